@@ -1,0 +1,79 @@
+/*
+ * From kernel source to code object, through whichever compiler serves the target.
+ *
+ * Compilers never run in this process: a pool of kiln-compile workers does the work (compiler/codegen/worker.h),
+ * except with KILN_COMPILE_IN_PROCESS=1. kiln_codegen_create starts nothing; workers start with the first
+ * compile and end with the last reference. Any number of threads may compile at once; each waits for a free worker.
+ */
+#ifndef KILN_COMPILER_CODEGEN_CODEGEN_H
+#define KILN_COMPILER_CODEGEN_CODEGEN_H
+
+#include "compiler/codegen/target.h"
+#include "compiler/program.h"
+#include "runtime/support/buffer.h"
+#include "runtime/support/error.h"
+
+struct kiln_codegen; /* opaque, ref-counted */
+
+struct kiln_codegen_options {
+    const char *worker_path;  /* kiln-compile; NULL: found relative to this library, or KILN_COMPILE_WORKER */
+    uint32_t max_workers;     /* 0: KILN_COMPILE_WORKERS, else 2 */
+    uint32_t timeout_seconds; /* of one kernel; 0: KILN_COMPILE_TIMEOUT, else 60 */
+};
+
+/* What the compiler made of one kernel, read from the code object's metadata (AMDGPU); zero for the host. */
+struct kiln_kernel_resources {
+    uint32_t vgprs;
+    uint32_t sgprs;
+    uint32_t lds_bytes;
+    uint32_t scratch_bytes; /* per work-item */
+    uint32_t vgpr_spills;
+    uint32_t sgpr_spills;
+    uint32_t kernarg_bytes;
+    uint32_t wave_size;
+};
+
+/* One compiled kernel. `bytes` is owned by the caller: kiln_code_object_fini. */
+struct kiln_code_object {
+    unsigned char *bytes; /* AMDGPU: ELF code object; host: ELF shared object */
+    size_t size;
+    struct kiln_kernel_resources resources;
+};
+
+enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,
+                                     struct kiln_codegen **ret_codegen,
+                                     struct kiln_error *error) KILN_NODISCARD;
+struct kiln_codegen *kiln_codegen_ref(struct kiln_codegen *codegen);
+void kiln_codegen_unref(struct kiln_codegen *codegen);
+
+/*
+ * The identity of the compiler that serves `target` here: kind, version, path-independent build ids. Part of
+ * cache keys. Found without starting any compiler, remembered per process. KILN_UNSUPPORTED with a hint when
+ * nothing here compiles for the target. `ret_identity` belongs to the codegen.
+ */
+enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
+                                       const struct kiln_target *target, const char **ret_identity,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Compiles one kernel and checks the code object against what the recipe promises: ELF machine and flags, the
+ * entry symbol, kernarg size 8*argument_count, LDS, block size, no scratch. A compiler's refusal gives
+ * KILN_COMPILE_FAILED with the source line, the log, and the name of the file the source was dumped to.
+ */
+enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
+                                      const struct kiln_target *target,
+                                      const struct kiln_kernel *kernel,
+                                      struct kiln_code_object *ret_object,
+                                      struct kiln_error *error) KILN_NODISCARD;
+
+void kiln_code_object_fini(struct kiln_code_object *object);
+
+/* Number of worker processes started so far and of kernels compiled: "did a warm run start a compiler?" */
+struct kiln_codegen_counters {
+    uint64_t workers_started;
+    uint64_t kernels_compiled;
+};
+void kiln_codegen_counters(const struct kiln_codegen *codegen,
+                           struct kiln_codegen_counters *ret_counters);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Targets: what a kernel is compiled for. One row per processor: targets.def.
+ */
+#ifndef KILN_COMPILER_CODEGEN_TARGET_H
+#define KILN_COMPILER_CODEGEN_TARGET_H
+
+#include "runtime/support/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum kiln_target_kind {
+    KILN_TARGET_AMDGPU,
+    KILN_TARGET_HOST,
+    KILN_TARGET_CUDA,
+};
+
+enum { KILN_TARGET_NAME_BYTES = 64 };
+
+struct kiln_target {
+    /* Processor with its feature settings as the HIP runtime spells them, "gfx90a:sramecc+:xnack-"; for
+     * the host device "host:" and the instruction set level, "host:x86-64-v3". Unique: part of cache keys. */
+    char name[KILN_TARGET_NAME_BYTES];
+    char processor[16]; /* "gfx90a", "host" */
+    enum kiln_target_kind kind;
+    uint32_t wave_size;
+    uint32_t elf_machine;
+    uint32_t lds_bytes;
+    uint32_t vgprs;
+};
+
+/* Reads "gfx90a", "gfx90a:sramecc+:xnack-" or "host" ("host" gets the level of this machine).
+ * KILN_BAD_ARGUMENT with near misses as hint when the processor or a feature is unknown. */
+enum kiln_status kiln_target_parse(const char *text, struct kiln_target *ret_target,
+                                   struct kiln_error *error) KILN_NODISCARD;
+
+/* The table, for listings: the number of rows, and the target of row i < that number without features. */
+size_t kiln_target_count(void);
+void kiln_target_at(size_t index, struct kiln_target *ret_target);
+
+#endif

@@ -1,0 +1,34 @@
+#include "compiler/dtype.h"
+
+static const struct kiln_dtype_info dtypes[KILN_DTYPE_COUNT] = {
+#define KILN_DTYPE(name, text, bytes, scalar, wire, precision, device)                             \
+    [KILN_DTYPE_##name] = {text, bytes, KILN_SCALAR_##scalar, wire, precision, #device},
+#include "compiler/dtype.def"
+};
+
+const struct kiln_dtype_info *kiln_dtype_info(enum kiln_dtype dtype)
+{
+    return &dtypes[dtype];
+}
+
+bool kiln_dtype_from_wire(int wire, enum kiln_dtype *ret_dtype)
+{
+    for (int i = 0; i < KILN_DTYPE_COUNT; i++) {
+        if (dtypes[i].wire == wire && wire != KILN_DTYPE_NOT_ON_WIRE) {
+            *ret_dtype = (enum kiln_dtype)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *kiln_scalar_text(enum kiln_scalar scalar)
+{
+    static const char *const texts[KILN_SCALAR_COUNT] = {"bool", "i32", "i64", "f32", "f64"};
+    return texts[scalar];
+}
+
+bool kiln_dtype_is_integer(enum kiln_dtype dtype)
+{
+    return dtypes[dtype].precision == 0;
+}

@@ -1,0 +1,125 @@
+/*
+ * The operation graph, era-free: what hipDNN asked for, checked and typed.
+ *
+ * A graph comes from kiln_graph_read (compiler/graph/graph_reader.h) and is immutable afterwards.
+ * Its invariants, which every later stage relies on and none checks again:
+ *   - tensors are in canonical order: first appearance when the nodes are walked in order, each
+ *     node's inputs in slot order before its outputs; unreferenced tensors are not in the graph;
+ *   - nodes are topologically sorted; every tensor has at most one producer;
+ *   - 0 <= rank <= 8, every dim >= 1, the footprint in bytes of each tensor fits in int64;
+ *   - the stride of a dim of size 1 is 0 (it is meaningless on the wire);
+ *   - a constant has one element and its value; a virtual tensor has a producer;
+ *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer).
+ */
+#ifndef KILN_COMPILER_GRAPH_GRAPH_H
+#define KILN_COMPILER_GRAPH_GRAPH_H
+
+#include "compiler/dtype.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KILN_MAX_RANK = 8, KILN_MAX_NODE_OPERANDS = 8 };
+
+/* "No tensor", "no node". */
+#define KILN_NONE UINT32_MAX
+
+enum kiln_wire_era {
+    KILN_WIRE_ERA_NOV2025,
+    KILN_WIRE_ERA_CURRENT,
+};
+
+enum kiln_tensor_role {
+    KILN_TENSOR_INPUT,       /* device memory, read */
+    KILN_TENSOR_OUTPUT,      /* device memory, written by its producer, perhaps read by others too */
+    KILN_TENSOR_VIRTUAL,     /* no memory: lives in registers or workspace */
+    KILN_TENSOR_CONSTANT,    /* one element, its value is part of the graph */
+    KILN_TENSOR_HOST_SCALAR, /* one element, a host pointer given at each execute */
+};
+
+/* A constant in the widest type of its kind. Which member counts: kiln_dtype_is_integer(dtype). */
+struct kiln_constant {
+    double real;
+    int64_t integer;
+};
+
+struct kiln_tensor {
+    int64_t uid;
+    const char *name; /* never NULL; untrusted text, print with care */
+    enum kiln_dtype dtype;
+    enum kiln_tensor_role role;
+    uint32_t rank;
+    int64_t dims[KILN_MAX_RANK];
+    int64_t strides[KILN_MAX_RANK]; /* in elements */
+    struct kiln_constant constant;  /* for KILN_TENSOR_CONSTANT: already converted to dtype */
+    uint32_t alignment_bytes;       /* what the user promises for the pointer; a power of two */
+    uint32_t producer;              /* node index or KILN_NONE */
+};
+
+enum kiln_node_kind {
+    KILN_NODE_POINTWISE,
+    /* Reductions, contractions, windows and block scaling get their kinds here. */
+};
+
+enum kiln_pointwise_mode {
+    KILN_POINTWISE_UNSET = 0,
+#define KILN_POINTWISE_MODE(name, number, arity, integer, formula) KILN_POINTWISE_##name = number,
+#include "compiler/graph/pointwise_mode.def"
+    KILN_POINTWISE_MODE_COUNT
+};
+
+/* Attributes of a pointwise node with hipDNN's defaults filled in. */
+struct kiln_pointwise {
+    enum kiln_pointwise_mode mode;
+    bool has_relu_parameter; /* any of the three relu fields was given: chooses RELU_BWD's formula */
+    double relu_lower_clip;
+    double relu_upper_clip; /* +infinity when absent */
+    double relu_lower_clip_slope;
+    double swish_beta;
+    double elu_alpha;
+    double softplus_beta;
+    uint32_t axis; /* GEN_INDEX: below the rank of the output */
+};
+
+struct kiln_node {
+    enum kiln_node_kind kind;
+    const char *name; /* never NULL */
+    /* What the graph asks to compute in; FLOAT where neither node nor graph says. */
+    enum kiln_dtype compute_type;
+    uint32_t input_count;
+    uint32_t output_count;
+    uint32_t inputs[KILN_MAX_NODE_OPERANDS]; /* tensor ordinals */
+    uint32_t outputs[KILN_MAX_NODE_OPERANDS];
+    union {
+        struct kiln_pointwise pointwise;
+    };
+};
+
+struct kiln_graph {
+    enum kiln_wire_era era;
+    const char *name; /* never NULL */
+    uint32_t tensor_count;
+    uint32_t node_count;
+    struct kiln_tensor *tensors;
+    struct kiln_node *nodes;
+};
+
+struct kiln_pointwise_mode_info {
+    const char *name;
+    uint8_t arity;
+    bool integer;
+    const char *formula;
+};
+
+/* The row of a mode; mode must be 1..KILN_POINTWISE_MODE_COUNT-1. Static. */
+const struct kiln_pointwise_mode_info *kiln_pointwise_mode_info(enum kiln_pointwise_mode mode);
+
+/* Number of elements: the product of the dims (1 for rank 0). */
+int64_t kiln_tensor_elements(const struct kiln_tensor *tensor);
+/* Elements from the first to behind the last that an index reaches: 1 + sum (dim-1)*stride. */
+int64_t kiln_tensor_footprint_elements(const struct kiln_tensor *tensor);
+/* Same in bytes. */
+int64_t kiln_tensor_footprint_bytes(const struct kiln_tensor *tensor);
+
+#endif

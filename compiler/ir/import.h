@@ -1,0 +1,27 @@
+/*
+ * From graph to IR: every node becomes primitive operations.
+ *
+ * In which type a node computes:
+ *   1. double, when an operand or the result is double or the node's compute type is DOUBLE;
+ *   2. else exact integers, when the mode has a meaning there (pointwise_mode.def) and all operands and the
+ *      result are integer or bool: int64 when one of them is int64, else int32, wrapping around;
+ *      comparisons and logical modes compare integer operands as integers whatever the result is;
+ *   3. else float, whatever narrower compute type was asked for.
+ * The result is then rounded once to the type of its tensor: to nearest even for floating-point types (fp8
+ * saturates to its largest finite value, half and bfloat16 overflow to infinity); to integers nearest even,
+ * clamped to the range, NaN to 0; to bool: not equal to zero.
+ */
+#ifndef KILN_COMPILER_IR_IMPORT_H
+#define KILN_COMPILER_IR_IMPORT_H
+
+#include "compiler/ir/ir.h"
+
+/* Appends the operations of the whole graph, a STORE per output, to an initialised, empty program.
+ * Fails only for lack of memory: what can't be computed was declined when the graph was read. */
+enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *ir,
+                                struct kiln_error *error) KILN_NODISCARD;
+
+/* The scalar type that rule above gives for a pointwise node. */
+enum kiln_scalar kiln_pointwise_scalar(const struct kiln_graph *graph, const struct kiln_node *node);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * The fusion IR: primitive operations over iteration domains, in static single assignment form.
+ *
+ * A program is one array of operations; an operation's index names the value it makes, operands are
+ * smaller indices, so array order is a topological order and nothing depends on addresses. Every value
+ * has a scalar (register) type and a domain: the shape over which it is defined.
+ *
+ * Domains are canonical: leading axes of size 1 are dropped, so a value that is the same everywhere has
+ * rank 0. Shapes align at the right (hipDNN's broadcasting). An elementwise operand has the domain of the
+ * result or rank 0; anything else goes through an explicit BROADCAST.
+ *
+ * A value is rounded to its tensor's declared type wherever a tensor stands, virtual ones included (ROUND,
+ * CONVERT): so where a kernel boundary falls never changes a result. docs/decisions/0003.
+ *
+ * Calling sequence: kiln_ir_init; kiln_ir_append_* or kiln_ir_import (compiler/ir/import.h); passes
+ * (compiler/ir/passes.h), each followed by kiln_ir_validate in debug builds; then partition and schedule.
+ * All memory belongs to the arena given to kiln_ir_init.
+ */
+#ifndef KILN_COMPILER_IR_IR_H
+#define KILN_COMPILER_IR_IR_H
+
+#include "compiler/dtype.h"
+#include "compiler/graph/graph.h"
+#include "runtime/support/arena.h"
+#include "runtime/support/buffer.h"
+#include "runtime/support/error.h"
+
+enum kiln_opcode {
+#define KILN_OP(name, text, class, arity, rule, scalars) KILN_OP_##name,
+#include "compiler/ir/ops.def"
+    KILN_OP_COUNT
+};
+
+enum kiln_op_class {
+    KILN_OP_CLASS_SOURCE,
+    KILN_OP_CLASS_ELEMENTWISE,
+    KILN_OP_CLASS_BROADCAST,
+    KILN_OP_CLASS_SINK,
+};
+
+enum kiln_op_rule {
+    KILN_OP_RULE_SAME,
+    KILN_OP_RULE_COMPARE,
+    KILN_OP_RULE_SELECT,
+    KILN_OP_RULE_CONVERT,
+    KILN_OP_RULE_ROUND,
+    KILN_OP_RULE_NONE,
+};
+
+struct kiln_opcode_info {
+    const char *name; /* "CMP_EQ" */
+    const char *text; /* "eq" */
+    enum kiln_op_class op_class;
+    uint8_t arity;
+    enum kiln_op_rule rule;
+    const char *scalars;
+};
+
+enum { KILN_IR_MAX_OPERANDS = 3 };
+
+struct kiln_domain {
+    uint32_t rank;
+    int64_t dims[KILN_MAX_RANK]; /* beyond rank: 0 */
+};
+
+struct kiln_op {
+    enum kiln_opcode opcode;
+    enum kiln_scalar scalar; /* type of the value; of the stored value for STORE */
+    enum kiln_dtype dtype;   /* ROUND: through which storage type; else unused (0) */
+    uint32_t domain;         /* index into kiln_ir.domains */
+    uint32_t operands[KILN_IR_MAX_OPERANDS]; /* value indices; KILN_NONE beyond the arity */
+    /*
+     * LOAD, STORE: the graph tensor read or written. Others: the graph tensor whose content this value is
+     * (where a kernel boundary may cut: the value can be stored with that tensor's type without loss), else
+     * KILN_NONE.
+     */
+    uint32_t tensor;
+    uint32_t axis;                  /* INDEX: axis of the domain, counted from the left */
+    struct kiln_constant constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
+};
+
+struct kiln_ir {
+    struct kiln_arena *arena; /* borrowed */
+    struct kiln_op *ops;
+    uint32_t op_count;
+    uint32_t op_capacity;
+    struct kiln_domain *domains;
+    uint32_t domain_count;
+    uint32_t domain_capacity;
+    bool failed; /* an allocation failed; appends return KILN_NONE since */
+};
+
+/* Static, never NULL for opcode < KILN_OP_COUNT. */
+const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode);
+
+void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena);
+
+/* The index of the canonical domain with these dims (equal shapes share one index); KILN_NONE when out
+ * of memory. */
+uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank);
+int64_t kiln_domain_elements(const struct kiln_domain *domain);
+/* True when `from` can be repeated, right-aligned, to give `to`. */
+bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln_domain *to);
+
+/*
+ * Appending. Each returns the new value's index, or KILN_NONE after a failed allocation (then ir->failed is
+ * set and every later append returns KILN_NONE: check once at the end). Operands must be valid for the
+ * operation's rule; kiln_ir_validate says where they are not.
+ */
+uint32_t kiln_ir_append(struct kiln_ir *ir, const struct kiln_op *op);
+uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor);
+uint32_t kiln_ir_store(struct kiln_ir *ir, uint32_t value, uint32_t tensor);
+uint32_t kiln_ir_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value);
+uint32_t kiln_ir_integer(struct kiln_ir *ir, enum kiln_scalar scalar, int64_t value);
+uint32_t kiln_ir_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain, uint32_t axis);
+/* The value itself when it already has that domain. */
+uint32_t kiln_ir_broadcast(struct kiln_ir *ir, uint32_t value, uint32_t domain);
+/* The value itself when it already has that type. */
+uint32_t kiln_ir_convert(struct kiln_ir *ir, uint32_t value, enum kiln_scalar scalar);
+uint32_t kiln_ir_round(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype);
+uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a);
+/* The result's domain is that of the operand which is not uniform. */
+uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a, uint32_t b);
+uint32_t kiln_ir_select(struct kiln_ir *ir, uint32_t condition, uint32_t a, uint32_t b);
+
+/* Every fault of the program, one per line, appended to `faults`; true when there is none. */
+bool kiln_ir_validate(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                      struct kiln_buffer *faults);
+
+/* One line per operation: "%7 = mul.f32 %3, %5 : [2x8x30]  ; tensor 4". Deterministic. */
+void kiln_ir_print(const struct kiln_ir *ir, struct kiln_buffer *buffer);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * What the compiler makes of a graph for one target: kernels as source text, and the recipe to launch them.
+ *
+ * kiln_lower is the whole pipeline from graph to source in one readable function:
+ * import -> optimize -> partition -> schedule -> emit.
+ */
+#ifndef KILN_COMPILER_PROGRAM_H
+#define KILN_COMPILER_PROGRAM_H
+
+#include "compiler/codegen/target.h"
+#include "compiler/graph/graph.h"
+#include "runtime/support/arena.h"
+#include "runtime/support/buffer.h"
+#include "runtime/support/error.h"
+
+enum kiln_argument_kind {
+    KILN_ARGUMENT_TENSOR,      /* pointer to a graph tensor's first element */
+    KILN_ARGUMENT_WORKSPACE,   /* pointer into the workspace, at `offset_bytes` */
+    KILN_ARGUMENT_HOST_SCALAR, /* value of a host scalar: its bytes, zero-extended to 8 */
+};
+
+/* One kernel argument: always 8 bytes, so argument i lies at byte 8*i of the kernarg segment. */
+struct kiln_argument {
+    enum kiln_argument_kind kind;
+    uint32_t tensor;         /* ordinal in the graph; KILN_NONE for workspace */
+    uint64_t offset_bytes;   /* workspace only */
+    uint32_t alignment_bytes; /* the pointer must be a multiple of this */
+};
+
+struct kiln_kernel {
+    const char *symbol; /* entry point, unique in the program */
+    const char *source; /* complete source text, NUL-terminated */
+    uint32_t source_bytes;
+    uint32_t grid[3];  /* work-groups */
+    uint32_t block[3]; /* work-items of a work-group */
+    uint32_t lds_bytes; /* static local memory that the source declares */
+    uint32_t argument_count;
+    struct kiln_argument *arguments;
+    bool uses_barrier; /* work-items of a group wait for each other */
+};
+
+/* Kernels run in order on one stream. All memory belongs to the arena given to kiln_lower. */
+struct kiln_program {
+    uint32_t kernel_count;
+    struct kiln_kernel *kernels;
+    uint64_t workspace_bytes; /* exact; offsets in it are multiples of 256 */
+};
+
+/* What a caller can turn. All of it is part of the cache key. */
+struct kiln_lower_options {
+    bool no_fusion;               /* one kernel per node, for comparison */
+    uint32_t max_vector_elements; /* 0: chosen by the schedule */
+};
+
+/* Appends the options to a cache key. */
+void kiln_lower_options_append_key(const struct kiln_lower_options *options,
+                                   struct kiln_buffer *key);
+
+/* With `explanation` not NULL, appends what was decided and why (IR, groups, boundaries, schedules). */
+enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
+                            const struct kiln_lower_options *options, struct kiln_arena *arena,
+                            struct kiln_program *ret_program, struct kiln_buffer *explanation,
+                            struct kiln_error *error) KILN_NODISCARD;
+
+/* Digest of all template and device-header texts built into this binary: part of the cache key. Static. */
+const char *kiln_templates_digest(void);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Devices: where kernels run. One table of functions per kind; rows in devices.def.
+ *
+ * hip   the product: HIP's module API, opened at run time. No AMD GPU has run it yet; it is tested against
+ *       a stand-in library that records calls.
+ * host  the same kernel templates on the CPU, with work-groups, barriers and local memory.
+ *
+ * Pointers are device pointers; for host they are ordinary memory. Functions may be called from any thread.
+ */
+#ifndef KILN_RUNTIME_DEVICE_DEVICE_H
+#define KILN_RUNTIME_DEVICE_DEVICE_H
+
+#include "compiler/codegen/target.h"
+#include "runtime/support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kiln_device;
+struct kiln_device_module;   /* one loaded code object */
+struct kiln_device_function; /* an entry point; lives as long as its module */
+
+/* A stream is whatever the caller of the plugin API passes: hipStream_t for hip, ignored for host (synchronous).
+ * NULL is the default stream. */
+typedef void *kiln_stream;
+
+struct kiln_launch {
+    struct kiln_device_function *function;
+    uint32_t grid[3];
+    uint32_t block[3];
+    const void *kernarg; /* 8 bytes per argument, read during the call */
+    uint32_t kernarg_bytes;
+};
+
+struct kiln_device_ops {
+    const char *name; /* "hip", "host" */
+    /* Opens the device. KILN_UNSUPPORTED with a sentence when its library or hardware is not there. */
+    enum kiln_status (*open)(const struct kiln_device_ops *ops, struct kiln_device **ret_device,
+                             struct kiln_error *error);
+    void (*close)(struct kiln_device *device);
+    /* Loads a checked code object; `symbol` is its entry point. */
+    enum kiln_status (*load)(struct kiln_device *device, const void *code, size_t size,
+                             const char *symbol, uint32_t lds_bytes, bool uses_barrier,
+                             struct kiln_device_module **ret_module,
+                             struct kiln_device_function **ret_function, struct kiln_error *error);
+    void (*unload)(struct kiln_device *device, struct kiln_device_module *module);
+    /* Enqueues a kernel. No allocation, no lock on the way to the driver. */
+    enum kiln_status (*launch)(struct kiln_device *device, kiln_stream stream,
+                               const struct kiln_launch *launch, struct kiln_error *error);
+    /* Memory and synchronisation: for `kiln run`, tests and benchmarks; the plugin gets its buffers. */
+    enum kiln_status (*allocate)(struct kiln_device *device, size_t bytes, void **ret_pointer,
+                                 struct kiln_error *error);
+    void (*release)(struct kiln_device *device, void *pointer);
+    enum kiln_status (*copy_in)(struct kiln_device *device, void *to, const void *from, size_t bytes,
+                                struct kiln_error *error);
+    enum kiln_status (*copy_out)(struct kiln_device *device, void *to, const void *from,
+                                 size_t bytes, struct kiln_error *error);
+    enum kiln_status (*synchronize)(struct kiln_device *device, kiln_stream stream,
+                                    struct kiln_error *error);
+};
+
+/* Common head of every device; implementations embed it as their first member. */
+struct kiln_device {
+    const struct kiln_device_ops *ops;
+    struct kiln_target target;
+    /* Vector accesses need pointers aligned to the whole vector (else to the element only). */
+    bool needs_vector_alignment;
+    /* Identifies the physical device among those of its kind. */
+    int ordinal;
+};
+
+/*
+ * Opens a device by name ("hip", "host"), or, for NULL or "", by KILN_DEVICE, else hip when a GPU is there, else
+ * host. A name that is unknown gives KILN_BAD_ARGUMENT with the known ones.
+ */
+enum kiln_status kiln_device_open(const char *name, struct kiln_device **ret_device,
+                                  struct kiln_error *error) KILN_NODISCARD;
+void kiln_device_close(struct kiln_device *device);
+
+/* The table, for listings. */
+size_t kiln_device_kind_count(void);
+const struct kiln_device_ops *kiln_device_kind(size_t index);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * The engine: graph bytes -> plan -> launch. What the plugin, the CLI and the benchmarks drive.
+ *
+ * Calling sequence: kiln_engine_create; kiln_engine_check to learn whether a graph is taken (cheap, no
+ * compiler); kiln_plan_create (cache, else compile; loads the modules); kiln_plan_execute any number of times;
+ * unref. An engine and a plan may be used from several threads; executing takes no lock and allocates nothing.
+ */
+#ifndef KILN_RUNTIME_ENGINE_ENGINE_H
+#define KILN_RUNTIME_ENGINE_ENGINE_H
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/graph/graph.h"
+#include "compiler/program.h"
+#include "runtime/device/device.h"
+#include "runtime/support/error.h"
+
+struct kiln_engine; /* ref-counted; owns the store, the compile pool and the module table */
+struct kiln_plan;   /* ref-counted; a graph compiled for and loaded on one device */
+
+struct kiln_engine_options {
+    const char *cache_directory; /* NULL: as in cache/cache_store.h */
+    const char *device;          /* NULL: as in kiln_device_open, decided at the first plan */
+    struct kiln_codegen_options codegen;
+    struct kiln_lower_options lower;
+};
+
+/* Opens neither device nor compiler nor cache directory: that happens when first needed. */
+enum kiln_status kiln_engine_create(const struct kiln_engine_options *options,
+                                    struct kiln_engine **ret_engine,
+                                    struct kiln_error *error) KILN_NODISCARD;
+struct kiln_engine *kiln_engine_ref(struct kiln_engine *engine);
+void kiln_engine_unref(struct kiln_engine *engine);
+
+/* KILN_OK when a plan could be made for the graph, KILN_REJECTED with the reason when not. */
+enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
+                                   struct kiln_error *error) KILN_NODISCARD;
+
+/* Where a program came from. */
+enum kiln_program_origin {
+    KILN_ORIGIN_MEMORY,
+    KILN_ORIGIN_DISK,
+    KILN_ORIGIN_COMPILED,
+};
+
+/* A compiled program without a device: what the cache holds. */
+struct kiln_compiled_kernel {
+    char *symbol;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t lds_bytes;
+    bool uses_barrier;
+    uint32_t argument_count;
+    struct kiln_argument *arguments;
+    struct kiln_code_object object;
+};
+struct kiln_compiled_program {
+    uint64_t workspace_bytes;
+    uint32_t kernel_count;
+    struct kiln_compiled_kernel *kernels;
+};
+
+/* Compiles (or finds) the program of a graph for any target, no device needed: `kiln compile`. The result is shared
+ * and immutable; drop it with kiln_compiled_program_unref. */
+enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                     const struct kiln_target *target,
+                                     const struct kiln_compiled_program **ret_program,
+                                     enum kiln_program_origin *ret_origin,
+                                     struct kiln_error *error) KILN_NODISCARD;
+void kiln_compiled_program_unref(const struct kiln_compiled_program *program);
+
+/* Reads the graph, compiles or finds its program for the engine's device, loads it. */
+enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
+                                  struct kiln_plan **ret_plan,
+                                  struct kiln_error *error) KILN_NODISCARD;
+struct kiln_plan *kiln_plan_ref(struct kiln_plan *plan);
+void kiln_plan_unref(struct kiln_plan *plan);
+uint64_t kiln_plan_workspace_bytes(const struct kiln_plan *plan);
+uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan);
+enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan);
+const struct kiln_device *kiln_plan_device(const struct kiln_plan *plan);
+
+/* Same layout as hipdnnPluginDeviceBuffer_t. */
+struct kiln_buffer_binding {
+    int64_t uid;
+    void *pointer;
+};
+
+/*
+ * Enqueues the plan's kernels. Buffers come in any order and may hold uids that the graph does not know; a missing or
+ * NULL one that is needed, or one that is not aligned to its element, gives KILN_BAD_ARGUMENT naming the uid. `workspace`
+ * may be NULL when kiln_plan_workspace_bytes is 0.
+ */
+enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream, void *workspace,
+                                   const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
+                                   struct kiln_error *error) KILN_NODISCARD;
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Status codes and error sentences.
+ *
+ * Calling sequence: a function that can fail returns enum kiln_status and takes, last or next to
+ * last, a caller-owned struct kiln_error (never NULL), which it fills only when it fails. Sentences
+ * are lower case, say what failed with the subject in single quotes, end without a full stop, and
+ * may carry a second line that starts with "hint: ". Library code never prints, exits or aborts.
+ */
+#ifndef KILN_RUNTIME_SUPPORT_ERROR_H
+#define KILN_RUNTIME_SUPPORT_ERROR_H
+
+#include <stdarg.h>
+#include <stdint.h>
+
+enum kiln_status {
+#define KILN_STATUS(name, text) KILN_##name,
+#include "runtime/support/status.def"
+};
+
+/* Bytes of an error sentence with its NUL; longer ones are cut. hipDNN recommends 2048. */
+#define KILN_ERROR_TEXT_BYTES 2048
+
+struct kiln_error {
+    enum kiln_status status;
+    /* enum kiln_reject_reason when status is KILN_REJECTED, else 0. */
+    uint32_t reject_reason;
+    char text[KILN_ERROR_TEXT_BYTES];
+};
+
+#define KILN_NODISCARD __attribute__((warn_unused_result))
+#define KILN_PRINTF(format_index, first_argument)                                                  \
+    __attribute__((format(printf, format_index, first_argument)))
+
+/* The initial value: success and an empty sentence. Cheap: it does not clear the whole text. */
+void kiln_error_init(struct kiln_error *error);
+
+/* Stores status and a formatted sentence; returns status, so that `return kiln_error_set(...)` works. */
+enum kiln_status kiln_error_set(struct kiln_error *error, enum kiln_status status,
+                                const char *format, ...) KILN_PRINTF(3, 4);
+enum kiln_status kiln_error_set_v(struct kiln_error *error, enum kiln_status status,
+                                  const char *format, va_list arguments) KILN_PRINTF(3, 0);
+
+/* Appends "\nhint: ..." to the sentence. */
+void kiln_error_hint(struct kiln_error *error, const char *format, ...) KILN_PRINTF(2, 3);
+
+/* Puts "prefix: " in front of the sentence (what was being done when it failed). */
+void kiln_error_prefix(struct kiln_error *error, const char *format, ...) KILN_PRINTF(2, 3);
+
+/* "KILN_IO" style name of a status; static, never NULL. */
+const char *kiln_status_name(enum kiln_status status);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Log lines. Library code never prints: it logs, and a sink decides (the plugin's callback, stderr in the CLI).
+ */
+#ifndef KILN_RUNTIME_SUPPORT_LOG_H
+#define KILN_RUNTIME_SUPPORT_LOG_H
+
+#include "runtime/support/error.h"
+
+/* Same numbers as hipdnnSeverity_t. */
+enum kiln_log_level {
+    KILN_LOG_INFO = 0,
+    KILN_LOG_WARN = 1,
+    KILN_LOG_ERROR = 2,
+    KILN_LOG_FATAL = 3,
+    KILN_LOG_OFF = 4,
+};
+
+/* Receives one message without newline; may be called from any thread, also from inside other calls. */
+typedef void (*kiln_log_sink)(enum kiln_log_level level, const char *message);
+
+/* NULL: messages are dropped (the initial state). Atomic. */
+void kiln_log_set_sink(kiln_log_sink sink);
+/* Messages below the level are dropped before they are formatted. Initially OFF. Atomic. */
+void kiln_log_set_level(enum kiln_log_level level);
+enum kiln_log_level kiln_log_level(void);
+void kiln_log(enum kiln_log_level level, const char *format, ...) KILN_PRINTF(2, 3);
+
+#endif
