@@ -1,5 +1,7 @@
 #include "runtime/support/error.h"
 
+#include "runtime/support/buffer.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -44,15 +46,20 @@ void kiln_error_hint(struct kiln_error *error, const char *format, ...)
 
 void kiln_error_prefix(struct kiln_error *error, const char *format, ...)
 {
-    char old[KILN_ERROR_TEXT_BYTES];
-    memcpy(old, error->text, sizeof old);
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
     va_list arguments;
     va_start(arguments, format);
-    int written = vsnprintf(error->text, sizeof error->text, format, arguments);
+    char prefix[256];
+    (void)vsnprintf(prefix, sizeof prefix, format, arguments);
     va_end(arguments);
-    if (written < 0 || (size_t)written >= sizeof error->text)
-        return;
-    (void)snprintf(error->text + written, sizeof error->text - (size_t)written, ": %s", old);
+    kiln_buffer_printf(&text, "%s: %s", prefix, error->text);
+    if (!text.failed) {
+        size_t length = text.size < sizeof error->text ? text.size : sizeof error->text - 1;
+        memcpy(error->text, text.data, length);
+        error->text[length] = '\0';
+    }
+    kiln_buffer_fini(&text);
 }
 
 const char *kiln_status_name(enum kiln_status status)

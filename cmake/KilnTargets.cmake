@@ -1,0 +1,51 @@
+# How every target of Kiln is built: warnings, include root, sanitizers, tests.
+
+add_library(kiln_options INTERFACE)
+target_include_directories(kiln_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(kiln_options INTERFACE _GNU_SOURCE)
+target_compile_options(kiln_options INTERFACE
+    -Wall -Wextra -Wconversion -Wshadow
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+    $<$<BOOL:${KILN_WERROR}>:-Werror>)
+if(KILN_SANITIZE)
+    add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer
+                        -fno-sanitize-recover=undefined)
+    add_link_options(-fsanitize=${KILN_SANITIZE})
+endif()
+
+# kiln_add_library(NAME SOURCE...): a static library of the project.
+function(kiln_add_library name)
+    add_library(${name} STATIC ${ARGN})
+    target_link_libraries(${name} PUBLIC kiln_options)
+endfunction()
+
+# kiln_add_test(NAME SOURCES ... LIBRARIES ... [ENVIRONMENT ...] [LABELS ...]): one Criterion binary, one CTest test.
+# Criterion exits 0 after a leak, an unmatched filter or an unknown option, hence the regular expression.
+function(kiln_add_test name)
+    cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;ENVIRONMENT;LABELS" ${ARGN})
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} kiln_options PkgConfig::CRITERION m)
+    add_test(NAME ${name} COMMAND ${name} --jobs 2)
+    kiln_set_test_properties(${name} "${ARG_TIMEOUT}" "${ARG_ENVIRONMENT}" "${ARG_LABELS}")
+endfunction()
+
+# kiln_add_program_test(NAME ...): the same for a program with a plain main().
+function(kiln_add_program_test name)
+    cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBRARIES;ENVIRONMENT;LABELS;ARGUMENTS" ${ARGN})
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} kiln_options m)
+    add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
+    kiln_set_test_properties(${name} "${ARG_TIMEOUT}" "${ARG_ENVIRONMENT}" "${ARG_LABELS}")
+endfunction()
+
+function(kiln_set_test_properties name timeout environment labels)
+    if(NOT timeout)
+        set(timeout 300)
+    endif()
+    set_tests_properties(${name} PROPERTIES
+        TIMEOUT ${timeout}
+        ENVIRONMENT "${environment}"
+        LABELS "${labels}"
+        FAIL_REGULAR_EXPRESSION
+        "LeakSanitizer|AddressSanitizer|runtime error:|ThreadSanitizer|Tested: 0|Unknown option|No tests|Crashing: [1-9]|Failing: [1-9]")
+endfunction()
