@@ -114,7 +114,8 @@ enum kiln_status kiln_buffer_check(const struct kiln_buffer *buffer, struct kiln
 
 void kiln_reader_init(struct kiln_reader *reader, const void *data, size_t size)
 {
-    *reader = (struct kiln_reader){.data = data, .size = size};
+    /* No arithmetic on a null pointer later, and a read of 0 bytes gives a pointer. */
+    *reader = (struct kiln_reader){.data = size != 0 ? data : "", .size = size};
 }
 
 const void *kiln_reader_bytes(struct kiln_reader *reader, size_t size)

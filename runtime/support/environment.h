@@ -20,14 +20,18 @@ struct kiln_environment_info {
     const char *text;
 };
 
-const struct kiln_environment_info *
-kiln_environment_info(enum kiln_environment_variable variable);
+const struct kiln_environment_info *kiln_environment_info(enum kiln_environment_variable variable);
 
-/* The value, or NULL when unset. */
+/*
+ * The value, or NULL when unset. Points into the environment: a later setenv may end its life. In a
+ * process that gained privileges (set-user-ID and the like) every variable counts as unset, because
+ * some of them name programs and libraries to load.
+ */
 const char *kiln_environment_text(enum kiln_environment_variable variable);
 /* True for "1", "true", "yes", "on" (any case); false for unset and anything else. */
 bool kiln_environment_flag(enum kiln_environment_variable variable);
-/* The number within [low, high]; `fallback` when unset; when malformed or out of range `fallback` with a warning. */
+/* The number within [low, high]; `fallback` when unset or empty; when malformed
+ * or out of range `fallback` with a warning in the log. Decimal digits only. */
 uint64_t kiln_environment_number(enum kiln_environment_variable variable, uint64_t low,
                                  uint64_t high, uint64_t fallback);
 

@@ -1,7 +1,5 @@
 #include "runtime/support/error.h"
 
-#include "runtime/support/buffer.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -33,33 +31,36 @@ enum kiln_status kiln_error_set(struct kiln_error *error, enum kiln_status statu
 
 void kiln_error_hint(struct kiln_error *error, const char *format, ...)
 {
+    static const char lead[] = "\nhint: ";
     size_t used = strlen(error->text);
-    int written = snprintf(error->text + used, sizeof error->text - used, "\nhint: ");
-    if (written < 0 || used + (size_t)written >= sizeof error->text)
+    if (sizeof error->text - used <= sizeof lead)
         return;
-    used += (size_t)written;
+    memcpy(error->text + used, lead, sizeof lead);
+    used += sizeof lead - 1;
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(error->text + used, sizeof error->text - used, format, arguments);
     va_end(arguments);
 }
 
+/* Allocates nothing: the sentence may be about memory that ran out. */
 void kiln_error_prefix(struct kiln_error *error, const char *format, ...)
 {
-    struct kiln_buffer text;
-    kiln_buffer_init(&text);
+    char prefix[256];
     va_list arguments;
     va_start(arguments, format);
-    char prefix[256];
-    (void)vsnprintf(prefix, sizeof prefix, format, arguments);
+    (void)vsnprintf(prefix, sizeof prefix - 2, format, arguments);
     va_end(arguments);
-    kiln_buffer_printf(&text, "%s: %s", prefix, error->text);
-    if (!text.failed) {
-        size_t length = text.size < sizeof error->text ? text.size : sizeof error->text - 1;
-        memcpy(error->text, text.data, length);
-        error->text[length] = '\0';
-    }
-    kiln_buffer_fini(&text);
+    size_t length = strlen(prefix);
+    memcpy(prefix + length, ": ", 2);
+    length += 2;
+
+    size_t kept = strlen(error->text);
+    if (kept > sizeof error->text - 1 - length)
+        kept = sizeof error->text - 1 - length;
+    memmove(error->text + length, error->text, kept);
+    error->text[length + kept] = '\0';
+    memcpy(error->text, prefix, length);
 }
 
 const char *kiln_status_name(enum kiln_status status)

@@ -1,5 +1,6 @@
 /*
- * Log lines. Library code never prints: it logs, and a sink decides (the plugin's callback, stderr in the CLI).
+ * Log lines. Library code never prints: it logs, and a sink decides (the plugin's callback, stderr
+ * in the CLI).
  */
 #ifndef KILN_RUNTIME_SUPPORT_LOG_H
 #define KILN_RUNTIME_SUPPORT_LOG_H
@@ -15,7 +16,11 @@ enum kiln_log_level {
     KILN_LOG_OFF = 4,
 };
 
-/* Receives one message without newline; may be called from any thread, also from inside other calls. */
+/* Bytes of one message with its NUL; longer ones end in "...". */
+#define KILN_LOG_MESSAGE_BYTES 4096
+
+/* Receives one message without newline, valid during the call; may be called from any thread, also
+ * from inside other calls. */
 typedef void (*kiln_log_sink)(enum kiln_log_level level, const char *message);
 
 /* NULL: messages are dropped (the initial state). Atomic. */
@@ -23,6 +28,7 @@ void kiln_log_set_sink(kiln_log_sink sink);
 /* Messages below the level are dropped before they are formatted. Initially OFF. Atomic. */
 void kiln_log_set_level(enum kiln_log_level level);
 enum kiln_log_level kiln_log_level(void);
+/* Keeps errno, so that it may stand between a failing call and the report of its error. */
 void kiln_log(enum kiln_log_level level, const char *format, ...) KILN_PRINTF(2, 3);
 
 #endif

@@ -1,0 +1,57 @@
+/*
+ * Whole files and directories, with errors that say what failed on which path.
+ *
+ * The _at variants take an open directory and one name in it, for callers that must not have a path
+ * resolved twice. Statuses: KILN_NOT_FOUND when the file or a directory of its path does not exist,
+ * KILN_NO_MEMORY, else KILN_IO.
+ */
+#ifndef KILN_RUNTIME_SUPPORT_FILE_H
+#define KILN_RUNTIME_SUPPORT_FILE_H
+
+#include "runtime/support/buffer.h"
+#include "runtime/support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Reads a whole file, pipe or terminal. `ret_content` is an initialised, empty buffer that the
+ * caller finis; it is untouched on failure. A file of more than `limit_bytes` is KILN_BAD_ARGUMENT,
+ * without reading all of it.
+ */
+enum kiln_status kiln_file_read(const char *path, size_t limit_bytes,
+                                struct kiln_buffer *ret_content,
+                                struct kiln_error *error) KILN_NODISCARD;
+/* The same from an open descriptor, from its position to its end; `path` is for errors. The caller
+ * closes. */
+enum kiln_status kiln_file_read_descriptor(int descriptor, const char *path, size_t limit_bytes,
+                                           struct kiln_buffer *ret_content,
+                                           struct kiln_error *error) KILN_NODISCARD;
+
+enum kiln_file_flag {
+    KILN_FILE_PRIVATE = 1, /* mode 0600, else 0666; both less the umask */
+    KILN_FILE_SYNC = 2,    /* data and name are on the disk when the call returns */
+};
+
+/*
+ * Creates or replaces a file so that readers see the old content or the new, never a part: writes a
+ * temporary file in the same directory and renames it. `flags` is a sum of enum kiln_file_flag. On
+ * failure the old file is as it was and no temporary file is left. A symbolic link is replaced, not
+ * followed.
+ */
+enum kiln_status kiln_file_write(const char *path, const void *bytes, size_t size, unsigned flags,
+                                 struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_file_write_at(int directory, const char *name, const void *bytes, size_t size,
+                                    unsigned flags, struct kiln_error *error) KILN_NODISCARD;
+
+/* True for the names that kiln_file_write gives to temporary files (".kiln-<16 hex digits>.tmp"):
+ * such a file that is old was left by a process that died while writing. */
+bool kiln_file_is_temporary(const char *name);
+
+/* Creates a directory and the missing ones above it, each with `mode` less the umask. Success when
+ * it is there. */
+enum kiln_status kiln_directory_make(const char *path, mode_t mode,
+                                     struct kiln_error *error) KILN_NODISCARD;
+
+#endif

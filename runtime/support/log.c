@@ -1,0 +1,44 @@
+#include "runtime/support/log.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Atomic(kiln_log_sink) current_sink;
+static _Atomic(enum kiln_log_level) current_level = KILN_LOG_OFF;
+
+void kiln_log_set_sink(kiln_log_sink sink)
+{
+    atomic_store(&current_sink, sink);
+}
+
+void kiln_log_set_level(enum kiln_log_level level)
+{
+    atomic_store(&current_level, level);
+}
+
+enum kiln_log_level kiln_log_level(void)
+{
+    return atomic_load_explicit(&current_level, memory_order_relaxed);
+}
+
+void kiln_log(enum kiln_log_level level, const char *format, ...)
+{
+    if (level < kiln_log_level() || level >= KILN_LOG_OFF)
+        return;
+    kiln_log_sink sink = atomic_load(&current_sink);
+    if (sink == NULL)
+        return;
+    int saved_errno = errno;
+    char message[KILN_LOG_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof message)
+        memcpy(message + sizeof message - sizeof "...", "...", sizeof "...");
+    if (length >= 0)
+        sink(level, message);
+    errno = saved_errno;
+}
