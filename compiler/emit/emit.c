@@ -1,0 +1,138 @@
+#include "compiler/emit/emit.h"
+
+#include "compiler/emit/template_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void append_defines(const struct kiln_emission *emission, const char *symbol,
+                           struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const char *suffix = schedule->index_is_64bit ? "ull" : "u";
+    kiln_buffer_printf(source, "#define KILN_SYMBOL %s\n", symbol);
+    kiln_buffer_printf(source, "#define KILN_WAVE_SIZE %" PRIu32 "\n", emission->target->wave_size);
+    kiln_buffer_printf(source, "#define KILN_BLOCK %" PRIu32 "\n", schedule->block);
+    kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
+    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count, suffix);
+    kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
+    if (schedule->template_kind == KILN_TEMPLATE_POINTWISE) {
+        uint64_t per_row = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
+        kiln_buffer_printf(source, "#define KILN_VECTORS_PER_ITEM %" PRIu32 "\n",
+                           schedule->vectors_per_item);
+        kiln_buffer_printf(source, "#define KILN_COLS %" PRIu64 "%s\n", schedule->cols, suffix);
+        kiln_buffer_printf(source, "#define KILN_VECTORS %" PRIu64 "%s\n", schedule->rows * per_row,
+                           suffix);
+    } else {
+        bool stores = false;
+        for (uint32_t i = emission->group->load_count; i < emission->group->access_count; i++)
+            stores |= schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED;
+        kiln_buffer_printf(source, "#define KILN_TILE %" PRIu32 "\n", schedule->tile_elems);
+        kiln_buffer_printf(source, "#define KILN_COLS %" PRId64 "%s\n",
+                           schedule->dims[schedule->rank - 1], suffix);
+        kiln_buffer_printf(source, "#define KILN_LINES %" PRId64 "%s\n",
+                           schedule->dims[schedule->tile_axis], suffix);
+        kiln_buffer_printf(source, "#define KILN_HAS_TRANSPOSED_STORES %d\n", stores);
+    }
+}
+
+static void append_numbered_header(struct kiln_template_inclusion *inclusion,
+                                   struct kiln_buffer *source, const char *folder,
+                                   const char *name, const char *scalar)
+{
+    char path[128];
+    if (scalar != NULL)
+        (void)snprintf(path, sizeof path, "device/%s/%s_%s.h", folder, name, scalar);
+    else
+        (void)snprintf(path, sizeof path, "device/%s/%s.h", folder, name);
+    kiln_template_append(inclusion, path, source);
+}
+
+/* The device header, memory access, and what the operations need beyond plain arithmetic. */
+static void append_device_headers(const struct kiln_emission *emission,
+                                  struct kiln_template_inclusion *inclusion,
+                                  struct kiln_buffer *source)
+{
+    static const char *const headers[] = {
+        [KILN_TARGET_AMDGPU] = "device/amdgcn.h",
+        [KILN_TARGET_HOST] = "device/host.h",
+        [KILN_TARGET_CUDA] = "device/cuda.h",
+    };
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_template_append(inclusion, headers[emission->target->kind], source);
+    kiln_template_append(inclusion, "device/memory.h", source);
+    for (uint32_t i = 0; i < group->access_count; i++)
+        append_numbered_header(inclusion, source, "convert",
+                               kiln_dtype_info(group->accesses[i].dtype)->device, NULL);
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &emission->ir->ops[group->ops[i]];
+        const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+        if (op->opcode == KILN_OP_ROUND)
+            append_numbered_header(inclusion, source, "convert", kiln_dtype_info(op->dtype)->device,
+                                   NULL);
+        else if (info->op_class == KILN_OP_CLASS_ELEMENTWISE)
+            append_numbered_header(inclusion, source, "math", info->text,
+                                   kiln_scalar_text(op->scalar));
+    }
+}
+
+static bool fill_arguments(const struct kiln_emission *emission, struct kiln_kernel *kernel)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kernel->argument_count = group->access_count;
+    kernel->arguments = kiln_arena_calloc(emission->ir->arena, group->access_count,
+                                          sizeof *kernel->arguments);
+    if (kernel->arguments == NULL)
+        return false;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        bool workspace = access->kind == KILN_ARGUMENT_WORKSPACE;
+        kernel->arguments[i] = (struct kiln_argument){
+            .kind = access->kind,
+            .tensor = workspace ? KILN_NONE : access->tensor,
+            .offset_bytes = workspace ? access->workspace_offset_bytes : 0,
+            .alignment_bytes = emission->schedule->accesses[i].alignment_bytes,
+        };
+    }
+    return true;
+}
+
+enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
+                                  struct kiln_kernel *ret_kernel, struct kiln_error *error)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    struct kiln_arena *arena = emission->ir->arena;
+    bool tiled = schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
+    const char *template_path = tiled ? "pointwise_tiled.hip" : "pointwise.hip";
+    char symbol[64];
+    (void)snprintf(symbol, sizeof symbol, "kiln_%s_%" PRIu32,
+                   tiled ? "pointwise_tiled" : "pointwise", emission->index);
+
+    struct kiln_template_inclusion inclusion = {
+        .included = kiln_arena_calloc(arena, kiln_template_file_count, sizeof(bool))};
+    struct kiln_buffer source;
+    kiln_buffer_init(&source);
+    if (inclusion.included != NULL) {
+        append_defines(emission, symbol, &source);
+        append_device_headers(emission, &inclusion, &source);
+        kiln_buffer_append_text(&source, "#line 1 \"generated\"\n");
+        kiln_emit_pointwise(emission, &source, arena);
+        kiln_template_append(&inclusion, template_path, &source);
+    }
+    struct kiln_kernel kernel = {
+        .symbol = kiln_arena_strndup(arena, symbol, sizeof symbol - 1),
+        .source = source.failed ? NULL : kiln_arena_strndup(arena, source.data, source.size),
+        .source_bytes = (uint32_t)source.size,
+        .grid = {schedule->grid, 1, 1},
+        .block = {schedule->block, 1, 1},
+        .lds_bytes = schedule->lds_bytes,
+        .uses_barrier = tiled,
+    };
+    kiln_buffer_fini(&source);
+    if (inclusion.included == NULL || kernel.symbol == NULL || kernel.source == NULL ||
+        !fill_arguments(emission, &kernel))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while emitting kernel '%s'",
+                              symbol);
+    *ret_kernel = kernel;
+    return KILN_OK;
+}

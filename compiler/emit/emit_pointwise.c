@@ -1,0 +1,611 @@
+#include "compiler/emit/emit.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/*
+ * Names in the generated text: access i of the group is argument a<i> and input x<i>; IR value v is v<v>; coordinates
+ * are position.c<k> for collapsed axis k, position.column for the inner axis and position.line for the tile axis.
+ */
+
+
+static bool is_tiled(const struct kiln_emission *emission)
+{
+    return emission->schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
+}
+
+static const char *storage_suffix(const struct kiln_access *access)
+{
+    return kiln_dtype_info(access->dtype)->device;
+}
+
+static void append_arguments(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_append_text(source, "struct kiln_arguments {\n");
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        if (access->kind == KILN_ARGUMENT_HOST_SCALAR)
+            kiln_buffer_printf(source, "    alignas(8) kiln_storage_%s a%" PRIu32 ";\n",
+                               storage_suffix(access), i);
+        else
+            kiln_buffer_printf(source, "    %skiln_storage_%s *a%" PRIu32 ";\n",
+                               access->is_store ? "" : "const ", storage_suffix(access), i);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+static void append_position(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_printf(source, "typedef unsigned %s kiln_index;\n",
+                       schedule->index_is_64bit ? "long long" : "int");
+    kiln_buffer_append_text(source, "struct kiln_position {\n    kiln_index column;\n");
+    if (is_tiled(emission))
+        kiln_buffer_append_text(source, "    kiln_index line;\n");
+    for (uint32_t axis = 0; !schedule->flattened && axis + 1 < schedule->rank; axis++) {
+        if (!is_tiled(emission) || axis != schedule->tile_axis)
+            kiln_buffer_printf(source, "    kiln_index c%" PRIu32 ";\n", axis);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+/* "name = rest % size; rest /= size;" for the axes outside of rows, fastest first. */
+static void append_outer_coordinates(const struct kiln_emission *emission,
+                                     struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t first = is_tiled(emission) && schedule->tile_axis == 0 ? 1 : 0;
+    for (uint32_t axis = schedule->rank - 1; axis-- > 0;) {
+        if (is_tiled(emission) && axis == schedule->tile_axis)
+            continue;
+        if (axis == first)
+            kiln_buffer_printf(source, "    position.c%" PRIu32 " = rest;\n", axis);
+        else
+            kiln_buffer_printf(source,
+                               "    position.c%" PRIu32 " = rest %% (kiln_index)%" PRId64
+                               ";\n    rest /= (kiln_index)%" PRId64 ";\n",
+                               axis, schedule->dims[axis], schedule->dims[axis]);
+    }
+}
+
+static void append_locate(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    if (is_tiled(emission)) {
+        uint64_t tile = schedule->tile_elems;
+        uint64_t across = ((uint64_t)schedule->dims[schedule->rank - 1] + tile - 1) / tile;
+        uint64_t along = ((uint64_t)schedule->dims[schedule->tile_axis] + tile - 1) / tile;
+        kiln_buffer_printf(source,
+                           "KILN_DEVICE kiln_position kiln_locate_tile(kiln_index rest)\n{\n"
+                           "    kiln_position position;\n"
+                           "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_TILE;\n"
+                           "    rest /= (kiln_index)%" PRIu64 ";\n"
+                           "    position.line = rest %% (kiln_index)%" PRIu64 " * KILN_TILE;\n"
+                           "    rest /= (kiln_index)%" PRIu64 ";\n",
+                           across, across, along, along);
+    } else {
+        uint64_t vectors = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
+        kiln_buffer_append_text(source, "KILN_DEVICE kiln_position kiln_locate(kiln_index vector)\n{\n"
+                                        "    kiln_position position;\n");
+        if (schedule->rows == 1)
+            kiln_buffer_append_text(source, "    position.column = vector * KILN_VECTOR;\n");
+        else
+            kiln_buffer_printf(source,
+                               "    kiln_index rest = vector / (kiln_index)%" PRIu64 ";\n"
+                               "    position.column = vector %% (kiln_index)%" PRIu64
+                               " * KILN_VECTOR;\n",
+                               vectors, vectors);
+    }
+    if (is_tiled(emission) || schedule->rows != 1)
+        append_outer_coordinates(emission, source);
+    kiln_buffer_append_text(source, "    return position;\n}\n");
+}
+
+/* The coordinate on a collapsed axis when elements are not taken from a flattened line. */
+static void append_coordinate(const struct kiln_emission *emission, uint32_t axis,
+                              struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    if (axis == schedule->rank - 1)
+        kiln_buffer_append_text(source, "position.column");
+    else if (is_tiled(emission) && axis == schedule->tile_axis)
+        kiln_buffer_append_text(source, "position.line");
+    else
+        kiln_buffer_printf(source, "position.c%" PRIu32, axis);
+}
+
+/* The offset in elements of an access at `position`, as an expression. */
+static void append_offset(const struct kiln_emission *emission, uint32_t access,
+                          struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const int64_t *strides = schedule->accesses[access].strides;
+    if (schedule->flattened) {
+        /* Only accesses that are dense along the line, or the same everywhere, have an offset of their own. */
+        kiln_buffer_append_text(
+            source, schedule->accesses[access].mode == KILN_ACCESS_SPLAT ? "0" : "position.column");
+        return;
+    }
+    bool first = true;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (strides[axis] == 0 || schedule->dims[axis] == 1)
+            continue;
+        kiln_buffer_append_text(source, first ? "" : " + ");
+        append_coordinate(emission, axis, source);
+        if (strides[axis] != 1)
+            kiln_buffer_printf(source, " * (kiln_index)%" PRId64, strides[axis]);
+        first = false;
+    }
+    if (first)
+        kiln_buffer_append_text(source, "0");
+}
+
+/* Statements that take element e of a flattened line apart into k<axis>. */
+static void append_line_coordinates(const struct kiln_emission *emission,
+                                    struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_append_text(source, "        kiln_index rest = position.column + (kiln_index)e;\n");
+    for (uint32_t axis = schedule->rank; axis-- > 1;)
+        kiln_buffer_printf(source,
+                           "        const kiln_index k%" PRIu32 " = rest %% (kiln_index)%" PRId64
+                           ";\n        rest /= (kiln_index)%" PRId64 ";\n",
+                           axis, schedule->dims[axis], schedule->dims[axis]);
+    kiln_buffer_append_text(source, "        const kiln_index k0 = rest;\n");
+}
+
+/* The offset of element e for an access with an address per element. */
+static void append_element_offset(const struct kiln_emission *emission, uint32_t access,
+                                  struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const int64_t *strides = schedule->accesses[access].strides;
+    if (!schedule->flattened) {
+        append_offset(emission, access, source);
+        kiln_buffer_printf(source, " + (kiln_index)e * (kiln_index)%" PRId64,
+                           strides[schedule->rank - 1]);
+        return;
+    }
+    kiln_buffer_append_text(source, "0");
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (strides[axis] != 0)
+            kiln_buffer_printf(source, " + k%" PRIu32 " * (kiln_index)%" PRId64, axis,
+                               strides[axis]);
+    }
+}
+
+/* Whether an access has one element per vector only. */
+static bool is_splat(const struct kiln_emission *emission, uint32_t access)
+{
+    return emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
+}
+
+static void append_inputs(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_append_text(source, "template <int N> struct kiln_inputs {\n");
+    for (uint32_t i = 0; i < group->load_count; i++)
+        kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%s];\n",
+                           storage_suffix(&group->accesses[i]), i,
+                           is_splat(emission, i) ? "1" : "N");
+    kiln_buffer_append_text(source, "};\n");
+}
+
+/* The head of a generated function that works at one place of the domain. */
+static void append_function_head(const struct kiln_emission *emission, const char *name,
+                                 const char *last_parameter, struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source, "template <int N>\nKILN_DEVICE void %s(const kiln_arguments &arguments",
+                       name);
+    if (is_tiled(emission))
+        kiln_buffer_printf(source,
+                           ", kiln_tiles &tiles, kiln_position position, kiln_index column, "
+                           "kiln_index line%s)\n{\n    position.column += column;\n"
+                           "    position.line += line;\n",
+                           last_parameter);
+    else
+        kiln_buffer_printf(source, ", const kiln_position &position%s)\n{\n", last_parameter);
+    kiln_buffer_append_text(source, "    (void)position;\n");
+}
+
+static void append_load(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_schedule *schedule = emission->schedule;
+    append_function_head(emission, "kiln_load", ", kiln_inputs<N> &inputs", source);
+    bool gathers = false;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR) {
+            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 ";\n", i,
+                               i);
+            continue;
+        }
+        switch (schedule->accesses[i].mode) {
+        case KILN_ACCESS_VECTOR:
+            kiln_buffer_printf(source, "    kiln_load_vector<N>(arguments.a%" PRIu32 " + (", i);
+            append_offset(emission, i, source);
+            kiln_buffer_printf(source, "), inputs.x%" PRIu32 ");\n", i);
+            break;
+        case KILN_ACCESS_SPLAT:
+            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i, i);
+            append_offset(emission, i, source);
+            kiln_buffer_append_text(source, "];\n");
+            break;
+        case KILN_ACCESS_TRANSPOSED:
+            kiln_buffer_printf(source,
+                               "    KILN_UNROLL\n    for (int e = 0; e < N; e++)\n"
+                               "        inputs.x%" PRIu32 "[e] = tiles.t%" PRIu32
+                               "[column + (kiln_index)e][line];\n",
+                               i, i);
+            break;
+        case KILN_ACCESS_GATHER:
+            gathers = true;
+            break;
+        }
+    }
+    if (gathers) {
+        kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
+        if (schedule->flattened)
+            append_line_coordinates(emission, source);
+        for (uint32_t i = 0; i < group->load_count; i++) {
+            if (schedule->accesses[i].mode != KILN_ACCESS_GATHER)
+                continue;
+            kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[e] = arguments.a%" PRIu32 "[", i,
+                               i);
+            append_element_offset(emission, i, source);
+            kiln_buffer_append_text(source, "];\n");
+        }
+        kiln_buffer_append_text(source, "    }\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+static const char *scalar_type(enum kiln_scalar scalar)
+{
+    static const char *const types[KILN_SCALAR_COUNT] = {"bool", "int", "long long", "float",
+                                                         "double"};
+    return types[scalar];
+}
+
+static void append_constant(const struct kiln_op *op, struct kiln_buffer *source)
+{
+    double real = op->constant.real;
+    bool single = op->scalar == KILN_SCALAR_F32;
+    if (op->scalar == KILN_SCALAR_BOOL) {
+        kiln_buffer_append_text(source, op->constant.integer != 0 ? "true" : "false");
+    } else if (op->scalar == KILN_SCALAR_I32 || op->scalar == KILN_SCALAR_I64) {
+        /* The lowest integer has no literal of its own. */
+        if (op->constant.integer == INT64_MIN)
+            kiln_buffer_append_text(source, "(-9223372036854775807ll - 1)");
+        else
+            kiln_buffer_printf(source, "(%s)%" PRId64 "ll", scalar_type(op->scalar),
+                               op->constant.integer);
+    } else if (isnan(real)) {
+        kiln_buffer_append_text(source, single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")");
+    } else if (isinf(real)) {
+        kiln_buffer_printf(source, "%s%s", real < 0 ? "-" : "",
+                           single ? "__builtin_inff()" : "__builtin_inf()");
+    } else {
+        kiln_buffer_printf(source, "%a%s", real, single ? "f" : "");
+    }
+}
+
+/* What the emitter knows of each IR value of the group. */
+struct value_table {
+    uint32_t *alias;   /* the value whose variable holds it: through broadcasts that are computed */
+    uint32_t *load;    /* access that loads it, or KILN_NONE */
+    bool *varies;      /* differs between the elements of a vector */
+};
+
+static bool build_value_table(const struct kiln_emission *emission, struct kiln_arena *arena,
+                              struct value_table *ret_table)
+{
+    const struct kiln_ir *ir = emission->ir;
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_schedule *schedule = emission->schedule;
+    struct value_table table = {
+        .alias = kiln_arena_calloc(arena, ir->op_count, sizeof *table.alias),
+        .load = kiln_arena_calloc(arena, ir->op_count, sizeof *table.load),
+        .varies = kiln_arena_calloc(arena, ir->op_count, sizeof *table.varies),
+    };
+    if (table.alias == NULL || table.load == NULL || table.varies == NULL)
+        return false;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        table.alias[group->ops[i]] = group->ops[i];
+        table.load[group->ops[i]] = KILN_NONE;
+    }
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        table.load[group->accesses[i].value] = i;
+        table.varies[group->accesses[i].value] =
+            schedule->accesses[i].mode != KILN_ACCESS_SPLAT;
+    }
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        const struct kiln_op *op = &ir->ops[value];
+        if (table.load[value] != KILN_NONE)
+            continue;
+        if (op->opcode == KILN_OP_INDEX) {
+            uint32_t rank = ir->domains[group->domain].rank;
+            uint32_t axis =
+                schedule->domain_axis[op->axis + rank - ir->domains[op->domain].rank];
+            table.varies[value] =
+                axis != KILN_NONE && (schedule->flattened || axis == schedule->rank - 1);
+            continue;
+        }
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
+            table.varies[value] |= table.varies[op->operands[k]];
+        if (op->opcode == KILN_OP_BROADCAST)
+            table.alias[value] = table.alias[op->operands[0]];
+    }
+    *ret_table = table;
+    return true;
+}
+
+static void append_index(const struct kiln_emission *emission, const struct kiln_op *op,
+                         struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t rank = emission->ir->domains[emission->group->domain].rank;
+    uint32_t axis =
+        schedule->domain_axis[op->axis + rank - emission->ir->domains[op->domain].rank];
+    kiln_buffer_printf(source, "(%s)(", scalar_type(op->scalar));
+    if (axis == KILN_NONE) {
+        kiln_buffer_append_text(source, "0");
+    } else if (schedule->flattened) {
+        kiln_buffer_printf(source, "k%" PRIu32, axis);
+    } else {
+        append_coordinate(emission, axis, source);
+        if (axis == schedule->rank - 1)
+            kiln_buffer_append_text(source, " + (kiln_index)e");
+    }
+    kiln_buffer_append_text(source, ")");
+}
+
+/* "const float v7 = kiln_mul_f32(v3, v5);" */
+static void append_operation(const struct kiln_emission *emission, const struct value_table *table,
+                             uint32_t value, const char *indent, struct kiln_buffer *source)
+{
+    const struct kiln_op *op = &emission->ir->ops[value];
+    const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+    kiln_buffer_printf(source, "%sconst %s v%" PRIu32 " = ", indent, scalar_type(op->scalar), value);
+    uint32_t load = table->load[value];
+    if (load != KILN_NONE) {
+        kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s]);\n",
+                           storage_suffix(&emission->group->accesses[load]), load,
+                           table->varies[value] ? "e" : "0");
+        return;
+    }
+    if (op->opcode == KILN_OP_CONSTANT) {
+        append_constant(op, source);
+        kiln_buffer_append_text(source, ";\n");
+        return;
+    }
+    if (op->opcode == KILN_OP_INDEX) {
+        append_index(emission, op, source);
+        kiln_buffer_append_text(source, ";\n");
+        return;
+    }
+    enum kiln_scalar operand_scalar = emission->ir->ops[op->operands[0]].scalar;
+    if (op->opcode == KILN_OP_CONVERT)
+        kiln_buffer_printf(source, "kiln_convert_%s_%s(", kiln_scalar_text(operand_scalar),
+                           kiln_scalar_text(op->scalar));
+    else if (op->opcode == KILN_OP_ROUND)
+        kiln_buffer_printf(source, "kiln_round_%s_%s(", kiln_dtype_info(op->dtype)->device,
+                           kiln_scalar_text(op->scalar));
+    else
+        kiln_buffer_printf(source, "kiln_%s_%s(", info->text,
+                           kiln_scalar_text(info->rule == KILN_OP_RULE_COMPARE ? operand_scalar
+                                                                               : op->scalar));
+    for (uint32_t k = 0; k < info->arity; k++)
+        kiln_buffer_printf(source, "%sv%" PRIu32, k == 0 ? "" : ", ", table->alias[op->operands[k]]);
+    kiln_buffer_append_text(source, ");\n");
+}
+
+static bool is_computed(const struct kiln_emission *emission, const struct value_table *table,
+                        uint32_t value)
+{
+    return emission->ir->ops[value].opcode != KILN_OP_BROADCAST ||
+           table->load[value] != KILN_NONE;
+}
+
+/* "position.c0 == 0 && ..." over the guard axes of a store other than the inner one; "" when there is none. */
+static bool append_guard(const struct kiln_emission *emission, uint32_t access,
+                         struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t guard = schedule->accesses[access].guard_axes;
+    bool any = false;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (!((guard >> axis) & 1u))
+            continue;
+        kiln_buffer_append_text(source, any ? " && " : "    if (");
+        append_coordinate(emission, axis, source);
+        kiln_buffer_append_text(source, " == 0");
+        any = true;
+    }
+    if (any)
+        kiln_buffer_append_text(source, ")\n    ");
+    return any;
+}
+
+static void append_element_guard(const struct kiln_emission *emission, uint32_t access,
+                                 struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t guard = schedule->accesses[access].guard_axes;
+    bool any = false;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (!((guard >> axis) & 1u))
+            continue;
+        kiln_buffer_append_text(source, any ? " && " : "        if (");
+        if (schedule->flattened) {
+            kiln_buffer_printf(source, "k%" PRIu32, axis);
+        } else {
+            append_coordinate(emission, axis, source);
+            if (axis == schedule->rank - 1)
+                kiln_buffer_append_text(source, " + (kiln_index)e");
+        }
+        kiln_buffer_append_text(source, " == 0");
+        any = true;
+    }
+    kiln_buffer_append_text(source, any ? ")\n            " : "        ");
+}
+
+/* Whether a store takes one element of the vector only: the inner axis is guarded. */
+static void append_store(const struct kiln_emission *emission, uint32_t access,
+                         struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    switch (schedule->accesses[access].mode) {
+    case KILN_ACCESS_VECTOR:
+        append_guard(emission, access, source);
+        kiln_buffer_printf(source, "    kiln_store_vector<N>(arguments.a%" PRIu32 " + (", access);
+        append_offset(emission, access, source);
+        kiln_buffer_printf(source, "), y%" PRIu32 ");\n", access);
+        break;
+    case KILN_ACCESS_SPLAT:
+        append_guard(emission, access, source);
+        kiln_buffer_printf(source, "    arguments.a%" PRIu32 "[", access);
+        append_offset(emission, access, source);
+        kiln_buffer_printf(source, "] = y%" PRIu32 "[0];\n", access);
+        break;
+    case KILN_ACCESS_TRANSPOSED:
+        kiln_buffer_printf(source,
+                           "    KILN_UNROLL\n    for (int e = 0; e < N; e++)\n"
+                           "        tiles.t%" PRIu32
+                           "[column + (kiln_index)e][line] = y%" PRIu32 "[e];\n",
+                           access, access);
+        break;
+    case KILN_ACCESS_GATHER:
+        break; /* stored element by element, all such accesses in one loop */
+    }
+}
+
+static void append_gathered_stores(const struct kiln_emission *emission,
+                                   struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_schedule *schedule = emission->schedule;
+    bool any = false;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (schedule->accesses[i].mode != KILN_ACCESS_GATHER)
+            continue;
+        if (!any) {
+            kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
+            if (schedule->flattened)
+                append_line_coordinates(emission, source);
+        }
+        any = true;
+        append_element_guard(emission, i, source);
+        kiln_buffer_printf(source, "arguments.a%" PRIu32 "[", i);
+        append_element_offset(emission, i, source);
+        kiln_buffer_printf(source, "] = y%" PRIu32 "[e];\n", i);
+    }
+    if (any)
+        kiln_buffer_append_text(source, "    }\n");
+}
+
+static void append_compute(const struct kiln_emission *emission, const struct value_table *table,
+                           struct kiln_buffer *source)
+{
+    const struct kiln_ir *ir = emission->ir;
+    const struct kiln_fusion_group *group = emission->group;
+    append_function_head(emission, "kiln_compute", ", const kiln_inputs<N> &inputs", source);
+    kiln_buffer_append_text(source, "    (void)inputs;\n");
+    bool needs_coordinates = false;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        needs_coordinates |= ir->ops[value].opcode == KILN_OP_INDEX && table->varies[value];
+        if (!table->varies[value] && is_computed(emission, table, value))
+            append_operation(emission, table, value, "    ", source);
+    }
+    for (uint32_t i = group->load_count; i < group->access_count; i++)
+        kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[N];\n",
+                           storage_suffix(&group->accesses[i]), i);
+    kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
+    if (needs_coordinates && emission->schedule->flattened)
+        append_line_coordinates(emission, source);
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if (table->varies[group->ops[i]] && is_computed(emission, table, group->ops[i]))
+            append_operation(emission, table, group->ops[i], "        ", source);
+    }
+    for (uint32_t i = group->load_count; i < group->access_count; i++)
+        kiln_buffer_printf(source, "        y%" PRIu32 "[e] = kiln_encode_%s(v%" PRIu32 ");\n", i,
+                           storage_suffix(&group->accesses[i]),
+                           table->alias[group->accesses[i].value]);
+    kiln_buffer_append_text(source, "    }\n");
+    for (uint32_t i = group->load_count; i < group->access_count; i++)
+        append_store(emission, i, source);
+    append_gathered_stores(emission, source);
+    kiln_buffer_append_text(source, "}\n");
+}
+
+static void append_tiles(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_append_text(source, "struct kiln_tiles {\n");
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        if (emission->schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED)
+            kiln_buffer_printf(source,
+                               "    alignas(16) kiln_storage_%s t%" PRIu32
+                               "[KILN_TILE][KILN_TILE + 1];\n",
+                               storage_suffix(&group->accesses[i]), i);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+/* kiln_stage_in (loads, from = 0) or kiln_stage_out (stores): vectors along the tile axis. */
+static void append_staging(const struct kiln_emission *emission, bool stores,
+                           struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    append_function_head(emission, stores ? "kiln_stage_out" : "kiln_stage_in", "", source);
+    kiln_buffer_append_text(source, "    (void)tiles;\n");
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        if (group->accesses[i].is_store != stores ||
+            emission->schedule->accesses[i].mode != KILN_ACCESS_TRANSPOSED)
+            continue;
+        kiln_buffer_printf(source, "    {\n        kiln_storage_%s line_values[N];\n",
+                           storage_suffix(&group->accesses[i]));
+        if (stores)
+            kiln_buffer_printf(source,
+                               "        KILN_UNROLL\n        for (int e = 0; e < N; e++)\n"
+                               "            line_values[e] = tiles.t%" PRIu32
+                               "[column][line + (kiln_index)e];\n",
+                               i);
+        kiln_buffer_printf(source, "        kiln_%s_vector<N>(arguments.a%" PRIu32 " + (",
+                           stores ? "store" : "load", i);
+        append_offset(emission, i, source);
+        kiln_buffer_append_text(source, "), line_values);\n");
+        if (!stores)
+            kiln_buffer_printf(source,
+                               "        KILN_UNROLL\n        for (int e = 0; e < N; e++)\n"
+                               "            tiles.t%" PRIu32
+                               "[column][line + (kiln_index)e] = line_values[e];\n",
+                               i);
+        kiln_buffer_append_text(source, "    }\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source,
+                         struct kiln_arena *arena)
+{
+    struct value_table table;
+    if (!build_value_table(emission, arena, &table)) {
+        source->failed = true;
+        return;
+    }
+    append_arguments(emission, source);
+    append_position(emission, source);
+    append_locate(emission, source);
+    append_inputs(emission, source);
+    if (is_tiled(emission)) {
+        append_tiles(emission, source);
+        append_staging(emission, false, source);
+        append_staging(emission, true, source);
+    }
+    append_load(emission, source);
+    append_compute(emission, &table, source);
+}

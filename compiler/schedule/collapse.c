@@ -1,0 +1,142 @@
+#include "compiler/schedule/collapse.h"
+
+#include <string.h>
+
+uint64_t kiln_access_traffic_bytes(const struct kiln_domain *domain,
+                                   const struct kiln_access *access)
+{
+    uint64_t bytes = kiln_dtype_info(access->dtype)->bytes;
+    for (uint32_t i = 0; i < domain->rank; i++) {
+        if (access->strides[i] != 0)
+            bytes *= (uint64_t)domain->dims[i];
+    }
+    return bytes;
+}
+
+/*
+ * The access whose memory order the walk follows: among the axes that are dense (stride 1) in some access, the
+ * one that carries the most traffic decides; a store breaks ties, since a scattered write costs more.
+ */
+static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
+                                               const struct kiln_fusion_group *group)
+{
+    const struct kiln_access *leader = &group->accesses[group->access_count - 1];
+    uint64_t best = 0;
+    for (uint32_t axis = 0; axis < domain->rank; axis++) {
+        uint64_t traffic = 0;
+        uint64_t heaviest = 0;
+        const struct kiln_access *candidate = NULL;
+        for (uint32_t i = 0; i < group->access_count; i++) {
+            const struct kiln_access *access = &group->accesses[i];
+            if (domain->dims[axis] == 1 || access->strides[axis] != 1)
+                continue;
+            uint64_t bytes = 2 * kiln_access_traffic_bytes(domain, access) + access->is_store;
+            traffic += bytes;
+            if (bytes >= heaviest) {
+                heaviest = bytes;
+                candidate = access;
+            }
+        }
+        if (candidate != NULL && traffic >= best) {
+            best = traffic;
+            leader = candidate;
+        }
+    }
+    return leader;
+}
+
+static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                         uint32_t axis)
+{
+    uint32_t rank = ir->domains[group->domain].rank;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if (op->opcode == KILN_OP_INDEX &&
+            op->axis + rank - ir->domains[op->domain].rank == axis)
+            return true;
+    }
+    return false;
+}
+
+/* Orders the axes by the leader's strides, slowest first; axes that the leader repeats come slowest of all. */
+static uint32_t order_axes(const struct kiln_domain *domain, const struct kiln_access *leader,
+                           uint32_t *ret_order)
+{
+    uint32_t count = 0;
+    for (uint32_t axis = 0; axis < domain->rank; axis++) {
+        if (domain->dims[axis] == 1)
+            continue;
+        uint32_t place = count++;
+        int64_t stride = leader->strides[axis];
+        while (place > 0) {
+            int64_t before = leader->strides[ret_order[place - 1]];
+            if (before == 0 || (stride != 0 && before >= stride))
+                break;
+            ret_order[place] = ret_order[place - 1];
+            place--;
+        }
+        ret_order[place] = axis;
+    }
+    return count;
+}
+
+static bool can_merge(const struct kiln_schedule *schedule, uint32_t access_count, uint32_t outer,
+                      int64_t dim, const int64_t *inner_strides, const bool *inner_guarded)
+{
+    for (uint32_t i = 0; i < access_count; i++) {
+        const struct kiln_access_schedule *access = &schedule->accesses[i];
+        int64_t expected;
+        if (__builtin_mul_overflow(inner_strides[i], dim, &expected) ||
+            access->strides[outer] != expected ||
+            ((access->guard_axes >> outer) & 1u) != inner_guarded[i])
+            return false;
+    }
+    return true;
+}
+
+bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                          struct kiln_schedule *schedule)
+{
+    const struct kiln_domain *domain = &ir->domains[group->domain];
+    uint32_t order[KILN_MAX_RANK];
+    uint32_t count = order_axes(domain, choose_leader(domain, group), order);
+    int64_t *inner_strides =
+        kiln_arena_calloc(ir->arena, group->access_count, sizeof *inner_strides);
+    bool *inner_guarded = kiln_arena_calloc(ir->arena, group->access_count, sizeof *inner_guarded);
+    bool previous_counted = true;
+    if (inner_strides == NULL || inner_guarded == NULL)
+        return false;
+
+    for (uint32_t i = 0; i < KILN_MAX_RANK; i++)
+        schedule->domain_axis[i] = KILN_NONE;
+    schedule->rank = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t axis = order[k];
+        bool counted = counts_along(ir, group, axis);
+        for (uint32_t i = 0; i < group->access_count; i++) {
+            inner_strides[i] = group->accesses[i].strides[axis];
+            inner_guarded[i] = (group->accesses[i].guard_axes >> axis) & 1u;
+        }
+        bool merge = !counted && !previous_counted &&
+                     can_merge(schedule, group->access_count, schedule->rank - 1,
+                               domain->dims[axis], inner_strides, inner_guarded);
+        if (!merge) {
+            schedule->dims[schedule->rank] = 1;
+            schedule->rank++;
+        }
+        uint32_t collapsed = schedule->rank - 1;
+        schedule->dims[collapsed] *= domain->dims[axis];
+        schedule->domain_axis[axis] = counted ? collapsed : KILN_NONE;
+        for (uint32_t i = 0; i < group->access_count; i++) {
+            schedule->accesses[i].strides[collapsed] = inner_strides[i];
+            schedule->accesses[i].guard_axes &= ~(1u << collapsed);
+            schedule->accesses[i].guard_axes |= (uint32_t)inner_guarded[i] << collapsed;
+        }
+        previous_counted = counted;
+    }
+    if (schedule->rank == 0) {
+        schedule->rank = 1;
+        schedule->dims[0] = 1;
+    }
+    return true;
+}

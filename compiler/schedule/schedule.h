@@ -1,0 +1,70 @@
+/*
+ * Schedules: how a fusion group runs on a target. Which template, in which order the elements are walked, how many
+ * at once, by how many work-items.
+ *
+ * The group's domain is collapsed first: axes of size 1 vanish, axes are ordered so that the last one is the
+ * fastest in memory for most of the traffic, and neighbours that every access walks as one become one. What is
+ * left are `rank` axes, the last of which is the inner axis; all others together count rows.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_SCHEDULE_H
+#define KILN_COMPILER_SCHEDULE_SCHEDULE_H
+
+#include "compiler/codegen/target.h"
+#include "compiler/fuse/partition.h"
+
+enum kiln_template {
+    KILN_TEMPLATE_POINTWISE,       /* kernels_templates/pointwise.hip */
+    KILN_TEMPLATE_POINTWISE_TILED, /* kernels_templates/pointwise_tiled.hip */
+};
+
+/* How an access gets the elements of one vector. */
+enum kiln_access_mode {
+    KILN_ACCESS_VECTOR,     /* consecutive in memory: one wide access */
+    KILN_ACCESS_SPLAT,      /* the same element for the whole vector: read once */
+    KILN_ACCESS_GATHER,     /* one address per element */
+    KILN_ACCESS_TRANSPOSED, /* consecutive along the tile axis: staged through LDS */
+};
+
+struct kiln_access_schedule {
+    enum kiln_access_mode mode;
+    int64_t strides[KILN_MAX_RANK]; /* in elements, per collapsed axis */
+    uint32_t guard_axes;            /* bit per collapsed axis */
+    uint32_t alignment_bytes;       /* what the pointer must be a multiple of */
+};
+
+struct kiln_schedule {
+    enum kiln_template template_kind;
+    uint32_t rank; /* collapsed axes, at least 1 */
+    int64_t dims[KILN_MAX_RANK];
+    /* Collapsed axis and distance in it of each axis of the group's domain, for INDEX: coordinate of domain axis i
+     * is the coordinate on collapsed axis domain_axis[i] (such an axis is never merged), or 0 when KILN_NONE. */
+    uint32_t domain_axis[KILN_MAX_RANK];
+    /* The whole domain is walked as one line although it has several axes: most accesses are dense in this order,
+     * the others gather with the line's index taken apart. */
+    bool flattened;
+    bool index_is_64bit;
+    uint32_t vector_elems;
+    uint32_t vectors_per_item; /* pointwise only */
+    uint32_t tile_axis;        /* tiled only: the collapsed axis along which transposed accesses are dense */
+    uint32_t tile_elems;       /* tiled only: the tile is tile_elems x tile_elems */
+    uint32_t block;
+    uint64_t rows;             /* pointwise only: vectors lie within a row */
+    uint64_t cols;
+    uint64_t chunk_count;      /* work-group sized pieces of work */
+    uint32_t grid;             /* work-groups launched; each takes chunk_count/grid pieces */
+    uint32_t lds_bytes;
+    struct kiln_access_schedule *accesses; /* one per group access */
+};
+
+enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                                     const struct kiln_fusion_group *group,
+                                     const struct kiln_target *target,
+                                     const struct kiln_lower_options *options,
+                                     struct kiln_schedule *ret_schedule,
+                                     struct kiln_error *error) KILN_NODISCARD;
+
+/* One line: template, axes, vector, block, grid, and the mode of each access. */
+void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                         struct kiln_buffer *buffer);
+
+#endif

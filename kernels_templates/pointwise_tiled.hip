@@ -1,0 +1,85 @@
+/*
+ * Elementwise work whose operands disagree on the fastest axis: a work-group takes a tile of KILN_TILE x KILN_TILE
+ * elements over the inner axis ("column") and the tile axis ("line"). Operands that are dense along the tile
+ * axis pass through LDS, so that every access to memory is wide and consecutive over the work-items.
+ *
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR, KILN_TILE, KILN_COLS and KILN_LINES
+ * (sizes of the two axes), KILN_HAS_TRANSPOSED_STORES, kiln_index, kiln_arguments, kiln_tiles, kiln_position and
+ * kiln_locate_tile, and the group's kiln_inputs<N>, kiln_stage_in<N>, kiln_load<N>, kiln_compute<N>, kiln_stage_out<N>.
+ *
+ * In LDS an element lies at [column][line] with one element of padding per column.
+ */
+#ifndef KILN_SYMBOL
+#include "default/pointwise_tiled_prelude.h"
+#endif
+
+#define KILN_VECTORS_PER_LINE (KILN_TILE / KILN_VECTOR)
+#define KILN_TILE_VECTORS (KILN_TILE * KILN_VECTORS_PER_LINE)
+
+KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+{
+    KILN_LDS(kiln_tiles, tiles, 1);
+#if KILN_CHUNKS > KILN_GRID
+    for (kiln_index chunk = kiln_work_group_x(); chunk < (kiln_index)(KILN_CHUNKS); chunk += KILN_GRID)
+#else
+    const kiln_index chunk = kiln_work_group_x();
+#endif
+    {
+        const kiln_position origin = kiln_locate_tile(chunk);
+        /* What of the tile lies inside the domain. */
+        const kiln_index columns = (kiln_index)(KILN_COLS) - origin.column;
+        const kiln_index lines = (kiln_index)(KILN_LINES) - origin.line;
+
+        for (kiln_index i = kiln_work_item(); i < KILN_TILE_VECTORS; i += KILN_BLOCK) {
+            const kiln_index column = i / KILN_VECTORS_PER_LINE;
+            const kiln_index line = i % KILN_VECTORS_PER_LINE * KILN_VECTOR;
+            if (column >= columns || line >= lines)
+                continue;
+            if (line + KILN_VECTOR <= lines) {
+                kiln_stage_in<KILN_VECTOR>(arguments, tiles[0], origin, column, line);
+            } else {
+                KILN_NO_UNROLL
+                for (kiln_index k = line; k < lines; k++)
+                    kiln_stage_in<1>(arguments, tiles[0], origin, column, k);
+            }
+        }
+        kiln_barrier();
+        for (kiln_index i = kiln_work_item(); i < KILN_TILE_VECTORS; i += KILN_BLOCK) {
+            const kiln_index line = i / KILN_VECTORS_PER_LINE;
+            const kiln_index column = i % KILN_VECTORS_PER_LINE * KILN_VECTOR;
+            if (column >= columns || line >= lines)
+                continue;
+            if (column + KILN_VECTOR <= columns) {
+                kiln_inputs<KILN_VECTOR> inputs;
+                kiln_load<KILN_VECTOR>(arguments, tiles[0], origin, column, line, inputs);
+                kiln_compute<KILN_VECTOR>(arguments, tiles[0], origin, column, line, inputs);
+            } else {
+                KILN_NO_UNROLL
+                for (kiln_index k = column; k < columns; k++) {
+                    kiln_inputs<1> element;
+                    kiln_load<1>(arguments, tiles[0], origin, k, line, element);
+                    kiln_compute<1>(arguments, tiles[0], origin, k, line, element);
+                }
+            }
+        }
+#if KILN_HAS_TRANSPOSED_STORES
+        kiln_barrier();
+        for (kiln_index i = kiln_work_item(); i < KILN_TILE_VECTORS; i += KILN_BLOCK) {
+            const kiln_index column = i / KILN_VECTORS_PER_LINE;
+            const kiln_index line = i % KILN_VECTORS_PER_LINE * KILN_VECTOR;
+            if (column >= columns || line >= lines)
+                continue;
+            if (line + KILN_VECTOR <= lines) {
+                kiln_stage_out<KILN_VECTOR>(arguments, tiles[0], origin, column, line);
+            } else {
+                KILN_NO_UNROLL
+                for (kiln_index k = line; k < lines; k++)
+                    kiln_stage_out<1>(arguments, tiles[0], origin, column, k);
+            }
+        }
+#endif
+#if KILN_CHUNKS > KILN_GRID
+        kiln_barrier(); /* the next tile overwrites LDS */
+#endif
+    }
+}
