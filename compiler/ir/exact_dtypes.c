@@ -1,0 +1,106 @@
+#include "compiler/ir/exact_dtypes.h"
+#include "compiler/reference/convert.h"
+
+#include <math.h>
+
+#define B(name) KILN_DTYPE_BIT(KILN_DTYPE_##name)
+#define ALL     (KILN_DTYPE_BIT(KILN_DTYPE_COUNT) - 1)
+#define FLOATS  (B(F64) | B(F32) | B(F16) | B(BF16) | B(F8E4M3) | B(F8E5M2))
+
+/* The types that hold all values which rounding to the row's type can give. */
+static const uint32_t supersets[KILN_DTYPE_COUNT] = {
+    [KILN_DTYPE_F32] = B(F32) | B(F64),
+    [KILN_DTYPE_F16] = B(F16) | B(F32) | B(F64),
+    [KILN_DTYPE_BF16] = B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F64] = B(F64),
+    [KILN_DTYPE_U8] = B(U8) | B(I32) | B(I64) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_I32] = B(I32) | B(I64) | B(F64),
+    [KILN_DTYPE_I8] = B(I8) | B(I32) | B(I64) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F8E4M3] = B(F8E4M3) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F8E5M2] = B(F8E5M2) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_I64] = B(I64),
+    [KILN_DTYPE_BOOL] = ALL,
+};
+
+/* The storage type that is a scalar type's own. */
+static enum kiln_dtype own_dtype(enum kiln_scalar scalar)
+{
+    static const enum kiln_dtype own[KILN_SCALAR_COUNT] = {
+        [KILN_SCALAR_BOOL] = KILN_DTYPE_BOOL, [KILN_SCALAR_I32] = KILN_DTYPE_I32,
+        [KILN_SCALAR_I64] = KILN_DTYPE_I64,   [KILN_SCALAR_F32] = KILN_DTYPE_F32,
+        [KILN_SCALAR_F64] = KILN_DTYPE_F64,
+    };
+    return own[scalar];
+}
+
+static uint32_t constant_dtypes(const struct kiln_op *op)
+{
+    bool integer = op->scalar < KILN_SCALAR_F32;
+    double value = integer ? (double)op->constant.integer : op->constant.real;
+    uint32_t set = supersets[own_dtype(op->scalar)];
+    if (integer && (op->constant.integer > INT32_MAX || op->constant.integer < INT32_MIN))
+        return set; /* the double may be off */
+    for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
+        double rounded = kiln_round_to_dtype((enum kiln_dtype)dtype, value);
+        bool same = rounded == value && (signbit(rounded) != 0) == (signbit(value) != 0);
+        if (same || (isnan(rounded) && isnan(value)))
+            set |= KILN_DTYPE_BIT(dtype);
+    }
+    return set;
+}
+
+static uint32_t convert_dtypes(enum kiln_scalar scalar, uint32_t operand_set)
+{
+    enum kiln_dtype own = own_dtype(scalar);
+    if (scalar == KILN_SCALAR_BOOL)
+        return ALL;
+    /* A value that the target type holds stays what it is, with all its sets. */
+    if ((operand_set & KILN_DTYPE_BIT(own)) != 0)
+        return operand_set;
+    return supersets[own];
+}
+
+uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph *graph,
+                              const uint32_t *sets)
+{
+    bool is_float = op->scalar == KILN_SCALAR_F32 || op->scalar == KILN_SCALAR_F64;
+    uint32_t own = supersets[own_dtype(op->scalar)];
+    switch (op->opcode) {
+    case KILN_OP_STORE:
+        return 0;
+    case KILN_OP_LOAD: {
+        enum kiln_dtype dtype = graph->tensors[op->tensor].dtype;
+        /* Memory may hold an fp8 infinity, which rounding to fp8 never gives. */
+        if (dtype == KILN_DTYPE_F8E5M2)
+            return supersets[dtype] & ~B(F8E5M2);
+        return supersets[dtype];
+    }
+    case KILN_OP_CONSTANT:
+        return constant_dtypes(op);
+    case KILN_OP_ROUND:
+        /* What was exact before stays so: rounding to a second type is monotone and keeps its fixed
+         * points. */
+        return (sets[op->operands[0]] & KILN_DTYPE_BIT(op->dtype)) != 0
+                   ? sets[op->operands[0]]
+                   : supersets[op->dtype] | own;
+    case KILN_OP_CONVERT:
+        return convert_dtypes(op->scalar, sets[op->operands[0]]);
+    case KILN_OP_BROADCAST:
+        return sets[op->operands[0]];
+    case KILN_OP_NEG:
+    case KILN_OP_ABS:
+        return is_float ? (sets[op->operands[0]] & FLOATS) | own : own;
+    case KILN_OP_FLOOR:
+    case KILN_OP_CEIL:
+        /* Integers up to 2^precision are in every floating-point type, and beyond every number is
+         * integral. */
+        return (sets[op->operands[0]] & FLOATS) | own;
+    case KILN_OP_MIN:
+    case KILN_OP_MAX:
+        return (sets[op->operands[0]] & sets[op->operands[1]]) | own;
+    case KILN_OP_SELECT:
+        return (sets[op->operands[1]] & sets[op->operands[2]]) | own;
+    default:
+        return own;
+    }
+}

@@ -1,0 +1,217 @@
+#include "compiler/ir/ir.h"
+
+#include <string.h>
+
+static const struct kiln_opcode_info opcodes[KILN_OP_COUNT] = {
+#define KILN_OP(name, text, class, arity, rule, scalars)                                           \
+    [KILN_OP_##name] = {#name, text, KILN_OP_CLASS_##class, arity, KILN_OP_RULE_##rule, scalars},
+#include "compiler/ir/ops.def"
+};
+
+const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode)
+{
+    return &opcodes[opcode];
+}
+
+void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena)
+{
+    *ir = (struct kiln_ir){.arena = arena};
+}
+
+/* Makes room for one more item; the old array stays in the arena. False when memory is out. */
+static bool reserve(struct kiln_ir *ir, void **items, uint32_t count, uint32_t *capacity,
+                    size_t bytes)
+{
+    if (count < *capacity)
+        return true;
+    uint32_t grown = *capacity == 0 ? 32 : *capacity * 2;
+    void *memory = *capacity < UINT32_MAX / 4 ? kiln_arena_calloc(ir->arena, grown, bytes) : NULL;
+    if (memory == NULL) {
+        ir->failed = true;
+        return false;
+    }
+    if (count != 0)
+        memcpy(memory, *items, count * bytes);
+    *items = memory;
+    *capacity = grown;
+    return true;
+}
+
+uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank)
+{
+    while (rank > 0 && dims[0] == 1) {
+        dims++;
+        rank--;
+    }
+    struct kiln_domain domain = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        domain.dims[i] = dims[i];
+    for (uint32_t i = 0; i < ir->domain_count; i++) {
+        if (ir->domains[i].rank == rank &&
+            memcmp(ir->domains[i].dims, domain.dims, sizeof domain.dims) == 0)
+            return i;
+    }
+    void *items = ir->domains;
+    if (ir->failed ||
+        !reserve(ir, &items, ir->domain_count, &ir->domain_capacity, sizeof *ir->domains))
+        return KILN_NONE;
+    ir->domains = items;
+    ir->domains[ir->domain_count] = domain;
+    return ir->domain_count++;
+}
+
+int64_t kiln_domain_elements(const struct kiln_domain *domain)
+{
+    int64_t elements = 1;
+    for (uint32_t i = 0; i < domain->rank; i++)
+        elements *= domain->dims[i];
+    return elements;
+}
+
+bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln_domain *to)
+{
+    if (from->rank > to->rank)
+        return false;
+    uint32_t shift = to->rank - from->rank;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        if (from->dims[i] != 1 && from->dims[i] != to->dims[shift + i])
+            return false;
+    }
+    return true;
+}
+
+uint32_t kiln_ir_append(struct kiln_ir *ir, const struct kiln_op *op)
+{
+    void *items = ir->ops;
+    if (ir->failed || op->domain == KILN_NONE ||
+        !reserve(ir, &items, ir->op_count, &ir->op_capacity, sizeof *ir->ops))
+        return KILN_NONE;
+    ir->ops = items;
+    ir->ops[ir->op_count] = *op;
+    return ir->op_count++;
+}
+
+static struct kiln_op make_op(enum kiln_opcode opcode, enum kiln_scalar scalar, uint32_t domain)
+{
+    return (struct kiln_op){
+        .opcode = opcode,
+        .scalar = scalar,
+        .domain = domain,
+        .operands = {KILN_NONE, KILN_NONE, KILN_NONE},
+        .tensor = KILN_NONE,
+    };
+}
+
+uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor)
+{
+    const struct kiln_tensor *source = &graph->tensors[tensor];
+    struct kiln_op op = make_op(KILN_OP_LOAD, kiln_dtype_info(source->dtype)->scalar,
+                                kiln_ir_domain(ir, source->dims, source->rank));
+    op.tensor = tensor;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_store(struct kiln_ir *ir, uint32_t value, uint32_t tensor)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op = make_op(KILN_OP_STORE, ir->ops[value].scalar, ir->ops[value].domain);
+    op.operands[0] = value;
+    op.tensor = tensor;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value)
+{
+    struct kiln_op op = make_op(KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
+    op.constant.real = value;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_integer(struct kiln_ir *ir, enum kiln_scalar scalar, int64_t value)
+{
+    struct kiln_op op = make_op(KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
+    op.constant.integer = value;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain, uint32_t axis)
+{
+    struct kiln_op op = make_op(KILN_OP_INDEX, scalar, domain);
+    op.axis = axis;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_broadcast(struct kiln_ir *ir, uint32_t value, uint32_t domain)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    if (ir->ops[value].domain == domain)
+        return value;
+    struct kiln_op op = make_op(KILN_OP_BROADCAST, ir->ops[value].scalar, domain);
+    op.operands[0] = value;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_convert(struct kiln_ir *ir, uint32_t value, enum kiln_scalar scalar)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    if (ir->ops[value].scalar == scalar)
+        return value;
+    struct kiln_op op = make_op(KILN_OP_CONVERT, scalar, ir->ops[value].domain);
+    op.operands[0] = value;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_round(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op = make_op(KILN_OP_ROUND, ir->ops[value].scalar, ir->ops[value].domain);
+    op.operands[0] = value;
+    op.dtype = dtype;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op = make_op(opcode, ir->ops[a].scalar, ir->ops[a].domain);
+    op.operands[0] = a;
+    return kiln_ir_append(ir, &op);
+}
+
+/* The domain of the first operand that is not uniform; that of `a` when all are. */
+static uint32_t common_domain(const struct kiln_ir *ir, uint32_t a, uint32_t b)
+{
+    uint32_t domain = ir->ops[a].domain;
+    return ir->domains[domain].rank == 0 ? ir->ops[b].domain : domain;
+}
+
+uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a, uint32_t b)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    bool compares = opcodes[opcode].rule == KILN_OP_RULE_COMPARE;
+    struct kiln_op op =
+        make_op(opcode, compares ? KILN_SCALAR_BOOL : ir->ops[a].scalar, common_domain(ir, a, b));
+    op.operands[0] = a;
+    op.operands[1] = b;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_select(struct kiln_ir *ir, uint32_t condition, uint32_t a, uint32_t b)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    uint32_t domain = ir->ops[condition].domain;
+    if (ir->domains[domain].rank == 0)
+        domain = common_domain(ir, a, b);
+    struct kiln_op op = make_op(KILN_OP_SELECT, ir->ops[a].scalar, domain);
+    op.operands[0] = condition;
+    op.operands[1] = a;
+    op.operands[2] = b;
+    return kiln_ir_append(ir, &op);
+}

@@ -1,0 +1,72 @@
+#include "compiler/ir/ir.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void print_real(double value, struct kiln_buffer *buffer)
+{
+    if (isnan(value)) /* printf would show the sign, which means nothing */
+        kiln_buffer_append_text(buffer, "nan");
+    else
+        kiln_buffer_printf(buffer, "%.17g", value);
+}
+
+static void print_domain(const struct kiln_domain *domain, struct kiln_buffer *buffer)
+{
+    kiln_buffer_append_text(buffer, " : [");
+    for (uint32_t i = 0; i < domain->rank; i++)
+        kiln_buffer_printf(buffer, "%s%" PRId64, i == 0 ? "" : "x", domain->dims[i]);
+    kiln_buffer_append_text(buffer, "]");
+}
+
+static void print_operands(const struct kiln_op *op, struct kiln_buffer *buffer)
+{
+    uint32_t arity = kiln_opcode_info(op->opcode)->arity;
+    for (uint32_t i = 0; i < arity; i++)
+        kiln_buffer_printf(buffer, "%s%%%" PRIu32, i == 0 ? " " : ", ", op->operands[i]);
+}
+
+static void print_attribute(const struct kiln_op *op, struct kiln_buffer *buffer)
+{
+    switch (op->opcode) {
+    case KILN_OP_LOAD:
+        kiln_buffer_printf(buffer, " tensor %" PRIu32, op->tensor);
+        break;
+    case KILN_OP_STORE:
+        kiln_buffer_printf(buffer, ", tensor %" PRIu32, op->tensor);
+        break;
+    case KILN_OP_CONSTANT:
+        kiln_buffer_append_text(buffer, " ");
+        if (op->scalar < KILN_SCALAR_F32)
+            kiln_buffer_printf(buffer, "%" PRId64, op->constant.integer);
+        else
+            print_real(op->constant.real, buffer);
+        break;
+    case KILN_OP_INDEX:
+        kiln_buffer_printf(buffer, " axis %" PRIu32, op->axis);
+        break;
+    case KILN_OP_ROUND:
+        kiln_buffer_printf(buffer, " through %s", kiln_dtype_info(op->dtype)->text);
+        break;
+    default:
+        break;
+    }
+}
+
+void kiln_ir_print(const struct kiln_ir *ir, struct kiln_buffer *buffer)
+{
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+        if (info->op_class != KILN_OP_CLASS_SINK)
+            kiln_buffer_printf(buffer, "%%%" PRIu32 " = ", i);
+        kiln_buffer_printf(buffer, "%s.%s", info->text, kiln_scalar_text(op->scalar));
+        print_operands(op, buffer);
+        print_attribute(op, buffer);
+        print_domain(&ir->domains[op->domain], buffer);
+        bool names_tensor = op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_STORE;
+        if (op->tensor != KILN_NONE && !names_tensor)
+            kiln_buffer_printf(buffer, "  ; tensor %" PRIu32, op->tensor);
+        kiln_buffer_append_text(buffer, "\n");
+    }
+}
