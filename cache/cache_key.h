@@ -1,6 +1,6 @@
 /*
- * Cache keys: everything that decides what a compiled program is, as length-prefixed fields, and the
- * XXH3-128 hash of those bytes that names the entry. docs/cache-format.md.
+ * Cache keys: everything that decides what a compiled program is, as length-prefixed fields, and
+ * the XXH3-128 hash of those bytes that names the entry. docs/cache-format.md.
  */
 #ifndef KILN_CACHE_CACHE_KEY_H
 #define KILN_CACHE_CACHE_KEY_H
@@ -21,7 +21,8 @@ void kiln_cache_key_fini(struct kiln_cache_key *key);
 /* Appends one field. The order of fields is part of the format. */
 void kiln_cache_key_add(struct kiln_cache_key *key, const void *bytes, size_t size);
 void kiln_cache_key_add_text(struct kiln_cache_key *key, const char *text);
-/* Computes the hash; KILN_NO_MEMORY when a field could not be appended. Required before use. */
+/* Computes the hash; KILN_NO_MEMORY when a field could not be appended. Required before use,
+ * and again after a further field. */
 enum kiln_status kiln_cache_key_finish(struct kiln_cache_key *key,
                                        struct kiln_error *error) KILN_NODISCARD;
 /* 32 lower-case hex digits and a NUL. */

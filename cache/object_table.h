@@ -1,7 +1,8 @@
 /*
- * The in-memory table: key -> shared object, with single flight. N threads that ask for one key while it is
- * absent run the maker once; the others wait for its result. No lock is held while the maker runs.
- * A maker that fails leaves nothing behind: the waiting threads get the same error, a later caller tries again.
+ * The in-memory table: key -> shared object, with single flight. N threads that ask for one key
+ * while it is absent run the maker once; the others wait for its result. No lock is held while the
+ * maker runs. A maker that fails leaves nothing behind: the waiting threads get the same error, a
+ * later caller tries again.
  */
 #ifndef KILN_CACHE_OBJECT_TABLE_H
 #define KILN_CACHE_OBJECT_TABLE_H
@@ -9,12 +10,23 @@
 #include "cache/cache_key.h"
 #include "runtime/support/error.h"
 
+#include <stdbool.h>
+
+/* Objects that a table keeps; in-flight ones come on top. */
+enum { KILN_OBJECT_TABLE_LIMIT = 4096 };
+
 struct kiln_object_table; /* opaque, thread-safe */
 
-/* Takes (ref) or drops (unref) one reference of an object in the table. */
+/*
+ * What the table does with its objects. `ref` and `is_shared` are called with the table's lock
+ * held: cheap, and no call back into the table. `unref` is called without it.
+ */
 struct kiln_object_type {
     void (*ref)(void *object);
     void (*unref)(void *object);
+    /* Whether somebody holds a reference besides the table's. Optional: with NULL the least
+     * recently used object goes first, shared or not. */
+    bool (*is_shared)(void *object);
 };
 
 enum kiln_status kiln_object_table_create(const struct kiln_object_type *type,
@@ -23,12 +35,20 @@ enum kiln_status kiln_object_table_create(const struct kiln_object_type *type,
 /* Drops the table's references. No other thread may use the table any more. */
 void kiln_object_table_destroy(struct kiln_object_table *table);
 
-/* Makes the object for a key: one reference, owned by the table from then on. */
+/*
+ * Makes the object for a key: one reference, owned by the table from then on; never NULL with
+ * KILN_OK. It may ask the table for objects of other keys as long as no two makers ask for each
+ * other's, which would wait for ever. For its own key it gets KILN_INTERNAL.
+ */
 typedef enum kiln_status (*kiln_object_maker)(void *context, const struct kiln_cache_key *key,
                                               void **ret_object, struct kiln_error *error);
 
-/* The object for the key, with a reference for the caller. The table keeps at most a few thousand objects:
- * the least recently used unreferenced ones go first. */
+/*
+ * The object for the key, with a reference for the caller. Fails as the maker does, or with
+ * KILN_NO_MEMORY. `key` is copied. The table keeps at most KILN_OBJECT_TABLE_LIMIT objects: the
+ * least recently used unreferenced ones go first. Who holds a reference to an object that went
+ * keeps a good object; only a new request makes another one.
+ */
 enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        const struct kiln_cache_key *key, kiln_object_maker maker,
                                        void *context, void **ret_object,

@@ -38,8 +38,8 @@ void kiln_buffer_append_field(struct kiln_buffer *buffer, const void *bytes, siz
 /* The text, never NULL. */
 const char *kiln_buffer_text(const struct kiln_buffer *buffer);
 /* KILN_NO_MEMORY when any append failed. */
-enum kiln_status kiln_buffer_check(const struct kiln_buffer *buffer, struct kiln_error *error)
-    KILN_NODISCARD;
+enum kiln_status kiln_buffer_check(const struct kiln_buffer *buffer,
+                                   struct kiln_error *error) KILN_NODISCARD;
 
 /*
  * Bounds-checked reader over bytes that somebody else wrote. A read past the end sets `failed`,

@@ -34,7 +34,8 @@ struct kiln_error {
 /* The initial value: success and an empty sentence. Cheap: it does not clear the whole text. */
 void kiln_error_init(struct kiln_error *error);
 
-/* Stores status and a formatted sentence; returns status, so that `return kiln_error_set(...)` works. */
+/* Stores status and a formatted sentence; returns status, so that `return kiln_error_set(...)`
+ * works. */
 enum kiln_status kiln_error_set(struct kiln_error *error, enum kiln_status status,
                                 const char *format, ...) KILN_PRINTF(3, 4);
 enum kiln_status kiln_error_set_v(struct kiln_error *error, enum kiln_status status,

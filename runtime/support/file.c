@@ -52,11 +52,14 @@ enum kiln_status kiln_file_read_descriptor(int descriptor, const char *path, siz
     if (S_ISDIR(attributes.st_mode))
         return kiln_error_set(error, KILN_IO, "cannot read '%s': it is a directory", path);
 
+    bool sized = S_ISREG(attributes.st_mode) && attributes.st_size > 0;
+    if (sized && (uintmax_t)attributes.st_size > limit_bytes)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT, "'%s' has more than %zu bytes", path,
+                              limit_bytes);
     /* The size is a hint only: a pipe has none and a file may grow while it is read. The extra byte
      * lets the read that fills the buffer of an unchanged file also see its end. */
     size_t capacity = READ_BYTES;
-    if (S_ISREG(attributes.st_mode) && attributes.st_size > 0 &&
-        (uintmax_t)attributes.st_size < SIZE_MAX / 4)
+    if (sized && (uintmax_t)attributes.st_size < SIZE_MAX / 4)
         capacity = (size_t)attributes.st_size + 1;
     if (capacity > limit_bytes)
         capacity = limit_bytes < SIZE_MAX / 4 ? limit_bytes + 1 : SIZE_MAX / 4;

@@ -17,14 +17,13 @@
 
 /*
  * Reads a whole file, pipe or terminal. `ret_content` is an initialised, empty buffer that the
- * caller finis; it is untouched on failure. A file of more than `limit_bytes` is KILN_BAD_ARGUMENT,
- * without reading all of it.
+ * caller finis; it is untouched on failure. More than `limit_bytes` is KILN_BAD_ARGUMENT; of a file
+ * that large nothing is read.
  */
 enum kiln_status kiln_file_read(const char *path, size_t limit_bytes,
                                 struct kiln_buffer *ret_content,
                                 struct kiln_error *error) KILN_NODISCARD;
-/* The same from an open descriptor, from its position to its end; `path` is for errors. The caller
- * closes. */
+/* The same from an open descriptor at its start; `path` is for errors. The caller closes. */
 enum kiln_status kiln_file_read_descriptor(int descriptor, const char *path, size_t limit_bytes,
                                            struct kiln_buffer *ret_content,
                                            struct kiln_error *error) KILN_NODISCARD;

@@ -1,0 +1,145 @@
+#include "cache/cache_directory.h"
+
+#include "runtime/support/environment.h"
+#include "runtime/support/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *set_value(const char *variable)
+{
+    const char *value = secure_getenv(variable);
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_path,
+                                             struct kiln_error *error)
+{
+    const char *base = directory;
+    const char *below = "";
+    if (base == NULL)
+        base = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR);
+    if (base != NULL && directory == NULL && *base == '\0') {
+        *ret_path = NULL;
+        return KILN_OK;
+    }
+    if (base == NULL && (base = set_value("HIPDNN_CACHE_DIR")) != NULL)
+        below = "/kiln";
+    /* The XDG specification has relative paths ignored. */
+    if (base == NULL && (base = set_value("XDG_CACHE_HOME")) != NULL) {
+        below = "/kiln";
+        if (*base != '/')
+            base = NULL;
+    }
+    if (base == NULL && (base = set_value("HOME")) != NULL)
+        below = "/.cache/kiln";
+    if (base == NULL) {
+        enum kiln_status status =
+            kiln_error_set(error, KILN_NOT_FOUND, "no environment variable names a place for it");
+        kiln_error_hint(error, "set KILN_CACHE_DIR");
+        return status;
+    }
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", base, below) < 0)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while naming a directory");
+    /* open() would follow a symbolic link with a slash behind it, whatever its flags say. */
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        path[--length] = '\0';
+    *ret_path = path;
+    return KILN_OK;
+}
+
+const char *kiln_cache_directory_distrust(const struct stat *attributes)
+{
+    if (attributes->st_uid != geteuid())
+        return "it belongs to another user";
+    if ((attributes->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return "other users may write to it";
+    return NULL;
+}
+
+/* Opens a directory without following a link and checks what was opened, not what the path says. */
+static int open_trusted(int parent, const char *path, const char **ret_reason)
+{
+    int descriptor = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) {
+        struct stat link;
+        int open_errno = errno;
+        if (fstatat(parent, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode))
+            *ret_reason = "it is a symbolic link";
+        else
+            *ret_reason = NULL;
+        errno = open_errno;
+        return -1;
+    }
+    struct stat attributes;
+    if (fstat(descriptor, &attributes) != 0)
+        *ret_reason = "its owner cannot be found out";
+    else
+        *ret_reason = kiln_cache_directory_distrust(&attributes);
+    if (*ret_reason == NULL)
+        return descriptor;
+    (void)close(descriptor);
+    return -1;
+}
+
+enum kiln_status kiln_cache_directory_open(const char *path,
+                                           struct kiln_cache_directory *ret_directory,
+                                           struct kiln_error *error)
+{
+    enum kiln_status status = kiln_directory_make(path, 0700, error);
+    if (status != KILN_OK)
+        return status;
+    char *copy = strdup(path);
+    if (copy == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening '%s'", path);
+    const char *reason;
+    int descriptor = open_trusted(AT_FDCWD, path, &reason);
+    if (descriptor < 0) {
+        if (reason != NULL)
+            status =
+                kiln_error_set(error, KILN_IO, "cannot use the directory '%s': %s", path, reason);
+        else
+            status = kiln_error_set(error, KILN_IO, "cannot open the directory '%s': %m", path);
+        free(copy);
+        return status;
+    }
+    *ret_directory = (struct kiln_cache_directory){.descriptor = descriptor, .path = copy};
+    return KILN_OK;
+}
+
+void kiln_cache_directory_close(struct kiln_cache_directory *directory)
+{
+    if (directory->descriptor >= 0)
+        (void)close(directory->descriptor);
+    free(directory->path);
+    *directory = (struct kiln_cache_directory){.descriptor = -1};
+}
+
+enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_directory *directory,
+                                                  const char *name, bool create,
+                                                  int *ret_descriptor, struct kiln_error *error)
+{
+    const char *reason = NULL;
+    int descriptor = open_trusted(directory->descriptor, name, &reason);
+    if (descriptor < 0 && reason == NULL && errno == ENOENT && create) {
+        if (mkdirat(directory->descriptor, name, 0700) != 0 && errno != EEXIST)
+            return kiln_error_set(error, KILN_IO, "cannot create the directory '%s/%s': %m",
+                                  directory->path, name);
+        descriptor = open_trusted(directory->descriptor, name, &reason);
+    }
+    if (descriptor >= 0) {
+        *ret_descriptor = descriptor;
+        return KILN_OK;
+    }
+    if (reason != NULL)
+        return kiln_error_set(error, KILN_IO, "cannot use the directory '%s/%s': %s",
+                              directory->path, name, reason);
+    return kiln_error_set(error, errno == ENOENT ? KILN_NOT_FOUND : KILN_IO,
+                          "cannot open the directory '%s/%s': %m", directory->path, name);
+}

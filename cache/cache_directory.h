@@ -1,0 +1,47 @@
+/*
+ * The directory of a store: which one it is, and whether it can be trusted. After it was opened,
+ * everything goes through its descriptor and *at() calls, so that a path swapped later changes
+ * nothing.
+ */
+#ifndef KILN_CACHE_CACHE_DIRECTORY_H
+#define KILN_CACHE_CACHE_DIRECTORY_H
+
+#include "runtime/support/error.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+struct kiln_cache_directory {
+    int descriptor; /* -1: none */
+    char *path;     /* owned; NULL: none */
+};
+
+/*
+ * The path to use: a copy of `directory` when not NULL, else from the environment by the rule of
+ * docs/cache-format.md; the caller frees it. NULL with KILN_OK when KILN_CACHE_DIR is empty, which
+ * asks for no directory. KILN_NOT_FOUND when no variable names one.
+ */
+enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_path,
+                                             struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Creates the directory where it is missing, with mode 0700, and opens it. KILN_IO when it cannot
+ * be had, or when its last component is a symbolic link, or when it belongs to another user, or
+ * when others may write to it.
+ */
+enum kiln_status kiln_cache_directory_open(const char *path,
+                                           struct kiln_cache_directory *ret_directory,
+                                           struct kiln_error *error) KILN_NODISCARD;
+void kiln_cache_directory_close(struct kiln_cache_directory *directory);
+
+/* Opens the fan-out directory `name` inside, under the same conditions; KILN_NOT_FOUND when it does
+ * not exist and `create` is false. The caller closes `ret_descriptor`. */
+enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_directory *directory,
+                                                  const char *name, bool create,
+                                                  int *ret_descriptor,
+                                                  struct kiln_error *error) KILN_NODISCARD;
+
+/* NULL when the thing belongs to this user and nobody else can write to it, else the reason. */
+const char *kiln_cache_directory_distrust(const struct stat *attributes);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Visits what a store has put into its directory, and nothing else that may lie there.
+ */
+#ifndef KILN_CACHE_CACHE_WALK_H
+#define KILN_CACHE_CACHE_WALK_H
+
+#include "cache/cache_directory.h"
+#include "runtime/support/error.h"
+
+enum kiln_cache_file_kind {
+    KILN_CACHE_FILE_ENTRY,
+    KILN_CACHE_FILE_TEMPORARY,
+};
+
+/* `fanout`: open descriptor of the directory that holds `file`; `fanout_name`: its name. A status
+ * other than KILN_OK ends the walk. */
+typedef enum kiln_status (*kiln_cache_visitor)(void *context, enum kiln_cache_file_kind kind,
+                                               int fanout, const char *fanout_name,
+                                               const char *file, struct kiln_error *error);
+
+/* Visits in the order of names. Files that come or go meanwhile may be missed or already gone. */
+enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
+                                 kiln_cache_visitor visit, void *context,
+                                 struct kiln_error *error) KILN_NODISCARD;
+
+#endif

@@ -1,0 +1,116 @@
+#include "cache/entry_file.h"
+
+#include "cache/cache_directory.h"
+#include "runtime/support/file.h"
+#include "runtime/support/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key)
+{
+    kiln_cache_key_hex(key, name->file);
+    memcpy(name->fanout, name->file, 2);
+    name->fanout[2] = '\0';
+    memcpy(name->file + KILN_CACHE_HASH_HEX, KILN_ENTRY_FILE_SUFFIX, sizeof KILN_ENTRY_FILE_SUFFIX);
+}
+
+bool kiln_entry_name_matches(const char *fanout, const char *file)
+{
+    return strspn(file, hex_digits) == KILN_CACHE_HASH_HEX && strncmp(file, fanout, 2) == 0 &&
+           strcmp(file + KILN_CACHE_HASH_HEX, KILN_ENTRY_FILE_SUFFIX) == 0;
+}
+
+void kiln_entry_fini(struct kiln_entry *entry)
+{
+    kiln_buffer_fini(&entry->bytes);
+}
+
+static bool key_hashes_to_name(const struct kiln_entry_view *view, const char *file)
+{
+    struct kiln_hash128 hash = kiln_hash128(view->key, view->key_bytes);
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    (void)snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+    return memcmp(hex, file, KILN_CACHE_HASH_HEX) == 0;
+}
+
+static enum kiln_status verify(struct kiln_entry *entry, const char *file, struct kiln_error *error)
+{
+    enum kiln_status status =
+        kiln_entry_decode(entry->bytes.data, entry->bytes.size, &entry->view, error);
+    if (status == KILN_OK && !key_hashes_to_name(&entry->view, file))
+        status = kiln_error_set(error, KILN_CORRUPT, "its key does not hash to its name");
+    return status;
+}
+
+/* Without a descriptor: a symbolic link is the one thing that can be told and removed; the rest is
+ * left alone. */
+static enum kiln_status judge_unopened(int fanout, const char *file, struct stat *ret_identity,
+                                       struct kiln_error *error)
+{
+    if (errno == ENOENT)
+        return kiln_error_set(error, KILN_NOT_FOUND, "there is no such entry");
+    enum kiln_status status = kiln_error_set(error, KILN_IO, "it cannot be opened: %m");
+    struct stat attributes;
+    if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(attributes.st_mode)) {
+        *ret_identity = attributes;
+        status = kiln_error_set(error, KILN_CORRUPT, "it is a symbolic link");
+    }
+    return status;
+}
+
+enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_entry *ret_entry,
+                                      struct stat *ret_identity, struct kiln_error *error)
+{
+    /* O_NONBLOCK: a FIFO at this place must not hang us. */
+    int descriptor =
+        openat(fanout, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (descriptor < 0)
+        return judge_unopened(fanout, file, ret_identity, error);
+
+    struct kiln_entry entry;
+    kiln_buffer_init(&entry.bytes);
+    struct stat attributes;
+    enum kiln_status status = KILN_OK;
+    if (fstat(descriptor, &attributes) != 0) {
+        status = kiln_error_set(error, KILN_IO, "it cannot be inspected: %m");
+    } else if (!S_ISREG(attributes.st_mode)) {
+        status = kiln_error_set(error, KILN_CORRUPT, "it is not an ordinary file");
+    } else {
+        const char *reason = kiln_cache_directory_distrust(&attributes);
+        if (reason != NULL)
+            status = kiln_error_set(error, KILN_CORRUPT, "%s", reason);
+    }
+    if (status == KILN_OK) {
+        status = kiln_file_read_descriptor(descriptor, file, KILN_ENTRY_LIMIT_BYTES, &entry.bytes,
+                                           error);
+        if (status == KILN_BAD_ARGUMENT) /* above the limit */
+            error->status = status = KILN_CORRUPT;
+    }
+    (void)close(descriptor);
+    if (status == KILN_OK)
+        status = verify(&entry, file, error);
+    if (status == KILN_OK) {
+        *ret_entry = entry;
+        return KILN_OK;
+    }
+    if (status == KILN_CORRUPT)
+        *ret_identity = attributes;
+    kiln_buffer_fini(&entry.bytes);
+    return status;
+}
+
+bool kiln_entry_file_remove(int fanout, const char *file, const struct stat *identity)
+{
+    struct stat now;
+    return fstatat(fanout, file, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           now.st_dev == identity->st_dev && now.st_ino == identity->st_ino &&
+           unlinkat(fanout, file, 0) == 0;
+}

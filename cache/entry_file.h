@@ -1,0 +1,57 @@
+/*
+ * One entry as a file of a fan-out directory: its name, reading it with all checks, removing a
+ * damaged one.
+ */
+#ifndef KILN_CACHE_ENTRY_FILE_H
+#define KILN_CACHE_ENTRY_FILE_H
+
+#include "cache/cache_key.h"
+#include "cache/entry_format.h"
+#include "runtime/support/buffer.h"
+#include "runtime/support/error.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* The suffix belongs to format version 1. */
+#define KILN_ENTRY_FILE_SUFFIX ".kiln"
+
+enum {
+    KILN_ENTRY_FANOUT_NAME_BYTES = 3,
+    KILN_ENTRY_FILE_NAME_BYTES = KILN_CACHE_HASH_HEX + sizeof KILN_ENTRY_FILE_SUFFIX,
+};
+
+struct kiln_entry_name {
+    char fanout[KILN_ENTRY_FANOUT_NAME_BYTES]; /* the first two digits of the hash */
+    char file[KILN_ENTRY_FILE_NAME_BYTES];     /* all digits and the suffix */
+};
+
+void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key);
+/* Whether `file` is an entry's name that belongs into the fan-out directory `fanout`. */
+bool kiln_entry_name_matches(const char *fanout, const char *file);
+
+/* An entry in memory. */
+struct kiln_entry {
+    struct kiln_buffer bytes;    /* owned */
+    struct kiln_entry_view view; /* into bytes */
+};
+
+void kiln_entry_fini(struct kiln_entry *entry);
+
+/*
+ * Reads and verifies the entry in the open directory `fanout`: an ordinary file that belongs to
+ * this user, not writable by others, every byte of it right, its key hashing to its name.
+ * KILN_NOT_FOUND when there is no file; KILN_CORRUPT when it is there and damaged; KILN_IO,
+ * KILN_NO_MEMORY when it could not be judged. `ret_identity`: of the file that was found damaged,
+ * set only with KILN_CORRUPT.
+ */
+enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_entry *ret_entry,
+                                      struct stat *ret_identity,
+                                      struct kiln_error *error) KILN_NODISCARD;
+
+/* Removes the file if it still is the one of `identity`: another process may have replaced it by a
+ * good one. The moment between the check and the removal is left; it can cost an entry and nothing
+ * else. */
+bool kiln_entry_file_remove(int fanout, const char *file, const struct stat *identity);
+
+#endif

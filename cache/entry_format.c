@@ -1,0 +1,87 @@
+#include "cache/entry_format.h"
+
+#include "runtime/support/hash.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The idea of PNG's signature: the first byte is no text, the line ends show a transfer in text
+ * mode. */
+static const unsigned char magic[8] = {0x89, 'K', 'I', 'L', 'N', '\r', '\n', 0x1a};
+
+enum { FRAME_BYTES = KILN_ENTRY_HEADER_BYTES + KILN_ENTRY_CHECKSUM_BYTES };
+
+enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key, const void *payload,
+                                   size_t payload_bytes, struct kiln_buffer *ret_entry,
+                                   struct kiln_error *error)
+{
+    size_t room = KILN_ENTRY_LIMIT_BYTES - FRAME_BYTES;
+    if (key->bytes.size > room || payload_bytes > room - key->bytes.size)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "a cache entry of a %zu-byte key and a %zu-byte payload is larger "
+                              "than the limit of %d bytes",
+                              key->bytes.size, payload_bytes, KILN_ENTRY_LIMIT_BYTES);
+
+    struct kiln_buffer entry;
+    kiln_buffer_init(&entry);
+    kiln_buffer_append(&entry, magic, sizeof magic);
+    kiln_buffer_append_u32(&entry, KILN_ENTRY_FORMAT_VERSION);
+    kiln_buffer_append_u32(&entry, 0);
+    kiln_buffer_append_u64(&entry, key->bytes.size);
+    kiln_buffer_append_u64(&entry, payload_bytes);
+    kiln_buffer_append(&entry, key->bytes.data, key->bytes.size);
+    kiln_buffer_append(&entry, payload, payload_bytes);
+    if (!entry.failed) {
+        struct kiln_hash128 checksum = kiln_hash128(entry.data, entry.size);
+        kiln_buffer_append_u64(&entry, checksum.low);
+        kiln_buffer_append_u64(&entry, checksum.high);
+    }
+    enum kiln_status status = kiln_buffer_check(&entry, error);
+    if (status != KILN_OK) {
+        kiln_buffer_fini(&entry);
+        return status;
+    }
+    *ret_entry = entry;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_entry_view *ret_view,
+                                   struct kiln_error *error)
+{
+    if (size < FRAME_BYTES)
+        return kiln_error_set(error, KILN_CORRUPT,
+                              "it has %zu bytes, fewer than the %d of an empty entry", size,
+                              FRAME_BYTES);
+    struct kiln_reader reader;
+    kiln_reader_init(&reader, bytes, size);
+    if (memcmp(kiln_reader_bytes(&reader, sizeof magic), magic, sizeof magic) != 0)
+        return kiln_error_set(error, KILN_CORRUPT, "it does not start as a cache entry does");
+    uint32_t version = kiln_reader_u32(&reader);
+    if (version != KILN_ENTRY_FORMAT_VERSION)
+        return kiln_error_set(error, KILN_CORRUPT, "its format version is %" PRIu32 ", not %d",
+                              version, KILN_ENTRY_FORMAT_VERSION);
+    uint32_t reserved = kiln_reader_u32(&reader);
+    if (reserved != 0)
+        return kiln_error_set(error, KILN_CORRUPT, "its reserved field is %" PRIu32 ", not 0",
+                              reserved);
+    uint64_t key_bytes = kiln_reader_u64(&reader);
+    uint64_t payload_bytes = kiln_reader_u64(&reader);
+    size_t body_bytes = size - FRAME_BYTES;
+    if (key_bytes > body_bytes || payload_bytes != body_bytes - key_bytes)
+        return kiln_error_set(error, KILN_CORRUPT,
+                              "it has %zu bytes, its header says a %" PRIu64
+                              "-byte key and a %" PRIu64 "-byte payload",
+                              size, key_bytes, payload_bytes);
+
+    struct kiln_entry_view view = {.key_bytes = (size_t)key_bytes,
+                                   .payload_bytes = (size_t)payload_bytes};
+    view.key = kiln_reader_bytes(&reader, view.key_bytes);
+    view.payload = kiln_reader_bytes(&reader, view.payload_bytes);
+    struct kiln_hash128 checksum = kiln_hash128(bytes, reader.position);
+    uint64_t low = kiln_reader_u64(&reader);
+    uint64_t high = kiln_reader_u64(&reader);
+    if (reader.failed || checksum.low != low || checksum.high != high)
+        return kiln_error_set(error, KILN_CORRUPT, "its checksum does not match its content");
+    *ret_view = view;
+    return KILN_OK;
+}
