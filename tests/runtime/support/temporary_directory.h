@@ -1,0 +1,17 @@
+/* A directory of a test's own, removed with everything in it. */
+#ifndef KILN_TESTS_RUNTIME_SUPPORT_TEMPORARY_DIRECTORY_H
+#define KILN_TESTS_RUNTIME_SUPPORT_TEMPORARY_DIRECTORY_H
+
+#include <stddef.h>
+
+/* Makes the directory (mode 0700, under $TMPDIR or /tmp). Returns its path, valid until the end of
+ * the process, or NULL. One per process. */
+const char *temporary_directory_make(void);
+void temporary_directory_remove(void);
+
+/* The path of `name` inside. A few calls later the memory is used again. */
+const char *temporary_path(const char *name);
+/* How many names a directory has besides "." and ".."; -1 when it cannot be read. */
+int directory_count(const char *path);
+
+#endif
