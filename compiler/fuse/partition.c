@@ -426,31 +426,44 @@ static uint32_t choose_cut(struct context *context, const uint32_t *ops, uint32_
 {
     const struct kiln_ir *ir = context->ir;
     uint32_t *last_use = context->scratch;
-    for (uint32_t i = 0; i < count; i++)
-        last_use[ops[i]] = i;
+    uint32_t *new_loads = context->stack; /* loads that operation i is the first to use */
+    for (uint32_t i = 0; i < count; i++) {
+        last_use[ops[i]] = KILN_NONE;
+        new_loads[i] = 0;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const struct kiln_op *op = &ir->ops[ops[i]];
-        for (uint32_t k = 0; !context->is_load[ops[i]] && k < kiln_opcode_info(op->opcode)->arity; k++)
+        if (context->is_load[ops[i]])
+            continue;
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            new_loads[i] += context->is_load[op->operands[k]] && last_use[op->operands[k]] == KILN_NONE;
             last_use[op->operands[k]] = i;
+        }
     }
     uint32_t loads = 0;
     uint32_t longest = 0;
     while (longest < count && context->live[longest] <= register_budget(context->target) &&
-           longest < KILN_GROUP_MAX_OPS && loads < KILN_GROUP_MAX_ACCESSES / 2) {
-        loads += context->is_load[ops[longest]];
-        longest++;
-    }
-    if (longest < 2)
-        longest = 2;
+           longest < KILN_GROUP_MAX_OPS && loads + new_loads[longest] < KILN_GROUP_MAX_ACCESSES / 2)
+        loads += new_loads[longest++];
     if (longest >= count)
         longest = count - 1;
+    /* The window starts behind half of what the prefix computes; loads at its start are no progress. */
+    uint32_t computed = 0;
+    for (uint32_t i = 0; i < longest; i++)
+        computed += !context->is_load[ops[i]];
+    while (computed < 2 && longest < count - 1)
+        computed += !context->is_load[ops[longest++]];
+    uint32_t start = 0;
+    for (uint32_t seen = 0; start < longest - 1 && seen < (computed + 1) / 2; start++)
+        seen += !context->is_load[ops[start]];
     uint32_t best = longest - 1;
     uint64_t best_weight = UINT64_MAX;
-    for (uint32_t position = longest / 2; position < longest; position++) {
+    for (uint32_t position = start; position < longest; position++) {
         uint64_t weight = 0;
         for (uint32_t i = 0; i <= position; i++) {
             uint32_t value = ops[i];
-            if (context->is_load[value] || is_source(&ir->ops[value]) || last_use[value] <= position)
+            if (context->is_load[value] || is_source(&ir->ops[value]) ||
+                last_use[value] == KILN_NONE || last_use[value] <= position)
                 continue;
             weight += can_cut(&ir->ops[value])
                           ? kiln_dtype_info(context->graph->tensors[ir->ops[value].tensor].dtype)->bytes
@@ -463,7 +476,8 @@ static uint32_t choose_cut(struct context *context, const uint32_t *ops, uint32_
     }
     for (uint32_t i = 0; i <= best; i++) {
         uint32_t value = ops[i];
-        if (!context->is_load[value] && can_cut(&ir->ops[value]) && last_use[value] > best)
+        if (!context->is_load[value] && can_cut(&ir->ops[value]) &&
+            last_use[value] != KILN_NONE && last_use[value] > best)
             context->cut[value] = true;
     }
     return best;
@@ -506,18 +520,21 @@ static bool split_group(struct context *context, const struct group_draft *draft
     uint32_t item_count = draft->item_count;
     enum kiln_boundary boundary = draft->boundary;
     bool good = true;
-    uint32_t previous_count = UINT32_MAX;
+    uint32_t previous_computed = UINT32_MAX; /* each round must leave less to compute */
     while (good) {
         uint32_t count = closure(context, items, item_count, ops);
         uint32_t live = kiln_register_pressure(ir, ops, count, context->is_load, context->scratch,
                                                context->live);
+        uint32_t computed = 0;
+        for (uint32_t i = 0; i < count; i++)
+            computed += !context->is_load[ops[i]];
         enum kiln_boundary reason;
-        if (count < 4 || count >= previous_count ||
+        if (computed < 4 || computed >= previous_computed ||
             !exceeds_limits(context, ops, count, item_count, live, &reason)) {
             good = emit_group(context, draft->domain, boundary, items, item_count);
             break;
         }
-        previous_count = count;
+        previous_computed = computed;
         uint32_t position = choose_cut(context, ops, count);
         uint32_t front_count = 0;
         uint32_t rest_count = 0;

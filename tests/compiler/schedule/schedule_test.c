@@ -1,0 +1,189 @@
+#include "compiler/schedule/schedule.h"
+
+#include "tests/compiler/fuse/ir_fixture.h"
+
+#include <criterion/criterion.h>
+
+static struct kiln_schedule schedule(struct ir_fixture *fixture)
+{
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    cr_assert_eq(partition.group_count, 1);
+    struct kiln_schedule result;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_schedule_group(&fixture->ir, &fixture->graph, &partition.groups[0],
+                                     &fixture->target, &fixture->options, &result, &error),
+                 KILN_OK);
+    return result;
+}
+
+static uint32_t load_with_strides(struct ir_fixture *fixture, int64_t rows, int64_t cols,
+                                  int64_t row_stride, int64_t col_stride)
+{
+    uint32_t tensor = ir_fixture_tensor(fixture, KILN_TENSOR_INPUT, rows, cols);
+    fixture->tensors[tensor].strides[0] = row_stride;
+    fixture->tensors[tensor].strides[1] = col_stride;
+    return kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+}
+
+static void add_and_store(struct ir_fixture *fixture, uint32_t a, uint32_t b)
+{
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, a, b));
+}
+
+Test(schedule, packed_tensors_collapse_to_one_axis_of_vectors)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    add_and_store(fixture, ir_fixture_load(fixture, 30, 50), ir_fixture_load(fixture, 30, 50));
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE);
+    cr_assert_eq(result.rank, 1);
+    cr_assert_eq(result.dims[0], 1500);
+    cr_assert_eq(result.vector_elems, 4);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(result.accesses[i].mode, KILN_ACCESS_VECTOR);
+    cr_assert_not(result.index_is_64bit);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, half_takes_eight_elements)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 64, 64);
+    for (uint32_t i = 0; i < fixture->graph.tensor_count; i++)
+        fixture->tensors[i].dtype = KILN_DTYPE_F16;
+    uint32_t out = ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    fixture->tensors[out].dtype = KILN_DTYPE_F16;
+    cr_assert_eq(schedule(fixture).vector_elems, 8);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, a_row_broadcast_is_read_as_vectors_and_a_column_broadcast_once)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 32, 64);
+    uint32_t domain = ir_fixture_domain(fixture, 32, 64);
+    uint32_t row = kiln_ir_broadcast(&fixture->ir, ir_fixture_load(fixture, 1, 64), domain);
+    uint32_t column = kiln_ir_broadcast(&fixture->ir, ir_fixture_load(fixture, 32, 1), domain);
+    add_and_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_MUL, x, row), column);
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.rank, 2);
+    cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(result.accesses[2].mode, KILN_ACCESS_SPLAT);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, rows_that_no_vector_divides_are_walked_as_one_line)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 40, 30);
+    uint32_t column = kiln_ir_broadcast(&fixture->ir, ir_fixture_load(fixture, 40, 1),
+                                        ir_fixture_domain(fixture, 40, 30));
+    add_and_store(fixture, x, column);
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert(result.flattened);
+    cr_assert_eq(result.cols, 1200);
+    cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_GATHER);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, a_transposed_operand_goes_through_a_tile)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t straight = ir_fixture_load(fixture, 100, 200);
+    uint32_t transposed = load_with_strides(fixture, 100, 200, 1, 100);
+    add_and_store(fixture, straight, transposed);
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE_TILED);
+    cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_TRANSPOSED);
+    cr_assert_eq(result.accesses[2].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(result.lds_bytes, 64 * 65 * 4);
+    cr_assert_eq(result.chunk_count, 2 * 4);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, a_short_transposed_operand_is_gathered)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t straight = ir_fixture_load(fixture, 8, 200);
+    uint32_t transposed = load_with_strides(fixture, 8, 200, 1, 8);
+    add_and_store(fixture, straight, transposed);
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE);
+    cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_GATHER);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, when_everything_is_transposed_nothing_is)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = load_with_strides(fixture, 100, 200, 1, 100);
+    uint32_t out = ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    fixture->tensors[out].strides[0] = 1;
+    fixture->tensors[out].strides[1] = 100;
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE);
+    cr_assert_eq(result.rank, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, padded_rows_keep_their_own_tail)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = load_with_strides(fixture, 10, 30, 48, 1);
+    uint32_t out = ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    fixture->tensors[out].strides[0] = 48;
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.rank, 2);
+    cr_assert_not(result.flattened);
+    cr_assert_eq(result.rows, 10);
+    cr_assert_eq(result.cols, 30);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, large_tensors_use_64_bit_indices)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 1 << 16, 1 << 16);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert(result.index_is_64bit);
+    cr_assert_leq((uint64_t)result.grid * result.block, UINT32_MAX);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, large_strides_over_few_elements_use_64_bit_indices_too)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = load_with_strides(fixture, 3, 4, 1500000000, 1);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    cr_assert(schedule(fixture).index_is_64bit);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, vectors_shrink_for_expensive_expressions)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 64, 64);
+    for (int i = 0; i < 200; i++)
+        x = kiln_ir_unary(&fixture->ir, KILN_OP_TANH, x);
+    ir_fixture_store(fixture, x);
+    cr_assert_eq(schedule(fixture).vector_elems, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule, an_axis_that_is_counted_along_stays_alone)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t domain = ir_fixture_domain(fixture, 6, 16);
+    uint32_t index = kiln_ir_index(&fixture->ir, KILN_SCALAR_I32, domain, 0);
+    uint32_t value = kiln_ir_convert(&fixture->ir, index, KILN_SCALAR_F32);
+    add_and_store(fixture, value, ir_fixture_load(fixture, 6, 16));
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.rank, 2);
+    cr_assert_eq(result.domain_axis[0], 0);
+    ir_fixture_destroy(fixture);
+}
