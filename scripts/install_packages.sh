@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what Kiln needs to be built, tested and used, on Debian 12 or 13 as root.
+# Elsewhere it prints what is needed and goes on, so that a machine set up in another way works too.
+#
+# usage: install_packages.sh [--minimal]
+#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks) and debootstrap
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# Compilers and build tools; g++ also compiles the kernels of the host device.
+packages=(gcc g++ cmake ninja-build pkg-config git ca-certificates)
+# Libraries: FlatBuffers reads graphs, xxHash names cache entries, comgr compiles for AMD GPUs.
+packages+=(libflatbuffers-dev flatbuffers-compiler libxxhash-dev libamd-comgr-dev)
+# Tests.
+packages+=(libcriterion-dev libjansson-dev binutils)
+if [[ ${1-} != --minimal ]]; then
+    # clang 19 compiles for targets that an old comgr does not know, and the project a second time;
+    # graphviz draws `kiln explain --dot`; debootstrap makes the Debian 13 system of the second test leg.
+    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz debootstrap
+               debian-archive-keyring)
+fi
+
+advise() {
+    say "$1; Kiln needs what Debian calls:"
+    printf '  %s\n' "${packages[@]}" | column -c 100 >&2 2>/dev/null || printf '  %s\n' "${packages[@]}" >&2
+    say "Going on with what is there."
+    exit 0
+}
+
+missing=()
+if command -v dpkg-query >/dev/null; then
+    for package in "${packages[@]}"; do
+        state=$(dpkg-query --show --showformat '${db:Status-Abbrev}' "$package" 2>/dev/null || true)
+        [[ $state == ii* ]] || missing+=("$package")
+    done
+    if ((${#missing[@]} == 0)); then
+        say "All packages are installed."
+        exit 0
+    fi
+fi
+
+release=unknown
+if [[ -r /etc/os-release ]]; then
+    release=$(. /etc/os-release && echo "${ID-unknown}-${VERSION_ID-}")
+fi
+case $release in
+debian-12 | debian-13) ;;
+*) advise "This is neither Debian 12 nor Debian 13" ;;
+esac
+((EUID == 0)) || advise "Not root, so nothing is installed"
+
+say "Installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Installs what is needed, builds and runs the tests. On two cores: below 20 minutes.
+#
+# usage: test.sh [--quick]
+#   --quick  only the first leg
+#
+# Legs:
+#   dev     gcc, debug, warnings are errors, every test
+#   clang   everything built with clang 19, warnings are errors
+#   asan    address and undefined-behaviour sanitizers, the tests that exercise this project's own code
+#   debian  everything built and tested in a Debian 13 system (scripts/test_in_chroot.sh)
+#
+# All legs run even when one fails. The last line is 'N passed, N failed, N skipped', counting tests over all legs;
+# a leg that fails without a failed test counts as one failure.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+legs=(dev clang asan debian)
+case ${1-} in
+'') ;;
+--quick) legs=(dev) ;;
+*) fail "unknown option '$1'" ;;
+esac
+
+# Tests that start compilers hundreds of times take minutes under the sanitizers and add nothing: the compiled kernels
+# are not sanitized there. Those that feed kernels to the host device with KILN_HOST_SANITIZE=1 are in the dev leg.
+asan_excluded_labels='compiler|slow|check'
+
+cd "$kiln_root"
+mkdir -p build
+passed=0 failed=0 skipped=0
+summary=()
+
+build() {
+    local preset=$1
+    quietly "build/$preset-configure.log" cmake --preset "$preset" &&
+        cmake --build "build/$preset" -j "$kiln_jobs" -- --quiet
+}
+
+run_ctest() {
+    local preset=$1
+    shift
+    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$kiln_jobs" "$@"
+}
+
+leg_dev() { build dev && run_ctest dev; }
+leg_clang() {
+    if ! command -v clang++-19 >/dev/null; then
+        say "skipped: the clang leg: clang++-19 is not installed"
+        return 77
+    fi
+    build clang
+}
+leg_asan() { build asan && run_ctest asan -LE "$asan_excluded_labels"; }
+leg_debian() { bash scripts/test_in_chroot.sh; }
+
+# Adds what CTest's closing lines in a leg's output say to the totals.
+count_tests() {
+    local output=$1 leg_failed leg_total leg_skipped
+    read -r leg_failed leg_total < <(
+        sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$output" | tail -n 1
+    ) || return 0
+    leg_skipped=$(grep -cE '\*\*\*Skipped|\(Disabled\)' "$output") || true
+    failed=$((failed + leg_failed))
+    skipped=$((skipped + leg_skipped))
+    passed=$((passed + leg_total - leg_failed - leg_skipped))
+}
+
+run_leg() {
+    local leg=$1 output=build/leg-$1.log code=0 failed_before=$failed start=$SECONDS result
+    heading "leg $leg"
+    "leg_$leg" 2>&1 | tee "$output" || code=${PIPESTATUS[0]}
+    count_tests "$output"
+    case $code in
+    0) result=passed ;;
+    77) result=skipped skipped=$((skipped + 1)) ;;
+    *)
+        result=FAILED
+        ((failed > failed_before)) || failed=$((failed + 1))
+        ;;
+    esac
+    summary+=("$(printf '%-7s %-8s %4d s' "$leg" "$result" $((SECONDS - start)))")
+}
+
+bash scripts/install_packages.sh
+for leg in "${legs[@]}"; do
+    run_leg "$leg"
+done
+
+heading "summary"
+printf '%s\n' "${summary[@]}"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+((failed == 0))
