@@ -1,0 +1,32 @@
+# What is installed beside the plugin, the worker and the programs, whose rules stand with them: the ABI header, a
+# CMake package and a pkg-config file. Both say where the plugin is, for programs that load or copy it.
+include(CMakePackageConfigHelpers)
+
+set(kiln_plugin_dir ${CMAKE_INSTALL_LIBDIR}/hipdnn_plugins/engines)
+get_target_property(kiln_plugin_name kiln_plugin OUTPUT_NAME)
+if(NOT kiln_plugin_name)
+    set(kiln_plugin_name kiln_plugin)
+endif()
+get_target_property(kiln_plugin_prefix kiln_plugin PREFIX)
+if(kiln_plugin_prefix MATCHES "NOTFOUND")
+    set(kiln_plugin_prefix ${CMAKE_SHARED_MODULE_PREFIX})
+endif()
+set(kiln_plugin_file ${kiln_plugin_prefix}${kiln_plugin_name}.so)
+
+install(FILES ${PROJECT_SOURCE_DIR}/plugin_api/hipdnn_plugin_abi.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln)
+
+set(kiln_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/kiln-config.cmake.in
+    ${PROJECT_BINARY_DIR}/kiln-config.cmake
+    INSTALL_DESTINATION ${kiln_config_dir}
+    PATH_VARS kiln_plugin_dir CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/kiln-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/kiln-config.cmake ${PROJECT_BINARY_DIR}/kiln-config-version.cmake
+        DESTINATION ${kiln_config_dir})
+
+# Relative to the file itself, so that a moved installation stays right.
+file(RELATIVE_PATH kiln_pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/kiln.pc.in ${PROJECT_BINARY_DIR}/kiln.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
