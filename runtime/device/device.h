@@ -58,6 +58,10 @@ struct kiln_device_ops {
                                  size_t bytes, struct kiln_error *error);
     enum kiln_status (*synchronize)(struct kiln_device *device, kiln_stream stream,
                                     struct kiln_error *error);
+    /* Optional (NULL: there is one device of the kind): the ordinal of the device that open would open on the
+     * calling thread. Cheap: asked at each plan. */
+    enum kiln_status (*current_ordinal)(struct kiln_device *device, int *ret_ordinal,
+                                        struct kiln_error *error);
 };
 
 /* Common head of every device; implementations embed it as their first member. */

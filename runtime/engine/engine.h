@@ -31,9 +31,22 @@ enum kiln_status kiln_engine_create(const struct kiln_engine_options *options,
 struct kiln_engine *kiln_engine_ref(struct kiln_engine *engine);
 void kiln_engine_unref(struct kiln_engine *engine);
 
-/* KILN_OK when a plan could be made for the graph, KILN_REJECTED with the reason when not. */
+/*
+ * KILN_OK when a plan could be made for the graph, KILN_REJECTED with the reason when not. Nothing is lowered or
+ * compiled. Another status says that this machine cannot run any graph: no device, or no compiler for it; the
+ * device is opened by the first call and what came of it is remembered.
+ */
 enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                    struct kiln_error *error) KILN_NODISCARD;
+
+/* The workspace that a plan of the graph will ask for, as kiln_plan_workspace_bytes, without compiling it. */
+enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
+                                             size_t size, uint64_t *ret_bytes,
+                                             struct kiln_error *error) KILN_NODISCARD;
+
+/* What the compilers did so far for this engine. */
+void kiln_engine_codegen_counters(const struct kiln_engine *engine,
+                                  struct kiln_codegen_counters *ret_counters);
 
 /* Where a program came from. */
 enum kiln_program_origin {
@@ -41,6 +54,9 @@ enum kiln_program_origin {
     KILN_ORIGIN_DISK,
     KILN_ORIGIN_COMPILED,
 };
+
+/* Offsets of intermediates in the workspace are multiples of this many bytes, relative to its aligned start. */
+enum { KILN_WORKSPACE_ALIGNMENT = 256 };
 
 /* A compiled program without a device: what the cache holds. */
 struct kiln_compiled_kernel {
@@ -54,7 +70,7 @@ struct kiln_compiled_kernel {
     struct kiln_code_object object;
 };
 struct kiln_compiled_program {
-    uint64_t workspace_bytes;
+    uint64_t workspace_bytes; /* exact; offsets in it count from a multiple of KILN_WORKSPACE_ALIGNMENT */
     uint32_t kernel_count;
     struct kiln_compiled_kernel *kernels;
 };
@@ -74,6 +90,8 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
                                   struct kiln_error *error) KILN_NODISCARD;
 struct kiln_plan *kiln_plan_ref(struct kiln_plan *plan);
 void kiln_plan_unref(struct kiln_plan *plan);
+/* Bytes of workspace that execute needs, at any address: what the kernels use and room to align it; 0 when they use
+ * none. */
 uint64_t kiln_plan_workspace_bytes(const struct kiln_plan *plan);
 uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan);
 enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan);

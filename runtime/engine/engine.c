@@ -1,0 +1,131 @@
+#include "runtime/engine/engine.h"
+
+#include "compiler/graph/graph_reader.h"
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void destroy(struct kiln_engine *engine)
+{
+    /* Modules before their devices, all users of the compilers before those. */
+    kiln_module_table_fini(&engine->modules);
+    kiln_program_cache_fini(&engine->programs);
+    kiln_engine_devices_fini(&engine->devices);
+    kiln_codegen_unref(engine->codegen);
+    free(engine->cache_directory);
+    free(engine->device_name);
+    free(engine);
+}
+
+static enum kiln_status copy_text(const char *text, char **ret_copy, struct kiln_error *error)
+{
+    if (!text)
+        return KILN_OK;
+    char *copy = strdup(text);
+    if (!copy)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an 'engine'");
+    *ret_copy = copy;
+    return KILN_OK;
+}
+
+static enum kiln_status init(struct kiln_engine *engine, const struct kiln_engine_options *options,
+                             struct kiln_error *error)
+{
+    enum kiln_status status = copy_text(options->cache_directory, &engine->cache_directory, error);
+    if (status == KILN_OK)
+        status = copy_text(options->device, &engine->device_name, error);
+    if (status == KILN_OK)
+        status = kiln_codegen_create(&options->codegen, &engine->codegen, error);
+    kiln_engine_devices_init(&engine->devices, engine->device_name, engine->codegen);
+    if (status == KILN_OK)
+        status = kiln_program_cache_init(&engine->programs, engine->cache_directory,
+                                         engine->codegen, &options->lower, error);
+    if (status == KILN_OK)
+        status = kiln_module_table_init(&engine->modules, &engine->programs, error);
+    return status;
+}
+
+enum kiln_status kiln_engine_create(const struct kiln_engine_options *options,
+                                    struct kiln_engine **ret_engine, struct kiln_error *error)
+{
+    struct kiln_engine *engine = calloc(1, sizeof(*engine));
+    if (!engine)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an 'engine'");
+    atomic_init(&engine->references, 1);
+    enum kiln_status status = init(engine, options, error);
+    if (status) {
+        destroy(engine);
+        return status;
+    }
+    *ret_engine = engine;
+    return KILN_OK;
+}
+
+struct kiln_engine *kiln_engine_ref(struct kiln_engine *engine)
+{
+    atomic_fetch_add_explicit(&engine->references, 1, memory_order_relaxed);
+    return engine;
+}
+
+void kiln_engine_unref(struct kiln_engine *engine)
+{
+    if (engine && atomic_fetch_sub_explicit(&engine->references, 1, memory_order_acq_rel) == 1)
+        destroy(engine);
+}
+
+void kiln_engine_codegen_counters(const struct kiln_engine *engine,
+                                  struct kiln_codegen_counters *ret_counters)
+{
+    kiln_codegen_counters(engine->codegen, ret_counters);
+}
+
+enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
+                                   struct kiln_error *error)
+{
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
+    struct kiln_graph graph;
+    enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
+    kiln_arena_fini(&arena);
+    const struct kiln_engine_device *device = NULL;
+    return status ? status : kiln_engine_devices_current(&engine->devices, &device, error);
+}
+
+enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
+                                             size_t size, uint64_t *ret_bytes,
+                                             struct kiln_error *error)
+{
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
+    struct kiln_graph graph;
+    const struct kiln_engine_device *device = NULL;
+    struct kiln_program program = {0};
+    enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
+    if (status == KILN_OK)
+        status = kiln_engine_devices_current(&engine->devices, &device, error);
+    if (status == KILN_OK)
+        status = kiln_lower(&graph, &device->device->target, &engine->programs.lower, &arena,
+                            &program, NULL, error);
+    if (status == KILN_OK)
+        *ret_bytes = kiln_workspace_padded_bytes(program.workspace_bytes);
+    kiln_arena_fini(&arena);
+    return status;
+}
+
+enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                     const struct kiln_target *target,
+                                     const struct kiln_compiled_program **ret_program,
+                                     enum kiln_program_origin *ret_origin, struct kiln_error *error)
+{
+    const char *identity = NULL;
+    enum kiln_status status = kiln_codegen_identity(engine->codegen, target, &identity, error);
+    struct kiln_shared_program *program = NULL;
+    if (status == KILN_OK)
+        status = kiln_program_cache_get(&engine->programs, graph, target, identity, &program,
+                                        ret_origin, error);
+    if (status == KILN_OK)
+        *ret_program = &program->program;
+    return status;
+}

@@ -1,0 +1,117 @@
+#include "runtime/engine/engine_devices.h"
+
+#include <stdlib.h>
+
+void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *name,
+                              struct kiln_codegen *codegen)
+{
+    *devices = (struct kiln_engine_devices){.name = name, .codegen = codegen};
+    pthread_mutex_init(&devices->lock, NULL);
+}
+
+void kiln_engine_devices_fini(struct kiln_engine_devices *devices)
+{
+    for (uint32_t i = 0; i < devices->count; i++) {
+        kiln_device_close(devices->entries[i].device);
+        free(devices->entries[i].failure);
+    }
+    free(devices->failure);
+    pthread_mutex_destroy(&devices->lock);
+}
+
+/* A copy that lives on; out of memory only means that the next caller tries again. */
+static struct kiln_error *remember(const struct kiln_error *error)
+{
+    struct kiln_error *copy = malloc(sizeof(*copy));
+    if (copy)
+        *copy = *error;
+    return copy;
+}
+
+static enum kiln_status recall(const struct kiln_error *failure, struct kiln_error *error)
+{
+    *error = *failure;
+    return failure->status;
+}
+
+/* Opens the device into the next free entry. */
+static enum kiln_status open_entry(struct kiln_engine_devices *devices, const char *name,
+                                   struct kiln_error *error)
+{
+    if (devices->count == KILN_ENGINE_MAX_DEVICES)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "more than '%d' devices in one process",
+                              KILN_ENGINE_MAX_DEVICES);
+    struct kiln_engine_device *entry = &devices->entries[devices->count];
+    *entry = (struct kiln_engine_device){0};
+    enum kiln_status status = kiln_device_open(name, &entry->device, error);
+    if (status)
+        return status;
+    struct kiln_error identity_error;
+    kiln_error_init(&identity_error);
+    if (kiln_codegen_identity(devices->codegen, &entry->device->target, &entry->compiler_identity,
+                              &identity_error)) {
+        entry->compiler_identity = NULL;
+        entry->failure = remember(&identity_error);
+        if (!entry->failure) {
+            kiln_device_close(entry->device);
+            return kiln_error_set(error, KILN_NO_MEMORY, "no memory to open a 'device'");
+        }
+    }
+    devices->count++;
+    return KILN_OK;
+}
+
+/* The first device decides the kind for the life of the engine. */
+static enum kiln_status open_first(struct kiln_engine_devices *devices, struct kiln_error *error)
+{
+    if (devices->failure)
+        return recall(devices->failure, error);
+    enum kiln_status status = open_entry(devices, devices->name, error);
+    if (status && status != KILN_NO_MEMORY)
+        devices->failure = remember(error);
+    return status;
+}
+
+static enum kiln_status find_current(struct kiln_engine_devices *devices,
+                                     const struct kiln_engine_device **ret_device,
+                                     struct kiln_error *error)
+{
+    if (devices->count == 0) {
+        enum kiln_status status = open_first(devices, error);
+        if (status)
+            return status;
+    }
+    struct kiln_device *first = devices->entries[0].device;
+    int ordinal = first->ordinal;
+    if (first->ops->current_ordinal) {
+        enum kiln_status status = first->ops->current_ordinal(first, &ordinal, error);
+        if (status)
+            return status;
+    }
+    for (uint32_t i = 0; i < devices->count; i++) {
+        if (devices->entries[i].device->ordinal == ordinal) {
+            *ret_device = &devices->entries[i];
+            return KILN_OK;
+        }
+    }
+    enum kiln_status status = open_entry(devices, first->ops->name, error);
+    if (status == KILN_OK)
+        *ret_device = &devices->entries[devices->count - 1];
+    return status;
+}
+
+enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices,
+                                             const struct kiln_engine_device **ret_device,
+                                             struct kiln_error *error)
+{
+    const struct kiln_engine_device *device = NULL;
+    pthread_mutex_lock(&devices->lock);
+    enum kiln_status status = find_current(devices, &device, error);
+    pthread_mutex_unlock(&devices->lock);
+    if (status)
+        return status;
+    if (device->failure)
+        return recall(device->failure, error);
+    *ret_device = device;
+    return KILN_OK;
+}

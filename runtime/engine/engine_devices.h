@@ -1,0 +1,44 @@
+/*
+ * The devices that an engine has opened: one of each ordinal of the engine's kind, with the compiler that serves it.
+ * They stay open as long as the engine.
+ */
+#ifndef KILN_RUNTIME_ENGINE_ENGINE_DEVICES_H
+#define KILN_RUNTIME_ENGINE_ENGINE_DEVICES_H
+
+#include "compiler/codegen/codegen.h"
+#include "runtime/device/device.h"
+
+#include <pthread.h>
+
+enum { KILN_ENGINE_MAX_DEVICES = 64 };
+
+struct kiln_engine_device {
+    struct kiln_device *device;
+    const char *compiler_identity; /* of its target; belongs to the codegen; NULL: see `failure` */
+    struct kiln_error *failure;    /* why nothing compiles for it; NULL when something does */
+};
+
+/* Entries are added under the lock and never change or move afterwards. */
+struct kiln_engine_devices {
+    const char *name; /* borrowed; as in kiln_device_open */
+    struct kiln_codegen *codegen;
+    pthread_mutex_t lock;
+    uint32_t count;
+    struct kiln_engine_device entries[KILN_ENGINE_MAX_DEVICES];
+    struct kiln_error *failure; /* why there is no device at all */
+};
+
+/* Opens nothing yet. `name` and `codegen` must outlive the table. */
+void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *name,
+                              struct kiln_codegen *codegen);
+void kiln_engine_devices_fini(struct kiln_engine_devices *devices);
+
+/*
+ * The device that is current on this thread, opened when it is met for the first time. What went wrong with a device
+ * is remembered and told again to every later caller. `ret_device` lives as long as the table.
+ */
+enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices,
+                                             const struct kiln_engine_device **ret_device,
+                                             struct kiln_error *error) KILN_NODISCARD;
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Programs loaded on devices: their modules are shared by all plans of equal graphs on one device, and stay
+ * loaded while the table keeps them, so that a plan for a graph met before costs one lookup.
+ */
+#ifndef KILN_RUNTIME_ENGINE_MODULE_TABLE_H
+#define KILN_RUNTIME_ENGINE_MODULE_TABLE_H
+
+#include "runtime/engine/engine_devices.h"
+#include "runtime/engine/program_cache.h"
+
+struct kiln_loaded_kernel {
+    struct kiln_device_module *module;
+    struct kiln_device_function *function;
+};
+
+/* Ref-counted and immutable. The device must outlive it. */
+struct kiln_loaded_program {
+    atomic_uint references;
+    struct kiln_device *device;
+    struct kiln_shared_program *program; /* one reference */
+    struct kiln_loaded_kernel kernels[]; /* one per kernel of the program */
+};
+
+struct kiln_module_table {
+    struct kiln_program_cache *programs;
+    struct kiln_object_table *loaded; /* key of the program and device -> struct kiln_loaded_program */
+};
+
+/* `programs` must outlive the table. */
+enum kiln_status kiln_module_table_init(struct kiln_module_table *table,
+                                        struct kiln_program_cache *programs,
+                                        struct kiln_error *error) KILN_NODISCARD;
+/* Unloads what no plan uses any more; the devices must still be open. */
+void kiln_module_table_fini(struct kiln_module_table *table);
+
+/* The program of the graph, loaded on the device, with a reference for the caller. */
+enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
+                                       const struct kiln_graph *graph,
+                                       const struct kiln_engine_device *device,
+                                       struct kiln_loaded_program **ret_loaded,
+                                       enum kiln_program_origin *ret_origin,
+                                       struct kiln_error *error) KILN_NODISCARD;
+void kiln_loaded_program_unref(struct kiln_loaded_program *loaded);
+
+#endif

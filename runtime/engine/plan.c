@@ -1,0 +1,218 @@
+#include "runtime/engine/plan.h"
+
+#include "compiler/graph/graph_reader.h"
+
+#include <stdlib.h>
+
+uint64_t kiln_workspace_padded_bytes(uint64_t exact)
+{
+    return exact ? exact + KILN_WORKSPACE_ALIGNMENT - 1 : 0;
+}
+
+static void destroy(struct kiln_plan *plan)
+{
+    kiln_loaded_program_unref(plan->loaded);
+    if (plan->kernels) {
+        /* One block for the arguments of all kernels: the first kernel's. */
+        free(plan->kernels[0].arguments);
+        free(plan->kernels);
+    }
+    free(plan->bindings);
+    kiln_engine_unref(plan->engine);
+    free(plan);
+}
+
+struct kiln_plan *kiln_plan_ref(struct kiln_plan *plan)
+{
+    atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
+    return plan;
+}
+
+void kiln_plan_unref(struct kiln_plan *plan)
+{
+    if (plan && atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) == 1)
+        destroy(plan);
+}
+
+uint64_t kiln_plan_workspace_bytes(const struct kiln_plan *plan)
+{
+    return kiln_workspace_padded_bytes(plan->workspace_bytes);
+}
+
+uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan)
+{
+    return plan->kernel_count;
+}
+
+enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan)
+{
+    return plan->origin;
+}
+
+const struct kiln_device *kiln_plan_device(const struct kiln_plan *plan)
+{
+    return plan->loaded->device;
+}
+
+static int compare_bindings(const void *left, const void *right)
+{
+    int64_t a = ((const struct kiln_plan_binding *)left)->uid;
+    int64_t b = ((const struct kiln_plan_binding *)right)->uid;
+    return (a > b) - (a < b);
+}
+
+static uint32_t find_binding(const struct kiln_plan *plan, int64_t uid)
+{
+    uint32_t low = 0;
+    uint32_t high = plan->binding_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (plan->bindings[middle].uid < uid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Marks the tensors that some kernel takes as an argument, and counts the arguments. */
+static uint64_t mark_used_tensors(const struct kiln_compiled_program *program, bool *used)
+{
+    uint64_t arguments = 0;
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        const struct kiln_compiled_kernel *kernel = &program->kernels[i];
+        for (uint32_t j = 0; j < kernel->argument_count; j++) {
+            if (kernel->arguments[j].kind != KILN_ARGUMENT_WORKSPACE)
+                used[kernel->arguments[j].tensor] = true;
+        }
+        arguments += kernel->argument_count;
+    }
+    return arguments;
+}
+
+static enum kiln_status no_memory(struct kiln_error *error)
+{
+    return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a 'plan'");
+}
+
+static enum kiln_status make_bindings(struct kiln_plan *plan, const struct kiln_graph *graph,
+                                      const bool *used, struct kiln_error *error)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        count += used[i];
+    if (count > KILN_PLAN_MAX_BINDINGS)
+        return kiln_error_set(error, KILN_UNSUPPORTED,
+                              "the graph has '%u' tensors in memory, more than %d", count,
+                              KILN_PLAN_MAX_BINDINGS);
+    plan->bindings = calloc(count ? count : 1, sizeof(*plan->bindings));
+    if (!plan->bindings)
+        return no_memory(error);
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        if (!used[i])
+            continue;
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        uint32_t bytes = kiln_dtype_info(tensor->dtype)->bytes;
+        bool host_scalar = tensor->role == KILN_TENSOR_HOST_SCALAR;
+        plan->bindings[plan->binding_count++] = (struct kiln_plan_binding){
+            .uid = tensor->uid,
+            .alignment_bytes = host_scalar ? 1 : bytes,
+            .host_scalar_bytes = host_scalar ? bytes : 0,
+        };
+    }
+    qsort(plan->bindings, plan->binding_count, sizeof(*plan->bindings), compare_bindings);
+    return KILN_OK;
+}
+
+static enum kiln_status make_kernels(struct kiln_plan *plan, const struct kiln_graph *graph,
+                                     uint64_t argument_count, struct kiln_error *error)
+{
+    const struct kiln_compiled_program *program = &plan->loaded->program->program;
+    bool whole_vectors = plan->loaded->device->needs_vector_alignment;
+    if (program->kernel_count == 0)
+        return KILN_OK;
+    struct kiln_plan_argument *arguments =
+        calloc(argument_count ? argument_count : 1, sizeof(*arguments));
+    plan->kernels = calloc(program->kernel_count, sizeof(*plan->kernels));
+    if (!arguments || !plan->kernels) {
+        free(arguments);
+        return no_memory(error);
+    }
+    plan->kernel_count = program->kernel_count;
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        const struct kiln_compiled_kernel *recipe = &program->kernels[i];
+        plan->kernels[i] = (struct kiln_plan_kernel){
+            .function = plan->loaded->kernels[i].function,
+            .recipe = recipe,
+            .arguments = arguments,
+        };
+        for (uint32_t j = 0; j < recipe->argument_count; j++) {
+            const struct kiln_argument *argument = &recipe->arguments[j];
+            arguments->binding = KILN_NONE;
+            arguments->offset_bytes = argument->offset_bytes;
+            if (argument->kind != KILN_ARGUMENT_WORKSPACE) {
+                uint32_t index = find_binding(plan, graph->tensors[argument->tensor].uid);
+                struct kiln_plan_binding *binding = &plan->bindings[index];
+                arguments->binding = index;
+                if (whole_vectors && !binding->host_scalar_bytes &&
+                    argument->alignment_bytes > binding->alignment_bytes)
+                    binding->alignment_bytes = argument->alignment_bytes;
+            }
+            arguments++;
+        }
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status resolve(struct kiln_plan *plan, const struct kiln_graph *graph,
+                                struct kiln_error *error)
+{
+    const struct kiln_compiled_program *program = &plan->loaded->program->program;
+    bool *used = calloc(graph->tensor_count ? graph->tensor_count : 1, sizeof(*used));
+    if (!used)
+        return no_memory(error);
+    uint64_t argument_count = mark_used_tensors(program, used);
+    enum kiln_status status = make_bindings(plan, graph, used, error);
+    free(used);
+    if (status)
+        return status;
+    plan->workspace_bytes = program->workspace_bytes;
+    return make_kernels(plan, graph, argument_count, error);
+}
+
+static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                  struct kiln_plan **ret_plan, struct kiln_error *error)
+{
+    const struct kiln_engine_device *device = NULL;
+    enum kiln_status status = kiln_engine_devices_current(&engine->devices, &device, error);
+    if (status)
+        return status;
+    struct kiln_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return no_memory(error);
+    atomic_init(&plan->references, 1);
+    plan->engine = kiln_engine_ref(engine);
+    status = kiln_module_table_get(&engine->modules, graph, device, &plan->loaded, &plan->origin,
+                                   error);
+    if (status == KILN_OK)
+        status = resolve(plan, graph, error);
+    if (status) {
+        destroy(plan);
+        return status;
+    }
+    *ret_plan = plan;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
+                                  struct kiln_plan **ret_plan, struct kiln_error *error)
+{
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
+    struct kiln_graph graph;
+    enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
+    if (status == KILN_OK)
+        status = make_plan(engine, &graph, ret_plan, error);
+    kiln_arena_fini(&arena);
+    return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * Plans: everything that execute needs, resolved so that it only looks up uids and copies words.
+ */
+#ifndef KILN_RUNTIME_ENGINE_PLAN_H
+#define KILN_RUNTIME_ENGINE_PLAN_H
+
+#include "runtime/engine/engine_state.h"
+
+/* Tensors that one plan may bind: execute keeps a word for each on its stack. */
+enum { KILN_PLAN_MAX_BINDINGS = 4096 };
+
+/* A tensor that the caller of execute supplies. */
+struct kiln_plan_binding {
+    int64_t uid;
+    uint32_t alignment_bytes;   /* what its pointer must be a multiple of */
+    uint32_t host_scalar_bytes; /* not 0: a host pointer to a value of so many bytes */
+};
+
+/* Argument of a kernel: word `binding`, or, with KILN_NONE, the workspace at an offset. */
+struct kiln_plan_argument {
+    uint32_t binding;
+    uint64_t offset_bytes;
+};
+
+struct kiln_plan_kernel {
+    struct kiln_device_function *function;
+    const struct kiln_compiled_kernel *recipe; /* grid, block, argument count */
+    struct kiln_plan_argument *arguments;
+};
+
+struct kiln_plan {
+    atomic_uint references;
+    struct kiln_engine *engine;         /* one reference: keeps device and modules alive */
+    struct kiln_loaded_program *loaded; /* one reference */
+    enum kiln_program_origin origin;
+    uint64_t workspace_bytes; /* exact */
+    uint32_t binding_count;
+    uint32_t kernel_count;
+    struct kiln_plan_binding *bindings; /* sorted by uid */
+    struct kiln_plan_kernel *kernels;
+};
+
+/* What a caller has to allocate so that `exact` bytes fit behind an aligned address; 0 for 0. */
+uint64_t kiln_workspace_padded_bytes(uint64_t exact);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Executing a plan: the hot path. It allocates nothing, takes no lock and hashes nothing; all its state is on the stack,
+ * so that one plan can be executed by several threads at once.
+ */
+#include "runtime/engine/plan.h"
+
+#include <string.h>
+
+static const struct kiln_plan_binding *find(const struct kiln_plan *plan, int64_t uid)
+{
+    const struct kiln_plan_binding *low = plan->bindings;
+    uint32_t count = plan->binding_count;
+    while (count > 0) {
+        uint32_t half = count / 2;
+        if (low[half].uid < uid) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    bool found = low < plan->bindings + plan->binding_count && low->uid == uid;
+    return found ? low : NULL;
+}
+
+/* Replaces the pointer by what the kernel gets. */
+static enum kiln_status resolve_word(const struct kiln_plan_binding *binding, uint64_t *word,
+                                     struct kiln_error *error)
+{
+    if (*word == 0)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT, "no buffer is given for tensor uid '%lld'",
+                              (long long)binding->uid);
+    if (*word & (binding->alignment_bytes - 1))
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "the buffer of tensor uid '%lld' is not aligned to %u bytes",
+                              (long long)binding->uid, binding->alignment_bytes);
+    if (binding->host_scalar_bytes) {
+        const void *value = (const void *)(uintptr_t)*word;
+        *word = 0;
+        memcpy(word, value, binding->host_scalar_bytes);
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status bind_buffers(const struct kiln_plan *plan,
+                             const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
+                             uint64_t *words, struct kiln_error *error)
+{
+    memset(words, 0, plan->binding_count * sizeof(*words));
+    for (uint32_t i = 0; i < buffer_count; i++) {
+        const struct kiln_plan_binding *binding = find(plan, buffers[i].uid);
+        if (binding && buffers[i].pointer)
+            words[binding - plan->bindings] = (uint64_t)(uintptr_t)buffers[i].pointer;
+    }
+    for (uint32_t i = 0; i < plan->binding_count; i++) {
+        enum kiln_status status = resolve_word(&plan->bindings[i], &words[i], error);
+        if (status)
+            return status;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_plan_kernel *kernel,
+                               kiln_stream stream, const uint64_t *words, uint64_t workspace,
+                               struct kiln_error *error)
+{
+    const struct kiln_compiled_kernel *recipe = kernel->recipe;
+    uint64_t kernarg[KILN_PROGRAM_MAX_ARGUMENTS];
+    for (uint32_t i = 0; i < recipe->argument_count; i++) {
+        const struct kiln_plan_argument *argument = &kernel->arguments[i];
+        kernarg[i] = argument->binding == KILN_NONE ? workspace + argument->offset_bytes
+                                                    : words[argument->binding];
+    }
+    const struct kiln_launch launch = {
+        .function = kernel->function,
+        .grid = {recipe->grid[0], recipe->grid[1], recipe->grid[2]},
+        .block = {recipe->block[0], recipe->block[1], recipe->block[2]},
+        .kernarg = kernarg,
+        .kernarg_bytes = (uint32_t)(recipe->argument_count * sizeof(kernarg[0])),
+    };
+    struct kiln_device *device = plan->loaded->device;
+    return device->ops->launch(device, stream, &launch, error);
+}
+
+enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream, void *workspace,
+                                   const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
+                                   struct kiln_error *error)
+{
+    if (buffer_count > 0 && !buffers)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT, "'%u' buffers, but no array of them",
+                              buffer_count);
+    if (plan->workspace_bytes > 0 && !workspace)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "no workspace is given, but '%llu' bytes are needed",
+                              (unsigned long long)kiln_plan_workspace_bytes(plan));
+    uint64_t words[KILN_PLAN_MAX_BINDINGS];
+    enum kiln_status status = bind_buffers(plan, buffers, buffer_count, words, error);
+    if (status)
+        return status;
+    const uint64_t mask = KILN_WORKSPACE_ALIGNMENT - 1;
+    uint64_t aligned_workspace = ((uint64_t)(uintptr_t)workspace + mask) & ~mask;
+    for (uint32_t i = 0; i < plan->kernel_count; i++) {
+        status = launch(plan, &plan->kernels[i], stream, words, aligned_workspace, error);
+        if (status)
+            return status;
+    }
+    return KILN_OK;
+}

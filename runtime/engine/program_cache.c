@@ -1,0 +1,180 @@
+#include "runtime/engine/program_cache.h"
+
+#include "compiler/graph/graph_reader.h"
+#include "runtime/engine/compile_program.h"
+#include "runtime/engine/program_format.h"
+#include "runtime/support/log.h"
+
+#include <stdlib.h>
+
+static void ref_program(void *object)
+{
+    kiln_shared_program_ref(object);
+}
+
+static void unref_program(void *object)
+{
+    kiln_shared_program_unref(object);
+}
+
+static bool is_program_shared(void *object)
+{
+    struct kiln_shared_program *program = object;
+    return atomic_load_explicit(&program->references, memory_order_relaxed) > 1;
+}
+
+enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache, const char *directory,
+                                         struct kiln_codegen *codegen,
+                                         const struct kiln_lower_options *lower,
+                                         struct kiln_error *error)
+{
+    static const struct kiln_object_type type = {ref_program, unref_program, is_program_shared};
+    *cache = (struct kiln_program_cache){
+        .directory = directory, .codegen = codegen, .lower = *lower};
+    enum kiln_status status = kiln_object_table_create(&type, &cache->programs, error);
+    if (status)
+        return status;
+    pthread_mutex_init(&cache->lock, NULL);
+    return KILN_OK;
+}
+
+void kiln_program_cache_fini(struct kiln_program_cache *cache)
+{
+    if (!cache->programs)
+        return;
+    kiln_object_table_destroy(cache->programs);
+    kiln_cache_store_close(cache->store);
+    pthread_mutex_destroy(&cache->lock);
+}
+
+enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
+                                               const struct kiln_graph *graph,
+                                               const struct kiln_target *target,
+                                               const char *compiler_identity,
+                                               struct kiln_cache_key *key, struct kiln_error *error)
+{
+    struct kiln_buffer field;
+    kiln_buffer_init(&field);
+    kiln_buffer_append_u32(&field, KILN_PROGRAM_FORMAT_VERSION);
+    kiln_cache_key_add(key, field.data, field.size);
+    kiln_buffer_clear(&field);
+    kiln_graph_append_canonical(graph, &field);
+    kiln_cache_key_add(key, field.data, field.size);
+    kiln_cache_key_add_text(key, target->name);
+    kiln_cache_key_add_text(key, kiln_templates_digest());
+    kiln_cache_key_add_text(key, compiler_identity);
+    kiln_buffer_clear(&field);
+    kiln_lower_options_append_key(&cache->lower, &field);
+    kiln_cache_key_add(key, field.data, field.size);
+    enum kiln_status status = kiln_buffer_check(&field, error);
+    kiln_buffer_fini(&field);
+    return status;
+}
+
+static enum kiln_status open_store(struct kiln_program_cache *cache,
+                                   struct kiln_cache_store **ret_store, struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    pthread_mutex_lock(&cache->lock);
+    if (!cache->store)
+        status = kiln_cache_store_open(cache->directory, &cache->store, error);
+    if (status == KILN_OK)
+        *ret_store = cache->store;
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+struct make_request {
+    struct kiln_program_cache *cache;
+    const struct kiln_graph *graph;
+    const struct kiln_target *target;
+    enum kiln_program_origin origin;
+};
+
+/* KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
+static enum kiln_status read_stored(struct kiln_cache_store *store,
+                                    const struct kiln_cache_key *key,
+                                    const struct kiln_graph *graph,
+                                    struct kiln_shared_program **ret_program,
+                                    struct kiln_error *error)
+{
+    void *payload = NULL;
+    size_t size = 0;
+    enum kiln_status status = kiln_cache_store_lookup(store, key, &payload, &size, error);
+    if (status)
+        return status;
+    status = kiln_program_format_read(payload, size, graph, ret_program, error);
+    free(payload);
+    if (status == KILN_CORRUPT) {
+        kiln_log(KILN_LOG_WARN, "cache entry is not used: %s", error->text);
+        return KILN_NOT_FOUND;
+    }
+    return status;
+}
+
+static void write_stored(struct kiln_cache_store *store, const struct kiln_cache_key *key,
+                         const struct kiln_shared_program *program)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_buffer payload;
+    kiln_buffer_init(&payload);
+    kiln_program_format_write(&program->program, &payload);
+    enum kiln_status status = kiln_buffer_check(&payload, &error);
+    if (status == KILN_OK && kiln_cache_store_directory(store))
+        status = kiln_cache_store_insert(store, key, payload.data, payload.size, &error);
+    if (status)
+        kiln_log(KILN_LOG_WARN, "a compiled program is not cached: %s", error.text);
+    kiln_buffer_fini(&payload);
+}
+
+static enum kiln_status make_program(void *context, const struct kiln_cache_key *key,
+                                     void **ret_object, struct kiln_error *error)
+{
+    struct make_request *request = context;
+    struct kiln_program_cache *cache = request->cache;
+    struct kiln_cache_store *store = NULL;
+    enum kiln_status status = open_store(cache, &store, error);
+    if (status)
+        return status;
+    struct kiln_shared_program *program = NULL;
+    status = read_stored(store, key, request->graph, &program, error);
+    request->origin = KILN_ORIGIN_DISK;
+    if (status == KILN_NOT_FOUND) {
+        request->origin = KILN_ORIGIN_COMPILED;
+        status = kiln_compile_program(cache->codegen, request->graph, request->target,
+                                      &cache->lower, &program, error);
+        if (status == KILN_OK)
+            write_stored(store, key, program);
+    }
+    if (status == KILN_OK)
+        *ret_object = program;
+    return status;
+}
+
+enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
+                                        const struct kiln_graph *graph,
+                                        const struct kiln_target *target,
+                                        const char *compiler_identity,
+                                        struct kiln_shared_program **ret_program,
+                                        enum kiln_program_origin *ret_origin,
+                                        struct kiln_error *error)
+{
+    struct make_request request = {cache, graph, target, KILN_ORIGIN_MEMORY};
+    struct kiln_cache_key key;
+    kiln_cache_key_init(&key);
+    enum kiln_status status =
+        kiln_program_cache_append_key(cache, graph, target, compiler_identity, &key, error);
+    if (status == KILN_OK)
+        status = kiln_cache_key_finish(&key, error);
+    void *object = NULL;
+    if (status == KILN_OK)
+        status = kiln_object_table_get(cache->programs, &key, make_program, &request, &object,
+                                       error);
+    kiln_cache_key_fini(&key);
+    if (status)
+        return status;
+    *ret_program = object;
+    *ret_origin = request.origin;
+    return KILN_OK;
+}

@@ -1,0 +1,51 @@
+/*
+ * Programs by key: in memory, on disk, else compiled.
+ */
+#ifndef KILN_RUNTIME_ENGINE_PROGRAM_CACHE_H
+#define KILN_RUNTIME_ENGINE_PROGRAM_CACHE_H
+
+#include "cache/cache_key.h"
+#include "cache/cache_store.h"
+#include "cache/object_table.h"
+#include "runtime/engine/shared_program.h"
+
+#include <pthread.h>
+
+struct kiln_program_cache {
+    const char *directory; /* borrowed; NULL: as in cache/cache_store.h */
+    struct kiln_codegen *codegen;
+    struct kiln_lower_options lower;
+    struct kiln_object_table *programs; /* key -> struct kiln_shared_program */
+    pthread_mutex_t lock;               /* of opening the store */
+    struct kiln_cache_store *store;     /* opened at the first miss in memory */
+};
+
+/* Opens nothing yet. `directory` and `codegen` must outlive the cache. */
+enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache, const char *directory,
+                                         struct kiln_codegen *codegen,
+                                         const struct kiln_lower_options *lower,
+                                         struct kiln_error *error) KILN_NODISCARD;
+void kiln_program_cache_fini(struct kiln_program_cache *cache);
+
+/*
+ * Adds to an initialised key all that decides what a program is: format version, canonical graph, target, template
+ * texts, compiler, options. The caller may add more and finishes it.
+ */
+enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
+                                               const struct kiln_graph *graph,
+                                               const struct kiln_target *target,
+                                               const char *compiler_identity,
+                                               struct kiln_cache_key *key,
+                                               struct kiln_error *error) KILN_NODISCARD;
+
+/* The program, with a reference for the caller. A damaged entry is compiled anew and replaced; an entry that cannot be
+ * written is logged and does without. */
+enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
+                                        const struct kiln_graph *graph,
+                                        const struct kiln_target *target,
+                                        const char *compiler_identity,
+                                        struct kiln_shared_program **ret_program,
+                                        enum kiln_program_origin *ret_origin,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+#endif

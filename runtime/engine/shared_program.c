@@ -1,0 +1,125 @@
+#include "runtime/engine/shared_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A program of one launch has at most this many work-items in a group, on every device. */
+enum { MAX_BLOCK_ITEMS = 1024 };
+
+enum kiln_status kiln_shared_program_create(struct kiln_shared_program **ret_program,
+                                            struct kiln_error *error)
+{
+    struct kiln_shared_program *program = calloc(1, sizeof(*program));
+    if (!program)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a 'program'");
+    atomic_init(&program->references, 1);
+    kiln_arena_init(&program->arena);
+    *ret_program = program;
+    return KILN_OK;
+}
+
+struct kiln_shared_program *kiln_shared_program_ref(struct kiln_shared_program *program)
+{
+    atomic_fetch_add_explicit(&program->references, 1, memory_order_relaxed);
+    return program;
+}
+
+void kiln_shared_program_unref(struct kiln_shared_program *program)
+{
+    if (!program ||
+        atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1)
+        return;
+    kiln_arena_fini(&program->arena);
+    free(program);
+}
+
+void kiln_compiled_program_unref(const struct kiln_compiled_program *program)
+{
+    kiln_shared_program_unref((struct kiln_shared_program *)(uintptr_t)program);
+}
+
+enum kiln_status kiln_shared_program_allocate(struct kiln_shared_program *program, size_t count,
+                                              size_t bytes, void *ret_memory,
+                                              struct kiln_error *error)
+{
+    void *memory = kiln_arena_calloc(&program->arena, count, bytes);
+    if (!memory)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for '%zu' bytes of a program",
+                              count * bytes);
+    memcpy(ret_memory, &memory, sizeof(memory));
+    return KILN_OK;
+}
+
+static bool symbol_is_identifier(const char *symbol)
+{
+    static const char alphabet[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    size_t length = symbol ? strlen(symbol) : 0;
+    return length > 0 && length < KILN_PROGRAM_MAX_SYMBOL_BYTES &&
+           strspn(symbol, alphabet) == length && (symbol[0] < '0' || symbol[0] > '9');
+}
+
+static bool is_power_of_two(uint32_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+static const char *argument_fault(const struct kiln_argument *argument,
+                                  const struct kiln_graph *graph, uint64_t workspace_bytes)
+{
+    if (!is_power_of_two(argument->alignment_bytes))
+        return "an alignment that is no power of two";
+    if (argument->kind == KILN_ARGUMENT_WORKSPACE)
+        return argument->offset_bytes < workspace_bytes ? NULL : "an offset outside the workspace";
+    if (argument->tensor >= graph->tensor_count)
+        return "a tensor that the graph does not have";
+    enum kiln_tensor_role role = graph->tensors[argument->tensor].role;
+    if (argument->kind == KILN_ARGUMENT_HOST_SCALAR)
+        return role == KILN_TENSOR_HOST_SCALAR ? NULL : "a host scalar that the graph has not";
+    if (argument->kind != KILN_ARGUMENT_TENSOR)
+        return "an unknown kind";
+    return role == KILN_TENSOR_INPUT || role == KILN_TENSOR_OUTPUT ? NULL
+                                                                   : "a tensor without memory";
+}
+
+static const char *kernel_fault(const struct kiln_compiled_kernel *kernel)
+{
+    if (!symbol_is_identifier(kernel->symbol))
+        return "no proper symbol";
+    uint64_t items = 1;
+    for (int i = 0; i < 3; i++) {
+        if (kernel->grid[i] == 0 || kernel->block[i] == 0 || kernel->block[i] > MAX_BLOCK_ITEMS)
+            return "an impossible launch size";
+        items *= kernel->block[i];
+    }
+    if (items > MAX_BLOCK_ITEMS)
+        return "too many work-items in a group";
+    if (kernel->argument_count > KILN_PROGRAM_MAX_ARGUMENTS)
+        return "too many arguments";
+    return kernel->object.size == 0 ? "no code object" : NULL;
+}
+
+enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_program *program,
+                                                const struct kiln_graph *graph,
+                                                struct kiln_error *error)
+{
+    if (program->kernel_count > KILN_PROGRAM_MAX_KERNELS)
+        return kiln_error_set(error, KILN_CORRUPT, "program has '%u' kernels",
+                              program->kernel_count);
+    if (program->workspace_bytes > INT64_MAX - KILN_WORKSPACE_ALIGNMENT)
+        return kiln_error_set(error, KILN_CORRUPT, "program wants '%llu' bytes of workspace",
+                              (unsigned long long)program->workspace_bytes);
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        const struct kiln_compiled_kernel *kernel = &program->kernels[i];
+        const char *fault = kernel_fault(kernel);
+        if (fault)
+            return kiln_error_set(error, KILN_CORRUPT, "kernel '%u' of a program has %s", i, fault);
+        for (uint32_t j = 0; j < kernel->argument_count; j++) {
+            fault = argument_fault(&kernel->arguments[j], graph, program->workspace_bytes);
+            if (fault)
+                return kiln_error_set(error, KILN_CORRUPT, "argument %u of kernel '%s' has %s", j,
+                                      kernel->symbol, fault);
+        }
+    }
+    return KILN_OK;
+}

@@ -1,0 +1,45 @@
+/*
+ * Compiled programs, ref-counted and immutable once made: memory only, independent of engine and device.
+ */
+#ifndef KILN_RUNTIME_ENGINE_SHARED_PROGRAM_H
+#define KILN_RUNTIME_ENGINE_SHARED_PROGRAM_H
+
+#include "runtime/engine/engine.h"
+#include "runtime/support/arena.h"
+
+#include <stdatomic.h>
+
+enum {
+    KILN_PROGRAM_MAX_KERNELS = 4096,
+    /* Of one kernel. Execute packs the arguments on its stack. */
+    KILN_PROGRAM_MAX_ARGUMENTS = 1024,
+    KILN_PROGRAM_MAX_SYMBOL_BYTES = 256,
+};
+
+struct kiln_shared_program {
+    struct kiln_compiled_program program; /* first: kiln_compiled_program_unref gets back from it */
+    atomic_uint references;
+    struct kiln_arena arena; /* all memory of `program` */
+};
+
+/* An empty program with one reference; fill it, then never change it again. */
+enum kiln_status kiln_shared_program_create(struct kiln_shared_program **ret_program,
+                                            struct kiln_error *error) KILN_NODISCARD;
+struct kiln_shared_program *kiln_shared_program_ref(struct kiln_shared_program *program);
+void kiln_shared_program_unref(struct kiln_shared_program *program);
+
+/* Memory of the program: like kiln_arena_calloc, with an error. */
+enum kiln_status kiln_shared_program_allocate(struct kiln_shared_program *program, size_t count,
+                                              size_t bytes, void *ret_memory,
+                                              struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Checks what execute relies on: counts within the limits above, symbols that are C identifiers, no empty grid, block
+ * or code object, alignments that are powers of two, arguments that name a tensor of the graph with memory (a host
+ * scalar for a host-scalar argument) or a place inside the workspace. KILN_CORRUPT says which does not hold.
+ */
+enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_program *program,
+                                                const struct kiln_graph *graph,
+                                                struct kiln_error *error) KILN_NODISCARD;
+
+#endif
