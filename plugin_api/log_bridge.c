@@ -1,0 +1,69 @@
+#include "plugin_api/log_bridge.h"
+
+#include "runtime/support/environment.h"
+#include "runtime/support/log.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Room for the brackets in front of a message. */
+enum { PREFIX_BYTES = 128 };
+
+static const char *const level_names[] = {"info", "warn", "error", "fatal", "off"};
+
+static _Atomic(hipdnnCallback_t) current_callback;
+static atomic_bool host_told_level;
+
+static void send_line(enum kiln_log_level level, const char *message)
+{
+    hipdnnCallback_t callback = atomic_load(&current_callback);
+    if (!callback)
+        return;
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    struct tm local = {0};
+    localtime_r(&now.tv_sec, &local);
+    char date[32];
+    if (strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local) == 0)
+        date[0] = '\0';
+    char line[KILN_LOG_MESSAGE_BYTES + PREFIX_BYTES];
+    snprintf(line, sizeof(line), "[%s.%03ld] [tid %ld] [%s] [kiln] %s", date,
+             now.tv_nsec / 1000000, (long)gettid(), level_names[level], message);
+    callback((hipdnnSeverity_t)level, line);
+}
+
+/* False when the text is no level. */
+static bool level_from_text(const char *text, enum kiln_log_level *ret_level)
+{
+    for (size_t i = 0; text && i < sizeof(level_names) / sizeof(level_names[0]); i++) {
+        if (strcasecmp(text, level_names[i]) == 0) {
+            *ret_level = (enum kiln_log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void kiln_log_bridge_set_callback(hipdnnCallback_t callback)
+{
+    atomic_store(&current_callback, callback);
+    enum kiln_log_level level = KILN_LOG_OFF;
+    bool own = level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &level);
+    if (!own && !atomic_load(&host_told_level))
+        level_from_text(getenv("HIPDNN_LOG_LEVEL"), &level);
+    if (own || !atomic_load(&host_told_level))
+        kiln_log_set_level(level);
+    kiln_log_set_sink(send_line);
+}
+
+void kiln_log_bridge_set_level(hipdnnSeverity_t level)
+{
+    atomic_store(&host_told_level, true);
+    enum kiln_log_level own = KILN_LOG_OFF;
+    if (!level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &own))
+        kiln_log_set_level((enum kiln_log_level)level);
+}

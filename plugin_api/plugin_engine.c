@@ -1,0 +1,315 @@
+/*
+ * The engine functions of the ABI.
+ *
+ * Each checks its arguments in the order in which they are declared; what a host got wrong is BAD_PARAM with a
+ * sentence, and outputs are written only on success (*num_engines, which is 0 first, excepted).
+ */
+#include "compiler/graph/wire_messages.h"
+#include "plugin_api/engine_identity.h"
+#include "plugin_api/hipdnn_plugin_abi.h"
+#include "plugin_api/last_error.h"
+#include "plugin_api/plugin_state.h"
+#include "runtime/support/log.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(struct kiln_buffer_binding) == sizeof(hipdnnPluginDeviceBuffer_t) &&
+                   offsetof(struct kiln_buffer_binding, uid) ==
+                       offsetof(hipdnnPluginDeviceBuffer_t, uid) &&
+                   offsetof(struct kiln_buffer_binding, pointer) ==
+                       offsetof(hipdnnPluginDeviceBuffer_t, ptr),
+               "buffers are passed on as they come");
+
+static hipdnnPluginStatus_t bad_handle(hipdnnEnginePluginHandle_t handle)
+{
+    return kiln_last_error_bad_param("the handle '%p' is not a live one of this plugin",
+                                     (void *)handle);
+}
+
+static hipdnnPluginStatus_t missing(const char *what)
+{
+    return kiln_last_error_bad_param("the argument '%s' is NULL", what);
+}
+
+static hipdnnPluginStatus_t bad_context(hipdnnEnginePluginExecutionContext_t context)
+{
+    return kiln_last_error_bad_param("the execution context '%p' is not a live one of the handle",
+                                     (void *)context);
+}
+
+/* Status of one function for the lists of engines: the plugin has one. */
+static void give_engine(int64_t *engine_ids, uint32_t max_engines, uint32_t *num_engines)
+{
+    if (max_engines > 0)
+        engine_ids[0] = kiln_engine_id();
+    *num_engines = 1;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginGetAllEngineIds(int64_t *engine_ids, uint32_t max_engines,
+                                                       uint32_t *num_engines)
+{
+    if (!engine_ids && max_engines > 0)
+        return missing("engine_ids");
+    if (!num_engines)
+        return missing("num_engines");
+    give_engine(engine_ids, max_engines, num_engines);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginGetEngineName(int64_t engine_id, const char **engine_name)
+{
+    if (engine_id != kiln_engine_id())
+        return kiln_last_error_bad_param("engine id '%lld' is not of this plugin",
+                                         (long long)engine_id);
+    if (!engine_name)
+        return missing("engine_name");
+    *engine_name = KILN_ENGINE_NAME;
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginCreate(hipdnnEnginePluginHandle_t *handle)
+{
+    if (!handle)
+        return missing("handle");
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_plugin_handle_create(handle, &error))
+        return kiln_last_error_set(&error);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginDestroy(hipdnnEnginePluginHandle_t handle)
+{
+    if (!kiln_plugin_handle_is_valid(handle) || !kiln_plugin_handle_destroy(handle))
+        return bad_handle(handle);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginSetStream(hipdnnEnginePluginHandle_t handle,
+                                                 hipdnnPluginStream_t stream)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+/* A declined graph is everyday life, a machine that can run none is told once. */
+static void log_declined(enum kiln_status status, const struct kiln_error *error)
+{
+    static atomic_bool told;
+    if (status == KILN_REJECTED)
+        kiln_log(KILN_LOG_INFO, "the graph is declined: %s", error->text);
+    else
+        kiln_log(atomic_exchange(&told, true) ? KILN_LOG_INFO : KILN_LOG_WARN,
+                 "graphs are declined on this machine: %s", error->text);
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginGetApplicableEngineIds(
+    hipdnnEnginePluginHandle_t handle, const hipdnnPluginConstData_t *op_graph, int64_t *engine_ids,
+    uint32_t max_engines, uint32_t *num_engines)
+{
+    if (num_engines)
+        *num_engines = 0;
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (!op_graph)
+        return missing("op_graph");
+    if (!engine_ids && max_engines > 0)
+        return missing("engine_ids");
+    if (!num_engines)
+        return missing("num_engines");
+    /* A failure here would end the host's query of every plugin, so whatever is wrong with the graph, or with this
+     * machine, only means "not applicable". */
+    if (!op_graph->ptr || op_graph->size == 0)
+        return HIPDNN_PLUGIN_STATUS_SUCCESS;
+    kiln_graph_capture_write(handle->capture, op_graph->ptr, op_graph->size);
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status =
+        kiln_engine_check(handle->engine, op_graph->ptr, op_graph->size, &error);
+    if (status)
+        log_declined(status, &error);
+    else
+        give_engine(engine_ids, max_engines, num_engines);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+/* The same bytes for every handle and graph, made once: never NULL with KILN_OK. */
+static struct {
+    pthread_once_t once;
+    enum kiln_status status;
+    struct kiln_error error;
+    struct kiln_buffer bytes;
+} details = {.once = PTHREAD_ONCE_INIT};
+
+static void make_details(void)
+{
+    static const enum kiln_behavior_note notes[] = {KILN_BEHAVIOR_RUNTIME_COMPILATION};
+    kiln_buffer_init(&details.bytes);
+    kiln_error_init(&details.error);
+    details.status =
+        kiln_engine_details_write(kiln_engine_id(), KILN_ENGINE_NAME, notes,
+                                  sizeof(notes) / sizeof(notes[0]), &details.bytes, &details.error);
+}
+
+__attribute__((destructor)) static void free_details(void)
+{
+    kiln_buffer_fini(&details.bytes);
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginGetEngineDetails(hipdnnEnginePluginHandle_t handle,
+                                                        int64_t engine_id,
+                                                        const hipdnnPluginConstData_t *op_graph,
+                                                        hipdnnPluginConstData_t *engine_details)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (engine_id != kiln_engine_id())
+        return kiln_last_error_bad_param("engine id '%lld' is not of this plugin",
+                                         (long long)engine_id);
+    if (!op_graph)
+        return missing("op_graph");
+    if (!engine_details)
+        return missing("engine_details");
+    pthread_once(&details.once, make_details);
+    if (details.status)
+        return kiln_last_error_set(&details.error);
+    engine_details->ptr = details.bytes.data;
+    engine_details->size = details.bytes.size;
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t
+hipdnnEnginePluginDestroyEngineDetails(hipdnnEnginePluginHandle_t handle,
+                                       hipdnnPluginConstData_t *engine_details)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (!engine_details)
+        return missing("engine_details");
+    if (!engine_details->ptr || engine_details->ptr != details.bytes.data)
+        return kiln_last_error_bad_param("the engine details '%p' are not of this plugin",
+                                         engine_details->ptr);
+    engine_details->ptr = NULL;
+    engine_details->size = 0;
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+static hipdnnPluginStatus_t check_bytes(const hipdnnPluginConstData_t *data, const char *what)
+{
+    if (!data)
+        return missing(what);
+    if (!data->ptr || data->size == 0)
+        return kiln_last_error_bad_param("the argument '%s' holds no bytes", what);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+/* What GetWorkspaceSize and CreateExecutionContext share: handle, config for our engine, graph. */
+static hipdnnPluginStatus_t check_request(hipdnnEnginePluginHandle_t handle,
+                                          const hipdnnPluginConstData_t *engine_config,
+                                          const hipdnnPluginConstData_t *op_graph)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    hipdnnPluginStatus_t status = check_bytes(engine_config, "engine_config");
+    if (status == HIPDNN_PLUGIN_STATUS_SUCCESS)
+        status = check_bytes(op_graph, "op_graph");
+    if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
+        return status;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    int64_t engine_id = 0;
+    if (kiln_engine_config_read(engine_config->ptr, engine_config->size, &engine_id, &error))
+        return kiln_last_error_set(&error);
+    if (engine_id != kiln_engine_id())
+        return kiln_last_error_bad_param("engine id '%lld' of the config is not of this plugin",
+                                         (long long)engine_id);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginGetWorkspaceSize(
+    hipdnnEnginePluginHandle_t handle, const hipdnnPluginConstData_t *engine_config,
+    const hipdnnPluginConstData_t *op_graph, size_t *workspace_size)
+{
+    hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph);
+    if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
+        return status;
+    if (!workspace_size)
+        return missing("workspace_size");
+    struct kiln_error error;
+    kiln_error_init(&error);
+    uint64_t bytes = 0;
+    if (kiln_engine_workspace_bytes(handle->engine, op_graph->ptr, op_graph->size, &bytes, &error))
+        return kiln_last_error_set(&error);
+    *workspace_size = bytes;
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t
+hipdnnEnginePluginCreateExecutionContext(hipdnnEnginePluginHandle_t handle,
+                                         const hipdnnPluginConstData_t *engine_config,
+                                         const hipdnnPluginConstData_t *op_graph,
+                                         hipdnnEnginePluginExecutionContext_t *execution_context)
+{
+    hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph);
+    if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
+        return status;
+    if (!execution_context)
+        return missing("execution_context");
+    kiln_graph_capture_write(handle->capture, op_graph->ptr, op_graph->size);
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_plan *plan = NULL;
+    if (kiln_plan_create(handle->engine, op_graph->ptr, op_graph->size, &plan, &error) ||
+        kiln_plugin_context_create(handle, plan, execution_context, &error))
+        return kiln_last_error_set(&error);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t
+hipdnnEnginePluginDestroyExecutionContext(hipdnnEnginePluginHandle_t handle,
+                                          hipdnnEnginePluginExecutionContext_t execution_context)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (!kiln_plugin_context_is_valid(handle, execution_context) ||
+        !kiln_plugin_context_destroy(execution_context))
+        return bad_context(execution_context);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(
+    hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
+    size_t *workspace_size)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (!kiln_plugin_context_is_valid(handle, execution_context))
+        return bad_context(execution_context);
+    if (!workspace_size)
+        return missing("workspace_size");
+    *workspace_size = kiln_plan_workspace_bytes(execution_context->plan);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraph(
+    hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
+    void *workspace, const hipdnnPluginDeviceBuffer_t *device_buffers, uint32_t num_device_buffers)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (!kiln_plugin_context_is_valid(handle, execution_context))
+        return bad_context(execution_context);
+    if (!device_buffers && num_device_buffers > 0)
+        return missing("device_buffers");
+    struct kiln_error error;
+    kiln_error_init(&error);
+    kiln_stream stream = atomic_load_explicit(&handle->stream, memory_order_relaxed);
+    const struct kiln_buffer_binding *buffers =
+        (const struct kiln_buffer_binding *)(const void *)device_buffers;
+    if (kiln_plan_execute(execution_context->plan, stream, workspace, buffers, num_device_buffers,
+                          &error))
+        return kiln_last_error_set(&error);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}

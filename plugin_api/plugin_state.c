@@ -1,0 +1,123 @@
+#include "plugin_api/plugin_state.h"
+
+static struct kiln_slot_table handles =
+    KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginHandle);
+static struct kiln_slot_table contexts =
+    KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginExecutionContext);
+
+/* Shared by all handles; made for the first, dropped with the last. */
+static struct {
+    pthread_mutex_t lock;
+    uint32_t users;
+    struct kiln_engine *engine;
+    struct kiln_graph_capture *capture;
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    pthread_mutex_lock(&shared.lock);
+    if (shared.users == 0) {
+        const struct kiln_engine_options options = {0};
+        status = kiln_engine_create(&options, &shared.engine, error);
+        if (status == KILN_OK)
+            shared.capture = kiln_graph_capture_create();
+    }
+    if (status == KILN_OK) {
+        shared.users++;
+        handle->engine = shared.engine;
+        handle->capture = shared.capture;
+    }
+    pthread_mutex_unlock(&shared.lock);
+    return status;
+}
+
+static void release_shared(void)
+{
+    pthread_mutex_lock(&shared.lock);
+    if (--shared.users == 0) {
+        /* Under the lock: whoever unloads the library next must find everything stopped. */
+        kiln_engine_unref(shared.engine);
+        kiln_graph_capture_destroy(shared.capture);
+        shared.engine = NULL;
+        shared.capture = NULL;
+    }
+    pthread_mutex_unlock(&shared.lock);
+}
+
+enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,
+                                           struct kiln_error *error)
+{
+    hipdnnEnginePluginHandle_t handle = kiln_slot_table_take(&handles, NULL);
+    if (!handle)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a 'handle'");
+    enum kiln_status status = acquire_shared(handle, error);
+    if (status) {
+        kiln_slot_table_give_back(&handles, handle);
+        return status;
+    }
+    kiln_slot_publish(handle);
+    *ret_handle = handle;
+    return KILN_OK;
+}
+
+/* The context is retracted already. */
+static void drop_context(hipdnnEnginePluginExecutionContext_t context)
+{
+    kiln_plan_unref(context->plan);
+    kiln_slot_table_give_back(&contexts, context);
+}
+
+bool kiln_plugin_handle_destroy(hipdnnEnginePluginHandle_t handle)
+{
+    if (!kiln_slot_retract(handle))
+        return false;
+    hipdnnEnginePluginExecutionContext_t context;
+    while ((context = kiln_slot_table_retract_owned(&contexts, handle)) != NULL)
+        drop_context(context);
+    kiln_slot_table_give_back(&handles, handle);
+    release_shared();
+    return true;
+}
+
+bool kiln_plugin_handle_is_valid(hipdnnEnginePluginHandle_t handle)
+{
+    return kiln_slot_table_contains(&handles, handle);
+}
+
+enum kiln_status kiln_plugin_context_create(hipdnnEnginePluginHandle_t handle,
+                                            struct kiln_plan *plan,
+                                            hipdnnEnginePluginExecutionContext_t *ret_context,
+                                            struct kiln_error *error)
+{
+    hipdnnEnginePluginExecutionContext_t context = kiln_slot_table_take(&contexts, handle);
+    if (!context) {
+        kiln_plan_unref(plan);
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an 'execution context'");
+    }
+    context->plan = plan;
+    kiln_slot_publish(context);
+    *ret_context = context;
+    return KILN_OK;
+}
+
+bool kiln_plugin_context_destroy(hipdnnEnginePluginExecutionContext_t context)
+{
+    if (!kiln_slot_retract(context))
+        return false;
+    drop_context(context);
+    return true;
+}
+
+bool kiln_plugin_context_is_valid(hipdnnEnginePluginHandle_t handle,
+                                  hipdnnEnginePluginExecutionContext_t context)
+{
+    return kiln_slot_table_contains(&contexts, context) && context->slot.owner == handle;
+}
+
+/* Hosts of Nov 2025 unload the library after the last handle and load it again later. */
+__attribute__((destructor)) static void free_tables(void)
+{
+    kiln_slot_table_fini(&contexts);
+    kiln_slot_table_fini(&handles);
+}

@@ -1,0 +1,45 @@
+/*
+ * What lives behind the ABI: handles, execution contexts, and the engine that all handles of the process share. It
+ * exists as long as there is a handle, so that nothing of Kiln runs any more when a host unloads the library
+ * after the last hipdnnEnginePluginDestroy.
+ */
+#ifndef KILN_PLUGIN_API_PLUGIN_STATE_H
+#define KILN_PLUGIN_API_PLUGIN_STATE_H
+
+#include "plugin_api/hipdnn_plugin_abi.h"
+#include "plugin_api/slot_table.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/graph_capture.h"
+
+struct HipdnnEnginePluginHandle {
+    struct kiln_slot slot;
+    _Atomic(kiln_stream) stream;
+    struct kiln_engine *engine;         /* of the process, alive while this handle is */
+    struct kiln_graph_capture *capture; /* the same; NULL when off */
+};
+
+struct HipdnnEnginePluginExecutionContext {
+    struct kiln_slot slot;  /* its owner is the handle */
+    struct kiln_plan *plan; /* one reference */
+};
+
+/* Makes a handle; the first one makes the engine. */
+enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,
+                                           struct kiln_error *error) KILN_NODISCARD;
+/* Destroys a handle and the contexts that are left of it; the last one stops the engine: compile workers and host
+ * threads have ended when this returns. False when somebody else destroyed it already. */
+bool kiln_plugin_handle_destroy(hipdnnEnginePluginHandle_t handle);
+/* `handle` may be any value. */
+bool kiln_plugin_handle_is_valid(hipdnnEnginePluginHandle_t handle);
+
+/* Takes over the reference of `plan`, also when it fails. */
+enum kiln_status kiln_plugin_context_create(hipdnnEnginePluginHandle_t handle,
+                                            struct kiln_plan *plan,
+                                            hipdnnEnginePluginExecutionContext_t *ret_context,
+                                            struct kiln_error *error) KILN_NODISCARD;
+bool kiln_plugin_context_destroy(hipdnnEnginePluginExecutionContext_t context);
+/* True for a live context of the (valid) handle; `context` may be any value. */
+bool kiln_plugin_context_is_valid(hipdnnEnginePluginHandle_t handle,
+                                  hipdnnEnginePluginExecutionContext_t context);
+
+#endif
