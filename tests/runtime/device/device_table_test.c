@@ -1,0 +1,70 @@
+/*
+ * Which device is opened when.
+ */
+#include "runtime/device/device.h"
+#include "tests/stand_ins/stand_in.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static struct kiln_error error;
+
+static const char *kind_of_opened(const char *name)
+{
+    struct kiln_device *device = NULL;
+    enum kiln_status status = kiln_device_open(name, &device, &error);
+    cr_assert_eq(status, KILN_OK, "%s", error.text);
+    const char *kind = device->ops->name;
+    kiln_device_close(device);
+    return kind;
+}
+
+static void set_up(void)
+{
+    unsetenv("KILN_DEVICE");
+    kiln_error_init(&error);
+}
+
+TestSuite(device_table, .init = set_up);
+
+Test(device_table, lists_hip_before_host)
+{
+    cr_assert_eq(kiln_device_kind_count(), 2);
+    cr_expect_str_eq(kiln_device_kind(0)->name, "hip");
+    cr_expect_str_eq(kiln_device_kind(1)->name, "host");
+}
+
+Test(device_table, takes_hip_when_a_gpu_is_there_else_host)
+{
+    struct stand_in hip = stand_in_open();
+    cr_expect_str_eq(kind_of_opened(NULL), "hip");
+    hip.set_device_count(0);
+    cr_expect_str_eq(kind_of_opened(NULL), "host");
+    cr_expect_str_eq(kind_of_opened(""), "host");
+}
+
+Test(device_table, does_not_turn_a_broken_gpu_into_the_host)
+{
+    struct stand_in hip = stand_in_open();
+    hip.set_architecture("gfx803", 1160);
+    struct kiln_device *device = NULL;
+    cr_expect_eq(kiln_device_open(NULL, &device, &error), KILN_DEVICE);
+    cr_expect_null(device);
+}
+
+Test(device_table, name_and_variable_decide)
+{
+    stand_in_open();
+    setenv("KILN_DEVICE", "host", 1);
+    cr_expect_str_eq(kind_of_opened(NULL), "host");
+    cr_expect_str_eq(kind_of_opened("hip"), "hip");
+    setenv("KILN_DEVICE", "abacus", 1);
+    struct kiln_device *device = NULL;
+    cr_expect_eq(kiln_device_open(NULL, &device, &error), KILN_BAD_ARGUMENT);
+    cr_expect_str_eq(error.text, "device 'abacus' is not known\nhint: known devices are hip host");
+}
+
+Test(device_table, closing_nothing_is_fine)
+{
+    kiln_device_close(NULL);
+}

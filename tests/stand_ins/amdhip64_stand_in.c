@@ -1,0 +1,314 @@
+#include "tests/stand_ins/amdhip64_stand_in.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT         __attribute__((visibility("default")))
+#define DEFAULT_GFX    "gfx90a:sramecc+:xnack-"
+#define DEFAULT_OFFSET 1160
+
+struct function {
+    struct module *module;
+    char symbol[256];
+};
+
+struct module {
+    int device;
+    struct function function;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kiln_stand_in_call *calls;
+static size_t call_count;
+static int device_count = KILN_STAND_IN_DEVICES;
+static char architecture[64] = DEFAULT_GFX;
+static size_t architecture_offset = DEFAULT_OFFSET;
+static int live_modules;
+static int live_allocations;
+static struct {
+    char function[64];
+    int code;
+    int successes;
+} fault;
+
+static _Thread_local int current_device;
+
+/* The code that was ordered for the function, else `code`. */
+static int outcome(const char *function, int code)
+{
+    pthread_mutex_lock(&lock);
+    if (fault.code != 0 && strcmp(fault.function, function) == 0 && fault.successes-- <= 0)
+        code = fault.code;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+static void record(const char *function, int result, const struct kiln_stand_in_call *details)
+{
+    pthread_mutex_lock(&lock);
+    if (!calls)
+        calls = calloc(KILN_STAND_IN_CALLS, sizeof(*calls));
+    if (calls && call_count < KILN_STAND_IN_CALLS) {
+        struct kiln_stand_in_call *call = &calls[call_count++];
+        if (details)
+            *call = *details;
+        else
+            memset(call, 0, sizeof(*call));
+        call->function = function;
+        call->result = result;
+        call->device = current_device;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void count(int *counter, int change)
+{
+    pthread_mutex_lock(&lock);
+    *counter += change;
+    pthread_mutex_unlock(&lock);
+}
+
+static int finish(const char *function, int result, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    struct kiln_stand_in_call call = {.arguments = {a, b, c, d}};
+    record(function, result, &call);
+    return result;
+}
+
+static uint64_t word(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+__attribute__((destructor)) static void free_calls(void)
+{
+    free(calls);
+}
+
+EXPORT void kiln_stand_in_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    call_count = 0;
+    memset(&fault, 0, sizeof(fault));
+    device_count = KILN_STAND_IN_DEVICES;
+    snprintf(architecture, sizeof(architecture), "%s", DEFAULT_GFX);
+    architecture_offset = DEFAULT_OFFSET;
+    pthread_mutex_unlock(&lock);
+}
+
+EXPORT size_t kiln_stand_in_call_count(void)
+{
+    return call_count;
+}
+
+EXPORT const struct kiln_stand_in_call *kiln_stand_in_call(size_t index)
+{
+    return index < call_count ? &calls[index] : NULL;
+}
+
+EXPORT void kiln_stand_in_fail(const char *function, int code, int successes)
+{
+    pthread_mutex_lock(&lock);
+    snprintf(fault.function, sizeof(fault.function), "%s", function);
+    fault.code = code;
+    fault.successes = successes;
+    pthread_mutex_unlock(&lock);
+}
+
+EXPORT void kiln_stand_in_set_architecture(const char *name, size_t offset)
+{
+    snprintf(architecture, sizeof(architecture), "%s", name);
+    architecture_offset = offset;
+}
+
+EXPORT void kiln_stand_in_set_device_count(int value)
+{
+    device_count = value;
+}
+
+EXPORT int kiln_stand_in_live_modules(void)
+{
+    return live_modules;
+}
+
+EXPORT int kiln_stand_in_live_allocations(void)
+{
+    return live_allocations;
+}
+
+/* ---- HIP ---- */
+
+EXPORT const char *hipGetErrorString(int code);
+EXPORT int hipGetDeviceCount(int *ret_count);
+EXPORT int hipGetDevice(int *ordinal);
+EXPORT int hipSetDevice(int ordinal);
+EXPORT int hipGetDevicePropertiesR0600(void *properties, int ordinal);
+EXPORT int hipModuleLoadData(void **module, const void *image);
+EXPORT int hipModuleUnload(void *module);
+EXPORT int hipModuleGetFunction(void **function, void *module, const char *name);
+EXPORT int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z,
+                                 unsigned lds_bytes, void *stream, void **parameters, void **extra);
+EXPORT int hipMalloc(void **pointer, size_t bytes);
+EXPORT int hipFree(void *pointer);
+EXPORT int hipMemcpy(void *to, const void *from, size_t bytes, int kind);
+EXPORT int hipStreamSynchronize(void *stream);
+
+const char *hipGetErrorString(int code)
+{
+    switch (code) {
+    case KILN_STAND_IN_INVALID_VALUE:
+        return "invalid argument";
+    case KILN_STAND_IN_OUT_OF_MEMORY:
+        return "out of memory";
+    case KILN_STAND_IN_INVALID_IMAGE:
+        return "device kernel image is invalid";
+    case KILN_STAND_IN_NOT_FOUND:
+        return "named symbol not found";
+    default:
+        return "some other error";
+    }
+}
+
+int hipGetDeviceCount(int *ret_count)
+{
+    int code = outcome("hipGetDeviceCount", device_count == 0 ? KILN_STAND_IN_NO_DEVICE : 0);
+    if (code == 0)
+        *ret_count = device_count;
+    return finish("hipGetDeviceCount", code, 0, 0, 0, 0);
+}
+
+int hipGetDevice(int *ordinal)
+{
+    int code = outcome("hipGetDevice", 0);
+    if (code == 0)
+        *ordinal = current_device;
+    return finish("hipGetDevice", code, 0, 0, 0, 0);
+}
+
+int hipSetDevice(int ordinal)
+{
+    bool known = ordinal >= 0 && ordinal < device_count;
+    int code = outcome("hipSetDevice", known ? 0 : KILN_STAND_IN_INVALID_DEVICE);
+    if (code == 0)
+        current_device = ordinal;
+    return finish("hipSetDevice", code, (uint64_t)(int64_t)ordinal, 0, 0, 0);
+}
+
+int hipGetDevicePropertiesR0600(void *properties, int ordinal)
+{
+    int code = outcome("hipGetDevicePropertiesR0600", 0);
+    if (code == 0) {
+        /* The name comes first, may say anything, and is not the processor. */
+        snprintf(properties, 256, "AMD Instinct gfx000");
+        memcpy((char *)properties + architecture_offset, architecture, strlen(architecture) + 1);
+    }
+    return finish("hipGetDevicePropertiesR0600", code, (uint64_t)(int64_t)ordinal, 0, 0, 0);
+}
+
+int hipModuleLoadData(void **module, const void *image)
+{
+    int code = memcmp(image, "\177ELF", 4) == 0 ? 0 : KILN_STAND_IN_INVALID_IMAGE;
+    code = outcome("hipModuleLoadData", code);
+    struct module *loaded = NULL;
+    if (code == 0) {
+        loaded = calloc(1, sizeof(*loaded));
+        if (!loaded)
+            abort();
+        loaded->device = current_device;
+        loaded->function.module = loaded;
+        *module = loaded;
+        count(&live_modules, 1);
+    }
+    return finish("hipModuleLoadData", code, word(loaded), word(image), 0, 0);
+}
+
+int hipModuleUnload(void *module)
+{
+    int code = outcome("hipModuleUnload", 0);
+    if (code == 0) {
+        free(module);
+        count(&live_modules, -1);
+    }
+    return finish("hipModuleUnload", code, word(module), 0, 0, 0);
+}
+
+int hipModuleGetFunction(void **function, void *module, const char *name)
+{
+    int code = outcome("hipModuleGetFunction", 0);
+    struct module *loaded = module;
+    struct kiln_stand_in_call call = {.arguments = {0, word(module)}};
+    snprintf(call.symbol, sizeof(call.symbol), "%s", name);
+    if (code == 0) {
+        snprintf(loaded->function.symbol, sizeof(loaded->function.symbol), "%s", name);
+        *function = &loaded->function;
+        call.arguments[0] = word(&loaded->function);
+    }
+    record("hipModuleGetFunction", code, &call);
+    return code;
+}
+
+int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,
+                          void *stream, void **parameters, void **extra)
+{
+    const struct function *kernel = function;
+    struct kiln_stand_in_call call = {.arguments = {word(function), grid_x, grid_y, grid_z, block_x,
+                                                    block_y, block_z, lds_bytes, word(stream)}};
+    snprintf(call.symbol, sizeof(call.symbol), "%s", kernel->symbol);
+    bool packed = !parameters && extra && word(extra[0]) == 1 && word(extra[2]) == 2 &&
+                  word(extra[4]) == 3;
+    int code = packed ? 0 : KILN_STAND_IN_INVALID_VALUE;
+    if (packed) {
+        size_t bytes = *(const size_t *)extra[3];
+        if (bytes > sizeof(call.kernarg))
+            code = KILN_STAND_IN_INVALID_VALUE;
+        else
+            memcpy(call.kernarg, extra[1], bytes);
+        call.kernarg_bytes = (uint32_t)bytes;
+    }
+    if (kernel->module->device != current_device)
+        code = KILN_STAND_IN_INVALID_HANDLE;
+    code = outcome("hipModuleLaunchKernel", code);
+    record("hipModuleLaunchKernel", code, &call);
+    return code;
+}
+
+int hipMalloc(void **pointer, size_t bytes)
+{
+    int code = outcome("hipMalloc", 0);
+    if (code == 0) {
+        *pointer = aligned_alloc(256, (bytes + 255) / 256 * 256);
+        if (!*pointer)
+            abort();
+        count(&live_allocations, 1);
+    }
+    return finish("hipMalloc", code, code ? 0 : word(*pointer), bytes, 0, 0);
+}
+
+int hipFree(void *pointer)
+{
+    int code = outcome("hipFree", 0);
+    if (code == 0) {
+        free(pointer);
+        count(&live_allocations, -1);
+    }
+    return finish("hipFree", code, word(pointer), 0, 0, 0);
+}
+
+int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
+{
+    int code = outcome("hipMemcpy", kind == 1 || kind == 2 ? 0 : KILN_STAND_IN_INVALID_VALUE);
+    if (code == 0)
+        memcpy(to, from, bytes);
+    return finish("hipMemcpy", code, word(to), word(from), bytes, (uint64_t)kind);
+}
+
+int hipStreamSynchronize(void *stream)
+{
+    int code = outcome("hipStreamSynchronize", 0);
+    return finish("hipStreamSynchronize", code, word(stream), 0, 0, 0);
+}
