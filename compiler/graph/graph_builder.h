@@ -1,0 +1,99 @@
+/*
+ * What the steps of kiln_graph_read share. Internal to compiler/graph.
+ *
+ * Until the tensors are imported, the operands of nodes are indices into wire->tensors; afterwards
+ * they are tensor ordinals.
+ */
+#ifndef KILN_COMPILER_GRAPH_GRAPH_BUILDER_H
+#define KILN_COMPILER_GRAPH_GRAPH_BUILDER_H
+
+#include "compiler/graph/graph_reader.h"
+#include "compiler/graph/wire_graph.h"
+
+/* Names are labels: longer ones are cut, so that shared strings cannot multiply memory. */
+enum { KILN_MAX_NAME_BYTES = 255 };
+
+/* Bytes of a name in a sentence: cut, control and non-ASCII characters as \xNN. */
+enum { KILN_NAME_TEXT_BYTES = 64 };
+
+struct kiln_uid_entry {
+    int64_t uid;
+    uint32_t tensor;
+};
+
+struct kiln_graph_builder {
+    const struct kiln_wire_graph *wire;
+    struct kiln_arena *arena;   /* of the graph */
+    struct kiln_arena *scratch; /* of the reading */
+    struct kiln_error *error;
+    struct kiln_uid_entry *uids; /* sorted by uid */
+    uint32_t *producers;         /* per wire tensor: node or KILN_NONE */
+    uint32_t *ordinals;          /* per wire tensor: ordinal or KILN_NONE */
+    struct kiln_graph graph;
+};
+
+/* Reading one kind of node. */
+struct kiln_node_reader {
+    /* Fills kind, attributes and operands (wire tensors) of graph.nodes[node]. */
+    enum kiln_status (*read)(struct kiln_graph_builder *builder, const struct kiln_wire_node *wire,
+                             struct kiln_node *node);
+    /* Checks shapes and types once the tensors are imported. */
+    enum kiln_status (*check)(const struct kiln_graph *graph, const struct kiln_node *node,
+                              struct kiln_error *error);
+};
+
+/* compiler/graph/node_kinds.c: NULL when no reader exists for the union type. */
+const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type);
+/* The check of the reader that made the node. */
+enum kiln_status kiln_node_check(const struct kiln_graph *graph, const struct kiln_node *node,
+                                 struct kiln_error *error) KILN_NODISCARD;
+/* The spelling of a union type in an era, NULL when the era does not know it. */
+const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era);
+
+/* compiler/graph/node_pointwise.c */
+extern const struct kiln_node_reader kiln_pointwise_reader;
+
+/* compiler/graph/uid_index.c. Builds builder->uids; declines duplicates. */
+enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder) KILN_NODISCARD;
+/* The wire tensor that `operand` of a node names; declines unknown uids. */
+enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder,
+                                  const struct kiln_node *node, const char *operand, int64_t uid,
+                                  uint32_t *ret_tensor) KILN_NODISCARD;
+
+/* compiler/graph/node_order.c. Finds producers and sorts graph.nodes topologically, stably. */
+enum kiln_status kiln_node_order(struct kiln_graph_builder *builder) KILN_NODISCARD;
+
+/* compiler/graph/tensor_import.c. One wire tensor, as operand of `node`, to a checked tensor. */
+enum kiln_status kiln_tensor_import(struct kiln_graph_builder *builder,
+                                    const struct kiln_node *node, uint32_t wire_tensor,
+                                    struct kiln_tensor *ret_tensor) KILN_NODISCARD;
+/* hipDNN's number to a type, KILN_WIRE_BOOL included. */
+bool kiln_dtype_read(uint8_t wire, enum kiln_dtype *ret_dtype);
+/* UNKNOWN_TYPE or UNSUPPORTED_TYPE, for a number that kiln_dtype_read did not take. */
+enum kiln_reject_reason kiln_dtype_reject_reason(uint8_t wire);
+
+/* A copy of at most KILN_MAX_NAME_BYTES bytes in the arena, cut at the first NUL; NULL without memory. */
+const char *kiln_name_copy(struct kiln_arena *arena, struct kiln_wire_text name);
+
+/* compiler/graph/reject.c */
+struct kiln_name_text {
+    char text[KILN_NAME_TEXT_BYTES];
+};
+/* "'name'", printable whatever the name is, "..." where it was cut. */
+struct kiln_name_text kiln_name_quote(const char *name);
+
+/* Fills the error with KILN_REJECTED and a sentence; returns KILN_REJECTED. */
+enum kiln_status kiln_reject(struct kiln_error *error, enum kiln_reject_reason reason,
+                             const char *format, ...) KILN_PRINTF(3, 4);
+/* Same with "node 'n': " in front; a nameless node is called by its position. */
+enum kiln_status kiln_reject_node(struct kiln_error *error, enum kiln_reject_reason reason,
+                                  const struct kiln_graph *graph, const struct kiln_node *node,
+                                  const char *format, ...) KILN_PRINTF(5, 6);
+/* Same with "node 'n': tensor 't' (uid u): " in front. */
+enum kiln_status kiln_reject_tensor(struct kiln_error *error, enum kiln_reject_reason reason,
+                                    const struct kiln_graph *graph, const struct kiln_node *node,
+                                    const struct kiln_tensor *tensor, const char *format, ...)
+    KILN_PRINTF(6, 7);
+enum kiln_status kiln_graph_no_memory(struct kiln_error *error);
+
+#endif

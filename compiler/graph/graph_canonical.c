@@ -1,0 +1,148 @@
+/*
+ * The canonical form: fixed-width little-endian records, counts in front of what they count.
+ *
+ * Data types are written as hipDNN's numbers and modes too, so that the form does not change when a
+ * table of Kiln grows. Parameters that the mode does not read are left out, as is the alignment of
+ * tensors that have no memory.
+ */
+#include "compiler/graph/graph_reader.h"
+
+#include <string.h>
+
+/* Raised whenever the layout of the form changes. */
+enum { CANONICAL_VERSION = 1, WIRE_BOOL = 0xff };
+
+/* One tensor or node; large enough for KILN_MAX_RANK and KILN_MAX_NODE_OPERANDS. */
+struct record {
+    size_t size;
+    unsigned char bytes[256];
+};
+
+static void put_u8(struct record *record, uint32_t value)
+{
+    record->bytes[record->size++] = (unsigned char)value;
+}
+
+static void put_u32(struct record *record, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        record->bytes[record->size++] = (unsigned char)(value >> (8 * i));
+}
+
+static void put_u64(struct record *record, uint64_t value)
+{
+    for (unsigned i = 0; i < 8; i++)
+        record->bytes[record->size++] = (unsigned char)(value >> (8 * i));
+}
+
+static void put_real(struct record *record, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_u64(record, bits);
+}
+
+static void put_dtype(struct record *record, enum kiln_dtype dtype)
+{
+    int wire = kiln_dtype_info(dtype)->wire;
+    put_u8(record, wire == KILN_DTYPE_NOT_ON_WIRE ? WIRE_BOOL : (uint32_t)wire);
+}
+
+static void append_record(struct kiln_buffer *buffer, const struct record *record)
+{
+    kiln_buffer_append(buffer, record->bytes, record->size);
+}
+
+static void append_tensor(struct kiln_buffer *buffer, const struct kiln_tensor *tensor)
+{
+    struct record record = {.size = 0};
+    put_dtype(&record, tensor->dtype);
+    put_u8(&record, tensor->role);
+    put_u8(&record, tensor->rank);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        put_u64(&record, (uint64_t)tensor->dims[i]);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        put_u64(&record, (uint64_t)tensor->strides[i]);
+    switch (tensor->role) {
+    case KILN_TENSOR_INPUT:
+    case KILN_TENSOR_OUTPUT:
+        put_u32(&record, tensor->alignment_bytes);
+        break;
+    case KILN_TENSOR_CONSTANT:
+        if (kiln_dtype_is_integer(tensor->dtype))
+            put_u64(&record, (uint64_t)tensor->constant.integer);
+        else
+            put_real(&record, tensor->constant.real);
+        break;
+    case KILN_TENSOR_VIRTUAL:
+    case KILN_TENSOR_HOST_SCALAR:
+        break;
+    }
+    append_record(buffer, &record);
+}
+
+static void put_pointwise(struct record *record, const struct kiln_pointwise *pointwise)
+{
+    put_u8(record, pointwise->mode);
+    switch (pointwise->mode) {
+    case KILN_POINTWISE_RELU_BWD:
+        put_u8(record, pointwise->has_relu_parameter);
+        if (!pointwise->has_relu_parameter)
+            break;
+        /* fall through */
+    case KILN_POINTWISE_RELU_FWD:
+        put_real(record, pointwise->relu_lower_clip);
+        put_real(record, pointwise->relu_upper_clip);
+        put_real(record, pointwise->relu_lower_clip_slope);
+        break;
+    case KILN_POINTWISE_SWISH_FWD:
+    case KILN_POINTWISE_SWISH_BWD:
+        put_real(record, pointwise->swish_beta);
+        break;
+    case KILN_POINTWISE_ELU_FWD:
+    case KILN_POINTWISE_ELU_BWD:
+        put_real(record, pointwise->elu_alpha);
+        break;
+    case KILN_POINTWISE_SOFTPLUS_FWD:
+    case KILN_POINTWISE_SOFTPLUS_BWD:
+        put_real(record, pointwise->softplus_beta);
+        break;
+    case KILN_POINTWISE_GEN_INDEX:
+        put_u32(record, pointwise->axis);
+        break;
+    default:
+        break;
+    }
+}
+
+static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node)
+{
+    struct record record = {.size = 0};
+    put_u8(&record, node->kind);
+    put_dtype(&record, node->compute_type);
+    put_u8(&record, node->input_count);
+    put_u8(&record, node->output_count);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        put_u32(&record, node->inputs[i]);
+    for (uint32_t i = 0; i < node->output_count; i++)
+        put_u32(&record, node->outputs[i]);
+    switch (node->kind) {
+    case KILN_NODE_POINTWISE:
+        put_pointwise(&record, &node->pointwise);
+        break;
+    }
+    append_record(buffer, &record);
+}
+
+void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buffer *buffer)
+{
+    struct record header = {.size = 0};
+    put_u32(&header, CANONICAL_VERSION);
+    put_u32(&header, graph->tensor_count);
+    put_u32(&header, graph->node_count);
+    append_record(buffer, &header);
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        append_tensor(buffer, &graph->tensors[i]);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        append_node(buffer, &graph->nodes[i]);
+}

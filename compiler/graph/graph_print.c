@@ -1,0 +1,106 @@
+/* The human-readable dump: one line for the graph, one per tensor, one per node. */
+#include "compiler/graph/graph_builder.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char *const role_texts[] = {
+    [KILN_TENSOR_INPUT] = "input",       [KILN_TENSOR_OUTPUT] = "output",
+    [KILN_TENSOR_VIRTUAL] = "virtual",   [KILN_TENSOR_CONSTANT] = "constant",
+    [KILN_TENSOR_HOST_SCALAR] = "host scalar",
+};
+
+static void print_list(struct kiln_buffer *buffer, const int64_t *items, uint32_t count)
+{
+    kiln_buffer_append_text(buffer, "[");
+    for (uint32_t i = 0; i < count; i++)
+        kiln_buffer_printf(buffer, "%s%" PRId64, i != 0 ? "," : "", items[i]);
+    kiln_buffer_append_text(buffer, "]");
+}
+
+static void print_tensor(struct kiln_buffer *buffer, const struct kiln_graph *graph,
+                         uint32_t ordinal)
+{
+    const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    kiln_buffer_printf(buffer, "  %%%u = %s %s ", ordinal, role_texts[tensor->role],
+                       kiln_dtype_info(tensor->dtype)->text);
+    print_list(buffer, tensor->dims, tensor->rank);
+    kiln_buffer_append_text(buffer, " strides ");
+    print_list(buffer, tensor->strides, tensor->rank);
+    if (tensor->role == KILN_TENSOR_CONSTANT) {
+        if (kiln_dtype_is_integer(tensor->dtype))
+            kiln_buffer_printf(buffer, " value %" PRId64, tensor->constant.integer);
+        else
+            kiln_buffer_printf(buffer, " value %.17g", tensor->constant.real);
+    } else if (tensor->role == KILN_TENSOR_INPUT || tensor->role == KILN_TENSOR_OUTPUT) {
+        kiln_buffer_printf(buffer, " align %" PRIu32, tensor->alignment_bytes);
+    }
+    kiln_buffer_printf(buffer, " uid %" PRId64 " %s\n", tensor->uid,
+                       kiln_name_quote(tensor->name).text);
+}
+
+static void print_operands(struct kiln_buffer *buffer, const uint32_t *operands, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        kiln_buffer_printf(buffer, "%s%%%u", i != 0 ? ", " : "", operands[i]);
+}
+
+static void print_pointwise(struct kiln_buffer *buffer, const struct kiln_pointwise *pointwise)
+{
+    switch (pointwise->mode) {
+    case KILN_POINTWISE_RELU_FWD:
+    case KILN_POINTWISE_RELU_BWD:
+        if (!pointwise->has_relu_parameter)
+            break;
+        kiln_buffer_printf(buffer, " lower %.9g", pointwise->relu_lower_clip);
+        if (!isinf(pointwise->relu_upper_clip))
+            kiln_buffer_printf(buffer, " upper %.9g", pointwise->relu_upper_clip);
+        kiln_buffer_printf(buffer, " slope %.9g", pointwise->relu_lower_clip_slope);
+        break;
+    case KILN_POINTWISE_SWISH_FWD:
+    case KILN_POINTWISE_SWISH_BWD:
+        kiln_buffer_printf(buffer, " beta %.9g", pointwise->swish_beta);
+        break;
+    case KILN_POINTWISE_ELU_FWD:
+    case KILN_POINTWISE_ELU_BWD:
+        kiln_buffer_printf(buffer, " alpha %.9g", pointwise->elu_alpha);
+        break;
+    case KILN_POINTWISE_SOFTPLUS_FWD:
+    case KILN_POINTWISE_SOFTPLUS_BWD:
+        kiln_buffer_printf(buffer, " beta %.9g", pointwise->softplus_beta);
+        break;
+    case KILN_POINTWISE_GEN_INDEX:
+        kiln_buffer_printf(buffer, " axis %u", pointwise->axis);
+        break;
+    default:
+        break;
+    }
+}
+
+static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
+{
+    kiln_buffer_append_text(buffer, "  ");
+    print_operands(buffer, node->outputs, node->output_count);
+    switch (node->kind) {
+    case KILN_NODE_POINTWISE:
+        kiln_buffer_printf(buffer, " = %s(", kiln_pointwise_mode_info(node->pointwise.mode)->name);
+        print_operands(buffer, node->inputs, node->input_count);
+        kiln_buffer_append_text(buffer, ")");
+        print_pointwise(buffer, &node->pointwise);
+        break;
+    }
+    kiln_buffer_printf(buffer, " in %s %s\n", kiln_dtype_info(node->compute_type)->text,
+                       kiln_name_quote(node->name).text);
+}
+
+void kiln_graph_print(const struct kiln_graph *graph, struct kiln_buffer *buffer)
+{
+    kiln_buffer_printf(buffer, "graph %s (%s layout): %u tensors, %u nodes\n",
+                       kiln_name_quote(graph->name).text,
+                       graph->era == KILN_WIRE_ERA_NOV2025 ? "nov2025" : "current",
+                       graph->tensor_count, graph->node_count);
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        print_tensor(buffer, graph, i);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        print_node(buffer, &graph->nodes[i]);
+}

@@ -1,0 +1,117 @@
+/* Pointwise nodes: operands by arity, parameters with hipDNN's defaults, the broadcast rule. */
+#include "compiler/graph/graph_builder.h"
+
+#include <math.h>
+
+static double float_or(struct kiln_wire_float value, double fallback)
+{
+    return value.present ? (double)value.value : fallback;
+}
+
+static enum kiln_status read_axis(struct kiln_graph_builder *builder,
+                                  const struct kiln_wire_pointwise *wire, struct kiln_node *node)
+{
+    if (!wire->axis.present)
+        return kiln_reject_node(builder->error, KILN_REJECT_AXIS, &builder->graph, node,
+                                "GEN_INDEX without an axis");
+    if (wire->axis.uid < 0 || wire->axis.uid >= KILN_MAX_RANK)
+        return kiln_reject_node(builder->error, KILN_REJECT_AXIS, &builder->graph, node,
+                                "GEN_INDEX along axis %lld, must be 0 to %d",
+                                (long long)wire->axis.uid, KILN_MAX_RANK - 1);
+    node->pointwise.axis = (uint32_t)wire->axis.uid;
+    return KILN_OK;
+}
+
+/* Operands beyond the mode's arity are ignored, as hipDNN's own reference does: an in_1 of uid 0 in a
+ * unary node of November 2025 is an accident of its writer. */
+static enum kiln_status read_operands(struct kiln_graph_builder *builder,
+                                      const struct kiln_wire_pointwise *wire,
+                                      const struct kiln_pointwise_mode_info *mode,
+                                      struct kiln_node *node)
+{
+    static const char *const operand_names[] = {"in_0", "in_1", "in_2"};
+    const struct kiln_wire_uid operands[] = {{true, wire->in_0}, wire->in_1, wire->in_2};
+    node->input_count = mode->arity;
+    node->output_count = 1;
+    for (uint32_t i = 0; i < mode->arity; i++) {
+        if (!operands[i].present)
+            return kiln_reject_node(builder->error, KILN_REJECT_MISSING_OPERAND, &builder->graph,
+                                    node, "%s without operand %s", mode->name, operand_names[i]);
+        enum kiln_status status = kiln_uid_resolve(builder, node, operand_names[i],
+                                                   operands[i].uid, &node->inputs[i]);
+        if (status != KILN_OK)
+            return status;
+    }
+    return kiln_uid_resolve(builder, node, "out_0", wire->out_0, &node->outputs[0]);
+}
+
+static enum kiln_status read_pointwise(struct kiln_graph_builder *builder,
+                                       const struct kiln_wire_node *wire_node,
+                                       struct kiln_node *node)
+{
+    const struct kiln_wire_pointwise *wire = &wire_node->pointwise;
+    if (wire->mode == KILN_POINTWISE_UNSET || wire->mode >= KILN_POINTWISE_MODE_COUNT)
+        return kiln_reject_node(builder->error, KILN_REJECT_UNKNOWN_MODE, &builder->graph, node,
+                                "pointwise mode %u is unknown", wire->mode);
+    node->kind = KILN_NODE_POINTWISE;
+    node->pointwise = (struct kiln_pointwise){
+        .mode = (enum kiln_pointwise_mode)wire->mode,
+        .has_relu_parameter = wire->relu_lower_clip.present || wire->relu_upper_clip.present ||
+                              wire->relu_lower_clip_slope.present,
+        .relu_lower_clip = float_or(wire->relu_lower_clip, 0.0),
+        .relu_upper_clip = float_or(wire->relu_upper_clip, (double)INFINITY),
+        .relu_lower_clip_slope = float_or(wire->relu_lower_clip_slope, 0.0),
+        .swish_beta = float_or(wire->swish_beta, 1.0),
+        .elu_alpha = float_or(wire->elu_alpha, 1.0),
+        .softplus_beta = float_or(wire->softplus_beta, 1.0),
+    };
+    if (wire->mode == KILN_POINTWISE_GEN_INDEX) {
+        enum kiln_status status = read_axis(builder, wire, node);
+        if (status != KILN_OK)
+            return status;
+    }
+    return read_operands(builder, wire, kiln_pointwise_mode_info(node->pointwise.mode), node);
+}
+
+/* Right-aligned, each input dim equal to the output's or 1, input rank <= output rank. */
+static enum kiln_status check_broadcast(const struct kiln_graph *graph,
+                                        const struct kiln_node *node,
+                                        const struct kiln_tensor *input,
+                                        const struct kiln_tensor *output, struct kiln_error *error)
+{
+    if (input->rank > output->rank)
+        return kiln_reject_tensor(error, KILN_REJECT_BROADCAST, graph, node, input,
+                                  "rank %u is above the output's rank %u", input->rank,
+                                  output->rank);
+    uint32_t missing = output->rank - input->rank;
+    for (uint32_t i = 0; i < input->rank; i++) {
+        if (input->dims[i] != 1 && input->dims[i] != output->dims[i + missing])
+            return kiln_reject_tensor(
+                error, KILN_REJECT_BROADCAST, graph, node, input,
+                "dimension %u is %lld, must be 1 or %lld to broadcast to the output", i,
+                (long long)input->dims[i], (long long)output->dims[i + missing]);
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status check_pointwise(const struct kiln_graph *graph,
+                                        const struct kiln_node *node, struct kiln_error *error)
+{
+    const struct kiln_tensor *output = &graph->tensors[node->outputs[0]];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        enum kiln_status status =
+            check_broadcast(graph, node, &graph->tensors[node->inputs[i]], output, error);
+        if (status != KILN_OK)
+            return status;
+    }
+    if (node->pointwise.mode == KILN_POINTWISE_GEN_INDEX && node->pointwise.axis >= output->rank)
+        return kiln_reject_tensor(error, KILN_REJECT_AXIS, graph, node, output,
+                                  "GEN_INDEX along axis %u of a tensor of rank %u",
+                                  node->pointwise.axis, output->rank);
+    return KILN_OK;
+}
+
+const struct kiln_node_reader kiln_pointwise_reader = {
+    .read = read_pointwise,
+    .check = check_pointwise,
+};

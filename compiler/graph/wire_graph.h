@@ -1,0 +1,137 @@
+/*
+ * A graph as it stands on the wire: verified, era-free in form, nothing checked in meaning.
+ *
+ * The border between wire.cc, which knows FlatBuffers, and the checks in C. Texts point into the
+ * bytes they were parsed from. Internal to compiler/graph.
+ */
+#ifndef KILN_COMPILER_GRAPH_WIRE_GRAPH_H
+#define KILN_COMPILER_GRAPH_WIRE_GRAPH_H
+
+#include "compiler/graph/graph.h"
+#include "runtime/support/arena.h"
+#include "runtime/support/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    KILN_MAX_GRAPH_NODES = 4096,
+    KILN_MAX_GRAPH_TENSORS = 16384,
+    KILN_MAX_GRAPH_BYTES = 64 << 20,
+};
+
+/* Union types of NodeAttributes that a reader exists for. */
+enum { KILN_WIRE_NODE_POINTWISE = 2 };
+
+/* Union types of TensorValue. */
+enum kiln_wire_value_kind {
+    KILN_WIRE_VALUE_NONE = 0,
+    KILN_WIRE_VALUE_FLOAT32 = 1,
+    KILN_WIRE_VALUE_FLOAT16 = 2,
+    KILN_WIRE_VALUE_BFLOAT16 = 3,
+    KILN_WIRE_VALUE_FLOAT8 = 4, /* raw bits, in `integer` */
+    KILN_WIRE_VALUE_INT32 = 5,
+    KILN_WIRE_VALUE_FLOAT64 = 6,
+    KILN_WIRE_VALUE_INT64 = 7,
+    KILN_WIRE_VALUE_BOOL = 8,
+};
+
+struct kiln_wire_text {
+    const char *bytes; /* not NULL; `length` bytes of anything */
+    uint32_t length;
+};
+
+struct kiln_wire_tensor {
+    int64_t uid;
+    struct kiln_wire_text name;
+    uint8_t data_type;
+    bool is_virtual;
+    bool is_runtime_scalar;
+    bool is_ragged;
+    uint8_t value_kind;      /* enum kiln_wire_value_kind or a number nobody knows */
+    bool is_value_known;     /* `real` or `integer` holds a value of this kind */
+    uint32_t dim_count;      /* as on the wire; the first KILN_MAX_RANK are copied */
+    uint32_t stride_count;   /* same */
+    int64_t alignment_bytes; /* 16 where the wire says nothing */
+    double real;             /* value of the floating-point kinds */
+    int64_t integer;         /* value of the others */
+    int64_t dims[KILN_MAX_RANK];
+    int64_t strides[KILN_MAX_RANK];
+};
+
+struct kiln_wire_uid {
+    bool present;
+    int64_t uid;
+};
+
+struct kiln_wire_float {
+    bool present;
+    float value;
+};
+
+struct kiln_wire_pointwise {
+    uint8_t mode;
+    int64_t in_0;
+    int64_t out_0;
+    struct kiln_wire_uid in_1;
+    struct kiln_wire_uid in_2;
+    struct kiln_wire_uid axis; /* an index, not a uid */
+    struct kiln_wire_float relu_lower_clip;
+    struct kiln_wire_float relu_upper_clip;
+    struct kiln_wire_float relu_lower_clip_slope;
+    struct kiln_wire_float swish_beta;
+    struct kiln_wire_float elu_alpha;
+    struct kiln_wire_float softplus_beta;
+};
+
+struct kiln_wire_node {
+    struct kiln_wire_text name;
+    uint8_t compute_type;    /* 0: not given */
+    uint8_t attributes_type; /* union type, see wire_node.def */
+    bool has_attributes;
+    union {
+        struct kiln_wire_pointwise pointwise; /* KILN_WIRE_NODE_POINTWISE */
+        /* Other kinds get their fields here. */
+    };
+};
+
+struct kiln_wire_version {
+    bool present;
+    uint32_t major;
+    uint32_t minor;
+    uint32_t patch;
+};
+
+struct kiln_wire_graph {
+    enum kiln_wire_era era;
+    struct kiln_wire_text name;
+    uint8_t compute_type;
+    uint8_t intermediate_type;
+    uint8_t io_type;
+    bool has_override_shapes;
+    struct kiln_wire_version min_api_version;
+    uint32_t tensor_count;
+    uint32_t node_count;
+    struct kiln_wire_tensor *tensors;
+    struct kiln_wire_node *nodes;
+};
+
+/*
+ * Decides the era, verifies and reads. The arrays belong to the arena; texts point into `bytes`, or
+ * into an aligned copy in the arena where `bytes` is not 8-byte aligned. Declines bytes that fail
+ * verification and counts above the limits.
+ */
+enum kiln_status kiln_wire_graph_parse(const void *bytes, size_t size, struct kiln_arena *arena,
+                                       struct kiln_wire_graph *ret_graph,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+/* The first half of the above: era and verification. `bytes` must be 8-byte aligned. */
+enum kiln_status kiln_wire_graph_verify(const void *bytes, size_t size,
+                                        enum kiln_wire_era *ret_era,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
