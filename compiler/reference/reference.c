@@ -1,0 +1,223 @@
+#include "compiler/reference/reference.h"
+#include "compiler/ir/import.h"
+#include "compiler/reference/convert.h"
+#include "compiler/reference/error_bound.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Walks the logical indices of a shape in row-major order, and an element offset under strides
+ * beside it. */
+struct cursor {
+    uint32_t rank;
+    const int64_t *dims;
+    int64_t strides[KILN_MAX_RANK];
+    int64_t index[KILN_MAX_RANK];
+    int64_t offset;
+};
+
+static void cursor_next(struct cursor *cursor)
+{
+    for (uint32_t axis = cursor->rank; axis-- > 0;) {
+        cursor->offset += cursor->strides[axis];
+        if (++cursor->index[axis] < cursor->dims[axis])
+            return;
+        cursor->offset -= cursor->strides[axis] * cursor->dims[axis];
+        cursor->index[axis] = 0;
+    }
+}
+
+/* Over the tensor's own memory. */
+static struct cursor cursor_of_memory(const struct kiln_tensor *tensor)
+{
+    struct cursor cursor = {.rank = tensor->rank, .dims = tensor->dims};
+    for (uint32_t axis = 0; axis < tensor->rank; axis++)
+        cursor.strides[axis] = tensor->strides[axis];
+    return cursor;
+}
+
+/* Over the packed content of `operand` as it is broadcast, right-aligned, to the shape of `result`.
+ */
+static struct cursor cursor_of_operand(const struct kiln_tensor *operand,
+                                       const struct kiln_tensor *result)
+{
+    struct cursor cursor = {.rank = result->rank, .dims = result->dims};
+    int64_t stride = 1;
+    for (uint32_t i = 1; i <= operand->rank && i <= result->rank; i++) {
+        int64_t dim = operand->dims[operand->rank - i];
+        cursor.strides[result->rank - i] = dim == 1 ? 0 : stride;
+        stride *= dim;
+    }
+    return cursor;
+}
+
+static struct kiln_bounded element(const struct kiln_reference_tensor *content,
+                                   enum kiln_dtype dtype, int64_t offset)
+{
+    return (struct kiln_bounded){
+        .real = content->real[offset],
+        .integer = content->integer != NULL ? content->integer[offset] : 0,
+        .bound = content->bound[offset],
+        .dtype = dtype,
+    };
+}
+
+static void evaluate_node(const struct kiln_graph *graph, const struct kiln_node *node,
+                          struct kiln_reference_tensor *tensors)
+{
+    const struct kiln_tensor *output = &graph->tensors[node->outputs[0]];
+    struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
+    enum kiln_scalar scalar = kiln_pointwise_scalar(graph, node);
+    bool is_index = node->pointwise.mode == KILN_POINTWISE_GEN_INDEX;
+    struct cursor position = cursor_of_memory(output);
+    struct cursor cursors[KILN_MAX_NODE_OPERANDS];
+    struct kiln_bounded operands[KILN_MAX_NODE_OPERANDS];
+    for (uint32_t i = 0; i < node->input_count; i++)
+        cursors[i] = cursor_of_operand(&graph->tensors[node->inputs[i]], output);
+    int64_t elements = kiln_tensor_elements(output);
+    for (int64_t n = 0; n < elements; n++) {
+        struct kiln_bounded value;
+        if (is_index) {
+            value = kiln_bounded_from_integer(position.index[node->pointwise.axis], output->dtype);
+        } else {
+            for (uint32_t i = 0; i < node->input_count; i++)
+                operands[i] = element(&tensors[node->inputs[i]],
+                                      graph->tensors[node->inputs[i]].dtype, cursors[i].offset);
+            value = kiln_bounded_evaluate(&node->pointwise, scalar, operands, output->dtype);
+        }
+        result->real[n] = value.real;
+        result->bound[n] = value.bound;
+        if (result->integer != NULL)
+            result->integer[n] = value.integer;
+        cursor_next(&position);
+        for (uint32_t i = 0; i < node->input_count; i++)
+            cursor_next(&cursors[i]);
+    }
+}
+
+static void set_element(struct kiln_reference_tensor *content, int64_t n,
+                        struct kiln_constant value)
+{
+    content->real[n] = content->integer != NULL ? (double)value.integer : value.real;
+    if (content->integer != NULL)
+        content->integer[n] = value.integer;
+}
+
+static enum kiln_status allocate(const struct kiln_tensor *tensor, struct kiln_arena *arena,
+                                 struct kiln_reference_tensor *ret_content,
+                                 struct kiln_error *error)
+{
+    size_t elements = (size_t)kiln_tensor_elements(tensor);
+    struct kiln_reference_tensor content = {0};
+    content.real = kiln_arena_calloc(arena, elements, sizeof *content.real);
+    content.bound = kiln_arena_calloc(arena, elements, sizeof *content.bound);
+    if (kiln_dtype_is_integer(tensor->dtype))
+        content.integer = kiln_arena_calloc(arena, elements, sizeof *content.integer);
+    if (content.real == NULL || content.bound == NULL ||
+        (content.integer == NULL && kiln_dtype_is_integer(tensor->dtype)))
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for %zu reference elements",
+                              elements);
+    *ret_content = content;
+    return KILN_OK;
+}
+
+/* Fills a tensor that no node makes. */
+static enum kiln_status read_tensor(const struct kiln_graph *graph, uint32_t ordinal,
+                                    const void *memory, struct kiln_reference_tensor *content,
+                                    struct kiln_error *error)
+{
+    const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    if (tensor->role == KILN_TENSOR_CONSTANT) {
+        set_element(content, 0, tensor->constant);
+        return KILN_OK;
+    }
+    if (memory == NULL)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "no memory was given for input tensor '%s' (uid %" PRId64 ")",
+                              tensor->name, tensor->uid);
+    const unsigned char *bytes = memory;
+    size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
+    struct cursor cursor = cursor_of_memory(tensor);
+    int64_t elements = kiln_tensor_elements(tensor);
+    for (int64_t n = 0; n < elements; n++) {
+        set_element(
+            content, n,
+            kiln_element_load(tensor->dtype, bytes + (size_t)cursor.offset * element_bytes));
+        cursor_next(&cursor);
+    }
+    return KILN_OK;
+}
+
+enum kiln_status kiln_reference_run(const struct kiln_graph *graph, const void *const *memory,
+                                    struct kiln_arena *arena,
+                                    struct kiln_reference_tensor *ret_tensors,
+                                    struct kiln_error *error)
+{
+    struct kiln_reference_tensor *tensors =
+        kiln_arena_calloc(arena, graph->tensor_count, sizeof *tensors);
+    if (tensors == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for the reference");
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        enum kiln_status status = allocate(&graph->tensors[i], arena, &tensors[i], error);
+        if (status == KILN_OK && graph->tensors[i].producer == KILN_NONE)
+            status = read_tensor(graph, i, memory[i], &tensors[i], error);
+        if (status != KILN_OK)
+            return status;
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        switch (graph->nodes[i].kind) {
+        case KILN_NODE_POINTWISE:
+            evaluate_node(graph, &graph->nodes[i], tensors);
+            break;
+        }
+    }
+    memcpy(ret_tensors, tensors, graph->tensor_count * sizeof *tensors);
+    return KILN_OK;
+}
+
+/* Distance of what was got from what was expected; NaN against a number is infinitely far. */
+static double error_of(struct kiln_constant got, const struct kiln_bounded *expected)
+{
+    if (kiln_dtype_is_integer(expected->dtype)) {
+        uint64_t a = (uint64_t)got.integer, b = (uint64_t)expected->integer;
+        return (double)(got.integer > expected->integer ? a - b : b - a);
+    }
+    if (isnan(got.real) || isnan(expected->real))
+        return isnan(got.real) && isnan(expected->real) ? 0 : (double)INFINITY;
+    return got.real == expected->real ? 0 : fabs(got.real - expected->real);
+}
+
+void kiln_reference_compare(const struct kiln_graph *graph, uint32_t ordinal, const void *memory,
+                            const struct kiln_reference_tensor *reference,
+                            struct kiln_comparison *ret_comparison)
+{
+    const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    const unsigned char *bytes = memory;
+    size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
+    struct cursor cursor = cursor_of_memory(tensor);
+    struct kiln_comparison comparison = {.elements = kiln_tensor_elements(tensor),
+                                         .first_wrong = -1};
+    for (int64_t n = 0; n < comparison.elements; n++) {
+        struct kiln_bounded expected = element(reference, tensor->dtype, n);
+        struct kiln_constant got =
+            kiln_element_load(tensor->dtype, bytes + (size_t)cursor.offset * element_bytes);
+        cursor_next(&cursor);
+        if (isinf(expected.bound)) {
+            comparison.unchecked++;
+            continue;
+        }
+        double error = error_of(got, &expected);
+        if (error > 0)
+            comparison.worst_ratio = fmax(comparison.worst_ratio, error / expected.bound);
+        if (error <= expected.bound)
+            continue;
+        if (comparison.wrong++ == 0) {
+            comparison.first_wrong = n;
+            comparison.got = got.real;
+            comparison.expected = expected.real;
+            comparison.bound = expected.bound;
+        }
+    }
+    *ret_comparison = comparison;
+}

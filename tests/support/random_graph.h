@@ -1,0 +1,49 @@
+/*
+ * Random pointwise graphs for tests: DAGs of all modes over random shapes, layouts and types, and
+ * values for their tensors. Everything follows from the seed, on every machine: print it when a
+ * test fails.
+ *
+ * Calling sequence: options_init, change what matters, make; fill each input and host scalar. The
+ * graph obeys the invariants of compiler/graph/graph.h; kiln_graph_write
+ * (compiler/graph/wire_messages.h) turns it into bytes.
+ */
+#ifndef KILN_TESTS_SUPPORT_RANDOM_GRAPH_H
+#define KILN_TESTS_SUPPORT_RANDOM_GRAPH_H
+
+#include "compiler/graph/graph.h"
+#include "runtime/support/arena.h"
+#include "runtime/support/error.h"
+
+struct kiln_random_graph_options {
+    uint32_t min_nodes;
+    uint32_t max_nodes;
+    int64_t max_elements; /* of the largest shape */
+    uint32_t max_rank;    /* up to KILN_MAX_RANK; ranks 1 to 4 are the likely ones */
+    uint32_t dtypes;      /* set of bits 1 << enum kiln_dtype */
+    uint64_t modes;       /* set of bits 1 << enum kiln_pointwise_mode */
+    bool
+        special_values; /* now and then infinities, NaN, -0, subnormal and huge numbers in inputs */
+    /* NOV2025 keeps to what that layout can say: types, no host scalars, one compute type,
+     * alignment 16. */
+    enum kiln_wire_era era;
+};
+
+/* 1 to 40 nodes, up to 2000 elements, all ranks, types and modes, special values, the current
+ * layout. */
+void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_options);
+
+/* Memory belongs to the arena. Fails only for lack of memory. */
+enum kiln_status kiln_random_graph_make(uint64_t seed,
+                                        const struct kiln_random_graph_options *options,
+                                        struct kiln_arena *arena, struct kiln_graph *ret_graph,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Writes the content of an input or host scalar: `memory` has the tensor's footprint in bytes.
+ * Elements that no index reaches are 0xFF bytes. Values lie where the tensor's readers make sense
+ * (positive below a logarithm).
+ */
+void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_options *options,
+                            const struct kiln_graph *graph, uint32_t ordinal, void *memory);
+
+#endif
