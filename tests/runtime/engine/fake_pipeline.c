@@ -1,0 +1,144 @@
+#include "tests/runtime/engine/fake_pipeline.h"
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fake_pipeline fake_pipeline = {
+    .kernel_count = 1, .alignment_bytes = 16, .identity = "fake 1", .digest = "templates 1"};
+
+struct kiln_codegen {
+    atomic_uint references;
+};
+
+const char *kiln_templates_digest(void)
+{
+    return fake_pipeline.digest;
+}
+
+void kiln_lower_options_append_key(const struct kiln_lower_options *options,
+                                   struct kiln_buffer *key)
+{
+    kiln_buffer_append_u32(key, options->no_fusion);
+    kiln_buffer_append_u32(key, options->max_vector_elements);
+}
+
+static void add_arguments(const struct kiln_graph *graph, struct kiln_kernel *kernel)
+{
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        enum kiln_tensor_role role = graph->tensors[i].role;
+        if (role == KILN_TENSOR_VIRTUAL || role == KILN_TENSOR_CONSTANT)
+            continue;
+        bool scalar = role == KILN_TENSOR_HOST_SCALAR;
+        kernel->arguments[kernel->argument_count++] = (struct kiln_argument){
+            .kind = scalar ? KILN_ARGUMENT_HOST_SCALAR : KILN_ARGUMENT_TENSOR,
+            .tensor = i,
+            .alignment_bytes = scalar ? 1 : fake_pipeline.alignment_bytes};
+    }
+    for (uint64_t offset = 0; offset < 512 && offset < fake_pipeline.workspace_bytes; offset += 256)
+        kernel->arguments[kernel->argument_count++] =
+            (struct kiln_argument){.kind = KILN_ARGUMENT_WORKSPACE,
+                                   .tensor = KILN_NONE,
+                                   .offset_bytes = offset,
+                                   .alignment_bytes = 256};
+}
+
+enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
+                            const struct kiln_lower_options *options, struct kiln_arena *arena,
+                            struct kiln_program *ret_program, struct kiln_buffer *explanation,
+                            struct kiln_error *error)
+{
+    (void)target;
+    (void)options;
+    (void)explanation;
+    (void)error;
+    atomic_fetch_add(&fake_pipeline.lowered, 1);
+    struct kiln_program program = {.kernel_count = fake_pipeline.kernel_count,
+                                   .workspace_bytes = fake_pipeline.workspace_bytes};
+    program.kernels = kiln_arena_calloc(arena, program.kernel_count, sizeof(*program.kernels));
+    for (uint32_t i = 0; i < program.kernel_count; i++) {
+        struct kiln_kernel *kernel = &program.kernels[i];
+        char *symbol = kiln_arena_calloc(arena, 1, 32);
+        snprintf(symbol, 32, "kernel_%u", i + 1);
+        *kernel = (struct kiln_kernel){
+            .symbol = symbol, .source = "", .grid = {i + 1, 1, 1}, .block = {64, 1, 1}};
+        kernel->arguments =
+            kiln_arena_calloc(arena, graph->tensor_count + 2, sizeof(*kernel->arguments));
+        add_arguments(graph, kernel);
+    }
+    *ret_program = program;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,
+                                     struct kiln_codegen **ret_codegen, struct kiln_error *error)
+{
+    (void)options;
+    (void)error;
+    *ret_codegen = calloc(1, sizeof(**ret_codegen));
+    atomic_init(&(*ret_codegen)->references, 1);
+    return KILN_OK;
+}
+
+struct kiln_codegen *kiln_codegen_ref(struct kiln_codegen *codegen)
+{
+    atomic_fetch_add(&codegen->references, 1);
+    return codegen;
+}
+
+void kiln_codegen_unref(struct kiln_codegen *codegen)
+{
+    if (codegen && atomic_fetch_sub(&codegen->references, 1) == 1)
+        free(codegen);
+}
+
+enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
+                                       const struct kiln_target *target, const char **ret_identity,
+                                       struct kiln_error *error)
+{
+    (void)codegen;
+    atomic_fetch_add(&fake_pipeline.identities, 1);
+    if (!fake_pipeline.identity)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "nothing compiles for '%s'", target->name);
+    *ret_identity = fake_pipeline.identity;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
+                                      const struct kiln_target *target,
+                                      const struct kiln_kernel *kernel,
+                                      struct kiln_code_object *ret_object, struct kiln_error *error)
+{
+    (void)codegen;
+    (void)target;
+    atomic_fetch_add(&fake_pipeline.compiled, 1);
+    if (fake_pipeline.compile_microseconds)
+        usleep(fake_pipeline.compile_microseconds);
+    if (kernel->grid[0] == fake_pipeline.failing_kernel)
+        return kiln_error_set(error, KILN_COMPILE_FAILED, "kernel '%s' does not compile",
+                              kernel->symbol);
+    struct kiln_code_object object = {.bytes = malloc(64), .size = 64};
+    memset(object.bytes, 0, object.size);
+    snprintf((char *)object.bytes, object.size, "\177ELF %s", kernel->symbol);
+    object.resources.vgprs = 7;
+    object.resources.kernarg_bytes = 8 * kernel->argument_count;
+    *ret_object = object;
+    return KILN_OK;
+}
+
+void kiln_code_object_fini(struct kiln_code_object *object)
+{
+    free(object->bytes);
+}
+
+void kiln_codegen_counters(const struct kiln_codegen *codegen,
+                           struct kiln_codegen_counters *ret_counters)
+{
+    (void)codegen;
+    ret_counters->workers_started = 0;
+    ret_counters->kernels_compiled = atomic_load(&fake_pipeline.compiled);
+}
