@@ -1,18 +1,15 @@
 #include "compiler/emit/emit.h"
 
+#include "compiler/emit/emit_coordinates.h"
+
 #include <inttypes.h>
 #include <math.h>
 
 /*
- * Names in the generated text: access i of the group is argument a<i> and input x<i>; IR value v is v<v>; coordinates
- * are position.c<k> for collapsed axis k, position.column for the inner axis and position.line for the tile axis.
+ * Names in the generated text: access i of the group is argument a<i>, input x<i>, output y<i> and tile t<i>; IR value v
+ * is v<v>; coordinates as in emit_coordinates.h.
  */
 
-
-static bool is_tiled(const struct kiln_emission *emission)
-{
-    return emission->schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
-}
 
 static const char *storage_suffix(const struct kiln_access *access)
 {
@@ -33,146 +30,6 @@ static void append_arguments(const struct kiln_emission *emission, struct kiln_b
                                access->is_store ? "" : "const ", storage_suffix(access), i);
     }
     kiln_buffer_append_text(source, "};\n");
-}
-
-static void append_position(const struct kiln_emission *emission, struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    kiln_buffer_printf(source, "typedef unsigned %s kiln_index;\n",
-                       schedule->index_is_64bit ? "long long" : "int");
-    kiln_buffer_append_text(source, "struct kiln_position {\n    kiln_index column;\n");
-    if (is_tiled(emission))
-        kiln_buffer_append_text(source, "    kiln_index line;\n");
-    for (uint32_t axis = 0; !schedule->flattened && axis + 1 < schedule->rank; axis++) {
-        if (!is_tiled(emission) || axis != schedule->tile_axis)
-            kiln_buffer_printf(source, "    kiln_index c%" PRIu32 ";\n", axis);
-    }
-    kiln_buffer_append_text(source, "};\n");
-}
-
-/* "name = rest % size; rest /= size;" for the axes outside of rows, fastest first. */
-static void append_outer_coordinates(const struct kiln_emission *emission,
-                                     struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    uint32_t first = is_tiled(emission) && schedule->tile_axis == 0 ? 1 : 0;
-    for (uint32_t axis = schedule->rank - 1; axis-- > 0;) {
-        if (is_tiled(emission) && axis == schedule->tile_axis)
-            continue;
-        if (axis == first)
-            kiln_buffer_printf(source, "    position.c%" PRIu32 " = rest;\n", axis);
-        else
-            kiln_buffer_printf(source,
-                               "    position.c%" PRIu32 " = rest %% (kiln_index)%" PRId64
-                               ";\n    rest /= (kiln_index)%" PRId64 ";\n",
-                               axis, schedule->dims[axis], schedule->dims[axis]);
-    }
-}
-
-static void append_locate(const struct kiln_emission *emission, struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    if (is_tiled(emission)) {
-        uint64_t tile = schedule->tile_elems;
-        uint64_t across = ((uint64_t)schedule->dims[schedule->rank - 1] + tile - 1) / tile;
-        uint64_t along = ((uint64_t)schedule->dims[schedule->tile_axis] + tile - 1) / tile;
-        kiln_buffer_printf(source,
-                           "KILN_DEVICE kiln_position kiln_locate_tile(kiln_index rest)\n{\n"
-                           "    kiln_position position;\n"
-                           "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_TILE;\n"
-                           "    rest /= (kiln_index)%" PRIu64 ";\n"
-                           "    position.line = rest %% (kiln_index)%" PRIu64 " * KILN_TILE;\n"
-                           "    rest /= (kiln_index)%" PRIu64 ";\n",
-                           across, across, along, along);
-    } else {
-        uint64_t vectors = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
-        kiln_buffer_append_text(source, "KILN_DEVICE kiln_position kiln_locate(kiln_index vector)\n{\n"
-                                        "    kiln_position position;\n");
-        if (schedule->rows == 1)
-            kiln_buffer_append_text(source, "    position.column = vector * KILN_VECTOR;\n");
-        else
-            kiln_buffer_printf(source,
-                               "    kiln_index rest = vector / (kiln_index)%" PRIu64 ";\n"
-                               "    position.column = vector %% (kiln_index)%" PRIu64
-                               " * KILN_VECTOR;\n",
-                               vectors, vectors);
-    }
-    if (is_tiled(emission) || schedule->rows != 1)
-        append_outer_coordinates(emission, source);
-    kiln_buffer_append_text(source, "    return position;\n}\n");
-}
-
-/* The coordinate on a collapsed axis when elements are not taken from a flattened line. */
-static void append_coordinate(const struct kiln_emission *emission, uint32_t axis,
-                              struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    if (axis == schedule->rank - 1)
-        kiln_buffer_append_text(source, "position.column");
-    else if (is_tiled(emission) && axis == schedule->tile_axis)
-        kiln_buffer_append_text(source, "position.line");
-    else
-        kiln_buffer_printf(source, "position.c%" PRIu32, axis);
-}
-
-/* The offset in elements of an access at `position`, as an expression. */
-static void append_offset(const struct kiln_emission *emission, uint32_t access,
-                          struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    const int64_t *strides = schedule->accesses[access].strides;
-    if (schedule->flattened) {
-        /* Only accesses that are dense along the line, or the same everywhere, have an offset of their own. */
-        kiln_buffer_append_text(
-            source, schedule->accesses[access].mode == KILN_ACCESS_SPLAT ? "0" : "position.column");
-        return;
-    }
-    bool first = true;
-    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
-        if (strides[axis] == 0 || schedule->dims[axis] == 1)
-            continue;
-        kiln_buffer_append_text(source, first ? "" : " + ");
-        append_coordinate(emission, axis, source);
-        if (strides[axis] != 1)
-            kiln_buffer_printf(source, " * (kiln_index)%" PRId64, strides[axis]);
-        first = false;
-    }
-    if (first)
-        kiln_buffer_append_text(source, "0");
-}
-
-/* Statements that take element e of a flattened line apart into k<axis>. */
-static void append_line_coordinates(const struct kiln_emission *emission,
-                                    struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    kiln_buffer_append_text(source, "        kiln_index rest = position.column + (kiln_index)e;\n");
-    for (uint32_t axis = schedule->rank; axis-- > 1;)
-        kiln_buffer_printf(source,
-                           "        const kiln_index k%" PRIu32 " = rest %% (kiln_index)%" PRId64
-                           ";\n        rest /= (kiln_index)%" PRId64 ";\n",
-                           axis, schedule->dims[axis], schedule->dims[axis]);
-    kiln_buffer_append_text(source, "        const kiln_index k0 = rest;\n");
-}
-
-/* The offset of element e for an access with an address per element. */
-static void append_element_offset(const struct kiln_emission *emission, uint32_t access,
-                                  struct kiln_buffer *source)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    const int64_t *strides = schedule->accesses[access].strides;
-    if (!schedule->flattened) {
-        append_offset(emission, access, source);
-        kiln_buffer_printf(source, " + (kiln_index)e * (kiln_index)%" PRId64,
-                           strides[schedule->rank - 1]);
-        return;
-    }
-    kiln_buffer_append_text(source, "0");
-    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
-        if (strides[axis] != 0)
-            kiln_buffer_printf(source, " + k%" PRIu32 " * (kiln_index)%" PRId64, axis,
-                               strides[axis]);
-    }
 }
 
 /* Whether an access has one element per vector only. */
@@ -198,7 +55,7 @@ static void append_function_head(const struct kiln_emission *emission, const cha
 {
     kiln_buffer_printf(source, "template <int N>\nKILN_DEVICE void %s(const kiln_arguments &arguments",
                        name);
-    if (is_tiled(emission))
+    if (kiln_emission_is_tiled(emission))
         kiln_buffer_printf(source,
                            ", kiln_tiles &tiles, kiln_position position, kiln_index column, "
                            "kiln_index line%s)\n{\n    position.column += column;\n"
@@ -224,12 +81,12 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
         switch (schedule->accesses[i].mode) {
         case KILN_ACCESS_VECTOR:
             kiln_buffer_printf(source, "    kiln_load_vector<N>(arguments.a%" PRIu32 " + (", i);
-            append_offset(emission, i, source);
+            kiln_emit_offset(emission, i, source);
             kiln_buffer_printf(source, "), inputs.x%" PRIu32 ");\n", i);
             break;
         case KILN_ACCESS_SPLAT:
             kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i, i);
-            append_offset(emission, i, source);
+            kiln_emit_offset(emission, i, source);
             kiln_buffer_append_text(source, "];\n");
             break;
         case KILN_ACCESS_TRANSPOSED:
@@ -247,13 +104,13 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
     if (gathers) {
         kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
         if (schedule->flattened)
-            append_line_coordinates(emission, source);
+            kiln_emit_line_coordinates(emission, source);
         for (uint32_t i = 0; i < group->load_count; i++) {
             if (schedule->accesses[i].mode != KILN_ACCESS_GATHER)
                 continue;
             kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[e] = arguments.a%" PRIu32 "[", i,
                                i);
-            append_element_offset(emission, i, source);
+            kiln_emit_element_offset(emission, i, source);
             kiln_buffer_append_text(source, "];\n");
         }
         kiln_buffer_append_text(source, "    }\n");
@@ -355,7 +212,7 @@ static void append_index(const struct kiln_emission *emission, const struct kiln
     } else if (schedule->flattened) {
         kiln_buffer_printf(source, "k%" PRIu32, axis);
     } else {
-        append_coordinate(emission, axis, source);
+        kiln_emit_coordinate(emission, axis, source);
         if (axis == schedule->rank - 1)
             kiln_buffer_append_text(source, " + (kiln_index)e");
     }
@@ -420,7 +277,7 @@ static bool append_guard(const struct kiln_emission *emission, uint32_t access,
         if (!((guard >> axis) & 1u))
             continue;
         kiln_buffer_append_text(source, any ? " && " : "    if (");
-        append_coordinate(emission, axis, source);
+        kiln_emit_coordinate(emission, axis, source);
         kiln_buffer_append_text(source, " == 0");
         any = true;
     }
@@ -442,7 +299,7 @@ static void append_element_guard(const struct kiln_emission *emission, uint32_t 
         if (schedule->flattened) {
             kiln_buffer_printf(source, "k%" PRIu32, axis);
         } else {
-            append_coordinate(emission, axis, source);
+            kiln_emit_coordinate(emission, axis, source);
             if (axis == schedule->rank - 1)
                 kiln_buffer_append_text(source, " + (kiln_index)e");
         }
@@ -461,13 +318,13 @@ static void append_store(const struct kiln_emission *emission, uint32_t access,
     case KILN_ACCESS_VECTOR:
         append_guard(emission, access, source);
         kiln_buffer_printf(source, "    kiln_store_vector<N>(arguments.a%" PRIu32 " + (", access);
-        append_offset(emission, access, source);
+        kiln_emit_offset(emission, access, source);
         kiln_buffer_printf(source, "), y%" PRIu32 ");\n", access);
         break;
     case KILN_ACCESS_SPLAT:
         append_guard(emission, access, source);
         kiln_buffer_printf(source, "    arguments.a%" PRIu32 "[", access);
-        append_offset(emission, access, source);
+        kiln_emit_offset(emission, access, source);
         kiln_buffer_printf(source, "] = y%" PRIu32 "[0];\n", access);
         break;
     case KILN_ACCESS_TRANSPOSED:
@@ -494,12 +351,12 @@ static void append_gathered_stores(const struct kiln_emission *emission,
         if (!any) {
             kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
             if (schedule->flattened)
-                append_line_coordinates(emission, source);
+                kiln_emit_line_coordinates(emission, source);
         }
         any = true;
         append_element_guard(emission, i, source);
         kiln_buffer_printf(source, "arguments.a%" PRIu32 "[", i);
-        append_element_offset(emission, i, source);
+        kiln_emit_element_offset(emission, i, source);
         kiln_buffer_printf(source, "] = y%" PRIu32 "[e];\n", i);
     }
     if (any)
@@ -525,7 +382,7 @@ static void append_compute(const struct kiln_emission *emission, const struct va
                            storage_suffix(&group->accesses[i]), i);
     kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
     if (needs_coordinates && emission->schedule->flattened)
-        append_line_coordinates(emission, source);
+        kiln_emit_line_coordinates(emission, source);
     for (uint32_t i = 0; i < group->op_count; i++) {
         if (table->varies[group->ops[i]] && is_computed(emission, table, group->ops[i]))
             append_operation(emission, table, group->ops[i], "        ", source);
@@ -576,7 +433,7 @@ static void append_staging(const struct kiln_emission *emission, bool stores,
                                i);
         kiln_buffer_printf(source, "        kiln_%s_vector<N>(arguments.a%" PRIu32 " + (",
                            stores ? "store" : "load", i);
-        append_offset(emission, i, source);
+        kiln_emit_offset(emission, i, source);
         kiln_buffer_append_text(source, "), line_values);\n");
         if (!stores)
             kiln_buffer_printf(source,
@@ -598,10 +455,10 @@ void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffe
         return;
     }
     append_arguments(emission, source);
-    append_position(emission, source);
-    append_locate(emission, source);
+    kiln_emit_position(emission, source);
+    kiln_emit_locate(emission, source);
     append_inputs(emission, source);
-    if (is_tiled(emission)) {
+    if (kiln_emission_is_tiled(emission)) {
         append_tiles(emission, source);
         append_staging(emission, false, source);
         append_staging(emission, true, source);

@@ -1,0 +1,144 @@
+#include "compiler/emit/emit_coordinates.h"
+
+#include <inttypes.h>
+
+bool kiln_emission_is_tiled(const struct kiln_emission *emission)
+{
+    return emission->schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
+}
+
+void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_printf(source, "typedef unsigned %s kiln_index;\n",
+                       schedule->index_is_64bit ? "long long" : "int");
+    kiln_buffer_append_text(source, "struct kiln_position {\n    kiln_index column;\n");
+    if (kiln_emission_is_tiled(emission))
+        kiln_buffer_append_text(source, "    kiln_index line;\n");
+    for (uint32_t axis = 0; !schedule->flattened && axis + 1 < schedule->rank; axis++) {
+        if (!kiln_emission_is_tiled(emission) || axis != schedule->tile_axis)
+            kiln_buffer_printf(source, "    kiln_index c%" PRIu32 ";\n", axis);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+/* "name = rest % size; rest /= size;" for the axes outside of rows, fastest first. */
+static void append_outer_coordinates(const struct kiln_emission *emission,
+                                     struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t first = kiln_emission_is_tiled(emission) && schedule->tile_axis == 0 ? 1 : 0;
+    for (uint32_t axis = schedule->rank - 1; axis-- > 0;) {
+        if (kiln_emission_is_tiled(emission) && axis == schedule->tile_axis)
+            continue;
+        if (axis == first)
+            kiln_buffer_printf(source, "    position.c%" PRIu32 " = rest;\n", axis);
+        else
+            kiln_buffer_printf(source,
+                               "    position.c%" PRIu32 " = rest %% (kiln_index)%" PRId64
+                               ";\n    rest /= (kiln_index)%" PRId64 ";\n",
+                               axis, schedule->dims[axis], schedule->dims[axis]);
+    }
+}
+
+void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    if (kiln_emission_is_tiled(emission)) {
+        uint64_t tile = schedule->tile_elems;
+        uint64_t across = ((uint64_t)schedule->dims[schedule->rank - 1] + tile - 1) / tile;
+        uint64_t along = ((uint64_t)schedule->dims[schedule->tile_axis] + tile - 1) / tile;
+        kiln_buffer_printf(source,
+                           "KILN_DEVICE kiln_position kiln_locate_tile(kiln_index rest)\n{\n"
+                           "    kiln_position position;\n"
+                           "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_TILE;\n"
+                           "    rest /= (kiln_index)%" PRIu64 ";\n"
+                           "    position.line = rest %% (kiln_index)%" PRIu64 " * KILN_TILE;\n"
+                           "    rest /= (kiln_index)%" PRIu64 ";\n",
+                           across, across, along, along);
+    } else {
+        uint64_t vectors = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
+        kiln_buffer_append_text(source, "KILN_DEVICE kiln_position kiln_locate(kiln_index vector)\n{\n"
+                                        "    kiln_position position;\n");
+        if (schedule->rows == 1)
+            kiln_buffer_append_text(source, "    position.column = vector * KILN_VECTOR;\n");
+        else
+            kiln_buffer_printf(source,
+                               "    kiln_index rest = vector / (kiln_index)%" PRIu64 ";\n"
+                               "    position.column = vector %% (kiln_index)%" PRIu64
+                               " * KILN_VECTOR;\n",
+                               vectors, vectors);
+    }
+    if (kiln_emission_is_tiled(emission) || schedule->rows != 1)
+        append_outer_coordinates(emission, source);
+    kiln_buffer_append_text(source, "    return position;\n}\n");
+}
+
+void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
+                              struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    if (axis == schedule->rank - 1)
+        kiln_buffer_append_text(source, "position.column");
+    else if (kiln_emission_is_tiled(emission) && axis == schedule->tile_axis)
+        kiln_buffer_append_text(source, "position.line");
+    else
+        kiln_buffer_printf(source, "position.c%" PRIu32, axis);
+}
+
+void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
+                          struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const int64_t *strides = schedule->accesses[access].strides;
+    if (schedule->flattened) {
+        /* Only accesses that are dense along the line, or the same everywhere, have an offset of their own. */
+        kiln_buffer_append_text(
+            source, schedule->accesses[access].mode == KILN_ACCESS_SPLAT ? "0" : "position.column");
+        return;
+    }
+    bool first = true;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (strides[axis] == 0 || schedule->dims[axis] == 1)
+            continue;
+        kiln_buffer_append_text(source, first ? "" : " + ");
+        kiln_emit_coordinate(emission, axis, source);
+        if (strides[axis] != 1)
+            kiln_buffer_printf(source, " * (kiln_index)%" PRId64, strides[axis]);
+        first = false;
+    }
+    if (first)
+        kiln_buffer_append_text(source, "0");
+}
+
+void kiln_emit_line_coordinates(const struct kiln_emission *emission,
+                                    struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_append_text(source, "        kiln_index rest = position.column + (kiln_index)e;\n");
+    for (uint32_t axis = schedule->rank; axis-- > 1;)
+        kiln_buffer_printf(source,
+                           "        const kiln_index k%" PRIu32 " = rest %% (kiln_index)%" PRId64
+                           ";\n        rest /= (kiln_index)%" PRId64 ";\n",
+                           axis, schedule->dims[axis], schedule->dims[axis]);
+    kiln_buffer_append_text(source, "        const kiln_index k0 = rest;\n");
+}
+
+void kiln_emit_element_offset(const struct kiln_emission *emission, uint32_t access,
+                                  struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const int64_t *strides = schedule->accesses[access].strides;
+    if (!schedule->flattened) {
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_printf(source, " + (kiln_index)e * (kiln_index)%" PRId64,
+                           strides[schedule->rank - 1]);
+        return;
+    }
+    kiln_buffer_append_text(source, "0");
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (strides[axis] != 0)
+            kiln_buffer_printf(source, " + k%" PRIu32 " * (kiln_index)%" PRId64, axis,
+                               strides[axis]);
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * Where a work-item is in the domain and where an access finds its elements, as text of the generated functions.
+ *
+ * Coordinates are position.c<k> for collapsed axis k, position.column for the inner axis and position.line for the
+ * tile axis; in a flattened schedule position.column counts along the line and k<axis> are taken out of it.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_COORDINATES_H
+#define KILN_COMPILER_EMIT_EMIT_COORDINATES_H
+
+#include "compiler/emit/emit.h"
+
+bool kiln_emission_is_tiled(const struct kiln_emission *emission);
+
+/* kiln_index and struct kiln_position. */
+void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* kiln_locate or kiln_locate_tile. */
+void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* The coordinate on a collapsed axis when elements are not taken from a flattened line. */
+void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
+                          struct kiln_buffer *source);
+/* The offset in elements of an access at `position`, as an expression. */
+void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
+                      struct kiln_buffer *source);
+/* Statements that take element e of a flattened line apart into k<axis>. */
+void kiln_emit_line_coordinates(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* The offset of element e for an access with an address per element. */
+void kiln_emit_element_offset(const struct kiln_emission *emission, uint32_t access,
+                              struct kiln_buffer *source);
+
+#endif
