@@ -1,9 +1,10 @@
 /*
  * From kernel source to code object, through whichever compiler serves the target.
  *
- * Compilers never run in this process: a pool of kiln-compile workers does the work (compiler/codegen/worker.h),
- * except with KILN_COMPILE_IN_PROCESS=1. kiln_codegen_create starts nothing; workers start with the first
- * compile and end with the last reference. Any number of threads may compile at once; each waits for a free worker.
+ * Compilers never run in this process: a pool of kiln-compile workers does the work
+ * (compiler/codegen/compile_service.h), except with KILN_COMPILE_IN_PROCESS=1. kiln_codegen_create
+ * starts nothing; workers start with the first compile and end with the last reference. Any number
+ * of threads may compile at once; each waits for a free worker.
  */
 #ifndef KILN_COMPILER_CODEGEN_CODEGEN_H
 #define KILN_COMPILER_CODEGEN_CODEGEN_H
@@ -16,12 +17,14 @@
 struct kiln_codegen; /* opaque, ref-counted */
 
 struct kiln_codegen_options {
-    const char *worker_path;  /* kiln-compile; NULL: found relative to this library, or KILN_COMPILE_WORKER */
+    const char *worker_path;  /* kiln-compile; NULL: found relative to this library, or
+                                 KILN_COMPILE_WORKER */
     uint32_t max_workers;     /* 0: KILN_COMPILE_WORKERS, else 2 */
     uint32_t timeout_seconds; /* of one kernel; 0: KILN_COMPILE_TIMEOUT, else 60 */
 };
 
-/* What the compiler made of one kernel, read from the code object's metadata (AMDGPU); zero for the host. */
+/* What the compiler made of one kernel, read from the code object's metadata (AMDGPU); zero for the
+ * host. */
 struct kiln_kernel_resources {
     uint32_t vgprs;
     uint32_t sgprs;
@@ -47,18 +50,31 @@ struct kiln_codegen *kiln_codegen_ref(struct kiln_codegen *codegen);
 void kiln_codegen_unref(struct kiln_codegen *codegen);
 
 /*
- * The identity of the compiler that serves `target` here: kind, version, path-independent build ids. Part of
- * cache keys. Found without starting any compiler, remembered per process. KILN_UNSUPPORTED with a hint when
- * nothing here compiles for the target. `ret_identity` belongs to the codegen.
+ * The identity of the compilers for `target` here: kind, version, path-independent build ids and
+ * options of all that may serve it, in order of preference; which of them does is a function of
+ * that. Part of cache keys. Found without starting any compiler, remembered per codegen.
+ * KILN_UNSUPPORTED with a hint when there is no compiler for this kind of target. That one is there
+ * does not promise that it knows the processor: kiln_codegen_compiler and kiln_codegen_compile
+ * tell. `ret_identity` belongs to the codegen.
  */
 enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
                                        const struct kiln_target *target, const char **ret_identity,
                                        struct kiln_error *error) KILN_NODISCARD;
 
+enum { KILN_COMPILER_NAME_BYTES = 16 };
+
+/* Which compiler serves the target here: "comgr", "clang" or "host". Asks the compilers, so it may
+ * start a worker. KILN_UNSUPPORTED with a hint when none does. */
+enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
+                                       const struct kiln_target *target,
+                                       char ret_name[KILN_COMPILER_NAME_BYTES],
+                                       struct kiln_error *error) KILN_NODISCARD;
+
 /*
- * Compiles one kernel and checks the code object against what the recipe promises: ELF machine and flags, the
- * entry symbol, kernarg size 8*argument_count, LDS, block size, no scratch. A compiler's refusal gives
- * KILN_COMPILE_FAILED with the source line, the log, and the name of the file the source was dumped to.
+ * Compiles one kernel and checks the code object against what the recipe promises: ELF machine and
+ * flags, the entry symbol, kernarg size 8*argument_count, LDS, block size, no scratch. A compiler's
+ * refusal gives KILN_COMPILE_FAILED with the source line, the log, and the name of the file the
+ * source was dumped to.
  */
 enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
                                       const struct kiln_target *target,
@@ -68,7 +84,8 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
 
 void kiln_code_object_fini(struct kiln_code_object *object);
 
-/* Number of worker processes started so far and of kernels compiled: "did a warm run start a compiler?" */
+/* Number of worker processes started so far and of kernels compiled: "did a warm run start a
+ * compiler?" */
 struct kiln_codegen_counters {
     uint64_t workers_started;
     uint64_t kernels_compiled;

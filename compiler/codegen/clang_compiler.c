@@ -1,0 +1,261 @@
+/*
+ * clang 19 or newer with lld, as a program: serves AMDGPU targets that the comgr here lacks.
+ *
+ * One command line makes a linked code object from header-free HIP. --no-gpu-bundle-output drops
+ * the offload bundle, -fuse-cuid=none a symbol that would have a random name, and code object
+ * version 4 loads on every HIP runtime (what version 5 adds, block counts as hidden arguments, no
+ * kernel of ours asks for).
+ */
+#include "compiler/codegen/compiler_search.h"
+#include "compiler/codegen/program_compile.h"
+
+#include "runtime/support/environment.h"
+#include "runtime/support/subprocess.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OLDEST_VERSION = 19,
+    NEWEST_VERSION = 40, /* that is looked for by name */
+    TARGETS_LIMIT_BYTES = 64 << 10,
+    PROBE_TIMEOUT_MILLISECONDS = 20000,
+};
+
+static const char *const options[] = {
+    "--no-default-config",
+    "--cuda-device-only",
+    "--no-gpu-bundle-output",
+    "-fuse-cuid=none",
+    "-mcode-object-version=4",
+    "-nogpuinc",
+    "-nogpulib",
+    "-nostdinc",
+    "-nostdinc++",
+    "-O3",
+    "-std=c++17",
+    "-ffp-contract=off",
+};
+/* Part of the identity: raised whenever the options above change. */
+#define OPTIONS_VERSION "options-1"
+
+/* The linker that clang's driver will start: next to clang, else on PATH. */
+static char *find_linker(const char *clang)
+{
+    static const char *const names[] = {"lld", "ld.lld"};
+    char *resolved = realpath(clang, NULL);
+    char *slash = resolved != NULL ? strrchr(resolved, '/') : NULL;
+    char *found = NULL;
+    for (size_t i = 0; slash != NULL && found == NULL && i < sizeof names / sizeof *names; i++) {
+        char path[PATH_MAX];
+        int size =
+            snprintf(path, sizeof path, "%.*s/%s", (int)(slash - resolved), resolved, names[i]);
+        if (size > 0 && (size_t)size < sizeof path)
+            found = kiln_program_find(path);
+    }
+    for (size_t i = 0; found == NULL && i < sizeof names / sizeof *names; i++)
+        found = kiln_program_find(names[i]);
+    free(resolved);
+    return found;
+}
+
+/* A clang that is new enough, with its linker. */
+static char *find_clang(char **ret_linker)
+{
+    const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_CLANG);
+    bool is_configured = configured != NULL && *configured != '\0';
+    /* Versions by name, newest first, then what is called clang, then ROCm's. */
+    int last = is_configured ? NEWEST_VERSION : OLDEST_VERSION - 2;
+    for (int version = NEWEST_VERSION; version >= last; version--) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "clang-%d", version);
+        const char *candidate = name;
+        if (is_configured)
+            candidate = configured;
+        else if (version == OLDEST_VERSION - 1)
+            candidate = "clang";
+        else if (version == OLDEST_VERSION - 2)
+            candidate = "/opt/rocm/llvm/bin/clang";
+        char *path = kiln_program_find(candidate);
+        if (path == NULL)
+            continue;
+        char *linker = find_linker(path);
+        if (linker != NULL && (is_configured || kiln_binary_llvm_version(path) >= OLDEST_VERSION)) {
+            *ret_linker = linker;
+            return path;
+        }
+        free(linker);
+        free(path);
+    }
+    return NULL;
+}
+
+static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
+{
+    char *linker = NULL;
+    char *path = find_clang(&linker);
+    if (path == NULL)
+        return kiln_error_set(error, KILN_NOT_FOUND, "there is no clang %d or newer with lld here",
+                              OLDEST_VERSION);
+    struct kiln_buffer identity;
+    kiln_buffer_init(&identity);
+    kiln_buffer_append_text(&identity, "clang " OPTIONS_VERSION);
+    bool is_readable = kiln_binary_append_identity(path, &identity) &&
+                       kiln_binary_append_identity(linker, &identity);
+    free(linker);
+    enum kiln_status status = kiln_buffer_check(&identity, error);
+    if (status == KILN_OK && !is_readable)
+        status = kiln_error_set(error, KILN_NOT_FOUND, "cannot read '%s' or its linker", path);
+    if (status != KILN_OK) {
+        free(path);
+        kiln_buffer_fini(&identity);
+        return status;
+    }
+    ret_compiler->path = path;
+    ret_compiler->identity = identity.data; /* takes the memory */
+    return KILN_OK;
+}
+
+/* The processors of one clang, asked once per process. */
+static struct {
+    pthread_mutex_t lock;
+    char *path;
+    char *processors; /* what --print-supported-cpus says */
+} supported = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static enum kiln_status ask_processors(const char *path, struct kiln_error *error)
+{
+    const char *const arguments[] = {path,
+                                     "--no-default-config",
+                                     "-nogpulib",
+                                     "--target=amdgcn-amd-amdhsa",
+                                     "--print-supported-cpus",
+                                     NULL};
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    struct kiln_subprocess_run run = {
+        .arguments = arguments,
+        .output_limit_bytes = TARGETS_LIMIT_BYTES,
+        .timeout_milliseconds = PROBE_TIMEOUT_MILLISECONDS,
+    };
+    struct kiln_subprocess_exit exit = {0};
+    enum kiln_status status = kiln_subprocess_run(&run, &text, &exit, error);
+    if (status != KILN_OK) {
+        kiln_buffer_fini(&text);
+        return status;
+    }
+    char *copy = strdup(path);
+    if (copy == NULL || text.data == NULL) {
+        free(copy);
+        kiln_buffer_fini(&text);
+        return kiln_error_set(error, KILN_UNSUPPORTED, "'%s' does not tell its processors", path);
+    }
+    free(supported.path);
+    free(supported.processors);
+    supported.path = copy;
+    supported.processors = text.data; /* takes the memory */
+    return KILN_OK;
+}
+
+/* True when a line of the listing is the word, with blanks around. */
+static bool has_line(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length) {
+        bool starts = at == text || at[-1] == '\t' || at[-1] == ' ' || at[-1] == '\n';
+        if (starts && (at[length] == '\n' || at[length] == '\0' || at[length] == ' '))
+            return true;
+    }
+    return false;
+}
+
+static enum kiln_status serves(const struct kiln_compiler *compiler,
+                               const struct kiln_target *target, bool *ret_serves,
+                               struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    (void)pthread_mutex_lock(&supported.lock);
+    if (supported.path == NULL || strcmp(supported.path, compiler->path) != 0)
+        status = ask_processors(compiler->path, error);
+    if (status == KILN_OK)
+        *ret_serves = has_line(supported.processors, target->processor);
+    (void)pthread_mutex_unlock(&supported.lock);
+    return status;
+}
+
+static enum kiln_status compile(const struct kiln_compiler *compiler,
+                                const struct kiln_target *target,
+                                const struct kiln_compile_source *source,
+                                struct kiln_buffer *object, struct kiln_buffer *log,
+                                struct kiln_error *error)
+{
+    enum kiln_status status = kiln_binary_check_identity(compiler->path, compiler->identity, error);
+    char *linker = status == KILN_OK ? find_linker(compiler->path) : NULL;
+    if (linker != NULL)
+        status = kiln_binary_check_identity(linker, compiler->identity, error);
+    free(linker);
+    if (status != KILN_OK)
+        return status;
+    char architecture[sizeof target->name + 32];
+    (void)snprintf(architecture, sizeof architecture, "--offload-arch=%s", target->name);
+    struct kiln_program_arguments arguments = {.count = 0};
+    kiln_program_add(&arguments, compiler->path);
+    kiln_program_add_all(&arguments, options, sizeof options / sizeof *options);
+    kiln_program_add(&arguments, architecture);
+    kiln_program_add(&arguments, "-x");
+    kiln_program_add(&arguments, "hip");
+    kiln_program_add(&arguments, "-");
+    return kiln_program_compile(&arguments, NULL, 0, source, object, log, error);
+}
+
+/* llvm-objdump of this clang, else the one on PATH. */
+static char *find_objdump(const char *clang)
+{
+    char *resolved = realpath(clang, NULL);
+    char *slash = resolved != NULL ? strrchr(resolved, '/') : NULL;
+    char *found = NULL;
+    char path[PATH_MAX];
+    if (slash != NULL && snprintf(path, sizeof path, "%.*s/llvm-objdump", (int)(slash - resolved),
+                                  resolved) < (int)sizeof path)
+        found = kiln_program_find(path);
+    free(resolved);
+    return found != NULL ? found : kiln_program_find("llvm-objdump");
+}
+
+static enum kiln_status disassemble(const struct kiln_compiler *compiler,
+                                    const struct kiln_target *target,
+                                    const struct kiln_compile_source *object,
+                                    struct kiln_buffer *text, struct kiln_error *error)
+{
+    char *objdump = find_objdump(compiler->path);
+    if (objdump == NULL) {
+        (void)kiln_error_set(error, KILN_UNSUPPORTED, "there is no 'llvm-objdump' for target '%s'",
+                             target->name);
+        kiln_error_hint(error, "install llvm of the version of clang");
+        return KILN_UNSUPPORTED;
+    }
+    char symbols[KILN_ERROR_TEXT_BYTES];
+    (void)snprintf(symbols, sizeof symbols, "--disassemble-symbols=%s", object->symbol);
+    struct kiln_program_arguments arguments = {.count = 0};
+    kiln_program_add(&arguments, objdump);
+    kiln_program_add(&arguments, "--no-show-raw-insn");
+    kiln_program_add(&arguments, "--no-leading-addr");
+    kiln_program_add(&arguments, symbols);
+    enum kiln_status status = kiln_program_disassemble(&arguments, object, text, error);
+    free(objdump);
+    return status;
+}
+
+extern const struct kiln_compiler_ops kiln_compiler_clang;
+const struct kiln_compiler_ops kiln_compiler_clang = {
+    .name = "clang",
+    .kind = KILN_TARGET_AMDGPU,
+    .hint = "install clang-19 and lld-19 or newer, or set KILN_CLANG",
+    .find = find,
+    .serves = serves,
+    .compile = compile,
+    .disassemble = disassemble,
+};

@@ -1,0 +1,20 @@
+/*
+ * The environment that compilers run in: what would change the code that they make is left out,
+ * messages are in English, and temporary files go to a directory of our own.
+ */
+#ifndef KILN_COMPILER_CODEGEN_COMPILE_ENVIRONMENT_H
+#define KILN_COMPILER_CODEGEN_COMPILE_ENVIRONMENT_H
+
+/* A NULL-terminated array like `environ`, in one allocation: free() frees it. NULL when memory is
+ * out. With `temporary_directory` NULL, TMPDIR stays what it is. */
+char **kiln_compile_environment_create(const char *temporary_directory);
+
+/* Creates a directory that only we can enter, in TMPDIR or /tmp: a new path, or NULL with errno
+ * set. */
+char *kiln_scratch_directory_create(void);
+/* Removes a directory of kiln_scratch_directory_create with all that compilers left in it, and
+ * frees the path; NULL is fine. Symbolic links are removed, not followed. */
+void kiln_scratch_directory_destroy(char *path);
+void kiln_scratch_directory_remove(const char *path);
+
+#endif

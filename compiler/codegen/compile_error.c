@@ -1,0 +1,161 @@
+#include "compiler/codegen/compile_error.h"
+
+#include "runtime/support/environment.h"
+#include "runtime/support/file.h"
+#include "runtime/support/hash.h"
+#include "runtime/support/log.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOG_SHOWN_BYTES = 900, /* of the error text */
+    LINE_SHOWN_BYTES = 160,
+    REASON_SHOWN_BYTES = 300,
+};
+
+struct diagnostic {
+    const char *reason; /* behind "error: ", up to the end of the line */
+    size_t reason_length;
+    unsigned long line; /* of the source, from 1; 0: not told */
+};
+
+/* Reads the first "file:line:column: error: reason" of a log. */
+static bool find_diagnostic(const char *log, struct diagnostic *ret_diagnostic)
+{
+    static const char mark[] = "error: ";
+    const char *at = strstr(log, mark);
+    if (at == NULL)
+        return false;
+    struct diagnostic diagnostic = {.reason = at + sizeof mark - 1};
+    diagnostic.reason_length = strcspn(diagnostic.reason, "\n");
+    const char *start = at;
+    while (start > log && start[-1] != '\n')
+        start--;
+    /* The first number between two colons; a file name may hold neither. */
+    for (const char *colon = start; colon < at && diagnostic.line == 0; colon++) {
+        char *end;
+        if (*colon != ':' || colon[1] < '0' || colon[1] > '9')
+            continue;
+        unsigned long number = strtoul(colon + 1, &end, 10);
+        if (*end == ':')
+            diagnostic.line = number;
+    }
+    *ret_diagnostic = diagnostic;
+    return true;
+}
+
+/* Line `number` of the source without leading blanks; NULL when there is none. */
+static const char *find_line(const struct kiln_compile_source *source, unsigned long number,
+                             size_t *ret_length)
+{
+    const char *at = source->text;
+    const char *end = source->text + source->size_bytes;
+    for (unsigned long line = 1; line < number && at != NULL; line++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (at != NULL)
+            at++;
+    }
+    if (at == NULL || number == 0)
+        return NULL;
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    *ret_length = (size_t)((newline != NULL ? newline : end) - at);
+    return at;
+}
+
+/* Writes the source to a file only we can read; false when that is not possible. */
+static bool dump_source(const struct kiln_compile_request *request, char *path, size_t capacity)
+{
+    const char *directory = kiln_environment_text(KILN_ENVIRONMENT_KILN_DUMP_DIR);
+    if (directory == NULL || *directory == '\0')
+        directory = secure_getenv("TMPDIR");
+    if (directory == NULL || *directory == '\0')
+        directory = "/tmp";
+    char name[48];
+    size_t length = 0;
+    for (const char *at = request->source.symbol; *at != '\0' && length + 1 < sizeof name; at++) {
+        bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                        (*at >= '0' && *at <= '9') || *at == '_';
+        name[length++] = *at;
+        if (!is_plain)
+            name[length - 1] = '_';
+    }
+    name[length] = '\0';
+    uint64_t hash = kiln_hash64(request->source.text, request->source.size_bytes);
+    int size = snprintf(path, capacity, "%s/kiln-%s-%016" PRIx64 ".hip", directory, name, hash);
+    if (size < 0 || (size_t)size >= capacity)
+        return false;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_file_write(path, request->source.text, request->source.size_bytes, KILN_FILE_PRIVATE,
+                        &error) == KILN_OK)
+        return true;
+    kiln_log(KILN_LOG_WARN, "cannot keep the source of a kernel: %s", error.text);
+    return false;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+    for (const char *at = text; *at != '\0'; at++)
+        lines += *at == '\n' || at[1] == '\0';
+    return lines;
+}
+
+static void append_log(struct kiln_buffer *text, const char *log)
+{
+    size_t shown = strlen(log);
+    while (shown != 0 && log[shown - 1] == '\n')
+        shown--;
+    if (shown == 0)
+        return;
+    bool is_cut = shown > LOG_SHOWN_BYTES;
+    if (is_cut) {
+        shown = LOG_SHOWN_BYTES;
+        while (shown != 0 && log[shown] != '\n')
+            shown--;
+        if (shown == 0)
+            shown = LOG_SHOWN_BYTES;
+    }
+    kiln_buffer_printf(text, "\nlog:\n%.*s", (int)shown, log);
+    if (is_cut)
+        kiln_buffer_printf(text, "\n[%zu more lines]", count_lines(log + shown + 1));
+}
+
+void kiln_compile_error_complete(const struct kiln_compile_request *request, const char *compiler,
+                                 const struct kiln_buffer *log, struct kiln_error *error)
+{
+    struct kiln_buffer text;
+    struct diagnostic diagnostic;
+    const char *log_text = kiln_buffer_text(log);
+    enum kiln_status status = error->status;
+    kiln_buffer_init(&text);
+    if (find_diagnostic(log_text, &diagnostic)) {
+        kiln_buffer_printf(&text, "compiler '%s' refused kernel '%.200s' for '%s': %.*s", compiler,
+                           request->source.symbol, request->target.name,
+                           diagnostic.reason_length < REASON_SHOWN_BYTES
+                               ? (int)diagnostic.reason_length
+                               : REASON_SHOWN_BYTES,
+                           diagnostic.reason);
+        size_t length = 0;
+        const char *line = find_line(&request->source, diagnostic.line, &length);
+        if (line != NULL)
+            kiln_buffer_printf(&text, ", in line %lu: '%.*s'", diagnostic.line,
+                               length < LINE_SHOWN_BYTES ? (int)length : LINE_SHOWN_BYTES, line);
+    } else {
+        kiln_buffer_printf(&text, "%.700s, for kernel '%.200s' of target '%s'", error->text,
+                           request->source.symbol, request->target.name);
+    }
+    append_log(&text, log_text);
+    if (!text.failed)
+        (void)kiln_error_set(error, status, "%s", text.data);
+    kiln_buffer_fini(&text);
+    char path[PATH_MAX];
+    if (dump_source(request, path, sizeof path))
+        kiln_error_hint(error, "the source is in '%s'", path);
+}

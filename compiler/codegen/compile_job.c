@@ -1,0 +1,99 @@
+#include "compiler/codegen/compile_job.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+void kiln_compile_result_init(struct kiln_compile_result *result)
+{
+    result->status = KILN_OK;
+    kiln_error_init(&result->error);
+    kiln_buffer_init(&result->object);
+    kiln_buffer_init(&result->log);
+    result->compiler[0] = '\0';
+}
+
+void kiln_compile_result_fini(struct kiln_compile_result *result)
+{
+    kiln_buffer_fini(&result->object);
+    kiln_buffer_fini(&result->log);
+}
+
+static enum kiln_status do_task(const struct kiln_compile_request *request,
+                                const struct kiln_compiler *compiler,
+                                struct kiln_compile_result *result)
+{
+    switch (request->task) {
+    case KILN_COMPILE_TASK_QUERY:
+        return KILN_OK;
+    case KILN_COMPILE_TASK_COMPILE:
+        return compiler->ops->compile(compiler, &request->target, &request->source, &result->object,
+                                      &result->log, &result->error);
+    case KILN_COMPILE_TASK_DISASSEMBLE:
+        return compiler->ops->disassemble(compiler, &request->target, &request->source,
+                                          &result->object, &result->error);
+    }
+    return kiln_error_set(&result->error, KILN_BAD_ARGUMENT, "unknown task %d", request->task);
+}
+
+static enum kiln_status run_job(const struct kiln_compile_request *request,
+                                struct kiln_compile_result *result)
+{
+    /* A compiler that cannot be asked stands back for the next; its reason is told when none is
+     * left. */
+    enum kiln_status status = KILN_OK;
+    for (size_t i = 0; i < request->compiler_count; i++) {
+        const struct kiln_compiler *compiler = &request->compilers[i];
+        bool is_serving = false;
+        if (compiler->ops->kind != request->target.kind)
+            continue;
+        enum kiln_status asked =
+            compiler->ops->serves(compiler, &request->target, &is_serving, &result->error);
+        if (asked != KILN_OK) {
+            status = asked;
+            continue;
+        }
+        if (!is_serving)
+            continue;
+        (void)snprintf(result->compiler, sizeof result->compiler, "%s", compiler->ops->name);
+        status = do_task(request, compiler, result);
+        if (status == KILN_OK)
+            status = kiln_buffer_check(&result->object, &result->error);
+        return status;
+    }
+    return status != KILN_OK ? status
+                             : kiln_toolchain_unsupported(&request->target, &result->error);
+}
+
+struct job {
+    const struct kiln_compile_request *request;
+    struct kiln_compile_result *result;
+};
+
+static void *run_on_thread(void *context)
+{
+    const struct job *job = context;
+    job->result->status = run_job(job->request, job->result);
+    return NULL;
+}
+
+void kiln_compile_job_run(const struct kiln_compile_request *request,
+                          struct kiln_compile_result *result)
+{
+    struct job job = {.request = request, .result = result};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int failure = pthread_attr_init(&attributes);
+    if (failure == 0) {
+        failure = pthread_attr_setstacksize(&attributes, KILN_COMPILE_STACK_BYTES);
+        if (failure == 0)
+            failure = pthread_create(&thread, &attributes, run_on_thread, &job);
+        (void)pthread_attr_destroy(&attributes);
+    }
+    if (failure == 0)
+        failure = pthread_join(thread, NULL);
+    if (failure != 0)
+        result->status =
+            kiln_error_set(&result->error, KILN_NO_MEMORY,
+                           "cannot start a thread for the compiler: %s", strerror(failure));
+}

@@ -1,0 +1,42 @@
+/*
+ * Finding libraries and programs on disk, and telling which ones they are, without loading or
+ * starting them.
+ */
+#ifndef KILN_COMPILER_CODEGEN_COMPILER_SEARCH_H
+#define KILN_COMPILER_CODEGEN_COMPILER_SEARCH_H
+
+#include "runtime/support/buffer.h"
+
+#include <stdbool.h>
+
+/*
+ * The file that the dynamic linker would open for a library name: in `directories`
+ * (colon-separated, may be NULL), LD_LIBRARY_PATH, /etc/ld.so.cache, then the usual directories and
+ * /opt/rocm/lib. A name with a slash is taken as it is. Only ELF libraries of this machine count.
+ * Returns a new path with links resolved, NULL when there is none.
+ */
+char *kiln_library_find(const char *name, const char *directories);
+
+/* The executable file that PATH gives for a name (a name with a slash is taken as it is), as it is
+ * called: links not resolved, because some compilers look at their name. A new path; NULL when
+ * there is none. */
+char *kiln_program_find(const char *name);
+
+/*
+ * Appends what identifies a library or program: its file name, and its build id or, where it has
+ * none, size and time of change; then the same for the LLVM and clang libraries that it needs.
+ * Nothing of this depends on where the files lie. False when the file cannot be read.
+ */
+bool kiln_binary_append_identity(const char *path, struct kiln_buffer *identity);
+
+/* KILN_COMPILE_FAILED when the file is no longer what kiln_binary_append_identity wrote into
+ * `identity`: what compiles would not be what the cache key names. */
+enum kiln_status kiln_binary_check_identity(const char *path, const char *identity,
+                                            struct kiln_error *error) KILN_NODISCARD;
+
+/* The number behind the last name of the form libLLVM-15.so.1, libLLVM.so.19.1 or
+ * libclang-cpp.so.19.1 that the file needs, else behind the dash of its own resolved name
+ * (clang-19); 0 when neither tells. */
+unsigned kiln_binary_llvm_version(const char *path);
+
+#endif

@@ -1,0 +1,262 @@
+#include "compiler/codegen/target.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+enum features {
+    FEATURES_NONE,
+    FEATURES_XNACK,
+    FEATURES_SRAMECC_XNACK,
+};
+
+struct row {
+    const char *processor;
+    enum kiln_target_kind kind;
+    uint32_t wave_size;
+    uint32_t elf_machine;
+    uint32_t lds_bytes;
+    uint32_t vgprs;
+    enum features features;
+};
+
+static const struct row rows[] = {
+#define KILN_TARGET(name, kind, wave, elf_machine, lds_bytes, vgprs, features)                     \
+    {#name, KILN_TARGET_##kind, wave, elf_machine, lds_bytes, vgprs, FEATURES_##features},
+#include "compiler/codegen/targets.def"
+};
+
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* What a target's name says about a feature; the values are those of the two-bit fields in e_flags.
+ */
+enum setting {
+    SETTING_UNSUPPORTED = 0,
+    SETTING_ANY = 1,
+    SETTING_OFF = 2,
+    SETTING_ON = 3,
+};
+
+enum {
+    EF_XNACK_SHIFT = 8,
+    EF_SRAMECC_SHIFT = 10,
+};
+
+static const char *setting_suffix(enum setting setting)
+{
+    return setting == SETTING_ON ? "+" : "-";
+}
+
+size_t kiln_target_count(void)
+{
+    return ROW_COUNT;
+}
+
+/* The highest microarchitecture level of the x86-64 psABI that this machine has, else its machine
+ * name. */
+static void name_host_level(char *name, size_t capacity)
+{
+#if defined(__x86_64__)
+    const char *level = "x86-64";
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("x86-64-v4"))
+        level = "x86-64-v4";
+    else if (__builtin_cpu_supports("x86-64-v3"))
+        level = "x86-64-v3";
+    else if (__builtin_cpu_supports("x86-64-v2"))
+        level = "x86-64-v2";
+    (void)snprintf(name, capacity, "host:%s", level);
+#else
+    struct utsname machine;
+    bool known = uname(&machine) == 0;
+    (void)snprintf(name, capacity, "host:%.32s", known ? machine.machine : "unknown");
+#endif
+}
+
+static void fill(const struct row *row, struct kiln_target *target)
+{
+    *target = (struct kiln_target){
+        .kind = row->kind,
+        .wave_size = row->wave_size,
+        .elf_machine = row->elf_machine,
+        .lds_bytes = row->lds_bytes,
+        .vgprs = row->vgprs,
+    };
+    (void)snprintf(target->processor, sizeof target->processor, "%s", row->processor);
+    if (row->kind == KILN_TARGET_HOST)
+        name_host_level(target->name, sizeof target->name);
+    else
+        (void)snprintf(target->name, sizeof target->name, "%s", row->processor);
+}
+
+void kiln_target_at(size_t index, struct kiln_target *ret_target)
+{
+    assert(index < ROW_COUNT);
+    fill(&rows[index], ret_target);
+}
+
+static const struct row *find_row(const char *text, size_t length)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (strlen(rows[i].processor) == length && memcmp(rows[i].processor, text, length) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+/* One letter replaced, left out or added, or two swapped. */
+static bool is_near_miss(const char *left, size_t left_length, const char *right)
+{
+    size_t right_length = strlen(right);
+    size_t prefix = 0;
+    while (prefix < left_length && prefix < right_length && left[prefix] == right[prefix])
+        prefix++;
+    size_t suffix = 0;
+    while (suffix < left_length - prefix && suffix < right_length - prefix &&
+           left[left_length - 1 - suffix] == right[right_length - 1 - suffix])
+        suffix++;
+    size_t left_rest = left_length - prefix - suffix;
+    size_t right_rest = right_length - prefix - suffix;
+    if (left_rest == 2 && right_rest == 2)
+        return left[prefix] == right[prefix + 1] && left[prefix + 1] == right[prefix];
+    return left_rest <= 1 && right_rest <= 1;
+}
+
+static enum kiln_status reject_processor(const char *text, size_t length, struct kiln_error *error)
+{
+    (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "unknown target '%.*s'",
+                         length < 64 ? (int)length : 64, text);
+    char list[ROW_COUNT * (sizeof rows->processor + 16)] = "";
+    size_t used = 0;
+    bool is_near = false;
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        is_near = is_near || is_near_miss(text, length, rows[i].processor);
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (is_near && !is_near_miss(text, length, rows[i].processor))
+            continue;
+        int count = snprintf(list + used, sizeof list - used, "%s%s", used != 0 ? ", " : "",
+                             rows[i].processor);
+        used += (size_t)count;
+    }
+    kiln_error_hint(error, is_near ? "did you mean %s?" : "known targets are %s", list);
+    return KILN_BAD_ARGUMENT;
+}
+
+static enum kiln_status parse_feature(const struct row *row, const char *feature, size_t length,
+                                      enum setting *sramecc, enum setting *xnack,
+                                      struct kiln_error *error)
+{
+    static const char *const known[] = {
+        [FEATURES_NONE] = "no features",
+        [FEATURES_XNACK] = "xnack+ or xnack-",
+        [FEATURES_SRAMECC_XNACK] = "sramecc+, sramecc-, xnack+ or xnack-",
+    };
+    enum setting *setting = NULL;
+    if (row->features == FEATURES_SRAMECC_XNACK && length == sizeof "sramecc" &&
+        memcmp(feature, "sramecc", length - 1) == 0)
+        setting = sramecc;
+    else if (row->features != FEATURES_NONE && length == sizeof "xnack" &&
+             memcmp(feature, "xnack", length - 1) == 0)
+        setting = xnack;
+    char sign = length != 0 ? feature[length - 1] : '\0';
+    int shown = length < 32 ? (int)length : 32;
+    if (setting == NULL || (sign != '+' && sign != '-')) {
+        (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "target '%s' has no feature '%.*s'",
+                             row->processor, shown, feature);
+        kiln_error_hint(error, "it takes %s", known[row->features]);
+        return KILN_BAD_ARGUMENT;
+    }
+    if (*setting != SETTING_ANY)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "feature '%.*s' of target '%s' is given twice", shown, feature,
+                              row->processor);
+    *setting = sign == '+' ? SETTING_ON : SETTING_OFF;
+    return KILN_OK;
+}
+
+static enum kiln_status parse_host_level(const char *level, size_t length,
+                                         struct kiln_target *target, struct kiln_error *error)
+{
+    bool is_plain = length != 0 && length < sizeof target->name - sizeof "host:";
+    for (size_t i = 0; i < length && is_plain; i++)
+        is_plain = (level[i] >= 'a' && level[i] <= 'z') || (level[i] >= '0' && level[i] <= '9') ||
+                   level[i] == '-' || level[i] == '_';
+#if defined(__x86_64__)
+    is_plain = is_plain && strncmp(level, "x86-64", 6) == 0 &&
+               (level[6] == '\0' || (level[6] == '-' && level[7] == 'v' && level[8] >= '2' &&
+                                     level[8] <= '4' && level[9] == '\0'));
+#else
+    is_plain = is_plain && strcmp(target->name + sizeof "host:" - 1, level) == 0;
+#endif
+    if (!is_plain) {
+        (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "unknown level '%.*s' of target 'host'",
+                             length < 32 ? (int)length : 32, level);
+        kiln_error_hint(error, "this machine is '%s'", target->name);
+        return KILN_BAD_ARGUMENT;
+    }
+    (void)snprintf(target->name, sizeof target->name, "host:%s", level);
+    return KILN_OK;
+}
+
+enum kiln_status kiln_target_parse(const char *text, struct kiln_target *ret_target,
+                                   struct kiln_error *error)
+{
+    size_t length = strcspn(text, ":");
+    const struct row *row = find_row(text, length);
+    if (row == NULL)
+        return reject_processor(text, length, error);
+
+    struct kiln_target target;
+    fill(row, &target);
+    const char *rest = text + length;
+    if (row->kind == KILN_TARGET_HOST && *rest != '\0') {
+        enum kiln_status status = parse_host_level(rest + 1, strlen(rest + 1), &target, error);
+        if (status != KILN_OK)
+            return status;
+        *ret_target = target;
+        return KILN_OK;
+    }
+
+    enum setting sramecc = SETTING_ANY;
+    enum setting xnack = SETTING_ANY;
+    while (*rest != '\0') {
+        const char *feature = rest + 1;
+        length = strcspn(feature, ":");
+        enum kiln_status status = parse_feature(row, feature, length, &sramecc, &xnack, error);
+        if (status != KILN_OK)
+            return status;
+        rest = feature + length;
+    }
+    size_t used = strlen(target.name);
+    if (sramecc != SETTING_ANY)
+        used += (size_t)snprintf(target.name + used, sizeof target.name - used, ":sramecc%s",
+                                 setting_suffix(sramecc));
+    if (xnack != SETTING_ANY)
+        (void)snprintf(target.name + used, sizeof target.name - used, ":xnack%s",
+                       setting_suffix(xnack));
+    *ret_target = target;
+    return KILN_OK;
+}
+
+static enum setting read_setting(const struct kiln_target *target, const char *feature)
+{
+    const char *found = strstr(target->name, feature);
+    if (found == NULL)
+        return SETTING_ANY;
+    return found[strlen(feature)] == '+' ? SETTING_ON : SETTING_OFF;
+}
+
+uint32_t kiln_target_elf_flags(const struct kiln_target *target)
+{
+    const struct row *row = find_row(target->processor, strlen(target->processor));
+    if (row == NULL || row->kind != KILN_TARGET_AMDGPU)
+        return 0;
+    uint32_t flags = row->elf_machine;
+    if (row->features != FEATURES_NONE)
+        flags |= (uint32_t)read_setting(target, ":xnack") << EF_XNACK_SHIFT;
+    if (row->features == FEATURES_SRAMECC_XNACK)
+        flags |= (uint32_t)read_setting(target, ":sramecc") << EF_SRAMECC_SHIFT;
+    return flags;
+}

@@ -1,0 +1,293 @@
+#include "compiler/codegen/worker_process.h"
+
+#include "compiler/codegen/compile_environment.h"
+#include "compiler/codegen/worker_message.h"
+#include "runtime/support/subprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Waits until the socket is ready for `events`; false when the deadline is over. */
+static bool wait_for_socket(int socket, short events, uint64_t deadline)
+{
+    for (;;) {
+        uint64_t now = kiln_monotonic_milliseconds();
+        if (now >= deadline)
+            return false;
+        uint64_t left = deadline - now;
+        struct pollfd waited = {.fd = socket, .events = events};
+        if (poll(&waited, 1, left < INT_MAX ? (int)left : INT_MAX) > 0)
+            return true;
+    }
+}
+
+/* KILN_OK, KILN_TIMEOUT, or KILN_IO when the other side is gone. */
+static enum kiln_status send_all(int socket, const char *bytes, size_t size, uint64_t deadline)
+{
+    while (size != 0) {
+        ssize_t count = send(socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count > 0) {
+            bytes += count;
+            size -= (size_t)count;
+        } else if (errno == EAGAIN) {
+            if (!wait_for_socket(socket, POLLOUT, deadline))
+                return KILN_TIMEOUT;
+        } else if (errno != EINTR) {
+            return KILN_IO;
+        }
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status receive_all(int socket, char *bytes, size_t size, uint64_t deadline)
+{
+    while (size != 0) {
+        ssize_t count = recv(socket, bytes, size, MSG_DONTWAIT);
+        if (count > 0) {
+            bytes += count;
+            size -= (size_t)count;
+        } else if (count < 0 && errno == EAGAIN) {
+            if (!wait_for_socket(socket, POLLIN, deadline))
+                return KILN_TIMEOUT;
+        } else if (count == 0 || errno != EINTR) {
+            return KILN_IO;
+        }
+    }
+    return KILN_OK;
+}
+
+/* The body of a message, to be freed. KILN_CORRUPT for anything but the expected message. */
+static enum kiln_status receive_message(const struct kiln_worker *worker, uint32_t tag,
+                                        uint64_t deadline, char **ret_bytes, size_t *ret_size)
+{
+    unsigned char head[KILN_WORKER_HEAD_BYTES];
+    uint64_t size;
+    enum kiln_status status = receive_all(worker->socket, (char *)head, sizeof head, deadline);
+    if (status != KILN_OK)
+        return status;
+    if (!kiln_worker_read_head(head, tag, &size))
+        return KILN_CORRUPT;
+    char *bytes = malloc((size_t)size + 1);
+    if (bytes == NULL)
+        return KILN_NO_MEMORY;
+    bytes[size] = '\0';
+    status = receive_all(worker->socket, bytes, (size_t)size, deadline);
+    if (status != KILN_OK) {
+        free(bytes);
+        return status;
+    }
+    *ret_bytes = bytes;
+    *ret_size = (size_t)size;
+    return KILN_OK;
+}
+
+/* Appends what the worker has written to standard output and error, and forgets it. */
+static void take_noise(const struct kiln_worker *worker, struct kiln_buffer *log)
+{
+    char bytes[4096];
+    off_t at = 0;
+    while (at < KILN_COMPILE_LOG_LIMIT_BYTES) {
+        ssize_t count = pread(worker->noise, bytes, sizeof bytes, at);
+        if (count <= 0)
+            break;
+        kiln_buffer_append(log, bytes, (size_t)count);
+        at += count;
+    }
+    if (at != 0)
+        (void)ftruncate(worker->noise, 0);
+}
+
+/* What became of the worker. */
+static enum kiln_status explain_failure(struct kiln_worker *worker, enum kiln_status status,
+                                        struct kiln_error *error)
+{
+    if (status == KILN_IO) {
+        /* The socket closes a moment before the process can be collected. */
+        int wait_status = 0;
+        pid_t waited = 0;
+        for (int i = 0; i < 200 && waited == 0; i++) {
+            waited = waitpid(worker->process, &wait_status, WNOHANG);
+            if (waited == 0)
+                (void)poll(NULL, 0, 1);
+        }
+        if (waited == worker->process)
+            worker->process = -1;
+        if (waited > 0 && WIFSIGNALED(wait_status))
+            return kiln_error_set(error, KILN_COMPILE_FAILED,
+                                  "the compile worker was ended by signal %d (%s)",
+                                  WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+        if (waited > 0)
+            return kiln_error_set(error, KILN_COMPILE_FAILED,
+                                  "the compile worker ended with exit code %d",
+                                  WEXITSTATUS(wait_status));
+        return kiln_error_set(error, KILN_COMPILE_FAILED,
+                              "the compile worker closed the connection");
+    }
+    if (status == KILN_TIMEOUT)
+        return kiln_error_set(error, KILN_TIMEOUT, "the compile worker did not answer in time");
+    if (status == KILN_NO_MEMORY)
+        return kiln_error_set(error, KILN_NO_MEMORY,
+                              "the compile worker gave an answer that memory cannot hold");
+    return kiln_error_set(error, KILN_COMPILE_FAILED,
+                          "the compile worker gave an answer that cannot be understood");
+}
+
+static enum kiln_status create_noise_file(int *ret_descriptor, struct kiln_error *error)
+{
+    int descriptor = memfd_create("kiln-compile", MFD_CLOEXEC);
+    /* Appending keeps the writer's place right when the file is cut to nothing. */
+    if (descriptor >= 0 && fcntl(descriptor, F_SETFL, O_APPEND) != 0) {
+        (void)close(descriptor);
+        descriptor = -1;
+    }
+    int moved = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    int moving_errno = errno;
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    if (moved < 0)
+        return kiln_error_set(error, KILN_IO, "cannot create a file in memory: %s",
+                              strerror(moving_errno));
+    *ret_descriptor = moved;
+    return KILN_OK;
+}
+
+static enum kiln_status start_process(struct kiln_worker *worker, const char *path, int peer,
+                                      struct kiln_error *error)
+{
+    char **environment = kiln_compile_environment_create(worker->scratch);
+    if (environment == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while starting '%s'", path);
+    const char *const arguments[] = {path, "--scratch", worker->scratch, NULL};
+    struct kiln_subprocess_spawn spawn = {
+        .arguments = arguments,
+        .environment = environment,
+        .input = peer,
+        .output = peer,
+        .error_output = worker->noise,
+        .new_group = true,
+    };
+    enum kiln_status status = kiln_subprocess_start(&spawn, &worker->process, error);
+    free(environment);
+    return status == KILN_NOT_FOUND ? error->status = KILN_UNSUPPORTED : status;
+}
+
+static enum kiln_status greet(struct kiln_worker *worker, const char *path, uint64_t deadline,
+                              struct kiln_error *error)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    enum kiln_status status = receive_message(worker, KILN_WORKER_HELLO, deadline, &bytes, &size);
+    if (status == KILN_OK && !kiln_worker_check_hello(bytes, size)) {
+        (void)kiln_error_set(error, KILN_UNSUPPORTED,
+                             "the compile worker '%s' is of another version of Kiln", path);
+        kiln_error_hint(error, "KILN_COMPILE_WORKER names the worker");
+        status = KILN_UNSUPPORTED;
+    } else if (status != KILN_OK) {
+        struct kiln_buffer noise;
+        status = explain_failure(worker, status, error);
+        kiln_error_prefix(error, "cannot start '%.160s'", path);
+        kiln_buffer_init(&noise);
+        take_noise(worker, &noise);
+        if (noise.size != 0 && !noise.failed)
+            kiln_error_hint(error, "it said: %.500s", noise.data);
+        kiln_buffer_fini(&noise);
+    }
+    free(bytes);
+    return status;
+}
+
+enum kiln_status kiln_worker_start(const char *path, uint64_t deadline,
+                                   struct kiln_worker **ret_worker, struct kiln_error *error)
+{
+    struct kiln_worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while starting '%s'", path);
+    worker->process = -1;
+    worker->owner = getpid();
+    worker->socket = -1;
+    worker->noise = -1;
+    int pair[2] = {-1, -1};
+    enum kiln_status status = create_noise_file(&worker->noise, error);
+    if (status == KILN_OK)
+        status = kiln_subprocess_socket_pair(pair, error);
+    if (status == KILN_OK) {
+        worker->socket = pair[0];
+        worker->scratch = kiln_scratch_directory_create();
+        if (worker->scratch == NULL)
+            status =
+                kiln_error_set(error, KILN_IO, "cannot create a directory for temporary files: %s",
+                               strerror(errno));
+    }
+    if (status == KILN_OK)
+        status = start_process(worker, path, pair[1], error);
+    if (pair[1] >= 0)
+        (void)close(pair[1]);
+    if (status == KILN_OK)
+        status = greet(worker, path, deadline, error);
+    if (status != KILN_OK) {
+        kiln_worker_end(worker);
+        return status;
+    }
+    *ret_worker = worker;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_worker_ask(struct kiln_worker *worker,
+                                 const struct kiln_compile_request *request, uint64_t deadline,
+                                 struct kiln_compile_result *result, struct kiln_error *error)
+{
+    struct kiln_buffer message;
+    kiln_buffer_init(&message);
+    kiln_worker_append_request(request, &message);
+    enum kiln_status status = kiln_buffer_check(&message, error);
+    if (status == KILN_OK && message.size > KILN_WORKER_LIMIT_BYTES)
+        status = kiln_error_set(error, KILN_BAD_ARGUMENT, "the source of kernel '%s' is too long",
+                                request->source.symbol);
+    if (status != KILN_OK) {
+        kiln_buffer_fini(&message);
+        return status;
+    }
+
+    char *bytes = NULL;
+    size_t size = 0;
+    status = send_all(worker->socket, message.data, message.size, deadline);
+    kiln_buffer_fini(&message);
+    if (status == KILN_OK)
+        status = receive_message(worker, KILN_WORKER_RESULT, deadline, &bytes, &size);
+    if (status == KILN_OK && !kiln_worker_read_result(bytes, size, result))
+        status = KILN_CORRUPT;
+    free(bytes);
+    take_noise(worker, &result->log);
+    if (status == KILN_OK) {
+        worker->jobs++;
+        return KILN_OK;
+    }
+    worker->is_dead = true;
+    return explain_failure(worker, status, error);
+}
+
+void kiln_worker_end(struct kiln_worker *worker)
+{
+    if (worker == NULL)
+        return;
+    bool is_ours = worker->owner == getpid();
+    if (is_ours && worker->process > 0)
+        (void)kiln_subprocess_end(worker->process, true);
+    if (worker->socket >= 0)
+        (void)close(worker->socket);
+    if (worker->noise >= 0)
+        (void)close(worker->noise);
+    if (is_ours)
+        kiln_scratch_directory_destroy(worker->scratch);
+    else
+        free(worker->scratch);
+    free(worker);
+}
