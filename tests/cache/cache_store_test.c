@@ -47,7 +47,7 @@ static void tear_down(void)
     temporary_directory_remove();
 }
 
-TestSuite(cache_store, .init = set_up, .fini = tear_down);
+TestSuite(cache_store, .init = set_up, .fini = tear_down, .timeout = 120);
 
 static void insert_sample(void)
 {

@@ -20,7 +20,7 @@ static void set_up(void)
     cr_assert_not_null(temporary_directory_make());
 }
 
-TestSuite(file, .init = set_up, .fini = temporary_directory_remove);
+TestSuite(file, .init = set_up, .fini = temporary_directory_remove, .timeout = 60);
 
 static enum kiln_status write_text(const char *path, const char *text, struct kiln_error *error)
 {
