@@ -121,7 +121,7 @@ Test(cache_directory, others_may_not_write)
 Test(cache_directory, the_owner_is_this_user)
 {
     if (geteuid() != 0)
-        cr_skip_test("only root can give a directory away");
+        skip_test("only root can give a directory away");
     const char *path = temporary_path("d");
     cr_assert_eq(mkdir(path, 0700), 0);
     cr_assert_eq(chown(path, 12345, 12345), 0);

@@ -176,7 +176,7 @@ Test(cache_store, an_enormous_file_is_a_miss)
 {
     insert_sample();
     if (truncate(entry_path, (off_t)1 << 40) != 0)
-        cr_skip_test("this file system has no sparse files of that size");
+        skip_test("this file system has no sparse files of that size");
     assert_doubt("more than 268435456 bytes");
     cr_assert_not(exists(entry_path));
 }

@@ -133,7 +133,7 @@ static bool mount_small(const char *path)
 Test(file, full_disk_keeps_the_old_file)
 {
     if (!mount_small(temporary_path("small")))
-        cr_skip_test("this user may not mount a small file system");
+        skip_test("this user may not mount a small file system");
     struct kiln_error error;
     kiln_error_init(&error);
     static char bytes[64 * 1024];
