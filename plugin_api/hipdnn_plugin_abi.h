@@ -1,9 +1,10 @@
 /*
- * hipDNN's engine-plugin ABI, level 1.4.0, as far as Kiln exports it: types, values and signatures that hosts of Nov
- * 2025 and later rely on. The numbers are the interface; nothing here may change. Kiln needs no hipDNN header.
+ * hipDNN's engine-plugin ABI, level 1.4.0, as far as Kiln exports it: types, values and signatures
+ * that hosts of Nov 2025 and later rely on. The numbers are the interface; nothing here may change.
+ * Kiln needs no hipDNN header.
  *
- * Every function is found with dlsym, has C linkage and default visibility, and returns hipdnnPluginStatus_t
- * unless it says otherwise.
+ * Every function is found with dlsym, has C linkage and default visibility, and returns
+ * hipdnnPluginStatus_t unless it says otherwise.
  */
 #ifndef KILN_PLUGIN_API_HIPDNN_PLUGIN_ABI_H
 #define KILN_PLUGIN_API_HIPDNN_PLUGIN_ABI_H
@@ -111,8 +112,8 @@ HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginGetWorkspaceSizeFrom
 HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraph(
     hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
     void *workspace, const hipdnnPluginDeviceBuffer_t *device_buffers, uint32_t num_device_buffers);
-HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t
-hipdnnEnginePluginGetEngineName(int64_t engine_id, const char **engine_name);
+HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginGetEngineName(int64_t engine_id,
+                                                                          const char **engine_name);
 
 #ifdef __cplusplus
 }

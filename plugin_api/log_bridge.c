@@ -31,8 +31,8 @@ static void send_line(enum kiln_log_level level, const char *message)
     if (strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local) == 0)
         date[0] = '\0';
     char line[KILN_LOG_MESSAGE_BYTES + PREFIX_BYTES];
-    snprintf(line, sizeof(line), "[%s.%03ld] [tid %ld] [%s] [kiln] %s", date,
-             now.tv_nsec / 1000000, (long)gettid(), level_names[level], message);
+    snprintf(line, sizeof(line), "[%s.%03ld] [tid %ld] [%s] [kiln] %s", date, now.tv_nsec / 1000000,
+             (long)gettid(), level_names[level], message);
     callback((hipdnnSeverity_t)level, line);
 }
 

@@ -4,15 +4,16 @@
  * hipDNN prints the text as it is, so the bridge writes the whole line:
  * [YYYY-MM-DD HH:MM:SS.mmm] [tid N] [level] [kiln] message
  *
- * Level: KILN_LOG_LEVEL when set, else what the host said with hipdnnPluginSetLogLevel, else HIPDNN_LOG_LEVEL (hosts of
- * Nov 2025 tell plugins no level), else off.
+ * Level: KILN_LOG_LEVEL when set, else what the host said with hipdnnPluginSetLogLevel, else
+ * HIPDNN_LOG_LEVEL (hosts of Nov 2025 tell plugins no level), else off.
  */
 #ifndef KILN_PLUGIN_API_LOG_BRIDGE_H
 #define KILN_PLUGIN_API_LOG_BRIDGE_H
 
 #include "plugin_api/hipdnn_plugin_abi.h"
 
-/* Sends lines to the callback from now on; takes the level from the environment unless the host told one. */
+/* Sends lines to the callback from now on; takes the level from the environment unless the host
+ * told one. */
 void kiln_log_bridge_set_callback(hipdnnCallback_t callback);
 /* `level` must be one of the enumeration. */
 void kiln_log_bridge_set_level(hipdnnSeverity_t level);

@@ -5,8 +5,9 @@
 #include "plugin_api/last_error.h"
 #include "plugin_api/log_bridge.h"
 
-/* The level that names an engine; nothing of a lower level is promised but looked at: graphs with override shapes,
- * runtime scalars, ragged tensors and alignments are read for those, and declined where Kiln cannot honour them. */
+/* The level that names an engine; nothing of a lower level is promised but looked at: graphs with
+ * override shapes, runtime scalars, ragged tensors and alignments are read for those, and declined
+ * where Kiln cannot honour them. */
 #define KILN_PLUGIN_API_VERSION "1.4.0"
 
 static hipdnnPluginStatus_t give_text(const char *text, const char **ret_text, const char *what)

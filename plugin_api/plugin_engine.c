@@ -1,8 +1,9 @@
 /*
  * The engine functions of the ABI.
  *
- * Each checks its arguments in the order in which they are declared; what a host got wrong is BAD_PARAM with a
- * sentence, and outputs are written only on success (*num_engines, which is 0 first, excepted).
+ * Each checks its arguments in the order in which they are declared; what a host got wrong is
+ * BAD_PARAM with a sentence, and outputs are written only on success (*num_engines, which is 0
+ * first, excepted).
  */
 #include "compiler/graph/wire_messages.h"
 #include "plugin_api/engine_identity.h"
@@ -119,8 +120,8 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetApplicableEngineIds(
         return missing("engine_ids");
     if (!num_engines)
         return missing("num_engines");
-    /* A failure here would end the host's query of every plugin, so whatever is wrong with the graph, or with this
-     * machine, only means "not applicable". */
+    /* A failure here would end the host's query of every plugin, so whatever is wrong with the
+     * graph, or with this machine, only means "not applicable". */
     if (!op_graph->ptr || op_graph->size == 0)
         return HIPDNN_PLUGIN_STATUS_SUCCESS;
     kiln_graph_capture_write(handle->capture, op_graph->ptr, op_graph->size);
@@ -180,9 +181,8 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetEngineDetails(hipdnnEnginePluginHandle
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
-hipdnnPluginStatus_t
-hipdnnEnginePluginDestroyEngineDetails(hipdnnEnginePluginHandle_t handle,
-                                       hipdnnPluginConstData_t *engine_details)
+hipdnnPluginStatus_t hipdnnEnginePluginDestroyEngineDetails(hipdnnEnginePluginHandle_t handle,
+                                                            hipdnnPluginConstData_t *engine_details)
 {
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
@@ -228,9 +228,10 @@ static hipdnnPluginStatus_t check_request(hipdnnEnginePluginHandle_t handle,
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
-hipdnnPluginStatus_t hipdnnEnginePluginGetWorkspaceSize(
-    hipdnnEnginePluginHandle_t handle, const hipdnnPluginConstData_t *engine_config,
-    const hipdnnPluginConstData_t *op_graph, size_t *workspace_size)
+hipdnnPluginStatus_t
+hipdnnEnginePluginGetWorkspaceSize(hipdnnEnginePluginHandle_t handle,
+                                   const hipdnnPluginConstData_t *engine_config,
+                                   const hipdnnPluginConstData_t *op_graph, size_t *workspace_size)
 {
     hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph);
     if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)

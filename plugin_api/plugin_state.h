@@ -1,7 +1,7 @@
 /*
- * What lives behind the ABI: handles, execution contexts, and the engine that all handles of the process share. It
- * exists as long as there is a handle, so that nothing of Kiln runs any more when a host unloads the library
- * after the last hipdnnEnginePluginDestroy.
+ * What lives behind the ABI: handles, execution contexts, and the engine that all handles of the
+ * process share. It exists as long as there is a handle, so that nothing of Kiln runs any more when
+ * a host unloads the library after the last hipdnnEnginePluginDestroy.
  */
 #ifndef KILN_PLUGIN_API_PLUGIN_STATE_H
 #define KILN_PLUGIN_API_PLUGIN_STATE_H
@@ -26,8 +26,9 @@ struct HipdnnEnginePluginExecutionContext {
 /* Makes a handle; the first one makes the engine. */
 enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,
                                            struct kiln_error *error) KILN_NODISCARD;
-/* Destroys a handle and the contexts that are left of it; the last one stops the engine: compile workers and host
- * threads have ended when this returns. False when somebody else destroyed it already. */
+/* Destroys a handle and the contexts that are left of it; the last one stops the engine: compile
+ * workers and host threads have ended when this returns. False when somebody else destroyed it
+ * already. */
 bool kiln_plugin_handle_destroy(hipdnnEnginePluginHandle_t handle);
 /* `handle` may be any value. */
 bool kiln_plugin_handle_is_valid(hipdnnEnginePluginHandle_t handle);

@@ -1,9 +1,10 @@
 /*
- * Objects behind the opaque pointers of the ABI: a pointer that a host passes is looked up, never trusted.
+ * Objects behind the opaque pointers of the ABI: a pointer that a host passes is looked up, never
+ * trusted.
  *
- * Slots live in chunks that are never freed before the table, so a lookup reads only memory of the table, whatever
- * the pointer is. Lookups take no lock. A slot that was given back is used again: a stale pointer may then
- * name a newer object, but never anything else.
+ * Slots live in chunks that are never freed before the table, so a lookup reads only memory of the
+ * table, whatever the pointer is. Lookups take no lock. A slot that was given back is used again: a
+ * stale pointer may then name a newer object, but never anything else.
  */
 #ifndef KILN_PLUGIN_API_SLOT_TABLE_H
 #define KILN_PLUGIN_API_SLOT_TABLE_H
@@ -29,20 +30,20 @@ struct kiln_slot_table {
 };
 
 #define KILN_SLOT_TABLE_INITIALIZER(type)                                                          \
-    {                                                                                              \
-        .slot_bytes = (sizeof(type) + 15) / 16 * 16, .lock = PTHREAD_MUTEX_INITIALIZER             \
-    }
+    {.slot_bytes = (sizeof(type) + 15) / 16 * 16, .lock = PTHREAD_MUTEX_INITIALIZER}
 
 /* A zeroed object that no lookup finds before it is published; NULL when memory is out. */
 void *kiln_slot_table_take(struct kiln_slot_table *table, const void *owner);
 void kiln_slot_publish(void *object);
 /* True when `pointer`, which may be anything, is a published object of the table. */
 bool kiln_slot_table_contains(struct kiln_slot_table *table, const void *pointer);
-/* Makes a published object unfindable. False when it was not published, or another thread was faster. */
+/* Makes a published object unfindable. False when it was not published, or another thread was
+ * faster. */
 bool kiln_slot_retract(void *object);
 /* Gives an unpublished or retracted object back. */
 void kiln_slot_table_give_back(struct kiln_slot_table *table, void *object);
-/* Retracts one of the published objects of an owner and returns it; NULL when there is none left. */
+/* Retracts one of the published objects of an owner and returns it; NULL when there is none left.
+ */
 void *kiln_slot_table_retract_owned(struct kiln_slot_table *table, const void *owner);
 /* Frees all memory; nobody may use the table any more. */
 void kiln_slot_table_fini(struct kiln_slot_table *table);

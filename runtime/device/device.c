@@ -27,8 +27,8 @@ const struct kiln_device_ops *kiln_device_kind(size_t index)
     return kinds[index];
 }
 
-/* Tries the kinds in table order. Only "not there" leads on to the next: a GPU that is there but fails must not
- * silently become the CPU, which could not even read the caller's device memory. */
+/* Tries the kinds in table order. Only "not there" leads on to the next: a GPU that is there but
+ * fails must not silently become the CPU, which could not even read the caller's device memory. */
 static enum kiln_status open_first_present(struct kiln_device **ret_device,
                                            struct kiln_error *error)
 {

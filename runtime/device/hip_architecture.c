@@ -7,8 +7,8 @@ enum {
     NAME_BYTES = 256,
 };
 
-/* Length of the processor text at `text`, 0 when there is none: "gfx", then letters, digits and features up to a
- * NUL. */
+/* Length of the processor text at `text`, 0 when there is none: "gfx", then letters, digits and
+ * features up to a NUL. */
 static size_t architecture_length(const char *text, size_t limit)
 {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789:+-_";

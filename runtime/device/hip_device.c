@@ -70,7 +70,8 @@ static enum kiln_status hip_open(const struct kiln_device_ops *ops, struct kiln_
     if (!device)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory for device 'hip'");
     device->base.ops = ops;
-    /* Linux runs gfx9 and newer with unaligned access enabled, for which element alignment is enough. */
+    /* Linux runs gfx9 and newer with unaligned access enabled, for which element alignment is
+     * enough. */
     device->base.needs_vector_alignment = false;
     enum kiln_status status = kiln_hip_library_open(&device->library, error);
     if (status)
@@ -78,8 +79,8 @@ static enum kiln_status hip_open(const struct kiln_device_ops *ops, struct kiln_
     status = find_device(&device->library, &device->base.ordinal, error);
     if (status)
         goto fail;
-    status = kiln_hip_architecture(&device->library, device->base.ordinal, &device->base.target,
-                                   error);
+    status =
+        kiln_hip_architecture(&device->library, device->base.ordinal, &device->base.target, error);
     if (status)
         goto fail;
     *ret_device = &device->base;
@@ -146,8 +147,7 @@ static void hip_unload(struct kiln_device *base, struct kiln_device_module *modu
     int previous = 0;
     enum kiln_status status = enter_device(device, &previous, &error);
     if (status == KILN_OK) {
-        status = kiln_hip_check(&device->library,
-                                device->library.hipModuleUnload(module), &error,
+        status = kiln_hip_check(&device->library, device->library.hipModuleUnload(module), &error,
                                 "unloading a module");
         leave_device(device, previous);
     }
@@ -167,12 +167,12 @@ static enum kiln_status hip_launch(struct kiln_device *base, kiln_stream stream,
     enum kiln_status status = enter_device(device, &previous, error);
     if (status)
         return status;
-    status = kiln_hip_check(
-        hip,
-        hip->hipModuleLaunchKernel(launch->function, launch->grid[0], launch->grid[1],
-                                   launch->grid[2], launch->block[0], launch->block[1],
-                                   launch->block[2], 0, stream, NULL, extra),
-        error, "launching a kernel on HIP device '%d'", base->ordinal);
+    status = kiln_hip_check(hip,
+                            hip->hipModuleLaunchKernel(launch->function, launch->grid[0],
+                                                       launch->grid[1], launch->grid[2],
+                                                       launch->block[0], launch->block[1],
+                                                       launch->block[2], 0, stream, NULL, extra),
+                            error, "launching a kernel on HIP device '%d'", base->ordinal);
     leave_device(device, previous);
     return status;
 }
@@ -187,8 +187,9 @@ static enum kiln_status hip_allocate(struct kiln_device *base, size_t bytes, voi
         return status;
     void *pointer = NULL;
     /* hipMalloc(0) gives NULL, which reads as "no memory" elsewhere. */
-    status = kiln_hip_check(&device->library, device->library.hipMalloc(&pointer, bytes ? bytes : 1),
-                            error, "allocating '%zu' bytes of device memory", bytes);
+    status =
+        kiln_hip_check(&device->library, device->library.hipMalloc(&pointer, bytes ? bytes : 1),
+                       error, "allocating '%zu' bytes of device memory", bytes);
     leave_device(device, previous);
     if (status == KILN_OK)
         *ret_pointer = pointer;

@@ -67,8 +67,8 @@ static enum kiln_status find_functions(struct kiln_hip_library *library, struct 
         status = find_function(library->handle, #name, &library->name, error);
 #include "runtime/device/hip_functions.def"
     if (!status)
-        status = find_function(library->handle, "hipGetErrorString", &library->hipGetErrorString,
-                               error);
+        status =
+            find_function(library->handle, "hipGetErrorString", &library->hipGetErrorString, error);
     if (status)
         return status;
     /* ROCm 6 and newer have both names for two layouts, older ones only the second. */

@@ -27,17 +27,19 @@ struct kiln_hip_library {
 };
 
 /*
- * Opens the library: one that the process has loaded already, so that Kiln and the application share one runtime,
- * else KILN_HIP_LIBRARY, else libamdhip64.so.7, .6, .5 and libamdhip64.so. KILN_UNSUPPORTED when there is none or
- * it lacks a function of hip_functions.def.
+ * Opens the library: one that the process has loaded already, so that Kiln and the application
+ * share one runtime, else KILN_HIP_LIBRARY, else libamdhip64.so.7, .6, .5 and libamdhip64.so.
+ * KILN_UNSUPPORTED when there is none or it lacks a function of hip_functions.def.
  */
 enum kiln_status kiln_hip_library_open(struct kiln_hip_library *ret_library,
                                        struct kiln_error *error) KILN_NODISCARD;
-/* Drops the handle. The library itself stays in the process: HIP does not survive being unloaded. */
+/* Drops the handle. The library itself stays in the process: HIP does not survive being unloaded.
+ */
 void kiln_hip_library_close(struct kiln_hip_library *library);
 
-/* KILN_OK for hipSuccess, else KILN_DEVICE (KILN_NO_MEMORY for hipErrorOutOfMemory) and a sentence: `action`, then
- * HIP's own text and number. `action` says what was being done, "loading kernel 'k'". */
+/* KILN_OK for hipSuccess, else KILN_DEVICE (KILN_NO_MEMORY for hipErrorOutOfMemory) and a sentence:
+ * `action`, then HIP's own text and number. `action` says what was being done, "loading kernel
+ * 'k'". */
 enum kiln_status kiln_hip_check(const struct kiln_hip_library *library, int code,
                                 struct kiln_error *error, const char *action, ...)
     KILN_PRINTF(4, 5) KILN_NODISCARD;

@@ -7,7 +7,8 @@
 /* More threads than this would only queue up for the workers of the pool. */
 enum { MAX_COMPILE_THREADS = 8 };
 
-/* One kernel to compile. Each is written by the one thread that took it, and read after all have ended. */
+/* One kernel to compile. Each is written by the one thread that took it, and read after all have
+ * ended. */
 struct kernel_result {
     enum kiln_status status;
     struct kiln_code_object object;
@@ -54,8 +55,7 @@ static void run_job(struct compile_job *job)
 static enum kiln_status copy_kernel(struct kiln_shared_program *shared,
                                     const struct kiln_kernel *kernel,
                                     const struct kiln_code_object *object,
-                                    struct kiln_compiled_kernel *compiled,
-                                    struct kiln_error *error)
+                                    struct kiln_compiled_kernel *compiled, struct kiln_error *error)
 {
     size_t symbol_bytes = strlen(kernel->symbol) + 1;
     enum kiln_status status =
@@ -68,16 +68,14 @@ static enum kiln_status copy_kernel(struct kiln_shared_program *shared,
     compiled->lds_bytes = kernel->lds_bytes;
     compiled->uses_barrier = kernel->uses_barrier;
     compiled->argument_count = kernel->argument_count;
-    status = kiln_shared_program_allocate(shared, kernel->argument_count,
-                                          sizeof(*compiled->arguments), &compiled->arguments,
-                                          error);
+    status = kiln_shared_program_allocate(
+        shared, kernel->argument_count, sizeof(*compiled->arguments), &compiled->arguments, error);
     if (status)
         return status;
     if (kernel->argument_count)
         memcpy(compiled->arguments, kernel->arguments,
                kernel->argument_count * sizeof(*compiled->arguments));
-    status =
-        kiln_shared_program_allocate(shared, object->size, 1, &compiled->object.bytes, error);
+    status = kiln_shared_program_allocate(shared, object->size, 1, &compiled->object.bytes, error);
     if (status)
         return status;
     memcpy(compiled->object.bytes, object->bytes, object->size);

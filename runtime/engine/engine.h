@@ -1,9 +1,10 @@
 /*
  * The engine: graph bytes -> plan -> launch. What the plugin, the CLI and the benchmarks drive.
  *
- * Calling sequence: kiln_engine_create; kiln_engine_check to learn whether a graph is taken (cheap, no
- * compiler); kiln_plan_create (cache, else compile; loads the modules); kiln_plan_execute any number of times;
- * unref. An engine and a plan may be used from several threads; executing takes no lock and allocates nothing.
+ * Calling sequence: kiln_engine_create; kiln_engine_check to learn whether a graph is taken (cheap,
+ * no compiler); kiln_plan_create (cache, else compile; loads the modules); kiln_plan_execute any
+ * number of times; unref. An engine and a plan may be used from several threads; executing takes no
+ * lock and allocates nothing.
  */
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_H
 #define KILN_RUNTIME_ENGINE_ENGINE_H
@@ -32,14 +33,15 @@ struct kiln_engine *kiln_engine_ref(struct kiln_engine *engine);
 void kiln_engine_unref(struct kiln_engine *engine);
 
 /*
- * KILN_OK when a plan could be made for the graph, KILN_REJECTED with the reason when not. Nothing is lowered or
- * compiled. Another status says that this machine cannot run any graph: no device, or no compiler for it; the
- * device is opened by the first call and what came of it is remembered.
+ * KILN_OK when a plan could be made for the graph, KILN_REJECTED with the reason when not. Nothing
+ * is lowered or compiled. Another status says that this machine cannot run any graph: no device, or
+ * no compiler for it; the device is opened by the first call and what came of it is remembered.
  */
 enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                    struct kiln_error *error) KILN_NODISCARD;
 
-/* The workspace that a plan of the graph will ask for, as kiln_plan_workspace_bytes, without compiling it. */
+/* The workspace that a plan of the graph will ask for, as kiln_plan_workspace_bytes, without
+ * compiling it. */
 enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
                                              size_t size, uint64_t *ret_bytes,
                                              struct kiln_error *error) KILN_NODISCARD;
@@ -55,7 +57,8 @@ enum kiln_program_origin {
     KILN_ORIGIN_COMPILED,
 };
 
-/* Offsets of intermediates in the workspace are multiples of this many bytes, relative to its aligned start. */
+/* Offsets of intermediates in the workspace are multiples of this many bytes, relative to its
+ * aligned start. */
 enum { KILN_WORKSPACE_ALIGNMENT = 256 };
 
 /* A compiled program without a device: what the cache holds. */
@@ -70,13 +73,14 @@ struct kiln_compiled_kernel {
     struct kiln_code_object object;
 };
 struct kiln_compiled_program {
-    uint64_t workspace_bytes; /* exact; offsets in it count from a multiple of KILN_WORKSPACE_ALIGNMENT */
+    uint64_t workspace_bytes; /* exact; offsets in it count from a multiple of
+                                 KILN_WORKSPACE_ALIGNMENT */
     uint32_t kernel_count;
     struct kiln_compiled_kernel *kernels;
 };
 
-/* Compiles (or finds) the program of a graph for any target, no device needed: `kiln compile`. The result is shared
- * and immutable; drop it with kiln_compiled_program_unref. */
+/* Compiles (or finds) the program of a graph for any target, no device needed: `kiln compile`. The
+ * result is shared and immutable; drop it with kiln_compiled_program_unref. */
 enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct kiln_graph *graph,
                                      const struct kiln_target *target,
                                      const struct kiln_compiled_program **ret_program,
@@ -90,8 +94,8 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
                                   struct kiln_error *error) KILN_NODISCARD;
 struct kiln_plan *kiln_plan_ref(struct kiln_plan *plan);
 void kiln_plan_unref(struct kiln_plan *plan);
-/* Bytes of workspace that execute needs, at any address: what the kernels use and room to align it; 0 when they use
- * none. */
+/* Bytes of workspace that execute needs, at any address: what the kernels use and room to align it;
+ * 0 when they use none. */
 uint64_t kiln_plan_workspace_bytes(const struct kiln_plan *plan);
 uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan);
 enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan);
@@ -104,12 +108,12 @@ struct kiln_buffer_binding {
 };
 
 /*
- * Enqueues the plan's kernels. Buffers come in any order and may hold uids that the graph does not know; a missing or
- * NULL one that is needed, or one that is not aligned to its element, gives KILN_BAD_ARGUMENT naming the uid. `workspace`
- * may be NULL when kiln_plan_workspace_bytes is 0.
+ * Enqueues the plan's kernels. Buffers come in any order and may hold uids that the graph does not
+ * know; a missing or NULL one that is needed, or one that is not aligned to its element, gives
+ * KILN_BAD_ARGUMENT naming the uid. `workspace` may be NULL when kiln_plan_workspace_bytes is 0.
  */
-enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream, void *workspace,
-                                   const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
-                                   struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream,
+                                   void *workspace, const struct kiln_buffer_binding *buffers,
+                                   uint32_t buffer_count, struct kiln_error *error) KILN_NODISCARD;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The devices that an engine has opened: one of each ordinal of the engine's kind, with the compiler that serves it.
- * They stay open as long as the engine.
+ * The devices that an engine has opened: one of each ordinal of the engine's kind, with the
+ * compiler that serves it. They stay open as long as the engine.
  */
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_DEVICES_H
 #define KILN_RUNTIME_ENGINE_ENGINE_DEVICES_H
@@ -34,8 +34,9 @@ void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *n
 void kiln_engine_devices_fini(struct kiln_engine_devices *devices);
 
 /*
- * The device that is current on this thread, opened when it is met for the first time. What went wrong with a device
- * is remembered and told again to every later caller. `ret_device` lives as long as the table.
+ * The device that is current on this thread, opened when it is met for the first time. What went
+ * wrong with a device is remembered and told again to every later caller. `ret_device` lives as
+ * long as the table.
  */
 enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices,
                                              const struct kiln_engine_device **ret_device,

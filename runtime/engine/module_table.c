@@ -113,17 +113,15 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
     struct load_request request = {table, graph, device, KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
     kiln_cache_key_init(&key);
-    enum kiln_status status =
-        kiln_program_cache_append_key(table->programs, graph, &device->device->target,
-                                      device->compiler_identity, &key, error);
+    enum kiln_status status = kiln_program_cache_append_key(
+        table->programs, graph, &device->device->target, device->compiler_identity, &key, error);
     /* The kind is the same for all devices of an engine, so the ordinal tells them apart. */
     kiln_cache_key_add(&key, &device->device->ordinal, sizeof(device->device->ordinal));
     if (status == KILN_OK)
         status = kiln_cache_key_finish(&key, error);
     void *object = NULL;
     if (status == KILN_OK)
-        status =
-            kiln_object_table_get(table->loaded, &key, make_loaded, &request, &object, error);
+        status = kiln_object_table_get(table->loaded, &key, make_loaded, &request, &object, error);
     kiln_cache_key_fini(&key);
     if (status)
         return status;

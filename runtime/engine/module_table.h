@@ -1,6 +1,7 @@
 /*
- * Programs loaded on devices: their modules are shared by all plans of equal graphs on one device, and stay
- * loaded while the table keeps them, so that a plan for a graph met before costs one lookup.
+ * Programs loaded on devices: their modules are shared by all plans of equal graphs on one device,
+ * and stay loaded while the table keeps them, so that a plan for a graph met before costs one
+ * lookup.
  */
 #ifndef KILN_RUNTIME_ENGINE_MODULE_TABLE_H
 #define KILN_RUNTIME_ENGINE_MODULE_TABLE_H
@@ -23,7 +24,8 @@ struct kiln_loaded_program {
 
 struct kiln_module_table {
     struct kiln_program_cache *programs;
-    struct kiln_object_table *loaded; /* key of the program and device -> struct kiln_loaded_program */
+    struct kiln_object_table
+        *loaded; /* key of the program and device -> struct kiln_loaded_program */
 };
 
 /* `programs` must outlive the table. */

@@ -192,8 +192,8 @@ static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_
         return no_memory(error);
     atomic_init(&plan->references, 1);
     plan->engine = kiln_engine_ref(engine);
-    status = kiln_module_table_get(&engine->modules, graph, device, &plan->loaded, &plan->origin,
-                                   error);
+    status =
+        kiln_module_table_get(&engine->modules, graph, device, &plan->loaded, &plan->origin, error);
     if (status == KILN_OK)
         status = resolve(plan, graph, error);
     if (status) {

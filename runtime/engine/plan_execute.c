@@ -1,6 +1,6 @@
 /*
- * Executing a plan: the hot path. It allocates nothing, takes no lock and hashes nothing; all its state is on the stack,
- * so that one plan can be executed by several threads at once.
+ * Executing a plan: the hot path. It allocates nothing, takes no lock and hashes nothing; all its
+ * state is on the stack, so that one plan can be executed by several threads at once.
  */
 #include "runtime/engine/plan.h"
 
@@ -43,8 +43,9 @@ static enum kiln_status resolve_word(const struct kiln_plan_binding *binding, ui
 }
 
 static enum kiln_status bind_buffers(const struct kiln_plan *plan,
-                             const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
-                             uint64_t *words, struct kiln_error *error)
+                                     const struct kiln_buffer_binding *buffers,
+                                     uint32_t buffer_count, uint64_t *words,
+                                     struct kiln_error *error)
 {
     memset(words, 0, plan->binding_count * sizeof(*words));
     for (uint32_t i = 0; i < buffer_count; i++) {
@@ -82,9 +83,9 @@ static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_p
     return device->ops->launch(device, stream, &launch, error);
 }
 
-enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream, void *workspace,
-                                   const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
-                                   struct kiln_error *error)
+enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream,
+                                   void *workspace, const struct kiln_buffer_binding *buffers,
+                                   uint32_t buffer_count, struct kiln_error *error)
 {
     if (buffer_count > 0 && !buffers)
         return kiln_error_set(error, KILN_BAD_ARGUMENT, "'%u' buffers, but no array of them",

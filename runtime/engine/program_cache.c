@@ -29,8 +29,8 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache, const
                                          struct kiln_error *error)
 {
     static const struct kiln_object_type type = {ref_program, unref_program, is_program_shared};
-    *cache = (struct kiln_program_cache){
-        .directory = directory, .codegen = codegen, .lower = *lower};
+    *cache =
+        (struct kiln_program_cache){.directory = directory, .codegen = codegen, .lower = *lower};
     enum kiln_status status = kiln_object_table_create(&type, &cache->programs, error);
     if (status)
         return status;
@@ -152,13 +152,11 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     return status;
 }
 
-enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
-                                        const struct kiln_graph *graph,
-                                        const struct kiln_target *target,
-                                        const char *compiler_identity,
-                                        struct kiln_shared_program **ret_program,
-                                        enum kiln_program_origin *ret_origin,
-                                        struct kiln_error *error)
+enum kiln_status
+kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                       const struct kiln_target *target, const char *compiler_identity,
+                       struct kiln_shared_program **ret_program,
+                       enum kiln_program_origin *ret_origin, struct kiln_error *error)
 {
     struct make_request request = {cache, graph, target, KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
@@ -169,8 +167,8 @@ enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
         status = kiln_cache_key_finish(&key, error);
     void *object = NULL;
     if (status == KILN_OK)
-        status = kiln_object_table_get(cache->programs, &key, make_program, &request, &object,
-                                       error);
+        status =
+            kiln_object_table_get(cache->programs, &key, make_program, &request, &object, error);
     kiln_cache_key_fini(&key);
     if (status)
         return status;

@@ -28,8 +28,8 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache, const
 void kiln_program_cache_fini(struct kiln_program_cache *cache);
 
 /*
- * Adds to an initialised key all that decides what a program is: format version, canonical graph, target, template
- * texts, compiler, options. The caller may add more and finishes it.
+ * Adds to an initialised key all that decides what a program is: format version, canonical graph,
+ * target, template texts, compiler, options. The caller may add more and finishes it.
  */
 enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
                                                const struct kiln_graph *graph,
@@ -38,8 +38,8 @@ enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *
                                                struct kiln_cache_key *key,
                                                struct kiln_error *error) KILN_NODISCARD;
 
-/* The program, with a reference for the caller. A damaged entry is compiled anew and replaced; an entry that cannot be
- * written is logged and does without. */
+/* The program, with a reference for the caller. A damaged entry is compiled anew and replaced; an
+ * entry that cannot be written is logged and does without. */
 enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
                                         const struct kiln_graph *graph,
                                         const struct kiln_target *target,

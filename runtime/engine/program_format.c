@@ -71,7 +71,8 @@ static void read_resources(struct kiln_reader *reader, struct kiln_kernel_resour
     resources->wave_size = kiln_reader_u32(reader);
 }
 
-/* A field, copied into the program with a NUL behind it. NULL data with size 0 after a failed read. */
+/* A field, copied into the program with a NUL behind it. NULL data with size 0 after a failed read.
+ */
 static enum kiln_status read_field(struct kiln_reader *reader, struct kiln_shared_program *program,
                                    char **ret_data, size_t *ret_size, struct kiln_error *error)
 {
@@ -82,8 +83,7 @@ static enum kiln_status read_field(struct kiln_reader *reader, struct kiln_share
         *ret_size = 0;
         return KILN_OK;
     }
-    enum kiln_status status =
-        kiln_shared_program_allocate(program, size + 1, 1, ret_data, error);
+    enum kiln_status status = kiln_shared_program_allocate(program, size + 1, 1, ret_data, error);
     if (status)
         return status;
     memcpy(*ret_data, bytes, size);

@@ -2,10 +2,11 @@
  * Compiled programs as bytes: the payload of a cache entry.
  *
  * Little endian, in this order (u32, u64, and fields as kiln_buffer_append_field writes them):
- *   program   u32 format version, u64 workspace bytes, u32 kernel count, then the kernels, then nothing more
- *   kernel    field symbol; u32 grid[3]; u32 block[3]; u32 lds bytes; u32 uses barrier; u32 argument count, then the
- *             arguments; u32 x 8 resources (the members of struct kiln_kernel_resources in order); field code object
- *   argument  u32 kind, u32 tensor ordinal, u64 offset bytes, u32 alignment bytes
+ *   program   u32 format version, u64 workspace bytes, u32 kernel count, then the kernels, then
+ * nothing more kernel    field symbol; u32 grid[3]; u32 block[3]; u32 lds bytes; u32 uses barrier;
+ * u32 argument count, then the arguments; u32 x 8 resources (the members of struct
+ * kiln_kernel_resources in order); field code object argument  u32 kind, u32 tensor ordinal, u64
+ * offset bytes, u32 alignment bytes
  */
 #ifndef KILN_RUNTIME_ENGINE_PROGRAM_FORMAT_H
 #define KILN_RUNTIME_ENGINE_PROGRAM_FORMAT_H
@@ -20,8 +21,8 @@ enum { KILN_PROGRAM_FORMAT_VERSION = 1 };
 void kiln_program_format_write(const struct kiln_compiled_program *program,
                                struct kiln_buffer *buffer);
 
-/* Reads a payload that was written for `graph`. Nothing of the bytes is trusted or referenced afterwards; KILN_CORRUPT
- * says what is wrong with them. */
+/* Reads a payload that was written for `graph`. Nothing of the bytes is trusted or referenced
+ * afterwards; KILN_CORRUPT says what is wrong with them. */
 enum kiln_status kiln_program_format_read(const void *bytes, size_t size,
                                           const struct kiln_graph *graph,
                                           struct kiln_shared_program **ret_program,

@@ -26,8 +26,7 @@ struct kiln_shared_program *kiln_shared_program_ref(struct kiln_shared_program *
 
 void kiln_shared_program_unref(struct kiln_shared_program *program)
 {
-    if (!program ||
-        atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1)
+    if (!program || atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1)
         return;
     kiln_arena_fini(&program->arena);
     free(program);

@@ -259,8 +259,8 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     struct kiln_stand_in_call call = {.arguments = {word(function), grid_x, grid_y, grid_z, block_x,
                                                     block_y, block_z, lds_bytes, word(stream)}};
     snprintf(call.symbol, sizeof(call.symbol), "%s", kernel->symbol);
-    bool packed = !parameters && extra && word(extra[0]) == 1 && word(extra[2]) == 2 &&
-                  word(extra[4]) == 3;
+    bool packed =
+        !parameters && extra && word(extra[0]) == 1 && word(extra[2]) == 2 && word(extra[4]) == 3;
     int code = packed ? 0 : KILN_STAND_IN_INVALID_VALUE;
     if (packed) {
         size_t bytes = *(const size_t *)extra[3];

@@ -1,6 +1,6 @@
 /*
- * The stand-in's functions as seen by a test: the library is the same one that Kiln opens, named by the macro
- * KILN_STAND_IN_LIBRARY.
+ * The stand-in's functions as seen by a test: the library is the same one that Kiln opens, named by
+ * the macro KILN_STAND_IN_LIBRARY.
  */
 #ifndef KILN_TESTS_STAND_IN_H
 #define KILN_TESTS_STAND_IN_H
@@ -19,10 +19,11 @@ struct stand_in {
     int (*set_device)(int ordinal); /* hipSetDevice */
 };
 
-/* Opens the stand-in for the life of the process, resets it, and points KILN_HIP_LIBRARY at it. Aborts when that
- * fails. */
+/* Opens the stand-in for the life of the process, resets it, and points KILN_HIP_LIBRARY at it.
+ * Aborts when that fails. */
 struct stand_in stand_in_open(void);
-/* The names of the calls from number `first` on, each followed by a blank, in the caller's buffer. */
+/* The names of the calls from number `first` on, each followed by a blank, in the caller's buffer.
+ */
 const char *stand_in_trace(const struct stand_in *hip, size_t first, char *text, size_t size);
 /* Call number `nth` (from 0) of a function; NULL when there were fewer. */
 const struct kiln_stand_in_call *stand_in_find(const struct stand_in *hip, const char *function,

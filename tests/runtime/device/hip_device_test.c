@@ -1,6 +1,6 @@
 /*
- * The hip device against the stand-in: which functions of HIP are called in which order, with which arguments, and
- * what becomes of their errors.
+ * The hip device against the stand-in: which functions of HIP are called in which order, with which
+ * arguments, and what becomes of their errors.
  */
 #include "runtime/device/hip_device.h"
 #include "tests/stand_ins/stand_in.h"

@@ -1,9 +1,10 @@
 /*
- * A compiler that does nothing: kiln_lower and the functions of compiler/codegen/codegen.h, for tests of what the
- * engine does around them. Linked instead of kiln_lower and the compile workers.
+ * A compiler that does nothing: kiln_lower and the functions of compiler/codegen/codegen.h, for
+ * tests of what the engine does around them. Linked instead of kiln_lower and the compile workers.
  *
- * Every kernel takes all tensors in memory and all host scalars in the graph's order, then, when there is a workspace,
- * its start and the place at 256 bytes into it. Its "code object" starts like an ELF file.
+ * Every kernel takes all tensors in memory and all host scalars in the graph's order, then, when
+ * there is a workspace, its start and the place at 256 bytes into it. Its "code object" starts like
+ * an ELF file.
  */
 #ifndef KILN_TESTS_FAKE_PIPELINE_H
 #define KILN_TESTS_FAKE_PIPELINE_H
@@ -16,15 +17,16 @@
 struct fake_pipeline {
     uint32_t kernel_count;
     uint64_t workspace_bytes;
-    uint32_t alignment_bytes;       /* that tensor arguments ask for */
-    const char *identity;           /* of the compiler; NULL: there is none */
-    const char *digest;             /* of the templates */
-    uint32_t failing_kernel;        /* counted from 1; 0: none */
-    uint32_t compile_microseconds;  /* that a compile takes */
-    atomic_uint lowered;            /* calls so far */
+    uint32_t alignment_bytes;      /* that tensor arguments ask for */
+    const char *identity;          /* of the compiler; NULL: there is none */
+    const char *digest;            /* of the templates */
+    uint32_t failing_kernel;       /* counted from 1; 0: none */
+    uint32_t compile_microseconds; /* that a compile takes */
+    atomic_uint lowered;           /* calls so far */
     atomic_uint compiled;
     atomic_uint identities;
 };
-extern struct fake_pipeline fake_pipeline;
+/* Visible, so that a test can reach the one inside of a plugin that is built with it. */
+extern __attribute__((visibility("default"))) struct fake_pipeline fake_pipeline;
 
 #endif

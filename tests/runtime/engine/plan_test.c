@@ -1,6 +1,6 @@
 /*
- * Plans on the hip device's stand-in with a compiler that does nothing: what is compiled, cached, loaded and shared,
- * and what exactly a launch passes to the driver.
+ * Plans on the hip device's stand-in with a compiler that does nothing: what is compiled, cached,
+ * loaded and shared, and what exactly a launch passes to the driver.
  */
 #include "runtime/engine/engine.h"
 #include "tests/runtime/engine/fake_pipeline.h"
@@ -155,8 +155,7 @@ static const struct kiln_stand_in_call *execute(const struct kiln_plan *plan, vo
                                                 uint32_t count)
 {
     size_t first = hip.call_count();
-    enum kiln_status status =
-        kiln_plan_execute(plan, &hip, workspace, buffers, count, &error);
+    enum kiln_status status = kiln_plan_execute(plan, &hip, workspace, buffers, count, &error);
     cr_assert_eq(status, KILN_OK, "%s", error.text);
     cr_assert_eq(hip.call_count(), first + 2, "the current device, one launch, nothing else");
     return hip.call(first + 1);
@@ -167,7 +166,8 @@ Test(plan, execute_packs_pointers_by_uid_in_any_order)
     struct kiln_engine *engine = make_engine();
     struct kiln_plan *plan = make_plan(engine);
     float a[4], b[4], y[4], other;
-    const struct kiln_buffer_binding buffers[] = {{77, &other}, {3, y}, {2, b}, {-1, &other}, {1, a}};
+    const struct kiln_buffer_binding buffers[] = {
+        {77, &other}, {3, y}, {2, b}, {-1, &other}, {1, a}};
     const struct kiln_stand_in_call *call = execute(plan, NULL, buffers, 5);
     const uint64_t expected[] = {(uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b,
                                  (uint64_t)(uintptr_t)y};
@@ -276,7 +276,8 @@ Test(plan, five_hundred_tensors)
     struct kiln_plan *plan = make_plan(engine);
     const struct kiln_stand_in_call *call = execute(plan, NULL, buffers, COUNT + 1);
     cr_assert_eq(call->kernarg_bytes, 8 * (COUNT + 1));
-    /* Tensors in order of first appearance: both inputs of the first node, then one input a node, the output last. */
+    /* Tensors in order of first appearance: both inputs of the first node, then one input a node,
+     * the output last. */
     uint64_t words[COUNT + 1];
     memcpy(words, call->kernarg, sizeof(words));
     uint32_t in_order = 0;

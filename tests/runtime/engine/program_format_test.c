@@ -7,7 +7,7 @@
 #include <string.h>
 
 static struct kiln_tensor tensors[] = {
-    {.role = KILN_TENSOR_INPUT}, {.role = KILN_TENSOR_VIRTUAL},     {.role = KILN_TENSOR_OUTPUT},
+    {.role = KILN_TENSOR_INPUT},    {.role = KILN_TENSOR_VIRTUAL},     {.role = KILN_TENSOR_OUTPUT},
     {.role = KILN_TENSOR_CONSTANT}, {.role = KILN_TENSOR_HOST_SCALAR},
 };
 static const struct kiln_graph graph = {.tensor_count = 5, .tensors = tensors};

@@ -9,16 +9,16 @@
 
 enum { SAMPLE_MAX_INPUTS = 600 };
 
-/* A chain of additions: out = in[0] + in[1] + ... + in[input_count-1], all of one type and of `elements` elements;
- * node i makes a virtual tensor, but the last. */
+/* A chain of additions: out = in[0] + in[1] + ... + in[input_count-1], all of one type and of
+ * `elements` elements; node i makes a virtual tensor, but the last. */
 struct sample_graph {
     enum kiln_wire_era era;
     enum kiln_dtype dtype;
     int64_t elements;
-    uint32_t input_count;       /* 2 to SAMPLE_MAX_INPUTS */
-    const int64_t *input_uids;  /* NULL: 1, 2, 3, ... */
-    int64_t output_uid;         /* must differ from all others; virtual tensors have 1000000 and up */
-    bool last_is_host_scalar;   /* the last input is a runtime scalar of one element (current era) */
+    uint32_t input_count;      /* 2 to SAMPLE_MAX_INPUTS */
+    const int64_t *input_uids; /* NULL: 1, 2, 3, ... */
+    int64_t output_uid;       /* must differ from all others; virtual tensors have 1000000 and up */
+    bool last_is_host_scalar; /* the last input is a runtime scalar of one element (current era) */
 };
 
 /* Appends the graph's bytes to the (empty) buffer; aborts when that fails. */

@@ -1,0 +1,15 @@
+/*
+ * The plugin carries the C++ runtime of its FlatBuffers reader inside. That runtime takes a pool of
+ * memory when the library is loaded and keeps it; hosts of Nov 2025 load and unload plugins many
+ * times, so it is given back here.
+ */
+
+/* __gnu_cxx::__freeres(). Weak: absent with other runtimes. Hidden: never that of the process. */
+extern void free_runtime_pool(void) __asm__("_ZN9__gnu_cxx9__freeresEv")
+    __attribute__((weak, visibility("hidden")));
+
+__attribute__((destructor)) static void free_pool(void)
+{
+    if (free_runtime_pool)
+        free_runtime_pool();
+}

@@ -1,0 +1,409 @@
+/*
+ * The plugin on real graphs: every graph of a folder goes through a test host. Graphs of pointwise
+ * nodes that say "run" must give the expected outputs on the host device; every other graph must be
+ * declined without an error.
+ *
+ * usage: shared_graphs_test PLUGIN FOLDER [NAME...]
+ *
+ * The folder's README states the formats. An output passes when |got - ref| <= tol + tol * |ref|,
+ * NaN matching NaN only, for all outputs against the files under "file", or for all against those
+ * under "file_dyx" (backward modes with their inputs in the other order; "file" where a tensor has
+ * only that). Elements that no index reaches must keep the bytes that they had. Exits with 77,
+ * which CTest counts as skipped, when there is no such folder.
+ */
+#include "compiler/dtype.h"
+#include "compiler/reference/convert.h"
+#include "runtime/support/buffer.h"
+#include "runtime/support/file.h"
+#include "tests/plugin_api/plugin_host.h"
+
+#include <jansson.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TENSORS = 600, MAX_RANK = 8, FILL_BYTE = 0xa5, SKIPPED = 77 };
+
+struct tensor {
+    int64_t uid;
+    bool is_output;
+    enum kiln_dtype dtype;
+    int rank;
+    int64_t dims[MAX_RANK];
+    int64_t strides[MAX_RANK];
+    double tolerance;
+    const char *file;     /* of the JSON; NULL when there is no data */
+    const char *file_dyx; /* `file` when there is none */
+    unsigned char *memory;
+    size_t bytes;
+};
+
+struct graph_case {
+    const char *folder;
+    char name[256];
+    json_t *json;
+    struct kiln_buffer graph;
+    bool must_run;
+    bool compare; /* false when there is no data or the meaning is open */
+    int tensor_count;
+    struct tensor tensors[MAX_TENSORS];
+};
+
+static struct {
+    int ran;
+    int compared;
+    int declined;
+    int failed;
+} counts;
+
+static bool type_from_text(const char *text, enum kiln_dtype *ret_dtype)
+{
+    static const struct {
+        const char *text;
+        enum kiln_dtype dtype;
+    } names[] = {
+        {"FLOAT", KILN_DTYPE_F32},       {"HALF", KILN_DTYPE_F16},  {"BFLOAT16", KILN_DTYPE_BF16},
+        {"DOUBLE", KILN_DTYPE_F64},      {"UINT8", KILN_DTYPE_U8},  {"INT32", KILN_DTYPE_I32},
+        {"INT8", KILN_DTYPE_I8},         {"INT64", KILN_DTYPE_I64}, {"FP8_E4M3", KILN_DTYPE_F8E4M3},
+        {"FP8_E5M2", KILN_DTYPE_F8E5M2},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i].text, text) == 0) {
+            *ret_dtype = names[i].dtype;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_file(const char *folder, const char *name, struct kiln_buffer *ret_content)
+{
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_file_read(path, (size_t)1 << 30, ret_content, &error) == KILN_OK)
+        return true;
+    fprintf(stderr, "%s\n", error.text);
+    return false;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static bool is_pointwise(const json_t *json)
+{
+    const json_t *nodes = json_object_get(json, "nodes");
+    size_t index;
+    json_t *node;
+    json_array_foreach(nodes, index, node)
+    {
+        if (strncmp(json_string_value(node), "Pointwise", 9) != 0)
+            return false;
+    }
+    return json_array_size(nodes) > 0;
+}
+
+static bool read_tensor(const json_t *json, double tolerance, struct tensor *tensor)
+{
+    const json_t *dims = json_object_get(json, "dims");
+    const json_t *strides = json_object_get(json, "strides");
+    tensor->uid = json_integer_value(json_object_get(json, "uid"));
+    tensor->is_output = strcmp(text_of(json, "role"), "output") == 0;
+    tensor->rank = (int)json_array_size(dims);
+    const json_t *own = json_object_get(json, "tolerance");
+    tensor->tolerance = own ? json_number_value(own) : tolerance;
+    tensor->file = json_string_value(json_object_get(json, "file"));
+    tensor->file_dyx = json_string_value(json_object_get(json, "file_dyx"));
+    if (!tensor->file_dyx)
+        tensor->file_dyx = tensor->file;
+    if (tensor->rank > MAX_RANK || json_array_size(strides) != json_array_size(dims) ||
+        !type_from_text(text_of(json, "type"), &tensor->dtype))
+        return false;
+    int64_t elements = 1;
+    for (int i = 0; i < tensor->rank; i++) {
+        tensor->dims[i] = json_integer_value(json_array_get(dims, (size_t)i));
+        tensor->strides[i] = json_integer_value(json_array_get(strides, (size_t)i));
+        elements += (tensor->dims[i] - 1) * tensor->strides[i];
+    }
+    tensor->bytes = (size_t)elements * kiln_dtype_info(tensor->dtype)->bytes;
+    return true;
+}
+
+static bool load_case(struct graph_case *test)
+{
+    char file[300];
+    snprintf(file, sizeof(file), "%s.bin", test->name);
+    if (!read_file(test->folder, file, &test->graph))
+        return false;
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/%s.json", test->folder, test->name);
+    json_error_t json_error;
+    test->json = json_load_file(path, 0, &json_error);
+    if (!test->json) {
+        fprintf(stderr, "%s: %s\n", path, json_error.text);
+        return false;
+    }
+    test->must_run =
+        is_pointwise(test->json) && strcmp(text_of(test->json, "expect"), "decline") != 0;
+    test->compare = test->must_run && !json_is_true(json_object_get(test->json, "meaning_open"));
+    if (!test->must_run)
+        return true;
+    double tolerance = json_number_value(json_object_get(test->json, "tolerance"));
+    size_t index;
+    json_t *tensor;
+    json_array_foreach(json_object_get(test->json, "tensors"), index, tensor)
+    {
+        const char *role = text_of(tensor, "role");
+        if (strcmp(role, "input") != 0 && strcmp(role, "output") != 0)
+            continue;
+        if (test->tensor_count == MAX_TENSORS ||
+            !read_tensor(tensor, tolerance, &test->tensors[test->tensor_count])) {
+            fprintf(stderr, "%s: a tensor cannot be read\n", test->name);
+            return false;
+        }
+        test->compare = test->compare && test->tensors[test->tensor_count].file;
+        test->tensor_count++;
+    }
+    return true;
+}
+
+static void drop_case(struct graph_case *test)
+{
+    for (int i = 0; i < test->tensor_count; i++)
+        free(test->tensors[i].memory);
+    json_decref(test->json);
+    kiln_buffer_fini(&test->graph);
+}
+
+/* Inputs get their file's bytes, or zeros where there is none; outputs get a pattern. */
+static bool fill_memory(const struct graph_case *test, struct tensor *tensor)
+{
+    tensor->memory = aligned_alloc(256, (tensor->bytes + 255) / 256 * 256);
+    if (!tensor->memory)
+        return false;
+    memset(tensor->memory, tensor->is_output ? FILL_BYTE : 0, tensor->bytes);
+    if (tensor->is_output || !tensor->file)
+        return true;
+    struct kiln_buffer content;
+    kiln_buffer_init(&content);
+    bool fine = read_file(test->folder, tensor->file, &content) && content.size == tensor->bytes;
+    if (fine)
+        memcpy(tensor->memory, content.data, content.size);
+    kiln_buffer_fini(&content);
+    return fine;
+}
+
+static double value_of(const struct tensor *tensor, const void *memory)
+{
+    struct kiln_constant value = kiln_element_load(tensor->dtype, memory);
+    return kiln_dtype_is_integer(tensor->dtype) ? (double)value.integer : value.real;
+}
+
+static bool element_agrees(const struct tensor *tensor, const void *got, const void *expected)
+{
+    if (kiln_dtype_is_integer(tensor->dtype) && tensor->tolerance == 0)
+        return memcmp(got, expected, kiln_dtype_info(tensor->dtype)->bytes) == 0;
+    double a = value_of(tensor, got);
+    double b = value_of(tensor, expected);
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    return a == b || fabs(a - b) <= tensor->tolerance + tensor->tolerance * fabs(b);
+}
+
+/* Walks all indices; marks what they reach. False at the first element that disagrees. */
+static bool elements_agree(const struct tensor *tensor, const unsigned char *expected,
+                           unsigned char *reached, char *ret_text)
+{
+    size_t bytes = kiln_dtype_info(tensor->dtype)->bytes;
+    int64_t index[MAX_RANK] = {0};
+    for (;;) {
+        int64_t offset = 0;
+        for (int i = 0; i < tensor->rank; i++)
+            offset += index[i] * tensor->strides[i];
+        size_t at = (size_t)offset * bytes;
+        memset(reached + at, 1, bytes);
+        if (!element_agrees(tensor, tensor->memory + at, expected + at)) {
+            snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES,
+                     "output uid %lld, element %lld: got %.9g, expected %.9g, tolerance %g",
+                     (long long)tensor->uid, (long long)offset,
+                     value_of(tensor, tensor->memory + at), value_of(tensor, expected + at),
+                     tensor->tolerance);
+            return false;
+        }
+        int axis = tensor->rank - 1;
+        while (axis >= 0 && ++index[axis] == tensor->dims[axis])
+            index[axis--] = 0;
+        if (axis < 0)
+            return true;
+    }
+}
+
+static bool output_agrees(const struct graph_case *test, const struct tensor *tensor,
+                          const char *file, char *ret_text)
+{
+    struct kiln_buffer expected;
+    kiln_buffer_init(&expected);
+    unsigned char *reached = calloc(tensor->bytes, 1);
+    bool fine = reached && read_file(test->folder, file, &expected);
+    if (!fine || expected.size != tensor->bytes) {
+        snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "'%s' cannot be used", file);
+        fine = false;
+    }
+    fine = fine && elements_agree(tensor, (const unsigned char *)expected.data, reached, ret_text);
+    for (size_t i = 0; fine && i < tensor->bytes; i++) {
+        if (!reached[i] && tensor->memory[i] != FILL_BYTE) {
+            snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "output uid %lld: byte %zu in a gap written",
+                     (long long)tensor->uid, i);
+            fine = false;
+        }
+    }
+    free(reached);
+    kiln_buffer_fini(&expected);
+    return fine;
+}
+
+static bool outputs_agree(const struct graph_case *test, bool other_reading, char *ret_text)
+{
+    for (int i = 0; i < test->tensor_count; i++) {
+        const struct tensor *tensor = &test->tensors[i];
+        const char *file = other_reading ? tensor->file_dyx : tensor->file;
+        if (tensor->is_output && !output_agrees(test, tensor, file, ret_text))
+            return false;
+    }
+    return true;
+}
+
+static bool execute(const struct plugin_host *host, hipdnnEnginePluginHandle_t handle,
+                    struct graph_case *test, const struct plugin_host_plan *plan, char *ret_text)
+{
+    static hipdnnPluginDeviceBuffer_t buffers[MAX_TENSORS];
+    uint32_t count = 0;
+    for (int i = test->tensor_count - 1; i >= 0; i--) {
+        struct tensor *tensor = &test->tensors[i];
+        if (!fill_memory(test, tensor)) {
+            snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "tensor uid %lld has no memory or data",
+                     (long long)tensor->uid);
+            return false;
+        }
+        buffers[count++] = (hipdnnPluginDeviceBuffer_t){tensor->uid, tensor->memory};
+    }
+    if (plugin_host_execute(host, handle, plan, buffers, count, ret_text) != PLUGIN_HOST_DONE)
+        return false;
+    counts.ran++;
+    if (!test->compare)
+        return true;
+    counts.compared++;
+    char other_text[PLUGIN_HOST_TEXT_BYTES];
+    return outputs_agree(test, false, ret_text) || outputs_agree(test, true, other_text);
+}
+
+static bool run_case(const struct plugin_host *host, hipdnnEnginePluginHandle_t handle,
+                     struct graph_case *test, char *ret_text)
+{
+    struct plugin_host_plan plan;
+    enum plugin_host_outcome outcome =
+        plugin_host_prepare(host, handle, test->graph.data, test->graph.size, &plan, ret_text);
+    if (outcome == PLUGIN_HOST_FAILED)
+        return false;
+    if (outcome == PLUGIN_HOST_NOT_APPLICABLE) {
+        counts.declined++;
+        snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "declined");
+        return !test->must_run;
+    }
+    bool fine = test->must_run;
+    if (fine)
+        fine = execute(host, handle, test, &plan, ret_text);
+    else
+        snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "taken, but must be declined");
+    char release_text[PLUGIN_HOST_TEXT_BYTES];
+    if (!plugin_host_release(host, handle, &plan, release_text)) {
+        snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "%s", release_text);
+        return false;
+    }
+    return fine;
+}
+
+static void test_graph(const struct plugin_host *host, hipdnnEnginePluginHandle_t handle,
+                       const char *folder, const char *name)
+{
+    struct graph_case *test = calloc(1, sizeof(*test));
+    char text[PLUGIN_HOST_TEXT_BYTES] = "the test's files cannot be read";
+    if (!test)
+        abort();
+    test->folder = folder;
+    snprintf(test->name, sizeof(test->name), "%s", name);
+    kiln_buffer_init(&test->graph);
+    if (!load_case(test) || !run_case(host, handle, test, text)) {
+        counts.failed++;
+        printf("FAILED %s: %s\n", name, text);
+    }
+    drop_case(test);
+    free(test);
+}
+
+static void print_log(hipdnnSeverity_t severity, const char *line)
+{
+    (void)severity;
+    fprintf(stderr, "%s\n", line);
+}
+
+static int is_graph(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".bin") == 0;
+}
+
+static int test_folder(const struct plugin_host *host, hipdnnEnginePluginHandle_t handle,
+                       const char *folder)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_graph, alphasort);
+    if (count <= 0) {
+        printf("no graphs in '%s': skipped\n", folder);
+        return SKIPPED;
+    }
+    for (int i = 0; i < count; i++) {
+        entries[i]->d_name[strlen(entries[i]->d_name) - 4] = '\0';
+        test_graph(host, handle, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    /* A folder in which nothing ran would prove nothing. */
+    return counts.failed == 0 && counts.compared > 0 && counts.declined > 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s PLUGIN FOLDER [NAME...]\n", argv[0]);
+        return 2;
+    }
+    setenv("KILN_DEVICE", "host", 1);
+    struct plugin_host host;
+    char text[PLUGIN_HOST_TEXT_BYTES];
+    hipdnnEnginePluginHandle_t handle = NULL;
+    if (!plugin_host_load(&host, argv[1], print_log, text) ||
+        host.hipdnnEnginePluginCreate(&handle)) {
+        fprintf(stderr, "%s\n", text);
+        return 1;
+    }
+    int result = 0;
+    for (int i = 3; i < argc; i++)
+        test_graph(&host, handle, argv[2], argv[i]);
+    if (argc == 3)
+        result = test_folder(&host, handle, argv[2]);
+    else
+        result = counts.failed != 0;
+    printf("%d graphs executed, %d compared, %d declined, %d failed\n", counts.ran, counts.compared,
+           counts.declined, counts.failed);
+    host.hipdnnEnginePluginDestroy(handle);
+    plugin_host_unload(&host);
+    return result;
+}

@@ -1,0 +1,75 @@
+#include "plugin_api/slot_table.h"
+
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+struct thing {
+    struct kiln_slot slot;
+    char payload[41];
+};
+
+static struct kiln_slot_table table = KILN_SLOT_TABLE_INITIALIZER(struct thing);
+
+static struct thing *make(const void *owner)
+{
+    struct thing *thing = kiln_slot_table_take(&table, owner);
+    cr_assert_not_null(thing);
+    cr_expect_not(kiln_slot_table_contains(&table, thing), "not before it is published");
+    kiln_slot_publish(thing);
+    return thing;
+}
+
+Test(slot_table, knows_its_objects_and_nothing_else)
+{
+    cr_expect_not(kiln_slot_table_contains(&table, NULL));
+    struct thing *thing = make(NULL);
+    cr_expect(kiln_slot_table_contains(&table, thing));
+    cr_expect_not(kiln_slot_table_contains(&table, (char *)thing + 8));
+    cr_expect_not(kiln_slot_table_contains(&table, thing + 1));
+    cr_expect_not(kiln_slot_table_contains(&table, &table));
+    cr_expect_not(kiln_slot_table_contains(&table, (const void *)(uintptr_t)1));
+    cr_expect_not(kiln_slot_table_contains(&table, (const void *)UINTPTR_MAX));
+    cr_expect(kiln_slot_retract(thing));
+    cr_expect_not(kiln_slot_retract(thing), "only once");
+    cr_expect_not(kiln_slot_table_contains(&table, thing));
+    kiln_slot_table_give_back(&table, thing);
+    cr_expect_not(kiln_slot_table_contains(&table, thing));
+    kiln_slot_table_fini(&table);
+    cr_expect_not(kiln_slot_table_contains(&table, thing));
+}
+
+Test(slot_table, grows_and_reuses)
+{
+    enum { COUNT = 256 }; /* fills every chunk */
+    static struct thing *things[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        things[i] = make(NULL);
+        for (size_t j = 0; j < sizeof(things[i]->payload); j++)
+            cr_assert_eq(things[i]->payload[j], 0);
+        memset(things[i]->payload, 0xff, sizeof(things[i]->payload));
+    }
+    for (int i = 0; i < COUNT; i++)
+        cr_expect(kiln_slot_table_contains(&table, things[i]));
+    kiln_slot_retract(things[123]);
+    kiln_slot_table_give_back(&table, things[123]);
+    struct thing *again = make(NULL);
+    cr_expect_eq(again, things[123]);
+    cr_expect_eq(again->payload[0], 0);
+    kiln_slot_table_fini(&table);
+}
+
+Test(slot_table, retracts_by_owner)
+{
+    int mine = 0;
+    int yours = 0;
+    struct thing *first = make(&mine);
+    struct thing *other = make(&yours);
+    struct thing *second = make(&mine);
+    struct thing *got[2] = {kiln_slot_table_retract_owned(&table, &mine), NULL};
+    got[1] = kiln_slot_table_retract_owned(&table, &mine);
+    cr_expect((got[0] == first && got[1] == second) || (got[0] == second && got[1] == first));
+    cr_expect_null(kiln_slot_table_retract_owned(&table, &mine));
+    cr_expect(kiln_slot_table_contains(&table, other));
+    kiln_slot_table_fini(&table);
+}
