@@ -122,7 +122,18 @@ static struct kiln_mode_extent extent_at(const struct kiln_mode_reference *row,
 {
     if (row->extent != NULL)
         return row->extent(x, attributes, result);
-    return (struct kiln_mode_extent){fabs(result), fabs(result)};
+    return (struct kiln_mode_extent){fabs(result), 0};
+}
+
+/* The ends of a span tell -0 from 0, unlike fmin and fmax. */
+static double lower(double a, double b)
+{
+    return a < b || (a == b && signbit(a) != 0) ? a : b;
+}
+
+static double higher(double a, double b)
+{
+    return a > b || (a == b && signbit(a) == 0) ? a : b;
 }
 
 static void include_point(struct span *span, double result, struct kiln_mode_extent extent)
@@ -131,8 +142,8 @@ static void include_point(struct span *span, double result, struct kiln_mode_ext
         span->mixed = true;
         return;
     }
-    span->low = fmin(span->low, result);
-    span->high = fmax(span->high, result);
+    span->low = lower(span->low, result);
+    span->high = higher(span->high, result);
     span->scale = fmax(span->scale, extent.scale);
     span->peak = fmax(span->peak, extent.peak);
 }
@@ -211,6 +222,27 @@ static double hidden_underflow(const struct kiln_pointwise *attributes, const st
     return factor * (1 + (beta > 0 && beta < 1 ? 1 / beta : beta));
 }
 
+/*
+ * An infinite gradient times a factor that underflows in the computing type is NaN there, infinite
+ * here. True when the factor is that small.
+ */
+static bool factor_may_vanish(const struct kiln_mode_reference *row,
+                              const struct kiln_pointwise *attributes, const struct points *points,
+                              uint32_t arity, const struct arithmetic *arithmetic)
+{
+    if (!row->hidden_underflow || arity < 2 || !isinf(points[1].values[0]))
+        return false;
+    double x[2] = {points[0].values[0], 1};
+    double factor = fabs(row->real(x, attributes));
+    return factor <= 0x1p24 * arithmetic->tiny;
+}
+
+/* Zero times a factor whose sign may be in doubt. */
+static bool is_vanished_product(const struct kiln_mode_reference *row, const struct span *span)
+{
+    return row->hidden_underflow && span->value == 0;
+}
+
 /* Adds the mode's own error; false where nothing can be said. */
 static bool add_own_error(const struct kiln_mode_reference *row,
                           const struct kiln_pointwise *attributes, const struct points *points,
@@ -218,10 +250,10 @@ static bool add_own_error(const struct kiln_mode_reference *row,
 {
     if (row->ulps == 0) { /* correctly rounded: the rounding of the ends is all */
         if (arithmetic == &float_arithmetic) {
-            span->low = fmin(span->low, kiln_round_to_dtype(KILN_DTYPE_F32, span->low));
-            span->high = fmax(span->high, kiln_round_to_dtype(KILN_DTYPE_F32, span->high));
+            span->low = lower(span->low, kiln_round_to_dtype(KILN_DTYPE_F32, span->low));
+            span->high = higher(span->high, kiln_round_to_dtype(KILN_DTYPE_F32, span->high));
         }
-    } else if (isfinite(span->value) && span->scale != 0) {
+    } else if (isfinite(span->value) && (span->scale != 0 || is_vanished_product(row, span))) {
         double error = row->ulps * arithmetic->ulp * span->scale;
         double underflow = (row->ulps + 2) * arithmetic->tiny;
         if (row->hidden_underflow)
@@ -232,13 +264,8 @@ static bool add_own_error(const struct kiln_mode_reference *row,
         span->low -= error;
         span->high += error;
     }
-    if (!isfinite(span->value))
-        return true;
-    bool peaks = span->peak >= arithmetic->overflow;
-    bool surely_overflows =
-        span->low >= arithmetic->overflow || span->high <= -arithmetic->overflow;
-    return !peaks || surely_overflows || fabs(span->low) >= arithmetic->overflow ||
-           fabs(span->high) >= arithmetic->overflow;
+    /* Infinite already in double: the same in the implementation. */
+    return isinf(span->peak) || span->peak < arithmetic->overflow;
 }
 
 /* What overflows in the computing type is infinite there. */
@@ -268,6 +295,9 @@ static struct kiln_bounded round_span(const struct span *span, enum kiln_dtype d
     double low = kiln_round_to_dtype(dtype, span->low);
     double high = kiln_round_to_dtype(dtype, span->high);
     result.bound = fmax(distance(low, result.real), distance(high, result.real));
+    /* A zero of unknown sign is not exact: dividing by it tells. */
+    if (result.real == 0 && result.bound == 0 && signbit(span->low) != signbit(span->high))
+        result.bound = double_arithmetic.tiny;
     return result;
 }
 
@@ -295,7 +325,8 @@ static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
         return unchecked(row->real(x, attributes), dtype);
     }
     struct span span = evaluate_grid(row, attributes, points, arity);
-    if (span.mixed || !apply_hazard(row, points, &span) ||
+    if (span.mixed || factor_may_vanish(row, attributes, points, arity, arithmetic) ||
+        !apply_hazard(row, points, &span) ||
         !add_own_error(row, attributes, points, arity, arithmetic, &span))
         return unchecked(span.value, dtype);
     /* IDENTITY converts straight to the result's type, without passing through the computing type.
@@ -306,7 +337,7 @@ static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
         span.high = saturate(span.high, arithmetic);
     }
     struct kiln_bounded result = round_span(&span, dtype);
-    /* Which zero the maximum of 0 and -0 is stays open; a division by it must not rely on the sign.
+    /* Which zero the maximum of 0 and -0 is stays open: a division by it must not rely on the sign.
      */
     bool picks_zero =
         (attributes->mode == KILN_POINTWISE_MAX_OP || attributes->mode == KILN_POINTWISE_MIN_OP) &&

@@ -323,37 +323,37 @@ INTEGER(sub_integer)
 EXTENT(add_square_extent)
 {
     double square = x[1] * x[1];
-    return (struct kiln_mode_extent){fabs(x[0]) + square, fmax(fabs(x[0]), square)};
+    return (struct kiln_mode_extent){fabs(x[0]) + square, square};
 }
 EXTENT(gelu_bwd_extent)
 {
     double terms = normal_distribution(x[0]) + fabs(x[0]) * normal_density(x[0]);
-    return (struct kiln_mode_extent){fabs(x[1]) * terms, fabs(result)};
+    return (struct kiln_mode_extent){fabs(x[1]) * terms, 0};
 }
 EXTENT(gelu_tanh_bwd_extent)
 {
     double terms = sigmoid(gelu_argument(x[0])) + fabs(gelu_tanh_correction(x[0]));
-    return (struct kiln_mode_extent){fabs(x[1]) * terms, fabs(result)};
+    return (struct kiln_mode_extent){fabs(x[1]) * terms, 0};
 }
 EXTENT(swish_bwd_extent)
 {
     double z = p->swish_beta * x[0];
     double terms = sigmoid(z) + fabs(z) * (sigmoid(z) * sigmoid(-z));
-    return (struct kiln_mode_extent){fabs(x[1]) * terms, fmax(fabs(z), fabs(result))};
+    return (struct kiln_mode_extent){fabs(x[1]) * terms, fabs(z)};
 }
 /* Branches that pass an operand through are exact. */
 EXTENT(elu_bwd_extent)
 {
-    return (struct kiln_mode_extent){x[0] > 0 ? 0 : fabs(result), fabs(result)};
+    return (struct kiln_mode_extent){x[0] > 0 ? 0 : fabs(result), 0};
 }
 EXTENT(elu_fwd_extent)
 {
-    return (struct kiln_mode_extent){x[0] > 0 ? 0 : fabs(result), fabs(result)};
+    return (struct kiln_mode_extent){x[0] > 0 ? 0 : fabs(result), 0};
 }
 EXTENT(relu_fwd_extent)
 {
     if (!(x[0] <= p->relu_lower_clip))
-        return (struct kiln_mode_extent){0, fabs(result)};
+        return (struct kiln_mode_extent){0, 0};
     double distance = fabs(x[0] - p->relu_lower_clip);
     double leak = fabs(p->relu_lower_clip_slope) * distance;
     return (struct kiln_mode_extent){leak == 0 ? 0 : leak + fabs(p->relu_lower_clip),

@@ -22,7 +22,7 @@ enum kiln_mode_hazard {
 struct kiln_mode_extent {
     double
         scale;   /* errors are a few units in the last place of this; 0 where the result is exact */
-    double peak; /* the largest intermediate: its overflow spoils the result */
+    double peak; /* the largest intermediate whose overflow would spoil the result */
 };
 
 struct kiln_mode_reference {
@@ -30,7 +30,7 @@ struct kiln_mode_reference {
     double (*real)(const double *x, const struct kiln_pointwise *attributes);
     /* Same in 64-bit integers, wrapping; NULL for modes without integer meaning. */
     int64_t (*integer)(const int64_t *x);
-    /* NULL: scale and peak are the magnitude of the result. */
+    /* NULL: scale is the magnitude of the result, peak 0. */
     struct kiln_mode_extent (*extent)(const double *x, const struct kiln_pointwise *attributes,
                                       double result);
     double ulps;     /* error of the result in ulps of scale; 0: correctly rounded */

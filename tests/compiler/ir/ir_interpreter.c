@@ -1,0 +1,319 @@
+#include "tests/compiler/ir/ir_interpreter.h"
+#include "compiler/reference/convert.h"
+
+#include <math.h>
+#include <string.h>
+
+struct machine {
+    const struct kiln_ir *ir;
+    const struct kiln_graph *graph;
+    void *const *memory;
+    uint32_t noise;
+    struct kiln_constant **values; /* per operation, row-major over its domain */
+};
+
+/* Moves by up to `steps` representable numbers in a direction that depends on the operands only. */
+static double jitter(const struct machine *machine, enum kiln_scalar scalar, double result,
+                     double a, double b, uint32_t steps)
+{
+    /* Zeros, infinities and ones (saturated ends, exact cases) are exact on any device. */
+    if (machine->noise == 0 || !isfinite(result) || result == 0 || fabs(result) == 1)
+        return result;
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    uint64_t hash = (x * 31 + y + 0x9e3779b9) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash ^= hash >> 31;
+    int count = (int)(hash % (2 * steps + 1)) - (int)steps;
+    double target = count < 0 ? -INFINITY : INFINITY;
+    for (; count != 0; count += count < 0 ? 1 : -1)
+        result = scalar == KILN_SCALAR_F32 ? (double)nextafterf((float)result, (float)target)
+                                           : nextafter(result, target);
+    return result;
+}
+
+/* A function of math.h in the scalar's own precision. */
+#define MATH(name) (scalar == KILN_SCALAR_F32 ? (double)name##f((float)a) : name(a))
+#define ARITHMETIC(operator)                                                                       \
+    (scalar == KILN_SCALAR_F32 ? (double)((float)a operator(float) b) : a operator b)
+
+static double run_real(const struct machine *machine, enum kiln_opcode opcode,
+                       enum kiln_scalar scalar, double a, double b)
+{
+    double result;
+    switch (opcode) {
+    case KILN_OP_NEG:
+        return -a;
+    case KILN_OP_ABS:
+        return fabs(a);
+    case KILN_OP_ADD:
+        return ARITHMETIC(+);
+    case KILN_OP_SUB:
+        return ARITHMETIC(-);
+    case KILN_OP_MUL:
+        return ARITHMETIC(*);
+    case KILN_OP_MIN:
+        return isnan(a) || isnan(b) ? NAN : fmin(a, b);
+    case KILN_OP_MAX:
+        return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+    case KILN_OP_CEIL:
+        return ceil(a);
+    case KILN_OP_FLOOR:
+        return floor(a);
+    case KILN_OP_DIV:
+        return jitter(machine, scalar, ARITHMETIC(/), a, b, 1);
+    case KILN_OP_RCP:
+        b = a;
+        a = 1;
+        return jitter(machine, scalar, ARITHMETIC(/), a, b, 1);
+    case KILN_OP_SQRT:
+        result = MATH(sqrt);
+        return jitter(machine, scalar, result, a, b, 1);
+    case KILN_OP_RSQRT:
+        result = scalar == KILN_SCALAR_F32 ? (double)(1 / sqrtf((float)a)) : 1 / sqrt(a);
+        return jitter(machine, scalar, result, a, b, 1);
+    case KILN_OP_EXP:
+        result = MATH(exp);
+        break;
+    case KILN_OP_EXPM1:
+        result = MATH(expm1);
+        break;
+    case KILN_OP_LOG:
+        result = MATH(log);
+        break;
+    case KILN_OP_LOG1P:
+        result = MATH(log1p);
+        break;
+    case KILN_OP_SIN:
+        result = MATH(sin);
+        break;
+    case KILN_OP_COS:
+        result = MATH(cos);
+        break;
+    case KILN_OP_TAN:
+        result = MATH(tan);
+        break;
+    case KILN_OP_TANH:
+        result = MATH(tanh);
+        break;
+    case KILN_OP_ERF:
+        result = MATH(erf);
+        break;
+    default:
+        result = MATH(erfc);
+        break;
+    }
+    return jitter(machine, scalar, result, a, b, machine->noise);
+}
+
+static int64_t run_integer(enum kiln_opcode opcode, enum kiln_scalar scalar, int64_t a, int64_t b)
+{
+    uint64_t result;
+    switch (opcode) {
+    case KILN_OP_NEG:
+        result = 0 - (uint64_t)a;
+        break;
+    case KILN_OP_ABS:
+        result = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+        break;
+    case KILN_OP_ADD:
+        result = (uint64_t)a + (uint64_t)b;
+        break;
+    case KILN_OP_SUB:
+        result = (uint64_t)a - (uint64_t)b;
+        break;
+    case KILN_OP_MUL:
+        result = (uint64_t)a * (uint64_t)b;
+        break;
+    case KILN_OP_MIN:
+        return a < b ? a : b;
+    case KILN_OP_MAX:
+        return a > b ? a : b;
+    case KILN_OP_AND:
+        return (int64_t)(a & b);
+    case KILN_OP_OR:
+        return (int64_t)(a | b);
+    default: /* NOT */
+        return !a;
+    }
+    return scalar == KILN_SCALAR_I32 ? (int64_t)(int32_t)(uint32_t)result : (int64_t)result;
+}
+
+static bool run_compare(enum kiln_opcode opcode, bool is_float, const struct kiln_constant *a,
+                        const struct kiln_constant *b)
+{
+    double x = a->real, y = b->real;
+    int64_t i = a->integer, j = b->integer;
+    switch (opcode) {
+    case KILN_OP_CMP_EQ:
+        return is_float ? x == y : i == j;
+    case KILN_OP_CMP_NE:
+        return is_float ? x != y : i != j;
+    case KILN_OP_CMP_LT:
+        return is_float ? x < y : i < j;
+    case KILN_OP_CMP_LE:
+        return is_float ? x <= y : i <= j;
+    case KILN_OP_CMP_GT:
+        return is_float ? x > y : i > j;
+    default:
+        return is_float ? x >= y : i >= j;
+    }
+}
+
+static bool is_float(enum kiln_scalar scalar)
+{
+    return scalar == KILN_SCALAR_F32 || scalar == KILN_SCALAR_F64;
+}
+
+static struct kiln_constant run_convert(enum kiln_scalar from, enum kiln_scalar to,
+                                        struct kiln_constant value)
+{
+    struct kiln_constant result = {0};
+    switch (to) {
+    case KILN_SCALAR_BOOL:
+        result.integer = is_float(from) ? value.real != 0 : value.integer != 0;
+        break;
+    case KILN_SCALAR_I32:
+        if (is_float(from))
+            result.integer = kiln_round_to_integer(value.real, INT32_MIN, INT32_MAX);
+        else
+            result.integer = value.integer > INT32_MAX   ? INT32_MAX
+                             : value.integer < INT32_MIN ? INT32_MIN
+                                                         : value.integer;
+        break;
+    case KILN_SCALAR_I64:
+        result.integer = is_float(from) ? kiln_round_to_integer(value.real, INT64_MIN, INT64_MAX)
+                                        : value.integer;
+        break;
+    case KILN_SCALAR_F32:
+        result.real = (double)(is_float(from) ? (float)value.real : (float)value.integer);
+        break;
+    default:
+        result.real = is_float(from) ? value.real : (double)value.integer;
+        break;
+    }
+    return result;
+}
+
+static struct kiln_constant run_round(const struct kiln_op *op, struct kiln_constant value)
+{
+    unsigned char memory[8];
+    kiln_element_store(op->dtype, value, memory);
+    return kiln_element_load(op->dtype, memory);
+}
+
+static struct kiln_constant run_element(const struct machine *machine, const struct kiln_op *op,
+                                        const struct kiln_constant *x)
+{
+    enum kiln_scalar from = machine->ir->ops[op->operands[0]].scalar;
+    struct kiln_constant result = {0};
+    switch (kiln_opcode_info(op->opcode)->rule) {
+    case KILN_OP_RULE_COMPARE:
+        result.integer = run_compare(op->opcode, is_float(from), &x[0], &x[1]);
+        return result;
+    case KILN_OP_RULE_SELECT:
+        return x[0].integer != 0 ? x[1] : x[2];
+    case KILN_OP_RULE_CONVERT:
+        return run_convert(from, op->scalar, x[0]);
+    case KILN_OP_RULE_ROUND:
+        return run_round(op, x[0]);
+    default:
+        break;
+    }
+    if (is_float(op->scalar))
+        result.real = run_real(machine, op->opcode, op->scalar, x[0].real, x[1].real);
+    else
+        result.integer = run_integer(op->opcode, op->scalar, x[0].integer, x[1].integer);
+    return result;
+}
+
+/* Position of element `n` of `to` in `from`, right-aligned. */
+static int64_t broadcast_position(const struct kiln_domain *from, const struct kiln_domain *to,
+                                  int64_t n)
+{
+    int64_t position = 0, stride = 1;
+    for (uint32_t i = 1; i <= from->rank; i++) {
+        int64_t coordinate = n % to->dims[to->rank - i];
+        n /= to->dims[to->rank - i];
+        int64_t dim = from->dims[from->rank - i];
+        if (dim != 1)
+            position += coordinate * stride;
+        stride *= dim;
+    }
+    return position;
+}
+
+static int64_t memory_position(const struct kiln_tensor *tensor, int64_t n)
+{
+    int64_t offset = 0;
+    for (uint32_t axis = tensor->rank; axis-- > 0;) {
+        offset += n % tensor->dims[axis] * tensor->strides[axis];
+        n /= tensor->dims[axis];
+    }
+    return offset * kiln_dtype_info(tensor->dtype)->bytes;
+}
+
+static int64_t coordinate(const struct kiln_domain *domain, uint32_t axis, int64_t n)
+{
+    for (uint32_t i = domain->rank - 1; i > axis; i--)
+        n /= domain->dims[i];
+    return n % domain->dims[axis];
+}
+
+static void run_operation(struct machine *machine, uint32_t index, int64_t elements)
+{
+    const struct kiln_op *op = &machine->ir->ops[index];
+    const struct kiln_domain *domain = &machine->ir->domains[op->domain];
+    struct kiln_constant *result = machine->values[index];
+    unsigned char *bytes = op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_STORE
+                               ? machine->memory[op->tensor]
+                               : NULL;
+    const struct kiln_tensor *tensor =
+        op->tensor != KILN_NONE ? &machine->graph->tensors[op->tensor] : NULL;
+    uint32_t arity = kiln_opcode_info(op->opcode)->arity;
+    for (int64_t n = 0; n < elements; n++) {
+        struct kiln_constant x[KILN_IR_MAX_OPERANDS] = {{0}};
+        for (uint32_t i = 0; i < arity; i++) {
+            const struct kiln_domain *from =
+                &machine->ir->domains[machine->ir->ops[op->operands[i]].domain];
+            x[i] = machine->values[op->operands[i]][broadcast_position(from, domain, n)];
+        }
+        switch (kiln_opcode_info(op->opcode)->op_class) {
+        case KILN_OP_CLASS_SINK:
+            kiln_element_store(tensor->dtype, x[0], bytes + memory_position(tensor, n));
+            break;
+        case KILN_OP_CLASS_BROADCAST:
+            result[n] = x[0];
+            break;
+        case KILN_OP_CLASS_ELEMENTWISE:
+            result[n] = run_element(machine, op, x);
+            break;
+        case KILN_OP_CLASS_SOURCE:
+            if (op->opcode == KILN_OP_LOAD)
+                result[n] = kiln_element_load(tensor->dtype, bytes + memory_position(tensor, n));
+            else if (op->opcode == KILN_OP_INDEX)
+                result[n].integer = coordinate(domain, op->axis, n);
+            else
+                result[n] = op->constant;
+            break;
+        }
+    }
+}
+
+enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                                   void *const *memory, uint32_t noise, struct kiln_arena *arena,
+                                   struct kiln_error *error)
+{
+    struct machine machine = {.ir = ir, .graph = graph, .memory = memory, .noise = noise};
+    machine.values = kiln_arena_calloc(arena, ir->op_count, sizeof *machine.values);
+    for (uint32_t i = 0; machine.values != NULL && i < ir->op_count; i++) {
+        int64_t elements = kiln_domain_elements(&ir->domains[ir->ops[i].domain]);
+        machine.values[i] = kiln_arena_calloc(arena, (size_t)elements, sizeof **machine.values);
+        if (machine.values[i] == NULL)
+            return kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
+        run_operation(&machine, i, elements);
+    }
+    return machine.values != NULL
+               ? KILN_OK
+               : kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
+}
