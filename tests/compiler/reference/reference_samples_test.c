@@ -137,12 +137,12 @@ static void check_folder(const char *folder)
     cr_assert_geq(checked, 50);
 }
 
-Test(shared_graphs, current_layout)
+Test(reference_samples, current_layout)
 {
     check_folder(KILN_SAMPLE_GRAPHS "/current");
 }
 
-Test(shared_graphs, nov2025_layout)
+Test(reference_samples, nov2025_layout)
 {
     check_folder(KILN_SAMPLE_GRAPHS "/nov2025");
 }
