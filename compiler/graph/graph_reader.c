@@ -57,11 +57,11 @@ static enum kiln_status read_node(struct kiln_graph_builder *builder,
     }
     if (!wire->has_attributes)
         return kiln_reject_node(builder->error, KILN_REJECT_MISSING_ATTRIBUTES, &builder->graph,
-                                node, "has no attributes");
+                                node, "the attributes are missing");
     const char *kind = kiln_wire_node_text(wire->attributes_type, builder->wire->era);
     if (kind == NULL)
         return kiln_reject_node(builder->error, KILN_REJECT_UNKNOWN_NODE, &builder->graph, node,
-                                "is of unknown kind %u", wire->attributes_type);
+                                "its kind %u is unknown", wire->attributes_type);
     const struct kiln_node_reader *reader = kiln_node_reader(wire->attributes_type);
     if (reader == NULL)
         return kiln_reject_node(builder->error, KILN_REJECT_UNSUPPORTED_NODE, &builder->graph,

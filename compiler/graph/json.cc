@@ -24,12 +24,14 @@ const char *schema_text(enum kiln_wire_era era)
     return era == KILN_WIRE_ERA_NOV2025 ? kiln_schema_nov2025 : kiln_schema_current;
 }
 
-flatbuffers::IDLOptions parser_options()
+/* Strict in what is written; what is read may have unquoted keys, comments and trailing commas. */
+flatbuffers::IDLOptions parser_options(bool is_writing)
 {
     flatbuffers::IDLOptions options;
-    options.strict_json = true;       /* of what is written; reading takes unquoted keys as well */
-    options.allow_non_utf8 = true;    /* names are anybody's bytes */
+    options.strict_json = is_writing;
+    options.allow_non_utf8 = true; /* names are anybody's bytes */
     options.indent_step = 2;
+    options.lang_to_generate = flatbuffers::IDLOptions::kCpp; /* unions of structs need a language */
     return options;
 }
 
@@ -49,7 +51,7 @@ std::string printable(const std::string &message)
 bool parse(const std::string &json, enum kiln_wire_era era, struct kiln_buffer *buffer,
            std::string *ret_message)
 {
-    flatbuffers::Parser parser(parser_options());
+    flatbuffers::Parser parser(parser_options(false));
     if (!parser.Parse(schema_text(era), nullptr, "") || !parser.ParseJson(json.c_str(), "")) {
         *ret_message = printable(parser.error_);
         return false;
@@ -117,7 +119,7 @@ enum kiln_status from_bytes(const void *bytes, size_t size, struct kiln_arena *a
     enum kiln_status status = kiln_wire_graph_verify(copy, size, &era, error);
     if (status != KILN_OK)
         return status;
-    flatbuffers::Parser parser(parser_options());
+    flatbuffers::Parser parser(parser_options(true));
     std::string text;
     if (!parser.Parse(schema_text(era), nullptr, "") || !generate(parser, copy, &text))
         return kiln_error_set(error, KILN_BAD_ARGUMENT,

@@ -142,7 +142,7 @@ static enum kiln_status reject_cycle(const struct kiln_graph_builder *builder,
         return kiln_reject_node(builder->error, KILN_REJECT_CYCLE, graph, &graph->nodes[node],
                                 "reads its own output");
     return kiln_reject_node(builder->error, KILN_REJECT_CYCLE, graph, &graph->nodes[node],
-                            "is part of a cycle: node %u (%s) reads its output and it waits for "
+                            "part of a cycle: node %u (%s) reads its output, and it waits for "
                             "that node",
                             other, kiln_name_quote(graph->nodes[other].name).text);
 }

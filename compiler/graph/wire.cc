@@ -20,6 +20,14 @@ enum kiln_status reject(struct kiln_error *error, enum kiln_reject_reason reason
     return KILN_REJECTED;
 }
 
+/* Of any alignment: the verifier aligns the elements of a vector to their count only. */
+template <typename T> T load(const uint8_t *memory)
+{
+    T value;
+    std::memcpy(&value, memory, sizeof value);
+    return flatbuffers::EndianScalar(value);
+}
+
 /*
  * What has to be known before verification, read with bounds checks of its own: the counts, so that
  * verification costs no more than the limits allow, and the first node's vtable, which tells the era.
@@ -84,7 +92,7 @@ private:
     {
         if (position > size_ || size_ - position < sizeof(T))
             return false;
-        *ret_value = flatbuffers::ReadScalar<T>(bytes_ + position);
+        *ret_value = load<T>(bytes_ + position);
         return true;
     }
 
@@ -135,7 +143,7 @@ uint32_t read_list(const flatbuffers::Vector<int64_t> *list, int64_t ret_items[K
         return 0;
     uint32_t copied = std::min<uint32_t>(list->size(), KILN_MAX_RANK);
     for (uint32_t i = 0; i < copied; i++)
-        ret_items[i] = list->Get(i);
+        ret_items[i] = load<int64_t>(list->Data() + i * sizeof(int64_t));
     return list->size();
 }
 

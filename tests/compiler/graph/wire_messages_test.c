@@ -1,0 +1,198 @@
+#include "compiler/graph/wire_messages.h"
+
+#include "golden_bytes.h"
+#include "json_graph.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(wire_messages);
+
+static int64_t config_id(enum golden golden)
+{
+    size_t size;
+    const void *bytes = golden_bytes(golden, &size);
+    struct kiln_error error;
+    int64_t id = -1;
+    kiln_error_init(&error);
+    for (size_t shift = 0; shift < 8; shift++) {
+        char *memory = malloc(size + shift);
+        memcpy(memory + shift, bytes, size);
+        enum kiln_status status = kiln_engine_config_read(memory + shift, size, &id, &error);
+        free(memory);
+        cr_assert_eq(status, KILN_OK, "%s", error.text);
+    }
+    return id;
+}
+
+Test(wire_messages, engine_config)
+{
+    cr_assert_eq(config_id(GOLDEN_CONFIG_ID_1), 1);
+    cr_assert_eq(config_id(GOLDEN_CONFIG_ID_0), 0);
+    cr_assert_eq(config_id(GOLDEN_CONFIG_KNOB), 0x7cb4a73cee0d08a2, "knobs are ignored");
+}
+
+Test(wire_messages, engine_config_that_is_none)
+{
+    size_t size;
+    const char *golden = golden_bytes(GOLDEN_CONFIG_KNOB, &size);
+    struct kiln_error error;
+    for (size_t length = 0; length < size; length++) {
+        int64_t id = 42;
+        char *cut = malloc(length != 0 ? length : 1);
+        memcpy(cut, golden, length);
+        kiln_error_init(&error);
+        cr_assert_eq(kiln_engine_config_read(cut, length, &id, &error), KILN_BAD_ARGUMENT);
+        cr_assert_eq(id, 42, "untouched on failure");
+        cr_assert_not_null(strstr(error.text, "'EngineConfig'"));
+        free(cut);
+    }
+}
+
+Test(wire_messages, engine_config_round_trip)
+{
+    struct kiln_buffer bytes;
+    struct kiln_error error;
+    int64_t id = 0;
+    kiln_buffer_init(&bytes);
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_engine_config_write(INT64_MIN, &bytes, &error), KILN_OK);
+    cr_assert_eq(kiln_engine_config_read(bytes.data, bytes.size, &id, &error), KILN_OK);
+    cr_assert_eq(id, INT64_MIN);
+    kiln_buffer_fini(&bytes);
+}
+
+static void check_details(const void *bytes, size_t size, int64_t id, const char *name,
+                          uint32_t notes)
+{
+    struct kiln_error error;
+    int64_t read_id = 0;
+    char read_name[KILN_ENGINE_NAME_BYTES];
+    uint32_t read_notes = 0;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_engine_details_read(bytes, size, &read_id, read_name, &read_notes, &error),
+                 KILN_OK, "%s", error.text);
+    cr_assert_eq(read_id, id);
+    cr_assert_str_eq(read_name, name);
+    cr_assert_eq(read_notes, notes);
+}
+
+Test(wire_messages, engine_details_of_others)
+{
+    size_t size;
+    const void *bytes = golden_bytes(GOLDEN_DETAILS, &size);
+    check_details(bytes, size, (int64_t)0x8123456789abcdef, "", 0);
+    bytes = golden_bytes(GOLDEN_DETAILS_NAME, &size);
+    check_details(bytes, size, 0x7cb4a73cee0d08a2, "ACME_ENGINE", 0);
+}
+
+/* The smallest messages have only one reasonable layout: the golden one. */
+Test(wire_messages, engine_details_written)
+{
+    struct kiln_buffer bytes;
+    struct kiln_error error;
+    size_t size;
+    kiln_buffer_init(&bytes);
+    kiln_error_init(&error);
+    const int64_t id = (int64_t)0x8123456789abcdef;
+    cr_assert_eq(kiln_engine_details_write(id, NULL, NULL, 0, &bytes, &error), KILN_OK);
+    const void *golden = golden_bytes(GOLDEN_DETAILS, &size);
+    cr_assert_eq(bytes.size, size);
+    cr_assert_eq(memcmp(bytes.data, golden, size), 0);
+    cr_assert_eq((uintptr_t)bytes.data % 8, 0);
+
+    static const enum kiln_behavior_note notes[] = {KILN_BEHAVIOR_RUNTIME_COMPILATION,
+                                                    KILN_BEHAVIOR_GRAPH_CAPTURE};
+    kiln_buffer_clear(&bytes);
+    cr_assert_eq(kiln_engine_details_write(id, "KILN_FUSION_ENGINE", notes, 2, &bytes, &error),
+                 KILN_OK);
+    check_details(bytes.data, bytes.size, id, "KILN_FUSION_ENGINE", 1U << 0 | 1U << 2);
+    /* A host of November 2025 looks at slot 0 only. */
+    int64_t old_id = 0;
+    cr_assert_eq(kiln_engine_config_read(bytes.data, 0, &old_id, &error), KILN_BAD_ARGUMENT);
+    kiln_buffer_fini(&bytes);
+}
+
+static void check_same_after_write(const char *text, enum kiln_wire_era era)
+{
+    struct json_graph read;
+    struct json_graph again;
+    struct kiln_buffer bytes;
+    struct kiln_buffer form;
+    struct kiln_buffer form_again;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    kiln_buffer_init(&bytes);
+    kiln_buffer_init(&form);
+    kiln_buffer_init(&form_again);
+    json_graph_accept(&read, text, NULL);
+    cr_assert_eq(kiln_graph_write(&read.graph, era, &bytes, &error), KILN_OK, "%s", error.text);
+    json_graph_init_bytes(&again, bytes.data, bytes.size);
+    cr_assert_eq(again.status, KILN_OK, "%s", again.error.text);
+    cr_assert_eq(again.graph.era, era);
+    kiln_graph_append_canonical(&read.graph, &form);
+    kiln_graph_append_canonical(&again.graph, &form_again);
+    cr_assert(form.size == form_again.size && memcmp(form.data, form_again.data, form.size) == 0);
+    cr_assert_str_eq(again.graph.nodes[0].name, read.graph.nodes[0].name);
+    kiln_buffer_fini(&bytes);
+    kiln_buffer_fini(&form);
+    kiln_buffer_fini(&form_again);
+    json_graph_fini(&read);
+    json_graph_fini(&again);
+}
+
+#define SELECT(type, constant, fields)                                                             \
+    "{" fields "'tensors':[{'uid':1,'dims':[2,1,4],'strides':[8,9,2],'data_type':'" type "'},"     \
+    "{'uid':-2,'dims':[1],'strides':[1],'data_type':'" type "'," constant "},"                     \
+    "{'uid':3,'dims':[2,1,4],'strides':[4,4,1],'data_type':'" type "'}],"                          \
+    "'nodes':[{'name':'select','attributes_type':'PointwiseAttributes','attributes':{"             \
+    "'operation':'BINARY_SELECT','in_0_tensor_uid':1,'in_1_tensor_uid':-2,'in_2_tensor_uid':1,"    \
+    "'out_0_tensor_uid':3}}]}"
+#define VALUE(kind, value) "'value_type':'" kind "','value':{'value':" value "}"
+
+Test(wire_messages, written_graphs_read_back_the_same)
+{
+    static const char *const both[] = {
+        SELECT("FLOAT", VALUE("Float32Value", "0.1"), ""),
+        SELECT("HALF", VALUE("Float16Value", "0.1"), ""),
+        SELECT("BFLOAT16", VALUE("BFloat16Value", "0.1"), ""),
+        SELECT("DOUBLE", VALUE("Float64Value", "0.1"), ""),
+        SELECT("UINT8", VALUE("Float8Value", "200"), ""),
+        SELECT("INT32", VALUE("Int32Value", "-5"), ""),
+        "{'tensors':[{'uid':1,'dims':[4],'strides':[1],'data_type':'FLOAT'},"
+        "{'uid':2,'dims':[4],'strides':[1],'data_type':'FLOAT'}],'nodes':["
+        "{'attributes_type':'PointwiseAttributes','attributes':{'operation':'RELU_BWD',"
+        "'in_0_tensor_uid':1,'in_1_tensor_uid':1,'out_0_tensor_uid':2,'relu_upper_clip':6,"
+        "'relu_lower_clip_slope':0.25}}]}",
+        "{'tensors':[{'uid':1,'dims':[4],'strides':[1],'data_type':'FLOAT'},"
+        "{'uid':2,'dims':[4],'strides':[1],'data_type':'FLOAT'}],'nodes':["
+        "{'attributes_type':'PointwiseAttributes','attributes':{'operation':'GEN_INDEX',"
+        "'in_0_tensor_uid':1,'out_0_tensor_uid':2,'axis_tensor_uid':0}}]}",
+    };
+    static const char *const only_current[] = {
+        SELECT("INT8", VALUE("Int32Value", "-5"), ""),
+        SELECT("INT64", VALUE("Int64Value", "-5000000000"), ""),
+        SELECT("FP8_E4M3", VALUE("Float8Value", "57"), ""),
+        SELECT("FP8_E5M2", VALUE("Float8Value", "57"), ""),
+        SELECT("FLOAT", "'is_runtime_pass_by_value':true", ""),
+        SELECT("FLOAT", "'alignment':64", ""),
+    };
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        check_same_after_write(both[i], KILN_WIRE_ERA_NOV2025);
+        check_same_after_write(both[i], KILN_WIRE_ERA_CURRENT);
+    }
+    for (size_t i = 0; i < sizeof only_current / sizeof *only_current; i++) {
+        struct json_graph read;
+        struct kiln_buffer bytes;
+        struct kiln_error error;
+        check_same_after_write(only_current[i], KILN_WIRE_ERA_CURRENT);
+        json_graph_accept(&read, only_current[i], NULL);
+        kiln_buffer_init(&bytes);
+        kiln_error_init(&error);
+        cr_assert_eq(kiln_graph_write(&read.graph, KILN_WIRE_ERA_NOV2025, &bytes, &error),
+                     KILN_UNSUPPORTED, "row %zu", i);
+        kiln_buffer_fini(&bytes);
+        json_graph_fini(&read);
+    }
+}
