@@ -14,6 +14,10 @@
 
 enum { LOADS = 50, LIMIT_MICROSECONDS = 1000 };
 
+/* Libraries that must not come along. */
+static const char *const foreign[] = {"LLVM", "amd_comgr", "clang", "amdhip64", "libstdc++"};
+enum { FOREIGN_COUNT = sizeof(foreign) / sizeof(foreign[0]) };
+
 static double now_microseconds(void)
 {
     struct timespec now;
@@ -39,6 +43,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s PLUGIN\n", argv[0]);
         return 2;
     }
+    /* This program itself may need some of them. */
+    bool mapped_before[FOREIGN_COUNT];
+    for (size_t i = 0; i < FOREIGN_COUNT; i++)
+        mapped_before[i] = is_mapped(foreign[i]);
     double best = 1e12;
     for (int i = 0; i < LOADS; i++) {
         double start = now_microseconds();
@@ -64,13 +72,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", text);
         return 1;
     }
-    static const char *const foreign[] = {"LLVM", "amd_comgr", "clang", "amdhip64", "libstdc++"};
     int faults = 0;
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-        /* Sanitizers bring their own libstdc++. */
-        if (strcmp(foreign[i], "libstdc++") == 0 && !KILN_MEASURE_LOAD)
-            continue;
-        if (is_mapped(foreign[i])) {
+    for (size_t i = 0; i < FOREIGN_COUNT; i++) {
+        if (!mapped_before[i] && is_mapped(foreign[i])) {
             fprintf(stderr, "loading the plugin maps '%s'\n", foreign[i]);
             faults++;
         }
