@@ -112,7 +112,7 @@ static bool check_outputs(struct trial *trial, void *const *memory, const char *
         statistics->elements += comparison.elements;
         statistics->unchecked += comparison.unchecked;
         if (comparison.wrong == 0) {
-            int bin = (int)(comparison.worst_ratio * RATIO_BINS);
+            int bin = (int)(comparison.worst_ratio * (double)RATIO_BINS);
             statistics->worst_ratio = fmax(statistics->worst_ratio, comparison.worst_ratio);
             statistics->exact += comparison.worst_ratio == 0;
             statistics->ratios[bin < RATIO_BINS ? bin : RATIO_BINS - 1]++;
