@@ -1,0 +1,227 @@
+/*
+ * kiln explain: what a graph becomes.
+ */
+#include "cli/command_line.h"
+#include "cli/dot.h"
+#include "cli/explanation.h"
+#include "cli/graph_input.h"
+#include "cli/message.h"
+#include "cli/target_list.h"
+#include "cli/text.h"
+#include "compiler/codegen/isa_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    struct kiln_engine_options engine;
+    const char *target_text;
+    bool ir;
+    bool source;
+    bool isa;
+    bool dot;
+    bool json;
+};
+
+/* Everything of one explanation; released in one place. */
+struct work {
+    const struct settings *settings;
+    struct kiln_target target;
+    struct kiln_graph_input input;
+    struct kiln_fusion_view view;
+    struct kiln_program program;
+    struct kiln_engine *engine;
+    const struct kiln_compiled_program *compiled;
+    enum kiln_program_origin origin;
+    struct kiln_codegen *codegen; /* for the disassembler */
+    struct kiln_buffer *isa;      /* one per kernel */
+};
+
+static void parse(struct kiln_command_line *line, struct settings *settings)
+{
+    enum kiln_option_id option;
+    while ((option = kiln_command_line_next(line)) != KILN_OPTION_END) {
+        switch (option) {
+        case KILN_OPTION_EXPLAIN_TARGET:
+            settings->target_text = line->value;
+            break;
+        case KILN_OPTION_EXPLAIN_CACHE:
+            settings->engine.cache_directory = line->value;
+            break;
+        case KILN_OPTION_EXPLAIN_NO_FUSION:
+            settings->engine.lower.no_fusion = true;
+            break;
+        case KILN_OPTION_EXPLAIN_IR:
+            settings->ir = true;
+            break;
+        case KILN_OPTION_EXPLAIN_SOURCE:
+            settings->source = true;
+            break;
+        case KILN_OPTION_EXPLAIN_ISA:
+            settings->isa = true;
+            break;
+        case KILN_OPTION_EXPLAIN_DOT:
+            settings->dot = true;
+            break;
+        case KILN_OPTION_EXPLAIN_JSON:
+            settings->json = true;
+            break;
+        default:
+            break;
+        }
+    }
+    if (!line->stopped && settings->dot &&
+        (settings->json || settings->ir || settings->source || settings->isa)) {
+        kiln_command_line_fail(line, NULL,
+                               "option '--dot' prints a Graphviz graph and nothing else");
+    }
+}
+
+static enum kiln_status choose_target(struct work *work, int *ret_exit_code,
+                                      struct kiln_error *error)
+{
+    const char *text = work->settings->target_text;
+    struct kiln_target_list targets = {0};
+    enum kiln_status status = text ? kiln_target_list_parse(text, &targets, error)
+                                   : kiln_target_list_here(&targets, error);
+    if (status == KILN_OK && targets.count > 1) {
+        status =
+            kiln_error_set(error, KILN_BAD_ARGUMENT, "explain takes one target, not '%s'", text);
+    }
+    if (status == KILN_OK)
+        work->target = targets.targets[0];
+    else
+        *ret_exit_code = status == KILN_BAD_ARGUMENT ? KILN_EXIT_USAGE : KILN_EXIT_ENVIRONMENT;
+    kiln_target_list_fini(&targets);
+    return status;
+}
+
+static enum kiln_status print_dot(struct work *work, struct kiln_error *error)
+{
+    struct kiln_buffer dot;
+    kiln_buffer_init(&dot);
+    kiln_dot_append(&work->input.graph, &work->view, work->target.name, &dot);
+    enum kiln_status status = kiln_buffer_check(&dot, error);
+    if (status == KILN_OK)
+        fputs(kiln_buffer_text(&dot), stdout);
+    kiln_buffer_fini(&dot);
+    return status;
+}
+
+static enum kiln_status disassemble(struct work *work, struct kiln_error *error)
+{
+    uint32_t count = work->compiled->kernel_count;
+    work->isa = kiln_cli_calloc(count, sizeof(*work->isa));
+    enum kiln_status status =
+        kiln_codegen_create(&work->settings->engine.codegen, &work->codegen, error);
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
+        const struct kiln_compiled_kernel *kernel = &work->compiled->kernels[i];
+        status = kiln_code_object_disassemble(work->codegen, &work->target, kernel->symbol,
+                                              kernel->object.bytes, kernel->object.size,
+                                              &work->isa[i], error);
+    }
+    return status;
+}
+
+/* Without a compiler everything but the code can be shown: that is a note, unless the code was
+ * asked for. */
+static enum kiln_status compile(struct work *work, struct kiln_error *error)
+{
+    enum kiln_status status = kiln_engine_create(&work->settings->engine, &work->engine, error);
+    if (status == KILN_OK) {
+        status = kiln_engine_compile(work->engine, &work->input.graph, &work->target,
+                                     &work->compiled, &work->origin, error);
+    }
+    if (status == KILN_OK && work->settings->isa)
+        status = disassemble(work, error);
+    return status;
+}
+
+static enum kiln_status print_explanation(struct work *work, struct kiln_error *error)
+{
+    struct kiln_error compile_error;
+    kiln_error_init(&compile_error);
+    enum kiln_status status =
+        kiln_lower(&work->input.graph, &work->target, &work->settings->engine.lower,
+                   &work->view.arena, &work->program, NULL, error);
+    if (status != KILN_OK)
+        return status;
+    status = compile(work, &compile_error);
+    if (status != KILN_OK && (status != KILN_UNSUPPORTED || work->settings->isa)) {
+        *error = compile_error;
+        return status;
+    }
+    const char **isa = NULL;
+    if (work->isa) {
+        isa = kiln_cli_calloc(work->compiled->kernel_count, sizeof(*isa));
+        for (uint32_t i = 0; i < work->compiled->kernel_count; i++)
+            isa[i] = kiln_buffer_text(&work->isa[i]);
+    }
+    struct kiln_explanation explanation = {
+        .graph = &work->input.graph,
+        .target = &work->target,
+        .view = &work->view,
+        .program = &work->program,
+        .compiled = work->compiled,
+        .origin = work->origin,
+        .why_not_compiled = compile_error.text,
+        .with_ir = work->settings->ir,
+        .with_source = work->settings->source,
+        .isa = isa,
+    };
+    if (work->settings->json)
+        kiln_explanation_print_json(&explanation);
+    else
+        kiln_explanation_print(&explanation);
+    free(isa);
+    return KILN_OK;
+}
+
+static enum kiln_status explain(struct work *work, const char *path, int *ret_exit_code,
+                                struct kiln_error *error)
+{
+    enum kiln_status status = choose_target(work, ret_exit_code, error);
+    if (status == KILN_OK)
+        status = kiln_graph_input_read(path, &work->input, error);
+    if (status == KILN_OK) {
+        status = kiln_fusion_view_make(&work->input.graph, &work->target,
+                                       &work->settings->engine.lower, &work->view, error);
+    }
+    if (status == KILN_OK)
+        status = work->settings->dot ? print_dot(work, error) : print_explanation(work, error);
+    return status;
+}
+
+static void release(struct work *work)
+{
+    for (uint32_t i = 0; work->isa && i < work->compiled->kernel_count; i++)
+        kiln_buffer_fini(&work->isa[i]);
+    free(work->isa);
+    kiln_codegen_unref(work->codegen);
+    if (work->compiled)
+        kiln_compiled_program_unref(work->compiled);
+    if (work->engine)
+        kiln_engine_unref(work->engine);
+    kiln_fusion_view_fini(&work->view);
+    kiln_graph_input_fini(&work->input);
+}
+
+int kiln_command_explain(struct kiln_command_line *line)
+{
+    struct settings settings = {0};
+    parse(line, &settings);
+    if (line->stopped)
+        return line->exit_code;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct work work = {.settings = &settings};
+    int exit_code = KILN_EXIT_OK;
+    enum kiln_status status = explain(&work, line->operands[0], &exit_code, &error);
+    if (status != KILN_OK) {
+        kiln_message_error("%s", error.text);
+        exit_code = exit_code ? exit_code : kiln_message_exit_code(status);
+    }
+    release(&work);
+    return exit_code;
+}

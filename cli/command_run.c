@@ -1,0 +1,391 @@
+/*
+ * kiln run: one execution, checked.
+ */
+#include "cli/command_line.h"
+#include "cli/graph_input.h"
+#include "cli/message.h"
+#include "cli/random_input.h"
+#include "cli/run_report.h"
+#include "cli/tensor_memory.h"
+#include "cli/text.h"
+#include "compiler/reference/reference.h"
+#include "runtime/engine/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* UID=FILE of --input or --output. */
+struct file_choice {
+    int64_t uid;
+    const char *path;
+};
+
+struct settings {
+    struct kiln_engine_options engine;
+    bool verify;
+    bool workspace_poison;
+    bool json;
+    uint64_t seed;
+    struct file_choice *inputs; /* owned */
+    size_t input_count;
+    struct file_choice *outputs; /* owned */
+    size_t output_count;
+};
+
+/* Everything of one run; released in one place. */
+struct run {
+    const struct settings *settings;
+    const char *path;
+    struct kiln_graph_input input;
+    struct kiln_engine *engine;
+    struct kiln_plan *plan;
+    struct kiln_device *device;
+    struct kiln_tensor_memory *memories; /* one per tensor of the graph */
+    void *workspace;
+    uint64_t duration_ns;
+};
+
+static bool parse_choice(struct kiln_command_line *line, struct file_choice *choices, size_t *count)
+{
+    char *end = NULL;
+    errno = 0;
+    long long uid = strtoll(line->value, &end, 10);
+    if (end == line->value || *end != '=' || !end[1] || errno) {
+        kiln_command_line_fail(
+            line, "the value is the uid of a tensor, '=' and a file, as in 3=x.bin",
+            "option '--%s' takes UID=FILE, not '%s'", kiln_option(line->option)->name, line->value);
+        return false;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (choices[i].uid == uid) {
+            kiln_command_line_fail(line, NULL, "option '--%s' names the uid '%lld' twice",
+                                   kiln_option(line->option)->name, uid);
+            return false;
+        }
+    }
+    choices[(*count)++] = (struct file_choice){uid, end + 1};
+    return true;
+}
+
+static bool parse(struct kiln_command_line *line, struct settings *settings)
+{
+    enum kiln_option_id option;
+    while ((option = kiln_command_line_next(line)) != KILN_OPTION_END) {
+        switch (option) {
+        case KILN_OPTION_RUN_DEVICE:
+            settings->engine.device = line->value;
+            break;
+        case KILN_OPTION_RUN_CACHE:
+            settings->engine.cache_directory = line->value;
+            break;
+        case KILN_OPTION_RUN_NO_FUSION:
+            settings->engine.lower.no_fusion = true;
+            break;
+        case KILN_OPTION_RUN_VERIFY:
+            settings->verify = true;
+            break;
+        case KILN_OPTION_RUN_WORKSPACE_POISON:
+            settings->workspace_poison = true;
+            break;
+        case KILN_OPTION_RUN_JSON:
+            settings->json = true;
+            break;
+        case KILN_OPTION_RUN_SEED:
+            if (!kiln_command_line_number(line, 0, INT64_MAX, &settings->seed))
+                return false;
+            break;
+        case KILN_OPTION_RUN_INPUT:
+            if (!parse_choice(line, settings->inputs, &settings->input_count))
+                return false;
+            break;
+        case KILN_OPTION_RUN_OUTPUT:
+            if (!parse_choice(line, settings->outputs, &settings->output_count))
+                return false;
+            break;
+        default:
+            break;
+        }
+    }
+    return !line->stopped;
+}
+
+static bool has_memory(const struct kiln_tensor *tensor)
+{
+    return tensor->role == KILN_TENSOR_INPUT || tensor->role == KILN_TENSOR_OUTPUT ||
+           tensor->role == KILN_TENSOR_HOST_SCALAR;
+}
+
+static const struct file_choice *find_choice(const struct file_choice *choices, size_t count,
+                                             int64_t uid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (choices[i].uid == uid)
+            return &choices[i];
+    return NULL;
+}
+
+/* Every uid on the command line must be one of the graph's. */
+static enum kiln_status check_choices(const struct kiln_graph *graph,
+                                      const struct file_choice *choices, size_t count, bool outputs,
+                                      struct kiln_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        char known[256] = "";
+        size_t length = 0;
+        bool found = false;
+        for (uint32_t j = 0; j < graph->tensor_count; j++) {
+            const struct kiln_tensor *tensor = &graph->tensors[j];
+            if (!has_memory(tensor) || (tensor->role == KILN_TENSOR_OUTPUT) != outputs)
+                continue;
+            found |= tensor->uid == choices[i].uid;
+            if (length < sizeof(known) - 24) {
+                length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%lld",
+                                           length ? ", " : "", (long long)tensor->uid);
+            }
+        }
+        if (!found) {
+            const char *what = outputs ? "output" : "input";
+            kiln_error_set(error, KILN_BAD_ARGUMENT, "the graph has no %s with uid '%lld'", what,
+                           (long long)choices[i].uid);
+            kiln_error_hint(error, "its %ss are %s", what, *known ? known : "none");
+            return KILN_BAD_ARGUMENT;
+        }
+    }
+    return KILN_OK;
+}
+
+/* Overcommitting kernels grant what is not there and kill the process later: ask first. */
+static enum kiln_status check_memory(const struct kiln_graph *graph, bool verify,
+                                     struct kiln_error *error)
+{
+    double needed = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        needed += has_memory(tensor) ? (double)kiln_tensor_memory_cost(tensor) : 0;
+        /* struct kiln_reference_tensor: three arrays of 8 bytes each. */
+        needed += verify ? 24.0 * (double)kiln_tensor_elements(tensor) : 0;
+    }
+    double installed = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (needed > installed) {
+        return kiln_error_set(
+            error, KILN_NO_MEMORY,
+            "running this graph%s takes %.1f GiB of memory, this machine has %.1f",
+            verify ? " with --verify" : "", needed / 0x1p30, installed / 0x1p30);
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status prepare_memories(struct run *run, struct kiln_error *error)
+{
+    const struct kiln_graph *graph = &run->input.graph;
+    const struct settings *settings = run->settings;
+    run->memories = kiln_cli_calloc(graph->tensor_count, sizeof(*run->memories));
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        if (!has_memory(tensor))
+            continue;
+        struct kiln_tensor_memory *memory = &run->memories[i];
+        enum kiln_status status = kiln_tensor_memory_init(memory, tensor, error);
+        if (status == KILN_OK && tensor->role != KILN_TENSOR_OUTPUT) {
+            const struct file_choice *choice =
+                find_choice(settings->inputs, settings->input_count, tensor->uid);
+            if (choice) {
+                status = kiln_tensor_memory_load(memory, choice->path, error);
+            } else {
+                struct kiln_random_input random;
+                kiln_random_input_init(&random, graph, i, settings->seed);
+                kiln_tensor_memory_fill(memory, kiln_random_input_element, &random);
+            }
+        }
+        if (status == KILN_OK)
+            status = kiln_tensor_memory_upload(memory, run->device, error);
+        if (status != KILN_OK)
+            return status;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status prepare_workspace(struct run *run, struct kiln_error *error)
+{
+    size_t bytes = (size_t)kiln_plan_workspace_bytes(run->plan);
+    if (!bytes)
+        return KILN_OK;
+    enum kiln_status status =
+        run->device->ops->allocate(run->device, bytes, &run->workspace, error);
+    if (status != KILN_OK || !run->settings->workspace_poison)
+        return status;
+    void *nan_bytes = malloc(bytes);
+    if (!nan_bytes) {
+        return kiln_error_set(error, KILN_NO_MEMORY,
+                              "cannot allocate the %zu bytes of the workspace", bytes);
+    }
+    memset(nan_bytes, 0xff, bytes);
+    status = run->device->ops->copy_in(run->device, run->workspace, nan_bytes, bytes, error);
+    free(nan_bytes);
+    return status;
+}
+
+static enum kiln_status execute(struct run *run, struct kiln_error *error)
+{
+    const struct kiln_graph *graph = &run->input.graph;
+    struct kiln_buffer_binding *bindings = kiln_cli_calloc(graph->tensor_count, sizeof(*bindings));
+    uint32_t binding_count = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        if (run->memories[i].tensor) {
+            bindings[binding_count++] = (struct kiln_buffer_binding){
+                graph->tensors[i].uid, kiln_tensor_memory_pointer(&run->memories[i])};
+        }
+    }
+    uint64_t start_ns = kiln_clock_ns();
+    enum kiln_status status =
+        kiln_plan_execute(run->plan, NULL, run->workspace, bindings, binding_count, error);
+    if (status == KILN_OK)
+        status = run->device->ops->synchronize(run->device, NULL, error);
+    run->duration_ns = kiln_clock_ns() - start_ns;
+    free(bindings);
+    for (uint32_t i = 0; i < graph->tensor_count && status == KILN_OK; i++)
+        if (run->memories[i].tensor)
+            status = kiln_tensor_memory_download(&run->memories[i], run->device, error);
+    return status;
+}
+
+static enum kiln_status save_outputs(const struct run *run, struct kiln_error *error)
+{
+    const struct kiln_graph *graph = &run->input.graph;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct file_choice *choice =
+            find_choice(run->settings->outputs, run->settings->output_count, graph->tensors[i].uid);
+        if (choice && graph->tensors[i].role == KILN_TENSOR_OUTPUT) {
+            enum kiln_status status =
+                kiln_tensor_memory_save(&run->memories[i], choice->path, error);
+            if (status != KILN_OK)
+                return status;
+        }
+    }
+    return KILN_OK;
+}
+
+/* What the interpreter says of the inputs; memory of the input's arena. */
+static enum kiln_status run_reference(struct run *run, struct kiln_reference_tensor **ret_reference,
+                                      struct kiln_error *error)
+{
+    const struct kiln_graph *graph = &run->input.graph;
+    const void **memory = kiln_cli_calloc(graph->tensor_count, sizeof(*memory));
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        bool is_given =
+            has_memory(&graph->tensors[i]) && graph->tensors[i].role != KILN_TENSOR_OUTPUT;
+        memory[i] = is_given ? kiln_tensor_memory_before(&run->memories[i]) : NULL;
+    }
+    struct kiln_reference_tensor *reference =
+        kiln_cli_calloc(graph->tensor_count, sizeof(*reference));
+    enum kiln_status status =
+        kiln_reference_run(graph, memory, &run->input.arena, reference, error);
+    free(memory);
+    if (status != KILN_OK) {
+        free(reference);
+        return status;
+    }
+    *ret_reference = reference;
+    return KILN_OK;
+}
+
+static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln_error *error)
+{
+    const struct settings *settings = run->settings;
+    const struct kiln_graph *graph = &run->input.graph;
+    enum kiln_status status = kiln_graph_input_read(run->path, &run->input, error);
+    if (status != KILN_OK)
+        return status;
+    if (check_choices(graph, settings->inputs, settings->input_count, false, error) != KILN_OK ||
+        check_choices(graph, settings->outputs, settings->output_count, true, error) != KILN_OK) {
+        *ret_exit_code = KILN_EXIT_USAGE;
+        return error->status;
+    }
+    status = check_memory(graph, settings->verify, error);
+    if (status == KILN_OK) {
+        status = kiln_device_open(settings->engine.device, &run->device, error);
+        if (status == KILN_BAD_ARGUMENT)
+            *ret_exit_code = KILN_EXIT_USAGE;
+    }
+    if (status == KILN_OK)
+        status = kiln_engine_create(&settings->engine, &run->engine, error);
+    if (status == KILN_OK) {
+        status = kiln_plan_create(run->engine, run->input.bytes.data, run->input.bytes.size,
+                                  &run->plan, error);
+    }
+    if (status == KILN_OK)
+        status = prepare_memories(run, error);
+    if (status == KILN_OK)
+        status = prepare_workspace(run, error);
+    if (status == KILN_OK)
+        status = execute(run, error);
+    if (status == KILN_OK)
+        status = save_outputs(run, error);
+    struct kiln_reference_tensor *reference = NULL;
+    if (status == KILN_OK && settings->verify)
+        status = run_reference(run, &reference, error);
+    if (status != KILN_OK)
+        return status;
+    struct kiln_run_report report = {
+        .path = run->path,
+        .graph = graph,
+        .device = run->device,
+        .memories = run->memories,
+        .reference = reference,
+        .origin = kiln_plan_origin(run->plan),
+        .kernels = kiln_plan_kernel_count(run->plan),
+        .workspace_bytes = kiln_plan_workspace_bytes(run->plan),
+        .duration_ns = run->duration_ns,
+        .seed = settings->seed,
+    };
+    bool passed = kiln_run_report_print(&report, settings->json);
+    *ret_exit_code = passed ? KILN_EXIT_OK : KILN_EXIT_FAILED;
+    free(reference);
+    return KILN_OK;
+}
+
+static void release(struct run *run)
+{
+    if (run->memories) {
+        for (uint32_t i = 0; i < run->input.graph.tensor_count; i++)
+            kiln_tensor_memory_fini(&run->memories[i], run->device);
+        free(run->memories);
+    }
+    if (run->workspace)
+        run->device->ops->release(run->device, run->workspace);
+    if (run->plan)
+        kiln_plan_unref(run->plan);
+    if (run->engine)
+        kiln_engine_unref(run->engine);
+    if (run->device)
+        kiln_device_close(run->device);
+    kiln_graph_input_fini(&run->input);
+}
+
+int kiln_command_run(struct kiln_command_line *line)
+{
+    struct settings settings = {.seed = 1};
+    settings.inputs = kiln_cli_calloc((size_t)line->argc, sizeof(*settings.inputs));
+    settings.outputs = kiln_cli_calloc((size_t)line->argc, sizeof(*settings.outputs));
+    int exit_code = KILN_EXIT_USAGE;
+    if (!parse(line, &settings)) {
+        exit_code = line->exit_code;
+    } else {
+        struct kiln_error error;
+        kiln_error_init(&error);
+        struct run run = {.settings = &settings, .path = line->operands[0]};
+        exit_code = KILN_EXIT_OK;
+        enum kiln_status status = run_all(&run, &exit_code, &error);
+        if (status != KILN_OK) {
+            kiln_message_error("%s", error.text);
+            exit_code = exit_code ? exit_code : kiln_message_exit_code(status);
+        }
+        release(&run);
+    }
+    free(settings.inputs);
+    free(settings.outputs);
+    return exit_code;
+}

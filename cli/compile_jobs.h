@@ -1,0 +1,55 @@
+/*
+ * Compiling many graphs for many targets on several threads; results come in the order of the jobs.
+ */
+#ifndef KILN_CLI_COMPILE_JOBS_H
+#define KILN_CLI_COMPILE_JOBS_H
+
+#include "cli/graph_files.h"
+#include "cli/target_list.h"
+#include "runtime/engine/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kiln_compile_outcome {
+    KILN_COMPILE_DONE,
+    KILN_COMPILE_DECLINED, /* a graph that Kiln does not take; the same for all targets: one result
+                            */
+    KILN_COMPILE_UNREADABLE, /* no graph, or no access to it; one result for all targets */
+    KILN_COMPILE_SKIPPED,    /* found in a directory and no graph; one result for all targets */
+    KILN_COMPILE_BROKEN,     /* the compiler, the cache or memory failed */
+    KILN_COMPILE_REPEATED, /* nothing to say: the result of the first target stands for this one */
+};
+
+struct kiln_compile_result {
+    const char *path;
+    const struct kiln_target *target; /* NULL when it stands for all targets */
+    enum kiln_compile_outcome outcome;
+    enum kiln_status status;
+    uint32_t reject_reason;
+    const char *sentence; /* why not; "" when done */
+    enum kiln_program_origin origin;
+    uint32_t kernels;
+    uint64_t code_bytes;
+    uint64_t duration_ns; /* reading the graph is counted for its first target */
+};
+
+struct kiln_compile_callbacks {
+    void *context;
+    /* A result, in order: all targets of the first file, then the next file. False ends the run
+     * early. */
+    bool (*result)(void *context, const struct kiln_compile_result *result);
+    /* About ten times per second: how far the jobs are. May be NULL. */
+    void (*progress)(void *context, size_t done, size_t failed);
+};
+
+/* Runs files.count * targets.count jobs on `threads` threads. Callbacks are called from the calling
+ * thread. Fails only when no thread can be started. */
+enum kiln_status kiln_compile_jobs_run(struct kiln_engine *engine,
+                                       const struct kiln_graph_files *files,
+                                       const struct kiln_target_list *targets, unsigned threads,
+                                       const struct kiln_compile_callbacks *callbacks,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+#endif

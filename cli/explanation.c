@@ -1,0 +1,178 @@
+#include "cli/explanation.h"
+
+#include "cli/node_operation.h"
+#include "cli/program_origin.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "compiler/graph/graph_reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_graph(const struct kiln_graph *graph)
+{
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_graph_print(graph, &text);
+    kiln_text_write(stdout, kiln_buffer_text(&text), true);
+    kiln_buffer_fini(&text);
+}
+
+static void print_ir(const char *heading, const struct kiln_ir *ir)
+{
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_ir_print(ir, &text);
+    printf("\n%s\n", heading);
+    kiln_text_write(stdout, kiln_buffer_text(&text), true);
+    kiln_buffer_fini(&text);
+}
+
+static void print_tensor(const struct kiln_tensor *tensor, const struct kiln_access *access)
+{
+    printf(" %lld", (long long)tensor->uid);
+    if (*tensor->name) {
+        fputs(" '", stdout);
+        kiln_text_write(stdout, tensor->name, false);
+        putchar('\'');
+    }
+    if (access->kind == KILN_ARGUMENT_WORKSPACE)
+        printf(" in workspace at %" PRIu64, access->workspace_offset_bytes);
+}
+
+static void print_accesses(const struct kiln_graph *graph, const char *verb,
+                           const struct kiln_access *accesses, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i ? "," : verb, stdout);
+        print_tensor(&graph->tensors[accesses[i].tensor], &accesses[i]);
+    }
+    if (count)
+        putchar('\n');
+}
+
+static void print_members(const struct kiln_graph *graph, const bool *member)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (member[i]) {
+            printf("%s%u %s", first ? "  evaluates nodes " : ", ", (unsigned)i,
+                   kiln_node_operation(&graph->nodes[i]));
+            first = false;
+        }
+    }
+    if (!first)
+        putchar('\n');
+}
+
+static void print_group(const struct kiln_explanation *explanation, uint32_t index, bool *member)
+{
+    const struct kiln_fusion_group *group = &explanation->view->partition.groups[index];
+    const struct kiln_domain *domain = &explanation->view->optimized.domains[group->domain];
+    printf("\nkernel %u: %s\n", (unsigned)index, explanation->program->kernels[index].symbol);
+    printf("  a kernel of its own because %s\n", kiln_boundary_text(group->boundary));
+    kiln_fusion_view_members(explanation->graph, group, member);
+    print_members(explanation->graph, member);
+    printf("  %u values over [", (unsigned)group->op_count);
+    for (uint32_t i = 0; i < domain->rank; i++)
+        printf("%s%" PRId64, i ? "x" : "", domain->dims[i]);
+    printf("], %u live registers per element\n", (unsigned)group->live_registers);
+    print_accesses(explanation->graph, "  reads", group->accesses, group->load_count);
+    print_accesses(explanation->graph, "  writes", group->accesses + group->load_count,
+                   group->access_count - group->load_count);
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_schedule_print(&explanation->view->schedules[index], group, &text);
+    fputs(kiln_buffer_text(&text), stdout);
+    kiln_buffer_fini(&text);
+}
+
+static void add_triple(struct kiln_table *table, const uint32_t triple[3])
+{
+    if (triple[2] > 1)
+        kiln_table_add(table, "%ux%ux%u", triple[0], triple[1], triple[2]);
+    else if (triple[1] > 1)
+        kiln_table_add(table, "%ux%u", triple[0], triple[1]);
+    else
+        kiln_table_add(table, "%u", triple[0]);
+}
+
+static void print_resources(const struct kiln_explanation *explanation)
+{
+    static const char *const headings[] = {"kernel", "work-groups", "work-items", "VGPRs", "SGPRs",
+                                           "LDS",    "scratch",     "spills",     "code"};
+    enum { COLUMNS = sizeof(headings) / sizeof(*headings) };
+    const struct kiln_compiled_program *compiled = explanation->compiled;
+    if (!compiled) {
+        printf("\nresources are not known: ");
+        kiln_text_write(stdout, explanation->why_not_compiled, true);
+        putchar('\n');
+        return;
+    }
+    bool is_gpu = explanation->target->kind == KILN_TARGET_AMDGPU;
+    struct kiln_table table;
+    kiln_table_init(&table, COLUMNS, (1u << COLUMNS) - 1);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        kiln_table_add(&table, "%s", headings[i]);
+    for (uint32_t i = 0; i < compiled->kernel_count; i++) {
+        const struct kiln_compiled_kernel *kernel = &compiled->kernels[i];
+        const struct kiln_kernel_resources *resources = &kernel->object.resources;
+        kiln_table_add(&table, "%u", (unsigned)i);
+        add_triple(&table, kernel->grid);
+        add_triple(&table, kernel->block);
+        if (is_gpu) {
+            kiln_table_add(&table, "%u", resources->vgprs);
+            kiln_table_add(&table, "%u", resources->sgprs);
+        } else {
+            kiln_table_add(&table, "-");
+            kiln_table_add(&table, "-");
+        }
+        kiln_table_add(&table, "%u", is_gpu ? resources->lds_bytes : kernel->lds_bytes);
+        if (is_gpu) {
+            kiln_table_add(&table, "%u", resources->scratch_bytes);
+            kiln_table_add(&table, "%u", resources->vgpr_spills + resources->sgpr_spills);
+        } else {
+            kiln_table_add(&table, "-");
+            kiln_table_add(&table, "-");
+        }
+        kiln_table_add(&table, "%zu", kernel->object.size);
+    }
+    printf("\nresources (code from %s; LDS, scratch and code in bytes)\n",
+           explanation->origin == KILN_ORIGIN_COMPILED
+               ? "the compiler"
+               : kiln_program_origin_text(explanation->origin));
+    kiln_table_print(&table);
+    kiln_table_fini(&table);
+}
+
+void kiln_explanation_print(const struct kiln_explanation *explanation)
+{
+    bool *member = kiln_cli_calloc(explanation->graph->node_count, sizeof(*member));
+    uint32_t groups = explanation->view->partition.group_count;
+    print_graph(explanation->graph);
+    if (explanation->with_ir) {
+        print_ir("fusion IR as imported", &explanation->view->imported);
+        print_ir("fusion IR as optimised", &explanation->view->optimized);
+    }
+    printf("\n%u %s for %s", (unsigned)groups, groups == 1 ? "kernel" : "kernels",
+           explanation->target->name);
+    if (explanation->program->workspace_bytes) {
+        char bytes[KILN_TEXT_AMOUNT_BYTES];
+        printf(", workspace %s", kiln_text_bytes(bytes, explanation->program->workspace_bytes));
+    }
+    putchar('\n');
+    for (uint32_t i = 0; i < groups; i++)
+        print_group(explanation, i, member);
+    print_resources(explanation);
+    for (uint32_t i = 0; explanation->with_source && i < groups; i++) {
+        printf("\nsource of kernel %u\n", (unsigned)i);
+        kiln_text_write(stdout, explanation->program->kernels[i].source, true);
+    }
+    for (uint32_t i = 0; explanation->isa && i < groups; i++) {
+        printf("\ninstructions of kernel %u\n", (unsigned)i);
+        kiln_text_write(stdout, explanation->isa[i], true);
+    }
+    free(member);
+}

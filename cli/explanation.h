@@ -1,0 +1,28 @@
+/*
+ * Everything that `kiln explain` knows of a graph on a target, and the two ways to print it.
+ */
+#ifndef KILN_CLI_EXPLANATION_H
+#define KILN_CLI_EXPLANATION_H
+
+#include "cli/fusion_view.h"
+#include "runtime/engine/engine.h"
+
+#include <stdbool.h>
+
+struct kiln_explanation {
+    const struct kiln_graph *graph;
+    const struct kiln_target *target;
+    const struct kiln_fusion_view *view;
+    const struct kiln_program *program;           /* sources */
+    const struct kiln_compiled_program *compiled; /* code; NULL when it could not be compiled */
+    enum kiln_program_origin origin;
+    const char *why_not_compiled; /* with compiled NULL */
+    bool with_ir;
+    bool with_source;
+    const char **isa; /* one text per kernel; NULL when not asked for */
+};
+
+void kiln_explanation_print(const struct kiln_explanation *explanation);
+void kiln_explanation_print_json(const struct kiln_explanation *explanation);
+
+#endif

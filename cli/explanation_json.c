@@ -1,0 +1,178 @@
+#include "cli/explanation.h"
+
+#include "cli/node_operation.h"
+#include "cli/text.h"
+
+#include <stdlib.h>
+
+static json_t *triple_json(const uint32_t triple[3])
+{
+    json_t *array = kiln_json_array();
+    for (int i = 0; i < 3; i++)
+        kiln_json_append(array, json_integer(triple[i]));
+    return array;
+}
+
+static json_t *tensor_json(const struct kiln_tensor *tensor)
+{
+    static const char *const roles[] = {
+        [KILN_TENSOR_INPUT] = "input",
+        [KILN_TENSOR_OUTPUT] = "output",
+        [KILN_TENSOR_VIRTUAL] = "virtual",
+        [KILN_TENSOR_CONSTANT] = "constant",
+        [KILN_TENSOR_HOST_SCALAR] = "host_scalar",
+    };
+    json_t *dims = kiln_json_array();
+    json_t *strides = kiln_json_array();
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        kiln_json_append(dims, json_integer(tensor->dims[i]));
+        kiln_json_append(strides, json_integer(tensor->strides[i]));
+    }
+    json_t *object = kiln_json_object();
+    kiln_json_set(object, "uid", json_integer(tensor->uid));
+    kiln_json_set(object, "name", kiln_json_text(tensor->name));
+    kiln_json_set(object, "role", json_string(roles[tensor->role]));
+    kiln_json_set(object, "type", json_string(kiln_dtype_info(tensor->dtype)->text));
+    kiln_json_set(object, "dims", dims);
+    kiln_json_set(object, "strides", strides);
+    if (tensor->role == KILN_TENSOR_CONSTANT) {
+        kiln_json_set(object, "value",
+                      kiln_dtype_is_integer(tensor->dtype) ? json_integer(tensor->constant.integer)
+                                                           : kiln_json_real(tensor->constant.real));
+    }
+    return object;
+}
+
+static json_t *uids_json(const struct kiln_graph *graph, const uint32_t *ordinals, uint32_t count)
+{
+    json_t *array = kiln_json_array();
+    for (uint32_t i = 0; i < count; i++)
+        kiln_json_append(array, json_integer(graph->tensors[ordinals[i]].uid));
+    return array;
+}
+
+static json_t *graph_json(const struct kiln_graph *graph)
+{
+    json_t *tensors = kiln_json_array();
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        kiln_json_append(tensors, tensor_json(&graph->tensors[i]));
+    json_t *nodes = kiln_json_array();
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        json_t *object = kiln_json_object();
+        kiln_json_set(object, "name", kiln_json_text(node->name));
+        kiln_json_set(object, "operation", json_string(kiln_node_operation(node)));
+        kiln_json_set(object, "compute_type",
+                      json_string(kiln_dtype_info(node->compute_type)->text));
+        kiln_json_set(object, "inputs", uids_json(graph, node->inputs, node->input_count));
+        kiln_json_set(object, "outputs", uids_json(graph, node->outputs, node->output_count));
+        kiln_json_append(nodes, object);
+    }
+    json_t *object = kiln_json_object();
+    kiln_json_set(object, "name", kiln_json_text(graph->name));
+    kiln_json_set(object, "layout",
+                  json_string(graph->era == KILN_WIRE_ERA_NOV2025 ? "nov2025" : "current"));
+    kiln_json_set(object, "tensors", tensors);
+    kiln_json_set(object, "nodes", nodes);
+    return object;
+}
+
+static json_t *accesses_json(const struct kiln_graph *graph, const struct kiln_access *accesses,
+                             uint32_t count)
+{
+    json_t *array = kiln_json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        json_t *object = kiln_json_object();
+        bool in_workspace = accesses[i].kind == KILN_ARGUMENT_WORKSPACE;
+        kiln_json_set(object, "uid", json_integer(graph->tensors[accesses[i].tensor].uid));
+        kiln_json_set(object, "workspace_offset",
+                      in_workspace ? json_integer((json_int_t)accesses[i].workspace_offset_bytes)
+                                   : json_null());
+        kiln_json_append(array, object);
+    }
+    return array;
+}
+
+static json_t *resources_json(const struct kiln_compiled_kernel *kernel)
+{
+    const struct kiln_kernel_resources *resources = &kernel->object.resources;
+    json_t *object = kiln_json_object();
+    kiln_json_set(object, "vgprs", json_integer(resources->vgprs));
+    kiln_json_set(object, "sgprs", json_integer(resources->sgprs));
+    kiln_json_set(object, "lds_bytes", json_integer(resources->lds_bytes));
+    kiln_json_set(object, "scratch_bytes", json_integer(resources->scratch_bytes));
+    kiln_json_set(object, "vgpr_spills", json_integer(resources->vgpr_spills));
+    kiln_json_set(object, "sgpr_spills", json_integer(resources->sgpr_spills));
+    kiln_json_set(object, "wave_size", json_integer(resources->wave_size));
+    kiln_json_set(object, "code_bytes", json_integer((json_int_t)kernel->object.size));
+    return object;
+}
+
+static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t index, bool *member)
+{
+    const struct kiln_graph *graph = explanation->graph;
+    const struct kiln_fusion_group *group = &explanation->view->partition.groups[index];
+    const struct kiln_kernel *kernel = &explanation->program->kernels[index];
+    json_t *nodes = kiln_json_array();
+    kiln_fusion_view_members(graph, group, member);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (member[i])
+            kiln_json_append(nodes, json_integer(i));
+    struct kiln_buffer schedule;
+    kiln_buffer_init(&schedule);
+    kiln_schedule_print(&explanation->view->schedules[index], group, &schedule);
+    json_t *object = kiln_json_object();
+    kiln_json_set(object, "symbol", kiln_json_text(kernel->symbol));
+    kiln_json_set(object, "nodes", nodes);
+    kiln_json_set(object, "boundary", json_string(kiln_boundary_text(group->boundary)));
+    kiln_json_set(object, "reads", accesses_json(graph, group->accesses, group->load_count));
+    kiln_json_set(object, "writes",
+                  accesses_json(graph, group->accesses + group->load_count,
+                                group->access_count - group->load_count));
+    kiln_json_set(object, "live_registers", json_integer(group->live_registers));
+    kiln_json_set(object, "schedule", kiln_json_text(kiln_buffer_text(&schedule)));
+    kiln_json_set(object, "grid", triple_json(kernel->grid));
+    kiln_json_set(object, "block", triple_json(kernel->block));
+    kiln_json_set(object, "resources",
+                  explanation->compiled ? resources_json(&explanation->compiled->kernels[index])
+                                        : json_null());
+    if (explanation->with_source)
+        kiln_json_set(object, "source", kiln_json_text(kernel->source));
+    if (explanation->isa)
+        kiln_json_set(object, "isa", kiln_json_text(explanation->isa[index]));
+    kiln_buffer_fini(&schedule);
+    return object;
+}
+
+static json_t *ir_json(const struct kiln_ir *ir)
+{
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_ir_print(ir, &text);
+    json_t *value = kiln_json_text(kiln_buffer_text(&text));
+    kiln_buffer_fini(&text);
+    return value;
+}
+
+void kiln_explanation_print_json(const struct kiln_explanation *explanation)
+{
+    bool *member = kiln_cli_calloc(explanation->graph->node_count, sizeof(*member));
+    json_t *kernels = kiln_json_array();
+    for (uint32_t i = 0; i < explanation->program->kernel_count; i++)
+        kiln_json_append(kernels, kernel_json(explanation, i, member));
+    json_t *document = kiln_json_object();
+    kiln_json_set(document, "graph", graph_json(explanation->graph));
+    kiln_json_set(document, "target", kiln_json_text(explanation->target->name));
+    kiln_json_set(document, "workspace_bytes",
+                  json_integer((json_int_t)explanation->program->workspace_bytes));
+    if (explanation->with_ir) {
+        kiln_json_set(document, "ir_imported", ir_json(&explanation->view->imported));
+        kiln_json_set(document, "ir_optimized", ir_json(&explanation->view->optimized));
+    }
+    kiln_json_set(document, "not_compiled_because",
+                  explanation->compiled ? json_null()
+                                        : kiln_json_text(explanation->why_not_compiled));
+    kiln_json_set(document, "kernels", kernels);
+    kiln_json_print(document);
+    free(member);
+}

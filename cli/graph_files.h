@@ -1,0 +1,35 @@
+/*
+ * Which files a command line means: files as they are named, directories searched.
+ */
+#ifndef KILN_CLI_GRAPH_FILES_H
+#define KILN_CLI_GRAPH_FILES_H
+
+#include "runtime/support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kiln_graph_file {
+    char *path;    /* owned; "-" is standard input */
+    bool is_found; /* found in a directory: skipped when it holds no graph */
+};
+
+struct kiln_graph_files {
+    struct kiln_graph_file *files;
+    size_t count;
+    size_t capacity;
+};
+
+void kiln_graph_files_init(struct kiln_graph_files *files);
+void kiln_graph_files_fini(struct kiln_graph_files *files);
+
+/*
+ * Appends the file, or, for a directory, every *.bin below it in the order of names, and every
+ * *.json that has no .bin of the same stem beside it. Links to directories are followed for `path`
+ * itself only; hidden files and directories are left out. A path that does not exist is appended
+ * too: reading it says so. Fails when a directory cannot be read.
+ */
+enum kiln_status kiln_graph_files_add(struct kiln_graph_files *files, const char *path,
+                                      struct kiln_error *error) KILN_NODISCARD;
+
+#endif

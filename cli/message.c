@@ -1,0 +1,197 @@
+#include "cli/message.h"
+
+#include "cli/command_line.h"
+#include "cli/text.h"
+#include "runtime/support/environment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+    PROGRESS_DELAY_NS = 1000000000,
+    PROGRESS_INTERVAL_NS = 100000000,
+};
+
+/* Guarded by stderr's lock. */
+static struct {
+    bool enabled;
+    bool drawn;
+    const char *verb;
+    size_t total;
+    uint64_t start_ns;
+    uint64_t drawn_ns;
+} progress;
+
+static bool stderr_has_color(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return !(no_color && *no_color) && isatty(STDERR_FILENO) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static void wipe_locked(void)
+{
+    if (progress.drawn) {
+        fputs("\r\033[K", stderr);
+        progress.drawn = false;
+    }
+}
+
+/* Results before talk, when both go to the same place. */
+static void print_message(const char *who, const char *kind, const char *color, const char *text)
+{
+    fflush(stdout);
+    flockfile(stderr);
+    wipe_locked();
+    fputs(who, stderr);
+    if (kind) {
+        bool colored = stderr_has_color();
+        fprintf(stderr, ": %s%s:%s ", colored ? color : "", kind, colored ? "\033[0m" : "");
+    } else {
+        fputs(": ", stderr);
+    }
+    kiln_text_write(stderr, text, true);
+    fputc('\n', stderr);
+    fflush(stderr);
+    funlockfile(stderr);
+}
+
+#define PRINT_FORMATTED(kind, color)                                                               \
+    do {                                                                                           \
+        char text[KILN_ERROR_TEXT_BYTES + 512];                                                    \
+        va_list arguments;                                                                         \
+        va_start(arguments, format);                                                               \
+        vsnprintf(text, sizeof(text), format, arguments);                                          \
+        va_end(arguments);                                                                         \
+        print_message("kiln", kind, color, text);                                                  \
+    } while (0)
+
+void kiln_message_error(const char *format, ...)
+{
+    PRINT_FORMATTED("error", "\033[1;31m");
+}
+
+void kiln_message_warning(const char *format, ...)
+{
+    PRINT_FORMATTED("warning", "\033[1;33m");
+}
+
+void kiln_message_note(const char *format, ...)
+{
+    PRINT_FORMATTED("note", "\033[1m");
+}
+
+void kiln_message_usage(const char *command, const char *sentence, const char *hint)
+{
+    char who[64];
+    snprintf(who, sizeof(who), command ? "kiln %s" : "kiln", command);
+    char text[2048];
+    snprintf(text, sizeof(text), "%s%s%s", sentence, hint ? "\nhint: " : "", hint ? hint : "");
+    print_message(who, NULL, NULL, text);
+}
+
+void kiln_message_log(enum kiln_log_level level, const char *message)
+{
+    switch (level) {
+    case KILN_LOG_INFO:
+        print_message("kiln", "info", "", message);
+        break;
+    case KILN_LOG_WARN:
+        print_message("kiln", "warning", "\033[1;33m", message);
+        break;
+    default:
+        print_message("kiln", "error", "\033[1;31m", message);
+        break;
+    }
+}
+
+enum kiln_log_level kiln_message_log_level(void)
+{
+    static const struct {
+        const char *word;
+        enum kiln_log_level level;
+    } levels[] = {
+        {"info", KILN_LOG_INFO},   {"warn", KILN_LOG_WARN}, {"error", KILN_LOG_ERROR},
+        {"fatal", KILN_LOG_FATAL}, {"off", KILN_LOG_OFF},
+    };
+    const char *name = "KILN_LOG_LEVEL";
+    const char *word = kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL);
+    if (!word || !*word) {
+        name = "HIPDNN_LOG_LEVEL";
+        word = getenv(name);
+    }
+    if (!word || !*word)
+        return KILN_LOG_WARN;
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+        if (strcasecmp(word, levels[i].word) == 0)
+            return levels[i].level;
+    kiln_message_warning("%s is '%s', which is no log level\nhint: off, info, warn, error or fatal",
+                         name, word);
+    return KILN_LOG_WARN;
+}
+
+int kiln_message_exit_code(enum kiln_status status)
+{
+    switch (status) {
+    case KILN_OK:
+        return KILN_EXIT_OK;
+    case KILN_UNSUPPORTED:
+    case KILN_IO:
+    case KILN_NO_MEMORY:
+    case KILN_DEVICE:
+        return KILN_EXIT_ENVIRONMENT;
+    default:
+        return KILN_EXIT_FAILED;
+    }
+}
+
+void kiln_progress_start(const char *verb, size_t total)
+{
+    flockfile(stderr);
+    progress.enabled = isatty(STDERR_FILENO);
+    progress.drawn = false;
+    progress.verb = verb;
+    progress.total = total;
+    progress.start_ns = kiln_clock_ns();
+    progress.drawn_ns = 0;
+    funlockfile(stderr);
+}
+
+void kiln_progress_update(size_t done, size_t failed)
+{
+    flockfile(stderr);
+    uint64_t now = kiln_clock_ns();
+    if (progress.enabled && now - progress.start_ns > PROGRESS_DELAY_NS &&
+        now - progress.drawn_ns > PROGRESS_INTERVAL_NS) {
+        fprintf(stderr, "\r\033[K%s: %zu of %zu (%zu%%)", progress.verb, done, progress.total,
+                progress.total ? done * 100 / progress.total : 100);
+        if (failed)
+            fprintf(stderr, ", %zu failed", failed);
+        fflush(stderr);
+        progress.drawn = true;
+        progress.drawn_ns = now;
+    }
+    funlockfile(stderr);
+}
+
+void kiln_progress_wipe(void)
+{
+    flockfile(stderr);
+    wipe_locked();
+    progress.drawn_ns = 0;
+    fflush(stderr);
+    funlockfile(stderr);
+}
+
+void kiln_progress_finish(void)
+{
+    kiln_progress_wipe();
+    flockfile(stderr);
+    progress.enabled = false;
+    funlockfile(stderr);
+}

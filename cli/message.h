@@ -1,0 +1,39 @@
+/*
+ * Talk on standard error: errors, warnings, notes, log lines and the progress line, which gets out
+ * of their way.
+ */
+#ifndef KILN_CLI_MESSAGE_H
+#define KILN_CLI_MESSAGE_H
+
+#include "runtime/support/error.h"
+#include "runtime/support/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "kiln: error: ..."; text of any origin, control characters are escaped; may have hint lines. */
+void kiln_message_error(const char *format, ...) KILN_PRINTF(1, 2);
+void kiln_message_warning(const char *format, ...) KILN_PRINTF(1, 2);
+void kiln_message_note(const char *format, ...) KILN_PRINTF(1, 2);
+/* "kiln COMMAND: sentence"; command may be NULL, hint too. */
+void kiln_message_usage(const char *command, const char *sentence, const char *hint);
+/* Sink for kiln_log_set_sink. */
+void kiln_message_log(enum kiln_log_level level, const char *message);
+/* KILN_LOG_LEVEL, else HIPDNN_LOG_LEVEL, else warnings; a word that is no level gives a warning. */
+enum kiln_log_level kiln_message_log_level(void);
+
+/* Environment trouble (3) or a graph's own failure (1). */
+int kiln_message_exit_code(enum kiln_status status);
+
+/*
+ * The progress line of a long job: drawn when standard error is a terminal and the job has run for
+ * a second. Calls from one thread; messages from other threads wipe it before they print.
+ */
+void kiln_progress_start(const char *verb, size_t total);
+void kiln_progress_update(size_t done, size_t failed);
+/* Wipes the line; the next update draws it again. Call before writing results to a terminal. */
+void kiln_progress_wipe(void);
+void kiln_progress_finish(void);
+
+#endif

@@ -1,0 +1,107 @@
+#include "cli/random_input.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static const struct {
+    enum kiln_pointwise_mode mode;
+    uint32_t slot;
+    enum kiln_input_range range;
+} wishes[] = {
+    {KILN_POINTWISE_LOG, 0, KILN_INPUT_POSITIVE},
+    {KILN_POINTWISE_SQRT, 0, KILN_INPUT_POSITIVE},
+    {KILN_POINTWISE_RSQRT, 0, KILN_INPUT_POSITIVE},
+    {KILN_POINTWISE_RECIPROCAL, 0, KILN_INPUT_NONZERO},
+    {KILN_POINTWISE_DIV, 1, KILN_INPUT_NONZERO},
+    {KILN_POINTWISE_BINARY_SELECT, 2, KILN_INPUT_FLAG},
+    {KILN_POINTWISE_LOGICAL_AND, 0, KILN_INPUT_FLAG},
+    {KILN_POINTWISE_LOGICAL_AND, 1, KILN_INPUT_FLAG},
+    {KILN_POINTWISE_LOGICAL_OR, 0, KILN_INPUT_FLAG},
+    {KILN_POINTWISE_LOGICAL_OR, 1, KILN_INPUT_FLAG},
+    {KILN_POINTWISE_LOGICAL_NOT, 0, KILN_INPUT_FLAG},
+    {KILN_POINTWISE_CMP_EQ, 0, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_EQ, 1, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_NEQ, 0, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_NEQ, 1, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_LE, 0, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_LE, 1, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_LT, 0, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_LT, 1, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_GE, 0, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_GE, 1, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_GT, 0, KILN_INPUT_GRID},
+    {KILN_POINTWISE_CMP_GT, 1, KILN_INPUT_GRID},
+};
+
+/* splitmix64's mixing function (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t value)
+{
+    value += 0x9e3779b97f4a7c15u;
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+    return value ^ value >> 31;
+}
+
+void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_graph *graph,
+                            uint32_t tensor, uint64_t seed)
+{
+    random->dtype = graph->tensors[tensor].dtype;
+    random->range = KILN_INPUT_ANY;
+    random->stream = mix(mix(seed) + tensor);
+    /* The first reader with a wish decides. */
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        for (uint32_t slot = 0; slot < node->input_count; slot++) {
+            if (node->kind != KILN_NODE_POINTWISE || node->inputs[slot] != tensor)
+                continue;
+            for (size_t j = 0; j < sizeof(wishes) / sizeof(*wishes); j++) {
+                if (wishes[j].mode == node->pointwise.mode && wishes[j].slot == slot) {
+                    random->range = wishes[j].range;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+static struct kiln_constant make_integer(const struct kiln_random_input *random, uint64_t bits)
+{
+    int64_t value;
+    if (random->dtype == KILN_DTYPE_BOOL || random->range == KILN_INPUT_FLAG)
+        value = (int64_t)(bits & 1);
+    else if (random->range == KILN_INPUT_POSITIVE || random->range == KILN_INPUT_NONZERO)
+        value = 1 + (int64_t)(bits % 8);
+    else if (random->dtype == KILN_DTYPE_U8)
+        value = (int64_t)(bits % 16);
+    else
+        value = (int64_t)(bits % 17) - 8;
+    return (struct kiln_constant){(double)value, value};
+}
+
+struct kiln_constant kiln_random_input_element(void *context, int64_t index)
+{
+    const struct kiln_random_input *random = context;
+    uint64_t bits = mix(random->stream + (uint64_t)index);
+    if (kiln_dtype_is_integer(random->dtype))
+        return make_integer(random, bits);
+    double unit = (double)(bits >> 11) * 0x1p-53; /* [0, 1) */
+    double value = 0;
+    switch (random->range) {
+    case KILN_INPUT_ANY:
+        value = 4 * unit - 2;
+        break;
+    case KILN_INPUT_POSITIVE:
+        value = 0.25 + 3.75 * unit;
+        break;
+    case KILN_INPUT_NONZERO:
+        value = (bits & 1 ? -1 : 1) * (0.5 + 1.5 * unit);
+        break;
+    case KILN_INPUT_GRID:
+        value = floor(9 * unit) / 2 - 2;
+        break;
+    case KILN_INPUT_FLAG:
+        value = (double)(bits & 1);
+        break;
+    }
+    return (struct kiln_constant){value, 0};
+}

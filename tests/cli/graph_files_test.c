@@ -1,0 +1,114 @@
+#include "cli/graph_files.h"
+
+#include "tests/cli/kiln_process.h"
+#include "tests/runtime/support/temporary_directory.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct kiln_graph_files files;
+static struct kiln_error error;
+static const char *root;
+
+static void set_up(void)
+{
+    root = temporary_directory_make();
+    cr_assert(root);
+    kiln_graph_files_init(&files);
+    kiln_error_init(&error);
+}
+
+static void tear_down(void)
+{
+    kiln_graph_files_fini(&files);
+    temporary_directory_remove();
+}
+
+TestSuite(graph_files, .init = set_up, .fini = tear_down);
+
+static void touch(const char *name)
+{
+    cr_assert(write_file(name, "x", 1));
+}
+
+static void make_directory(const char *name)
+{
+    cr_assert_eq(mkdir(temporary_path(name), 0700), 0);
+}
+
+static void expect(const char *const *names, size_t count)
+{
+    cr_assert_eq(files.count, count, "%zu files", files.count);
+    for (size_t i = 0; i < count; i++)
+        cr_assert_str_eq(files.files[i].path, temporary_path(names[i]));
+}
+
+Test(graph_files, a_file_is_taken_as_named)
+{
+    cr_assert_eq(kiln_graph_files_add(&files, "no/such/file", &error), KILN_OK);
+    cr_assert_eq(kiln_graph_files_add(&files, "-", &error), KILN_OK);
+    cr_assert_eq(files.count, 2);
+    cr_assert_str_eq(files.files[0].path, "no/such/file");
+    cr_assert_not(files.files[0].is_found);
+    cr_assert_str_eq(files.files[1].path, "-");
+}
+
+Test(graph_files, a_directory_is_searched_in_the_order_of_names)
+{
+    touch("b.bin");
+    touch("a.bin");
+    touch("c.json");
+    touch("readme.txt");
+    touch(".hidden.bin");
+    touch("bin");
+    make_directory("aa");
+    touch("aa/z.bin");
+    make_directory("aa/deeper");
+    touch("aa/deeper/y.json");
+    cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_OK);
+    expect((const char *const[]){"a.bin", "aa/deeper/y.json", "aa/z.bin", "b.bin", "c.json"}, 5);
+    cr_assert(files.files[0].is_found);
+}
+
+Test(graph_files, json_beside_a_binary_describes_it)
+{
+    touch("a.bin");
+    touch("a.json");
+    touch("ab.json");
+    cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_OK);
+    expect((const char *const[]){"a.bin", "ab.json"}, 2);
+}
+
+Test(graph_files, a_trailing_slash_is_not_doubled)
+{
+    char path[1024];
+    touch("a.bin");
+    snprintf(path, sizeof(path), "%s/", root);
+    cr_assert_eq(kiln_graph_files_add(&files, path, &error), KILN_OK);
+    expect((const char *const[]){"a.bin"}, 1);
+}
+
+Test(graph_files, linked_directories_are_not_entered)
+{
+    make_directory("real");
+    touch("real/a.bin");
+    cr_assert_eq(symlink(root, temporary_path("real/loop")), 0);
+    cr_assert_eq(symlink("nowhere", temporary_path("real/broken.bin")), 0);
+    cr_assert_eq(kiln_graph_files_add(&files, temporary_path("real"), &error), KILN_OK);
+    expect((const char *const[]){"real/a.bin"}, 1);
+}
+
+Test(graph_files, endless_depth_is_an_error)
+{
+    char path[2048] = "d";
+    make_directory(path);
+    for (int i = 0; i < 40; i++) {
+        strcat(path, "/d");
+        cr_assert_eq(mkdir(temporary_path(path), 0700), 0);
+    }
+    cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_IO);
+    cr_assert(strstr(error.text, "nested"), "%s", error.text);
+}

@@ -1,0 +1,127 @@
+/* Wrong command lines: one sentence, a near miss where there is one, exit code 2, nothing on
+ * stdout. */
+#include "tests/cli/kiln_process.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { MAX_ARGUMENTS = 6 };
+
+static const struct {
+    const char *arguments[MAX_ARGUMENTS];
+    const char *sentence; /* on stderr */
+    const char *hint;     /* on stderr; NULL: none expected in particular */
+} wrong[] = {
+    {{NULL}, "COMMAND is missing", "kiln help"},
+    {{"complie"}, "unknown command 'complie'", "did you mean 'compile'?"},
+    {{"frobnicate"}, "unknown command 'frobnicate'", "'kiln help' lists the commands"},
+    {{"--frobnicate"}, "unknown option '--frobnicate'", NULL},
+    {{"help", "targest"}, "unknown command 'targest'", "did you mean 'targets'?"},
+    {{"compile"}, "GRAPH is missing", "usage: kiln compile"},
+    {{"run"}, "GRAPH is missing", "usage: kiln run"},
+    {{"run", "a", "b"}, "unexpected argument 'b'", "usage: kiln run"},
+    {{"targets", "x"}, "unexpected argument 'x'", NULL},
+    {{"version", "x"}, "unexpected argument 'x'", NULL},
+    {{"compile", "--tarqet", "gfx90a", "x"},
+     "unknown option '--tarqet'",
+     "did you mean '--target'?"},
+    {{"compile", "--tarqet=gfx90a", "x"}, "unknown option '--tarqet'", "did you mean '--target'?"},
+    {{"run", "--verfy", "x"}, "unknown option '--verfy'", "did you mean '--verify'?"},
+    {{"compile", "-x", "g"}, "unknown option '-x'", "'kiln help compile' lists the options"},
+    {{"compile", "-qx", "g"}, "unknown option '-x'", NULL},
+    {{"run", "--ver", "x"}, "option '--ver' is ambiguous", NULL}, /* --verify, --verbose */
+    {{"compile", "x", "--target"}, "option '--target' needs a value: LIST", NULL},
+    {{"compile", "x", "-t"}, "option '--target' needs a value: LIST", NULL},
+    {{"compile", "--json=yes", "x"}, "option '--json' takes no value", NULL},
+    {{"compile", "-j", "0", "x"}, "option '--jobs' takes a number from 1 to 256, not '0'", NULL},
+    {{"compile", "-j", "257", "x"}, "takes a number from 1 to 256", NULL},
+    {{"compile", "-j", "-1", "x"}, "takes a number from 1 to 256", NULL},
+    {{"compile", "-j", "2x", "x"}, "takes a number from 1 to 256", NULL},
+    {{"compile", "-j", "", "x"}, "takes a number from 1 to 256", NULL},
+    {{"compile", "-j", "99999999999999999999", "x"}, "takes a number from 1 to 256", NULL},
+    {{"run", "--seed", "x", "g"}, "option '--seed' takes a number", NULL},
+    {{"run", "--input", "3", "g"}, "option '--input' takes UID=FILE, not '3'", NULL},
+    {{"run", "--input", "x=f", "g"}, "option '--input' takes UID=FILE, not 'x=f'", NULL},
+    {{"run", "--input", "3=", "g"}, "option '--input' takes UID=FILE, not '3='", NULL},
+    {{"run", "-i1=a", "-i1=b", "g"}, "names the uid '1' twice", NULL},
+    {{"explain", "--dot", "--json", "g"},
+     "option '--dot' prints a Graphviz graph and nothing else",
+     NULL},
+    {{"cache"}, "stats|verify|clear is missing", NULL},
+    {{"cache", "stat"}, "unknown action 'stat'", "did you mean 'stats'?"},
+    {{"cache", "prune"}, "unknown action 'prune'", "stats, verify or clear"},
+};
+
+Test(kiln_usage, says_what_is_wrong)
+{
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct kiln_process kiln = kiln_process_of(wrong[i].arguments);
+        const char *first = wrong[i].arguments[0] ? wrong[i].arguments[0] : "(none)";
+        cr_assert_eq(kiln.exit_code, 2, "case %zu (%s): exit code %d: %s", i, first, kiln.exit_code,
+                     kiln.err);
+        cr_assert_str_empty(kiln.out);
+        cr_assert(strstr(kiln.err, wrong[i].sentence), "case %zu: %s", i, kiln.err);
+        cr_assert(!wrong[i].hint || strstr(kiln.err, wrong[i].hint), "case %zu: %s", i, kiln.err);
+        size_t lines = 0;
+        for (const char *at = kiln.err; *at; at++)
+            lines += *at == '\n';
+        cr_assert_leq(lines, 2, "a sentence and a hint, no help: %s", kiln.err);
+    }
+}
+
+Test(kiln_usage, unknown_targets_and_devices_are_usage_errors)
+{
+    const char *graph = sample_path("current/bias_gelu_fp16.json");
+    struct kiln_process kiln = KILN("compile", "--target", "gfx90b", graph);
+    cr_assert_eq(kiln.exit_code, 2);
+    cr_assert(strstr(kiln.err, "gfx90b"), "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "hint:"), "%s", kiln.err);
+    kiln = KILN("compile", "--target", "gfx90a,,gfx1030", graph);
+    cr_assert_eq(kiln.exit_code, 2);
+    cr_assert(strstr(kiln.err, "has no name"), "%s", kiln.err);
+    kiln = KILN("explain", "--target", "gfx90a,gfx1030", graph);
+    cr_assert_eq(kiln.exit_code, 2);
+    kiln = KILN("run", "--device", "gpu", graph);
+    cr_assert_eq(kiln.exit_code, 2, "%s", kiln.err);
+}
+
+Test(kiln_usage, help_goes_to_stdout)
+{
+    static const char *const commands[] = {"compile", "run",     "explain", "targets",
+                                           "cache",   "version", "help"};
+    struct kiln_process list = KILN("help");
+    cr_assert_eq(list.exit_code, 0);
+    cr_assert_str_empty(list.err);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        cr_assert(strstr(list.out, commands[i]));
+        struct kiln_process help = KILN("help", commands[i]);
+        cr_assert_eq(help.exit_code, 0);
+        cr_assert(strstr(help.out, "usage: kiln "));
+        cr_assert(strstr(help.out, "exit codes:"));
+        struct kiln_process same = KILN(commands[i], "--help");
+        cr_assert_str_eq(help.out, same.out);
+        cr_assert_eq(same.exit_code, 0);
+        for (const char *line = help.out; line; line = strchr(line + 1, '\n')) {
+            const char *end = strchr(line + 1, '\n');
+            cr_assert(!end || end - line <= 81, "a line is too long: %s", line);
+        }
+    }
+    cr_assert_str_eq(KILN("--help").out, list.out);
+}
+
+Test(kiln_usage, version_says_which)
+{
+    struct kiln_process kiln = KILN("version");
+    cr_assert_eq(kiln.exit_code, 0);
+    cr_assert_eq(strncmp(kiln.out, "kiln ", 5), 0);
+    cr_assert_str_eq(KILN("--version").out, kiln.out);
+}
+
+Test(kiln_usage, options_may_follow_operands_and_end_at_two_dashes)
+{
+    struct kiln_process kiln = KILN("run", "no-such-file", "--seed", "3");
+    cr_assert_eq(kiln.exit_code, 1, "%s", kiln.err);
+    kiln = KILN("run", "--", "--seed");
+    cr_assert_eq(kiln.exit_code, 1);
+    cr_assert(strstr(kiln.err, "'--seed'"), "%s", kiln.err);
+}
