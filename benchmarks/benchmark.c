@@ -1,0 +1,190 @@
+/*
+ * Runs the groups, each in a child process so that none sees what another loaded, and prints the
+ * table.
+ *
+ * usage: kiln-benchmark [--quick] [GROUP...]
+ */
+#include "benchmarks/benchmark.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct kiln_benchmark_group groups[] = {
+    {"load", kiln_benchmark_load},
+    {"compile", kiln_benchmark_compile_worker},
+    {"hiprtc", kiln_benchmark_compile_hiprtc},
+    {"cache", kiln_benchmark_cache},
+    {"plugin", kiln_benchmark_plugin},
+    {"execute", kiln_benchmark_execute},
+};
+enum { GROUP_COUNT = sizeof(groups) / sizeof(groups[0]), MAX_ROWS = 64 };
+
+struct table {
+    struct kiln_row rows[MAX_ROWS];
+    size_t count;
+    int failures;
+};
+
+static void read_rows(int pipe, struct table *table)
+{
+    struct kiln_row row;
+    for (;;) {
+        ssize_t got = read(pipe, &row, sizeof(row));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got != (ssize_t)sizeof(row))
+            return;
+        if (table->count < MAX_ROWS)
+            table->rows[table->count++] = row;
+    }
+}
+
+/* Runs a group in a child; a group that dies is a row too. */
+static void run_group(const struct kiln_benchmark_group *group, uint32_t divider,
+                      struct table *table)
+{
+    fprintf(stderr, "measuring: %s\n", group->name);
+    int ends[2];
+    if (pipe(ends) != 0) {
+        perror("pipe");
+        exit(1);
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        perror("fork");
+        exit(1);
+    }
+    if (child == 0) {
+        close(ends[0]);
+        struct kiln_report report = {.pipe = ends[1], .divider = divider};
+        group->run(&report);
+        _exit(0);
+    }
+    close(ends[1]);
+    read_rows(ends[0], table);
+    close(ends[0]);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    table->failures++;
+    if (table->count < MAX_ROWS) {
+        struct kiln_row *row = &table->rows[table->count++];
+        *row = (struct kiln_row){0};
+        snprintf(row->name, sizeof(row->name), "%s", group->name);
+        snprintf(row->note, sizeof(row->note), "the group ended early (wait status %d)", status);
+    }
+}
+
+static const char *duration(double ns, char text[16])
+{
+    if (ns < 1e3)
+        snprintf(text, 16, "%.1f ns", ns);
+    else if (ns < 1e6)
+        snprintf(text, 16, "%.2f us", ns / 1e3);
+    else
+        snprintf(text, 16, "%.2f ms", ns / 1e6);
+    return text;
+}
+
+static void print_row(const struct kiln_row *row)
+{
+    if (!row->samples) {
+        printf("%-52s %s%s%s\n", row->name, row->note, *row->budget ? "; wanted: " : "",
+               row->budget);
+        return;
+    }
+    char median[16];
+    char low[16];
+    char high[16];
+    char p99[16];
+    printf("%-52s %10s %10s %10s %10s %7llu  %s\n", row->name, duration(row->median_ns, median),
+           duration(row->low_ns, low), duration(row->high_ns, high), duration(row->p99_ns, p99),
+           (unsigned long long)row->samples, row->budget);
+}
+
+static const struct kiln_row *find_row(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->rows[i].samples && strcmp(table->rows[i].name, name) == 0)
+            return &table->rows[i];
+    }
+    return NULL;
+}
+
+static void print_ratio(const char *name, double ratio, const char *budget)
+{
+    printf("%-52s %9.1fx %42s %s\n", name, ratio, "", budget);
+}
+
+/* What two rows of the same run say together. */
+static void print_ratios(const struct table *table)
+{
+    for (unsigned i = 0; i < kiln_compile_graph_count; i++) {
+        char name[KILN_ROW_TEXT_BYTES];
+        snprintf(name, sizeof(name), KILN_ROW_COMPILE_WORKER, kiln_compile_graphs[i]);
+        const struct kiln_row *worker = find_row(table, name);
+        snprintf(name, sizeof(name), KILN_ROW_COMPILE_HIPRTC, kiln_compile_graphs[i]);
+        const struct kiln_row *hiprtc = find_row(table, name);
+        snprintf(name, sizeof(name), "compile %s: hipRTC / Kiln", kiln_compile_graphs[i]);
+        if (worker && hiprtc)
+            print_ratio(name, hiprtc->median_ns / worker->median_ns, "at least 6x");
+    }
+    const struct kiln_row *execute = find_row(table, KILN_ROW_EXECUTE);
+    const struct kiln_row *launch = find_row(table, KILN_ROW_LAUNCH);
+    if (execute && launch) {
+        char text[16];
+        printf("%-52s %10s %42s below 1 us\n", "ExecuteOpGraph adds to a launch",
+               duration(execute->median_ns - launch->median_ns, text), "");
+    }
+}
+
+static bool wanted(const struct kiln_benchmark_group *group, int count, char **names)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], group->name) == 0)
+            return true;
+    }
+    return count == 0;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t divider = 1;
+    char **names = argv + 1;
+    int count = argc - 1;
+    if (count && strcmp(names[0], "--quick") == 0) {
+        divider = 10;
+        names++;
+        count--;
+    }
+    for (int i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t g = 0; g < GROUP_COUNT; g++)
+            known |= strcmp(names[i], groups[g].name) == 0;
+        if (!known) {
+            fprintf(
+                stderr,
+                "error: unknown group '%s'\nhint: load, compile, hiprtc, cache, plugin, execute\n",
+                names[i]);
+            return 2;
+        }
+    }
+
+    static struct table table;
+    for (size_t i = 0; i < GROUP_COUNT; i++) {
+        if (wanted(&groups[i], count, names))
+            run_group(&groups[i], divider, &table);
+    }
+    printf("%-52s %10s %10s %10s %10s %7s  %s\n", "", "median", "10%", "90%", "99%", "n", "wanted");
+    for (size_t i = 0; i < table.count; i++)
+        print_row(&table.rows[i]);
+    print_ratios(&table);
+    return table.failures ? 1 : 0;
+}
