@@ -211,6 +211,24 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
     return kiln_program_compile(&arguments, NULL, 0, source, object, log, error);
 }
 
+/* Appends the instructions of llvm-objdump's text: what stands in front of the first label and the
+ * comments with addresses and encodings behind them are left out. */
+static void append_instructions(const struct kiln_buffer *listing, struct kiln_buffer *text)
+{
+    const char *at = strstr(kiln_buffer_text(listing), "\n<");
+    at = at != NULL ? at + 1 : kiln_buffer_text(listing);
+    while (*at != '\0') {
+        size_t length = strcspn(at, "\n");
+        const char *comment = memmem(at, length, "//", 2);
+        size_t kept = comment != NULL ? (size_t)(comment - at) : length;
+        while (kept != 0 && at[kept - 1] == ' ')
+            kept--;
+        kiln_buffer_append(text, at, kept);
+        kiln_buffer_append_text(text, "\n");
+        at += length + (at[length] != '\0');
+    }
+}
+
 /* llvm-objdump of this clang, else the one on PATH. */
 static char *find_objdump(const char *clang)
 {
@@ -244,7 +262,12 @@ static enum kiln_status disassemble(const struct kiln_compiler *compiler,
     kiln_program_add(&arguments, "--no-show-raw-insn");
     kiln_program_add(&arguments, "--no-leading-addr");
     kiln_program_add(&arguments, symbols);
-    enum kiln_status status = kiln_program_disassemble(&arguments, object, text, error);
+    struct kiln_buffer listing;
+    kiln_buffer_init(&listing);
+    enum kiln_status status = kiln_program_disassemble(&arguments, object, &listing, error);
+    if (status == KILN_OK)
+        append_instructions(&listing, text);
+    kiln_buffer_fini(&listing);
     free(objdump);
     return status;
 }

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 enum {
-    SEGMENT_LIMIT = 512,
     SECTION_LIMIT = 65535,
-    DYNAMIC_LIMIT = 1024,     /* entries */
+    DYNAMIC_LIMIT = 128,      /* entries that are read, 16 bytes each */
     NOTES_LIMIT = 256,        /* notes of one segment */
     SYMBOL_LIMIT = 1 << 20,   /* entries of one table */
     SYMBOL_NAME_BYTES = 1024, /* longest name that is looked for, with its NUL */
@@ -42,6 +41,26 @@ static bool table_fits(const struct kiln_elf *elf, uint64_t at, uint64_t count, 
     return at <= elf->size_bytes && count <= (elf->size_bytes - at) / entry;
 }
 
+static bool read_segments(struct kiln_elf *elf, const Elf64_Ehdr *header)
+{
+    Elf64_Phdr segments[KILN_ELF_SEGMENTS];
+    if (elf->segment_count == 0)
+        return true;
+    if (header->e_phentsize != sizeof *segments ||
+        !kiln_elf_read(elf, header->e_phoff, segments, elf->segment_count * sizeof *segments))
+        return false;
+    for (uint32_t i = 0; i < elf->segment_count; i++) {
+        elf->segments[i] = (struct kiln_elf_segment){
+            .type = segments[i].p_type,
+            .offset = segments[i].p_offset,
+            .address = segments[i].p_vaddr,
+            .size_bytes = segments[i].p_filesz,
+            .alignment = segments[i].p_align,
+        };
+    }
+    return true;
+}
+
 static bool open_elf(struct kiln_elf *elf)
 {
     Elf64_Ehdr header;
@@ -54,15 +73,11 @@ static bool open_elf(struct kiln_elf *elf)
     elf->flags = header.e_flags;
     elf->os_abi = header.e_ident[EI_OSABI];
     elf->abi_version = header.e_ident[EI_ABIVERSION];
-    elf->segments_at = header.e_phoff;
     elf->segment_count = header.e_phnum;
     elf->sections_at = header.e_shoff;
     elf->section_count = header.e_shnum;
-    if (elf->segment_count > SEGMENT_LIMIT || elf->section_count > SECTION_LIMIT)
-        return false;
-    if (elf->segment_count != 0 &&
-        (header.e_phentsize != sizeof(Elf64_Phdr) ||
-         !table_fits(elf, elf->segments_at, elf->segment_count, sizeof(Elf64_Phdr))))
+    if (elf->segment_count > KILN_ELF_SEGMENTS || elf->section_count > SECTION_LIMIT ||
+        !read_segments(elf, &header))
         return false;
     return elf->section_count == 0 ||
            (header.e_shentsize == sizeof(Elf64_Shdr) &&
@@ -90,12 +105,6 @@ bool kiln_elf_open_descriptor(int descriptor, struct kiln_elf *ret_elf)
     return true;
 }
 
-static bool read_segment(const struct kiln_elf *elf, uint32_t index, Elf64_Phdr *ret_segment)
-{
-    return kiln_elf_read(elf, elf->segments_at + (uint64_t)index * sizeof *ret_segment, ret_segment,
-                         sizeof *ret_segment);
-}
-
 static bool read_section(const struct kiln_elf *elf, uint32_t index, Elf64_Shdr *ret_section)
 {
     return index < elf->section_count &&
@@ -104,14 +113,14 @@ static bool read_section(const struct kiln_elf *elf, uint32_t index, Elf64_Shdr 
 }
 
 /* Notes are padded to 4 bytes, in segments of alignment 8 to 8. */
-static bool find_note_in(const struct kiln_elf *elf, const Elf64_Phdr *segment, const char *owner,
-                         uint32_t type, uint64_t *ret_offset, uint64_t *ret_size)
+static bool find_note_in(const struct kiln_elf *elf, const struct kiln_elf_segment *segment,
+                         const char *owner, uint32_t type, uint64_t *ret_offset, uint64_t *ret_size)
 {
-    uint64_t alignment = segment->p_align == 8 ? 8 : 4;
-    if (!table_fits(elf, segment->p_offset, segment->p_filesz, 1))
+    uint64_t alignment = segment->alignment == 8 ? 8 : 4;
+    if (!table_fits(elf, segment->offset, segment->size_bytes, 1))
         return false;
-    uint64_t at = segment->p_offset;
-    uint64_t end = segment->p_offset + segment->p_filesz;
+    uint64_t at = segment->offset;
+    uint64_t end = segment->offset + segment->size_bytes;
     size_t owner_size = strlen(owner) + 1;
     for (unsigned i = 0; i < NOTES_LIMIT && end - at >= sizeof(Elf64_Nhdr); i++) {
         Elf64_Nhdr note;
@@ -119,8 +128,8 @@ static bool find_note_in(const struct kiln_elf *elf, const Elf64_Phdr *segment, 
             return false;
         uint64_t name_at = at + sizeof note;
         uint64_t description_at =
-            (name_at - segment->p_offset + note.n_namesz + alignment - 1) / alignment * alignment +
-            segment->p_offset;
+            (name_at - segment->offset + note.n_namesz + alignment - 1) / alignment * alignment +
+            segment->offset;
         if (description_at > end || note.n_descsz > end - description_at)
             return false;
         char name[32];
@@ -130,9 +139,9 @@ static bool find_note_in(const struct kiln_elf *elf, const Elf64_Phdr *segment, 
             *ret_size = note.n_descsz;
             return true;
         }
-        uint64_t next = (description_at - segment->p_offset + note.n_descsz + alignment - 1) /
+        uint64_t next = (description_at - segment->offset + note.n_descsz + alignment - 1) /
                             alignment * alignment +
-                        segment->p_offset;
+                        segment->offset;
         if (next > end)
             return false;
         at = next;
@@ -144,11 +153,8 @@ bool kiln_elf_find_note(const struct kiln_elf *elf, const char *owner, uint32_t 
                         uint64_t *ret_offset, uint64_t *ret_size)
 {
     for (uint32_t i = 0; i < elf->segment_count; i++) {
-        Elf64_Phdr segment;
-        if (!read_segment(elf, i, &segment))
-            return false;
-        if (segment.p_type == PT_NOTE &&
-            find_note_in(elf, &segment, owner, type, ret_offset, ret_size))
+        if (elf->segments[i].type == PT_NOTE &&
+            find_note_in(elf, &elf->segments[i], owner, type, ret_offset, ret_size))
             return true;
     }
     return false;
@@ -157,12 +163,10 @@ bool kiln_elf_find_note(const struct kiln_elf *elf, const char *owner, uint32_t 
 static bool address_to_offset(const struct kiln_elf *elf, uint64_t address, uint64_t *ret_offset)
 {
     for (uint32_t i = 0; i < elf->segment_count; i++) {
-        Elf64_Phdr segment;
-        if (!read_segment(elf, i, &segment))
-            return false;
-        if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-            address - segment.p_vaddr < segment.p_filesz &&
-            !__builtin_add_overflow(segment.p_offset, address - segment.p_vaddr, ret_offset))
+        const struct kiln_elf_segment *segment = &elf->segments[i];
+        if (segment->type == PT_LOAD && address >= segment->address &&
+            address - segment->address < segment->size_bytes &&
+            !__builtin_add_overflow(segment->offset, address - segment->address, ret_offset))
             return true;
     }
     return false;
@@ -178,41 +182,30 @@ static bool read_text(const struct kiln_elf *elf, uint64_t offset, char *ret_tex
     return kiln_elf_read(elf, offset, ret_text, count) && memchr(ret_text, '\0', count) != NULL;
 }
 
-static bool find_dynamic(const struct kiln_elf *elf, Elf64_Phdr *ret_segment)
-{
-    for (uint32_t i = 0; i < elf->segment_count; i++) {
-        if (!read_segment(elf, i, ret_segment))
-            return false;
-        if (ret_segment->p_type == PT_DYNAMIC)
-            return true;
-    }
-    return false;
-}
-
 bool kiln_elf_dynamic_text(const struct kiln_elf *elf, int64_t tag, size_t index, char *ret_text,
                            size_t capacity)
 {
-    Elf64_Phdr segment;
-    if (!find_dynamic(elf, &segment))
-        return false;
-    uint64_t count = segment.p_filesz / sizeof(Elf64_Dyn);
     uint64_t strings = 0;
     uint64_t text = 0;
     bool has_strings = false;
     bool has_text = false;
-    for (uint64_t i = 0; i < count && i < DYNAMIC_LIMIT; i++) {
-        Elf64_Dyn entry;
-        uint64_t at;
-        if (__builtin_add_overflow(segment.p_offset, i * sizeof entry, &at) ||
-            !kiln_elf_read(elf, at, &entry, sizeof entry))
-            return false;
-        if (entry.d_tag == DT_NULL)
-            break;
-        if (entry.d_tag == DT_STRTAB) {
-            has_strings = address_to_offset(elf, entry.d_un.d_ptr, &strings);
-        } else if (entry.d_tag == tag && !has_text) {
+    uint32_t dynamic = 0;
+    while (dynamic < elf->segment_count && elf->segments[dynamic].type != PT_DYNAMIC)
+        dynamic++;
+    if (dynamic == elf->segment_count)
+        return false;
+    Elf64_Dyn entries[DYNAMIC_LIMIT];
+    uint64_t count = elf->segments[dynamic].size_bytes / sizeof *entries;
+    if (count > DYNAMIC_LIMIT)
+        count = DYNAMIC_LIMIT;
+    if (!kiln_elf_read(elf, elf->segments[dynamic].offset, entries, count * sizeof *entries))
+        return false;
+    for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+        if (entries[i].d_tag == DT_STRTAB) {
+            has_strings = address_to_offset(elf, entries[i].d_un.d_ptr, &strings);
+        } else if (entries[i].d_tag == tag && !has_text) {
             has_text = index == 0;
-            text = entry.d_un.d_val;
+            text = entries[i].d_un.d_val;
             index--;
         }
     }

@@ -10,6 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { KILN_ELF_SEGMENTS = 32 }; /* files with more are not read */
+
+struct kiln_elf_segment {
+    uint32_t type; /* PT_* */
+    uint64_t offset;
+    uint64_t address;
+    uint64_t size_bytes; /* in the file */
+    uint64_t alignment;
+};
+
 struct kiln_elf {
     const unsigned char *bytes; /* borrowed; NULL: read from `descriptor` */
     int descriptor;             /* borrowed */
@@ -19,7 +29,7 @@ struct kiln_elf {
     uint32_t flags;   /* e_flags */
     uint8_t os_abi;
     uint8_t abi_version;
-    uint64_t segments_at;
+    struct kiln_elf_segment segments[KILN_ELF_SEGMENTS];
     uint32_t segment_count;
     uint64_t sections_at;
     uint32_t section_count;

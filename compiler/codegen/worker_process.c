@@ -176,7 +176,11 @@ static enum kiln_status start_process(struct kiln_worker *worker, const char *pa
     };
     enum kiln_status status = kiln_subprocess_start(&spawn, &worker->process, error);
     free(environment);
-    return status == KILN_NOT_FOUND ? error->status = KILN_UNSUPPORTED : status;
+    if (status == KILN_NOT_FOUND) {
+        kiln_error_hint(error, "KILN_COMPILE_WORKER names the worker");
+        error->status = status = KILN_UNSUPPORTED;
+    }
+    return status;
 }
 
 static enum kiln_status greet(struct kiln_worker *worker, const char *path, uint64_t deadline,

@@ -1,0 +1,183 @@
+#include "compiler/codegen/code_object.h"
+
+#include "sample_kernel.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+    struct kiln_codegen *codegen;
+    struct kiln_target target;
+    struct kiln_kernel kernel;
+    struct kiln_code_object object;
+};
+
+static struct fixture compile(const char *target)
+{
+    struct fixture fixture = {.codegen = sample_codegen(NULL, 60), .target = sample_target(target)};
+    struct kiln_error error;
+    kiln_error_init(&error);
+    sample_require(fixture.codegen, &fixture.target);
+    fixture.kernel = sample_kernel(&fixture.target);
+    cr_assert_eq(kiln_codegen_compile(fixture.codegen, &fixture.target, &fixture.kernel,
+                                      &fixture.object, &error),
+                 KILN_OK, "%s", error.text);
+    return fixture;
+}
+
+static void drop(struct fixture *fixture)
+{
+    kiln_code_object_fini(&fixture->object);
+    kiln_codegen_unref(fixture->codegen);
+}
+
+static void expect_refused(const struct fixture *fixture, const struct kiln_target *target,
+                           const struct kiln_kernel *kernel, const char *sentence)
+{
+    struct kiln_kernel_resources resources;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    memset(&resources, 0x5a, sizeof resources);
+    struct kiln_kernel_resources before = resources;
+    enum kiln_status status = kiln_code_object_check(fixture->object.bytes, fixture->object.size,
+                                                     target, kernel, &resources, &error);
+    cr_expect_eq(status, KILN_COMPILE_FAILED, "%s: status %d", sentence, status);
+    cr_expect(strstr(error.text, sentence) != NULL, "'%s' expected: %s", sentence, error.text);
+    cr_expect_eq(memcmp(&resources, &before, sizeof resources), 0, "output touched");
+}
+
+Test(code_object, what_differs_is_told)
+{
+    struct fixture fixture = compile("gfx1030");
+    struct kiln_target target = sample_target("gfx1031");
+    expect_refused(&fixture, &target, &fixture.kernel, "ELF flags 0x36 instead of 0x37");
+    target = sample_target("host");
+    expect_refused(&fixture, &target, &fixture.kernel, "no shared object of this machine");
+
+    struct kiln_kernel kernel = fixture.kernel;
+    kernel.symbol = "other";
+    expect_refused(&fixture, &fixture.target, &kernel, "does not define kernel 'other'");
+    kernel = fixture.kernel;
+    kernel.argument_count = 4;
+    expect_refused(&fixture, &fixture.target, &kernel, "24 bytes of arguments instead of 32");
+    kernel = fixture.kernel;
+    kernel.block[1] = 2;
+    expect_refused(&fixture, &fixture.target, &kernel, "work-groups of 256 instead of 512");
+    target = fixture.target;
+    target.wave_size = 64;
+    expect_refused(&fixture, &target, &fixture.kernel, "wavefronts of 32 instead of 64");
+    drop(&fixture);
+}
+
+Test(code_object, features_have_to_agree)
+{
+    struct fixture fixture = compile("gfx90a:xnack-");
+    struct kiln_target target = sample_target("gfx90a:xnack+");
+    expect_refused(&fixture, &target, &fixture.kernel, "ELF flags");
+    target = sample_target("gfx90a");
+    expect_refused(&fixture, &target, &fixture.kernel, "ELF flags");
+    drop(&fixture);
+}
+
+static void compile_and_expect(const char *source, uint32_t lds_bytes, const char *sentence)
+{
+    struct kiln_codegen *codegen = sample_codegen(NULL, 60);
+    struct kiln_target target = sample_target("gfx1030");
+    struct kiln_kernel kernel = sample_kernel_with(source);
+    struct kiln_code_object object;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    sample_require(codegen, &target);
+    kernel.lds_bytes = lds_bytes;
+    cr_expect_eq(kiln_codegen_compile(codegen, &target, &kernel, &object, &error),
+                 KILN_COMPILE_FAILED);
+    cr_expect(strstr(error.text, sentence) != NULL, "'%s' expected: %s", sentence, error.text);
+    kiln_codegen_unref(codegen);
+}
+
+Test(code_object, scratch_is_refused)
+{
+    compile_and_expect("extern \"C\" __attribute__((global)) "
+                       "__attribute__((amdgpu_flat_work_group_size(1, 256)))\n"
+                       "void sample(const int *a, float *b, unsigned long n)\n"
+                       "{\n"
+                       "    volatile float array[64];\n"
+                       "    for (int i = 0; i < 64; i++) array[i] = i;\n"
+                       "    *b = array[a[n] & 63];\n"
+                       "}\n",
+                       0, "needs scratch memory");
+}
+
+Test(code_object, unannounced_local_memory_is_refused)
+{
+    static const char source[] = "extern \"C\" __attribute__((global)) "
+                                 "__attribute__((amdgpu_flat_work_group_size(1, 256)))\n"
+                                 "void sample(const float *a, float *b, unsigned long n)\n"
+                                 "{\n"
+                                 "    static __attribute__((shared)) float local[256];\n"
+                                 "    unsigned i = __builtin_amdgcn_workitem_id_x();\n"
+                                 "    local[i] = a[i];\n"
+                                 "    __builtin_amdgcn_s_barrier();\n"
+                                 "    b[i] = local[255 - i];\n"
+                                 "}\n";
+    compile_and_expect(source, 0, "takes 1024 bytes of local memory instead of 0");
+    compile_and_expect(source, 512, "takes 1024 bytes of local memory instead of 512");
+}
+
+Test(code_object, every_truncation_is_refused)
+{
+    static const char *const targets[] = {"gfx1030", "host"};
+    for (size_t t = 0; t < 2; t++) {
+        struct fixture fixture = compile(targets[t]);
+        for (size_t size = 0; size < fixture.object.size; size += t == 0 ? 1 : 7) {
+            struct kiln_kernel_resources resources;
+            struct kiln_error error;
+            kiln_error_init(&error);
+            /* A copy of that size: reading behind it is found by a sanitizer. */
+            unsigned char *copy = malloc(size + 1);
+            memcpy(copy, fixture.object.bytes, size);
+            cr_expect_neq(kiln_code_object_check(copy, size, &fixture.target, &fixture.kernel,
+                                                 &resources, &error),
+                          KILN_OK, "%s cut to %zu", targets[t], size);
+            free(copy);
+        }
+        drop(&fixture);
+    }
+}
+
+Test(code_object, random_damage_is_survived)
+{
+    enum { ROUNDS = 100000 };
+    static const char *const targets[] = {"gfx90a", "host"};
+    for (size_t t = 0; t < 2; t++) {
+        struct fixture fixture = compile(targets[t]);
+        unsigned char *bytes = malloc(fixture.object.size);
+        memcpy(bytes, fixture.object.bytes, fixture.object.size);
+        uint32_t state = 4711;
+        unsigned refused = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            size_t at[3];
+            for (int i = 0; i < 3; i++) {
+                state = state * 1664525 + 1013904223;
+                /* The first kilobyte and a half holds headers, notes and symbols. */
+                size_t range = i == 0 && fixture.object.size > 1536 ? 1536 : fixture.object.size;
+                at[i] = (state >> 4) % range;
+                state = state * 1664525 + 1013904223;
+                bytes[at[i]] ^= (unsigned char)(1U << (state >> 29));
+            }
+            struct kiln_kernel_resources resources;
+            struct kiln_error error;
+            kiln_error_init(&error);
+            refused += kiln_code_object_check(bytes, fixture.object.size, &fixture.target,
+                                              &fixture.kernel, &resources, &error) != KILN_OK;
+            for (int i = 0; i < 3; i++)
+                bytes[at[i]] = fixture.object.bytes[at[i]];
+        }
+        /* Most of a host object is nothing that is looked at. */
+        cr_expect_gt(refused, ROUNDS / 100, "%s: only %u refused", targets[t], refused);
+        free(bytes);
+        drop(&fixture);
+    }
+}

@@ -1,0 +1,120 @@
+#include "compiler/codegen/target.h"
+
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+static struct kiln_target parse(const char *text)
+{
+    struct kiln_target target;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse(text, &target, &error), KILN_OK, "%s: %s", text, error.text);
+    return target;
+}
+
+static void expect_refused(const char *text, const char *sentence)
+{
+    struct kiln_target target;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    memset(&target, 0x5a, sizeof target);
+    struct kiln_target before = target;
+    cr_assert_eq(kiln_target_parse(text, &target, &error), KILN_BAD_ARGUMENT, "%s", text);
+    cr_expect(strstr(error.text, sentence) != NULL, "'%s' gave: %s", text, error.text);
+    cr_expect_eq(memcmp(&target, &before, sizeof target), 0, "output touched");
+}
+
+Test(target, plain_processor)
+{
+    struct kiln_target target = parse("gfx1100");
+    cr_expect_str_eq(target.name, "gfx1100");
+    cr_expect_str_eq(target.processor, "gfx1100");
+    cr_expect_eq(target.kind, KILN_TARGET_AMDGPU);
+    cr_expect_eq(target.wave_size, 32);
+    cr_expect_eq(target.elf_machine, 0x41);
+    cr_expect_eq(target.lds_bytes, 65536);
+    cr_expect_eq(parse("gfx90a").wave_size, 64);
+}
+
+Test(target, features_are_put_in_order)
+{
+    cr_expect_str_eq(parse("gfx90a:sramecc+:xnack-").name, "gfx90a:sramecc+:xnack-");
+    cr_expect_str_eq(parse("gfx90a:xnack-:sramecc+").name, "gfx90a:sramecc+:xnack-");
+    cr_expect_str_eq(parse("gfx900:xnack+").name, "gfx900:xnack+");
+    cr_expect_str_eq(parse("gfx90a:xnack+").processor, "gfx90a");
+}
+
+Test(target, elf_flags)
+{
+    /* The values that LLVM's readelf shows for objects of these targets. */
+    struct {
+        const char *name;
+        uint32_t flags;
+    } cases[] = {
+        {"gfx900", 0x12c},          {"gfx90a", 0x53f},
+        {"gfx90a:sramecc+", 0xd3f}, {"gfx90a:sramecc+:xnack-", 0xe3f},
+        {"gfx90a:xnack+", 0x73f},   {"gfx942", 0x54c},
+        {"gfx1010", 0x133},         {"gfx1030", 0x36},
+        {"gfx1201", 0x4e},          {"host", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kiln_target target = parse(cases[i].name);
+        cr_expect_eq(kiln_target_elf_flags(&target), cases[i].flags, "%s: 0x%x", cases[i].name,
+                     kiln_target_elf_flags(&target));
+    }
+}
+
+Test(target, host_has_a_level)
+{
+    struct kiln_target host = parse("host");
+    cr_expect_eq(host.kind, KILN_TARGET_HOST);
+    cr_expect_str_eq(host.processor, "host");
+    cr_expect_eq(strncmp(host.name, "host:", 5), 0);
+    cr_expect_gt(strlen(host.name), 5);
+    cr_expect_str_eq(parse(host.name).name, host.name);
+#if defined(__x86_64__)
+    cr_expect_str_eq(parse("host:x86-64-v2").name, "host:x86-64-v2");
+    expect_refused("host:x86-64-v9", "unknown level 'x86-64-v9'");
+#endif
+    expect_refused("host:", "unknown level");
+    expect_refused("host:x86 -o /etc/passwd", "unknown level");
+}
+
+Test(target, unknown_ones_are_refused)
+{
+    expect_refused("gfx90b", "did you mean");
+    expect_refused("gfx90b", "gfx90a");
+    expect_refused("gfx1210", "gfx1201");
+    expect_refused("navi31", "known targets are gfx900");
+    expect_refused("", "unknown target ''");
+    expect_refused("gfx90a:", "no feature ''");
+    expect_refused("gfx90a:xnack", "no feature 'xnack'");
+    expect_refused("gfx90a:xnack*", "no feature 'xnack*'");
+    expect_refused("gfx90a:wavefrontsize64+", "it takes sramecc+");
+    expect_refused("gfx900:sramecc+", "no feature 'sramecc+'");
+    expect_refused("gfx1100:xnack+", "no features");
+    expect_refused("gfx90a:xnack+:xnack-", "given twice");
+    char text[5000];
+    memset(text, 'g', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    expect_refused(text, "unknown target 'gggg");
+}
+
+Test(target, every_row_reads_back)
+{
+    cr_assert_gt(kiln_target_count(), 20);
+    for (size_t i = 0; i < kiln_target_count(); i++) {
+        struct kiln_target row;
+        kiln_target_at(i, &row);
+        struct kiln_target target = parse(row.name);
+        cr_expect_eq(memcmp(&row, &target, sizeof row), 0, "%s", row.name);
+        for (size_t k = 0; k < i; k++) {
+            struct kiln_target other;
+            kiln_target_at(k, &other);
+            cr_expect(strcmp(other.name, row.name) != 0, "%s twice", row.name);
+            cr_expect(row.kind != KILN_TARGET_AMDGPU || other.elf_machine != row.elf_machine,
+                      "%s and %s have one machine number", row.name, other.name);
+        }
+    }
+}
