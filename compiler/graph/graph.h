@@ -9,6 +9,7 @@
  *   - 0 <= rank <= 8, every dim >= 1, the footprint in bytes of each tensor fits in int64;
  *   - the stride of a dim of size 1 is 0 (it is meaningless on the wire);
  *   - a constant has one element and its value; a virtual tensor has a producer;
+ *   - no two elements of a tensor that a node writes are at the same place;
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer).
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_H

@@ -56,8 +56,8 @@ extern const struct kiln_node_reader kiln_pointwise_reader;
 /* compiler/graph/uid_index.c. Builds builder->uids; declines duplicates. */
 enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder) KILN_NODISCARD;
 /* The wire tensor that `operand` of a node names; declines unknown uids. */
-enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder,
-                                  const struct kiln_node *node, const char *operand, int64_t uid,
+enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const struct kiln_node *node,
+                                  const char *operand, int64_t uid,
                                   uint32_t *ret_tensor) KILN_NODISCARD;
 
 /* compiler/graph/node_order.c. Finds producers and sorts graph.nodes topologically, stably. */
@@ -72,7 +72,8 @@ bool kiln_dtype_read(uint8_t wire, enum kiln_dtype *ret_dtype);
 /* UNKNOWN_TYPE or UNSUPPORTED_TYPE, for a number that kiln_dtype_read did not take. */
 enum kiln_reject_reason kiln_dtype_reject_reason(uint8_t wire);
 
-/* A copy of at most KILN_MAX_NAME_BYTES bytes in the arena, cut at the first NUL; NULL without memory. */
+/* A copy of at most KILN_MAX_NAME_BYTES bytes in the arena, cut at the first NUL; NULL without
+ * memory. */
 const char *kiln_name_copy(struct kiln_arena *arena, struct kiln_wire_text name);
 
 /* compiler/graph/reject.c */

@@ -1,7 +1,7 @@
 /*
- * Graphs as JSON: flatc's JSON of the schemas in compiler/graph/schema, so that graphs can be written
- * by hand. A library of its own (kiln_graph_json) because it needs FlatBuffers' parser at run time,
- * which the plugin must not carry. No C++ type or exception crosses this header.
+ * Graphs as JSON: flatc's JSON of the schemas in compiler/graph/schema, so that graphs can be
+ * written by hand. A library of its own (kiln_graph_json) because it needs FlatBuffers' parser at
+ * run time, which the plugin must not carry. No C++ type or exception crosses this header.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_JSON_H
 #define KILN_COMPILER_GRAPH_GRAPH_JSON_H

@@ -5,8 +5,10 @@
 #include <math.h>
 
 static const char *const role_texts[] = {
-    [KILN_TENSOR_INPUT] = "input",       [KILN_TENSOR_OUTPUT] = "output",
-    [KILN_TENSOR_VIRTUAL] = "virtual",   [KILN_TENSOR_CONSTANT] = "constant",
+    [KILN_TENSOR_INPUT] = "input",
+    [KILN_TENSOR_OUTPUT] = "output",
+    [KILN_TENSOR_VIRTUAL] = "virtual",
+    [KILN_TENSOR_CONSTANT] = "constant",
     [KILN_TENSOR_HOST_SCALAR] = "host scalar",
 };
 

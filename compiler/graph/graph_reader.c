@@ -24,9 +24,8 @@ static enum kiln_status check_graph_fields(const struct kiln_wire_graph *wire,
         return kiln_reject(error, KILN_REJECT_OVERRIDE_SHAPES,
                            "the graph is built for shapes given at execute time");
     const struct kiln_wire_version *version = &wire->min_api_version;
-    if (version->present &&
-        (version->major != API_MAJOR || version->minor > API_MINOR ||
-         (version->minor == API_MINOR && version->patch > API_PATCH)))
+    if (version->present && (version->major != API_MAJOR || version->minor > API_MINOR ||
+                             (version->minor == API_MINOR && version->patch > API_PATCH)))
         return kiln_reject(error, KILN_REJECT_API_VERSION,
                            "the graph needs engine plugin interface %u.%u.%u, known is %d.%d.%d",
                            version->major, version->minor, version->patch, API_MAJOR, API_MINOR,
@@ -36,8 +35,7 @@ static enum kiln_status check_graph_fields(const struct kiln_wire_graph *wire,
 
 /* The node's type, else the graph's, else float. */
 static enum kiln_status read_compute_type(struct kiln_graph_builder *builder,
-                                          const struct kiln_wire_node *wire,
-                                          struct kiln_node *node)
+                                          const struct kiln_wire_node *wire, struct kiln_node *node)
 {
     uint8_t type = wire->compute_type != 0 ? wire->compute_type : builder->wire->compute_type;
     node->compute_type = KILN_DTYPE_F32;
@@ -64,8 +62,8 @@ static enum kiln_status read_node(struct kiln_graph_builder *builder,
                                 "its kind %u is unknown", wire->attributes_type);
     const struct kiln_node_reader *reader = kiln_node_reader(wire->attributes_type);
     if (reader == NULL)
-        return kiln_reject_node(builder->error, KILN_REJECT_UNSUPPORTED_NODE, &builder->graph,
-                                node, "%s is not supported", kind);
+        return kiln_reject_node(builder->error, KILN_REJECT_UNSUPPORTED_NODE, &builder->graph, node,
+                                "%s is not supported", kind);
     enum kiln_status status = read_compute_type(builder, wire, node);
     if (status != KILN_OK)
         return status;
@@ -110,8 +108,7 @@ static enum kiln_status import_tensors(struct kiln_graph_builder *builder)
     const struct kiln_wire_graph *wire = builder->wire;
     struct kiln_graph *graph = &builder->graph;
     size_t ordinal_bytes = wire->tensor_count * sizeof *builder->ordinals;
-    graph->tensors =
-        kiln_arena_calloc(builder->arena, wire->tensor_count, sizeof *graph->tensors);
+    graph->tensors = kiln_arena_calloc(builder->arena, wire->tensor_count, sizeof *graph->tensors);
     builder->ordinals = kiln_arena_calloc(builder->scratch, 1, ordinal_bytes);
     if (graph->tensors == NULL || builder->ordinals == NULL)
         return kiln_graph_no_memory(builder->error);

@@ -31,7 +31,8 @@ flatbuffers::IDLOptions parser_options(bool is_writing)
     options.strict_json = is_writing;
     options.allow_non_utf8 = true; /* names are anybody's bytes */
     options.indent_step = 2;
-    options.lang_to_generate = flatbuffers::IDLOptions::kCpp; /* unions of structs need a language */
+    options.lang_to_generate =
+        flatbuffers::IDLOptions::kCpp; /* unions of structs need a language */
     return options;
 }
 
@@ -139,7 +140,8 @@ extern "C" enum kiln_status kiln_graph_json_to_bytes(const char *text, size_t le
     if (length > KILN_MAX_GRAPH_BYTES)
         return kiln_error_set(error, KILN_BAD_ARGUMENT, "the text has more than 64 MiB");
     if (length == 0)
-        return kiln_error_set(error, KILN_BAD_ARGUMENT, "the text is no graph in JSON: it is empty");
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "the text is no graph in JSON: it is empty");
     if (std::memchr(text, '\0', length) != nullptr)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "the text is no graph in JSON: it holds a NUL");

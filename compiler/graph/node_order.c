@@ -1,6 +1,6 @@
 /*
- * Producers and the order of nodes. hipDNN promises sorted nodes; a graph that breaks the promise is
- * sorted here, keeping the given order wherever the edges leave a choice.
+ * Producers and the order of nodes. hipDNN promises sorted nodes; a graph that breaks the promise
+ * is sorted here, keeping the given order wherever the edges leave a choice.
  */
 #include "compiler/graph/graph_builder.h"
 
@@ -118,7 +118,8 @@ static bool collect_edges(const struct kiln_graph_builder *builder, struct edges
     return true;
 }
 
-/* Every unplaced node waits for an unplaced one: walking back from any of them runs into a cycle. */
+/* Every unplaced node waits for an unplaced one: walking back from any of them runs into a cycle.
+ */
 static enum kiln_status reject_cycle(const struct kiln_graph_builder *builder,
                                      const uint32_t *waiting)
 {
@@ -153,10 +154,8 @@ static enum kiln_status sort_nodes(struct kiln_graph_builder *builder)
     struct edges edges;
     struct heap ready = {
         .items = kiln_arena_calloc(builder->scratch, graph->node_count, sizeof *ready.items)};
-    uint32_t *positions =
-        kiln_arena_calloc(builder->scratch, graph->node_count, sizeof *positions);
-    struct kiln_node *sorted =
-        kiln_arena_calloc(builder->arena, graph->node_count, sizeof *sorted);
+    uint32_t *positions = kiln_arena_calloc(builder->scratch, graph->node_count, sizeof *positions);
+    struct kiln_node *sorted = kiln_arena_calloc(builder->arena, graph->node_count, sizeof *sorted);
     if (ready.items == NULL || positions == NULL || sorted == NULL ||
         !collect_edges(builder, &edges))
         return kiln_graph_no_memory(builder->error);

@@ -22,8 +22,8 @@ static enum kiln_status read_axis(struct kiln_graph_builder *builder,
     return KILN_OK;
 }
 
-/* Operands beyond the mode's arity are ignored, as hipDNN's own reference does: an in_1 of uid 0 in a
- * unary node of November 2025 is an accident of its writer. */
+/* Operands beyond the mode's arity are ignored, as hipDNN's own reference does: an in_1 of uid 0 in
+ * a unary node of November 2025 is an accident of its writer. */
 static enum kiln_status read_operands(struct kiln_graph_builder *builder,
                                       const struct kiln_wire_pointwise *wire,
                                       const struct kiln_pointwise_mode_info *mode,
@@ -37,8 +37,8 @@ static enum kiln_status read_operands(struct kiln_graph_builder *builder,
         if (!operands[i].present)
             return kiln_reject_node(builder->error, KILN_REJECT_MISSING_OPERAND, &builder->graph,
                                     node, "%s without operand %s", mode->name, operand_names[i]);
-        enum kiln_status status = kiln_uid_resolve(builder, node, operand_names[i],
-                                                   operands[i].uid, &node->inputs[i]);
+        enum kiln_status status =
+            kiln_uid_resolve(builder, node, operand_names[i], operands[i].uid, &node->inputs[i]);
         if (status != KILN_OK)
             return status;
     }

@@ -98,11 +98,12 @@ enum kiln_status kiln_reject_tensor(struct kiln_error *error, enum kiln_reject_r
     int used = print_node(prefix, graph, node);
     size_t start = used > 0 ? (size_t)used : 0;
     if (tensor->name[0] == '\0')
-        (void)snprintf(prefix + start, sizeof prefix - start, "tensor uid %lld: ",
-                       (long long)tensor->uid);
+        (void)snprintf(prefix + start, sizeof prefix - start,
+                       "tensor uid %lld: ", (long long)tensor->uid);
     else
-        (void)snprintf(prefix + start, sizeof prefix - start, "tensor %s (uid %lld): ",
-                       kiln_name_quote(tensor->name).text, (long long)tensor->uid);
+        (void)snprintf(prefix + start, sizeof prefix - start,
+                       "tensor %s (uid %lld): ", kiln_name_quote(tensor->name).text,
+                       (long long)tensor->uid);
     va_list arguments;
     va_start(arguments, format);
     enum kiln_status status = reject(error, reason, prefix, format, arguments);

@@ -27,9 +27,8 @@ bool kiln_dtype_read(uint8_t wire, enum kiln_dtype *ret_dtype)
 {
     if (kiln_dtype_from_wire(wire, ret_dtype))
         return true;
-    if (wire < FIRST_BOOL_TYPE ||
-        kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL, FIRST_BOOL_TYPE, UINT8_MAX, 0) !=
-            wire)
+    if (wire < FIRST_BOOL_TYPE || kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL,
+                                                          FIRST_BOOL_TYPE, UINT8_MAX, 0) != wire)
         return false;
     *ret_dtype = KILN_DTYPE_BOOL;
     return true;
@@ -99,16 +98,15 @@ static enum kiln_status check_size(const struct import *import)
         int64_t step;
         if (__builtin_mul_overflow(dense, tensor->dims[i], &dense) ||
             __builtin_mul_overflow(tensor->dims[i] - 1, tensor->strides[i], &step) ||
-            __builtin_mul_overflow(step, bytes, &step) ||
-            __builtin_add_overflow(span, step, &span))
+            __builtin_mul_overflow(step, bytes, &step) || __builtin_add_overflow(span, step, &span))
             return REJECT(import, TOO_LARGE, "its size in bytes exceeds 2^63");
     }
     return KILN_OK;
 }
 
 /*
- * Sufficient for elements to be apart, and what every layout that permutes and pads obeys: in order of
- * stride, each stride is beyond the reach of all smaller ones. Layouts whose strides interleave
+ * Sufficient for elements to be apart, and what every layout that permutes and pads obeys: in order
+ * of stride, each stride is beyond the reach of all smaller ones. Layouts whose strides interleave
  * without colliding are declined with the colliding ones.
  */
 static enum kiln_status check_overlap(const struct import *import)

@@ -1,6 +1,6 @@
 /*
- * uid -> wire tensor, by sorting: no hash that chosen uids could degrade, and for the usual dozen of
- * tensors, mostly in order already, an insertion sort costs next to nothing.
+ * uid -> wire tensor, by sorting: no hash that chosen uids could degrade, and for the usual dozen
+ * of tensors, mostly in order already, an insertion sort costs next to nothing.
  */
 #include "compiler/graph/graph_builder.h"
 
@@ -44,8 +44,7 @@ enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder)
         if (entries[i].uid == entries[i - 1].uid)
             return kiln_reject(builder->error, KILN_REJECT_DUPLICATE_UID,
                                "tensors %u and %u of the list have the same uid %lld",
-                               entries[i - 1].tensor, entries[i].tensor,
-                               (long long)entries[i].uid);
+                               entries[i - 1].tensor, entries[i].tensor, (long long)entries[i].uid);
     }
     builder->uids = entries;
     return KILN_OK;

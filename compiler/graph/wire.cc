@@ -30,7 +30,8 @@ template <typename T> T load(const uint8_t *memory)
 
 /*
  * What has to be known before verification, read with bounds checks of its own: the counts, so that
- * verification costs no more than the limits allow, and the first node's vtable, which tells the era.
+ * verification costs no more than the limits allow, and the first node's vtable, which tells the
+ * era.
  */
 struct Outline {
     uint32_t tensor_count = 0;
@@ -39,7 +40,7 @@ struct Outline {
 };
 
 class RawBytes {
-public:
+  public:
     RawBytes(const uint8_t *bytes, size_t size) : bytes_(bytes), size_(size)
     {
     }
@@ -87,7 +88,7 @@ public:
         return true;
     }
 
-private:
+  private:
     template <typename T> bool read(uint64_t position, T *ret_value) const
     {
         if (position > size_ || size_ - position < sizeof(T))
@@ -201,8 +202,7 @@ void read_newer_fields(const nov2025::TensorAttributes &, struct kiln_wire_tenso
     ret_tensor->alignment_bytes = default_alignment_bytes;
 }
 
-void read_newer_fields(const current::TensorAttributes &tensor,
-                       struct kiln_wire_tensor *ret_tensor)
+void read_newer_fields(const current::TensorAttributes &tensor, struct kiln_wire_tensor *ret_tensor)
 {
     ret_tensor->is_runtime_scalar = tensor.is_runtime_pass_by_value();
     ret_tensor->is_ragged = tensor.ragged_offset_tensor_uid().has_value();
@@ -210,7 +210,8 @@ void read_newer_fields(const current::TensorAttributes &tensor,
 }
 
 /* A value of a kind that the era does not know was not verified and is not touched. */
-template <typename Tensor> void read_tensor(const Tensor &tensor, struct kiln_wire_tensor *ret_tensor)
+template <typename Tensor>
+void read_tensor(const Tensor &tensor, struct kiln_wire_tensor *ret_tensor)
 {
     ret_tensor->uid = tensor.uid();
     ret_tensor->name = text(tensor.name());
@@ -319,19 +320,18 @@ extern "C" enum kiln_status kiln_wire_graph_verify(const void *bytes, size_t siz
     if (outline.node_count > KILN_MAX_GRAPH_NODES)
         return reject(error, KILN_REJECT_TOO_MANY_NODES, "the graph has more than 4096 nodes");
     if (outline.tensor_count > KILN_MAX_GRAPH_TENSORS)
-        return reject(error, KILN_REJECT_TOO_MANY_TENSORS,
-                      "the graph has more than 16384 tensors");
+        return reject(error, KILN_REJECT_TOO_MANY_TENSORS, "the graph has more than 16384 tensors");
 
     /* hipdnn-graph-wire.md section 2. Without nodes the layouts agree as far as they are read. */
     constexpr uint32_t smallest_current_vtable = 12;
-    const bool is_old = outline.node_count != 0 &&
-                        outline.node_vtable_bytes < smallest_current_vtable;
+    const bool is_old =
+        outline.node_count != 0 && outline.node_vtable_bytes < smallest_current_vtable;
     if (is_old ? verify<nov2025::Graph>(data, size) : verify<current::Graph>(data, size)) {
         *ret_era = is_old ? KILN_WIRE_ERA_NOV2025 : KILN_WIRE_ERA_CURRENT;
         return KILN_OK;
     }
-    /* A node of the current layout whose attributes are missing has a short vtable, too. Reading it as
-     * what it is leads to that reason instead of this one. */
+    /* A node of the current layout whose attributes are missing has a short vtable, too. Reading it
+     * as what it is leads to that reason instead of this one. */
     if (is_old && verify<current::Graph>(data, size)) {
         *ret_era = KILN_WIRE_ERA_CURRENT;
         return KILN_OK;

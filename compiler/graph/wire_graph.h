@@ -127,8 +127,7 @@ enum kiln_status kiln_wire_graph_parse(const void *bytes, size_t size, struct ki
                                        struct kiln_error *error) KILN_NODISCARD;
 
 /* The first half of the above: era and verification. `bytes` must be 8-byte aligned. */
-enum kiln_status kiln_wire_graph_verify(const void *bytes, size_t size,
-                                        enum kiln_wire_era *ret_era,
+enum kiln_status kiln_wire_graph_verify(const void *bytes, size_t size, enum kiln_wire_era *ret_era,
                                         struct kiln_error *error) KILN_NODISCARD;
 
 #ifdef __cplusplus

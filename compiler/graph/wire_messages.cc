@@ -1,8 +1,8 @@
 /*
  * Writing graphs and the small messages with FlatBuffers.
  *
- * The library allocates as C++ does; its bad_alloc becomes KILN_NO_MEMORY here, so that no exception
- * crosses the C header.
+ * The library allocates as C++ does; its bad_alloc becomes KILN_NO_MEMORY here, so that no
+ * exception crosses the C header.
  */
 #include "compiler/graph/wire_eras.hpp"
 
@@ -28,7 +28,8 @@ enum kiln_status finish(const Builder &builder, struct kiln_buffer *buffer,
 
 enum kiln_status cannot_say(struct kiln_error *error, const char *what)
 {
-    return kiln_error_set(error, KILN_UNSUPPORTED, "%s cannot be written in this wire layout", what);
+    return kiln_error_set(error, KILN_UNSUPPORTED, "%s cannot be written in this wire layout",
+                          what);
 }
 
 /* hipDNN's number of a type, 0 when the era has none. */
@@ -69,8 +70,7 @@ WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
     case KILN_DTYPE_BF16:
         return write_struct<current::BFloat16Value>(builder, KILN_WIRE_VALUE_BFLOAT16, narrow);
     case KILN_DTYPE_F64:
-        return write_struct<current::Float64Value>(builder, KILN_WIRE_VALUE_FLOAT64,
-                                                   constant.real);
+        return write_struct<current::Float64Value>(builder, KILN_WIRE_VALUE_FLOAT64, constant.real);
     case KILN_DTYPE_U8:
     case KILN_DTYPE_F8E4M3:
     case KILN_DTYPE_F8E5M2:
@@ -81,8 +81,7 @@ WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
         return write_struct<current::Int32Value>(builder, KILN_WIRE_VALUE_INT32,
                                                  static_cast<int32_t>(constant.integer));
     case KILN_DTYPE_I64:
-        return write_struct<current::Int64Value>(builder, KILN_WIRE_VALUE_INT64,
-                                                 constant.integer);
+        return write_struct<current::Int64Value>(builder, KILN_WIRE_VALUE_INT64, constant.integer);
     case KILN_DTYPE_BOOL:
         return write_struct<current::BoolValue>(builder, KILN_WIRE_VALUE_BOOL,
                                                 constant.integer != 0);
@@ -93,7 +92,7 @@ WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
 
 /* Reading ignores the stride of a dim of size 1; 1 is what a dense tensor would have there. */
 flatbuffers::Offset<flatbuffers::Vector<int64_t>> write_strides(Builder &builder,
-                                                               const struct kiln_tensor &tensor)
+                                                                const struct kiln_tensor &tensor)
 {
     int64_t strides[KILN_MAX_RANK];
     for (uint32_t i = 0; i < tensor.rank; i++)
@@ -178,8 +177,8 @@ void write_compute_type(current::NodeBuilder &out, enum kiln_dtype dtype)
 }
 
 template <typename Era>
-flatbuffers::Offset<typename Era::Node>
-write_node(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struct kiln_graph &graph,
+                                                   const struct kiln_node &node)
 {
     flatbuffers::Offset<void> attributes;
     uint8_t type = 0;
@@ -273,10 +272,10 @@ enum kiln_status with_message(const void *bytes, size_t size, const char *what,
     struct kiln_arena scratch;
     kiln_arena_init(&scratch);
     enum kiln_status status = KILN_OK;
-    const uint8_t *aligned =
-        size <= KILN_MAX_GRAPH_BYTES ? align(bytes, size, &scratch) : nullptr;
+    const uint8_t *aligned = size <= KILN_MAX_GRAPH_BYTES ? align(bytes, size, &scratch) : nullptr;
     if (aligned == nullptr || !verify<Root>(aligned, size))
-        status = kiln_error_set(error, KILN_BAD_ARGUMENT, "%zu bytes are no valid '%s'", size, what);
+        status =
+            kiln_error_set(error, KILN_BAD_ARGUMENT, "%zu bytes are no valid '%s'", size, what);
     else
         function(*flatbuffers::GetRoot<Root>(aligned));
     kiln_arena_fini(&scratch);
@@ -322,8 +321,7 @@ extern "C" enum kiln_status kiln_engine_config_write(int64_t engine_id, struct k
 
 extern "C" enum kiln_status kiln_engine_details_write(int64_t engine_id, const char *name,
                                                       const enum kiln_behavior_note *notes,
-                                                      size_t note_count,
-                                                      struct kiln_buffer *buffer,
+                                                      size_t note_count, struct kiln_buffer *buffer,
                                                       struct kiln_error *error)
 {
     return guard(error, [&] {
@@ -335,8 +333,7 @@ extern "C" enum kiln_status kiln_engine_details_write(int64_t engine_id, const c
         if (note_count != 0)
             note_list = builder.CreateVector<int32_t>(
                 note_count, [notes](size_t i) { return static_cast<int32_t>(notes[i]); });
-        builder.Finish(
-            current::CreateEngineDetails(builder, engine_id, 0, note_list, name_text));
+        builder.Finish(current::CreateEngineDetails(builder, engine_id, 0, note_list, name_text));
         return finish(builder, buffer, error);
     });
 }

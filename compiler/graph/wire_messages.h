@@ -1,8 +1,8 @@
 /*
  * hipDNN's other FlatBuffers messages, and writing graphs.
  *
- * Buffers that are written to must be empty, so that the message is aligned as FlatBuffers wants it.
- * No C++ type or exception crosses this header.
+ * Buffers that are written to must be empty, so that the message is aligned as FlatBuffers wants
+ * it. No C++ type or exception crosses this header.
  */
 #ifndef KILN_COMPILER_GRAPH_WIRE_MESSAGES_H
 #define KILN_COMPILER_GRAPH_WIRE_MESSAGES_H
@@ -45,7 +45,8 @@ enum kiln_status kiln_engine_details_write(int64_t engine_id, const char *name,
                                            const enum kiln_behavior_note *notes, size_t note_count,
                                            struct kiln_buffer *buffer,
                                            struct kiln_error *error) KILN_NODISCARD;
-/* Reads it back, for tests and tools: the id, the name ("" when absent), a bit per note below 32. */
+/* Reads it back, for tests and tools: the id, the name ("" when absent), a bit per note below 32.
+ */
 enum kiln_status kiln_engine_details_read(const void *bytes, size_t size, int64_t *ret_engine_id,
                                           char ret_name[KILN_ENGINE_NAME_BYTES],
                                           uint32_t *ret_notes,
@@ -53,8 +54,8 @@ enum kiln_status kiln_engine_details_read(const void *bytes, size_t size, int64_
 
 /*
  * Writes a graph in the layout of an era, so that reading it back gives the same canonical form.
- * KILN_UNSUPPORTED when the layout cannot say it: a newer data type, a host scalar, an alignment other
- * than 16 or compute types that differ between nodes in NOV2025; bool without KILN_WIRE_BOOL.
+ * KILN_UNSUPPORTED when the layout cannot say it: a newer data type, a host scalar, an alignment
+ * other than 16 or compute types that differ between nodes in NOV2025; bool without KILN_WIRE_BOOL.
  */
 enum kiln_status kiln_graph_write(const struct kiln_graph *graph, enum kiln_wire_era era,
                                   struct kiln_buffer *buffer,

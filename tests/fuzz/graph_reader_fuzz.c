@@ -1,4 +1,5 @@
-/* libFuzzer target: any bytes as a graph, as an engine config, and as the JSON that flatc writes. */
+/* libFuzzer target: any bytes as a graph, as an engine config, and as the JSON that flatc writes.
+ */
 #include "compiler/graph/graph_json.h"
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"

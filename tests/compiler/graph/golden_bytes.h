@@ -1,6 +1,6 @@
 /*
- * Messages as hipDNN's own generated builders write them (hipdnn-graph-wire.md section 12): the only
- * inputs of these tests that no code of this project made.
+ * Messages as hipDNN's own generated builders write them (hipdnn-graph-wire.md section 12): the
+ * only inputs of these tests that no code of this project made.
  */
 #ifndef KILN_TESTS_COMPILER_GRAPH_GOLDEN_BYTES_H
 #define KILN_TESTS_COMPILER_GRAPH_GOLDEN_BYTES_H
@@ -13,8 +13,8 @@ enum golden {
     GOLDEN_G3, /* current: MUL by a constant with uid 0 into a virtual tensor */
     GOLDEN_CONFIG_ID_1,
     GOLDEN_CONFIG_ID_0,
-    GOLDEN_CONFIG_KNOB, /* id 0x7cb4a73cee0d08a2, one knob setting */
-    GOLDEN_DETAILS,     /* id 0x8123456789abcdef */
+    GOLDEN_CONFIG_KNOB,  /* id 0x7cb4a73cee0d08a2, one knob setting */
+    GOLDEN_DETAILS,      /* id 0x8123456789abcdef */
     GOLDEN_DETAILS_NAME, /* name ACME_ENGINE */
     GOLDEN_COUNT
 };

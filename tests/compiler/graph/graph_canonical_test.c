@@ -1,10 +1,13 @@
-/* The canonical form: equal for the same computation, different for anything that means something else. */
+/* The canonical form: equal for the same computation, different for whatever means another one. */
 #include "json_graph.h"
 
 #include "compiler/graph/wire_messages.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
+
+/* JSON in macros: breaking it by rule makes it unreadable. */
+/* clang-format off */
 
 TestSuite(graph_canonical);
 

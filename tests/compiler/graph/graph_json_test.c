@@ -120,15 +120,29 @@ Test(graph_json, round_trip_of_golden_graphs)
 /* Every table of the newer schema once: the names are the format of hand-written graphs. */
 Test(graph_json, round_trip_of_every_kind_of_node)
 {
-    static const char *const kinds[] = {
-        "BatchnormInferenceAttributes", "PointwiseAttributes", "BatchnormBackwardAttributes",
-        "BatchnormAttributes", "ConvolutionFwdAttributes", "ConvolutionBwdAttributes",
-        "ConvolutionWrwAttributes", "BatchnormInferenceAttributesVarianceExt", "MatmulAttributes",
-        "RMSNormAttributes", "LayernormAttributes", "SdpaAttributes",
-        "BlockScaleDequantizeAttributes", "BlockScaleQuantizeAttributes", "SdpaBackwardAttributes",
-        "CustomOpAttributes", "RMSNormBackwardAttributes", "ReductionAttributes",
-        "ResampleFwdAttributes", "LayernormBackwardAttributes", "ResampleBwdAttributes",
-        "MoeGroupedMatmulAttributes", "MoeGroupedMatmulBwdAttributes"};
+    static const char *const kinds[] = {"BatchnormInferenceAttributes",
+                                        "PointwiseAttributes",
+                                        "BatchnormBackwardAttributes",
+                                        "BatchnormAttributes",
+                                        "ConvolutionFwdAttributes",
+                                        "ConvolutionBwdAttributes",
+                                        "ConvolutionWrwAttributes",
+                                        "BatchnormInferenceAttributesVarianceExt",
+                                        "MatmulAttributes",
+                                        "RMSNormAttributes",
+                                        "LayernormAttributes",
+                                        "SdpaAttributes",
+                                        "BlockScaleDequantizeAttributes",
+                                        "BlockScaleQuantizeAttributes",
+                                        "SdpaBackwardAttributes",
+                                        "CustomOpAttributes",
+                                        "RMSNormBackwardAttributes",
+                                        "ReductionAttributes",
+                                        "ResampleFwdAttributes",
+                                        "LayernormBackwardAttributes",
+                                        "ResampleBwdAttributes",
+                                        "MoeGroupedMatmulAttributes",
+                                        "MoeGroupedMatmulBwdAttributes"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char text[256];
         snprintf(text, sizeof text,
@@ -164,7 +178,8 @@ Test(graph_json, hostile_text)
     static const struct {
         const char *start;
         char fill;
-    } rows[] = {{"", '['}, {"", '{'}, {"{\"nodes\": ", '['}, {"{\"x\":", '['}, {"{\"name\": \"", '\\'}};
+    } rows[] = {
+        {"", '['}, {"", '{'}, {"{\"nodes\": ", '['}, {"{\"x\":", '['}, {"{\"name\": \"", '\\'}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t length = strlen(rows[i].start);
         memcpy(text, rows[i].start, length);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* JSON in macros: breaking it by rule makes it unreadable. */
+/* clang-format off */
+
 TestSuite(graph_reject);
 
 static const enum kiln_wire_era old_era = KILN_WIRE_ERA_NOV2025;
@@ -280,7 +283,8 @@ static void check_bytes(void)
     struct kiln_arena arena;
     struct kiln_graph graph;
     kiln_arena_init(&arena);
-    read.status = kiln_graph_read("", (size_t)KILN_MAX_GRAPH_BYTES + 1, &arena, &graph, &read.error);
+    read.status =
+        kiln_graph_read("", (size_t)KILN_MAX_GRAPH_BYTES + 1, &arena, &graph, &read.error);
     expect(&read, KILN_REJECT_TOO_LARGE, "the graph has more than 64 MiB", "size");
     kiln_arena_fini(&arena);
 }
@@ -304,7 +308,7 @@ static void check_unknown_kinds(void)
     cr_assert(wire.tensors[0].value_kind == 1 && wire.nodes[0].attributes_type == 2);
     kiln_arena_fini(&arena);
 
-    /* Every byte in turn: the value's kind and the node's type are among those with value 1 and 2. */
+    /* Every byte in turn: the value's kind and the node's type are among the ones and twos. */
     bool has_value = false;
     bool has_node = false;
     for (size_t i = 0; i < read.bytes.size; i++) {

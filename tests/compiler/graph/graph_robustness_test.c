@@ -1,7 +1,7 @@
 /*
- * Bytes of anybody: every truncation and seeded random damage of graphs of both layouts must end in a
- * graph that keeps the invariants or in a reason, without touching memory that is not the message's
- * (each message is a heap block of exactly its size, for the address sanitizer).
+ * Bytes of anybody: every truncation and seeded random damage of graphs of both layouts must end in
+ * a graph that keeps the invariants or in a reason, without touching memory that is not the
+ * message's (each message is a heap block of exactly its size, for the address sanitizer).
  */
 #include "golden_bytes.h"
 #include "json_graph.h"
@@ -28,7 +28,8 @@ static const char sample[] =
     "{'uid':6,'name':'y','dims':[2,3,4],'strides':[16,5,1],'data_type':'FLOAT'}],"
     "'nodes':["
     "{'name':'mul','compute_data_type':'DOUBLE','attributes_type':'PointwiseAttributes',"
-    "'attributes':{'operation':'MUL','in_0_tensor_uid':1,'in_1_tensor_uid':2,'out_0_tensor_uid':4}},"
+    "'attributes':{'operation':'MUL','in_0_tensor_uid':1,'in_1_tensor_uid':2,'out_0_tensor_uid':4}}"
+    ","
     "{'name':'index','attributes_type':'PointwiseAttributes',"
     "'attributes':{'operation':'GEN_INDEX','in_0_tensor_uid':4,'axis_tensor_uid':2,"
     "'out_0_tensor_uid':5}},"
@@ -199,8 +200,7 @@ Test(graph_robustness, damaged_json)
         else
             damage((unsigned char *)text, length);
         kiln_buffer_init(&bytes);
-        enum kiln_status status =
-            kiln_graph_json_to_bytes(text, used, NULL, &bytes, &era, &error);
+        enum kiln_status status = kiln_graph_json_to_bytes(text, used, NULL, &bytes, &era, &error);
         if (status == KILN_OK)
             (void)read_anything(bytes.data, bytes.size);
         else

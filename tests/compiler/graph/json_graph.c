@@ -82,9 +82,9 @@ struct kiln_graph chain_graph(struct kiln_arena *arena, uint32_t node_count)
         graph.tensors[i] = (struct kiln_tensor){
             .uid = i,
             .name = "",
-            .role = i == 0             ? KILN_TENSOR_INPUT
-                    : i == node_count  ? KILN_TENSOR_OUTPUT
-                                       : KILN_TENSOR_VIRTUAL,
+            .role = i == 0            ? KILN_TENSOR_INPUT
+                    : i == node_count ? KILN_TENSOR_OUTPUT
+                                      : KILN_TENSOR_VIRTUAL,
             .rank = 1,
             .dims = {4},
             .strides = {1},

@@ -12,7 +12,8 @@ struct json_graph {
     struct kiln_graph graph; /* when status is KILN_OK */
 };
 
-/* JSON with single quotes for double ones, of an era (NULL: detected). JSON that does not parse is a test failure. */
+/* JSON with single quotes for double ones, of an era (NULL: detected). JSON that does not parse is
+ * a test failure. */
 void json_graph_init(struct json_graph *graph, const char *text, const enum kiln_wire_era *era);
 /* Reads bytes; they are copied to memory of exactly their size first, for the address sanitizer. */
 void json_graph_init_bytes(struct json_graph *graph, const void *bytes, size_t size);

@@ -1,6 +1,6 @@
 /*
- * Every shared sample graph: the verdict must be the manifest's, as far as pointwise goes. Both layouts
- * in turn; where the samples are not there, the tests say so and pass.
+ * Every shared sample graph: the verdict must be the manifest's, as far as pointwise goes. Both
+ * layouts in turn; where the samples are not there, the tests say so and pass.
  */
 #include "json_graph.h"
 
