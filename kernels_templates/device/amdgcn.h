@@ -1,0 +1,118 @@
+/*
+ * AMD GPUs: kernel entry, work-item and work-group ids, barriers, cross-lane exchange, and the few
+ * instructions that the math functions start from. Compiler builtins only; no HIP header.
+ */
+#ifndef KILN_DEVICE_AMDGCN_H
+#define KILN_DEVICE_AMDGCN_H
+
+/* HIP's default would contract a * b + c differently on each target; fused operations are written
+ * out instead. */
+#pragma clang fp contract(off)
+
+#define KILN_DEVICE         static inline __attribute__((device, always_inline))
+#define KILN_CONSTANT_TABLE static __attribute__((constant)) const
+#define KILN_UNROLL         _Pragma("unroll")
+#define KILN_NO_UNROLL      _Pragma("clang loop unroll(disable) vectorize(disable)")
+
+#define KILN_KERNEL(symbol, block, arguments_type)                                                 \
+    extern "C" __attribute__((global))                                                             \
+    __attribute__((amdgpu_flat_work_group_size(block, block))) void                                \
+    symbol(arguments_type arguments)
+#define KILN_LDS(type, name, count) __attribute__((shared)) type name[count]
+
+KILN_DEVICE unsigned kiln_work_item()
+{
+    return __builtin_amdgcn_workitem_id_x();
+}
+
+KILN_DEVICE unsigned kiln_work_group_x()
+{
+    return __builtin_amdgcn_workgroup_id_x();
+}
+
+KILN_DEVICE unsigned kiln_work_group_y()
+{
+    return __builtin_amdgcn_workgroup_id_y();
+}
+
+KILN_DEVICE unsigned kiln_work_group_z()
+{
+    return __builtin_amdgcn_workgroup_id_z();
+}
+
+KILN_DEVICE void kiln_barrier()
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+#ifdef KILN_WAVE_SIZE
+KILN_DEVICE unsigned kiln_lane()
+{
+#if KILN_WAVE_SIZE == 64
+    return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+#else
+    return __builtin_amdgcn_mbcnt_lo(~0u, 0u);
+#endif
+}
+
+KILN_DEVICE int kiln_shuffle_xor_i32(int value, unsigned mask)
+{
+    return __builtin_amdgcn_ds_bpermute((int)((kiln_lane() ^ mask) * 4), value);
+}
+
+KILN_DEVICE bool kiln_shuffle_xor_bool(bool value, unsigned mask)
+{
+    return kiln_shuffle_xor_i32(value, mask) != 0;
+}
+
+KILN_DEVICE float kiln_shuffle_xor_f32(float value, unsigned mask)
+{
+    return __builtin_bit_cast(float, kiln_shuffle_xor_i32(__builtin_bit_cast(int, value), mask));
+}
+
+KILN_DEVICE long long kiln_shuffle_xor_i64(long long value, unsigned mask)
+{
+    const unsigned low = (unsigned)kiln_shuffle_xor_i32((int)value, mask);
+    const unsigned high = (unsigned)kiln_shuffle_xor_i32((int)(value >> 32), mask);
+    return (long long)((unsigned long long)high << 32 | low);
+}
+
+KILN_DEVICE double kiln_shuffle_xor_f64(double value, unsigned mask)
+{
+    return __builtin_bit_cast(double,
+                              kiln_shuffle_xor_i64(__builtin_bit_cast(long long, value), mask));
+}
+#endif
+
+/* x * 2^n, rounded once, denormal results included. */
+KILN_DEVICE float kiln_scale_f32(float x, int n)
+{
+    return __builtin_amdgcn_ldexpf(x, n);
+}
+
+KILN_DEVICE double kiln_scale_f64(double x, int n)
+{
+    return __builtin_amdgcn_ldexp(x, n);
+}
+
+/* Approximations for normal x: to 1 ulp in float, to 2^-24 in double. */
+KILN_DEVICE float kiln_seed_sqrt_f32(float x)
+{
+    return __builtin_amdgcn_sqrtf(x);
+}
+
+KILN_DEVICE float kiln_seed_rsqrt_f32(float x)
+{
+    return __builtin_amdgcn_rsqf(x);
+}
+
+KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
+{
+    return __builtin_amdgcn_rsq(x);
+}
+
+#include "device/arithmetic.h"
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * bfloat16: the upper half of a float.
+ */
+#ifndef KILN_DEVICE_CONVERT_BF16_H
+#define KILN_DEVICE_CONVERT_BF16_H
+
+#include "device/convert/parts/round_to_odd.h"
+
+typedef unsigned short kiln_storage_bf16;
+
+KILN_DEVICE float kiln_decode_bf16(kiln_storage_bf16 x)
+{
+    return kiln_from_bits_f32((unsigned)x << 16);
+}
+
+KILN_DEVICE unsigned kiln_round_bits_bf16(float x)
+{
+    /* In the upper half. NaN is made quiet instead: rounding could carry it over to infinity. */
+    const unsigned bits = kiln_bits_f32(x);
+    const unsigned rounded = bits + 0x7fffu + (bits >> 16 & 1u);
+    return x != x ? bits | 0x00400000u : rounded;
+}
+
+KILN_DEVICE kiln_storage_bf16 kiln_encode_bf16(float x)
+{
+    return (kiln_storage_bf16)(kiln_round_bits_bf16(x) >> 16);
+}
+
+KILN_DEVICE float kiln_round_bf16_f32(float x)
+{
+    return kiln_from_bits_f32(kiln_round_bits_bf16(x) & 0xffff0000u);
+}
+
+KILN_DEVICE double kiln_round_bf16_f64(double x)
+{
+    return kiln_round_bf16_f32(kiln_round_to_odd_f32(x));
+}
+
+#endif

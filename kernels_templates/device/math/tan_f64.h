@@ -1,0 +1,21 @@
+/*
+ * Tangent.
+ */
+#ifndef KILN_DEVICE_MATH_TAN_F64_H
+#define KILN_DEVICE_MATH_TAN_F64_H
+
+#include "device/math/parts/angle_f64.h"
+#include "device/math/parts/sin_cos_f64.h"
+
+KILN_DEVICE double kiln_tan_f64(double x)
+{
+    const kiln_angle_f64 angle = kiln_reduce_angle_f64(x);
+    const double sine = kiln_sin_near_zero_f64(angle.r, angle.tail);
+    const double cosine = kiln_cos_near_zero_f64(angle.r, angle.tail);
+    const bool is_odd = (angle.quadrant & 1u) != 0;
+    const double ratio = (is_odd ? -cosine : sine) / (is_odd ? sine : cosine);
+    const double result = kiln_bits_f64(x) >> 63 != 0 ? -ratio : ratio;
+    return kiln_abs_f64(x) < __builtin_inf() ? result : x - x;
+}
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Uses every function of kernels_templates/device in a kernel, so that a compiler for any target shows that they compile,
+ * that nothing is called and that no scratch memory is needed. Compiled, never run.
+ */
+#define KILN_BLOCK 64
+#ifndef KILN_WAVE_SIZE
+#define KILN_WAVE_SIZE 64
+#endif
+#include "device/device.h"
+
+#include "device/convert/bf16.h"
+#include "device/convert/bool.h"
+#include "device/convert/f16.h"
+#include "device/convert/f32.h"
+#include "device/convert/f64.h"
+#include "device/convert/f8e4m3.h"
+#include "device/convert/f8e5m2.h"
+#include "device/convert/i32.h"
+#include "device/convert/i64.h"
+#include "device/convert/i8.h"
+#include "device/convert/u8.h"
+#include "device/math/cos_f32.h"
+#include "device/math/cos_f64.h"
+#include "device/math/erf_f32.h"
+#include "device/math/erf_f64.h"
+#include "device/math/erfc_f32.h"
+#include "device/math/erfc_f64.h"
+#include "device/math/exp_f32.h"
+#include "device/math/exp_f64.h"
+#include "device/math/expm1_f32.h"
+#include "device/math/expm1_f64.h"
+#include "device/math/log1p_f32.h"
+#include "device/math/log1p_f64.h"
+#include "device/math/log_f32.h"
+#include "device/math/log_f64.h"
+#include "device/math/rsqrt_f32.h"
+#include "device/math/rsqrt_f64.h"
+#include "device/math/sin_f32.h"
+#include "device/math/sin_f64.h"
+#include "device/math/sqrt_f32.h"
+#include "device/math/sqrt_f64.h"
+#include "device/math/tan_f32.h"
+#include "device/math/tan_f64.h"
+#include "device/math/tanh_f32.h"
+#include "device/math/tanh_f64.h"
+#include "device/memory.h"
+
+template <class To, class From> struct mapping {
+    const From *from;
+    To *to;
+};
+
+/* result[i] = expression(x), eight elements per work-item. */
+#define MAP(name, To, From, expression)                                                            \
+    KILN_KERNEL(name, KILN_BLOCK, mapping<To KILN_COMMA From>)                                     \
+    {                                                                                              \
+        const unsigned first = (kiln_work_group_x() * KILN_BLOCK + kiln_work_item()) * 8;          \
+        From in[8];                                                                                \
+        To out[8];                                                                                 \
+        KILN_UNROLL                                                                                \
+        for (int i = 0; i < 8; i++)                                                                \
+            in[i] = arguments.from[first + i];                                                     \
+        KILN_UNROLL                                                                                \
+        for (int i = 0; i < 8; i++) {                                                              \
+            const From x = in[i];                                                                  \
+            out[i] = expression;                                                                   \
+        }                                                                                          \
+        KILN_UNROLL                                                                                \
+        for (int i = 0; i < 8; i++)                                                                \
+            arguments.to[first + i] = out[i];                                                      \
+    }
+
+#define UNARY(text, scalar, type) MAP(map_##text##_##scalar, type, type, kiln_##text##_##scalar(x))
+#define BINARY(text, scalar, type)                                                                 \
+    MAP(map_##text##_##scalar, type, type, kiln_##text##_##scalar(x, in[7 - i]))
+#define COMPARE(text, scalar, type)                                                                \
+    MAP(map_##text##_##scalar, unsigned char, type, kiln_##text##_##scalar(x, in[7 - i]))
+#define CONVERT(from, from_type, to, to_type)                                                      \
+    MAP(map_convert_##from##_##to, to_type, from_type, kiln_convert_##from##_##to(x))
+#define STORAGE(device, scalar, type)                                                              \
+    MAP(map_decode_##device, type, kiln_storage_##device, kiln_decode_##device(x))                 \
+    MAP(map_encode_##device, kiln_storage_##device, type, kiln_encode_##device(x))
+#define ROUND(device, scalar, type)                                                                \
+    MAP(map_round_##device##_##scalar, type, type, kiln_round_##device##_##scalar(x))
+
+#define ANY_SCALAR(scalar, type)                                                                   \
+    COMPARE(eq, scalar, type)                                                                      \
+    COMPARE(ne, scalar, type)                                                                      \
+    COMPARE(lt, scalar, type)                                                                      \
+    COMPARE(le, scalar, type)                                                                      \
+    COMPARE(gt, scalar, type)                                                                      \
+    COMPARE(ge, scalar, type)                                                                      \
+    MAP(map_select_##scalar, type, type, kiln_select_##scalar(x < in[0], x, in[7 - i]))            \
+    CONVERT(scalar, type, bool, bool)                                                              \
+    CONVERT(scalar, type, i32, int)                                                                \
+    CONVERT(scalar, type, i64, long long)                                                          \
+    CONVERT(scalar, type, f32, float)                                                              \
+    CONVERT(scalar, type, f64, double)                                                             \
+    MAP(map_shuffle_##scalar, type, type, kiln_shuffle_xor_##scalar(x, 1u << i % 5))
+#define NUMBER(scalar, type)                                                                       \
+    ANY_SCALAR(scalar, type)                                                                       \
+    UNARY(neg, scalar, type)                                                                       \
+    UNARY(abs, scalar, type)                                                                       \
+    BINARY(add, scalar, type)                                                                      \
+    BINARY(sub, scalar, type)                                                                      \
+    BINARY(mul, scalar, type)                                                                      \
+    BINARY(min, scalar, type)                                                                      \
+    BINARY(max, scalar, type)
+#define FLOAT(scalar, type)                                                                        \
+    NUMBER(scalar, type)                                                                           \
+    BINARY(div, scalar, type)                                                                      \
+    UNARY(rcp, scalar, type)                                                                       \
+    UNARY(ceil, scalar, type)                                                                      \
+    UNARY(floor, scalar, type)                                                                     \
+    UNARY(sqrt, scalar, type)                                                                      \
+    UNARY(rsqrt, scalar, type)                                                                     \
+    UNARY(exp, scalar, type)                                                                       \
+    UNARY(expm1, scalar, type)                                                                     \
+    UNARY(log, scalar, type)                                                                       \
+    UNARY(log1p, scalar, type)                                                                     \
+    UNARY(sin, scalar, type)                                                                       \
+    UNARY(cos, scalar, type)                                                                       \
+    UNARY(tan, scalar, type)                                                                       \
+    UNARY(tanh, scalar, type)                                                                      \
+    UNARY(erf, scalar, type)                                                                       \
+    UNARY(erfc, scalar, type)                                                                      \
+    ROUND(f16, scalar, type)                                                                       \
+    ROUND(bf16, scalar, type)                                                                      \
+    ROUND(f8e4m3, scalar, type)                                                                    \
+    ROUND(f8e5m2, scalar, type)
+
+#define KILN_COMMA ,
+ANY_SCALAR(bool, bool)
+NUMBER(i32, int)
+NUMBER(i64, long long)
+FLOAT(f32, float)
+FLOAT(f64, double)
+BINARY(and, bool, bool)
+BINARY(or, bool, bool)
+UNARY(not, bool, bool)
+STORAGE(f32, f32, float)
+STORAGE(f16, f32, float)
+STORAGE(bf16, f32, float)
+STORAGE(f64, f64, double)
+STORAGE(u8, i32, int)
+STORAGE(i32, i32, int)
+STORAGE(i8, i32, int)
+STORAGE(f8e4m3, f32, float)
+STORAGE(f8e5m2, f32, float)
+STORAGE(i64, i64, long long)
+STORAGE(bool, bool, bool)
+ROUND(i8, i32, int)
+ROUND(u8, i32, int)
+
+KILN_KERNEL(reverse_through_lds, KILN_BLOCK, mapping<float KILN_COMMA float>)
+{
+    KILN_LDS(float, line, KILN_BLOCK);
+    const unsigned item = kiln_work_item();
+    const unsigned group =
+        kiln_work_group_x() + kiln_work_group_y() * 4 + kiln_work_group_z() * 16;
+    line[item] = arguments.from[group * KILN_BLOCK + item];
+    kiln_barrier();
+    arguments.to[group * KILN_BLOCK + item] = line[KILN_BLOCK - 1 - item];
+}
+
+/* Every vector width over every element size. */
+template <int N, class T> KILN_DEVICE void copy(const mapping<T, T> &arguments, unsigned index)
+{
+    T elements[N];
+    kiln_load_vector<N>(arguments.from + index * N, elements);
+    kiln_store_vector<N>(arguments.to + index * N, elements);
+}
+
+#define COPY(count, device)                                                                        \
+    KILN_KERNEL(copy_##device##_##count, KILN_BLOCK,                                               \
+                mapping<kiln_storage_##device KILN_COMMA kiln_storage_##device>)                   \
+    {                                                                                              \
+        copy<count>(arguments, kiln_work_group_x() * KILN_BLOCK + kiln_work_item());               \
+    }
+#define COPIES(device)                                                                             \
+    COPY(1, device)                                                                                \
+    COPY(2, device)                                                                                \
+    COPY(4, device)                                                                                \
+    COPY(8, device)                                                                                \
+    COPY(16, device)
+COPIES(u8)
+COPIES(f16)
+COPIES(bf16)
+COPIES(f32)
+COPIES(f64)
