@@ -9,6 +9,7 @@
 #ifndef KILN_PLUGIN_API_HIPDNN_PLUGIN_ABI_H
 #define KILN_PLUGIN_API_HIPDNN_PLUGIN_ABI_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,11 +65,11 @@ typedef struct {
     void *ptr;
 } hipdnnPluginDeviceBuffer_t;
 
-_Static_assert(sizeof(hipdnnPluginStatus_t) == 4, "an enum of the ABI has 4 bytes");
-_Static_assert(sizeof(hipdnnPluginType_t) == 4, "an enum of the ABI has 4 bytes");
-_Static_assert(sizeof(hipdnnSeverity_t) == 4, "an enum of the ABI has 4 bytes");
-_Static_assert(sizeof(hipdnnPluginConstData_t) == 16, "layout of the ABI");
-_Static_assert(sizeof(hipdnnPluginDeviceBuffer_t) == 16, "layout of the ABI");
+static_assert(sizeof(hipdnnPluginStatus_t) == 4, "an enum of the ABI has 4 bytes");
+static_assert(sizeof(hipdnnPluginType_t) == 4, "an enum of the ABI has 4 bytes");
+static_assert(sizeof(hipdnnSeverity_t) == 4, "an enum of the ABI has 4 bytes");
+static_assert(sizeof(hipdnnPluginConstData_t) == 16, "layout of the ABI");
+static_assert(sizeof(hipdnnPluginDeviceBuffer_t) == 16, "layout of the ABI");
 
 /* Base functions of every plugin. */
 HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnPluginGetName(const char **name);

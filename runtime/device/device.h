@@ -1,11 +1,12 @@
 /*
  * Devices: where kernels run. One table of functions per kind; rows in devices.def.
  *
- * hip   the product: HIP's module API, opened at run time. No AMD GPU has run it yet; it is tested against
- *       a stand-in library that records calls.
- * host  the same kernel templates on the CPU, with work-groups, barriers and local memory.
+ * hip   the product: HIP's module API, opened at run time. No AMD GPU has run it yet; it is tested
+ * against a stand-in library that records calls. host  the same kernel templates on the CPU, with
+ * work-groups, barriers and local memory.
  *
- * Pointers are device pointers; for host they are ordinary memory. Functions may be called from any thread.
+ * Pointers are device pointers; for host they are ordinary memory. Functions may be called from any
+ * thread.
  */
 #ifndef KILN_RUNTIME_DEVICE_DEVICE_H
 #define KILN_RUNTIME_DEVICE_DEVICE_H
@@ -21,8 +22,8 @@ struct kiln_device;
 struct kiln_device_module;   /* one loaded code object */
 struct kiln_device_function; /* an entry point; lives as long as its module */
 
-/* A stream is whatever the caller of the plugin API passes: hipStream_t for hip, ignored for host (synchronous).
- * NULL is the default stream. */
+/* A stream is whatever the caller of the plugin API passes: hipStream_t for hip, ignored for host
+ * (synchronous). NULL is the default stream. */
 typedef void *kiln_stream;
 
 struct kiln_launch {
@@ -35,7 +36,8 @@ struct kiln_launch {
 
 struct kiln_device_ops {
     const char *name; /* "hip", "host" */
-    /* Opens the device. KILN_UNSUPPORTED with a sentence when its library or hardware is not there. */
+    /* Opens the device. KILN_UNSUPPORTED with a sentence when its library or hardware is not there.
+     */
     enum kiln_status (*open)(const struct kiln_device_ops *ops, struct kiln_device **ret_device,
                              struct kiln_error *error);
     void (*close)(struct kiln_device *device);
@@ -48,18 +50,19 @@ struct kiln_device_ops {
     /* Enqueues a kernel. No allocation, no lock on the way to the driver. */
     enum kiln_status (*launch)(struct kiln_device *device, kiln_stream stream,
                                const struct kiln_launch *launch, struct kiln_error *error);
-    /* Memory and synchronisation: for `kiln run`, tests and benchmarks; the plugin gets its buffers. */
+    /* Memory and synchronisation: for `kiln run`, tests and benchmarks; the plugin gets its
+     * buffers. */
     enum kiln_status (*allocate)(struct kiln_device *device, size_t bytes, void **ret_pointer,
                                  struct kiln_error *error);
     void (*release)(struct kiln_device *device, void *pointer);
-    enum kiln_status (*copy_in)(struct kiln_device *device, void *to, const void *from, size_t bytes,
-                                struct kiln_error *error);
+    enum kiln_status (*copy_in)(struct kiln_device *device, void *to, const void *from,
+                                size_t bytes, struct kiln_error *error);
     enum kiln_status (*copy_out)(struct kiln_device *device, void *to, const void *from,
                                  size_t bytes, struct kiln_error *error);
     enum kiln_status (*synchronize)(struct kiln_device *device, kiln_stream stream,
                                     struct kiln_error *error);
-    /* Optional (NULL: there is one device of the kind): the ordinal of the device that open would open on the
-     * calling thread. Cheap: asked at each plan. */
+    /* Optional (NULL: there is one device of the kind): the ordinal of the device that open would
+     * open on the calling thread. Cheap: asked at each plan. */
     enum kiln_status (*current_ordinal)(struct kiln_device *device, int *ret_ordinal,
                                         struct kiln_error *error);
 };
@@ -75,8 +78,8 @@ struct kiln_device {
 };
 
 /*
- * Opens a device by name ("hip", "host"), or, for NULL or "", by KILN_DEVICE, else hip when a GPU is there, else
- * host. A name that is unknown gives KILN_BAD_ARGUMENT with the known ones.
+ * Opens a device by name ("hip", "host"), or, for NULL or "", by KILN_DEVICE, else hip when a GPU
+ * is there, else host. A name that is unknown gives KILN_BAD_ARGUMENT with the known ones.
  */
 enum kiln_status kiln_device_open(const char *name, struct kiln_device **ret_device,
                                   struct kiln_error *error) KILN_NODISCARD;
