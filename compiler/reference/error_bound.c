@@ -447,6 +447,12 @@ struct kiln_bounded kiln_bounded_evaluate(const struct kiln_pointwise *attribute
 {
     const struct kiln_mode_reference *row = kiln_mode_reference(attributes->mode);
     bool integer = scalar == KILN_SCALAR_I32 || scalar == KILN_SCALAR_I64;
+    /* IDENTITY between integer types is exact whatever the node computes in. */
+    if (attributes->mode == KILN_POINTWISE_IDENTITY && kiln_dtype_is_integer(operands[0].dtype) &&
+        kiln_dtype_is_integer(dtype)) {
+        integer = true;
+        scalar = KILN_SCALAR_I64;
+    }
     if (integer && row->integer != NULL)
         return evaluate_integer(row, attributes, scalar, operands, dtype);
     return evaluate_real(row, attributes, scalar, operands, dtype);

@@ -8,7 +8,7 @@ struct machine {
     const struct kiln_ir *ir;
     const struct kiln_graph *graph;
     void *const *memory;
-    uint32_t noise;
+    enum kiln_interpreter_math math;
     struct kiln_constant **values; /* per operation, row-major over its domain */
 };
 
@@ -17,7 +17,7 @@ static double jitter(const struct machine *machine, enum kiln_scalar scalar, dou
                      double a, double b, uint32_t steps)
 {
     /* Zeros, infinities and ones (saturated ends, exact cases) are exact on any device. */
-    if (machine->noise == 0 || !isfinite(result) || result == 0 || fabs(result) == 1)
+    if (machine->math != KILN_MATH_NOISY || !isfinite(result) || result == 0 || fabs(result) == 1)
         return result;
     uint64_t x, y;
     memcpy(&x, &a, sizeof x);
@@ -32,8 +32,11 @@ static double jitter(const struct machine *machine, enum kiln_scalar scalar, dou
     return result;
 }
 
-/* A function of math.h in the scalar's own precision. */
-#define MATH(name) (scalar == KILN_SCALAR_F32 ? (double)name##f((float)a) : name(a))
+/* A function of math.h in the scalar's own precision, or in double for both. */
+#define MATH(name)                                                                                 \
+    (scalar == KILN_SCALAR_F64            ? name(a)                                                \
+     : machine->math == KILN_MATH_ROUNDED ? (double)(float)name(a)                                 \
+                                          : (double)name##f((float)a))
 #define ARITHMETIC(operator)                                                                       \
     (scalar == KILN_SCALAR_F32 ? (double)((float)a operator(float) b) : a operator b)
 
@@ -53,9 +56,9 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
     case KILN_OP_MUL:
         return ARITHMETIC(*);
     case KILN_OP_MIN:
-        return isnan(a) || isnan(b) ? NAN : fmin(a, b);
+        return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
     case KILN_OP_MAX:
-        return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+        return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
     case KILN_OP_CEIL:
         return ceil(a);
     case KILN_OP_FLOOR:
@@ -70,7 +73,10 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
         result = MATH(sqrt);
         return jitter(machine, scalar, result, a, b, 1);
     case KILN_OP_RSQRT:
-        result = scalar == KILN_SCALAR_F32 ? (double)(1 / sqrtf((float)a)) : 1 / sqrt(a);
+        result = machine->math == KILN_MATH_ROUNDED && scalar == KILN_SCALAR_F32
+                     ? (double)(float)(1 / sqrt(a))
+                 : scalar == KILN_SCALAR_F32 ? (double)(1 / sqrtf((float)a))
+                                             : 1 / sqrt(a);
         return jitter(machine, scalar, result, a, b, 1);
     case KILN_OP_EXP:
         result = MATH(exp);
@@ -103,7 +109,7 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
         result = MATH(erfc);
         break;
     }
-    return jitter(machine, scalar, result, a, b, machine->noise);
+    return jitter(machine, scalar, result, a, b, 2);
 }
 
 static int64_t run_integer(enum kiln_opcode opcode, enum kiln_scalar scalar, int64_t a, int64_t b)
@@ -301,10 +307,10 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
 }
 
 enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_graph *graph,
-                                   void *const *memory, uint32_t noise, struct kiln_arena *arena,
-                                   struct kiln_error *error)
+                                   void *const *memory, enum kiln_interpreter_math math,
+                                   struct kiln_arena *arena, struct kiln_error *error)
 {
-    struct machine machine = {.ir = ir, .graph = graph, .memory = memory, .noise = noise};
+    struct machine machine = {.ir = ir, .graph = graph, .memory = memory, .math = math};
     machine.values = kiln_arena_calloc(arena, ir->op_count, sizeof *machine.values);
     for (uint32_t i = 0; machine.values != NULL && i < ir->op_count; i++) {
         int64_t elements = kiln_domain_elements(&ir->domains[ir->ops[i].domain]);

@@ -8,14 +8,19 @@
 
 #include "compiler/ir/ir.h"
 
-/*
- * `memory[i]` is the memory of graph tensor i: read for inputs and host scalars, written for
- * outputs. With `noise` not 0, results of math functions move by up to that many representable
- * numbers (divisions and roots by one), chosen by a hash of the operands, so that equal operands
- * give equal results. Memory comes from `arena`.
- */
+enum kiln_interpreter_math {
+    KILN_MATH_ROUNDED, /* computed in double, rounded once: what constant folding does */
+    KILN_MATH_NATIVE,  /* the float functions of libm */
+    /* The same, moved by up to two representable numbers (divisions and roots by one): a hash of
+     * the operands chooses, so that equal operands give equal results. */
+    KILN_MATH_NOISY,
+};
+
+/* `memory[i]` is the memory of graph tensor i: read for inputs and host scalars, written for
+ * outputs. The interpreter's own memory comes from `arena`. */
 enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_graph *graph,
-                                   void *const *memory, uint32_t noise, struct kiln_arena *arena,
+                                   void *const *memory, enum kiln_interpreter_math math,
+                                   struct kiln_arena *arena,
                                    struct kiln_error *error) KILN_NODISCARD;
 
 #endif
