@@ -1,6 +1,5 @@
 #include "compiler/codegen/compile_job.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,31 +64,43 @@ static enum kiln_status run_job(const struct kiln_compile_request *request,
                              : kiln_toolchain_unsupported(&request->target, &result->error);
 }
 
+void kiln_compile_job_do(const struct kiln_compile_request *request,
+                         struct kiln_compile_result *result)
+{
+    result->status = run_job(request, result);
+}
+
 struct job {
     const struct kiln_compile_request *request;
     struct kiln_compile_result *result;
 };
 
-static void *run_on_thread(void *context)
+static void *do_job(void *context)
 {
     const struct job *job = context;
-    job->result->status = run_job(job->request, job->result);
+    kiln_compile_job_do(job->request, job->result);
     return NULL;
+}
+
+int kiln_compile_thread_start(void *(*run)(void *), void *context, pthread_t *ret_thread)
+{
+    pthread_attr_t attributes;
+    int failure = pthread_attr_init(&attributes);
+    if (failure != 0)
+        return failure;
+    failure = pthread_attr_setstacksize(&attributes, KILN_COMPILE_STACK_BYTES);
+    if (failure == 0)
+        failure = pthread_create(ret_thread, &attributes, run, context);
+    (void)pthread_attr_destroy(&attributes);
+    return failure;
 }
 
 void kiln_compile_job_run(const struct kiln_compile_request *request,
                           struct kiln_compile_result *result)
 {
     struct job job = {.request = request, .result = result};
-    pthread_attr_t attributes;
     pthread_t thread;
-    int failure = pthread_attr_init(&attributes);
-    if (failure == 0) {
-        failure = pthread_attr_setstacksize(&attributes, KILN_COMPILE_STACK_BYTES);
-        if (failure == 0)
-            failure = pthread_create(&thread, &attributes, run_on_thread, &job);
-        (void)pthread_attr_destroy(&attributes);
-    }
+    int failure = kiln_compile_thread_start(do_job, &job, &thread);
     if (failure == 0)
         failure = pthread_join(thread, NULL);
     if (failure != 0)

@@ -7,6 +7,8 @@
 
 #include "compiler/codegen/toolchain.h"
 
+#include <pthread.h>
+
 enum kiln_compile_task {
     KILN_COMPILE_TASK_COMPILE = 1, /* source -> code object */
     KILN_COMPILE_TASK_QUERY = 2,   /* which compiler serves the target: `compiler` of the result */
@@ -32,13 +34,17 @@ struct kiln_compile_result {
 void kiln_compile_result_init(struct kiln_compile_result *result);
 void kiln_compile_result_fini(struct kiln_compile_result *result);
 
-/* Does the work in this process, on a thread of its own with a stack that LLVM's recursion fits in.
- */
+/* Does the work on the calling thread, whose stack has to be KILN_COMPILE_STACK_BYTES. */
+void kiln_compile_job_do(const struct kiln_compile_request *request,
+                         struct kiln_compile_result *result);
+/* Does it on a thread of its own. */
 void kiln_compile_job_run(const struct kiln_compile_request *request,
                           struct kiln_compile_result *result);
 
-/* Bytes of a thread's stack for compilers: clang recurses with the nesting of the source (2,000
- * parentheses overflow 8 MiB). Only what is touched is used. */
+/* Starts a thread with a stack that LLVM's recursion fits in: clang recurses with the nesting of
+ * the source, and 2,000 parentheses have overflowed smaller ones. Only what is touched is used.
+ * Returns an error number. */
 #define KILN_COMPILE_STACK_BYTES ((size_t)256 << 20)
+int kiln_compile_thread_start(void *(*run)(void *), void *context, pthread_t *ret_thread);
 
 #endif

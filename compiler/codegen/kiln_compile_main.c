@@ -41,7 +41,7 @@ static const char *scratch; /* set before the second thread starts */
 #define HAS_SHADOW_MEMORY 0
 #endif
 
-static void set_limit(int resource, rlim_t soft)
+static void set_limit(unsigned resource, rlim_t soft)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0)
@@ -71,17 +71,6 @@ _Noreturn static void leave(int code)
     if (code == 0 && getpgrp() == getpid())
         (void)kill(0, SIGKILL);
     _exit(code);
-}
-
-/* Waits for the other side to close the socket while a job runs. */
-static void *watch_for_end(void *context)
-{
-    struct pollfd watched = {.fd = *(const int *)context, .events = POLLRDHUP};
-    for (;;) {
-        if (poll(&watched, 1, -1) > 0 && watched.revents != 0)
-            leave(0);
-    }
-    return NULL;
 }
 
 static bool read_all(int descriptor, void *bytes, size_t size)
@@ -139,7 +128,7 @@ static bool serve(int input, int output)
     kiln_buffer_init(&message);
     bool is_sound = kiln_worker_read_request(bytes, (size_t)size, compilers, &request);
     if (is_sound) {
-        kiln_compile_job_run(&request, &result);
+        kiln_compile_job_do(&request, &result);
         kiln_worker_append_result(&result, &message);
         (void)fflush(NULL);
     } else {
@@ -150,6 +139,21 @@ static bool serve(int input, int output)
     kiln_compile_result_fini(&result);
     free(bytes);
     return is_going_on;
+}
+
+struct conversation {
+    int input;
+    int output;
+};
+
+/* One thread for all jobs: LLVM gives every thread that it meets a signal stack and never takes it
+ * back. */
+static void *serve_all(void *context)
+{
+    const struct conversation *conversation = context;
+    while (serve(conversation->input, conversation->output))
+        continue;
+    leave(0);
 }
 
 int main(int count, char **arguments)
@@ -177,11 +181,15 @@ int main(int count, char **arguments)
     struct kiln_buffer hello;
     kiln_buffer_init(&hello);
     kiln_worker_append_hello(&hello);
-    pthread_t watcher;
-    if (!write_all(output, &hello) || pthread_create(&watcher, NULL, watch_for_end, &input) != 0)
+    struct conversation conversation = {.input = input, .output = output};
+    pthread_t server;
+    if (!write_all(output, &hello) ||
+        kiln_compile_thread_start(serve_all, &conversation, &server) != 0)
         leave(2);
     kiln_buffer_fini(&hello);
-    while (serve(input, output))
+    /* The other side may close while a job runs. */
+    struct pollfd watched = {.fd = input, .events = POLLRDHUP};
+    while (poll(&watched, 1, -1) <= 0 || watched.revents == 0)
         continue;
     leave(0);
 }

@@ -26,7 +26,7 @@ int main(void)
         (void)pause();
     } else if (strcmp(mode, "exits") == 0) {
         (void)fprintf(stderr, "this worker has no leg to stand on\n");
-        return 7;
+        _exit(7);
     } else if (strcmp(mode, "other version") == 0) {
         message.data[KILN_WORKER_HEAD_BYTES] ^= 1;
     } else if (strcmp(mode, "no hello") == 0) {
@@ -47,7 +47,7 @@ int main(void)
             (void)pause();
     } else if (strcmp(mode, "crashes") == 0) {
         (void)fprintf(stderr, "LLVM ERROR: out of patience\n");
-        (void)raise(SIGSEGV);
+        abort();
     } else if (strcmp(mode, "garbage") == 0) {
         for (size_t i = 0; i < sizeof request; i++)
             request[i] = (char)(i * 131);
@@ -69,5 +69,5 @@ int main(void)
         say(&message);
         (void)pause();
     }
-    return 0;
+    _exit(0);
 }
