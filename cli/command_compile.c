@@ -24,6 +24,8 @@ struct report {
     int path_columns;
     int target_columns;
     json_t *results;
+    const struct kiln_target_list *targets;
+    char **told; /* per target: what is wrong with this machine, said once */
     /* what happened */
     size_t done[3]; /* by enum kiln_program_origin */
     size_t declined;
@@ -122,6 +124,29 @@ static void print_line(const struct report *report, const struct kiln_compile_re
     }
 }
 
+/* A machine without a compiler fails every graph in the same words: once is enough. */
+static bool was_told(struct report *report, const struct kiln_compile_result *result)
+{
+    if (result->status != KILN_UNSUPPORTED || !result->target)
+        return false;
+    char **told = &report->told[result->target - report->targets->targets];
+    if (*told && strcmp(*told, result->sentence) == 0)
+        return true;
+    free(*told);
+    *told = kiln_cli_strdup(result->sentence);
+    return false;
+}
+
+static void tell_failure(struct report *report, const struct kiln_compile_result *result)
+{
+    if (was_told(report, result))
+        return;
+    if (result->target)
+        kiln_message_error("'%s' for %s: %s", result->path, result->target->name, result->sentence);
+    else
+        kiln_message_error("%s", result->sentence);
+}
+
 static bool report_result(void *context, const struct kiln_compile_result *result)
 {
     struct report *report = context;
@@ -139,7 +164,7 @@ static bool report_result(void *context, const struct kiln_compile_result *resul
         fflush(stdout);
     }
     if (failed)
-        kiln_message_error("%s", result->sentence);
+        tell_failure(report, result);
     return !ferror(stdout); /* nobody reads: main says so */
 }
 
@@ -256,6 +281,8 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     report.failures_only = isatty(STDOUT_FILENO) && total > TERMINAL_LINES;
     report.results = settings->json ? kiln_json_array() : NULL;
     report.target_columns = 3;
+    report.targets = targets;
+    report.told = kiln_cli_calloc(targets->count, sizeof(*report.told));
     measure_columns(&report, files, targets);
     struct kiln_compile_callbacks callbacks = {&report, report_result, report_progress};
     uint64_t start_ns = kiln_clock_ns();
@@ -267,6 +294,9 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     struct kiln_codegen_counters counters;
     kiln_engine_codegen_counters(engine, &counters);
     kiln_engine_unref(engine);
+    for (size_t i = 0; i < targets->count; i++)
+        free(report.told[i]);
+    free(report.told);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);
         json_decref(report.results);

@@ -63,11 +63,9 @@ static void describe_compiler(const struct kiln_compiler_ops *ops, struct kiln_t
     kiln_table_add(table, "%s", ops->name);
     if (found) {
         kiln_table_add(table, "%s", compiler.path);
-        kiln_table_add(table, "%s", compiler.identity);
         kiln_compiler_fini(&compiler);
     } else {
-        kiln_table_add(table, "- %.*s", sentence_length(&error), error.text);
-        kiln_table_add(table, "%s", "");
+        kiln_table_add(table, "- %.*s; %s", sentence_length(&error), error.text, ops->hint);
     }
 }
 
@@ -103,7 +101,7 @@ static void describe_all(struct kiln_codegen *codegen, bool json)
     json_t *compiler_list = kiln_json_array();
     json_t *device_list = kiln_json_array();
     kiln_table_init(&targets, 4, 0x6);
-    kiln_table_init(&compilers, 3, 0);
+    kiln_table_init(&compilers, 2, 0);
     kiln_table_init(&devices, 2, 0);
     kiln_table_add(&targets, "target");
     kiln_table_add(&targets, "wave");
@@ -111,7 +109,6 @@ static void describe_all(struct kiln_codegen *codegen, bool json)
     kiln_table_add(&targets, "compiled here by");
     kiln_table_add(&compilers, "compiler");
     kiln_table_add(&compilers, "found at");
-    kiln_table_add(&compilers, "identity");
     kiln_table_add(&devices, "device");
     kiln_table_add(&devices, "runs");
     for (size_t i = 0; i < kiln_target_count(); i++)

@@ -117,7 +117,6 @@ static void run_job(struct run *run, size_t index)
                 job->result.code_bytes += program->kernels[i].object.size;
             kiln_compiled_program_unref(program);
         } else {
-            kiln_error_prefix(&error, "'%s' for %s", file->path, job->result.target->name);
             set_failure(job, status == KILN_REJECTED ? KILN_COMPILE_DECLINED : KILN_COMPILE_BROKEN,
                         &error);
         }

@@ -28,7 +28,7 @@ struct kiln_compile_result {
     enum kiln_compile_outcome outcome;
     enum kiln_status status;
     uint32_t reject_reason;
-    const char *sentence; /* why not; "" when done */
+    const char *sentence; /* why not; names the graph when `target` is NULL; "" when done */
     enum kiln_program_origin origin;
     uint32_t kernels;
     uint64_t code_bytes;

@@ -118,7 +118,8 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
             kiln_buffer_append_text(dot, ": ");
             append_label_text(dot, kiln_boundary_text(group->boundary));
         }
-        kiln_buffer_append_text(dot, "\";\n        style=rounded;\n        color=\"#888888\";\n");
+        kiln_buffer_append_text(dot, "\";\n        fontsize=10;\n        labeljust=l;\n"
+                                     "        style=rounded;\n        color=\"#888888\";\n");
         for (uint32_t j = 0; j < graph->node_count; j++)
             if (member[j])
                 append_node(dot, graph, i, j);

@@ -35,7 +35,7 @@ static size_t slack_bytes(const struct kiln_tensor *tensor)
 uint64_t kiln_tensor_memory_cost(const struct kiln_tensor *tensor)
 {
     uint64_t bytes = (uint64_t)kiln_tensor_footprint_bytes(tensor);
-    return 3 * (bytes + 2 * GUARD_BYTES + slack_bytes(tensor));
+    return 4 * (bytes + 2 * GUARD_BYTES + slack_bytes(tensor));
 }
 
 enum kiln_status kiln_tensor_memory_init(struct kiln_tensor_memory *memory,

@@ -75,7 +75,7 @@ Test(kiln_compile, goes_on_after_bad_graphs)
         KILN("compile", "--target", "host", broken, temporary_path("missing.bin"), sample());
     cr_assert_eq(kiln.exit_code, 1);
     cr_assert(strstr(kiln.out, "unreadable  MALFORMED"), "%s", kiln.out);
-    cr_assert(strstr(kiln.out, "unreadable  NOT_FOUND"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "unreadable  KILN_NOT_FOUND"), "%s", kiln.out);
     cr_assert(strstr(kiln.out, "\n1 compiled, 0 from disk, 0 from memory, 2 unreadable"), "%s",
               kiln.out);
     cr_assert(strstr(kiln.err, "missing.bin"), "%s", kiln.err);
@@ -96,7 +96,7 @@ Test(kiln_compile, declined_graphs_have_a_reason)
     cr_assert_eq(json_array_size(results), 1, "one result for all targets");
     const json_t *result = json_array_get(results, 0);
     cr_assert_str_eq(text_member(result, "outcome"), "declined");
-    cr_assert_str_eq(text_member(result, "status"), "REJECTED");
+    cr_assert_str_eq(text_member(result, "status"), "KILN_REJECTED");
     cr_assert_str_eq(text_member(result, "reason"), "UNKNOWN_UID");
     cr_assert(json_is_null(json_object_get(result, "target")));
     cr_assert_eq(integer_member(json_object_get(document, "summary"), "declined"), 1);
