@@ -113,14 +113,14 @@ static void print_line(const struct report *report, const struct kiln_compile_re
     if (result->outcome == KILN_COMPILE_DONE) {
         char bytes[KILN_TEXT_AMOUNT_BYTES];
         char duration[KILN_TEXT_AMOUNT_BYTES];
-        printf("%-8s  %2u %-7s  %10s  %9s\n", outcome_text(result), (unsigned)result->kernels,
+        printf("%-10s  %2u %-7s  %10s  %9s\n", outcome_text(result), (unsigned)result->kernels,
                result->kernels == 1 ? "kernel" : "kernels",
                kiln_text_bytes(bytes, result->code_bytes),
                kiln_text_duration(duration, result->duration_ns));
     } else if (result->status == KILN_REJECTED) {
-        printf("%-8s  %s\n", outcome_text(result), kiln_reject_name(result->reject_reason));
+        printf("%-10s  %s\n", outcome_text(result), kiln_reject_name(result->reject_reason));
     } else {
-        printf("%-8s  %s\n", outcome_text(result), kiln_status_name(result->status));
+        printf("%-10s  %s\n", outcome_text(result), kiln_status_name(result->status));
     }
 }
 
