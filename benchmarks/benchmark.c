@@ -15,11 +15,8 @@
 #include <unistd.h>
 
 static const struct kiln_benchmark_group groups[] = {
-    {"load", kiln_benchmark_load},
-    {"compile", kiln_benchmark_compile_worker},
-    {"hiprtc", kiln_benchmark_compile_hiprtc},
-    {"cache", kiln_benchmark_cache},
-    {"plugin", kiln_benchmark_plugin},
+    {"load", kiln_benchmark_load},       {"compile", kiln_benchmark_compile},
+    {"cache", kiln_benchmark_cache},     {"plugin", kiln_benchmark_plugin},
     {"execute", kiln_benchmark_execute},
 };
 enum { GROUP_COUNT = sizeof(groups) / sizeof(groups[0]), MAX_ROWS = 64 };
@@ -169,10 +166,9 @@ int main(int argc, char **argv)
         for (size_t g = 0; g < GROUP_COUNT; g++)
             known |= strcmp(names[i], groups[g].name) == 0;
         if (!known) {
-            fprintf(
-                stderr,
-                "error: unknown group '%s'\nhint: load, compile, hiprtc, cache, plugin, execute\n",
-                names[i]);
+            fprintf(stderr,
+                    "error: unknown group '%s'\nhint: load, compile, cache, plugin, execute\n",
+                    names[i]);
             return 2;
         }
     }

@@ -39,8 +39,7 @@ struct kiln_benchmark_group {
 };
 
 /* Groups, one per file. */
-void kiln_benchmark_compile_worker(struct kiln_report *report);
-void kiln_benchmark_compile_hiprtc(struct kiln_report *report);
+void kiln_benchmark_compile(struct kiln_report *report);
 void kiln_benchmark_cache(struct kiln_report *report);
 void kiln_benchmark_plugin(struct kiln_report *report);
 void kiln_benchmark_execute(struct kiln_report *report);
@@ -52,7 +51,7 @@ void kiln_benchmark_load(struct kiln_report *report);
 #define KILN_ROW_EXECUTE        "ExecuteOpGraph, launch is a no-op"
 #define KILN_ROW_LAUNCH         "the no-op launch alone"
 
-/* Graphs of samples/current/ whose one kernel the compile groups measure, a small and a large one.
+/* Graphs of samples/current/ whose one kernel the compile group measures, a small and a large one.
  */
 extern const char *const kiln_compile_graphs[];
 extern const unsigned kiln_compile_graph_count;

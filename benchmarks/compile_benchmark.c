@@ -48,91 +48,93 @@ static enum kiln_status subject_init(struct subject *subject, const char *graph_
     return status;
 }
 
-static enum kiln_status compile_once(struct kiln_codegen *codegen, const struct subject *subject,
-                                     double *ret_ns, struct kiln_error *error)
+/* One way to compile: samples, and what went wrong with it. */
+struct contestant {
+    char row[KILN_ROW_TEXT_BYTES];
+    enum kiln_status status;
+    struct kiln_error error;
+    double *samples_ns;
+};
+
+static void report_contestant(struct kiln_report *report, struct contestant *contestant,
+                              uint64_t count)
+{
+    if (contestant->status)
+        kiln_report_note(report, contestant->row, "", "not measured: %s", contestant->error.text);
+    else
+        kiln_report_samples(report, contestant->row, "", contestant->samples_ns, count);
+    free(contestant->samples_ns);
+}
+
+static void compile_by_worker(struct contestant *contestant, struct kiln_codegen *codegen,
+                              const struct subject *subject, double *ret_ns)
 {
     struct kiln_code_object object;
+    if (contestant->status)
+        return;
     uint64_t start = kiln_clock_ns();
-    enum kiln_status status =
-        kiln_codegen_compile(codegen, &subject->target, &subject->kernel, &object, error);
-    if (status)
-        return status;
+    contestant->status = kiln_codegen_compile(codegen, &subject->target, &subject->kernel, &object,
+                                              &contestant->error);
     *ret_ns = (double)(kiln_clock_ns() - start);
-    kiln_code_object_fini(&object);
-    return KILN_OK;
+    if (!contestant->status)
+        kiln_code_object_fini(&object);
 }
 
-static enum kiln_status measure_worker(struct kiln_report *report, const char *graph_name,
-                                       const char *row, struct kiln_codegen *codegen,
-                                       struct kiln_error *error)
+static void compile_by_hiprtc(struct contestant *contestant, const struct kiln_hiprtc *hiprtc,
+                              const struct subject *subject, double *ret_ns)
 {
-    struct subject subject;
-    double first_ns = 0;
+    if (contestant->status)
+        return;
+    uint64_t start = kiln_clock_ns();
+    contestant->status =
+        kiln_hiprtc_compile(hiprtc, subject->kernel.source, target_name, &contestant->error);
+    *ret_ns = (double)(kiln_clock_ns() - start);
+}
+
+/* The two take turns, so that whatever else the machine does slows both. */
+static void compare(struct kiln_report *report, const char *graph_name,
+                    struct kiln_codegen *codegen, const struct kiln_hiprtc *hiprtc,
+                    const struct contestant *worker_start, const struct contestant *hiprtc_start)
+{
+    struct contestant worker = *worker_start;
+    struct contestant other = *hiprtc_start;
+    snprintf(worker.row, sizeof(worker.row), KILN_ROW_COMPILE_WORKER, graph_name);
+    snprintf(other.row, sizeof(other.row), KILN_ROW_COMPILE_HIPRTC, graph_name);
     uint64_t count;
-    double *samples = kiln_samples_new(report, 50, &count);
-    enum kiln_status status = subject_init(&subject, graph_name, error);
-    /* The first one starts the worker and loads comgr. */
-    if (!status)
-        status = compile_once(codegen, &subject, &first_ns, error);
-    for (uint64_t i = 0; i < count && !status; i++)
-        status = compile_once(codegen, &subject, &samples[i], error);
-    if (!status)
-        kiln_report_samples(report, row, "", samples, count);
-    free(samples);
-    kiln_arena_fini(&subject.arena);
-    return status;
-}
-
-void kiln_benchmark_compile_worker(struct kiln_report *report)
-{
+    worker.samples_ns = kiln_samples_new(report, 30, &count);
+    other.samples_ns = kiln_samples_new(report, 30, &count);
+    struct subject subject;
     struct kiln_error error;
     kiln_error_init(&error);
+    if (subject_init(&subject, graph_name, &error)) {
+        worker.status = other.status = error.status;
+        worker.error = other.error = error;
+    }
+    double first_ns; /* starts the worker, loads libraries: not counted */
+    compile_by_worker(&worker, codegen, &subject, &first_ns);
+    compile_by_hiprtc(&other, hiprtc, &subject, &first_ns);
+    for (uint64_t i = 0; i < count; i++) {
+        compile_by_worker(&worker, codegen, &subject, &worker.samples_ns[i]);
+        compile_by_hiprtc(&other, hiprtc, &subject, &other.samples_ns[i]);
+    }
+    report_contestant(report, &worker, count);
+    report_contestant(report, &other, count);
+    kiln_arena_fini(&subject.arena);
+}
+
+void kiln_benchmark_compile(struct kiln_report *report)
+{
+    static struct contestant worker;
+    static struct contestant other;
+    kiln_error_init(&worker.error);
+    kiln_error_init(&other.error);
     struct kiln_codegen *codegen = NULL;
+    struct kiln_hiprtc hiprtc;
     const struct kiln_codegen_options options = {.worker_path = KILN_BENCHMARK_WORKER,
                                                  .max_workers = 1};
-    enum kiln_status created = kiln_codegen_create(&options, &codegen, &error);
-    for (unsigned i = 0; i < kiln_compile_graph_count; i++) {
-        char row[KILN_ROW_TEXT_BYTES];
-        snprintf(row, sizeof(row), KILN_ROW_COMPILE_WORKER, kiln_compile_graphs[i]);
-        if (created || measure_worker(report, kiln_compile_graphs[i], row, codegen, &error))
-            kiln_report_note(report, row, "", "not measured: %s", error.text);
-    }
+    worker.status = kiln_codegen_create(&options, &codegen, &worker.error);
+    other.status = kiln_hiprtc_open(&hiprtc, &other.error);
+    for (unsigned i = 0; i < kiln_compile_graph_count; i++)
+        compare(report, kiln_compile_graphs[i], codegen, &hiprtc, &worker, &other);
     kiln_codegen_unref(codegen);
-}
-
-static enum kiln_status measure_hiprtc(struct kiln_report *report, const char *graph_name,
-                                       const char *row, const struct kiln_hiprtc *hiprtc,
-                                       struct kiln_error *error)
-{
-    struct subject subject;
-    uint64_t count;
-    double *samples = kiln_samples_new(report, 20, &count);
-    enum kiln_status status = subject_init(&subject, graph_name, error);
-    /* As with the worker, the first one is not counted. */
-    if (!status)
-        status = kiln_hiprtc_compile(hiprtc, subject.kernel.source, target_name, error);
-    for (uint64_t i = 0; i < count && !status; i++) {
-        uint64_t start = kiln_clock_ns();
-        status = kiln_hiprtc_compile(hiprtc, subject.kernel.source, target_name, error);
-        samples[i] = (double)(kiln_clock_ns() - start);
-    }
-    if (!status)
-        kiln_report_samples(report, row, "", samples, count);
-    free(samples);
-    kiln_arena_fini(&subject.arena);
-    return status;
-}
-
-void kiln_benchmark_compile_hiprtc(struct kiln_report *report)
-{
-    struct kiln_error error;
-    kiln_error_init(&error);
-    struct kiln_hiprtc hiprtc;
-    enum kiln_status opened = kiln_hiprtc_open(&hiprtc, &error);
-    for (unsigned i = 0; i < kiln_compile_graph_count; i++) {
-        char row[KILN_ROW_TEXT_BYTES];
-        snprintf(row, sizeof(row), KILN_ROW_COMPILE_HIPRTC, kiln_compile_graphs[i]);
-        if (opened || measure_hiprtc(report, kiln_compile_graphs[i], row, &hiprtc, &error))
-            kiln_report_note(report, row, "", "not measured: %s", error.text);
-    }
 }
