@@ -48,6 +48,8 @@ struct kiln_fiber_set {
     uint32_t count;
     struct fiber *fibers;
     unsigned char *stacks;
+    ucontext_t
+        entry; /* of the fiber that is being started; on no stack, because it is left for good */
     /* The resume that is going on. */
     jmp_buf resumer;
     kiln_fiber_body *body;
@@ -144,14 +146,13 @@ static void fiber_entry(unsigned set_low, unsigned set_high, unsigned index)
 
 static _Noreturn void start_fiber(struct kiln_fiber_set *set, uint32_t index)
 {
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = stack_of(set, index);
-    context.uc_stack.ss_size = STACK_BYTES;
-    context.uc_link = NULL;
-    makecontext(&context, (void (*)(void))fiber_entry, 3, (unsigned)(uintptr_t)set,
+    getcontext(&set->entry);
+    set->entry.uc_stack.ss_sp = stack_of(set, index);
+    set->entry.uc_stack.ss_size = STACK_BYTES;
+    set->entry.uc_link = NULL;
+    makecontext(&set->entry, (void (*)(void))fiber_entry, 3, (unsigned)(uintptr_t)set,
                 (unsigned)((uintptr_t)set >> 16 >> 16), index);
-    setcontext(&context);
+    setcontext(&set->entry);
     abort(); /* setcontext only returns for a context that is no context */
 }
 

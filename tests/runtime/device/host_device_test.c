@@ -5,7 +5,6 @@
 #include "runtime/device/host_device.h"
 
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,76 +204,6 @@ Test(host_device, waves_may_differ_and_work_items_may_end_early)
         cr_assert_eq(to[i], largest, "element %d", i);
     }
     device->ops->unload(device, kernel.module);
-    device->ops->close(device);
-}
-
-struct launcher {
-    struct kiln_device *device;
-    struct kernel reverse;
-    struct kernel sum;
-    bool is_right;
-};
-
-/* No assertions here: they belong to the test's own thread. */
-static void *launch_repeatedly(void *context)
-{
-    struct launcher *launcher = context;
-    struct kiln_error own_error;
-    kiln_error_init(&own_error);
-    enum { GROUPS = 8, COUNT = GROUPS * BLOCK };
-    static _Thread_local float values[COUNT], reversed[COUNT];
-    static _Thread_local int numbers[COUNT], sums[COUNT];
-    bool is_right = true;
-    for (int round = 0; round < 50; round++) {
-        for (int i = 0; i < COUNT; i++) {
-            values[i] = (float)(i + round);
-            numbers[i] = i ^ round;
-        }
-        const void *reverse_arguments[] = {values, reversed};
-        const void *sum_arguments[] = {numbers, sums};
-        struct kiln_launch launch = {
-            .function = launcher->reverse.function,
-            .grid = {GROUPS, 1, 1},
-            .block = {BLOCK, 1, 1},
-            .kernarg = reverse_arguments,
-            .kernarg_bytes = sizeof reverse_arguments,
-        };
-        const struct kiln_device_ops *ops = launcher->device->ops;
-        is_right &= ops->launch(launcher->device, NULL, &launch, &own_error) == KILN_OK;
-        launch.function = launcher->sum.function;
-        launch.kernarg = sum_arguments;
-        is_right &= ops->launch(launcher->device, NULL, &launch, &own_error) == KILN_OK;
-        for (int i = 0; i < COUNT; i++) {
-            int sum = 0;
-            for (int lane = 0; lane < WAVE; lane++)
-                sum += numbers[i / WAVE * WAVE + lane];
-            is_right &= sums[i] == sum;
-            is_right &= reversed[i] == values[i / BLOCK * BLOCK + (BLOCK - 1 - i % BLOCK)];
-        }
-    }
-    launcher->is_right = is_right;
-    return NULL;
-}
-
-Test(host_device, several_threads_launch_at_once)
-{
-    enum { THREADS = 6 };
-    setenv("KILN_HOST_THREADS", "4", 1);
-    struct kiln_device *device = open_host();
-    struct kernel reverse = load(device, "reverse", BLOCK * 8, true);
-    struct kernel sum = load(device, "wave_sum_i32", 0, true);
-    pthread_t threads[THREADS];
-    struct launcher launchers[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        launchers[i] = (struct launcher){device, reverse, sum, false};
-        cr_assert_eq(pthread_create(&threads[i], NULL, launch_repeatedly, &launchers[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        cr_expect(launchers[i].is_right, "thread %d", i);
-    }
-    device->ops->unload(device, reverse.module);
-    device->ops->unload(device, sum.module);
     device->ops->close(device);
 }
 
