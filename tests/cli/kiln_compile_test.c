@@ -20,8 +20,8 @@ static char *slurp(const char *path, size_t *ret_size)
 {
     FILE *file = fopen(path, "rb");
     cr_assert(file, "%s", path);
-    char *bytes = malloc(1 << 20);
-    *ret_size = fread(bytes, 1, 1 << 20, file);
+    static char bytes[1 << 16];
+    *ret_size = fread(bytes, 1, sizeof(bytes), file);
     fclose(file);
     return bytes;
 }

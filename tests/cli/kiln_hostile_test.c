@@ -26,7 +26,7 @@ static void compile_folder(size_t count)
                           integer_member(summary, "compiled") + integer_member(summary, "disk") +
                           integer_member(summary, "memory") + integer_member(summary, "unreadable");
     cr_assert_eq(integer_member(summary, "failed"), 0, "%s", kiln.err);
-    cr_assert_eq(answered, count, "%s", kiln.out);
+    cr_assert_eq((size_t)answered, count, "%s", kiln.out);
     json_decref(document);
 }
 

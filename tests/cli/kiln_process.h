@@ -15,7 +15,7 @@ struct kiln_process {
     bool full_stdout;               /* writes to a device without room */
     bool broken_stdout;             /* writes to a pipe that nobody reads */
     bool terminal;                  /* stdout and stderr are one terminal; all text is in `out` */
-    /* What came of it; memory is never freed: a test is a process. */
+    /* What came of it; the texts live as long as the process. */
     int exit_code; /* 128 + signal when it was killed */
     char *out;
     char *err;
