@@ -82,7 +82,7 @@ const function functions[] = {
         FUNCTION(log, std::log, 1.5, 1.5, 4) FUNCTION(log1p, std::log1p, 2.0, 2.0, 4)
             FUNCTION(sin, std::sin, 2.0, 1.5, 1e6) FUNCTION(cos, std::cos, 2.0, 1.5, 1e6)
                 FUNCTION(tan, std::tan, 4.0, 3.0, 1e6) FUNCTION(tanh, std::tanh, 4.0, 4.0, 25)
-                    FUNCTION(erf, std::erf, 2.0, 2.0, 7) FUNCTION(erfc, std::erfc, 4.0, 4.0, 28)
+                    FUNCTION(erf, std::erf, 2.0, 2.0, 7) FUNCTION(erfc, std::erfc, 4.0, 5.0, 28)
                         FUNCTION(sqrt, std::sqrt, 0.5, 0.5, 10)
                             FUNCTION(rsqrt, inverse_sqrt, 1.5, 1.5, 10)
                                 FUNCTION(rcp, inverse, 0.5, 0.5, 10)
