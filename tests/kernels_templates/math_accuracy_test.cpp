@@ -68,7 +68,7 @@ struct function {
     double interesting;
 };
 
-const function functions[] = {
+/* clang-format off */
 #define FUNCTION(text, truth, bound_f32, bound_f64, interesting)                                   \
     {#text,                                                                                        \
      [](float x) { return kiln_##text##_f32(x); },                                                 \
@@ -77,17 +77,26 @@ const function functions[] = {
      [](long double x) { return (long double)truth(x); },                                          \
      bound_f32,                                                                                    \
      bound_f64,                                                                                    \
-     interesting},
-    FUNCTION(exp, std::exp, 1.5, 1.5, 760) FUNCTION(expm1, std::expm1, 2.5, 2.5, 720)
-        FUNCTION(log, std::log, 1.5, 1.5, 4) FUNCTION(log1p, std::log1p, 2.0, 2.0, 4)
-            FUNCTION(sin, std::sin, 2.0, 1.5, 1e6) FUNCTION(cos, std::cos, 2.0, 1.5, 1e6)
-                FUNCTION(tan, std::tan, 4.0, 3.0, 1e6) FUNCTION(tanh, std::tanh, 4.0, 4.0, 25)
-                    FUNCTION(erf, std::erf, 2.0, 2.0, 7) FUNCTION(erfc, std::erfc, 4.0, 5.0, 28)
-                        FUNCTION(sqrt, std::sqrt, 0.5, 0.5, 10)
-                            FUNCTION(rsqrt, inverse_sqrt, 1.5, 1.5, 10)
-                                FUNCTION(rcp, inverse, 0.5, 0.5, 10)
-#undef FUNCTION
+     interesting}
+
+const function functions[] = {
+    FUNCTION(exp, std::exp, 1.5, 1.5, 760),
+    FUNCTION(expm1, std::expm1, 2.5, 2.5, 720),
+    FUNCTION(log, std::log, 1.5, 1.5, 4),
+    FUNCTION(log1p, std::log1p, 2.0, 2.0, 4),
+    FUNCTION(sin, std::sin, 2.0, 1.5, 1e6),
+    FUNCTION(cos, std::cos, 2.0, 1.5, 1e6),
+    FUNCTION(tan, std::tan, 4.0, 3.0, 1e6),
+    FUNCTION(tanh, std::tanh, 4.0, 4.0, 25),
+    FUNCTION(erf, std::erf, 2.0, 2.0, 7),
+    FUNCTION(erfc, std::erfc, 4.0, 5.0, 28),
+    FUNCTION(sqrt, std::sqrt, 0.5, 0.5, 10),
+    FUNCTION(rsqrt, inverse_sqrt, 1.5, 1.5, 10),
+    FUNCTION(rcp, inverse, 0.5, 0.5, 10),
 };
+/* clang-format on */
+
+#undef FUNCTION
 
 /* Distance in ulps of the exact result, whose spacing is that of T at `truth`. */
 template <class T, class Wide> double ulps(T value, Wide truth)
