@@ -10,7 +10,7 @@ cd "$kiln_root"
 
 rules=(
     "runtime/support:   runtime/support"
-    "runtime/device:    runtime/device runtime/support compiler cache"
+    "runtime/device:    runtime/device runtime/support compiler kernels_templates/device/host_abi.h"
     "runtime/engine:    runtime compiler cache"
     "compiler:          compiler runtime/support"
     "cache:             cache runtime/support"
