@@ -20,25 +20,10 @@
     symbol(arguments_type arguments)
 #define KILN_LDS(type, name, count) __attribute__((shared)) type name[count]
 
-KILN_DEVICE unsigned kiln_work_item()
-{
-    return __builtin_amdgcn_workitem_id_x();
-}
-
-KILN_DEVICE unsigned kiln_work_group_x()
-{
-    return __builtin_amdgcn_workgroup_id_x();
-}
-
-KILN_DEVICE unsigned kiln_work_group_y()
-{
-    return __builtin_amdgcn_workgroup_id_y();
-}
-
-KILN_DEVICE unsigned kiln_work_group_z()
-{
-    return __builtin_amdgcn_workgroup_id_z();
-}
+#define kiln_work_item()    __builtin_amdgcn_workitem_id_x()
+#define kiln_work_group_x() __builtin_amdgcn_workgroup_id_x()
+#define kiln_work_group_y() __builtin_amdgcn_workgroup_id_y()
+#define kiln_work_group_z() __builtin_amdgcn_workgroup_id_z()
 
 KILN_DEVICE void kiln_barrier()
 {
