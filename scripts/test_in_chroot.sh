@@ -11,6 +11,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 suite=trixie
+inner=/kiln # where the project lies inside
 system=$kiln_root/build/debian-$suite
 log=$kiln_root/build/debian-$suite.log
 
@@ -31,8 +32,10 @@ inside() {
         shift
         mount --make-rprivate /
         mount -t proc proc "$system/proc"
-        mkdir -p "$system/dev/shm"
+        mkdir -p "$system/dev/shm" "$system/dev/pts"
         mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
+        mount -t devpts -o newinstance,ptmxmode=0666 devpts "$system/dev/pts"
+        ln -sf pts/ptmx "$system/dev/ptmx"
         exec chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
             ${CI:+CI="$CI"} ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
             KILN_JOBS="$KILN_JOBS" "$@"
@@ -65,12 +68,13 @@ make_system() {
 
 # The sources as they are in the working tree, and the graphs that stand beside it, where they do.
 copy_sources() {
-    rm -rf --one-file-system "$system/kiln/main"
-    mkdir -p "$system/kiln/main" "$system/kiln/shared"
+    rm -rf --one-file-system "$system$inner/main"
+    mkdir -p "$system$inner/main" "$system$inner/shared"
     tar -C "$kiln_root" --exclude=./build --exclude=./build-* --exclude=./.git -cf - . |
-        tar -C "$system/kiln/main" -xf -
-    if [[ -d $kiln_root/../shared/graphs && ! -d $system/kiln/shared/graphs ]]; then
-        cp -r "$kiln_root/../shared/graphs" "$system/kiln/shared/graphs"
+        tar -C "$system$inner/main" -xf -
+    rm -rf --one-file-system "$system$inner/shared/graphs"
+    if [[ -d $kiln_root/../shared/graphs ]]; then
+        cp -r "$kiln_root/../shared/graphs" "$system$inner/shared/graphs"
     fi
 }
 
@@ -79,11 +83,11 @@ mkdir -p "$kiln_root/build"
 [[ -x $system/usr/bin/apt-get ]] || make_system || exit 1
 copy_sources
 heading "Debian 13: packages"
-quietly "$log" inside bash /kiln/main/scripts/install_packages.sh --minimal || exit 1
+quietly "$log" inside bash "$inner/main/scripts/install_packages.sh" --minimal || exit 1
 heading "Debian 13: build"
 inside bash -euc '
-    cmake -G Ninja -S /kiln/main -B /kiln/build -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON >/dev/null
-    ninja -C /kiln/build -j "$KILN_JOBS" --quiet
-'
+    cmake -G Ninja -S "$1/main" -B "$1/build" -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON >/dev/null
+    ninja -C "$1/build" -j "$KILN_JOBS" --quiet
+' bash "$inner"
 heading "Debian 13: tests"
-inside ctest --test-dir /kiln/build --output-on-failure --no-tests=error -j "$KILN_JOBS"
+inside ctest --test-dir "$inner/build" --output-on-failure --no-tests=error -j "$KILN_JOBS"
