@@ -127,7 +127,7 @@ static enum kiln_status measure_execute(struct kiln_report *report,
         for (int call = 0; call < BATCH && !code; call++)
             code = host->hipdnnEnginePluginExecuteOpGraph(host->handle, context, workspace, buffers,
                                                           sizeof(buffers) / sizeof(buffers[0]));
-        samples[i] = (double)(kiln_clock_ns() - start) / BATCH;
+        samples[i] = (double)(kiln_clock_ns() - start) / (double)BATCH;
         status = kiln_plugin_host_check(host, code, "ExecuteOpGraph", error);
     }
     if (!status)
@@ -152,7 +152,7 @@ static enum kiln_status measure_launch(struct kiln_report *report, struct kiln_e
         uint64_t start = kiln_clock_ns();
         for (int call = 0; call < BATCH; call++)
             launch(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
-        samples[i] = (double)(kiln_clock_ns() - start) / BATCH;
+        samples[i] = (double)(kiln_clock_ns() - start) / (double)BATCH;
     }
     kiln_report_samples(report, KILN_ROW_LAUNCH, "", samples, count);
     free(samples);
