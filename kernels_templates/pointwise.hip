@@ -4,14 +4,21 @@
  * end of its row is done element by element.
  *
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR, KILN_VECTORS_PER_ITEM,
- * KILN_COLS (elements of a row), KILN_VECTORS (all rows together), kiln_index, kiln_arguments, kiln_position
- * and kiln_locate, and the group's kiln_inputs<N>, kiln_load<N> and kiln_compute<N>.
+ * KILN_COLS (elements of a row), KILN_VECTORS (all rows together), KILN_HAS_TAILS (rows are no whole number of
+ * vectors), kiln_index, kiln_arguments, kiln_position and kiln_locate, the group's kiln_inputs, kiln_load and
+ * kiln_compute for a vector, and with tails the same for an element.
  */
 #ifndef KILN_SYMBOL
 #include "default/pointwise_prelude.h"
 #endif
 
-#define KILN_ROWS_ARE_WHOLE ((KILN_COLS) % (KILN_VECTOR) == 0)
+#if KILN_HAS_TAILS
+#define KILN_IS_WHOLE(vector, position)                                                            \
+    ((vector) < (kiln_index)(KILN_VECTORS) &&                                                      \
+     (position).column + KILN_VECTOR <= (kiln_index)(KILN_COLS))
+#else
+#define KILN_IS_WHOLE(vector, position) ((vector) < (kiln_index)(KILN_VECTORS))
+#endif
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
@@ -23,38 +30,44 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     {
         const kiln_index first =
             chunk * (kiln_index)(KILN_BLOCK * KILN_VECTORS_PER_ITEM) + kiln_work_item();
-        kiln_inputs<KILN_VECTOR> inputs[KILN_VECTORS_PER_ITEM];
-        bool is_whole[KILN_VECTORS_PER_ITEM];
+#if KILN_VECTORS_PER_ITEM == 1
+        const kiln_position position = kiln_locate(first);
+        if (KILN_IS_WHOLE(first, position)) {
+            kiln_inputs inputs;
+            kiln_load(arguments, position, inputs);
+            kiln_compute(arguments, position, inputs);
+        }
+#else
+        kiln_inputs inputs[KILN_VECTORS_PER_ITEM];
         KILN_UNROLL
         for (int i = 0; i < KILN_VECTORS_PER_ITEM; i++) {
             const kiln_index vector = first + (kiln_index)(i * KILN_BLOCK);
             const kiln_position position = kiln_locate(vector);
-            is_whole[i] = vector < (kiln_index)(KILN_VECTORS) &&
-                          (KILN_ROWS_ARE_WHOLE ||
-                           position.column + KILN_VECTOR <= (kiln_index)(KILN_COLS));
-            if (is_whole[i])
-                kiln_load<KILN_VECTOR>(arguments, position, inputs[i]);
+            if (KILN_IS_WHOLE(vector, position))
+                kiln_load(arguments, position, inputs[i]);
         }
         KILN_UNROLL
         for (int i = 0; i < KILN_VECTORS_PER_ITEM; i++) {
-            if (is_whole[i])
-                kiln_compute<KILN_VECTOR>(
-                    arguments, kiln_locate(first + (kiln_index)(i * KILN_BLOCK)), inputs[i]);
+            const kiln_index vector = first + (kiln_index)(i * KILN_BLOCK);
+            const kiln_position position = kiln_locate(vector);
+            if (KILN_IS_WHOLE(vector, position))
+                kiln_compute(arguments, position, inputs[i]);
         }
-        if (!KILN_ROWS_ARE_WHOLE) {
-            KILN_UNROLL
-            for (int i = 0; i < KILN_VECTORS_PER_ITEM; i++) {
-                const kiln_index vector = first + (kiln_index)(i * KILN_BLOCK);
-                if (is_whole[i] || vector >= (kiln_index)(KILN_VECTORS))
-                    continue;
-                kiln_position position = kiln_locate(vector);
-                KILN_NO_UNROLL
-                for (; position.column < (kiln_index)(KILN_COLS); position.column++) {
-                    kiln_inputs<1> element;
-                    kiln_load<1>(arguments, position, element);
-                    kiln_compute<1>(arguments, position, element);
-                }
+#endif
+#if KILN_HAS_TAILS
+        KILN_NO_UNROLL
+        for (int i = 0; i < KILN_VECTORS_PER_ITEM; i++) {
+            const kiln_index vector = first + (kiln_index)(i * KILN_BLOCK);
+            kiln_position tail = kiln_locate(vector);
+            if (vector >= (kiln_index)(KILN_VECTORS) || KILN_IS_WHOLE(vector, tail))
+                continue;
+            KILN_NO_UNROLL
+            for (; tail.column < (kiln_index)(KILN_COLS); tail.column++) {
+                kiln_inputs_element element;
+                kiln_load_element(arguments, tail, element);
+                kiln_compute_element(arguments, tail, element);
             }
         }
+#endif
     }
 }

@@ -4,8 +4,9 @@
  * axis pass through LDS, so that every access to memory is wide and consecutive over the work-items.
  *
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR, KILN_TILE, KILN_COLS and KILN_LINES
- * (sizes of the two axes), KILN_HAS_TRANSPOSED_STORES, kiln_index, kiln_arguments, kiln_tiles, kiln_position and
- * kiln_locate_tile, and the group's kiln_inputs<N>, kiln_stage_in<N>, kiln_load<N>, kiln_compute<N>, kiln_stage_out<N>.
+ * (sizes of the two axes), KILN_HAS_TAILS (one of them is no whole number of vectors), KILN_HAS_TRANSPOSED_STORES,
+ * kiln_index, kiln_arguments, kiln_tiles, kiln_position and kiln_locate_tile, the group's kiln_inputs, kiln_stage_in,
+ * kiln_load, kiln_compute and kiln_stage_out for a vector, and with tails the same for an element.
  *
  * In LDS an element lies at [column][line] with one element of padding per column.
  */
@@ -35,13 +36,15 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             const kiln_index line = i % KILN_VECTORS_PER_LINE * KILN_VECTOR;
             if (column >= columns || line >= lines)
                 continue;
-            if (line + KILN_VECTOR <= lines) {
-                kiln_stage_in<KILN_VECTOR>(arguments, tiles[0], origin, column, line);
-            } else {
+#if KILN_HAS_TAILS
+            if (line + KILN_VECTOR > lines) {
                 KILN_NO_UNROLL
                 for (kiln_index k = line; k < lines; k++)
-                    kiln_stage_in<1>(arguments, tiles[0], origin, column, k);
+                    kiln_stage_in_element(arguments, tiles[0], origin, column, k);
+                continue;
             }
+#endif
+            kiln_stage_in(arguments, tiles[0], origin, column, line);
         }
         kiln_barrier();
         for (kiln_index i = kiln_work_item(); i < KILN_TILE_VECTORS; i += KILN_BLOCK) {
@@ -49,18 +52,20 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             const kiln_index column = i % KILN_VECTORS_PER_LINE * KILN_VECTOR;
             if (column >= columns || line >= lines)
                 continue;
-            if (column + KILN_VECTOR <= columns) {
-                kiln_inputs<KILN_VECTOR> inputs;
-                kiln_load<KILN_VECTOR>(arguments, tiles[0], origin, column, line, inputs);
-                kiln_compute<KILN_VECTOR>(arguments, tiles[0], origin, column, line, inputs);
-            } else {
+#if KILN_HAS_TAILS
+            if (column + KILN_VECTOR > columns) {
                 KILN_NO_UNROLL
                 for (kiln_index k = column; k < columns; k++) {
-                    kiln_inputs<1> element;
-                    kiln_load<1>(arguments, tiles[0], origin, k, line, element);
-                    kiln_compute<1>(arguments, tiles[0], origin, k, line, element);
+                    kiln_inputs_element element;
+                    kiln_load_element(arguments, tiles[0], origin, k, line, element);
+                    kiln_compute_element(arguments, tiles[0], origin, k, line, element);
                 }
+                continue;
             }
+#endif
+            kiln_inputs inputs;
+            kiln_load(arguments, tiles[0], origin, column, line, inputs);
+            kiln_compute(arguments, tiles[0], origin, column, line, inputs);
         }
 #if KILN_HAS_TRANSPOSED_STORES
         kiln_barrier();
@@ -69,13 +74,15 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             const kiln_index line = i % KILN_VECTORS_PER_LINE * KILN_VECTOR;
             if (column >= columns || line >= lines)
                 continue;
-            if (line + KILN_VECTOR <= lines) {
-                kiln_stage_out<KILN_VECTOR>(arguments, tiles[0], origin, column, line);
-            } else {
+#if KILN_HAS_TAILS
+            if (line + KILN_VECTOR > lines) {
                 KILN_NO_UNROLL
                 for (kiln_index k = line; k < lines; k++)
-                    kiln_stage_out<1>(arguments, tiles[0], origin, column, k);
+                    kiln_stage_out_element(arguments, tiles[0], origin, column, k);
+                continue;
             }
+#endif
+            kiln_stage_out(arguments, tiles[0], origin, column, line);
         }
 #endif
 #if KILN_CHUNKS > KILN_GRID

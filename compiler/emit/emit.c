@@ -16,6 +16,7 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
     kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count, suffix);
     kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
+    kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));
     if (schedule->template_kind == KILN_TEMPLATE_POINTWISE) {
         uint64_t per_row = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
         kiln_buffer_printf(source, "#define KILN_VECTORS_PER_ITEM %" PRIu32 "\n",

@@ -38,39 +38,65 @@ static bool is_splat(const struct kiln_emission *emission, uint32_t access)
     return emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
 }
 
-static void append_inputs(const struct kiln_emission *emission, struct kiln_buffer *source)
+/* Functions exist for a whole vector and, where rows have tails, for one element: "kiln_load", "kiln_load_element". */
+static const char *element_suffix(const struct kiln_emission *emission, uint32_t elements)
+{
+    return elements == emission->schedule->vector_elems ? "" : "_element";
+}
+
+/* Opens a block that runs for each element e. */
+static void append_element_loop(const char *indent, uint32_t elements, struct kiln_buffer *source)
+{
+    if (elements == 1)
+        kiln_buffer_printf(source, "%s{\n%s    const int e = 0;\n", indent, indent);
+    else
+        kiln_buffer_printf(source, "%sKILN_UNROLL\n%sfor (int e = 0; e < %" PRIu32 "; e++) {\n",
+                           indent, indent, elements);
+}
+
+static uint32_t vector_bytes(const struct kiln_access *access, uint32_t elements)
+{
+    return kiln_dtype_info(access->dtype)->bytes * elements;
+}
+
+static void append_inputs(const struct kiln_emission *emission, uint32_t elements,
+                          struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
-    kiln_buffer_append_text(source, "template <int N> struct kiln_inputs {\n");
+    kiln_buffer_printf(source, "struct kiln_inputs%s {\n", element_suffix(emission, elements));
     for (uint32_t i = 0; i < group->load_count; i++)
-        kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%s];\n",
+        kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
                            storage_suffix(&group->accesses[i]), i,
-                           is_splat(emission, i) ? "1" : "N");
+                           is_splat(emission, i) ? 1 : elements);
     kiln_buffer_append_text(source, "};\n");
 }
 
 /* The head of a generated function that works at one place of the domain. */
 static void append_function_head(const struct kiln_emission *emission, const char *name,
-                                 const char *last_parameter, struct kiln_buffer *source)
+                                 uint32_t elements, bool takes_inputs, bool fills_inputs,
+                                 struct kiln_buffer *source)
 {
-    kiln_buffer_printf(source, "template <int N>\nKILN_DEVICE void %s(const kiln_arguments &arguments",
-                       name);
+    const char *suffix = element_suffix(emission, elements);
+    kiln_buffer_printf(source, "KILN_DEVICE void %s%s(const kiln_arguments &arguments", name, suffix);
+    kiln_buffer_append_text(source, kiln_emission_is_tiled(emission)
+                                        ? ", kiln_tiles &tiles, kiln_position position, "
+                                          "kiln_index column, kiln_index line"
+                                        : ", const kiln_position &position");
+    if (takes_inputs)
+        kiln_buffer_printf(source, ", %skiln_inputs%s &inputs", fills_inputs ? "" : "const ", suffix);
+    kiln_buffer_append_text(source, ")\n{\n");
     if (kiln_emission_is_tiled(emission))
-        kiln_buffer_printf(source,
-                           ", kiln_tiles &tiles, kiln_position position, kiln_index column, "
-                           "kiln_index line%s)\n{\n    position.column += column;\n"
-                           "    position.line += line;\n",
-                           last_parameter);
-    else
-        kiln_buffer_printf(source, ", const kiln_position &position%s)\n{\n", last_parameter);
+        kiln_buffer_append_text(source, "    position.column += column;\n"
+                                        "    position.line += line;\n");
     kiln_buffer_append_text(source, "    (void)position;\n");
 }
 
-static void append_load(const struct kiln_emission *emission, struct kiln_buffer *source)
+static void append_load(const struct kiln_emission *emission, uint32_t elements,
+                        struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_schedule *schedule = emission->schedule;
-    append_function_head(emission, "kiln_load", ", kiln_inputs<N> &inputs", source);
+    append_function_head(emission, "kiln_load", elements, true, true, source);
     bool gathers = false;
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR) {
@@ -80,9 +106,12 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
         }
         switch (schedule->accesses[i].mode) {
         case KILN_ACCESS_VECTOR:
-            kiln_buffer_printf(source, "    kiln_load_vector<N>(arguments.a%" PRIu32 " + (", i);
+            kiln_buffer_printf(source,
+                               "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
+                               ", arguments.a%" PRIu32 " + (",
+                               vector_bytes(&group->accesses[i], elements), i, i);
             kiln_emit_offset(emission, i, source);
-            kiln_buffer_printf(source, "), inputs.x%" PRIu32 ");\n", i);
+            kiln_buffer_append_text(source, "))\n");
             break;
         case KILN_ACCESS_SPLAT:
             kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i, i);
@@ -90,10 +119,10 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
             kiln_buffer_append_text(source, "];\n");
             break;
         case KILN_ACCESS_TRANSPOSED:
+            append_element_loop("    ", elements, source);
             kiln_buffer_printf(source,
-                               "    KILN_UNROLL\n    for (int e = 0; e < N; e++)\n"
                                "        inputs.x%" PRIu32 "[e] = tiles.t%" PRIu32
-                               "[column + (kiln_index)e][line];\n",
+                               "[column + (kiln_index)e][line];\n    }\n",
                                i, i);
             break;
         case KILN_ACCESS_GATHER:
@@ -102,7 +131,7 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
         }
     }
     if (gathers) {
-        kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
+        append_element_loop("    ", elements, source);
         if (schedule->flattened)
             kiln_emit_line_coordinates(emission, source);
         for (uint32_t i = 0; i < group->load_count; i++) {
@@ -310,16 +339,17 @@ static void append_element_guard(const struct kiln_emission *emission, uint32_t 
 }
 
 /* Whether a store takes one element of the vector only: the inner axis is guarded. */
-static void append_store(const struct kiln_emission *emission, uint32_t access,
+static void append_store(const struct kiln_emission *emission, uint32_t access, uint32_t elements,
                          struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     switch (schedule->accesses[access].mode) {
     case KILN_ACCESS_VECTOR:
         append_guard(emission, access, source);
-        kiln_buffer_printf(source, "    kiln_store_vector<N>(arguments.a%" PRIu32 " + (", access);
+        kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+                           vector_bytes(&emission->group->accesses[access], elements), access);
         kiln_emit_offset(emission, access, source);
-        kiln_buffer_printf(source, "), y%" PRIu32 ");\n", access);
+        kiln_buffer_printf(source, "), y%" PRIu32 ")\n", access);
         break;
     case KILN_ACCESS_SPLAT:
         append_guard(emission, access, source);
@@ -328,10 +358,10 @@ static void append_store(const struct kiln_emission *emission, uint32_t access,
         kiln_buffer_printf(source, "] = y%" PRIu32 "[0];\n", access);
         break;
     case KILN_ACCESS_TRANSPOSED:
+        append_element_loop("    ", elements, source);
         kiln_buffer_printf(source,
-                           "    KILN_UNROLL\n    for (int e = 0; e < N; e++)\n"
                            "        tiles.t%" PRIu32
-                           "[column + (kiln_index)e][line] = y%" PRIu32 "[e];\n",
+                           "[column + (kiln_index)e][line] = y%" PRIu32 "[e];\n    }\n",
                            access, access);
         break;
     case KILN_ACCESS_GATHER:
@@ -339,7 +369,7 @@ static void append_store(const struct kiln_emission *emission, uint32_t access,
     }
 }
 
-static void append_gathered_stores(const struct kiln_emission *emission,
+static void append_gathered_stores(const struct kiln_emission *emission, uint32_t elements,
                                    struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
@@ -349,7 +379,7 @@ static void append_gathered_stores(const struct kiln_emission *emission,
         if (schedule->accesses[i].mode != KILN_ACCESS_GATHER)
             continue;
         if (!any) {
-            kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
+            append_element_loop("    ", elements, source);
             if (schedule->flattened)
                 kiln_emit_line_coordinates(emission, source);
         }
@@ -364,11 +394,11 @@ static void append_gathered_stores(const struct kiln_emission *emission,
 }
 
 static void append_compute(const struct kiln_emission *emission, const struct value_table *table,
-                           struct kiln_buffer *source)
+                           uint32_t elements, struct kiln_buffer *source)
 {
     const struct kiln_ir *ir = emission->ir;
     const struct kiln_fusion_group *group = emission->group;
-    append_function_head(emission, "kiln_compute", ", const kiln_inputs<N> &inputs", source);
+    append_function_head(emission, "kiln_compute", elements, true, false, source);
     kiln_buffer_append_text(source, "    (void)inputs;\n");
     bool needs_coordinates = false;
     for (uint32_t i = 0; i < group->op_count; i++) {
@@ -378,9 +408,9 @@ static void append_compute(const struct kiln_emission *emission, const struct va
             append_operation(emission, table, value, "    ", source);
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++)
-        kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[N];\n",
-                           storage_suffix(&group->accesses[i]), i);
-    kiln_buffer_append_text(source, "    KILN_UNROLL\n    for (int e = 0; e < N; e++) {\n");
+        kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",
+                           storage_suffix(&group->accesses[i]), i, elements);
+    append_element_loop("    ", elements, source);
     if (needs_coordinates && emission->schedule->flattened)
         kiln_emit_line_coordinates(emission, source);
     for (uint32_t i = 0; i < group->op_count; i++) {
@@ -393,8 +423,8 @@ static void append_compute(const struct kiln_emission *emission, const struct va
                            table->alias[group->accesses[i].value]);
     kiln_buffer_append_text(source, "    }\n");
     for (uint32_t i = group->load_count; i < group->access_count; i++)
-        append_store(emission, i, source);
-    append_gathered_stores(emission, source);
+        append_store(emission, i, elements, source);
+    append_gathered_stores(emission, elements, source);
     kiln_buffer_append_text(source, "}\n");
 }
 
@@ -413,37 +443,57 @@ static void append_tiles(const struct kiln_emission *emission, struct kiln_buffe
 }
 
 /* kiln_stage_in (loads, from = 0) or kiln_stage_out (stores): vectors along the tile axis. */
-static void append_staging(const struct kiln_emission *emission, bool stores,
+static void append_staging(const struct kiln_emission *emission, bool stores, uint32_t elements,
                            struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
-    append_function_head(emission, stores ? "kiln_stage_out" : "kiln_stage_in", "", source);
+    append_function_head(emission, stores ? "kiln_stage_out" : "kiln_stage_in", elements, false, false,
+                         source);
     kiln_buffer_append_text(source, "    (void)tiles;\n");
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (group->accesses[i].is_store != stores ||
             emission->schedule->accesses[i].mode != KILN_ACCESS_TRANSPOSED)
             continue;
-        kiln_buffer_printf(source, "    {\n        kiln_storage_%s line_values[N];\n",
-                           storage_suffix(&group->accesses[i]));
-        if (stores)
+        uint32_t bytes = vector_bytes(&group->accesses[i], elements);
+        kiln_buffer_printf(source, "    {\n        kiln_storage_%s line_values[%" PRIu32 "];\n",
+                           storage_suffix(&group->accesses[i]), elements);
+        if (stores) {
+            append_element_loop("        ", elements, source);
             kiln_buffer_printf(source,
-                               "        KILN_UNROLL\n        for (int e = 0; e < N; e++)\n"
                                "            line_values[e] = tiles.t%" PRIu32
-                               "[column][line + (kiln_index)e];\n",
-                               i);
-        kiln_buffer_printf(source, "        kiln_%s_vector<N>(arguments.a%" PRIu32 " + (",
-                           stores ? "store" : "load", i);
-        kiln_emit_offset(emission, i, source);
-        kiln_buffer_append_text(source, "), line_values);\n");
-        if (!stores)
+                               "[column][line + (kiln_index)e];\n        }\n"
+                               "        KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+                               i, bytes, i);
+            kiln_emit_offset(emission, i, source);
+            kiln_buffer_append_text(source, "), line_values)\n");
+        } else {
             kiln_buffer_printf(source,
-                               "        KILN_UNROLL\n        for (int e = 0; e < N; e++)\n"
+                               "        KILN_LOAD_VECTOR(%" PRIu32
+                               ", line_values, arguments.a%" PRIu32 " + (",
+                               bytes, i);
+            kiln_emit_offset(emission, i, source);
+            kiln_buffer_append_text(source, "))\n");
+            append_element_loop("        ", elements, source);
+            kiln_buffer_printf(source,
                                "            tiles.t%" PRIu32
-                               "[column][line + (kiln_index)e] = line_values[e];\n",
+                               "[column][line + (kiln_index)e] = line_values[e];\n        }\n",
                                i);
+        }
         kiln_buffer_append_text(source, "    }\n");
     }
     kiln_buffer_append_text(source, "}\n");
+}
+
+static void append_functions(const struct kiln_emission *emission, const struct value_table *table,
+                             uint32_t elements, struct kiln_buffer *source)
+{
+    append_inputs(emission, elements, source);
+    if (kiln_emission_is_tiled(emission)) {
+        append_staging(emission, false, elements, source);
+        append_staging(emission, true, elements, source);
+    }
+    append_load(emission, elements, source);
+    append_compute(emission, table, elements, source);
 }
 
 void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source,
@@ -457,12 +507,9 @@ void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffe
     append_arguments(emission, source);
     kiln_emit_position(emission, source);
     kiln_emit_locate(emission, source);
-    append_inputs(emission, source);
-    if (kiln_emission_is_tiled(emission)) {
+    if (kiln_emission_is_tiled(emission))
         append_tiles(emission, source);
-        append_staging(emission, false, source);
-        append_staging(emission, true, source);
-    }
-    append_load(emission, source);
-    append_compute(emission, &table, source);
+    append_functions(emission, &table, emission->schedule->vector_elems, source);
+    if (kiln_schedule_has_tails(emission->schedule))
+        append_functions(emission, &table, 1, source);
 }

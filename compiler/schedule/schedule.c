@@ -355,6 +355,14 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
     return KILN_OK;
 }
 
+bool kiln_schedule_has_tails(const struct kiln_schedule *schedule)
+{
+    if (schedule->template_kind == KILN_TEMPLATE_POINTWISE)
+        return schedule->cols % schedule->vector_elems != 0;
+    return schedule->dims[schedule->rank - 1] % schedule->vector_elems != 0 ||
+           schedule->dims[schedule->tile_axis] % schedule->vector_elems != 0;
+}
+
 void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
                          struct kiln_buffer *buffer)
 {

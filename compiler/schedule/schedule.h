@@ -63,6 +63,9 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
                                      struct kiln_schedule *ret_schedule,
                                      struct kiln_error *error) KILN_NODISCARD;
 
+/* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are done one by one. */
+bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
+
 /* One line: template, axes, vector, block, grid, and the mode of each access. */
 void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
                          struct kiln_buffer *buffer);

@@ -11,6 +11,7 @@
 #define KILN_CHUNKS 4u
 #define KILN_VECTOR 4
 #define KILN_VECTORS_PER_ITEM 1
+#define KILN_HAS_TAILS 0
 #define KILN_COLS 4000u
 #define KILN_VECTORS 1000u
 
@@ -30,8 +31,8 @@ struct kiln_position {
     kiln_index column;
 };
 
-template <int N> struct kiln_inputs {
-    kiln_storage_f32 x0[N];
+struct kiln_inputs {
+    kiln_storage_f32 x0[KILN_VECTOR];
 };
 
 KILN_DEVICE kiln_position kiln_locate(kiln_index vector)
@@ -41,18 +42,16 @@ KILN_DEVICE kiln_position kiln_locate(kiln_index vector)
     return position;
 }
 
-template <int N>
 KILN_DEVICE void kiln_load(const kiln_arguments &arguments, const kiln_position &position,
-                           kiln_inputs<N> &inputs)
+                           kiln_inputs &inputs)
 {
-    kiln_load_vector<N>(arguments.a0 + position.column, inputs.x0);
+    KILN_LOAD_VECTOR(16, inputs.x0, arguments.a0 + position.column)
 }
 
-template <int N>
 KILN_DEVICE void kiln_compute(const kiln_arguments &arguments, const kiln_position &position,
-                              const kiln_inputs<N> &inputs)
+                              const kiln_inputs &inputs)
 {
-    kiln_store_vector<N>(arguments.a1 + position.column, inputs.x0);
+    KILN_STORE_VECTOR(16, arguments.a1 + position.column, inputs.x0)
 }
 
 #endif

@@ -12,6 +12,7 @@
 #define KILN_CHUNKS 40u
 #define KILN_VECTOR 4
 #define KILN_TILE 64
+#define KILN_HAS_TAILS 0
 #define KILN_COLS 300u
 #define KILN_LINES 500u
 #define KILN_HAS_TRANSPOSED_STORES 0
@@ -37,8 +38,8 @@ struct kiln_tiles {
     alignas(16) kiln_storage_f32 t0[KILN_TILE][KILN_TILE + 1];
 };
 
-template <int N> struct kiln_inputs {
-    kiln_storage_f32 x0[N];
+struct kiln_inputs {
+    kiln_storage_f32 x0[KILN_VECTOR];
 };
 
 KILN_DEVICE kiln_position kiln_locate_tile(kiln_index rest)
@@ -49,34 +50,28 @@ KILN_DEVICE kiln_position kiln_locate_tile(kiln_index rest)
     return position;
 }
 
-template <int N>
 KILN_DEVICE void kiln_stage_in(const kiln_arguments &arguments, kiln_tiles &tiles,
                                kiln_position position, kiln_index column, kiln_index line)
 {
-    kiln_storage_f32 line_values[N];
-    kiln_load_vector<N>(
-        arguments.a0 + ((position.column + column) * KILN_LINES + position.line + line),
-        line_values);
+    kiln_storage_f32 line_values[KILN_VECTOR];
+    KILN_LOAD_VECTOR(16, line_values, arguments.a0 + ((position.column + column) * KILN_LINES + position.line + line))
     KILN_UNROLL
-    for (int e = 0; e < N; e++)
+    for (int e = 0; e < KILN_VECTOR; e++)
         tiles.t0[column][line + (kiln_index)e] = line_values[e];
 }
 
-template <int N>
 KILN_DEVICE void kiln_load(const kiln_arguments &, kiln_tiles &tiles, kiln_position,
-                           kiln_index column, kiln_index line, kiln_inputs<N> &inputs)
+                           kiln_index column, kiln_index line, kiln_inputs &inputs)
 {
     KILN_UNROLL
-    for (int e = 0; e < N; e++)
+    for (int e = 0; e < KILN_VECTOR; e++)
         inputs.x0[e] = tiles.t0[column + (kiln_index)e][line];
 }
 
-template <int N>
 KILN_DEVICE void kiln_compute(const kiln_arguments &arguments, kiln_tiles &, kiln_position position,
-                              kiln_index column, kiln_index line, const kiln_inputs<N> &inputs)
+                              kiln_index column, kiln_index line, const kiln_inputs &inputs)
 {
-    kiln_store_vector<N>(
-        arguments.a1 + ((position.line + line) * KILN_COLS + position.column + column), inputs.x0);
+    KILN_STORE_VECTOR(16, arguments.a1 + ((position.line + line) * KILN_COLS + position.column + column), inputs.x0)
 }
 
 #endif

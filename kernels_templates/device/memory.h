@@ -1,70 +1,53 @@
 /*
- * Vector access to memory: N elements in one access of up to 16 bytes, or several of 16 bytes.
- * Pointers need the alignment of one element only (amdhsa runs with unaligned access enabled; so
- * does the host).
+ * Vector access to memory: `bytes` (a literal: 1, 2, 4, ... 128) in one access of up to 16 bytes, or several of 16.
+ * Pointers need the alignment of one element only: amdhsa runs with unaligned access enabled, so that LLVM still makes
+ * one wide access of a vector that claims no alignment; the host does not care.
+ *
+ * Macros over literal sizes, because templates over them took 2 of the 12 ms that a small kernel spends in the front end.
  */
 #ifndef KILN_DEVICE_MEMORY_H
 #define KILN_DEVICE_MEMORY_H
 
 #if defined(__clang__) && !defined(KILN_DEVICE_HOST_H)
 
-/* A vector type of Bytes bytes with the alignment of T: of 4-byte words, or of T where there is no
- * whole word. */
-template <class T, int Bytes, bool HasWords> struct kiln_access_type {
-    typedef T vector __attribute__((ext_vector_type(Bytes / (int)sizeof(T))));
-    typedef vector type __attribute__((aligned(sizeof(T)), may_alias));
-};
+typedef unsigned kiln_words_2 __attribute__((ext_vector_type(2)));
+typedef unsigned kiln_words_4 __attribute__((ext_vector_type(4)));
+typedef unsigned char kiln_access_1 __attribute__((may_alias));
+typedef unsigned short kiln_access_2 __attribute__((aligned(1), may_alias));
+typedef unsigned kiln_access_4 __attribute__((aligned(1), may_alias));
+typedef kiln_words_2 kiln_access_8 __attribute__((aligned(1), may_alias));
+typedef kiln_words_4 kiln_access_16 __attribute__((aligned(1), may_alias));
 
-template <class T, int Bytes> struct kiln_access_type<T, Bytes, true> {
-    typedef unsigned vector __attribute__((ext_vector_type(Bytes / 4)));
-    typedef vector type __attribute__((aligned(sizeof(T)), may_alias));
-};
-
-template <int N, class T> KILN_DEVICE void kiln_load_vector(const T *pointer, T (&out)[N])
-{
-    constexpr int whole = N * (int)sizeof(T);
-    constexpr int bytes = whole < 16 ? whole : 16;
-    constexpr int elements = bytes / (int)sizeof(T);
-    typedef typename kiln_access_type<T, bytes, bytes % 4 == 0>::type access;
-    typedef T lanes __attribute__((ext_vector_type(elements)));
-    KILN_UNROLL
-    for (int i = 0; i < N; i += elements) {
-        const lanes part = __builtin_bit_cast(lanes, *(const access *)(pointer + i));
-        KILN_UNROLL
-        for (int e = 0; e < elements; e++)
-            out[i + e] = part[e];
+#define KILN_LOAD_ONE(type, to, from, offset)                                                      \
+    {                                                                                              \
+        const type part = *(const type *)((const char *)(from) + (offset));                        \
+        __builtin_memcpy((char *)(to) + (offset), &part, sizeof part);                             \
     }
-}
-
-template <int N, class T> KILN_DEVICE void kiln_store_vector(T *pointer, const T (&in)[N])
-{
-    constexpr int whole = N * (int)sizeof(T);
-    constexpr int bytes = whole < 16 ? whole : 16;
-    constexpr int elements = bytes / (int)sizeof(T);
-    typedef typename kiln_access_type<T, bytes, bytes % 4 == 0>::vector vector;
-    typedef typename kiln_access_type<T, bytes, bytes % 4 == 0>::type access;
-    typedef T lanes __attribute__((ext_vector_type(elements)));
-    KILN_UNROLL
-    for (int i = 0; i < N; i += elements) {
-        lanes part;
-        KILN_UNROLL
-        for (int e = 0; e < elements; e++)
-            part[e] = in[i + e];
-        *(access *)(pointer + i) = __builtin_bit_cast(vector, part);
+#define KILN_STORE_ONE(type, to, from, offset)                                                     \
+    {                                                                                              \
+        type part;                                                                                 \
+        __builtin_memcpy(&part, (const char *)(from) + (offset), sizeof part);                     \
+        *(type *)((char *)(to) + (offset)) = part;                                                 \
     }
-}
+#define KILN_ACCESS_1(access, to, from, offset)  access(kiln_access_1, to, from, offset)
+#define KILN_ACCESS_2(access, to, from, offset)  access(kiln_access_2, to, from, offset)
+#define KILN_ACCESS_4(access, to, from, offset)  access(kiln_access_4, to, from, offset)
+#define KILN_ACCESS_8(access, to, from, offset)  access(kiln_access_8, to, from, offset)
+#define KILN_ACCESS_16(access, to, from, offset) access(kiln_access_16, to, from, offset)
+#define KILN_ACCESS_32(access, to, from, offset)                                                   \
+    KILN_ACCESS_16(access, to, from, offset) KILN_ACCESS_16(access, to, from, (offset) + 16)
+#define KILN_ACCESS_64(access, to, from, offset)                                                   \
+    KILN_ACCESS_32(access, to, from, offset) KILN_ACCESS_32(access, to, from, (offset) + 32)
+#define KILN_ACCESS_128(access, to, from, offset)                                                  \
+    KILN_ACCESS_64(access, to, from, offset) KILN_ACCESS_64(access, to, from, (offset) + 64)
+
+#define KILN_LOAD_VECTOR(bytes, to, from)  KILN_ACCESS_##bytes(KILN_LOAD_ONE, to, from, 0)
+#define KILN_STORE_VECTOR(bytes, to, from) KILN_ACCESS_##bytes(KILN_STORE_ONE, to, from, 0)
 
 #else
 
-template <int N, class T> KILN_DEVICE void kiln_load_vector(const T *pointer, T (&out)[N])
-{
-    __builtin_memcpy(out, pointer, sizeof out);
-}
-
-template <int N, class T> KILN_DEVICE void kiln_store_vector(T *pointer, const T (&in)[N])
-{
-    __builtin_memcpy(pointer, in, sizeof in);
-}
+#define KILN_LOAD_VECTOR(bytes, to, from)  __builtin_memcpy(to, from, bytes);
+#define KILN_STORE_VECTOR(bytes, to, from) __builtin_memcpy(to, from, bytes);
 
 #endif
 

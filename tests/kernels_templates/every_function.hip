@@ -163,28 +163,31 @@ KILN_KERNEL(reverse_through_lds, KILN_BLOCK, mapping<float KILN_COMMA float>)
     arguments.to[group * KILN_BLOCK + item] = line[KILN_BLOCK - 1 - item];
 }
 
-/* Every vector width over every element size. */
-template <int N, class T> KILN_DEVICE void copy(const mapping<T, T> &arguments, unsigned index)
-{
-    T elements[N];
-    kiln_load_vector<N>(arguments.from + index * N, elements);
-    kiln_store_vector<N>(arguments.to + index * N, elements);
-}
-
-#define COPY(count, device)                                                                        \
-    KILN_KERNEL(copy_##device##_##count, KILN_BLOCK,                                               \
+/* Accesses of every size from 8 bytes up over every element size, and smaller ones. */
+#define COPY(bytes, device)                                                                        \
+    KILN_KERNEL(copy_##device##_##bytes, KILN_BLOCK,                                               \
                 mapping<kiln_storage_##device KILN_COMMA kiln_storage_##device>)                   \
     {                                                                                              \
-        copy<count>(arguments, kiln_work_group_x() * KILN_BLOCK + kiln_work_item());               \
+        const unsigned index = kiln_work_group_x() * KILN_BLOCK + kiln_work_item();                \
+        constexpr unsigned count = bytes / sizeof(kiln_storage_##device);                          \
+        kiln_storage_##device elements[count];                                                     \
+        KILN_LOAD_VECTOR(bytes, elements, arguments.from + index * count)                          \
+        KILN_STORE_VECTOR(bytes, arguments.to + index * count, elements)                           \
     }
 #define COPIES(device)                                                                             \
-    COPY(1, device)                                                                                \
-    COPY(2, device)                                                                                \
-    COPY(4, device)                                                                                \
     COPY(8, device)                                                                                \
-    COPY(16, device)
+    COPY(16, device)                                                                               \
+    COPY(32, device)                                                                               \
+    COPY(64, device)                                                                               \
+    COPY(128, device)
+COPY(1, u8)
+COPY(2, u8)
+COPY(4, u8)
 COPIES(u8)
+COPY(2, f16)
+COPY(4, f16)
 COPIES(f16)
 COPIES(bf16)
+COPY(4, f32)
 COPIES(f32)
 COPIES(f64)

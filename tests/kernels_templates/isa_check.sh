@@ -1,7 +1,7 @@
 #!/bin/sh
 # isa_check.sh CLANG TEMPLATES TARGET WAVE SOURCE FOLDER [WIDE]
 # Compiles a HIP source without any HIP header for an AMDGPU target and checks the assembly: every kernel has no call, no scratch
-# memory and no flat access; denormals are on. With WIDE, also that the kernels copy_f16_8 and copy_u8_16, whose pointers
+# memory and no flat access; denormals are on. With WIDE, also that the kernels copy_f16_16 and copy_u8_16, whose pointers
 # are aligned to one element only, use 128-bit accesses. WAVE may be empty where
 # the source knows it. Exit status 77: no such compiler here.
 set -eu
@@ -20,7 +20,7 @@ kernels=$(grep -c '^[[:space:]]*\.amdhsa_kernel ' "$assembly")
 if grep -qE 's_swappc|s_setpc' "$assembly"; then fail "a call"; fi
 if grep -qE 'flat_(load|store)' "$assembly"; then fail "a flat access"; fi
 if [ -n "$wide" ]; then
-    for kernel in copy_f16_8 copy_u8_16; do
+    for kernel in copy_f16_16 copy_u8_16; do
         for access in load store; do
             sed -n "/^$kernel:/,/s_endpgm/p" "$assembly" |
                 grep -qE "global_${access}_(dwordx4|b128)" || fail "no 128-bit $access of $kernel"

@@ -25,11 +25,11 @@ KILN_KERNEL(scale, KILN_BLOCK, scaling)
         kiln_work_group_x() + 3 * (kiln_work_group_y() + 5 * kiln_work_group_z());
     const unsigned first = (group * KILN_BLOCK + kiln_work_item()) * 4;
     float elements[4];
-    kiln_load_vector<4>(arguments.from + first, elements);
+    KILN_LOAD_VECTOR(16, elements, arguments.from + first)
     KILN_UNROLL
     for (int i = 0; i < 4; i++)
         elements[i] = kiln_mul_f32(elements[i], arguments.factor);
-    kiln_store_vector<4>(arguments.to + first, elements);
+    KILN_STORE_VECTOR(16, arguments.to + first, elements)
 }
 
 /* A helper outside of the kernel that asks where it is and waits. */
