@@ -184,6 +184,17 @@ struct value_table {
     bool *varies;      /* differs between the elements of a vector */
 };
 
+/* The collapsed axis that an INDEX counts along. KILN_NONE: it is 0 everywhere, since the axis has size 1 in its own domain,
+ * however long it is in a domain that it is repeated to. */
+static uint32_t index_axis(const struct kiln_emission *emission, const struct kiln_op *op)
+{
+    const struct kiln_domain *own = &emission->ir->domains[op->domain];
+    uint32_t rank = emission->ir->domains[emission->group->domain].rank;
+    if (own->dims[op->axis] == 1)
+        return KILN_NONE;
+    return emission->schedule->domain_axis[op->axis + rank - own->rank];
+}
+
 static bool build_value_table(const struct kiln_emission *emission, struct kiln_arena *arena,
                               struct value_table *ret_table)
 {
@@ -212,9 +223,7 @@ static bool build_value_table(const struct kiln_emission *emission, struct kiln_
         if (table.load[value] != KILN_NONE)
             continue;
         if (op->opcode == KILN_OP_INDEX) {
-            uint32_t rank = ir->domains[group->domain].rank;
-            uint32_t axis =
-                schedule->domain_axis[op->axis + rank - ir->domains[op->domain].rank];
+            uint32_t axis = index_axis(emission, op);
             table.varies[value] =
                 axis != KILN_NONE && (schedule->flattened || axis == schedule->rank - 1);
             continue;
@@ -232,9 +241,7 @@ static void append_index(const struct kiln_emission *emission, const struct kiln
                          struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    uint32_t rank = emission->ir->domains[emission->group->domain].rank;
-    uint32_t axis =
-        schedule->domain_axis[op->axis + rank - emission->ir->domains[op->domain].rank];
+    uint32_t axis = index_axis(emission, op);
     kiln_buffer_printf(source, "(%s)(", scalar_type(op->scalar));
     if (axis == KILN_NONE) {
         kiln_buffer_append_text(source, "0");

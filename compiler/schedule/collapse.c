@@ -51,8 +51,9 @@ static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_grou
     uint32_t rank = ir->domains[group->domain].rank;
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (op->opcode == KILN_OP_INDEX &&
-            op->axis + rank - ir->domains[op->domain].rank == axis)
+        const struct kiln_domain *own = &ir->domains[op->domain];
+        if (op->opcode == KILN_OP_INDEX && own->dims[op->axis] != 1 &&
+            op->axis + rank - own->rank == axis)
             return true;
     }
     return false;

@@ -1,0 +1,120 @@
+#include "compiler/emit/emit.h"
+
+#include "tests/compiler/fuse/ir_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct kiln_kernel emit(struct ir_fixture *fixture)
+{
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    cr_assert_eq(partition.group_count, 1);
+    struct kiln_schedule schedule;
+    struct kiln_kernel kernel;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_schedule_group(&fixture->ir, &fixture->graph, &partition.groups[0],
+                                     &fixture->target, &fixture->options, &schedule, &error),
+                 KILN_OK);
+    struct kiln_emission emission = {.ir = &fixture->ir,
+                                     .graph = &fixture->graph,
+                                     .group = &partition.groups[0],
+                                     .schedule = &schedule,
+                                     .target = &fixture->target};
+    cr_assert_eq(kiln_emit_kernel(&emission, &kernel, &error), KILN_OK, "%s", error.text);
+    return kernel;
+}
+
+#define EXPECT_TEXT(kernel, text) cr_assert_not_null(strstr((kernel).source, text), "no '%s'", text)
+#define EXPECT_NO_TEXT(kernel, text) cr_assert_null(strstr((kernel).source, text), "'%s'", text)
+
+Test(emit, contiguous_operands_are_moved_sixteen_bytes_at_a_time)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 64, 64);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, x));
+    struct kiln_kernel kernel = emit(fixture);
+    EXPECT_TEXT(kernel, "KILN_LOAD_VECTOR(16, inputs.x0, arguments.a0 + (position.column))");
+    EXPECT_TEXT(kernel, "KILN_STORE_VECTOR(16, arguments.a1 + (position.column), y1)");
+    EXPECT_TEXT(kernel, "#line 1 \"device/math/exp_f32.h\"");
+    EXPECT_NO_TEXT(kernel, "device/math/tanh_f32.h");
+    EXPECT_TEXT(kernel, "#define KILN_HAS_TAILS 0");
+    EXPECT_NO_TEXT(kernel, "kiln_load_element(const");
+    cr_assert_eq(kernel.argument_count, 2);
+    cr_assert_eq(kernel.arguments[0].alignment_bytes, 4, "AMDGPU needs element alignment only");
+    cr_assert_not(kernel.uses_barrier);
+    ir_fixture_destroy(fixture);
+}
+
+Test(emit, equal_programs_give_equal_text)
+{
+    struct kiln_kernel kernels[2];
+    struct ir_fixture *fixtures[2];
+    for (int i = 0; i < 2; i++) {
+        fixtures[i] = ir_fixture_create();
+        uint32_t x = ir_fixture_load(fixtures[i], 30, 41);
+        ir_fixture_store(fixtures[i], kiln_ir_unary(&fixtures[i]->ir, KILN_OP_TANH, x));
+        kernels[i] = emit(fixtures[i]);
+    }
+    cr_assert_str_eq(kernels[0].source, kernels[1].source);
+    for (int i = 0; i < 2; i++)
+        ir_fixture_destroy(fixtures[i]);
+}
+
+Test(emit, rows_with_tails_get_functions_for_an_element)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 7, 11);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    struct kiln_kernel kernel = emit(fixture);
+    EXPECT_TEXT(kernel, "#define KILN_HAS_TAILS 1");
+    EXPECT_TEXT(kernel, "KILN_DEVICE void kiln_load_element(");
+    EXPECT_TEXT(kernel, "KILN_LOAD_VECTOR(4, inputs.x0,");
+    ir_fixture_destroy(fixture);
+}
+
+Test(emit, constants_are_exact)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 4, 4);
+    uint32_t tenth = kiln_ir_real(&fixture->ir, KILN_SCALAR_F32, (double)0.1f);
+    uint32_t lowest = kiln_ir_integer(&fixture->ir, KILN_SCALAR_I64, INT64_MIN);
+    uint32_t as_real = kiln_ir_convert(&fixture->ir, lowest, KILN_SCALAR_F32);
+    uint32_t sum = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x, tenth);
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, sum, as_real));
+    struct kiln_kernel kernel = emit(fixture);
+    EXPECT_TEXT(kernel, "0x1.99999ap-4f");
+    EXPECT_TEXT(kernel, "(-9223372036854775807ll - 1)");
+    ir_fixture_destroy(fixture);
+}
+
+/* Counting along an axis of size 1 gives 0, also where the result is repeated along it: found by random graphs. */
+Test(emit, an_index_along_an_axis_of_size_one_is_zero_where_it_is_repeated)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t column = kiln_ir_index(&fixture->ir, KILN_SCALAR_I32,
+                                    ir_fixture_domain(fixture, 6, 1), 1);
+    uint32_t value = kiln_ir_convert(&fixture->ir, column, KILN_SCALAR_F32);
+    uint32_t wide = kiln_ir_broadcast(&fixture->ir, value, ir_fixture_domain(fixture, 6, 5));
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide,
+                                             ir_fixture_load(fixture, 6, 5)));
+    EXPECT_TEXT(emit(fixture), "(int)(0)");
+    ir_fixture_destroy(fixture);
+}
+
+Test(emit, a_transposed_operand_passes_through_lds)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t tensor = ir_fixture_tensor(fixture, KILN_TENSOR_INPUT, 64, 64);
+    fixture->tensors[tensor].strides[0] = 1;
+    fixture->tensors[tensor].strides[1] = 64;
+    uint32_t transposed = kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+    uint32_t straight = ir_fixture_load(fixture, 64, 64);
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, straight, transposed));
+    struct kiln_kernel kernel = emit(fixture);
+    EXPECT_TEXT(kernel, "[KILN_TILE][KILN_TILE + 1]");
+    EXPECT_TEXT(kernel, "#define KILN_HAS_TRANSPOSED_STORES 0");
+    cr_assert(kernel.uses_barrier);
+    cr_assert_eq(kernel.lds_bytes, 64 * 65 * 4);
+    ir_fixture_destroy(fixture);
+}
