@@ -91,6 +91,23 @@ static void append_function_head(const struct kiln_emission *emission, const cha
     kiln_buffer_append_text(source, "    (void)position;\n");
 }
 
+/* A single element is no vector. */
+static void append_vector_load(const struct kiln_emission *emission, uint32_t access,
+                               uint32_t elements, struct kiln_buffer *source)
+{
+    if (elements == 1)
+        kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = *(arguments.a%" PRIu32 " + (", access,
+                           access);
+    else
+        kiln_buffer_printf(source,
+                           "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
+                           ", arguments.a%" PRIu32 " + (",
+                           vector_bytes(&emission->group->accesses[access], elements), access,
+                           access);
+    kiln_emit_offset(emission, access, source);
+    kiln_buffer_append_text(source, elements == 1 ? "));\n" : "))\n");
+}
+
 static void append_load(const struct kiln_emission *emission, uint32_t elements,
                         struct kiln_buffer *source)
 {
@@ -106,12 +123,7 @@ static void append_load(const struct kiln_emission *emission, uint32_t elements,
         }
         switch (schedule->accesses[i].mode) {
         case KILN_ACCESS_VECTOR:
-            kiln_buffer_printf(source,
-                               "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
-                               ", arguments.a%" PRIu32 " + (",
-                               vector_bytes(&group->accesses[i], elements), i, i);
-            kiln_emit_offset(emission, i, source);
-            kiln_buffer_append_text(source, "))\n");
+            append_vector_load(emission, i, elements, source);
             break;
         case KILN_ACCESS_SPLAT:
             kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i, i);
@@ -353,10 +365,14 @@ static void append_store(const struct kiln_emission *emission, uint32_t access, 
     switch (schedule->accesses[access].mode) {
     case KILN_ACCESS_VECTOR:
         append_guard(emission, access, source);
-        kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
-                           vector_bytes(&emission->group->accesses[access], elements), access);
+        if (elements == 1)
+            kiln_buffer_printf(source, "    *(arguments.a%" PRIu32 " + (", access);
+        else
+            kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+                               vector_bytes(&emission->group->accesses[access], elements), access);
         kiln_emit_offset(emission, access, source);
-        kiln_buffer_printf(source, "), y%" PRIu32 ")\n", access);
+        kiln_buffer_printf(source, elements == 1 ? ")) = y%" PRIu32 "[0];\n" : "), y%" PRIu32 ")\n",
+                           access);
         break;
     case KILN_ACCESS_SPLAT:
         append_guard(emission, access, source);
@@ -449,7 +465,53 @@ static void append_tiles(const struct kiln_emission *emission, struct kiln_buffe
     kiln_buffer_append_text(source, "};\n");
 }
 
-/* kiln_stage_in (loads, from = 0) or kiln_stage_out (stores): vectors along the tile axis. */
+static void append_staged_element(const struct kiln_emission *emission, uint32_t access,
+                                  struct kiln_buffer *source)
+{
+    bool store = emission->group->accesses[access].is_store;
+    if (!store)
+        kiln_buffer_printf(source, "    tiles.t%" PRIu32 "[column][line] = ", access);
+    kiln_buffer_printf(source, "%s*(arguments.a%" PRIu32 " + (", store ? "    " : "", access);
+    kiln_emit_offset(emission, access, source);
+    kiln_buffer_append_text(source, "))");
+    if (store)
+        kiln_buffer_printf(source, " = tiles.t%" PRIu32 "[column][line]", access);
+    kiln_buffer_append_text(source, ";\n");
+}
+
+static void append_staged_vector(const struct kiln_emission *emission, uint32_t access,
+                                 uint32_t elements, struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    uint32_t bytes = vector_bytes(memory, elements);
+    kiln_buffer_printf(source, "    {\n        kiln_storage_%s line_values[%" PRIu32 "];\n",
+                       storage_suffix(memory), elements);
+    if (memory->is_store) {
+        append_element_loop("        ", elements, source);
+        kiln_buffer_printf(source,
+                           "            line_values[e] = tiles.t%" PRIu32
+                           "[column][line + (kiln_index)e];\n        }\n"
+                           "        KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+                           access, bytes, access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_append_text(source, "), line_values)\n");
+    } else {
+        kiln_buffer_printf(source,
+                           "        KILN_LOAD_VECTOR(%" PRIu32 ", line_values, arguments.a%" PRIu32
+                           " + (",
+                           bytes, access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_append_text(source, "))\n");
+        append_element_loop("        ", elements, source);
+        kiln_buffer_printf(source,
+                           "            tiles.t%" PRIu32
+                           "[column][line + (kiln_index)e] = line_values[e];\n        }\n",
+                           access);
+    }
+    kiln_buffer_append_text(source, "    }\n");
+}
+
+/* kiln_stage_in (loads) or kiln_stage_out (stores): vectors along the tile axis. */
 static void append_staging(const struct kiln_emission *emission, bool stores, uint32_t elements,
                            struct kiln_buffer *source)
 {
@@ -461,32 +523,10 @@ static void append_staging(const struct kiln_emission *emission, bool stores, ui
         if (group->accesses[i].is_store != stores ||
             emission->schedule->accesses[i].mode != KILN_ACCESS_TRANSPOSED)
             continue;
-        uint32_t bytes = vector_bytes(&group->accesses[i], elements);
-        kiln_buffer_printf(source, "    {\n        kiln_storage_%s line_values[%" PRIu32 "];\n",
-                           storage_suffix(&group->accesses[i]), elements);
-        if (stores) {
-            append_element_loop("        ", elements, source);
-            kiln_buffer_printf(source,
-                               "            line_values[e] = tiles.t%" PRIu32
-                               "[column][line + (kiln_index)e];\n        }\n"
-                               "        KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
-                               i, bytes, i);
-            kiln_emit_offset(emission, i, source);
-            kiln_buffer_append_text(source, "), line_values)\n");
-        } else {
-            kiln_buffer_printf(source,
-                               "        KILN_LOAD_VECTOR(%" PRIu32
-                               ", line_values, arguments.a%" PRIu32 " + (",
-                               bytes, i);
-            kiln_emit_offset(emission, i, source);
-            kiln_buffer_append_text(source, "))\n");
-            append_element_loop("        ", elements, source);
-            kiln_buffer_printf(source,
-                               "            tiles.t%" PRIu32
-                               "[column][line + (kiln_index)e] = line_values[e];\n        }\n",
-                               i);
-        }
-        kiln_buffer_append_text(source, "    }\n");
+        if (elements == 1)
+            append_staged_element(emission, i, source);
+        else
+            append_staged_vector(emission, i, elements, source);
     }
     kiln_buffer_append_text(source, "}\n");
 }

@@ -1,5 +1,6 @@
 /*
- * Vector access to memory: `bytes` (a literal: 1, 2, 4, ... 128) in one access of up to 16 bytes, or several of 16.
+ * Vector access to memory: `bytes` (a literal: 2, 4, ... 128; at least two
+ * elements) in one access of up to 16 bytes, or several of 16.
  * Pointers need the alignment of one element only: amdhsa runs with unaligned access enabled, so that LLVM still makes
  * one wide access of a vector that claims no alignment; the host does not care.
  *
@@ -10,30 +11,39 @@
 
 #if defined(__clang__) && !defined(KILN_DEVICE_HOST_H)
 
-typedef unsigned kiln_words_2 __attribute__((ext_vector_type(2)));
-typedef unsigned kiln_words_4 __attribute__((ext_vector_type(4)));
-typedef unsigned char kiln_access_1 __attribute__((may_alias));
-typedef unsigned short kiln_access_2 __attribute__((aligned(1), may_alias));
-typedef unsigned kiln_access_4 __attribute__((aligned(1), may_alias));
-typedef kiln_words_2 kiln_access_8 __attribute__((aligned(1), may_alias));
-typedef kiln_words_4 kiln_access_16 __attribute__((aligned(1), may_alias));
+typedef unsigned short kiln_words_of_2;
+typedef unsigned kiln_words_of_4;
+typedef unsigned kiln_words_of_8 __attribute__((ext_vector_type(2)));
+typedef unsigned kiln_words_of_16 __attribute__((ext_vector_type(4)));
+typedef kiln_words_of_2 kiln_access_2 __attribute__((aligned(1), may_alias));
+typedef kiln_words_of_4 kiln_access_4 __attribute__((aligned(1), may_alias));
+typedef kiln_words_of_8 kiln_access_8 __attribute__((aligned(1), may_alias));
+typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
 
-#define KILN_LOAD_ONE(type, to, from, offset)                                                      \
+/* Between memory and the array the bytes are a vector of the array's own elements: as words, LLVM 15 would keep an array of
+ * 16-bit elements in memory, and put that into LDS. */
+#define KILN_LANES(bytes, element)                                                                 \
+    typedef __typeof__(element)                                                                    \
+        kiln_lanes __attribute__((ext_vector_type((bytes) / (int)sizeof(element))))
+#define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
     {                                                                                              \
-        const type part = *(const type *)((const char *)(from) + (offset));                        \
-        __builtin_memcpy((char *)(to) + (offset), &part, sizeof part);                             \
+        KILN_LANES(bytes, (to)[0]);                                                                \
+        const kiln_lanes lanes = __builtin_bit_cast(                                               \
+            kiln_lanes, *(const kiln_access_##bytes *)((const char *)(from) + (offset)));          \
+        __builtin_memcpy((char *)(to) + (offset), &lanes, bytes);                                  \
     }
-#define KILN_STORE_ONE(type, to, from, offset)                                                     \
+#define KILN_STORE_ONE(bytes, to, from, offset)                                                    \
     {                                                                                              \
-        type part;                                                                                 \
-        __builtin_memcpy(&part, (const char *)(from) + (offset), sizeof part);                     \
-        *(type *)((char *)(to) + (offset)) = part;                                                 \
+        KILN_LANES(bytes, (to)[0]);                                                                \
+        kiln_lanes lanes;                                                                          \
+        __builtin_memcpy(&lanes, (const char *)(from) + (offset), bytes);                          \
+        *(kiln_access_##bytes *)((char *)(to) + (offset)) =                                        \
+            __builtin_bit_cast(kiln_words_of_##bytes, lanes);                                      \
     }
-#define KILN_ACCESS_1(access, to, from, offset)  access(kiln_access_1, to, from, offset)
-#define KILN_ACCESS_2(access, to, from, offset)  access(kiln_access_2, to, from, offset)
-#define KILN_ACCESS_4(access, to, from, offset)  access(kiln_access_4, to, from, offset)
-#define KILN_ACCESS_8(access, to, from, offset)  access(kiln_access_8, to, from, offset)
-#define KILN_ACCESS_16(access, to, from, offset) access(kiln_access_16, to, from, offset)
+#define KILN_ACCESS_2(access, to, from, offset)  access(2, to, from, offset)
+#define KILN_ACCESS_4(access, to, from, offset)  access(4, to, from, offset)
+#define KILN_ACCESS_8(access, to, from, offset)  access(8, to, from, offset)
+#define KILN_ACCESS_16(access, to, from, offset) access(16, to, from, offset)
 #define KILN_ACCESS_32(access, to, from, offset)                                                   \
     KILN_ACCESS_16(access, to, from, offset) KILN_ACCESS_16(access, to, from, (offset) + 16)
 #define KILN_ACCESS_64(access, to, from, offset)                                                   \

@@ -175,19 +175,19 @@ KILN_KERNEL(reverse_through_lds, KILN_BLOCK, mapping<float KILN_COMMA float>)
         KILN_STORE_VECTOR(bytes, arguments.to + index * count, elements)                           \
     }
 #define COPIES(device)                                                                             \
-    COPY(8, device)                                                                                \
     COPY(16, device)                                                                               \
     COPY(32, device)                                                                               \
     COPY(64, device)                                                                               \
     COPY(128, device)
-COPY(1, u8)
 COPY(2, u8)
 COPY(4, u8)
+COPY(8, u8)
 COPIES(u8)
-COPY(2, f16)
 COPY(4, f16)
+COPY(8, f16)
 COPIES(f16)
+COPY(8, bf16)
 COPIES(bf16)
-COPY(4, f32)
+COPY(8, f32)
 COPIES(f32)
 COPIES(f64)

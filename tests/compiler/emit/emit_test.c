@@ -69,7 +69,7 @@ Test(emit, rows_with_tails_get_functions_for_an_element)
     struct kiln_kernel kernel = emit(fixture);
     EXPECT_TEXT(kernel, "#define KILN_HAS_TAILS 1");
     EXPECT_TEXT(kernel, "KILN_DEVICE void kiln_load_element(");
-    EXPECT_TEXT(kernel, "KILN_LOAD_VECTOR(4, inputs.x0,");
+    EXPECT_TEXT(kernel, "inputs.x0[0] = *(arguments.a0 + ");
     ir_fixture_destroy(fixture);
 }
 
