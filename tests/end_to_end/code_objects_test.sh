@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The code objects of the pointwise graphs, for every target that something here compiles.
+#
+# usage: code_objects_test.sh KILN CACHE_DIR FOLDER...
+#
+# Each graph of the folders is compiled for each target, which checks every code object (machine, symbol, kernarg, LDS, no
+# scratch). Then the instructions of graphs with contiguous float and half operands must be 128-bit global loads and stores.
+set -euo pipefail
+
+kiln=$1 cache=$2
+shift 2
+wanted=(gfx90a gfx1030 gfx942 gfx1100 gfx1201)
+contiguous=(residual_add_relu_fp32 bias_gelu_fp16 chain_of_24_fp32 swiglu_bf16)
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+targets=()
+for target in "${wanted[@]}"; do
+    if "$kiln" targets | grep -Eq "^$target .*(comgr|clang)$"; then
+        targets+=("$target")
+    else
+        echo "skipped: nothing here compiles for $target"
+    fi
+done
+((${#targets[@]} > 0)) || fail "nothing here compiles for any of ${wanted[*]}"
+
+rm -rf "$cache"
+folders=()
+for folder in "$@"; do
+    [[ -d $folder ]] && folders+=("$folder") || echo "skipped: there is no folder ${folder##*/}"
+done
+list=$(IFS=,; echo "${targets[*]}")
+# Graphs that are declined give exit code 1 like failures: the summary tells them apart.
+summary=$("$kiln" compile --target "$list" --cache "$cache" -j 2 "${folders[@]}" 2>&1 | grep ' kernels, ') || true
+echo "$summary"
+[[ -n $summary && $summary != *failed* ]] || fail "not every graph compiled"
+
+for target in "${targets[@]}"; do
+    for graph in "${contiguous[@]}"; do
+        file=$(find "$1" -name "$graph.json" | head -n 1)
+        [[ -n $file ]] || fail "there is no sample '$graph'"
+        isa=$("$kiln" explain --isa --target "$target" --cache "$cache" "$file")
+        loads=$(grep -cE 'global_load_(dwordx4|b128)' <<<"$isa") || fail "$graph for $target: no 128-bit load"
+        grep -qE 'global_store_(dwordx4|b128)' <<<"$isa" || fail "$graph for $target: no 128-bit store"
+        ! grep -qE '\b(scratch_|buffer_(load|store))' <<<"$isa" || fail "$graph for $target: uses scratch"
+        echo "$graph for $target: $loads 128-bit loads, no scratch"
+    done
+done
