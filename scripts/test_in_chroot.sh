@@ -91,3 +91,11 @@ inside bash -euc '
 ' bash "$inner"
 heading "Debian 13: tests"
 inside ctest --test-dir "$inner/build" --output-on-failure --no-tests=error -j "$KILN_JOBS"
+heading "Debian 13: targets that its comgr knows and Debian 12's does not"
+inside bash -euc '
+    kiln=$1/build/cli/kiln
+    for target in gfx942 gfx1100; do
+        "$kiln" targets | grep -qE "^$target .* comgr$" || { echo "error: comgr does not serve $target"; exit 1; }
+    done
+    "$kiln" compile --target gfx942,gfx1100 --cache "$1/cache" -j "$KILN_JOBS" "$1/main/samples"
+' bash "$inner"
