@@ -93,6 +93,11 @@ KILN_DEVICE float kiln_seed_rsqrt_f32(float x)
     return __builtin_amdgcn_rsqf(x);
 }
 
+KILN_DEVICE float kiln_seed_rcp_f32(float x)
+{
+    return __builtin_amdgcn_rcpf(x);
+}
+
 KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 {
     return __builtin_amdgcn_rsq(x);

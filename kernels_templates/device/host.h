@@ -133,7 +133,7 @@ KILN_DEVICE double kiln_scale_f64(double x, int n)
            __builtin_bit_cast(double, (unsigned long long)(n - half + 1023) << 52);
 }
 
-/* v_sqrt_f32 and v_rsq_f32: wrong by one ulp, for all but zero, infinity and NaN. */
+/* v_sqrt_f32, v_rsq_f32 and v_rcp_f32: wrong by one ulp, for all but zero, infinity and NaN. */
 KILN_DEVICE float kiln_host_off_by_one(float exact)
 {
     const unsigned bits = __builtin_bit_cast(unsigned, exact);
@@ -149,6 +149,11 @@ KILN_DEVICE float kiln_seed_sqrt_f32(float x)
 KILN_DEVICE float kiln_seed_rsqrt_f32(float x)
 {
     return kiln_host_off_by_one(1.0f / __builtin_sqrtf(x));
+}
+
+KILN_DEVICE float kiln_seed_rcp_f32(float x)
+{
+    return kiln_host_off_by_one(1.0f / x);
 }
 
 /* v_rsq_f64: 24 bits are right. */

@@ -21,7 +21,8 @@ KILN_DEVICE float kiln_erf_f32(float x)
     p = kiln_fma_f32(p, limited, 0x1.9a5c7ep-13f);
     const kiln_exp_parts_f32 parts = kiln_exp_split_f32(-p);
     const float far = 1.0f - kiln_scale_f32(1.0f + parts.p, parts.n);
-    return magnitude < 0.92f ? kiln_erf_near_zero_f32(x) : kiln_copysign_f32(far, x);
+    const float near = kiln_erf_near_zero_f32(x);
+    return magnitude < 0.92f ? near : kiln_copysign_f32(far, x);
 }
 
 #endif

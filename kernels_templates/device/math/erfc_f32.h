@@ -13,7 +13,8 @@ KILN_DEVICE float kiln_erfc_f32(float x)
     const float limited = magnitude > 10.2f ? 10.2f : magnitude;
     const float positive = kiln_erfc_positive_f32(limited);
     const float far = x < 0.0f ? 2.0f - positive : positive;
-    return magnitude < 0.5f ? 1.0f - kiln_erf_near_zero_f32(x) : far;
+    const float near = 1.0f - kiln_erf_near_zero_f32(x);
+    return magnitude < 0.5f ? near : far;
 }
 
 #endif

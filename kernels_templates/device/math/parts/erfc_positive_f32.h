@@ -10,7 +10,7 @@
 KILN_DEVICE float kiln_erfc_positive_f32(float x)
 {
     /* t and q = 1 - 2t, both corrected by the residual of the quotient. */
-    const float inverse = 1.0f / (x + 3.0f);
+    const float inverse = kiln_seed_rcp_f32(x + 3.0f);
     const float rough = 3.0f * inverse;
     const float residual = inverse * kiln_fma_f32(-rough, x, kiln_fma_f32(-rough, 3.0f, 3.0f));
     const float t = rough + residual;
