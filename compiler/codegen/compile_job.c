@@ -1,5 +1,7 @@
 #include "compiler/codegen/compile_job.h"
 
+#include "runtime/support/thread.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -82,25 +84,12 @@ static void *do_job(void *context)
     return NULL;
 }
 
-int kiln_compile_thread_start(void *(*run)(void *), void *context, pthread_t *ret_thread)
-{
-    pthread_attr_t attributes;
-    int failure = pthread_attr_init(&attributes);
-    if (failure != 0)
-        return failure;
-    failure = pthread_attr_setstacksize(&attributes, KILN_COMPILE_STACK_BYTES);
-    if (failure == 0)
-        failure = pthread_create(ret_thread, &attributes, run, context);
-    (void)pthread_attr_destroy(&attributes);
-    return failure;
-}
-
 void kiln_compile_job_run(const struct kiln_compile_request *request,
                           struct kiln_compile_result *result)
 {
     struct job job = {.request = request, .result = result};
     pthread_t thread;
-    int failure = kiln_compile_thread_start(do_job, &job, &thread);
+    int failure = kiln_thread_start(do_job, &job, KILN_COMPILE_STACK_BYTES, &thread);
     if (failure == 0)
         failure = pthread_join(thread, NULL);
     if (failure != 0)

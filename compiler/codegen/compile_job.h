@@ -7,7 +7,7 @@
 
 #include "compiler/codegen/toolchain.h"
 
-#include <pthread.h>
+#include <stddef.h>
 
 enum kiln_compile_task {
     KILN_COMPILE_TASK_COMPILE = 1, /* source -> code object */
@@ -41,10 +41,8 @@ void kiln_compile_job_do(const struct kiln_compile_request *request,
 void kiln_compile_job_run(const struct kiln_compile_request *request,
                           struct kiln_compile_result *result);
 
-/* Starts a thread with a stack that LLVM's recursion fits in: clang recurses with the nesting of
- * the source, and 2,000 parentheses have overflowed smaller ones. Only what is touched is used.
- * Returns an error number. */
+/* Stack of a thread that LLVM's recursion fits in: clang recurses with the nesting of the source,
+ * and 2,000 parentheses have overflowed smaller ones. Only what is touched is used. */
 #define KILN_COMPILE_STACK_BYTES ((size_t)256 << 20)
-int kiln_compile_thread_start(void *(*run)(void *), void *context, pthread_t *ret_thread);
 
 #endif

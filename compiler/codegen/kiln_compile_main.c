@@ -11,6 +11,7 @@
 #include "compiler/codegen/compile_environment.h"
 #include "compiler/codegen/worker_message.h"
 #include "runtime/support/environment.h"
+#include "runtime/support/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -184,7 +185,7 @@ int main(int count, char **arguments)
     struct conversation conversation = {.input = input, .output = output};
     pthread_t server;
     if (!write_all(output, &hello) ||
-        kiln_compile_thread_start(serve_all, &conversation, &server) != 0)
+        kiln_thread_start(serve_all, &conversation, KILN_COMPILE_STACK_BYTES, &server) != 0)
         leave(2);
     kiln_buffer_fini(&hello);
     /* The other side may close while a job runs. */

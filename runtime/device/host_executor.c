@@ -2,9 +2,9 @@
 
 #include "runtime/device/host_group.h"
 #include "runtime/support/log.h"
+#include "runtime/support/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,19 +153,15 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* Under the lock. Signals are for the threads of the program. Fewer threads than wanted will do. */
+/* Under the lock. Fewer threads than wanted will do. */
 static void start_threads(struct kiln_host_executor *executor)
 {
     if (executor->thread_count == executor->thread_limit)
         return;
-    sigset_t all, previous;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous);
     while (executor->thread_count < executor->thread_limit &&
-           pthread_create(&executor->threads[executor->thread_count], NULL, thread_main,
-                          executor) == 0)
+           kiln_thread_start(thread_main, executor, 0,
+                             &executor->threads[executor->thread_count]) == 0)
         executor->thread_count++;
-    pthread_sigmask(SIG_SETMASK, &previous, NULL);
     if (executor->thread_count < executor->thread_limit) {
         kiln_log(KILN_LOG_WARN, "the host device has '%u' threads instead of '%u'",
                  executor->thread_count + 1, executor->thread_limit + 1);

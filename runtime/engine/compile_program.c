@@ -1,6 +1,7 @@
 #include "runtime/engine/compile_program.h"
 
-#include <pthread.h>
+#include "runtime/support/thread.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void run_job(struct compile_job *job)
     pthread_t helpers[MAX_COMPILE_THREADS - 1];
     uint32_t started = 0;
     while (started < MAX_COMPILE_THREADS - 1 && started + 1 < job->program->kernel_count) {
-        if (pthread_create(&helpers[started], NULL, compile_kernels, job) != 0)
+        if (kiln_thread_start(compile_kernels, job, 0, &helpers[started]) != 0)
             break;
         started++;
     }
