@@ -14,6 +14,7 @@ struct kiln_compile_service {
     pthread_mutex_t lock; /* guards all below but the counter; never held while something runs */
     pthread_cond_t freed;
     char *worker_path;        /* NULL until found */
+    pid_t owner;              /* the process whose workers these are */
     struct kiln_worker *idle; /* list */
     uint32_t worker_count;    /* idle, busy and starting */
     uint32_t max_workers;
@@ -42,6 +43,7 @@ enum kiln_status kiln_compile_service_create(const char *worker_path, uint32_t m
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the compile service");
     }
     service->worker_path = path;
+    service->owner = getpid();
     service->max_workers = max_workers;
     service->timeout_seconds = timeout_seconds;
     service->in_process = in_process;
@@ -75,8 +77,9 @@ static struct kiln_worker *acquire(struct kiln_compile_service *service)
     struct kiln_worker *worker = NULL;
     struct kiln_worker *inherited = NULL;
     (void)pthread_mutex_lock(&service->lock);
-    /* After a fork the workers are still the parent's. */
-    if (service->idle != NULL && service->idle->owner != getpid()) {
+    /* After a fork the workers are still the parent's, also those that are busy there. */
+    if (service->owner != getpid()) {
+        service->owner = getpid();
         inherited = service->idle;
         service->idle = NULL;
         service->worker_count = 0;

@@ -118,7 +118,8 @@ static enum kiln_status explain_failure(struct kiln_worker *worker, enum kiln_st
             if (waited == 0)
                 (void)poll(NULL, 0, 1);
         }
-        if (waited == worker->process)
+        /* Collected, by us or by the host: the number may stand for another process by now. */
+        if (waited != 0)
             worker->process = -1;
         if (waited > 0 && WIFSIGNALED(wait_status))
             return kiln_error_set(error, KILN_COMPILE_FAILED,

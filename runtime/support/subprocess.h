@@ -51,7 +51,8 @@ struct kiln_subprocess_run {
 };
 
 struct kiln_subprocess_exit {
-    int code;   /* exit code; -1 when a signal ended it */
+    int code;   /* exit code; -1 when a signal ended it; 0 when the host collected the child (it
+                   ignores SIGCHLD, say), so look at what the program made too */
     int signal; /* 0 when it exited */
     uint64_t dropped_bytes;
 };

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,4 +236,42 @@ Test(compile_service, damaged_requests_end_the_worker)
     }
     free(copy);
     kiln_buffer_fini(&message);
+}
+
+static void *compile_sample(void *context)
+{
+    struct kiln_target target = sample_target("host");
+    struct kiln_kernel kernel = sample_kernel(&target);
+    struct kiln_code_object object;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status = kiln_codegen_compile(context, &target, &kernel, &object, &error);
+    if (status == KILN_OK)
+        kiln_code_object_fini(&object);
+    return (void *)(intptr_t)status;
+}
+
+/* All workers are busy for threads that a forked child does not have: it must not wait for them. */
+Test(compile_service, forked_child_has_workers_of_its_own)
+{
+    enum { BUSY_MILLISECONDS = 300, CHILD_SECONDS = 10 };
+    cr_assert_eq(setenv("FAKE_WORKER", "hangs", 1), 0);
+    cr_assert_eq(setenv("KILN_DUMP_DIR", "/nonexistent", 1), 0);
+    struct kiln_codegen *codegen = sample_codegen(FAKE_WORKER, 1);
+    pthread_t threads[2]; /* as many as workers */
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, compile_sample, codegen), 0);
+    (void)usleep(BUSY_MILLISECONDS * 1000);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        (void)alarm(CHILD_SECONDS);
+        _exit(compile_sample(codegen) == (void *)(intptr_t)KILN_TIMEOUT ? 0 : 1);
+    }
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+    kiln_codegen_unref(codegen);
 }
