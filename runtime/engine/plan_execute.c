@@ -1,6 +1,8 @@
 /*
  * Executing a plan: the hot path. It allocates nothing, takes no lock and hashes nothing; all its
- * state is on the stack, so that one plan can be executed by several threads at once.
+ * state is on the stack, so that one plan can be executed by several threads at once. The arrays
+ * there are as long as the plan needs, within limits that were checked when it was made: what the
+ * limits allow is 40 KiB, which threads of hosts may not have.
  */
 #include "runtime/engine/plan.h"
 
@@ -66,7 +68,7 @@ static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_p
                                struct kiln_error *error)
 {
     const struct kiln_compiled_kernel *recipe = kernel->recipe;
-    uint64_t kernarg[KILN_PROGRAM_MAX_ARGUMENTS];
+    uint64_t kernarg[recipe->argument_count + 1]; /* not of length 0 */
     for (uint32_t i = 0; i < recipe->argument_count; i++) {
         const struct kiln_plan_argument *argument = &kernel->arguments[i];
         kernarg[i] = argument->binding == KILN_NONE ? workspace + argument->offset_bytes
@@ -94,7 +96,7 @@ enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream str
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "no workspace is given, but '%llu' bytes are needed",
                               (unsigned long long)kiln_plan_workspace_bytes(plan));
-    uint64_t words[KILN_PLAN_MAX_BINDINGS];
+    uint64_t words[plan->binding_count + 1];
     enum kiln_status status = bind_buffers(plan, buffers, buffer_count, words, error);
     if (status)
         return status;

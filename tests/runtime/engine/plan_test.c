@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct stand_in hip;
 static char directory[64];
@@ -412,4 +413,42 @@ Test(plan, many_threads_compile_once)
     cr_expect_eq(hip.live_modules(), 1);
     kiln_engine_unref(engine);
     cr_expect_eq(hip.live_modules(), 0);
+}
+
+enum { SMALL_STACK_BYTES = 32768, GUARD_BYTES = 262144 };
+
+static void *execute_once(void *context)
+{
+    struct kiln_error thread_error;
+    kiln_error_init(&thread_error);
+    float data[3][4];
+    const struct kiln_buffer_binding buffers[] = {{3, data[2]}, {1, data[0]}, {2, data[1]}};
+    if (kiln_plan_execute(context, NULL, NULL, buffers, 3, &thread_error))
+        return "failed";
+    return NULL;
+}
+
+Test(plan, executes_on_a_small_stack)
+{
+    struct kiln_engine *engine = make_engine();
+    struct kiln_plan *plan = make_plan(engine);
+    /* What runs over the stack meets memory that it cannot touch. */
+    char *memory = mmap(NULL, GUARD_BYTES + SMALL_STACK_BYTES, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    cr_assert_neq(memory, MAP_FAILED);
+    char *stack = memory + GUARD_BYTES;
+    cr_assert_eq(mprotect(stack, SMALL_STACK_BYTES, PROT_READ | PROT_WRITE), 0);
+    pthread_attr_t attributes;
+    cr_assert_eq(pthread_attr_init(&attributes), 0);
+    cr_assert_eq(pthread_attr_setstack(&attributes, stack, SMALL_STACK_BYTES), 0);
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, execute_once, plan) != 0)
+        cr_skip_test("this build's threads need larger stacks"); /* sanitizers */
+    void *failure = NULL;
+    pthread_join(thread, &failure);
+    cr_expect_null(failure);
+    pthread_attr_destroy(&attributes);
+    munmap(memory, GUARD_BYTES + SMALL_STACK_BYTES);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
 }
