@@ -102,7 +102,8 @@ enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_progr
                                                 const struct kiln_graph *graph,
                                                 struct kiln_error *error)
 {
-    if (program->kernel_count > KILN_PROGRAM_MAX_KERNELS)
+    /* Every graph writes something. */
+    if (program->kernel_count == 0 || program->kernel_count > KILN_PROGRAM_MAX_KERNELS)
         return kiln_error_set(error, KILN_CORRUPT, "program has '%u' kernels",
                               program->kernel_count);
     if (program->workspace_bytes > INT64_MAX - KILN_WORKSPACE_ALIGNMENT)

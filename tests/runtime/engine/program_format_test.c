@@ -153,6 +153,12 @@ Test(program_format, refuses_what_does_not_fit_the_graph)
     expect_corrupt("an unknown kind");
 }
 
+Test(program_format, refuses_a_program_that_does_nothing)
+{
+    program.kernel_count = 0;
+    expect_corrupt("program has '0' kernels");
+}
+
 Test(program_format, refuses_impossible_kernels)
 {
     kernels[1].symbol = "no symbol";
