@@ -1,5 +1,6 @@
-# cmake -DROOT=... -DOUTPUT=file.c -P embed_templates.cmake
-# Writes the texts of kernels_templates/ as C arrays, and the digest of everything that decides a kernel's text.
+# cmake -DROOT=... -DGENERATORS=file;... -DOUTPUT=file.c -P embed_templates.cmake
+# Writes the texts of kernels_templates/ as C arrays, and the digest of everything that decides a kernel's text: the
+# templates and the sources GENERATORS below ROOT.
 file(GLOB_RECURSE paths RELATIVE ${ROOT}/kernels_templates
      ${ROOT}/kernels_templates/*.h ${ROOT}/kernels_templates/*.hip)
 list(SORT paths)
@@ -19,13 +20,10 @@ foreach(path IN LISTS paths)
     string(APPEND rows "    {\"${path}\", text_${index}, sizeof text_${index} - 1},\n")
     math(EXPR index "${index} + 1")
 endforeach()
-file(GLOB sources RELATIVE ${ROOT} ${ROOT}/compiler/*.[ch] ${ROOT}/compiler/*.def
-     ${ROOT}/compiler/ir/*.[ch] ${ROOT}/compiler/ir/*.def ${ROOT}/compiler/fuse/*.[ch]
-     ${ROOT}/compiler/schedule/*.[ch] ${ROOT}/compiler/emit/*.[ch] ${ROOT}/compiler/reference/convert.c
-     ${ROOT}/compiler/codegen/*_compiler.c ${ROOT}/compiler/codegen/targets.def)
-list(SORT sources)
-foreach(path IN LISTS sources)
-    file(SHA256 ${ROOT}/${path} sum)
+list(SORT GENERATORS)
+foreach(source IN LISTS GENERATORS)
+    file(RELATIVE_PATH path ${ROOT} ${source})
+    file(SHA256 ${source} sum)
     string(APPEND digest "${path} ${sum}\n")
 endforeach()
 string(SHA256 digest "${digest}")
