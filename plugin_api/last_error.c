@@ -11,12 +11,11 @@ const char *kiln_last_error(void)
     return last_error;
 }
 
-/* Only statuses that hosts of Nov 2025 know too. */
+/* Of a failure: never success, which would have the host use an output that was not written. Only
+ * statuses that hosts of Nov 2025 know too. */
 static hipdnnPluginStatus_t plugin_status(enum kiln_status status)
 {
     switch (status) {
-    case KILN_OK:
-        return HIPDNN_PLUGIN_STATUS_SUCCESS;
     case KILN_BAD_ARGUMENT:
         return HIPDNN_PLUGIN_STATUS_BAD_PARAM;
     case KILN_REJECTED:
