@@ -77,9 +77,11 @@ static struct kiln_worker *acquire(struct kiln_compile_service *service)
     struct kiln_worker *worker = NULL;
     struct kiln_worker *inherited = NULL;
     (void)pthread_mutex_lock(&service->lock);
-    /* After a fork the workers are still the parent's, also those that are busy there. */
+    /* After a fork the workers are still the parent's, also those that are busy there, and so are
+     * the threads that the condition counts as waiting. */
     if (service->owner != getpid()) {
         service->owner = getpid();
+        (void)pthread_cond_init(&service->freed, NULL);
         inherited = service->idle;
         service->idle = NULL;
         service->worker_count = 0;

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -31,6 +32,7 @@ struct kiln_host_executor {
     pthread_cond_t job_listed;
     pthread_cond_t helper_left;
     /* Under the lock: */
+    pid_t process; /* whose threads these are */
     uint32_t thread_count;
     pthread_t *threads;
     bool is_ending;
@@ -153,6 +155,20 @@ static void *thread_main(void *context)
     return NULL;
 }
 
+/* Under the lock. In a forked child the threads, and the jobs that they were at, are the parent's;
+ * the conditions still count waiting threads that do not exist here, for which a broadcast would
+ * wait. */
+static void leave_parent_behind(struct kiln_host_executor *executor)
+{
+    if (executor->process == getpid())
+        return;
+    executor->process = getpid();
+    executor->thread_count = 0;
+    executor->jobs = NULL;
+    (void)pthread_cond_init(&executor->job_listed, NULL);
+    (void)pthread_cond_init(&executor->helper_left, NULL);
+}
+
 /* Under the lock. Fewer threads than wanted will do. */
 static void start_threads(struct kiln_host_executor *executor)
 {
@@ -173,6 +189,7 @@ static void run_job(struct kiln_host_executor *executor, struct kiln_host_bench 
                     struct job *job)
 {
     pthread_mutex_lock(&executor->lock);
+    leave_parent_behind(executor);
     start_threads(executor);
     job->next = executor->jobs;
     job->is_listed = true;
@@ -229,6 +246,7 @@ enum kiln_status kiln_host_executor_create(uint32_t thread_count,
         free(executor);
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the host device");
     }
+    executor->process = getpid();
     executor->threads = threads;
     executor->thread_limit = thread_count - 1;
     pthread_mutex_init(&executor->lock, NULL);
@@ -243,6 +261,7 @@ void kiln_host_executor_destroy(struct kiln_host_executor *executor)
     if (executor == NULL)
         return;
     pthread_mutex_lock(&executor->lock);
+    leave_parent_behind(executor);
     executor->is_ending = true;
     pthread_cond_broadcast(&executor->job_listed);
     pthread_mutex_unlock(&executor->lock);

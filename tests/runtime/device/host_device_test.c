@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -325,3 +327,46 @@ Test(host_device, refuses_launches_that_do_not_fit_the_kernel)
     device->ops->unload(device, kernel.module);
     device->ops->close(device);
 }
+
+#if !defined(__SANITIZE_THREAD__) /* which forbids threads after such a fork */
+/* The device's threads stay in the parent. */
+Test(host_device, goes_on_in_a_forked_child)
+{
+    enum { GROUPS = 64, COUNT = GROUPS * BLOCK * 4, CHILD_SECONDS = 20 };
+    cr_assert_eq(setenv("KILN_HOST_THREADS", "4", 1), 0);
+    struct kiln_device *device = open_host();
+    struct kernel kernel = load(device, "scale", 0, false);
+    float *from = allocate(device, COUNT * sizeof *from);
+    float *to = allocate(device, COUNT * sizeof *to);
+    for (int i = 0; i < COUNT; i++)
+        from[i] = 1;
+    float factor = 3;
+    unsigned char arguments[24] = {0};
+    memcpy(arguments, &from, 8);
+    memcpy(arguments + 8, &to, 8);
+    memcpy(arguments + 16, &factor, 4);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(launch(device, kernel, GROUPS, 1, 1, arguments, 24), KILN_OK);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        (void)alarm(CHILD_SECONDS);
+        bool is_right = true;
+        for (int i = 0; i < 3; i++) {
+            memset(to, 0, COUNT * sizeof *to);
+            is_right = is_right && launch(device, kernel, GROUPS, 1, 1, arguments, 24) == KILN_OK &&
+                       to[0] == 3 && to[COUNT - 1] == 3;
+        }
+        device->ops->close(device);
+        _exit(is_right ? 0 : 1);
+    }
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+    cr_expect_eq(launch(device, kernel, GROUPS, 1, 1, arguments, 24), KILN_OK);
+    device->ops->release(device, from);
+    device->ops->release(device, to);
+    device->ops->unload(device, kernel.module);
+    device->ops->close(device);
+}
+#endif
