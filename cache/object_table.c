@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     BUCKETS = 2 * KILN_OBJECT_TABLE_LIMIT,
@@ -22,6 +23,7 @@ enum {
 struct flight {
     pthread_cond_t landed;
     pthread_t maker;
+    pid_t process;  /* of the maker */
     unsigned users; /* the maker's thread and those that wait */
     bool done;
     enum kiln_status status;
@@ -109,27 +111,18 @@ static void entry_destroy(struct entry *entry)
     free(entry);
 }
 
-static struct entry *entry_create(const struct kiln_cache_key *key, struct kiln_error *error)
+/* Of this thread; NULL when memory is out. */
+static struct flight *flight_create(void)
 {
-    struct entry *entry = calloc(1, sizeof *entry);
     struct flight *flight = calloc(1, sizeof *flight);
-    if (entry != NULL && flight != NULL) {
-        kiln_cache_key_init(&entry->key);
-        kiln_buffer_append(&entry->key.bytes, key->bytes.data, key->bytes.size);
-        entry->key.hash_high = key->hash_high;
-        entry->key.hash_low = key->hash_low;
-        if (!entry->key.bytes.failed && pthread_cond_init(&flight->landed, NULL) == 0) {
-            flight->maker = pthread_self();
-            flight->users = 1;
-            entry->flight = flight;
-            return entry;
-        }
-        kiln_cache_key_fini(&entry->key);
+    if (flight == NULL || pthread_cond_init(&flight->landed, NULL) != 0) {
+        free(flight);
+        return NULL;
     }
-    free(flight);
-    free(entry);
-    kiln_error_set(error, KILN_NO_MEMORY, "out of memory while adding to a table");
-    return NULL;
+    flight->maker = pthread_self();
+    flight->process = getpid();
+    flight->users = 1;
+    return flight;
 }
 
 /* Called with the lock held. */
@@ -139,6 +132,23 @@ static void leave_flight(struct flight *flight)
         return;
     pthread_cond_destroy(&flight->landed);
     free(flight);
+}
+
+static struct entry *entry_create(const struct kiln_cache_key *key)
+{
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return NULL;
+    kiln_cache_key_init(&entry->key);
+    kiln_buffer_append(&entry->key.bytes, key->bytes.data, key->bytes.size);
+    entry->key.hash_high = key->hash_high;
+    entry->key.hash_low = key->hash_low;
+    entry->flight = entry->key.bytes.failed ? NULL : flight_create();
+    if (entry->flight == NULL) {
+        entry_destroy(entry);
+        return NULL;
+    }
+    return entry;
 }
 
 void kiln_object_table_destroy(struct kiln_object_table *table)
@@ -246,15 +256,38 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
     return status;
 }
 
+/* The entry of the key, with a flight for this thread to make: a new one, or one whose maker stayed
+ * in the process that we were forked from. Called with the lock held. The flight of such a maker is
+ * left behind: to destroy it would mean to wait for threads that stayed there too. NULL when memory
+ * is out. */
+static struct entry *board(struct kiln_object_table *table, struct entry *entry,
+                           const struct kiln_cache_key *key)
+{
+    if (entry != NULL) {
+        struct flight *flight = flight_create();
+        if (flight == NULL)
+            return NULL;
+        entry->flight = flight;
+        return entry;
+    }
+    entry = entry_create(key);
+    if (entry == NULL)
+        return NULL;
+    struct entry **bucket = bucket_of(table, key);
+    entry->next_in_bucket = *bucket;
+    *bucket = entry;
+    return entry;
+}
+
 enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        const struct kiln_cache_key *key, kiln_object_maker maker,
                                        void *context, void **ret_object, struct kiln_error *error)
 {
     pthread_mutex_lock(&table->mutex);
     struct entry *entry = find(table, key);
-    if (entry != NULL && entry->flight != NULL)
+    if (entry != NULL && entry->flight != NULL && entry->flight->process == getpid())
         return join_flight(table, entry->flight, ret_object, error);
-    if (entry != NULL) {
+    if (entry != NULL && entry->flight == NULL) {
         unlink_from_uses(table, entry);
         link_as_newest(table, entry);
         void *object = entry->object;
@@ -263,14 +296,9 @@ enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
         *ret_object = object;
         return KILN_OK;
     }
-    entry = entry_create(key, error);
-    if (entry == NULL) {
-        pthread_mutex_unlock(&table->mutex);
-        return KILN_NO_MEMORY;
-    }
-    struct entry **bucket = bucket_of(table, key);
-    entry->next_in_bucket = *bucket;
-    *bucket = entry;
+    entry = board(table, entry, key);
     pthread_mutex_unlock(&table->mutex);
+    if (entry == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while adding to a table");
     return fly(table, entry, maker, context, ret_object, error);
 }

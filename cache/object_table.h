@@ -2,7 +2,7 @@
  * The in-memory table: key -> shared object, with single flight. N threads that ask for one key
  * while it is absent run the maker once; the others wait for its result. No lock is held while the
  * maker runs. A maker that fails leaves nothing behind: the waiting threads get the same error, a
- * later caller tries again.
+ * later caller tries again. After a fork nobody waits for makers that stayed in the parent.
  */
 #ifndef KILN_CACHE_OBJECT_TABLE_H
 #define KILN_CACHE_OBJECT_TABLE_H

@@ -7,7 +7,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 struct object {
     atomic_uint references;
@@ -341,4 +343,60 @@ Test(object_table, the_bound_holds_when_everything_is_shared)
     for (unsigned i = 0; i < COUNT; i++)
         unref_object(held[i]);
     cr_assert_eq(atomic_load(&alive), KILN_OBJECT_TABLE_LIMIT);
+}
+
+static atomic_bool is_held;
+static atomic_bool is_making;
+
+static enum kiln_status make_held(void *context, const struct kiln_cache_key *key,
+                                  void **ret_object, struct kiln_error *ret_error)
+{
+    atomic_store(&is_making, true);
+    while (atomic_load(&is_held))
+        (void)usleep(1000);
+    return make(context, key, ret_object, ret_error);
+}
+
+static void *get_held(void *context)
+{
+    struct kiln_cache_key key = sample_key(1);
+    unsigned number = 1;
+    struct kiln_error thread_error;
+    kiln_error_init(&thread_error);
+    void *object = NULL;
+    enum kiln_status status =
+        kiln_object_table_get(context, &key, make_held, &number, &object, &thread_error);
+    kiln_cache_key_fini(&key);
+    return status == KILN_OK ? object : NULL;
+}
+
+/* The maker and another thread that waits for it stay in the parent. */
+Test(object_table, a_forked_child_makes_what_its_parent_is_making)
+{
+    enum { CHILD_SECONDS = 10, WAITER_MICROSECONDS = 50000 };
+    atomic_store(&is_held, true);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, get_held, table), 0);
+    while (!atomic_load(&is_making))
+        (void)usleep(1000);
+    (void)usleep(WAITER_MICROSECONDS);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        (void)alarm(CHILD_SECONDS);
+        struct object *made = get(1);
+        _exit(made->number == 1 && made == get(1) && atomic_load(&makes) == 1 ? 0 : 1);
+    }
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %d", status);
+    atomic_store(&is_held, false);
+    for (int i = 0; i < 2; i++) {
+        void *object = NULL;
+        cr_assert_eq(pthread_join(threads[i], &object), 0);
+        cr_assert_not_null(object);
+        unref_object(object);
+    }
+    cr_expect_eq(atomic_load(&makes), 1);
 }
