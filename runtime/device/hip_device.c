@@ -137,18 +137,27 @@ static enum kiln_status hip_load(struct kiln_device *base, const void *code, siz
     return KILN_OK;
 }
 
+/* A kernel of the module may still run on a stream that nobody has waited for: HIP does not say
+ * that unloading waits, so this does. It is rare: a module goes when the engine goes, or when
+ * thousands of newer ones have come. What cannot be waited for, a stream that is being captured,
+ * say, keeps its module. */
 static void hip_unload(struct kiln_device *base, struct kiln_device_module *module)
 {
     if (!module)
         return;
     struct hip_device *device = hip_device(base);
+    const struct kiln_hip_library *hip = &device->library;
     struct kiln_error error;
     kiln_error_init(&error);
     int previous = 0;
     enum kiln_status status = enter_device(device, &previous, &error);
     if (status == KILN_OK) {
-        status = kiln_hip_check(&device->library, device->library.hipModuleUnload(module), &error,
-                                "unloading a module");
+        status =
+            kiln_hip_check(hip, hip->hipDeviceSynchronize(), &error,
+                           "waiting for HIP device '%d' before unloading a module", base->ordinal);
+        if (status == KILN_OK)
+            status =
+                kiln_hip_check(hip, hip->hipModuleUnload(module), &error, "unloading a module");
         leave_device(device, previous);
     }
     if (status)

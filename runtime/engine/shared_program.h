@@ -35,10 +35,10 @@ enum kiln_status kiln_shared_program_allocate(struct kiln_shared_program *progra
                                               struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Checks what execute relies on: at least one kernel, counts within the limits above, symbols that are C identifiers, no
- * empty grid, block or code object, alignments that are powers of two, arguments that name a tensor
- * of the graph with memory (a host scalar for a host-scalar argument) or a place inside the
- * workspace. KILN_CORRUPT says which does not hold.
+ * Checks what execute relies on: at least one kernel, counts within the limits above, symbols that
+ * are C identifiers, no empty grid, block or code object, alignments that are powers of two,
+ * arguments that name a tensor of the graph with memory (a host scalar for a host-scalar argument)
+ * or a place inside the workspace. KILN_CORRUPT says which does not hold.
  */
 enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_program *program,
                                                 const struct kiln_graph *graph,

@@ -156,6 +156,7 @@ EXPORT int hipMalloc(void **pointer, size_t bytes);
 EXPORT int hipFree(void *pointer);
 EXPORT int hipMemcpy(void *to, const void *from, size_t bytes, int kind);
 EXPORT int hipStreamSynchronize(void *stream);
+EXPORT int hipDeviceSynchronize(void);
 
 const char *hipGetErrorString(int code)
 {
@@ -311,4 +312,10 @@ int hipStreamSynchronize(void *stream)
 {
     int code = outcome("hipStreamSynchronize", 0);
     return finish("hipStreamSynchronize", code, word(stream), 0, 0, 0);
+}
+
+int hipDeviceSynchronize(void)
+{
+    int code = outcome("hipDeviceSynchronize", 0);
+    return finish("hipDeviceSynchronize", code, 0, 0, 0, 0);
 }

@@ -205,6 +205,24 @@ Test(hip_device, launch_errors_are_reported_at_the_launch)
     kiln_device_close(device);
 }
 
+Test(hip_device, waits_for_kernels_before_it_unloads)
+{
+    struct kiln_device *device = open_device();
+    struct loaded loaded = load(device);
+    size_t first = hip.call_count();
+    hip.fail("hipDeviceSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
+    device->ops->unload(device, loaded.module);
+    cr_expect_eq(hip.live_modules(), 1, "unloaded while a kernel may run");
+    hip.fail("hipDeviceSynchronize", 0, 0);
+    device->ops->unload(device, loaded.module);
+    cr_expect_eq(hip.live_modules(), 0);
+    char trace[256];
+    cr_expect_str_eq(stand_in_trace(&hip, first, trace, sizeof trace),
+                     "hipGetDevice hipDeviceSynchronize "
+                     "hipGetDevice hipDeviceSynchronize hipModuleUnload ");
+    kiln_device_close(device);
+}
+
 Test(hip_device, moves_memory)
 {
     struct kiln_device *device = open_device();
