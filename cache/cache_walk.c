@@ -51,6 +51,8 @@ enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
             status = walk_fanout(fanout, name, visit, context, error);
             (void)close(fanout);
         } else if (status == KILN_NOT_FOUND) {
+            /* Nothing was stored under these digits yet: no failure, so no sentence either. */
+            kiln_error_init(error);
             status = KILN_OK;
         }
     }

@@ -56,6 +56,16 @@ static void insert_sample(void)
         KILN_OK, "%s", error.text);
 }
 
+Test(cache_store, empty_fanout_directories_leave_no_error_behind)
+{
+    insert_sample();
+    struct kiln_cache_stats stats;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK);
+    cr_assert_eq(stats.entries, 1);
+    cr_assert_str_empty(error.text);
+}
+
 static void assert_hit(const struct kiln_cache_key *sought, const void *bytes, size_t size)
 {
     void *payload = NULL;
