@@ -56,7 +56,8 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
         return kiln_error_set(error, KILN_NOT_FOUND, "there is no C++ compiler here");
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
-    kiln_buffer_append_text(&identity, "host " OPTIONS_VERSION);
+    /* ccache and its like are one program for all compilers: what it is called says which. */
+    kiln_buffer_printf(&identity, "host " OPTIONS_VERSION " called=%s", strrchr(path, '/') + 1);
     if (kiln_environment_flag(KILN_ENVIRONMENT_KILN_HOST_SANITIZE))
         kiln_buffer_append_text(&identity, " " SANITIZED);
     bool is_readable = kiln_binary_append_identity(path, &identity);

@@ -339,3 +339,30 @@ Test(codegen, threads_share_two_workers_and_leave_nothing)
     cr_expect_eq(rmdir(directory), 0, "temporary files are left in '%s'", directory);
     (void)close(leaky);
 }
+
+/* As ccache is installed: one program behind links that are called like compilers. */
+Test(codegen, compilers_behind_one_program_have_their_own_identities)
+{
+    static const char *const names[] = {"g++", "clang++"};
+    char directory[] = "/tmp/kiln-test-XXXXXX";
+    cr_assert_not_null(mkdtemp(directory));
+    struct kiln_target target = sample_target("host");
+    char identities[2][512];
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        cr_assert_eq(symlink("/bin/sh", path), 0);
+        cr_assert_eq(setenv("KILN_HOST_CXX", path, 1), 0);
+        struct kiln_codegen *codegen = sample_codegen(NULL, 5);
+        const char *identity = NULL;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        cr_assert_eq(kiln_codegen_identity(codegen, &target, &identity, &error), KILN_OK, "%s",
+                     error.text);
+        (void)snprintf(identities[i], sizeof identities[i], "%s", identity);
+        kiln_codegen_unref(codegen);
+        cr_assert_eq(unlink(path), 0);
+    }
+    cr_expect_eq(rmdir(directory), 0);
+    cr_expect_str_neq(identities[0], identities[1]);
+}
