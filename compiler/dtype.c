@@ -22,6 +22,16 @@ bool kiln_dtype_from_wire(int wire, enum kiln_dtype *ret_dtype)
     return false;
 }
 
+enum kiln_dtype kiln_scalar_dtype(enum kiln_scalar scalar)
+{
+    static const enum kiln_dtype own[KILN_SCALAR_COUNT] = {
+        [KILN_SCALAR_BOOL] = KILN_DTYPE_BOOL, [KILN_SCALAR_I32] = KILN_DTYPE_I32,
+        [KILN_SCALAR_I64] = KILN_DTYPE_I64,   [KILN_SCALAR_F32] = KILN_DTYPE_F32,
+        [KILN_SCALAR_F64] = KILN_DTYPE_F64,
+    };
+    return own[scalar];
+}
+
 const char *kiln_scalar_text(enum kiln_scalar scalar)
 {
     static const char *const texts[KILN_SCALAR_COUNT] = {"bool", "i32", "i64", "f32", "f64"};

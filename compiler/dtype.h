@@ -40,6 +40,8 @@ struct kiln_dtype_info {
 const struct kiln_dtype_info *kiln_dtype_info(enum kiln_dtype dtype);
 /* False when hipDNN's number names no type that Kiln handles. */
 bool kiln_dtype_from_wire(int wire, enum kiln_dtype *ret_dtype);
+/* The storage type that holds every value of a register type. */
+enum kiln_dtype kiln_scalar_dtype(enum kiln_scalar scalar);
 /* "i32", "f32", ...: spelling in dumps and suffix of device functions. Static. */
 const char *kiln_scalar_text(enum kiln_scalar scalar);
 /* Integer or bool: exact, no rounding. */

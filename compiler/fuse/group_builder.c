@@ -2,7 +2,6 @@
 
 #include "compiler/fuse/register_pressure.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TRANSCENDENTAL_COST = 8 };
@@ -15,23 +14,32 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
     builder->cut = kiln_arena_calloc(arena, count, sizeof *builder->cut);
     builder->level = kiln_arena_calloc(arena, count, sizeof *builder->level);
     builder->store_op = kiln_arena_calloc(arena, count, sizeof *builder->store_op);
+    builder->next_store = kiln_arena_calloc(arena, count, sizeof *builder->next_store);
     builder->stamp = kiln_arena_calloc(arena, count, sizeof *builder->stamp);
+    builder->own = kiln_arena_calloc(arena, count, sizeof *builder->own);
+    builder->is_load = kiln_arena_calloc(arena, count, sizeof *builder->is_load);
+    builder->ops = kiln_arena_calloc(arena, count, sizeof *builder->ops);
+    builder->live = kiln_arena_calloc(arena, count, sizeof *builder->live);
     builder->stack = kiln_arena_calloc(arena, count, sizeof *builder->stack);
     builder->scratch = kiln_arena_calloc(arena, count, sizeof *builder->scratch);
-    builder->live = kiln_arena_calloc(arena, count, sizeof *builder->live);
-    builder->is_load = kiln_arena_calloc(arena, count, sizeof *builder->is_load);
-    /* A value becomes an item at most once in collect_items and once more when its group is split. */
+    /* An item per STORE and per value in the workspace, and while a group is split another one per
+     * value. */
     builder->items = kiln_arena_calloc(arena, 2 * (size_t)count + 1, sizeof *builder->items);
-    builder->group_capacity = count + 1;
-    builder->groups =
-        kiln_arena_calloc(arena, builder->group_capacity, sizeof *builder->groups);
     if (builder->reads_memory == NULL || builder->cut == NULL || builder->level == NULL ||
-        builder->store_op == NULL || builder->stamp == NULL || builder->stack == NULL ||
-        builder->scratch == NULL || builder->live == NULL || builder->is_load == NULL ||
-        builder->items == NULL || builder->groups == NULL)
+        builder->store_op == NULL || builder->next_store == NULL || builder->stamp == NULL ||
+        builder->own == NULL || builder->is_load == NULL || builder->ops == NULL ||
+        builder->live == NULL || builder->stack == NULL || builder->scratch == NULL ||
+        builder->items == NULL)
         return false;
     for (uint32_t i = 0; i < count; i++)
         builder->store_op[i] = KILN_NONE;
+    for (uint32_t i = count; i-- > 0;) {
+        const struct kiln_op *op = &builder->ir->ops[i];
+        if (op->opcode != KILN_OP_STORE)
+            continue;
+        builder->next_store[i] = builder->store_op[op->operands[0]];
+        builder->store_op[op->operands[0]] = i;
+    }
     return true;
 }
 
@@ -40,9 +48,26 @@ bool kiln_op_is_source(const struct kiln_op *op)
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_SOURCE;
 }
 
-bool kiln_value_can_be_cut(const struct kiln_op *op)
+bool kiln_op_is_result(const struct kiln_op *op)
 {
     return op->tensor != KILN_NONE && !kiln_op_is_source(op) && op->opcode != KILN_OP_STORE;
+}
+
+enum kiln_dtype kiln_value_dtype(const struct kiln_group_builder *builder, uint32_t value)
+{
+    const struct kiln_op *op = &builder->ir->ops[value];
+    return kiln_op_is_result(op) ? builder->graph->tensors[op->tensor].dtype
+                                 : kiln_scalar_dtype(op->scalar);
+}
+
+uint32_t kiln_value_in_memory(const struct kiln_group_builder *builder, uint32_t value)
+{
+    return builder->reads_memory[value] ? builder->ir->ops[value].operands[0] : value;
+}
+
+bool kiln_item_is_home(const struct kiln_group_builder *builder, const struct kiln_group_item *item)
+{
+    return item->store == builder->store_op[item->value];
 }
 
 uint32_t kiln_op_cost(const struct kiln_op *op)
@@ -65,53 +90,45 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
     }
 }
 
-/* Whether a group reads this value from memory rather than computing it. Its own items it computes. */
-static bool reads_value(const struct kiln_group_builder *builder, uint32_t value, uint32_t own_mark)
+void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *items,
+                        uint32_t item_count)
 {
-    const struct kiln_op *op = &builder->ir->ops[value];
-    return op->opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
-           (builder->cut[value] && builder->scratch[value] != own_mark);
-}
-
-int kiln_compare_values(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-uint32_t kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *items, uint32_t item_count,
-                        uint32_t *ret_ops)
-{
+    const struct kiln_ir *ir = builder->ir;
     uint32_t mark = ++builder->stamp_now;
-    uint32_t depth = 0;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < item_count; i++)
-        builder->scratch[builder->items[items[i]].value] = mark;
+    uint32_t last = 0;
+    builder->op_count = 0;
     for (uint32_t i = 0; i < item_count; i++) {
-        uint32_t value = builder->items[items[i]].value;
-        if (builder->stamp[value] != mark) {
-            builder->stamp[value] = mark;
-            builder->stack[depth++] = value;
-        }
+        const struct kiln_group_item *item = &builder->items[items[i]];
+        builder->stamp[item->value] = mark;
+        if (kiln_item_is_home(builder, item))
+            builder->own[item->value] = mark;
+        last = item->value > last ? item->value : last;
     }
-    while (depth > 0) {
-        uint32_t value = builder->stack[--depth];
-        const struct kiln_op *op = &builder->ir->ops[value];
-        ret_ops[count++] = value;
-        builder->is_load[value] = reads_value(builder, value, mark);
-        if (builder->is_load[value])
+    /* Operands have smaller indices than their users: one walk down sees every user before its
+     * operands. */
+    uint32_t first = last;
+    for (uint32_t value = last + 1; item_count != 0 && value-- > 0;) {
+        if (builder->stamp[value] != mark)
             continue;
-        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
-            uint32_t operand = op->operands[k];
-            if (builder->stamp[operand] != mark) {
-                builder->stamp[operand] = mark;
-                builder->stack[depth++] = operand;
-            }
-        }
+        const struct kiln_op *op = &ir->ops[value];
+        first = value;
+        builder->is_load[value] = op->opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
+                                  (builder->cut[value] && builder->own[value] != mark);
+        for (uint32_t k = 0; !builder->is_load[value] && k < kiln_opcode_info(op->opcode)->arity;
+             k++)
+            builder->stamp[op->operands[k]] = mark;
     }
-    qsort(ret_ops, count, sizeof *ret_ops, kiln_compare_values);
-    return count;
+    for (uint32_t value = first; item_count != 0 && value <= last; value++) {
+        if (builder->stamp[value] == mark)
+            builder->ops[builder->op_count++] = value;
+    }
+    builder->live_registers = kiln_register_pressure(
+        ir, builder->ops, builder->op_count, builder->is_load, builder->scratch, builder->live);
+}
+
+bool kiln_group_computes(const struct kiln_group_builder *builder, uint32_t value)
+{
+    return builder->stamp[value] == builder->stamp_now && !builder->is_load[value];
 }
 
 /* In elements along the axes of `domain`, right-aligned; 0 where the tensor does not vary. */
@@ -154,14 +171,15 @@ static struct kiln_access tensor_access(const struct kiln_group_builder *builder
     return access;
 }
 
-/* The memory of a cut value: an output that holds it, or packed in the workspace. */
-static struct kiln_access cut_access(const struct kiln_group_builder *builder, uint32_t domain, uint32_t value,
-                                     uint32_t cut_value)
+/* The memory of a value that waits for another group: its home. */
+static struct kiln_access home_access(const struct kiln_group_builder *builder, uint32_t domain,
+                                      uint32_t value)
 {
-    if (builder->store_op[cut_value] != KILN_NONE)
+    uint32_t in_memory = kiln_value_in_memory(builder, value);
+    if (builder->store_op[in_memory] != KILN_NONE)
         return tensor_access(builder, domain, value,
-                             builder->ir->ops[builder->store_op[cut_value]].tensor);
-    const struct kiln_op *op = &builder->ir->ops[cut_value];
+                             builder->ir->ops[builder->store_op[in_memory]].tensor);
+    const struct kiln_op *op = &builder->ir->ops[in_memory];
     const struct kiln_domain *shape = &builder->ir->domains[op->domain];
     int64_t packed[KILN_MAX_RANK];
     int64_t stride = 1;
@@ -173,7 +191,7 @@ static struct kiln_access cut_access(const struct kiln_group_builder *builder, u
         .value = value,
         .kind = KILN_ARGUMENT_WORKSPACE,
         .tensor = op->tensor,
-        .dtype = builder->graph->tensors[op->tensor].dtype,
+        .dtype = kiln_value_dtype(builder, in_memory),
     };
     align_strides(&builder->ir->domains[domain], shape->dims, packed, shape->rank, access.strides);
     return access;
@@ -185,65 +203,63 @@ static bool build_accesses(struct kiln_group_builder *builder, struct kiln_fusio
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_domain *domain = &ir->domains[group->domain];
     uint32_t loads = 0;
-    uint32_t stores = 0;
     for (uint32_t i = 0; i < group->op_count; i++)
         loads += builder->is_load[group->ops[i]];
-    for (uint32_t i = 0; i < item_count; i++) {
-        uint32_t value = builder->items[items[i]].value;
-        stores += builder->store_op[value] == KILN_NONE;
-        for (uint32_t k = builder->store_op[value]; k < ir->op_count; k++)
-            stores += ir->ops[k].opcode == KILN_OP_STORE && ir->ops[k].operands[0] == value;
-    }
-    group->accesses = kiln_arena_calloc(builder->arena, loads + stores, sizeof *group->accesses);
+    group->accesses =
+        kiln_arena_calloc(builder->arena, loads + item_count, sizeof *group->accesses);
     if (group->accesses == NULL)
         return false;
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
-        if (!builder->is_load[value])
-            continue;
-        group->accesses[group->access_count++] =
-            op->opcode == KILN_OP_LOAD ? tensor_access(builder, group->domain, value, op->tensor)
-            : builder->reads_memory[value]
-                ? cut_access(builder, group->domain, value, op->operands[0])
-                : cut_access(builder, group->domain, value, value);
+        if (builder->is_load[value])
+            group->accesses[group->access_count++] =
+                op->opcode == KILN_OP_LOAD
+                    ? tensor_access(builder, group->domain, value, op->tensor)
+                    : home_access(builder, group->domain, value);
     }
     group->load_count = group->access_count;
     for (uint32_t i = 0; i < item_count; i++) {
-        uint32_t value = builder->items[items[i]].value;
-        uint32_t guard = guard_axes(domain, &ir->domains[ir->ops[value].domain]);
-        uint32_t first = group->access_count;
-        if (builder->store_op[value] == KILN_NONE)
-            group->accesses[group->access_count++] =
-                cut_access(builder, group->domain, value, value);
-        for (uint32_t k = builder->store_op[value]; k < ir->op_count; k++) {
-            if (ir->ops[k].opcode == KILN_OP_STORE && ir->ops[k].operands[0] == value)
-                group->accesses[group->access_count++] =
-                    tensor_access(builder, group->domain, value, ir->ops[k].tensor);
-        }
-        for (uint32_t k = first; k < group->access_count; k++) {
-            group->accesses[k].is_store = true;
-            group->accesses[k].guard_axes = guard;
-        }
+        const struct kiln_group_item *item = &builder->items[items[i]];
+        struct kiln_access *access = &group->accesses[group->access_count++];
+        *access = item->store != KILN_NONE ? tensor_access(builder, group->domain, item->value,
+                                                           ir->ops[item->store].tensor)
+                                           : home_access(builder, group->domain, item->value);
+        access->is_store = true;
+        access->guard_axes = guard_axes(domain, &ir->domains[ir->ops[item->value].domain]);
     }
     return true;
 }
 
-bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain, enum kiln_boundary boundary,
-                       const uint32_t *items, uint32_t item_count)
+bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
+                       enum kiln_boundary boundary, const uint32_t *items, uint32_t item_count)
 {
-    uint32_t *ops = kiln_arena_calloc(builder->arena, builder->ir->op_count, sizeof *ops);
-    if (ops == NULL || builder->group_count == builder->group_capacity)
-        return false;
+    if (builder->group_count == builder->group_capacity) {
+        uint32_t capacity = builder->group_capacity == 0 ? 16 : 2 * builder->group_capacity;
+        struct kiln_fusion_group *grown =
+            kiln_arena_calloc(builder->arena, capacity, sizeof *grown);
+        if (grown == NULL)
+            return false;
+        if (builder->group_count != 0)
+            memcpy(grown, builder->groups, builder->group_count * sizeof *grown);
+        builder->groups = grown;
+        builder->group_capacity = capacity;
+    }
+    kiln_group_closure(builder, items, item_count);
     struct kiln_fusion_group *group = &builder->groups[builder->group_count++];
-    *group = (struct kiln_fusion_group){.domain = domain, .boundary = boundary, .ops = ops};
-    group->op_count = kiln_group_closure(builder, items, item_count, ops);
-    group->live_registers = kiln_register_pressure(builder->ir, ops, group->op_count,
-                                                   builder->is_load, builder->scratch,
-                                                   builder->live);
+    *group = (struct kiln_fusion_group){
+        .domain = domain,
+        .boundary = boundary,
+        .op_count = builder->op_count,
+        .ops = kiln_arena_calloc(builder->arena, builder->op_count, sizeof *group->ops),
+        .live_registers = builder->live_registers,
+    };
+    if (group->ops == NULL)
+        return false;
+    memcpy(group->ops, builder->ops, builder->op_count * sizeof *group->ops);
     for (uint32_t i = 0; i < group->op_count; i++) {
-        if (!builder->is_load[ops[i]])
-            group->cost += kiln_op_cost(&builder->ir->ops[ops[i]]);
+        if (!builder->is_load[group->ops[i]])
+            group->cost += kiln_op_cost(&builder->ir->ops[group->ops[i]]);
     }
     return build_accesses(builder, group, items, item_count);
 }

@@ -3,8 +3,8 @@
  *
  * Elementwise operations can be recomputed anywhere, so a group is described by what it stores: the group
  * evaluates, per element of its domain, everything its stores need, back to loads. A value is cut (written to
- * memory by one group, read by another) only for a stated reason, a row of boundary.def; only values that are the
- * content of a graph tensor are cut, so a cut never changes a result (ir.h).
+ * memory by one group, read by another) only for a stated reason, a row of boundary.def. It is written in the type of the
+ * graph tensor whose content it is (ir.h), or in its register type's own, so a cut never changes a result.
  *
  * Requirements on whoever adds a class of operations with another domain than its operands' (a reduction):
  *   1. such an operation belongs to exactly one group, whose template it decides;
@@ -34,7 +34,7 @@ struct kiln_access {
     uint32_t value;    /* the IR value that is loaded or stored */
     bool is_store;
     enum kiln_argument_kind kind;
-    uint32_t tensor;   /* graph tensor, also for workspace (the tensor whose content it is) */
+    uint32_t tensor;   /* graph tensor, also for workspace (the tensor whose content it is, or KILN_NONE) */
     enum kiln_dtype dtype;
     uint64_t workspace_offset_bytes;
     /* In elements, one per axis of the group's domain; 0 on axes that the tensor does not have. */

@@ -1,148 +1,287 @@
+/*
+ * Requirements that the cut is chosen by:
+ *   1. every group gets at least one operation or store, and the rest has that many fewer: it ends;
+ *   2. no group exceeds KILN_GROUP_MAX_*, whatever the graph: one operation alone never does (three
+ * operands, and a value with many stores is stored to most of them by groups of copies behind the
+ * others);
+ *   3. within the registers where possible, and then as few bytes as possible from one group to the
+ * next.
+ */
 #include "compiler/fuse/split_group.h"
-
-#include "compiler/fuse/register_pressure.h"
 
 #include <string.h>
 
-/* What one element may keep in registers: half of what the target has, for addresses and vectors need the rest. */
+enum {
+    STORES_OF_A_VALUE = 32,                          /* more go to groups of copies */
+    COPIES_OF_A_GROUP = KILN_GROUP_MAX_ACCESSES / 2, /* each may have a load of its own */
+};
+
+/* What one element may keep in registers: half of what the target has, for addresses and vectors
+ * need the rest. */
 static uint32_t register_budget(const struct kiln_target *target)
 {
     return target->vgprs / 2;
 }
 
-static bool exceeds_limits(const struct kiln_group_builder *builder, const uint32_t *ops, uint32_t count,
-                           uint32_t item_count, uint32_t live, enum kiln_boundary *ret_boundary)
+/* Constants and indices are made again wherever they are needed, and broadcasts are free. */
+static bool is_arithmetic(const struct kiln_group_builder *builder, uint32_t value)
+{
+    return !builder->is_load[value] &&
+           kiln_opcode_info(builder->ir->ops[value].opcode)->op_class == KILN_OP_CLASS_ELEMENTWISE;
+}
+
+/* Whether the last closure is too much for one kernel that stores this many items. */
+static bool exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
+                           enum kiln_boundary *ret_boundary)
 {
     uint32_t loads = 0;
-    for (uint32_t i = 0; i < count; i++)
-        loads += builder->is_load[ops[i]];
+    for (uint32_t i = 0; i < builder->op_count; i++)
+        loads += builder->is_load[builder->ops[i]];
     *ret_boundary = KILN_BOUNDARY_SIZE;
-    if (count > KILN_GROUP_MAX_OPS || loads + item_count > KILN_GROUP_MAX_ACCESSES)
+    if (builder->op_count > KILN_GROUP_MAX_OPS || loads + item_count > KILN_GROUP_MAX_ACCESSES)
         return true;
     *ret_boundary = KILN_BOUNDARY_REGISTERS;
-    return live > register_budget(builder->target);
+    return builder->live_registers > register_budget(builder->target);
+}
+
+bool kiln_splitter_init(struct kiln_splitter *splitter, struct kiln_group_builder *builder)
+{
+    uint32_t count = builder->ir->op_count;
+    struct kiln_arena *arena = builder->arena;
+    *splitter = (struct kiln_splitter){
+        .builder = builder,
+        .uses = kiln_arena_calloc(arena, count, sizeof *splitter->uses),
+        .accesses = kiln_arena_calloc(arena, count, sizeof *splitter->accesses),
+        .bytes = kiln_arena_calloc(arena, count, sizeof *splitter->bytes),
+        .items = kiln_arena_calloc(arena, count, sizeof *splitter->items),
+        .front = kiln_arena_calloc(arena, count, sizeof *splitter->front),
+        .copies = kiln_arena_calloc(arena, count, sizeof *splitter->copies),
+        .cut = kiln_arena_calloc(arena, count, sizeof *splitter->cut),
+    };
+    return splitter->uses != NULL && splitter->accesses != NULL && splitter->bytes != NULL &&
+           splitter->items != NULL && splitter->front != NULL && splitter->copies != NULL &&
+           splitter->cut != NULL;
+}
+
+static int32_t crossing_bytes(const struct kiln_group_builder *builder, uint32_t domain,
+                              uint32_t value)
+{
+    if (builder->ir->ops[value].domain != domain)
+        return 1;
+    return kiln_dtype_info(kiln_value_dtype(builder, value))->bytes;
+}
+
+/* What a group is there for: arithmetic, and stores. */
+static bool is_work(const struct kiln_splitter *splitter, uint32_t value)
+{
+    return splitter->uses[value].stores != 0 || is_arithmetic(splitter->builder, value);
+}
+
+/* Fills `uses` for the last closure, which stores splitter->items. */
+static void find_uses(struct kiln_splitter *splitter)
+{
+    const struct kiln_group_builder *builder = splitter->builder;
+    struct kiln_value_uses *uses = splitter->uses;
+    for (uint32_t i = 0; i < builder->op_count; i++)
+        uses[builder->ops[i]] = (struct kiln_value_uses){.first = KILN_NONE};
+    for (uint32_t i = 0; i < splitter->item_count; i++) {
+        const struct kiln_group_item *item = &builder->items[splitter->items[i]];
+        uses[item->value].stores++;
+        uses[item->value].has_home |= kiln_item_is_home(builder, item);
+    }
+    /* Upwards from the last operation: a broadcast's users are known before its operand asks for
+     * them. */
+    for (uint32_t i = builder->op_count; i-- > 0;) {
+        uint32_t value = builder->ops[i];
+        const struct kiln_op *op = &builder->ir->ops[value];
+        bool repeats = op->opcode == KILN_OP_BROADCAST && uses[value].last > i;
+        uint32_t last = repeats ? uses[value].last : i;
+        if (builder->is_load[value])
+            continue;
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            struct kiln_value_uses *operand = &uses[op->operands[k]];
+            operand->first = i;
+            operand->last = last > operand->last ? last : operand->last;
+        }
+    }
+}
+
+static void find_differences(struct kiln_splitter *splitter, uint32_t domain)
+{
+    const struct kiln_group_builder *builder = splitter->builder;
+    for (uint32_t i = 0; i < builder->op_count; i++)
+        splitter->accesses[i] = splitter->bytes[i] = 0;
+    for (uint32_t i = 0; i < builder->op_count; i++) {
+        uint32_t value = builder->ops[i];
+        const struct kiln_value_uses *uses = &splitter->uses[value];
+        splitter->accesses[i] += (int32_t)uses->stores;
+        if (builder->is_load[value])
+            splitter->accesses[uses->stores != 0 ? i : uses->first]++;
+        if (!is_arithmetic(builder, value) || uses->last <= i)
+            continue;
+        int32_t bytes = crossing_bytes(builder, domain, value);
+        splitter->bytes[i] += bytes;
+        splitter->bytes[uses->last] -= bytes;
+        splitter->accesses[i] += !uses->has_home;
+        splitter->accesses[uses->last] -= !uses->has_home;
+    }
+}
+
+/* The closure up to a position. */
+struct prefix {
+    uint32_t position;
+    uint32_t work;
+    int32_t accesses;
+    int32_t bytes;
+};
+
+static void extend(const struct kiln_splitter *splitter, uint32_t position, struct prefix *prefix)
+{
+    prefix->position = position;
+    prefix->work += is_work(splitter, splitter->builder->ops[position]);
+    prefix->accesses += splitter->accesses[position];
+    prefix->bytes += splitter->bytes[position];
 }
 
 /*
- * Where to cut a list of operations that is too much for one kernel: among the positions in the second half of
- * the longest prefix that fits, the one that the fewest bytes cross; a crossing value that cannot be stored is
- * computed again behind the cut and weighs heavily. Marks the crossing values in builder->cut.
+ * Where to cut the last closure: among the positions in the second half (counted in work) of the
+ * longest prefix that fits, the one that the fewest bytes cross; behind the first work when nothing
+ * fits.
  */
-static uint32_t choose_cut(struct kiln_group_builder *builder, const uint32_t *ops, uint32_t count)
+static uint32_t choose_position(const struct kiln_splitter *splitter)
 {
-    const struct kiln_ir *ir = builder->ir;
-    uint32_t *last_use = builder->scratch;
-    uint32_t *new_loads = builder->stack; /* loads that operation i is the first to use */
-    for (uint32_t i = 0; i < count; i++) {
-        last_use[ops[i]] = KILN_NONE;
-        new_loads[i] = 0;
+    const struct kiln_group_builder *builder = splitter->builder;
+    uint32_t limit = 0; /* prefixes up to this length fit the registers */
+    while (limit + 1 < builder->op_count && limit < KILN_GROUP_MAX_OPS &&
+           builder->live[limit] <= register_budget(builder->target))
+        limit++;
+    struct prefix longest = {0};
+    struct prefix prefix = {0};
+    for (uint32_t i = 0; i < limit; i++) {
+        extend(splitter, i, &prefix);
+        if (prefix.accesses <= KILN_GROUP_MAX_ACCESSES)
+            longest = prefix;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct kiln_op *op = &ir->ops[ops[i]];
-        if (builder->is_load[ops[i]])
-            continue;
-        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
-            new_loads[i] += builder->is_load[op->operands[k]] && last_use[op->operands[k]] == KILN_NONE;
-            last_use[op->operands[k]] = i;
-        }
+    struct prefix best = {.bytes = INT32_MAX};
+    prefix = (struct prefix){0};
+    for (uint32_t i = 0; i < limit; i++) {
+        extend(splitter, i, &prefix);
+        if (prefix.accesses <= KILN_GROUP_MAX_ACCESSES && prefix.work != 0 &&
+            prefix.work >= (longest.work + 1) / 2 && prefix.bytes <= best.bytes)
+            best = prefix;
     }
-    uint32_t loads = 0;
-    uint32_t longest = 0;
-    while (longest < count && builder->live[longest] <= register_budget(builder->target) &&
-           longest < KILN_GROUP_MAX_OPS && loads + new_loads[longest] < KILN_GROUP_MAX_ACCESSES / 2)
-        loads += new_loads[longest++];
-    if (longest >= count)
-        longest = count - 1;
-    /* The window starts behind half of what the prefix computes; loads at its start are no progress. */
-    uint32_t computed = 0;
-    for (uint32_t i = 0; i < longest; i++)
-        computed += !builder->is_load[ops[i]];
-    while (computed < 2 && longest < count - 1)
-        computed += !builder->is_load[ops[longest++]];
-    uint32_t start = 0;
-    for (uint32_t seen = 0; start < longest - 1 && seen < (computed + 1) / 2; start++)
-        seen += !builder->is_load[ops[start]];
-    uint32_t best = longest - 1;
-    uint64_t best_weight = UINT64_MAX;
-    for (uint32_t position = start; position < longest; position++) {
-        uint64_t weight = 0;
-        for (uint32_t i = 0; i <= position; i++) {
-            uint32_t value = ops[i];
-            if (builder->is_load[value] || kiln_op_is_source(&ir->ops[value]) ||
-                last_use[value] == KILN_NONE || last_use[value] <= position)
-                continue;
-            weight += kiln_value_can_be_cut(&ir->ops[value])
-                          ? kiln_dtype_info(builder->graph->tensors[ir->ops[value].tensor].dtype)->bytes
-                          : 1024;
-        }
-        if (weight <= best_weight) {
-            best_weight = weight;
-            best = position;
-        }
-    }
-    for (uint32_t i = 0; i <= best; i++) {
-        uint32_t value = ops[i];
-        if (!builder->is_load[value] && kiln_value_can_be_cut(&ir->ops[value]) &&
-            last_use[value] != KILN_NONE && last_use[value] > best)
-            builder->cut[value] = true;
-    }
-    return best;
+    if (best.bytes != INT32_MAX)
+        return best.position;
+    uint32_t first = 0;
+    while (!is_work(splitter, builder->ops[first]))
+        first++;
+    return first;
 }
 
-bool kiln_group_split_append(struct kiln_group_builder *builder, uint32_t domain,
-                             enum kiln_boundary boundary, const uint32_t *first_items,
-                             uint32_t first_item_count)
+static void cut_value(struct kiln_splitter *splitter, uint32_t value)
 {
-    const struct kiln_ir *ir = builder->ir;
-    uint32_t *ops = kiln_arena_calloc(builder->arena, ir->op_count, sizeof *ops);
-    uint32_t *items = kiln_arena_calloc(builder->arena, ir->op_count + 1, sizeof *items);
-    uint32_t *front = kiln_arena_calloc(builder->arena, ir->op_count + 1, sizeof *front);
-    bool *cut_before = kiln_arena_calloc(builder->arena, ir->op_count, sizeof *cut_before);
-    if (ops == NULL || items == NULL || front == NULL || cut_before == NULL)
-        return false;
-    memcpy(cut_before, builder->cut, ir->op_count * sizeof *cut_before);
-    memcpy(items, first_items, first_item_count * sizeof *items);
-    uint32_t item_count = first_item_count;
-    bool good = true;
-    uint32_t previous_computed = UINT32_MAX; /* each round must leave less to compute */
-    while (good) {
-        uint32_t count = kiln_group_closure(builder, items, item_count, ops);
-        uint32_t live = kiln_register_pressure(ir, ops, count, builder->is_load, builder->scratch,
-                                               builder->live);
-        uint32_t computed = 0;
-        for (uint32_t i = 0; i < count; i++)
-            computed += !builder->is_load[ops[i]];
-        enum kiln_boundary reason;
-        if (computed < 4 || computed >= previous_computed ||
-            !exceeds_limits(builder, ops, count, item_count, live, &reason)) {
-            good = kiln_group_append(builder, domain, boundary, items, item_count);
-            break;
-        }
-        previous_computed = computed;
-        uint32_t position = choose_cut(builder, ops, count);
-        uint32_t front_count = 0;
-        uint32_t rest_count = 0;
-        for (uint32_t i = 0; i < item_count; i++) {
-            if (builder->items[items[i]].value <= ops[position])
-                front[front_count++] = items[i];
-            else
-                items[rest_count++] = items[i];
-        }
-        for (uint32_t i = 0; i <= position; i++) {
-            bool known = !builder->cut[ops[i]] || builder->is_load[ops[i]];
-            for (uint32_t k = 0; k < front_count && !known; k++)
-                known = builder->items[front[k]].value == ops[i];
-            if (known)
-                continue;
-            builder->items[builder->item_count] = (struct kiln_group_item){.value = ops[i]};
-            front[front_count++] = builder->item_count++;
-        }
-        item_count = rest_count;
-        good = kiln_group_append(builder, domain, boundary, front, front_count);
-        boundary = reason;
-        if (item_count == 0)
-            break;
+    if (splitter->builder->cut[value])
+        return;
+    splitter->builder->cut[value] = true;
+    splitter->cut[splitter->cut_count++] = value;
+}
+
+/* Appends the closure up to `position` as a group; leaves in splitter->items what is still to be
+ * stored. */
+static bool append_front(struct kiln_splitter *splitter, uint32_t domain,
+                         enum kiln_boundary boundary, uint32_t position)
+{
+    struct kiln_group_builder *builder = splitter->builder;
+    uint32_t item_count = builder->item_count;
+    uint32_t front_count = 0;
+    uint32_t rest_count = 0;
+    for (uint32_t i = 0; i < splitter->item_count; i++) {
+        if (builder->items[splitter->items[i]].value <= builder->ops[position])
+            splitter->front[front_count++] = splitter->items[i];
+        else
+            splitter->items[rest_count++] = splitter->items[i];
     }
-    memcpy(builder->cut, cut_before, ir->op_count * sizeof *cut_before);
+    splitter->item_count = rest_count;
+    for (uint32_t i = 0; i <= position; i++) {
+        uint32_t value = builder->ops[i];
+        if (!is_arithmetic(builder, value) || splitter->uses[value].last <= position)
+            continue;
+        cut_value(splitter, value);
+        if (splitter->uses[value].has_home)
+            continue;
+        builder->items[builder->item_count] =
+            (struct kiln_group_item){.value = value, .store = builder->store_op[value]};
+        splitter->front[front_count++] = builder->item_count++;
+    }
+    bool good = kiln_group_append(builder, domain, boundary, splitter->front, front_count);
+    builder->item_count = item_count;
+    return good;
+}
+
+/* Sets the stores of a value beyond STORES_OF_A_VALUE aside; they will read the value from its
+ * home. */
+static void set_copies_aside(struct kiln_splitter *splitter)
+{
+    const struct kiln_group_item *items = splitter->builder->items;
+    uint32_t kept = 0;
+    uint32_t stores = 0;
+    splitter->copy_count = 0;
+    for (uint32_t i = 0; i < splitter->item_count; i++) {
+        uint32_t item = splitter->items[i];
+        bool again = kept != 0 && items[splitter->items[kept - 1]].value == items[item].value;
+        stores = again ? stores + 1 : 1;
+        if (stores <= STORES_OF_A_VALUE) {
+            splitter->items[kept++] = item;
+            continue;
+        }
+        cut_value(splitter, items[item].value);
+        splitter->copies[splitter->copy_count++] = item;
+    }
+    splitter->item_count = kept;
+}
+
+static bool append_copies(struct kiln_splitter *splitter, uint32_t domain)
+{
+    for (uint32_t done = 0; done < splitter->copy_count; done += COPIES_OF_A_GROUP) {
+        uint32_t left = splitter->copy_count - done;
+        if (!kiln_group_append(splitter->builder, domain, KILN_BOUNDARY_SIZE,
+                               splitter->copies + done,
+                               left < COPIES_OF_A_GROUP ? left : COPIES_OF_A_GROUP))
+            return false;
+    }
+    return true;
+}
+
+bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
+                             enum kiln_boundary boundary, const uint32_t *items,
+                             uint32_t item_count)
+{
+    struct kiln_group_builder *builder = splitter->builder;
+    memcpy(splitter->items, items, item_count * sizeof *items);
+    splitter->item_count = item_count;
+    splitter->cut_count = 0;
+    set_copies_aside(splitter);
+    bool good = true;
+    for (;;) {
+        kiln_group_closure(builder, splitter->items, splitter->item_count);
+        find_uses(splitter);
+        uint32_t work = 0;
+        for (uint32_t i = 0; i < builder->op_count; i++)
+            work += is_work(splitter, builder->ops[i]);
+        enum kiln_boundary reason;
+        if (!exceeds_limits(builder, splitter->item_count, &reason) || work < 2) {
+            good =
+                kiln_group_append(builder, domain, boundary, splitter->items, splitter->item_count);
+            break;
+        }
+        find_differences(splitter, domain);
+        good = append_front(splitter, domain, boundary, choose_position(splitter));
+        if (!good)
+            break;
+        boundary = reason;
+    }
+    good = good && append_copies(splitter, domain);
+    for (uint32_t i = 0; i < splitter->cut_count; i++)
+        builder->cut[splitter->cut[i]] = false;
     return good;
 }

@@ -1,40 +1,36 @@
 #include "compiler/fuse/workspace.h"
 
-#include <stdbool.h>
-
 static uint64_t padded(uint64_t bytes)
 {
     return (bytes + KILN_WORKSPACE_ALIGNMENT_BYTES - 1) / KILN_WORKSPACE_ALIGNMENT_BYTES *
            KILN_WORKSPACE_ALIGNMENT_BYTES;
 }
 
-/* True when `offset` is free for value `index` against all values placed before it. */
-static bool fits(const struct kiln_workspace_value *values, uint32_t index, uint64_t offset)
-{
-    for (uint32_t i = 0; i < index; i++) {
-        bool together = values[i].last_group >= values[index].first_group;
-        bool apart = offset >= values[i].offset_bytes + padded(values[i].bytes) ||
-                     values[i].offset_bytes >= offset + padded(values[index].bytes);
-        if (together && !apart)
-            return false;
-    }
-    return true;
-}
+enum { END = UINT32_MAX };
 
 uint64_t kiln_workspace_assign(struct kiln_workspace_value *values, uint32_t count)
 {
     uint64_t total = 0;
+    uint32_t lowest = END; /* the list of values alive, by offset; whoever is dead stays dead */
     for (uint32_t index = 0; index < count; index++) {
-        /* The lowest free place starts at 0 or where an earlier value ends. */
-        uint64_t best = fits(values, index, 0) ? 0 : UINT64_MAX;
-        for (uint32_t i = 0; i < index && best != 0; i++) {
-            uint64_t end = values[i].offset_bytes + padded(values[i].bytes);
-            if (end < best && fits(values, index, end))
-                best = end;
+        struct kiln_workspace_value *value = &values[index];
+        uint32_t *link = &lowest;
+        value->offset_bytes = 0;
+        while (*link != END) {
+            const struct kiln_workspace_value *other = &values[*link];
+            if (other->last_group < value->first_group) {
+                *link = other->next;
+                continue;
+            }
+            if (other->offset_bytes >= value->offset_bytes + padded(value->bytes))
+                break;
+            value->offset_bytes = other->offset_bytes + padded(other->bytes);
+            link = &values[*link].next;
         }
-        values[index].offset_bytes = best;
-        if (best + padded(values[index].bytes) > total)
-            total = best + padded(values[index].bytes);
+        value->next = *link;
+        *link = index;
+        if (value->offset_bytes + padded(value->bytes) > total)
+            total = value->offset_bytes + padded(value->bytes);
     }
     return total;
 }

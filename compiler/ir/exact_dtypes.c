@@ -22,22 +22,11 @@ static const uint32_t supersets[KILN_DTYPE_COUNT] = {
     [KILN_DTYPE_BOOL] = ALL,
 };
 
-/* The storage type that is a scalar type's own. */
-static enum kiln_dtype own_dtype(enum kiln_scalar scalar)
-{
-    static const enum kiln_dtype own[KILN_SCALAR_COUNT] = {
-        [KILN_SCALAR_BOOL] = KILN_DTYPE_BOOL, [KILN_SCALAR_I32] = KILN_DTYPE_I32,
-        [KILN_SCALAR_I64] = KILN_DTYPE_I64,   [KILN_SCALAR_F32] = KILN_DTYPE_F32,
-        [KILN_SCALAR_F64] = KILN_DTYPE_F64,
-    };
-    return own[scalar];
-}
-
 static uint32_t constant_dtypes(const struct kiln_op *op)
 {
     bool integer = op->scalar < KILN_SCALAR_F32;
     double value = integer ? (double)op->constant.integer : op->constant.real;
-    uint32_t set = supersets[own_dtype(op->scalar)];
+    uint32_t set = supersets[kiln_scalar_dtype(op->scalar)];
     if (integer && (op->constant.integer > INT32_MAX || op->constant.integer < INT32_MIN))
         return set; /* the double may be off */
     for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
@@ -51,7 +40,7 @@ static uint32_t constant_dtypes(const struct kiln_op *op)
 
 static uint32_t convert_dtypes(enum kiln_scalar scalar, uint32_t operand_set)
 {
-    enum kiln_dtype own = own_dtype(scalar);
+    enum kiln_dtype own = kiln_scalar_dtype(scalar);
     if (scalar == KILN_SCALAR_BOOL)
         return ALL;
     /* A value that the target type holds stays what it is, with all its sets. */
@@ -64,7 +53,7 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
                               const uint32_t *sets)
 {
     bool is_float = op->scalar == KILN_SCALAR_F32 || op->scalar == KILN_SCALAR_F64;
-    uint32_t own = supersets[own_dtype(op->scalar)];
+    uint32_t own = supersets[kiln_scalar_dtype(op->scalar)];
     switch (op->opcode) {
     case KILN_OP_STORE:
         return 0;

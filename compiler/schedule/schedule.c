@@ -386,10 +386,14 @@ void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln
                        schedule->grid, schedule->index_is_64bit ? 64 : 32);
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
-        static const char *const kinds[] = {"tensor", "workspace copy of tensor", "host scalar"};
-        kiln_buffer_printf(buffer, "  %s %s %" PRIu32 " (%s): %s\n",
-                           access->is_store ? "store" : "load", kinds[access->kind],
-                           access->tensor, kiln_dtype_info(access->dtype)->text,
+        static const char *const kinds[] = {"tensor ", "workspace copy of tensor ",
+                                            "host scalar "};
+        bool is_unnamed = access->tensor == KILN_NONE;
+        kiln_buffer_printf(buffer, "  %s %s%" PRIu32 " (%s): %s\n",
+                           access->is_store ? "store" : "load",
+                           is_unnamed ? "workspace copy of value %" : kinds[access->kind],
+                           is_unnamed ? access->value : access->tensor,
+                           kiln_dtype_info(access->dtype)->text,
                            modes[schedule->accesses[i].mode]);
     }
 }

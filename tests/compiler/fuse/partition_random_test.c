@@ -1,0 +1,123 @@
+/*
+ * Partitions of random graphs, and of the graphs that are hardest to split.
+ */
+#include "compiler/ir/import.h"
+#include "compiler/ir/passes.h"
+#include "tests/compiler/fuse/ir_fixture.h"
+#include "tests/compiler/fuse/partition_invariants.h"
+#include "tests/support/random_graph.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static void check_random_graph(uint64_t seed, uint32_t max_nodes, uint32_t vgprs, bool no_fusion)
+{
+    struct kiln_random_graph_options random;
+    struct kiln_arena arena;
+    struct kiln_graph graph;
+    struct kiln_ir ir;
+    struct kiln_partition partition;
+    struct kiln_error error;
+    struct kiln_target target = {.kind = KILN_TARGET_AMDGPU, .vgprs = vgprs};
+    struct kiln_lower_options options = {.no_fusion = no_fusion};
+    char name[64];
+    (void)snprintf(name, sizeof name, "seed %u, %u registers%s", (unsigned)seed, vgprs,
+                   no_fusion ? ", no fusion" : "");
+    kiln_random_graph_options_init(&random);
+    random.max_nodes = max_nodes;
+    random.max_elements = 1000000; /* makes recomputing dear */
+    kiln_error_init(&error);
+    kiln_arena_init(&arena);
+    cr_assert_eq(kiln_random_graph_make(seed, &random, &arena, &graph, &error), KILN_OK);
+    kiln_ir_init(&ir, &arena);
+    cr_assert_eq(kiln_ir_import(&graph, &ir, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK);
+    cr_assert_eq(kiln_partition(&ir, &graph, &target, &options, &partition, &error), KILN_OK);
+    partition_check(&ir, &graph, &partition, name);
+    kiln_arena_fini(&arena);
+}
+
+Test(partition_random, groups_of_random_graphs_fit_together)
+{
+    static const uint32_t registers[] = {16, 64, 256};
+    for (uint64_t seed = 1; seed <= 240; seed++)
+        check_random_graph(seed, seed % 10 == 0 ? 400 : 60, registers[seed % 3], seed % 4 == 0);
+}
+
+static void finish(struct ir_fixture *fixture, const char *name)
+{
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    partition_check(&fixture->ir, &fixture->graph, &partition, name);
+    ir_fixture_destroy(fixture);
+}
+
+Test(partition_random, a_thousand_outputs_of_one_shape)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 4, 4);
+    for (int i = 0; i < 1000; i++) {
+        x = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x, x);
+        ir_fixture_store(fixture, x);
+    }
+    finish(fixture, "outputs");
+}
+
+Test(partition_random, one_value_in_a_thousand_outputs)
+{
+    for (int no_fusion = 0; no_fusion < 2; no_fusion++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        fixture->options.no_fusion = no_fusion != 0;
+        uint32_t loaded = ir_fixture_load(fixture, 4, 4);
+        uint32_t computed = kiln_ir_unary(&fixture->ir, KILN_OP_NEG, loaded);
+        for (int i = 0; i < 500; i++) {
+            kiln_ir_store(&fixture->ir, loaded,
+                          ir_fixture_tensor(fixture, KILN_TENSOR_OUTPUT, 4, 4));
+            kiln_ir_store(&fixture->ir, computed,
+                          ir_fixture_tensor(fixture, KILN_TENSOR_OUTPUT, 4, 4));
+        }
+        finish(fixture, "copies");
+    }
+}
+
+Test(partition_random, a_sum_of_a_thousand_inputs_without_intermediate_tensors)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t sum = ir_fixture_load(fixture, 4, 4);
+    for (int i = 0; i < 1000; i++)
+        sum = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, sum, ir_fixture_load(fixture, 4, 4));
+    ir_fixture_store(fixture, sum);
+    finish(fixture, "inputs");
+}
+
+/* The values that need registers are the same in every group, each of which has to be split. */
+Test(partition_random, many_groups_share_what_has_to_be_split)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 1, 1);
+    uint32_t values[300];
+    for (int i = 0; i < 300; i++)
+        values[i] = x = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_TANH, x));
+    for (int i = 0; i < 300; i++)
+        x = ir_fixture_result(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x, values[i]));
+    for (int i = 0; i < 40; i++)
+        ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x,
+                                                 ir_fixture_load(fixture, 3 + i, 2)));
+    finish(fixture, "shared");
+}
+
+Test(partition_random, values_of_no_tensor_can_be_split_too)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 1, 1);
+    uint32_t values[300];
+    for (int i = 0; i < 300; i++)
+        values[i] = x = kiln_ir_unary(&fixture->ir, KILN_OP_TANH, x);
+    for (int i = 0; i < 300; i++)
+        x = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x, values[i]);
+    ir_fixture_store(fixture, kiln_ir_broadcast(&fixture->ir, x, ir_fixture_domain(fixture, 8, 8)));
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    partition_check(&fixture->ir, &fixture->graph, &partition, "no tensors");
+    for (uint32_t i = 0; i < partition.group_count; i++)
+        cr_assert_leq(partition.groups[i].live_registers, fixture->target.vgprs / 2);
+    ir_fixture_destroy(fixture);
+}
