@@ -117,7 +117,7 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
         append_defines(emission, symbol, &source);
         append_device_headers(emission, &inclusion, &source);
         kiln_buffer_append_text(&source, "#line 1 \"generated\"\n");
-        kiln_emit_pointwise(emission, &source, arena);
+        kiln_emit_pointwise(emission, &source);
         kiln_template_append(&inclusion, template_path, &source);
     }
     struct kiln_kernel kernel = {

@@ -32,7 +32,6 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
  * the same once more for one element, named ..._element. Plain functions, not function templates: a small kernel
  * compiles a quarter faster.
  */
-void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source,
-                         struct kiln_arena *arena);
+void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 /*
  * Names in the generated text: access i of the group is argument a<i>, input x<i>, output y<i> and tile t<i>; IR value v
@@ -207,19 +208,28 @@ static uint32_t index_axis(const struct kiln_emission *emission, const struct ki
     return emission->schedule->domain_axis[op->axis + rank - own->rank];
 }
 
-static bool build_value_table(const struct kiln_emission *emission, struct kiln_arena *arena,
-                              struct value_table *ret_table)
+static void free_value_table(struct value_table *table)
+{
+    free(table->alias);
+    free(table->load);
+    free(table->varies);
+}
+
+/* From the heap: a program may have as many kernels as operations, and the arena keeps all it gives. */
+static bool build_value_table(const struct kiln_emission *emission, struct value_table *ret_table)
 {
     const struct kiln_ir *ir = emission->ir;
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_schedule *schedule = emission->schedule;
     struct value_table table = {
-        .alias = kiln_arena_calloc(arena, ir->op_count, sizeof *table.alias),
-        .load = kiln_arena_calloc(arena, ir->op_count, sizeof *table.load),
-        .varies = kiln_arena_calloc(arena, ir->op_count, sizeof *table.varies),
+        .alias = calloc(ir->op_count, sizeof *table.alias),
+        .load = calloc(ir->op_count, sizeof *table.load),
+        .varies = calloc(ir->op_count, sizeof *table.varies),
     };
-    if (table.alias == NULL || table.load == NULL || table.varies == NULL)
+    if (table.alias == NULL || table.load == NULL || table.varies == NULL) {
+        free_value_table(&table);
         return false;
+    }
     for (uint32_t i = 0; i < group->op_count; i++) {
         table.alias[group->ops[i]] = group->ops[i];
         table.load[group->ops[i]] = KILN_NONE;
@@ -543,11 +553,10 @@ static void append_functions(const struct kiln_emission *emission, const struct 
     append_compute(emission, table, elements, source);
 }
 
-void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source,
-                         struct kiln_arena *arena)
+void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     struct value_table table;
-    if (!build_value_table(emission, arena, &table)) {
+    if (!build_value_table(emission, &table)) {
         source->failed = true;
         return;
     }
@@ -559,4 +568,5 @@ void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffe
     append_functions(emission, &table, emission->schedule->vector_elems, source);
     if (kiln_schedule_has_tails(emission->schedule))
         append_functions(emission, &table, 1, source);
+    free_value_table(&table);
 }
