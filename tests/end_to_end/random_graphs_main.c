@@ -1,9 +1,9 @@
 /*
  * Random pointwise graphs through the whole pipeline: bytes -> plan -> host device, compared with the interpreter.
  *
- * usage: random_graphs [--count N] [--seed S] [--jobs J] [--verbose]
+ * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N] [--no-fusion] [--verbose]
  *
- * Graph i is made from seed S + i alone, so a failure is repeated with `--seed S+i --count 1`.
+ * Graph i is made from seed S + i and the two limits alone, so a failure is repeated with `--seed S+i --count 1`.
  */
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
@@ -216,27 +216,41 @@ int main(int argc, char **argv)
     static const struct option long_options[] = {
         {"count", required_argument, NULL, 'c'}, {"seed", required_argument, NULL, 's'},
         {"jobs", required_argument, NULL, 'j'},  {"verbose", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0},
+        {"max-nodes", required_argument, NULL, 'n'},
+        {"max-elements", required_argument, NULL, 'e'},
+        {"no-fusion", no_argument, NULL, 'f'},   {NULL, 0, NULL, 0},
     };
     struct run run = {.count = 300, .first_seed = 1};
     uint64_t jobs = 2;
+    uint64_t max_nodes = 40;
+    uint64_t max_elements = 2000;
+    bool no_fusion = false;
     int option;
-    while ((option = getopt_long(argc, argv, "c:s:j:v", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "c:s:j:n:e:fv", long_options, NULL)) != -1) {
         bool good = option == 'v'   ? (run.verbose = true)
+                    : option == 'f' ? (no_fusion = true)
                     : option == 'c' ? parse_number(optarg, &run.count)
                     : option == 's' ? parse_number(optarg, &run.first_seed)
                     : option == 'j' ? parse_number(optarg, &jobs) && jobs >= 1 && jobs <= 256
+                    : option == 'n'
+                        ? parse_number(optarg, &max_nodes) && max_nodes >= 1 && max_nodes <= 4096
+                    : option == 'e' ? parse_number(optarg, &max_elements) && max_elements >= 1 &&
+                                          max_elements <= 1u << 30
                                     : false;
         if (!good) {
-            fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--jobs J] [--verbose]\n");
+            fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
+                            "[--max-elements N] [--no-fusion] [--verbose]\n");
             return 2;
         }
     }
     struct kiln_error error;
     kiln_error_init(&error);
     kiln_random_graph_options_init(&run.graph_options);
+    run.graph_options.max_nodes = (uint32_t)max_nodes;
+    run.graph_options.max_elements = (int64_t)max_elements;
     struct kiln_engine_options options = {
-        .cache_directory = NULL, .device = "host", .codegen = {.max_workers = (uint32_t)jobs}};
+        .cache_directory = NULL, .device = "host", .codegen = {.max_workers = (uint32_t)jobs},
+        .lower = {.no_fusion = no_fusion}};
     /* Every graph is new: a cache on disk would only grow. BOOLEAN has no certain number: any will do here. */
     if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0 ||
         kiln_engine_create(&options, &run.engine, &error) != KILN_OK) {
