@@ -97,6 +97,7 @@ void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *item
     uint32_t mark = ++builder->stamp_now;
     uint32_t last = 0;
     builder->op_count = 0;
+    builder->cost = 0;
     for (uint32_t i = 0; i < item_count; i++) {
         const struct kiln_group_item *item = &builder->items[items[i]];
         builder->stamp[item->value] = mark;
@@ -119,8 +120,11 @@ void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *item
             builder->stamp[op->operands[k]] = mark;
     }
     for (uint32_t value = first; item_count != 0 && value <= last; value++) {
-        if (builder->stamp[value] == mark)
-            builder->ops[builder->op_count++] = value;
+        if (builder->stamp[value] != mark)
+            continue;
+        builder->ops[builder->op_count++] = value;
+        if (!builder->is_load[value])
+            builder->cost += kiln_op_cost(&ir->ops[value]);
     }
     builder->live_registers = kiln_register_pressure(
         ir, builder->ops, builder->op_count, builder->is_load, builder->scratch, builder->live);
@@ -253,13 +257,10 @@ bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
         .op_count = builder->op_count,
         .ops = kiln_arena_calloc(builder->arena, builder->op_count, sizeof *group->ops),
         .live_registers = builder->live_registers,
+        .cost = builder->cost,
     };
     if (group->ops == NULL)
         return false;
     memcpy(group->ops, builder->ops, builder->op_count * sizeof *group->ops);
-    for (uint32_t i = 0; i < group->op_count; i++) {
-        if (!builder->is_load[group->ops[i]])
-            group->cost += kiln_op_cost(&builder->ir->ops[group->ops[i]]);
-    }
     return build_accesses(builder, group, items, item_count);
 }

@@ -41,6 +41,7 @@ struct kiln_group_builder {
     bool *is_load; /* read from memory there */
     uint32_t *ops; /* the values, ascending */
     uint32_t op_count;
+    uint32_t cost;
     uint32_t live_registers;
     uint32_t *live; /* registers live behind ops[i] */
     uint32_t *stack;
@@ -71,7 +72,7 @@ bool kiln_item_is_home(const struct kiln_group_builder *builder,
 
 /*
  * Finds all values that a kernel storing these items (indices into builder->items) evaluates or
- * loads: ops, op_count, is_load, live and live_registers of the builder.
+ * loads: ops, op_count, is_load, cost, live and live_registers of the builder.
  */
 void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *items,
                         uint32_t item_count);

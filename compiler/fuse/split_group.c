@@ -38,7 +38,8 @@ static bool exceeds_limits(const struct kiln_group_builder *builder, uint32_t it
     for (uint32_t i = 0; i < builder->op_count; i++)
         loads += builder->is_load[builder->ops[i]];
     *ret_boundary = KILN_BOUNDARY_SIZE;
-    if (builder->op_count > KILN_GROUP_MAX_OPS || loads + item_count > KILN_GROUP_MAX_ACCESSES)
+    if (builder->op_count > KILN_GROUP_MAX_OPS || builder->cost > KILN_GROUP_MAX_COST ||
+        loads + item_count > KILN_GROUP_MAX_ACCESSES)
         return true;
     *ret_boundary = KILN_BOUNDARY_REGISTERS;
     return builder->live_registers > register_budget(builder->target);
@@ -151,10 +152,16 @@ static void extend(const struct kiln_splitter *splitter, uint32_t position, stru
 static uint32_t choose_position(const struct kiln_splitter *splitter)
 {
     const struct kiln_group_builder *builder = splitter->builder;
-    uint32_t limit = 0; /* prefixes up to this length fit the registers */
+    uint32_t limit = 0; /* prefixes up to this length fit the registers and the compiler's time */
+    uint32_t cost = 0;
     while (limit + 1 < builder->op_count && limit < KILN_GROUP_MAX_OPS &&
-           builder->live[limit] <= register_budget(builder->target))
+           builder->live[limit] <= register_budget(builder->target)) {
+        if (!builder->is_load[builder->ops[limit]])
+            cost += kiln_op_cost(&builder->ir->ops[builder->ops[limit]]);
+        if (cost > KILN_GROUP_MAX_COST)
+            break;
         limit++;
+    }
     struct prefix longest = {0};
     struct prefix prefix = {0};
     for (uint32_t i = 0; i < limit; i++) {

@@ -79,6 +79,7 @@ static void check_group(const struct kiln_ir *ir, const struct kiln_fusion_group
     cr_assert_leq(group->access_count, KILN_GROUP_MAX_ACCESSES, "%s: group %u has %u accesses",
                   name, index, group->access_count);
     cr_assert_leq(group->op_count, KILN_GROUP_MAX_OPS, "%s: group %u", name, index);
+    cr_assert_leq(group->cost, KILN_GROUP_MAX_COST, "%s: group %u", name, index);
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];

@@ -89,6 +89,19 @@ Test(partition_random, a_sum_of_a_thousand_inputs_without_intermediate_tensors)
     finish(fixture, "inputs");
 }
 
+Test(partition_random, four_thousand_costly_operations)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 4, 4);
+    for (int i = 0; i < 4096; i++)
+        x = kiln_ir_unary(&fixture->ir, KILN_OP_TAN, x);
+    ir_fixture_store(fixture, x);
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    cr_assert_gt(partition.group_count, 1);
+    partition_check(&fixture->ir, &fixture->graph, &partition, "costly");
+    ir_fixture_destroy(fixture);
+}
+
 /* The values that need registers are the same in every group, each of which has to be split. */
 Test(partition_random, many_groups_share_what_has_to_be_split)
 {
