@@ -1,5 +1,6 @@
 /*
- * What the compiler makes of a graph for one target: kernels as source text, and the recipe to launch them.
+ * What the compiler makes of a graph for one target: kernels as source text, and the recipe to
+ * launch them.
  *
  * kiln_lower is the whole pipeline from graph to source in one readable function:
  * import -> optimize -> partition -> schedule -> emit.
@@ -22,8 +23,8 @@ enum kiln_argument_kind {
 /* One kernel argument: always 8 bytes, so argument i lies at byte 8*i of the kernarg segment. */
 struct kiln_argument {
     enum kiln_argument_kind kind;
-    uint32_t tensor;         /* ordinal in the graph; KILN_NONE for workspace */
-    uint64_t offset_bytes;   /* workspace only */
+    uint32_t tensor;          /* ordinal in the graph; KILN_NONE for workspace */
+    uint64_t offset_bytes;    /* workspace only */
     uint32_t alignment_bytes; /* the pointer must be a multiple of this */
 };
 
@@ -31,8 +32,8 @@ struct kiln_kernel {
     const char *symbol; /* entry point, unique in the program */
     const char *source; /* complete source text, NUL-terminated */
     uint32_t source_bytes;
-    uint32_t grid[3];  /* work-groups */
-    uint32_t block[3]; /* work-items of a work-group */
+    uint32_t grid[3];   /* work-groups */
+    uint32_t block[3];  /* work-items of a work-group */
     uint32_t lds_bytes; /* static local memory that the source declares */
     uint32_t argument_count;
     struct kiln_argument *arguments;
@@ -56,13 +57,15 @@ struct kiln_lower_options {
 void kiln_lower_options_append_key(const struct kiln_lower_options *options,
                                    struct kiln_buffer *key);
 
-/* With `explanation` not NULL, appends what was decided and why (IR, groups, boundaries, schedules). */
+/* With `explanation` not NULL, appends what was decided and why (IR, groups, boundaries,
+ * schedules). */
 enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
                             const struct kiln_lower_options *options, struct kiln_arena *arena,
                             struct kiln_program *ret_program, struct kiln_buffer *explanation,
                             struct kiln_error *error) KILN_NODISCARD;
 
-/* Digest of all template and device-header texts built into this binary: part of the cache key. Static. */
+/* Digest of all template and device-header texts built into this binary: part of the cache key.
+ * Static. */
 const char *kiln_templates_digest(void);
 
 #endif

@@ -14,7 +14,8 @@
 
 static const char *source_options[] = {"-O3", "-std=c++17", "-ffp-contract=off", "-nogpuinc",
                                        "-nogpulib"};
-/* The bitcode is optimised already: running the passes again changed no object and took 6 % of the time. */
+/* The bitcode is optimised already: running the passes again changed no object and took 6 % of the
+ * time. */
 static const char *codegen_options[] = {"-O3", "-Xclang", "-disable-llvm-passes"};
 /* Part of the identity: raised whenever the options above change. */
 #define OPTIONS_VERSION "options-2"

@@ -26,8 +26,8 @@ static const char *const options[] = {
     "-fno-exceptions",
     "-fno-rtti",
     /* Results are compared with a reference: no contraction, and nothing of -ffast-math that
-       changes values. Not -fno-trapping-math: gcc 12 then turns (float)(int)x into a truncation, which
-       makes -0 of a small negative x. */
+       changes values. Not -fno-trapping-math: gcc 12 then turns (float)(int)x into a truncation,
+       which makes -0 of a small negative x. */
     "-ffp-contract=off",
     "-fno-math-errno",
 };

@@ -14,7 +14,8 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_WAVE_SIZE %" PRIu32 "\n", emission->target->wave_size);
     kiln_buffer_printf(source, "#define KILN_BLOCK %" PRIu32 "\n", schedule->block);
     kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
-    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count, suffix);
+    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
+                       suffix);
     kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
     kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));
     if (schedule->template_kind == KILN_TEMPLATE_POINTWISE) {
@@ -38,8 +39,8 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
 }
 
 static void append_numbered_header(struct kiln_template_inclusion *inclusion,
-                                   struct kiln_buffer *source, const char *folder,
-                                   const char *name, const char *scalar)
+                                   struct kiln_buffer *source, const char *folder, const char *name,
+                                   const char *scalar)
 {
     char path[128];
     if (scalar != NULL)
@@ -81,8 +82,8 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
 {
     const struct kiln_fusion_group *group = emission->group;
     kernel->argument_count = group->access_count;
-    kernel->arguments = kiln_arena_calloc(emission->ir->arena, group->access_count,
-                                          sizeof *kernel->arguments);
+    kernel->arguments =
+        kiln_arena_calloc(emission->ir->arena, group->access_count, sizeof *kernel->arguments);
     if (kernel->arguments == NULL)
         return false;
     for (uint32_t i = 0; i < group->access_count; i++) {

@@ -1,8 +1,9 @@
 /*
  * Emission: a scheduled fusion group becomes the complete source text of one kernel.
  *
- * The text is, in this order: defines, the device header of the target, the math and conversion headers that the
- * group needs, generated types and functions, the template. Generated functions are flat: one statement per operation.
+ * The text is, in this order: defines, the device header of the target, the math and conversion
+ * headers that the group needs, generated types and functions, the template. Generated functions
+ * are flat: one statement per operation.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_H
 #define KILN_COMPILER_EMIT_EMIT_H
@@ -27,10 +28,10 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
                                   struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * The generated part of both pointwise templates: kiln_arguments, kiln_position, kiln_locate, kiln_inputs,
- * kiln_load, kiln_compute and, for the tiled one, kiln_tiles and the staging functions; where there are tails
- * the same once more for one element, named ..._element. Plain functions, not function templates: a small kernel
- * compiles a quarter faster.
+ * The generated part of both pointwise templates: kiln_arguments, kiln_position, kiln_locate,
+ * kiln_inputs, kiln_load, kiln_compute and, for the tiled one, kiln_tiles and the staging
+ * functions; where there are tails the same once more for one element, named ..._element. Plain
+ * functions, not function templates: a small kernel compiles a quarter faster.
  */
 void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source);
 

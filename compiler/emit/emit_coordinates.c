@@ -58,8 +58,9 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
                            across, across, along, along);
     } else {
         uint64_t vectors = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
-        kiln_buffer_append_text(source, "KILN_DEVICE kiln_position kiln_locate(kiln_index vector)\n{\n"
-                                        "    kiln_position position;\n");
+        kiln_buffer_append_text(source,
+                                "KILN_DEVICE kiln_position kiln_locate(kiln_index vector)\n{\n"
+                                "    kiln_position position;\n");
         if (schedule->rows == 1)
             kiln_buffer_append_text(source, "    position.column = vector * KILN_VECTOR;\n");
         else
@@ -75,7 +76,7 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
 }
 
 void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
-                              struct kiln_buffer *source)
+                          struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     if (axis == schedule->rank - 1)
@@ -87,12 +88,13 @@ void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
 }
 
 void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
-                          struct kiln_buffer *source)
+                      struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     const int64_t *strides = schedule->accesses[access].strides;
     if (schedule->flattened) {
-        /* Only accesses that are dense along the line, or the same everywhere, have an offset of their own. */
+        /* Only accesses that are dense along the line, or the same everywhere, have an offset of
+         * their own. */
         kiln_buffer_append_text(
             source, schedule->accesses[access].mode == KILN_ACCESS_SPLAT ? "0" : "position.column");
         return;
@@ -111,8 +113,7 @@ void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
         kiln_buffer_append_text(source, "0");
 }
 
-void kiln_emit_line_coordinates(const struct kiln_emission *emission,
-                                    struct kiln_buffer *source)
+void kiln_emit_line_coordinates(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     kiln_buffer_append_text(source, "        kiln_index rest = position.column + (kiln_index)e;\n");
@@ -125,7 +126,7 @@ void kiln_emit_line_coordinates(const struct kiln_emission *emission,
 }
 
 void kiln_emit_element_offset(const struct kiln_emission *emission, uint32_t access,
-                                  struct kiln_buffer *source)
+                              struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     const int64_t *strides = schedule->accesses[access].strides;

@@ -1,8 +1,10 @@
 /*
- * Where a work-item is in the domain and where an access finds its elements, as text of the generated functions.
+ * Where a work-item is in the domain and where an access finds its elements, as text of the
+ * generated functions.
  *
- * Coordinates are position.c<k> for collapsed axis k, position.column for the inner axis and position.line for the
- * tile axis; in a flattened schedule position.column counts along the line and k<axis> are taken out of it.
+ * Coordinates are position.c<k> for collapsed axis k, position.column for the inner axis and
+ * position.line for the tile axis; in a flattened schedule position.column counts along the line
+ * and k<axis> are taken out of it.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_COORDINATES_H
 #define KILN_COMPILER_EMIT_EMIT_COORDINATES_H

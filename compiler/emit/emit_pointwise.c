@@ -7,10 +7,9 @@
 #include <stdlib.h>
 
 /*
- * Names in the generated text: access i of the group is argument a<i>, input x<i>, output y<i> and tile t<i>; IR value v
- * is v<v>; coordinates as in emit_coordinates.h.
+ * Names in the generated text: access i of the group is argument a<i>, input x<i>, output y<i> and
+ * tile t<i>; IR value v is v<v>; coordinates as in emit_coordinates.h.
  */
-
 
 static const char *storage_suffix(const struct kiln_access *access)
 {
@@ -39,7 +38,8 @@ static bool is_splat(const struct kiln_emission *emission, uint32_t access)
     return emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
 }
 
-/* Functions exist for a whole vector and, where rows have tails, for one element: "kiln_load", "kiln_load_element". */
+/* Functions exist for a whole vector and, where rows have tails, for one element: "kiln_load",
+ * "kiln_load_element". */
 static const char *element_suffix(const struct kiln_emission *emission, uint32_t elements)
 {
     return elements == emission->schedule->vector_elems ? "" : "_element";
@@ -78,13 +78,15 @@ static void append_function_head(const struct kiln_emission *emission, const cha
                                  struct kiln_buffer *source)
 {
     const char *suffix = element_suffix(emission, elements);
-    kiln_buffer_printf(source, "KILN_DEVICE void %s%s(const kiln_arguments &arguments", name, suffix);
+    kiln_buffer_printf(source, "KILN_DEVICE void %s%s(const kiln_arguments &arguments", name,
+                       suffix);
     kiln_buffer_append_text(source, kiln_emission_is_tiled(emission)
                                         ? ", kiln_tiles &tiles, kiln_position position, "
                                           "kiln_index column, kiln_index line"
                                         : ", const kiln_position &position");
     if (takes_inputs)
-        kiln_buffer_printf(source, ", %skiln_inputs%s &inputs", fills_inputs ? "" : "const ", suffix);
+        kiln_buffer_printf(source, ", %skiln_inputs%s &inputs", fills_inputs ? "" : "const ",
+                           suffix);
     kiln_buffer_append_text(source, ")\n{\n");
     if (kiln_emission_is_tiled(emission))
         kiln_buffer_append_text(source, "    position.column += column;\n"
@@ -97,14 +99,13 @@ static void append_vector_load(const struct kiln_emission *emission, uint32_t ac
                                uint32_t elements, struct kiln_buffer *source)
 {
     if (elements == 1)
-        kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = *(arguments.a%" PRIu32 " + (", access,
-                           access);
+        kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = *(arguments.a%" PRIu32 " + (",
+                           access, access);
     else
-        kiln_buffer_printf(source,
-                           "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
-                           ", arguments.a%" PRIu32 " + (",
-                           vector_bytes(&emission->group->accesses[access], elements), access,
-                           access);
+        kiln_buffer_printf(
+            source,
+            "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
+            vector_bytes(&emission->group->accesses[access], elements), access, access);
     kiln_emit_offset(emission, access, source);
     kiln_buffer_append_text(source, elements == 1 ? "));\n" : "))\n");
 }
@@ -127,7 +128,8 @@ static void append_load(const struct kiln_emission *emission, uint32_t elements,
             append_vector_load(emission, i, elements, source);
             break;
         case KILN_ACCESS_SPLAT:
-            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i, i);
+            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i,
+                               i);
             kiln_emit_offset(emission, i, source);
             kiln_buffer_append_text(source, "];\n");
             break;
@@ -150,8 +152,8 @@ static void append_load(const struct kiln_emission *emission, uint32_t elements,
         for (uint32_t i = 0; i < group->load_count; i++) {
             if (schedule->accesses[i].mode != KILN_ACCESS_GATHER)
                 continue;
-            kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[e] = arguments.a%" PRIu32 "[", i,
-                               i);
+            kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[e] = arguments.a%" PRIu32 "[",
+                               i, i);
             kiln_emit_element_offset(emission, i, source);
             kiln_buffer_append_text(source, "];\n");
         }
@@ -192,13 +194,13 @@ static void append_constant(const struct kiln_op *op, struct kiln_buffer *source
 
 /* What the emitter knows of each IR value of the group. */
 struct value_table {
-    uint32_t *alias;   /* the value whose variable holds it: through broadcasts that are computed */
-    uint32_t *load;    /* access that loads it, or KILN_NONE */
-    bool *varies;      /* differs between the elements of a vector */
+    uint32_t *alias; /* the value whose variable holds it: through broadcasts that are computed */
+    uint32_t *load;  /* access that loads it, or KILN_NONE */
+    bool *varies;    /* differs between the elements of a vector */
 };
 
-/* The collapsed axis that an INDEX counts along. KILN_NONE: it is 0 everywhere, since the axis has size 1 in its own domain,
- * however long it is in a domain that it is repeated to. */
+/* The collapsed axis that an INDEX counts along. KILN_NONE: it is 0 everywhere, since the axis has
+ * size 1 in its own domain, however long it is in a domain that it is repeated to. */
 static uint32_t index_axis(const struct kiln_emission *emission, const struct kiln_op *op)
 {
     const struct kiln_domain *own = &emission->ir->domains[op->domain];
@@ -215,7 +217,8 @@ static void free_value_table(struct value_table *table)
     free(table->varies);
 }
 
-/* From the heap: a program may have as many kernels as operations, and the arena keeps all it gives. */
+/* From the heap: a program may have as many kernels as operations, and the arena keeps all it
+ * gives. */
 static bool build_value_table(const struct kiln_emission *emission, struct value_table *ret_table)
 {
     const struct kiln_ir *ir = emission->ir;
@@ -236,8 +239,7 @@ static bool build_value_table(const struct kiln_emission *emission, struct value
     }
     for (uint32_t i = 0; i < group->load_count; i++) {
         table.load[group->accesses[i].value] = i;
-        table.varies[group->accesses[i].value] =
-            schedule->accesses[i].mode != KILN_ACCESS_SPLAT;
+        table.varies[group->accesses[i].value] = schedule->accesses[i].mode != KILN_ACCESS_SPLAT;
     }
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
@@ -283,7 +285,8 @@ static void append_operation(const struct kiln_emission *emission, const struct 
 {
     const struct kiln_op *op = &emission->ir->ops[value];
     const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
-    kiln_buffer_printf(source, "%sconst %s v%" PRIu32 " = ", indent, scalar_type(op->scalar), value);
+    kiln_buffer_printf(source, "%sconst %s v%" PRIu32 " = ", indent, scalar_type(op->scalar),
+                       value);
     uint32_t load = table->load[value];
     if (load != KILN_NONE) {
         kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s]);\n",
@@ -309,22 +312,23 @@ static void append_operation(const struct kiln_emission *emission, const struct 
         kiln_buffer_printf(source, "kiln_round_%s_%s(", kiln_dtype_info(op->dtype)->device,
                            kiln_scalar_text(op->scalar));
     else
-        kiln_buffer_printf(source, "kiln_%s_%s(", info->text,
-                           kiln_scalar_text(info->rule == KILN_OP_RULE_COMPARE ? operand_scalar
-                                                                               : op->scalar));
+        kiln_buffer_printf(
+            source, "kiln_%s_%s(", info->text,
+            kiln_scalar_text(info->rule == KILN_OP_RULE_COMPARE ? operand_scalar : op->scalar));
     for (uint32_t k = 0; k < info->arity; k++)
-        kiln_buffer_printf(source, "%sv%" PRIu32, k == 0 ? "" : ", ", table->alias[op->operands[k]]);
+        kiln_buffer_printf(source, "%sv%" PRIu32, k == 0 ? "" : ", ",
+                           table->alias[op->operands[k]]);
     kiln_buffer_append_text(source, ");\n");
 }
 
 static bool is_computed(const struct kiln_emission *emission, const struct value_table *table,
                         uint32_t value)
 {
-    return emission->ir->ops[value].opcode != KILN_OP_BROADCAST ||
-           table->load[value] != KILN_NONE;
+    return emission->ir->ops[value].opcode != KILN_OP_BROADCAST || table->load[value] != KILN_NONE;
 }
 
-/* "position.c0 == 0 && ..." over the guard axes of a store other than the inner one; "" when there is none. */
+/* "position.c0 == 0 && ..." over the guard axes of a store other than the inner one; "" when there
+ * is none. */
 static bool append_guard(const struct kiln_emission *emission, uint32_t access,
                          struct kiln_buffer *source)
 {
@@ -378,7 +382,8 @@ static void append_store(const struct kiln_emission *emission, uint32_t access, 
         if (elements == 1)
             kiln_buffer_printf(source, "    *(arguments.a%" PRIu32 " + (", access);
         else
-            kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+            kiln_buffer_printf(source,
+                               "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
                                vector_bytes(&emission->group->accesses[access], elements), access);
         kiln_emit_offset(emission, access, source);
         kiln_buffer_printf(source, elements == 1 ? ")) = y%" PRIu32 "[0];\n" : "), y%" PRIu32 ")\n",
@@ -393,8 +398,8 @@ static void append_store(const struct kiln_emission *emission, uint32_t access, 
     case KILN_ACCESS_TRANSPOSED:
         append_element_loop("    ", elements, source);
         kiln_buffer_printf(source,
-                           "        tiles.t%" PRIu32
-                           "[column + (kiln_index)e][line] = y%" PRIu32 "[e];\n    }\n",
+                           "        tiles.t%" PRIu32 "[column + (kiln_index)e][line] = y%" PRIu32
+                           "[e];\n    }\n",
                            access, access);
         break;
     case KILN_ACCESS_GATHER:
@@ -467,10 +472,9 @@ static void append_tiles(const struct kiln_emission *emission, struct kiln_buffe
     kiln_buffer_append_text(source, "struct kiln_tiles {\n");
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (emission->schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED)
-            kiln_buffer_printf(source,
-                               "    alignas(16) kiln_storage_%s t%" PRIu32
-                               "[KILN_TILE][KILN_TILE + 1];\n",
-                               storage_suffix(&group->accesses[i]), i);
+            kiln_buffer_printf(
+                source, "    alignas(16) kiln_storage_%s t%" PRIu32 "[KILN_TILE][KILN_TILE + 1];\n",
+                storage_suffix(&group->accesses[i]), i);
     }
     kiln_buffer_append_text(source, "};\n");
 }
@@ -506,10 +510,9 @@ static void append_staged_vector(const struct kiln_emission *emission, uint32_t 
         kiln_emit_offset(emission, access, source);
         kiln_buffer_append_text(source, "), line_values)\n");
     } else {
-        kiln_buffer_printf(source,
-                           "        KILN_LOAD_VECTOR(%" PRIu32 ", line_values, arguments.a%" PRIu32
-                           " + (",
-                           bytes, access);
+        kiln_buffer_printf(
+            source, "        KILN_LOAD_VECTOR(%" PRIu32 ", line_values, arguments.a%" PRIu32 " + (",
+            bytes, access);
         kiln_emit_offset(emission, access, source);
         kiln_buffer_append_text(source, "))\n");
         append_element_loop("        ", elements, source);
@@ -526,8 +529,8 @@ static void append_staging(const struct kiln_emission *emission, bool stores, ui
                            struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
-    append_function_head(emission, stores ? "kiln_stage_out" : "kiln_stage_in", elements, false, false,
-                         source);
+    append_function_head(emission, stores ? "kiln_stage_out" : "kiln_stage_in", elements, false,
+                         false, source);
     kiln_buffer_append_text(source, "    (void)tiles;\n");
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (group->accesses[i].is_store != stores ||

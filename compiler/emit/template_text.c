@@ -26,7 +26,8 @@ const struct kiln_template_file *kiln_template_find(const char *path)
 static bool parse_include(const char *line, size_t length, char *ret_path, size_t path_bytes)
 {
     size_t prefix = strlen("#include \"");
-    if (length <= sizeof include_start || strncmp(line, include_start, sizeof include_start - 1) != 0)
+    if (length <= sizeof include_start ||
+        strncmp(line, include_start, sizeof include_start - 1) != 0)
         return false;
     const char *end = memchr(line + prefix, '"', length - prefix);
     if (end == NULL || (size_t)(end - line) - prefix >= path_bytes)

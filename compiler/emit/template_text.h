@@ -30,8 +30,9 @@ struct kiln_template_inclusion {
 };
 
 /*
- * Appends a file with the files it includes in place of its `#include "device/..."` lines, each once, with #line
- * directives so that compilers name the template's own file and line. A path that does not exist is left out.
+ * Appends a file with the files it includes in place of its `#include "device/..."` lines, each
+ * once, with #line directives so that compilers name the template's own file and line. A path that
+ * does not exist is left out.
  */
 void kiln_template_append(struct kiln_template_inclusion *inclusion, const char *path,
                           struct kiln_buffer *source);

@@ -1,15 +1,17 @@
 /*
  * Partition: which operations share a kernel, and what lives in memory between kernels.
  *
- * Elementwise operations can be recomputed anywhere, so a group is described by what it stores: the group
- * evaluates, per element of its domain, everything its stores need, back to loads. A value is cut (written to
- * memory by one group, read by another) only for a stated reason, a row of boundary.def. It is written in the type of the
- * graph tensor whose content it is (ir.h), or in its register type's own, so a cut never changes a result.
+ * Elementwise operations can be recomputed anywhere, so a group is described by what it stores: the
+ * group evaluates, per element of its domain, everything its stores need, back to loads. A value is
+ * cut (written to memory by one group, read by another) only for a stated reason, a row of
+ * boundary.def. It is written in the type of the graph tensor whose content it is (ir.h), or in its
+ * register type's own, so a cut never changes a result.
  *
- * Requirements on whoever adds a class of operations with another domain than its operands' (a reduction):
+ * Requirements on whoever adds a class of operations with another domain than its operands' (a
+ * reduction):
  *   1. such an operation belongs to exactly one group, whose template it decides;
- *   2. its operands' producers may be pulled into the group (prologue), its users' too (epilogue), as long as
- *      every value of the group can be evaluated at the template's iteration points;
+ *   2. its operands' producers may be pulled into the group (prologue), its users' too (epilogue),
+ * as long as every value of the group can be evaluated at the template's iteration points;
  *   3. a value needed at other points is cut, with a row of its own in boundary.def.
  */
 #ifndef KILN_COMPILER_FUSE_PARTITION_H
@@ -31,10 +33,11 @@ const char *kiln_boundary_text(enum kiln_boundary boundary);
 
 /* One place in memory that a group reads or writes, seen from the group's domain. */
 struct kiln_access {
-    uint32_t value;    /* the IR value that is loaded or stored */
+    uint32_t value; /* the IR value that is loaded or stored */
     bool is_store;
     enum kiln_argument_kind kind;
-    uint32_t tensor;   /* graph tensor, also for workspace (the tensor whose content it is, or KILN_NONE) */
+    uint32_t tensor; /* graph tensor, also for workspace (the tensor whose content it is, or
+                        KILN_NONE) */
     enum kiln_dtype dtype;
     uint64_t workspace_offset_bytes;
     /* In elements, one per axis of the group's domain; 0 on axes that the tensor does not have. */
@@ -45,11 +48,13 @@ struct kiln_access {
 
 struct kiln_fusion_group {
     uint32_t domain; /* index into ir->domains: the iteration domain */
-    /* Operations that the kernel evaluates, ascending IR indices; loads and stores are in `accesses`. */
+    /* Operations that the kernel evaluates, ascending IR indices; loads and stores are in
+     * `accesses`. */
     uint32_t op_count;
     uint32_t *ops;
     uint32_t access_count;
-    struct kiln_access *accesses; /* loads, then stores; at most one load and one store per value and tensor */
+    struct kiln_access
+        *accesses; /* loads, then stores; at most one load and one store per value and tensor */
     uint32_t load_count;
     enum kiln_boundary boundary; /* why this group is not part of the one before it */
     uint32_t live_registers;     /* 32-bit registers live at the worst point, for one element */
@@ -62,7 +67,8 @@ struct kiln_partition {
     uint64_t workspace_bytes;
 };
 
-/* Groups never exceed these; kiln_partition splits (KILN_BOUNDARY_REGISTERS, _SIZE) where they would. */
+/* Groups never exceed these; kiln_partition splits (KILN_BOUNDARY_REGISTERS, _SIZE) where they
+ * would. */
 enum {
     KILN_GROUP_MAX_ACCESSES = 128,
     KILN_GROUP_MAX_OPS = 4096,

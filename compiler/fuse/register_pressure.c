@@ -8,8 +8,9 @@ uint32_t kiln_scalar_registers(enum kiln_scalar scalar)
 uint32_t kiln_register_pressure(const struct kiln_ir *ir, const uint32_t *ops, uint32_t count,
                                 const bool *is_load, uint32_t *scratch, uint32_t *ret_live)
 {
-    /* Backwards: a value becomes live at its last use and dies at its definition; a load dies at its
-     * first use instead, which going backwards is the last one seen: found by counting uses first. */
+    /* Backwards: a value becomes live at its last use and dies at its definition; a load dies at
+     * its first use instead, which going backwards is the last one seen: found by counting uses
+     * first. */
     uint32_t *uses = scratch;
     for (uint32_t i = 0; i < count; i++)
         uses[ops[i]] = 0;

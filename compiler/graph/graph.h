@@ -32,10 +32,10 @@ enum kiln_wire_era {
 };
 
 enum kiln_tensor_role {
-    KILN_TENSOR_INPUT,       /* device memory, read */
-    KILN_TENSOR_OUTPUT,      /* device memory, written by its producer, perhaps read by others too */
-    KILN_TENSOR_VIRTUAL,     /* no memory: lives in registers or workspace */
-    KILN_TENSOR_CONSTANT,    /* one element, its value is part of the graph */
+    KILN_TENSOR_INPUT,    /* device memory, read */
+    KILN_TENSOR_OUTPUT,   /* device memory, written by its producer, perhaps read by others too */
+    KILN_TENSOR_VIRTUAL,  /* no memory: lives in registers or workspace */
+    KILN_TENSOR_CONSTANT, /* one element, its value is part of the graph */
     KILN_TENSOR_HOST_SCALAR, /* one element, a host pointer given at each execute */
 };
 
@@ -73,7 +73,8 @@ enum kiln_pointwise_mode {
 /* Attributes of a pointwise node with hipDNN's defaults filled in. */
 struct kiln_pointwise {
     enum kiln_pointwise_mode mode;
-    bool has_relu_parameter; /* any of the three relu fields was given: chooses RELU_BWD's formula */
+    bool
+        has_relu_parameter; /* any of the three relu fields was given: chooses RELU_BWD's formula */
     double relu_lower_clip;
     double relu_upper_clip; /* +infinity when absent */
     double relu_lower_clip_slope;

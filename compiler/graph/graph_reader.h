@@ -1,9 +1,10 @@
 /*
  * Reading hipDNN's serialized operation graphs, both wire layouts, from untrusted bytes.
  *
- * Calling sequence: kiln_graph_read fills a graph whose memory belongs to the arena, or declines with
- * KILN_REJECTED, a row of reject.def in error->reject_reason and a sentence that names node and tensor.
- * Nothing of the bytes is referenced afterwards. No C++ type or exception crosses this header.
+ * Calling sequence: kiln_graph_read fills a graph whose memory belongs to the arena, or declines
+ * with KILN_REJECTED, a row of reject.def in error->reject_reason and a sentence that names node
+ * and tensor. Nothing of the bytes is referenced afterwards. No C++ type or exception crosses this
+ * header.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_READER_H
 #define KILN_COMPILER_GRAPH_GRAPH_READER_H
@@ -33,9 +34,9 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
                                  struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Appends the canonical form: equal for two graphs exactly when they ask for the same computation with the
- * same shapes, strides, types and constants, whatever their names, uids, tensor order and wire layout.
- * It is what cache keys hold.
+ * Appends the canonical form: equal for two graphs exactly when they ask for the same computation
+ * with the same shapes, strides, types and constants, whatever their names, uids, tensor order and
+ * wire layout. It is what cache keys hold.
  */
 void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buffer *buffer);
 

@@ -2,19 +2,19 @@
  * The fusion IR: primitive operations over iteration domains, in static single assignment form.
  *
  * A program is one array of operations; an operation's index names the value it makes, operands are
- * smaller indices, so array order is a topological order and nothing depends on addresses. Every value
- * has a scalar (register) type and a domain: the shape over which it is defined.
+ * smaller indices, so array order is a topological order and nothing depends on addresses. Every
+ * value has a scalar (register) type and a domain: the shape over which it is defined.
  *
- * Domains are canonical: leading axes of size 1 are dropped, so a value that is the same everywhere has
- * rank 0. Shapes align at the right (hipDNN's broadcasting). An elementwise operand has the domain of the
- * result or rank 0; anything else goes through an explicit BROADCAST.
+ * Domains are canonical: leading axes of size 1 are dropped, so a value that is the same everywhere
+ * has rank 0. Shapes align at the right (hipDNN's broadcasting). An elementwise operand has the
+ * domain of the result or rank 0; anything else goes through an explicit BROADCAST.
  *
- * A value is rounded to its tensor's declared type wherever a tensor stands, virtual ones included (ROUND,
- * CONVERT): so where a kernel boundary falls never changes a result. docs/decisions/0003.
+ * A value is rounded to its tensor's declared type wherever a tensor stands, virtual ones included
+ * (ROUND, CONVERT): so where a kernel boundary falls never changes a result. docs/decisions/0003.
  *
  * Calling sequence: kiln_ir_init; kiln_ir_append_* or kiln_ir_import (compiler/ir/import.h); passes
- * (compiler/ir/passes.h), each followed by kiln_ir_validate in debug builds; then partition and schedule.
- * All memory belongs to the arena given to kiln_ir_init.
+ * (compiler/ir/passes.h), each followed by kiln_ir_validate in debug builds; then partition and
+ * schedule. All memory belongs to the arena given to kiln_ir_init.
  */
 #ifndef KILN_COMPILER_IR_IR_H
 #define KILN_COMPILER_IR_IR_H
@@ -70,13 +70,14 @@ struct kiln_op {
     uint32_t domain;         /* index into kiln_ir.domains */
     uint32_t operands[KILN_IR_MAX_OPERANDS]; /* value indices; KILN_NONE beyond the arity */
     /*
-     * LOAD, STORE: the graph tensor read or written. Others: the graph tensor whose content this value is
-     * (where a kernel boundary may cut: the value can be stored with that tensor's type without loss), else
-     * KILN_NONE.
+     * LOAD, STORE: the graph tensor read or written. Others: the graph tensor whose content this
+     * value is (where a kernel boundary may cut: the value can be stored with that tensor's type
+     * without loss), else KILN_NONE.
      */
     uint32_t tensor;
-    uint32_t axis;                  /* INDEX: axis of the domain, counted from the left */
-    struct kiln_constant constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
+    uint32_t axis; /* INDEX: axis of the domain, counted from the left */
+    struct kiln_constant
+        constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
 };
 
 struct kiln_ir {
@@ -95,17 +96,17 @@ const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode);
 
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena);
 
-/* The index of the canonical domain with these dims (equal shapes share one index); KILN_NONE when out
- * of memory. */
+/* The index of the canonical domain with these dims (equal shapes share one index); KILN_NONE when
+ * out of memory. */
 uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank);
 int64_t kiln_domain_elements(const struct kiln_domain *domain);
 /* True when `from` can be repeated, right-aligned, to give `to`. */
 bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln_domain *to);
 
 /*
- * Appending. Each returns the new value's index, or KILN_NONE after a failed allocation (then ir->failed is
- * set and every later append returns KILN_NONE: check once at the end). Operands must be valid for the
- * operation's rule; kiln_ir_validate says where they are not.
+ * Appending. Each returns the new value's index, or KILN_NONE after a failed allocation (then
+ * ir->failed is set and every later append returns KILN_NONE: check once at the end). Operands must
+ * be valid for the operation's rule; kiln_ir_validate says where they are not.
  */
 uint32_t kiln_ir_append(struct kiln_ir *ir, const struct kiln_op *op);
 uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor);

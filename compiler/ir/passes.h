@@ -1,22 +1,26 @@
 /*
- * Passes over the IR. Each rewrites the program in place, keeps it valid and never changes a result by a
- * bit, except that folded constants are rounded once from double where the device would round per step.
+ * Passes over the IR. Each rewrites the program in place, keeps it valid and never changes a result
+ * by a bit, except that folded constants are rounded once from double where the device would round
+ * per step.
  */
 #ifndef KILN_COMPILER_IR_PASSES_H
 #define KILN_COMPILER_IR_PASSES_H
 
 #include "compiler/ir/ir.h"
 
-/* Operations on constants become constants; identities that are exact for every input (x*1, convert of
- * a convert that loses nothing, select with a constant condition, round of an already rounded value) vanish. */
+/* Operations on constants become constants; identities that are exact for every input (x*1, convert
+ * of a convert that loses nothing, select with a constant condition, round of an already rounded
+ * value) vanish. */
 enum kiln_status kiln_ir_fold_constants(struct kiln_ir *ir, const struct kiln_graph *graph,
                                         struct kiln_error *error) KILN_NODISCARD;
-/* Equal operations on equal operands become one; operands of commutative operations are ordered first. */
+/* Equal operations on equal operands become one; operands of commutative operations are ordered
+ * first. */
 enum kiln_status kiln_ir_merge_common(struct kiln_ir *ir, struct kiln_error *error) KILN_NODISCARD;
 /* Drops what no STORE needs, and domains that nothing uses. */
 enum kiln_status kiln_ir_drop_dead(struct kiln_ir *ir, struct kiln_error *error) KILN_NODISCARD;
 
-/* All of them in order, with kiln_ir_validate after each in debug builds (KILN_INTERNAL on a fault). */
+/* All of them in order, with kiln_ir_validate after each in debug builds (KILN_INTERNAL on a
+ * fault). */
 enum kiln_status kiln_ir_optimize(struct kiln_ir *ir, const struct kiln_graph *graph,
                                   struct kiln_error *error) KILN_NODISCARD;
 

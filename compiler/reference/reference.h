@@ -1,12 +1,13 @@
 /*
  * The oracle: a double-precision interpreter of graphs, with an error bound for every element.
  *
- * Values are computed node by node in double (64-bit integers exactly), rounded where a tensor's type says so.
- * Beside each value runs a bound on how far an implementation may be off that computes in the scalar type of
- * compiler/ir/import.h: input perturbation pushed through the mode's reference function, plus the mode's own error
- * in units in the last place, plus one rounding to the tensor's type. Where the perturbation straddles a jump
- * (floor, comparisons, rounding to integers) the bound is the height of the jump; where it straddles a pole or
- * an overflow the bound is infinite and the element counts as unchecked.
+ * Values are computed node by node in double (64-bit integers exactly), rounded where a tensor's
+ * type says so. Beside each value runs a bound on how far an implementation may be off that
+ * computes in the scalar type of compiler/ir/import.h: input perturbation pushed through the mode's
+ * reference function, plus the mode's own error in units in the last place, plus one rounding to
+ * the tensor's type. Where the perturbation straddles a jump (floor, comparisons, rounding to
+ * integers) the bound is the height of the jump; where it straddles a pole or an overflow the bound
+ * is infinite and the element counts as unchecked.
  */
 #ifndef KILN_COMPILER_REFERENCE_REFERENCE_H
 #define KILN_COMPILER_REFERENCE_REFERENCE_H
@@ -23,9 +24,10 @@ struct kiln_reference_tensor {
 };
 
 /*
- * Evaluates the graph. `memory[i]` is the memory of tensor i as a device would see it (dtype, strides) for
- * inputs and host scalars, else NULL; ret_tensors has graph->tensor_count entries, filled for all tensors, with
- * memory of the arena. Tensors are materialised: meant for tests and --verify, not for huge graphs.
+ * Evaluates the graph. `memory[i]` is the memory of tensor i as a device would see it (dtype,
+ * strides) for inputs and host scalars, else NULL; ret_tensors has graph->tensor_count entries,
+ * filled for all tensors, with memory of the arena. Tensors are materialised: meant for tests and
+ * --verify, not for huge graphs.
  */
 enum kiln_status kiln_reference_run(const struct kiln_graph *graph, const void *const *memory,
                                     struct kiln_arena *arena,
@@ -34,16 +36,17 @@ enum kiln_status kiln_reference_run(const struct kiln_graph *graph, const void *
 
 struct kiln_comparison {
     int64_t elements;
-    int64_t wrong;     /* outside the bound */
-    int64_t unchecked; /* bound infinite */
+    int64_t wrong;       /* outside the bound */
+    int64_t unchecked;   /* bound infinite */
     int64_t first_wrong; /* logical row-major index; -1 when none */
-    double worst_ratio; /* largest error/bound among the checked */
-    double got;         /* at first_wrong */
+    double worst_ratio;  /* largest error/bound among the checked */
+    double got;          /* at first_wrong */
     double expected;
     double bound;
 };
 
-/* Compares the memory of tensor `ordinal` (dtype, strides) with the reference. NaN matches NaN only. */
+/* Compares the memory of tensor `ordinal` (dtype, strides) with the reference. NaN matches NaN
+ * only. */
 void kiln_reference_compare(const struct kiln_graph *graph, uint32_t ordinal, const void *memory,
                             const struct kiln_reference_tensor *reference,
                             struct kiln_comparison *ret_comparison);

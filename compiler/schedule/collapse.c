@@ -14,8 +14,9 @@ uint64_t kiln_access_traffic_bytes(const struct kiln_domain *domain,
 }
 
 /*
- * The access whose memory order the walk follows: among the axes that are dense (stride 1) in some access, the
- * one that carries the most traffic decides; a store breaks ties, since a scattered write costs more.
+ * The access whose memory order the walk follows: among the axes that are dense (stride 1) in some
+ * access, the one that carries the most traffic decides; a store breaks ties, since a scattered
+ * write costs more.
  */
 static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
                                                const struct kiln_fusion_group *group)
@@ -59,7 +60,8 @@ static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_grou
     return false;
 }
 
-/* Orders the axes by the leader's strides, slowest first; axes that the leader repeats come slowest of all. */
+/* Orders the axes by the leader's strides, slowest first; axes that the leader repeats come slowest
+ * of all. */
 static uint32_t order_axes(const struct kiln_domain *domain, const struct kiln_access *leader,
                            uint32_t *ret_order)
 {

@@ -7,9 +7,9 @@
 #include "compiler/schedule/schedule.h"
 
 /*
- * Fills rank, dims, domain_axis, and strides and guard_axes of the accesses (which must be allocated). Merged are
- * neighbouring axes a, b with stride[a] == stride[b] * dim[b] for every access, unless an INDEX counts along one.
- * False when memory is out.
+ * Fills rank, dims, domain_axis, and strides and guard_axes of the accesses (which must be
+ * allocated). Merged are neighbouring axes a, b with stride[a] == stride[b] * dim[b] for every
+ * access, unless an INDEX counts along one. False when memory is out.
  */
 bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                           struct kiln_schedule *schedule);

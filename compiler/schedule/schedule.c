@@ -6,12 +6,13 @@
 
 /*
  * Requirements that the numbers below come from:
- *   1. wide accesses: 16 bytes per work-item for the smallest element that carries real traffic, no element
- *      more than 32 bytes per work-item and access, so that mixed types stay wide too;
- *   2. about 64 bytes of loads in flight per work-item, so that latency is covered at moderate occupancy;
+ *   1. wide accesses: 16 bytes per work-item for the smallest element that carries real traffic, no
+ * element more than 32 bytes per work-item and access, so that mixed types stay wide too;
+ *   2. about 64 bytes of loads in flight per work-item, so that latency is covered at moderate
+ * occupancy;
  *   3. registers: live values x vector x unroll within three quarters of what the target has;
- *   4. compile time: code grows with cost x vector x unroll; beyond MAX_UNROLLED_COST a kernel computes more than
- *      it moves and gains nothing from being wider.
+ *   4. compile time: code grows with cost x vector x unroll; beyond MAX_UNROLLED_COST a kernel
+ * computes more than it moves and gains nothing from being wider.
  */
 enum {
     ACCESS_BYTES = 16,
@@ -66,7 +67,8 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Vector length that requirements 1, 3 and 4 allow; `is_dense(i)` are the accesses that can be wide. */
+/* Vector length that requirements 1, 3 and 4 allow; `is_dense(i)` are the accesses that can be
+ * wide. */
 static uint32_t choose_vector(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                               const struct kiln_target *target, const bool *is_dense,
                               struct traffic traffic, uint32_t requested)
@@ -133,7 +135,8 @@ static bool is_repeated_everywhere(const struct kiln_schedule *schedule,
     return true;
 }
 
-/* Whether a vector along `axis` of this length starts aligned wherever the other coordinates are. */
+/* Whether a vector along `axis` of this length starts aligned wherever the other coordinates are.
+ */
 static bool keeps_alignment(const struct kiln_schedule *schedule,
                             const struct kiln_access_schedule *access, uint32_t axis,
                             uint32_t vector)
@@ -167,8 +170,8 @@ static bool vector_possible(const struct kiln_graph *graph, const struct kiln_ta
 }
 
 /*
- * The tile axis, or KILN_NONE: the axis other than the inner one along which the most traffic is dense, when
- * both are long enough for a tile to pay.
+ * The tile axis, or KILN_NONE: the axis other than the inner one along which the most traffic is
+ * dense, when both are long enough for a tile to pay.
  */
 static uint32_t choose_tile_axis(const struct kiln_domain *domain,
                                  const struct kiln_fusion_group *group,
@@ -211,7 +214,8 @@ static void schedule_tiled(const struct kiln_ir *ir, const struct kiln_graph *gr
     schedule->template_kind = KILN_TEMPLATE_POINTWISE_TILED;
     for (uint32_t i = 0; i < group->access_count; i++) {
         const int64_t *strides = schedule->accesses[i].strides;
-        is_dense[i] = strides[inner] == 1 || (strides[inner] > 1 && strides[schedule->tile_axis] == 1);
+        is_dense[i] =
+            strides[inner] == 1 || (strides[inner] > 1 && strides[schedule->tile_axis] == 1);
     }
     schedule->vector_elems =
         choose_vector(ir, group, target, is_dense, traffic, options->max_vector_elements);
@@ -236,8 +240,7 @@ static void schedule_tiled(const struct kiln_ir *ir, const struct kiln_graph *gr
         } else if (access->strides[inner] == 0) {
             access->mode = KILN_ACCESS_SPLAT;
         } else if (access->strides[inner] > 1 && access->strides[schedule->tile_axis] == 1 &&
-                   access->guard_axes == 0 &&
-                   is_heavy(domain, &group->accesses[i], traffic) &&
+                   access->guard_axes == 0 && is_heavy(domain, &group->accesses[i], traffic) &&
                    schedule->lds_bytes + lds <= MAX_TILE_LDS_BYTES &&
                    vector_possible(graph, target, schedule, group, i, schedule->tile_axis)) {
             access->mode = KILN_ACCESS_TRANSPOSED;
@@ -363,8 +366,8 @@ bool kiln_schedule_has_tails(const struct kiln_schedule *schedule)
            schedule->dims[schedule->tile_axis] % schedule->vector_elems != 0;
 }
 
-void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
-                         struct kiln_buffer *buffer)
+void kiln_schedule_print(const struct kiln_schedule *schedule,
+                         const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
     static const char *const modes[] = {"vector", "splat", "gather", "transposed"};
     kiln_buffer_printf(buffer, "  template %s, axes",
@@ -375,10 +378,9 @@ void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln
     if (schedule->flattened)
         kiln_buffer_append_text(buffer, " walked as one line");
     if (schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED)
-        kiln_buffer_printf(buffer, ", tile %" PRIu32 "x%" PRIu32 " over axis %" PRIu32 ", lds %" PRIu32
-                                   " bytes",
-                           schedule->tile_elems, schedule->tile_elems, schedule->tile_axis,
-                           schedule->lds_bytes);
+        kiln_buffer_printf(
+            buffer, ", tile %" PRIu32 "x%" PRIu32 " over axis %" PRIu32 ", lds %" PRIu32 " bytes",
+            schedule->tile_elems, schedule->tile_elems, schedule->tile_axis, schedule->lds_bytes);
     kiln_buffer_printf(buffer,
                        ", vector %" PRIu32 " x %" PRIu32 ", block %" PRIu32 ", grid %" PRIu32
                        ", %d-bit index\n",
@@ -386,14 +388,12 @@ void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln
                        schedule->grid, schedule->index_is_64bit ? 64 : 32);
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
-        static const char *const kinds[] = {"tensor ", "workspace copy of tensor ",
-                                            "host scalar "};
+        static const char *const kinds[] = {"tensor ", "workspace copy of tensor ", "host scalar "};
         bool is_unnamed = access->tensor == KILN_NONE;
         kiln_buffer_printf(buffer, "  %s %s%" PRIu32 " (%s): %s\n",
                            access->is_store ? "store" : "load",
                            is_unnamed ? "workspace copy of value %" : kinds[access->kind],
                            is_unnamed ? access->value : access->tensor,
-                           kiln_dtype_info(access->dtype)->text,
-                           modes[schedule->accesses[i].mode]);
+                           kiln_dtype_info(access->dtype)->text, modes[schedule->accesses[i].mode]);
     }
 }

@@ -1,10 +1,11 @@
 /*
- * Schedules: how a fusion group runs on a target. Which template, in which order the elements are walked, how many
- * at once, by how many work-items.
+ * Schedules: how a fusion group runs on a target. Which template, in which order the elements are
+ * walked, how many at once, by how many work-items.
  *
- * The group's domain is collapsed first: axes of size 1 vanish, axes are ordered so that the last one is the
- * fastest in memory for most of the traffic, and neighbours that every access walks as one become one. What is
- * left are `rank` axes, the last of which is the inner axis; all others together count rows.
+ * The group's domain is collapsed first: axes of size 1 vanish, axes are ordered so that the last
+ * one is the fastest in memory for most of the traffic, and neighbours that every access walks as
+ * one become one. What is left are `rank` axes, the last of which is the inner axis; all others
+ * together count rows.
  */
 #ifndef KILN_COMPILER_SCHEDULE_SCHEDULE_H
 #define KILN_COMPILER_SCHEDULE_SCHEDULE_H
@@ -36,22 +37,24 @@ struct kiln_schedule {
     enum kiln_template template_kind;
     uint32_t rank; /* collapsed axes, at least 1 */
     int64_t dims[KILN_MAX_RANK];
-    /* Collapsed axis and distance in it of each axis of the group's domain, for INDEX: coordinate of domain axis i
-     * is the coordinate on collapsed axis domain_axis[i] (such an axis is never merged), or 0 when KILN_NONE. */
+    /* Collapsed axis and distance in it of each axis of the group's domain, for INDEX: coordinate
+     * of domain axis i is the coordinate on collapsed axis domain_axis[i] (such an axis is never
+     * merged), or 0 when KILN_NONE. */
     uint32_t domain_axis[KILN_MAX_RANK];
-    /* The whole domain is walked as one line although it has several axes: most accesses are dense in this order,
-     * the others gather with the line's index taken apart. */
+    /* The whole domain is walked as one line although it has several axes: most accesses are dense
+     * in this order, the others gather with the line's index taken apart. */
     bool flattened;
     bool index_is_64bit;
     uint32_t vector_elems;
     uint32_t vectors_per_item; /* pointwise only */
-    uint32_t tile_axis;        /* tiled only: the collapsed axis along which transposed accesses are dense */
-    uint32_t tile_elems;       /* tiled only: the tile is tile_elems x tile_elems */
+    uint32_t
+        tile_axis; /* tiled only: the collapsed axis along which transposed accesses are dense */
+    uint32_t tile_elems; /* tiled only: the tile is tile_elems x tile_elems */
     uint32_t block;
-    uint64_t rows;             /* pointwise only: vectors lie within a row */
+    uint64_t rows; /* pointwise only: vectors lie within a row */
     uint64_t cols;
-    uint64_t chunk_count;      /* work-group sized pieces of work */
-    uint32_t grid;             /* work-groups launched; each takes chunk_count/grid pieces */
+    uint64_t chunk_count; /* work-group sized pieces of work */
+    uint32_t grid;        /* work-groups launched; each takes chunk_count/grid pieces */
     uint32_t lds_bytes;
     struct kiln_access_schedule *accesses; /* one per group access */
 };
@@ -63,11 +66,12 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
                                      struct kiln_schedule *ret_schedule,
                                      struct kiln_error *error) KILN_NODISCARD;
 
-/* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are done one by one. */
+/* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are
+ * done one by one. */
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 
 /* One line: template, axes, vector, block, grid, and the mode of each access. */
-void kiln_schedule_print(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
-                         struct kiln_buffer *buffer);
+void kiln_schedule_print(const struct kiln_schedule *schedule,
+                         const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
 
 #endif

@@ -1,9 +1,12 @@
 /*
- * Random pointwise graphs through the whole pipeline: bytes -> plan -> host device, compared with the interpreter.
+ * Random pointwise graphs through the whole pipeline: bytes -> plan -> host device, compared with
+ * the interpreter.
  *
- * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N] [--no-fusion] [--verbose]
+ * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
+ * [--no-fusion] [--verbose]
  *
- * Graph i is made from seed S + i and the two limits alone, so a failure is repeated with `--seed S+i --count 1`.
+ * Graph i is made from seed S + i and the two limits alone, so a failure is repeated with `--seed
+ * S+i --count 1`.
  */
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
@@ -86,8 +89,8 @@ static bool compare_outputs(struct run *run, uint64_t seed, const struct kiln_gr
 {
     struct kiln_reference_tensor *reference =
         kiln_arena_calloc(arena, graph->tensor_count, sizeof *reference);
-    if (reference == NULL || kiln_reference_run(graph, (const void *const *)memory, arena, reference,
-                                                error) != KILN_OK) {
+    if (reference == NULL || kiln_reference_run(graph, (const void *const *)memory, arena,
+                                                reference, error) != KILN_OK) {
         report_graph(seed, graph, error->text);
         return false;
     }
@@ -103,7 +106,8 @@ static bool compare_outputs(struct run *run, uint64_t seed, const struct kiln_gr
         if (comparison.wrong != 0) {
             (void)snprintf(text, sizeof text,
                            "tensor %" PRIu32 ": %" PRId64 " of %" PRId64
-                           " elements wrong, first at %" PRId64 ": got %.17g, expected %.17g +- %.3g",
+                           " elements wrong, first at %" PRId64
+                           ": got %.17g, expected %.17g +- %.3g",
                            i, comparison.wrong, comparison.elements, comparison.first_wrong,
                            comparison.got, comparison.expected, comparison.bound);
             report_graph(seed, graph, text);
@@ -142,7 +146,8 @@ static bool execute(struct run *run, uint64_t seed, const struct kiln_graph *gra
         bindings[binding_count++] =
             (struct kiln_buffer_binding){.uid = tensor->uid, .pointer = memory[i]};
     }
-    if (good && kiln_plan_execute(plan, NULL, workspace, bindings, binding_count, error) != KILN_OK) {
+    if (good &&
+        kiln_plan_execute(plan, NULL, workspace, bindings, binding_count, error) != KILN_OK) {
         report_graph(seed, graph, error->text);
         good = false;
     }
@@ -214,11 +219,10 @@ static bool parse_number(const char *text, uint64_t *ret_number)
 int main(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"count", required_argument, NULL, 'c'}, {"seed", required_argument, NULL, 's'},
-        {"jobs", required_argument, NULL, 'j'},  {"verbose", no_argument, NULL, 'v'},
-        {"max-nodes", required_argument, NULL, 'n'},
-        {"max-elements", required_argument, NULL, 'e'},
-        {"no-fusion", no_argument, NULL, 'f'},   {NULL, 0, NULL, 0},
+        {"count", required_argument, NULL, 'c'},     {"seed", required_argument, NULL, 's'},
+        {"jobs", required_argument, NULL, 'j'},      {"verbose", no_argument, NULL, 'v'},
+        {"max-nodes", required_argument, NULL, 'n'}, {"max-elements", required_argument, NULL, 'e'},
+        {"no-fusion", no_argument, NULL, 'f'},       {NULL, 0, NULL, 0},
     };
     struct run run = {.count = 300, .first_seed = 1};
     uint64_t jobs = 2;
@@ -238,8 +242,9 @@ int main(int argc, char **argv)
                                           max_elements <= 1u << 30
                                     : false;
         if (!good) {
-            fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
-                            "[--max-elements N] [--no-fusion] [--verbose]\n");
+            fprintf(stderr,
+                    "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
+                    "[--max-elements N] [--no-fusion] [--verbose]\n");
             return 2;
         }
     }
@@ -248,10 +253,12 @@ int main(int argc, char **argv)
     kiln_random_graph_options_init(&run.graph_options);
     run.graph_options.max_nodes = (uint32_t)max_nodes;
     run.graph_options.max_elements = (int64_t)max_elements;
-    struct kiln_engine_options options = {
-        .cache_directory = NULL, .device = "host", .codegen = {.max_workers = (uint32_t)jobs},
-        .lower = {.no_fusion = no_fusion}};
-    /* Every graph is new: a cache on disk would only grow. BOOLEAN has no certain number: any will do here. */
+    struct kiln_engine_options options = {.cache_directory = NULL,
+                                          .device = "host",
+                                          .codegen = {.max_workers = (uint32_t)jobs},
+                                          .lower = {.no_fusion = no_fusion}};
+    /* Every graph is new: a cache on disk would only grow. BOOLEAN has no certain number: any will
+     * do here. */
     if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0 ||
         kiln_engine_create(&options, &run.engine, &error) != KILN_OK) {
         fprintf(stderr, "random_graphs: %s\n", error.text);

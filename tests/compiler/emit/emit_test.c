@@ -25,7 +25,7 @@ static struct kiln_kernel emit(struct ir_fixture *fixture)
     return kernel;
 }
 
-#define EXPECT_TEXT(kernel, text) cr_assert_not_null(strstr((kernel).source, text), "no '%s'", text)
+#define EXPECT_TEXT(kernel, text)    cr_assert_not_null(strstr((kernel).source, text), "no '%s'", text)
 #define EXPECT_NO_TEXT(kernel, text) cr_assert_null(strstr((kernel).source, text), "'%s'", text)
 
 Test(emit, contiguous_operands_are_moved_sixteen_bytes_at_a_time)
@@ -88,16 +88,17 @@ Test(emit, constants_are_exact)
     ir_fixture_destroy(fixture);
 }
 
-/* Counting along an axis of size 1 gives 0, also where the result is repeated along it: found by random graphs. */
+/* Counting along an axis of size 1 gives 0, also where the result is repeated along it: found by
+ * random graphs. */
 Test(emit, an_index_along_an_axis_of_size_one_is_zero_where_it_is_repeated)
 {
     struct ir_fixture *fixture = ir_fixture_create();
-    uint32_t column = kiln_ir_index(&fixture->ir, KILN_SCALAR_I32,
-                                    ir_fixture_domain(fixture, 6, 1), 1);
+    uint32_t column =
+        kiln_ir_index(&fixture->ir, KILN_SCALAR_I32, ir_fixture_domain(fixture, 6, 1), 1);
     uint32_t value = kiln_ir_convert(&fixture->ir, column, KILN_SCALAR_F32);
     uint32_t wide = kiln_ir_broadcast(&fixture->ir, value, ir_fixture_domain(fixture, 6, 5));
-    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide,
-                                             ir_fixture_load(fixture, 6, 5)));
+    ir_fixture_store(
+        fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide, ir_fixture_load(fixture, 6, 5)));
     EXPECT_TEXT(emit(fixture), "(int)(0)");
     ir_fixture_destroy(fixture);
 }

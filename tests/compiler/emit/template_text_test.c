@@ -17,8 +17,8 @@ Test(template_text, files_are_sorted_and_found)
 
 Test(template_text, a_file_comes_once_with_what_it_includes)
 {
-    struct kiln_template_inclusion inclusion = {
-        .included = calloc(kiln_template_file_count, sizeof(bool))};
+    struct kiln_template_inclusion inclusion = {.included =
+                                                    calloc(kiln_template_file_count, sizeof(bool))};
     struct kiln_buffer source;
     kiln_buffer_init(&source);
     kiln_template_append(&inclusion, "device/amdgcn.h", &source);

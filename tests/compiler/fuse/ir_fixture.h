@@ -1,6 +1,6 @@
 /*
- * Small IR programs for tests of the stages behind the IR: a graph of tensors without nodes, and the program that would
- * have come from it. Tensors have rank 2.
+ * Small IR programs for tests of the stages behind the IR: a graph of tensors without nodes, and
+ * the program that would have come from it. Tensors have rank 2.
  */
 #ifndef KILN_TESTS_COMPILER_FUSE_IR_FIXTURE_H
 #define KILN_TESTS_COMPILER_FUSE_IR_FIXTURE_H

@@ -8,7 +8,8 @@ Test(partition, a_chain_of_256_nodes_is_one_kernel)
     uint32_t x = ir_fixture_load(fixture, 64, 64);
     uint32_t y = ir_fixture_load(fixture, 64, 64);
     for (int i = 0; i < 256; i++)
-        x = ir_fixture_result(fixture, kiln_ir_binary(&fixture->ir, i % 2 ? KILN_OP_ADD : KILN_OP_MUL, x, y));
+        x = ir_fixture_result(
+            fixture, kiln_ir_binary(&fixture->ir, i % 2 ? KILN_OP_ADD : KILN_OP_MUL, x, y));
     ir_fixture_store(fixture, x);
     struct kiln_partition result = ir_fixture_partition(fixture);
     cr_assert_eq(result.group_count, 1);
@@ -26,7 +27,8 @@ Test(partition, an_output_of_smaller_shape_rides_along_guarded)
     uint32_t small = kiln_ir_unary(&fixture->ir, KILN_OP_NEG, bias);
     ir_fixture_store(fixture, small);
     uint32_t wide = kiln_ir_broadcast(&fixture->ir, small, ir_fixture_domain(fixture, 16, 32));
-    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide, ir_fixture_load(fixture, 16, 32)));
+    ir_fixture_store(
+        fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide, ir_fixture_load(fixture, 16, 32)));
     struct kiln_partition result = ir_fixture_partition(fixture);
     cr_assert_eq(result.group_count, 1);
     const struct kiln_fusion_group *group = &result.groups[0];
@@ -84,7 +86,8 @@ Test(partition, a_costly_value_is_not_computed_again_for_every_row)
     struct ir_fixture *fixture = ir_fixture_create();
     uint32_t bias = costly(fixture, ir_fixture_load(fixture, 1, 256), 20);
     uint32_t wide = kiln_ir_broadcast(&fixture->ir, bias, ir_fixture_domain(fixture, 4096, 256));
-    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide, ir_fixture_load(fixture, 4096, 256)));
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide,
+                                             ir_fixture_load(fixture, 4096, 256)));
     struct kiln_partition result = ir_fixture_partition(fixture);
     cr_assert_eq(result.group_count, 2);
     cr_assert_eq(result.workspace_bytes, 1024);
@@ -97,7 +100,8 @@ Test(partition, a_cheap_value_is_computed_again)
     struct ir_fixture *fixture = ir_fixture_create();
     uint32_t bias = costly(fixture, ir_fixture_load(fixture, 1, 256), 2);
     uint32_t wide = kiln_ir_broadcast(&fixture->ir, bias, ir_fixture_domain(fixture, 4096, 256));
-    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide, ir_fixture_load(fixture, 4096, 256)));
+    ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, wide,
+                                             ir_fixture_load(fixture, 4096, 256)));
     cr_assert_eq(ir_fixture_partition(fixture).group_count, 1);
     ir_fixture_destroy(fixture);
 }
@@ -117,9 +121,10 @@ Test(partition, too_many_live_values_are_split_until_they_fit)
     struct kiln_partition result = ir_fixture_partition(fixture);
     cr_assert_gt(result.group_count, 1);
     for (uint32_t i = 0; i < result.group_count; i++) {
-        cr_assert_leq(result.groups[i].live_registers, 128, "group %u of %u: %u live, %u ops, %u accesses", i,
-                      result.group_count, result.groups[i].live_registers,
-                      result.groups[i].op_count, result.groups[i].access_count);
+        cr_assert_leq(result.groups[i].live_registers, 128,
+                      "group %u of %u: %u live, %u ops, %u accesses", i, result.group_count,
+                      result.groups[i].live_registers, result.groups[i].op_count,
+                      result.groups[i].access_count);
         cr_assert_leq(result.groups[i].access_count, KILN_GROUP_MAX_ACCESSES * 2, "group %u", i);
     }
     cr_assert_eq(result.groups[1].boundary, KILN_BOUNDARY_REGISTERS);
