@@ -50,7 +50,8 @@ struct kiln_program {
 /* What a caller can turn. All of it is part of the cache key. */
 struct kiln_lower_options {
     bool no_fusion;               /* one kernel per node, for comparison */
-    uint32_t max_vector_elements; /* 0: chosen by the schedule */
+    uint32_t max_vector_elements; /* 0: chosen by the schedule; 1: element by element, one per
+                                     work-item */
 };
 
 /* Appends the options to a cache key. */

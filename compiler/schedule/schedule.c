@@ -96,6 +96,7 @@ static uint32_t choose_vector(const struct kiln_ir *ir, const struct kiln_fusion
 
 static uint32_t choose_unroll(const struct kiln_fusion_group *group,
                               const struct kiln_target *target,
+                              const struct kiln_lower_options *options,
                               const struct kiln_schedule *schedule, uint64_t vectors)
 {
     uint32_t bytes = 0;
@@ -104,7 +105,8 @@ static uint32_t choose_unroll(const struct kiln_fusion_group *group,
             bytes += schedule->vector_elems * kiln_dtype_info(group->accesses[i].dtype)->bytes;
     }
     uint32_t unroll = 1;
-    while (unroll < 4 && unroll * 2 * bytes <= BYTES_IN_FLIGHT &&
+    uint32_t most = options->max_vector_elements == 1 ? 1 : 4; /* 1 asks for no array at all */
+    while (unroll < most && unroll * 2 * bytes <= BYTES_IN_FLIGHT &&
            unroll * 2 * schedule->vector_elems * group->live_registers <= target->vgprs / 2 &&
            unroll * 2 * schedule->vector_elems * group->cost <= MAX_UNROLLED_COST &&
            vectors / (BLOCK * 2 * unroll) >= MIN_GROUPS_TO_UNROLL)
@@ -302,7 +304,7 @@ static void schedule_lines(const struct kiln_ir *ir, const struct kiln_graph *gr
     schedule->rows = rows;
     schedule->cols = cols;
     uint64_t vectors = rows * ((cols + schedule->vector_elems - 1) / schedule->vector_elems);
-    schedule->vectors_per_item = choose_unroll(group, target, schedule, vectors);
+    schedule->vectors_per_item = choose_unroll(group, target, options, schedule, vectors);
     schedule->block = BLOCK;
     while (schedule->block / 2 >= vectors && schedule->block / 2 >= 64)
         schedule->block /= 2;

@@ -1,5 +1,6 @@
 #include "runtime/engine/compile_program.h"
 
+#include "runtime/support/log.h"
 #include "runtime/support/thread.h"
 
 #include <stdlib.h>
@@ -144,11 +145,10 @@ static enum kiln_status validate(const struct kiln_shared_program *shared,
     return status;
 }
 
-enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct kiln_graph *graph,
-                                      const struct kiln_target *target,
-                                      const struct kiln_lower_options *options,
-                                      struct kiln_shared_program **ret_program,
-                                      struct kiln_error *error)
+static enum kiln_status
+lower_and_compile(struct kiln_codegen *codegen, const struct kiln_graph *graph,
+                  const struct kiln_target *target, const struct kiln_lower_options *options,
+                  struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
     struct kiln_arena arena;
     kiln_arena_init(&arena);
@@ -167,4 +167,28 @@ enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct
         *ret_program = shared;
     kiln_arena_fini(&arena);
     return status;
+}
+
+enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct kiln_graph *graph,
+                                      const struct kiln_target *target,
+                                      const struct kiln_lower_options *options,
+                                      struct kiln_shared_program **ret_program,
+                                      struct kiln_error *error)
+{
+    enum kiln_status status =
+        lower_and_compile(codegen, graph, target, options, ret_program, error);
+    if (status != KILN_COMPILE_FAILED || options->max_vector_elements == 1)
+        return status;
+    /* A compiler that spills, or keeps an array in memory, is refused; element by element there is
+     * no array. */
+    kiln_log(KILN_LOG_WARN, "compiling for '%s' again without vectors: %s", target->name,
+             error->text);
+    struct kiln_lower_options without_vectors = *options;
+    without_vectors.max_vector_elements = 1;
+    struct kiln_error second;
+    kiln_error_init(&second);
+    if (lower_and_compile(codegen, graph, target, &without_vectors, ret_program, &second))
+        return status; /* the first failure is the one to report */
+    kiln_error_init(error);
+    return KILN_OK;
 }

@@ -53,7 +53,6 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
                             struct kiln_error *error)
 {
     (void)target;
-    (void)options;
     (void)explanation;
     (void)error;
     atomic_fetch_add(&fake_pipeline.lowered, 1);
@@ -64,8 +63,11 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         struct kiln_kernel *kernel = &program.kernels[i];
         char *symbol = kiln_arena_calloc(arena, 1, 32);
         snprintf(symbol, 32, "kernel_%u", i + 1);
-        *kernel = (struct kiln_kernel){
-            .symbol = symbol, .source = "", .grid = {i + 1, 1, 1}, .block = {64, 1, 1}};
+        *kernel = (struct kiln_kernel){.symbol = symbol,
+                                       .source = options->max_vector_elements == 1 ? "elements"
+                                                                                   : "vectors",
+                                       .grid = {i + 1, 1, 1},
+                                       .block = {64, 1, 1}};
         kernel->arguments =
             kiln_arena_calloc(arena, graph->tensor_count + 2, sizeof(*kernel->arguments));
         add_arguments(graph, kernel);
@@ -118,7 +120,8 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     atomic_fetch_add(&fake_pipeline.compiled, 1);
     if (fake_pipeline.compile_microseconds)
         usleep(fake_pipeline.compile_microseconds);
-    if (kernel->grid[0] == fake_pipeline.failing_kernel)
+    bool vectors_fail = fake_pipeline.vectors_fail && strcmp(kernel->source, "vectors") == 0;
+    if (kernel->grid[0] == fake_pipeline.failing_kernel || vectors_fail)
         return kiln_error_set(error, KILN_COMPILE_FAILED, "kernel '%s' does not compile",
                               kernel->symbol);
     struct kiln_code_object object = {.bytes = malloc(64), .size = 64};

@@ -21,6 +21,7 @@ struct fake_pipeline {
     const char *identity;          /* of the compiler; NULL: there is none */
     const char *digest;            /* of the templates */
     uint32_t failing_kernel;       /* counted from 1; 0: none */
+    uint32_t vectors_fail;         /* 1: kernels lowered with vectors do not compile */
     uint32_t compile_microseconds; /* that a compile takes */
     atomic_uint lowered;           /* calls so far */
     atomic_uint compiled;

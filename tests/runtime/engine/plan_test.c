@@ -334,6 +334,17 @@ Test(plan, failures_are_told_and_leave_nothing)
     kiln_engine_unref(engine);
 }
 
+Test(plan, what_does_not_compile_with_vectors_is_compiled_without)
+{
+    struct kiln_engine *engine = make_engine();
+    fake_pipeline.vectors_fail = 1;
+    struct kiln_plan *plan = make_plan(engine);
+    cr_expect_eq(atomic_load(&fake_pipeline.lowered), 2);
+    cr_expect_str_empty(error.text);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
+}
+
 Test(plan, a_machine_without_device_or_compiler_is_remembered)
 {
     hip.set_device_count(0);
