@@ -50,6 +50,12 @@ static enum kiln_status measure(struct kiln_report *report, const char *director
     uint64_t removed;
     if (store && kiln_cache_store_clear(store, &removed, &ignored))
         fprintf(stderr, "%s\n", ignored.text);
+    /* The store keeps its empty fan-out directories. */
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    kiln_cache_key_hex(&key, hex);
+    char fanout[KILN_TEMPORARY_BYTES + 4];
+    (void)snprintf(fanout, sizeof(fanout), "%s/%.2s", directory, hex);
+    (void)rmdir(fanout);
     kiln_cache_store_close(store);
     kiln_cache_key_fini(&key);
     return status;

@@ -371,7 +371,7 @@ static void append_element_guard(const struct kiln_emission *emission, uint32_t 
     kiln_buffer_append_text(source, any ? ")\n            " : "        ");
 }
 
-/* Whether a store takes one element of the vector only: the inner axis is guarded. */
+/* A SPLAT store is one whose inner axis is guarded: it takes the first element of the vector. */
 static void append_store(const struct kiln_emission *emission, uint32_t access, uint32_t elements,
                          struct kiln_buffer *source)
 {

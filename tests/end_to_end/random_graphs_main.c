@@ -3,7 +3,7 @@
  * the interpreter.
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
- * [--no-fusion] [--verbose]
+ * [--no-fusion] [--no-vectors] [--verbose]
  *
  * Graph i is made from seed S + i and the two limits alone, so a failure is repeated with `--seed
  * S+i --count 1`.
@@ -219,20 +219,27 @@ static bool parse_number(const char *text, uint64_t *ret_number)
 int main(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"count", required_argument, NULL, 'c'},     {"seed", required_argument, NULL, 's'},
-        {"jobs", required_argument, NULL, 'j'},      {"verbose", no_argument, NULL, 'v'},
-        {"max-nodes", required_argument, NULL, 'n'}, {"max-elements", required_argument, NULL, 'e'},
-        {"no-fusion", no_argument, NULL, 'f'},       {NULL, 0, NULL, 0},
+        {"count", required_argument, NULL, 'c'},
+        {"seed", required_argument, NULL, 's'},
+        {"jobs", required_argument, NULL, 'j'},
+        {"verbose", no_argument, NULL, 'v'},
+        {"max-nodes", required_argument, NULL, 'n'},
+        {"max-elements", required_argument, NULL, 'e'},
+        {"no-fusion", no_argument, NULL, 'f'},
+        {"no-vectors", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
     };
     struct run run = {.count = 300, .first_seed = 1};
     uint64_t jobs = 2;
     uint64_t max_nodes = 40;
     uint64_t max_elements = 2000;
     bool no_fusion = false;
+    bool no_vectors = false; /* the form that is tried when a compiler fails on vectors */
     int option;
-    while ((option = getopt_long(argc, argv, "c:s:j:n:e:fv", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "c:s:j:n:e:fVv", long_options, NULL)) != -1) {
         bool good = option == 'v'   ? (run.verbose = true)
                     : option == 'f' ? (no_fusion = true)
+                    : option == 'V' ? (no_vectors = true)
                     : option == 'c' ? parse_number(optarg, &run.count)
                     : option == 's' ? parse_number(optarg, &run.first_seed)
                     : option == 'j' ? parse_number(optarg, &jobs) && jobs >= 1 && jobs <= 256
@@ -244,7 +251,7 @@ int main(int argc, char **argv)
         if (!good) {
             fprintf(stderr,
                     "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
-                    "[--max-elements N] [--no-fusion] [--verbose]\n");
+                    "[--max-elements N] [--no-fusion] [--no-vectors] [--verbose]\n");
             return 2;
         }
     }
@@ -253,10 +260,11 @@ int main(int argc, char **argv)
     kiln_random_graph_options_init(&run.graph_options);
     run.graph_options.max_nodes = (uint32_t)max_nodes;
     run.graph_options.max_elements = (int64_t)max_elements;
-    struct kiln_engine_options options = {.cache_directory = NULL,
-                                          .device = "host",
-                                          .codegen = {.max_workers = (uint32_t)jobs},
-                                          .lower = {.no_fusion = no_fusion}};
+    struct kiln_engine_options options = {
+        .cache_directory = NULL,
+        .device = "host",
+        .codegen = {.max_workers = (uint32_t)jobs},
+        .lower = {.no_fusion = no_fusion, .max_vector_elements = no_vectors ? 1 : 0}};
     /* Every graph is new: a cache on disk would only grow. BOOLEAN has no certain number: any will
      * do here. */
     if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0 ||
