@@ -19,12 +19,14 @@ struct row {
     uint32_t elf_machine;
     uint32_t lds_bytes;
     uint32_t vgprs;
+    uint32_t compute_units;
     enum features features;
 };
 
 static const struct row rows[] = {
-#define KILN_TARGET(name, kind, wave, elf_machine, lds_bytes, vgprs, features)                     \
-    {#name, KILN_TARGET_##kind, wave, elf_machine, lds_bytes, vgprs, FEATURES_##features},
+#define KILN_TARGET(name, kind, wave, elf_machine, lds_bytes, vgprs, compute_units, features)      \
+    {#name, KILN_TARGET_##kind,  wave,         elf_machine, lds_bytes, vgprs,                      \
+     compute_units, FEATURES_##features},
 #include "compiler/codegen/targets.def"
 };
 
@@ -83,6 +85,7 @@ static void fill(const struct row *row, struct kiln_target *target)
         .elf_machine = row->elf_machine,
         .lds_bytes = row->lds_bytes,
         .vgprs = row->vgprs,
+        .compute_units = row->compute_units,
     };
     (void)snprintf(target->processor, sizeof target->processor, "%s", row->processor);
     if (row->kind == KILN_TARGET_HOST)

@@ -28,6 +28,7 @@ struct kiln_target {
     uint32_t elf_machine;
     uint32_t lds_bytes;
     uint32_t vgprs;
+    uint32_t compute_units;
 };
 
 /*

@@ -7,8 +7,18 @@
  * boundary.def. It is written in the type of the graph tensor whose content it is (ir.h), or in its
  * register type's own, so a cut never changes a result.
  *
- * Requirements on whoever adds a class of operations with another domain than its operands' (a
- * reduction):
+ * A reduction belongs to exactly one cluster: reductions over the same axes of the same domain that
+ * one kernel computes, with the elementwise work before, between and after them (cluster.h). What a
+ * group evaluates is either an element value, over the group's domain, or a row value, which does
+ * not vary along the reduced axes. What other kernels need of a cluster is cut, at row values where
+ * that moves fewer bytes than element values would.
+ *
+ * Where a reduction has too few rows to fill the target, the reduced axes are cut into segments: a
+ * PARTIAL group reduces every segment by itself and stores its accumulators in the workspace, and a
+ * COMBINE group, which reads nothing else of the elements, reduces those and evaluates what follows
+ * from the result in the domain of rows.
+ *
+ * Requirements on whoever adds another class of operations with another domain than its operands':
  *   1. such an operation belongs to exactly one group, whose template it decides;
  *   2. its operands' producers may be pulled into the group (prologue), its users' too (epilogue),
  * as long as every value of the group can be evaluated at the template's iteration points;
@@ -31,6 +41,13 @@ enum kiln_boundary {
 /* The sentence of a boundary's row. Static. */
 const char *kiln_boundary_text(enum kiln_boundary boundary);
 
+enum kiln_group_kind {
+    KILN_GROUP_POINTWISE,
+    KILN_GROUP_REDUCTION,
+    KILN_GROUP_PARTIAL,
+    KILN_GROUP_COMBINE,
+};
+
 /* One place in memory that a group reads or writes, seen from the group's domain. */
 struct kiln_access {
     uint32_t value; /* the IR value that is loaded or stored */
@@ -44,10 +61,26 @@ struct kiln_access {
     int64_t strides[KILN_MAX_RANK];
     /* Stores of a smaller domain: bit i set means "only where the coordinate on axis i is 0". */
     uint32_t guard_axes;
+    /*
+     * Accumulators between PARTIAL and COMBINE: `value` is the reduction they belong to
+     * (kiln_accumulator.results[0], or [1] where that is KILN_NONE), `component` the number of the
+     * accumulator's component, `segment_stride` the elements from one segment's to the next one's.
+     * One access per component. Others: is_accumulator is false.
+     */
+    bool is_accumulator;
+    uint32_t component;
+    int64_t segment_stride;
 };
 
 struct kiln_fusion_group {
-    uint32_t domain; /* index into ir->domains: the iteration domain */
+    enum kiln_group_kind kind;
+    /* Index into ir->domains: the iteration domain; for COMBINE the domain of rows, which the segments
+     * are another axis of. */
+    uint32_t domain;
+    uint32_t reduced_axes; /* REDUCTION, PARTIAL: bit per axis of the domain; else 0 */
+    /* PARTIAL, COMBINE: into how many pieces the reduced elements are cut (which are which is up to
+     * the schedule, and some may be empty); else 1. */
+    uint32_t segment_count;
     /* Operations that the kernel evaluates, ascending IR indices; loads and stores are in
      * `accesses`. */
     uint32_t op_count;

@@ -11,6 +11,44 @@ const struct kiln_pointwise_mode_info *kiln_pointwise_mode_info(enum kiln_pointw
     return &modes[mode];
 }
 
+const struct kiln_reduction_mode_info *kiln_reduction_mode_info(enum kiln_reduction_mode mode)
+{
+    static const struct kiln_reduction_mode_info rows[KILN_REDUCTION_MODE_COUNT] = {
+#define KILN_REDUCTION_MODE(name, number, integer, formula) [number] = {#name, integer, formula},
+#include "compiler/graph/reduction_mode.def"
+    };
+    return &rows[mode];
+}
+
+const char *kiln_operand_text(enum kiln_operand operand)
+{
+    static const char *const texts[] = {
+#define KILN_OPERAND(name, text) text,
+#include "compiler/graph/operand.def"
+    };
+    return texts[operand];
+}
+
+static uint32_t find_role(const uint8_t *roles, const uint32_t *tensors, uint32_t count,
+                          enum kiln_operand operand)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (roles[i] == operand)
+            return tensors[i];
+    }
+    return KILN_NONE;
+}
+
+uint32_t kiln_node_input(const struct kiln_node *node, enum kiln_operand operand)
+{
+    return find_role(node->input_roles, node->inputs, node->input_count, operand);
+}
+
+uint32_t kiln_node_output(const struct kiln_node *node, enum kiln_operand operand)
+{
+    return find_role(node->output_roles, node->outputs, node->output_count, operand);
+}
+
 int64_t kiln_tensor_elements(const struct kiln_tensor *tensor)
 {
     int64_t elements = 1;

@@ -60,7 +60,30 @@ struct kiln_tensor {
 
 enum kiln_node_kind {
     KILN_NODE_POINTWISE,
-    /* Reductions, contractions, windows and block scaling get their kinds here. */
+    KILN_NODE_REDUCTION,
+    KILN_NODE_LAYERNORM,
+    KILN_NODE_LAYERNORM_BACKWARD,
+    KILN_NODE_RMSNORM,
+    KILN_NODE_RMSNORM_BACKWARD,
+    KILN_NODE_BATCHNORM_INFERENCE, /* both forms; which one: the operands say (VARIANCE or
+                                      INV_VARIANCE) */
+    KILN_NODE_BATCHNORM_TRAINING,
+    KILN_NODE_BATCHNORM_BACKWARD,
+    /* Contractions, windows and block scaling get their kinds here. */
+};
+
+/* What an operand is to its node. */
+enum kiln_operand {
+#define KILN_OPERAND(name, text) KILN_OPERAND_##name,
+#include "compiler/graph/operand.def"
+    KILN_OPERAND_COUNT
+};
+
+enum kiln_reduction_mode {
+    KILN_REDUCTION_UNSET = 0,
+#define KILN_REDUCTION_MODE(name, number, integer, formula) KILN_REDUCTION_##name = number,
+#include "compiler/graph/reduction_mode.def"
+    KILN_REDUCTION_MODE_COUNT
 };
 
 enum kiln_pointwise_mode {
@@ -84,6 +107,24 @@ struct kiln_pointwise {
     uint32_t axis; /* GEN_INDEX: below the rank of the output */
 };
 
+/* Attributes of a reduction. */
+struct kiln_reduction {
+    enum kiln_reduction_mode mode;
+    uint32_t axes; /* bit per axis of IN: those where OUT has size 1 and IN more; may be 0 */
+};
+
+/* Attributes of the norms and batch norms. */
+struct kiln_normalization {
+    /*
+     * Bit per axis of X: those that one mean and deviation are taken over. Layernorm: the last
+     * normalized_dim_count; RMSNorm: the maximal trailing run where SCALE has X's size, without axis
+     * 0 when all match; batchnorm: all but axis 1.
+     */
+    uint32_t axes;
+    double epsilon;  /* where there is no EPSILON operand: 1e-5 */
+    double momentum; /* where there is no MOMENTUM operand: 0.1 */
+};
+
 struct kiln_node {
     enum kiln_node_kind kind;
     const char *name; /* never NULL */
@@ -93,8 +134,14 @@ struct kiln_node {
     uint32_t output_count;
     uint32_t inputs[KILN_MAX_NODE_OPERANDS]; /* tensor ordinals */
     uint32_t outputs[KILN_MAX_NODE_OPERANDS];
+    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are not
+     * in the lists. */
+    uint8_t input_roles[KILN_MAX_NODE_OPERANDS];
+    uint8_t output_roles[KILN_MAX_NODE_OPERANDS];
     union {
         struct kiln_pointwise pointwise;
+        struct kiln_reduction reduction;
+        struct kiln_normalization normalization;
     };
 };
 
@@ -116,6 +163,23 @@ struct kiln_pointwise_mode_info {
 
 /* The row of a mode; mode must be 1..KILN_POINTWISE_MODE_COUNT-1. Static. */
 const struct kiln_pointwise_mode_info *kiln_pointwise_mode_info(enum kiln_pointwise_mode mode);
+
+struct kiln_reduction_mode_info {
+    const char *name;
+    bool integer; /* has a meaning in exact integers */
+    const char *formula;
+};
+
+/* The row of a mode; mode must be 1..KILN_REDUCTION_MODE_COUNT-1. Static. */
+const struct kiln_reduction_mode_info *
+kiln_reduction_mode_info(enum kiln_reduction_mode mode);
+
+/* The spelling of a role in messages, "scale". Static. */
+const char *kiln_operand_text(enum kiln_operand operand);
+
+/* The tensor that an operand of the node is, or KILN_NONE when it is absent. */
+uint32_t kiln_node_input(const struct kiln_node *node, enum kiln_operand operand);
+uint32_t kiln_node_output(const struct kiln_node *node, enum kiln_operand operand);
 
 /* Number of elements: the product of the dims (1 for rank 0). */
 int64_t kiln_tensor_elements(const struct kiln_tensor *tensor);

@@ -130,6 +130,8 @@ static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node
     case KILN_NODE_POINTWISE:
         put_pointwise(&record, &node->pointwise);
         break;
+    default:
+        break;
     }
     append_record(buffer, &record);
 }

@@ -90,6 +90,8 @@ static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
         kiln_buffer_append_text(buffer, ")");
         print_pointwise(buffer, &node->pointwise);
         break;
+    default:
+        break;
     }
     kiln_buffer_printf(buffer, " in %s %s\n", kiln_dtype_info(node->compute_type)->text,
                        kiln_name_quote(node->name).text);

@@ -18,6 +18,8 @@ enum kiln_status kiln_node_check(const struct kiln_graph *graph, const struct ki
     switch (node->kind) {
     case KILN_NODE_POINTWISE:
         return kiln_pointwise_reader.check(graph, node, error);
+    default:
+        break;
     }
     return kiln_error_set(error, KILN_INTERNAL, "node kind %d without checks", (int)node->kind);
 }

@@ -187,6 +187,8 @@ flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struc
         type = KILN_WIRE_NODE_POINTWISE;
         attributes = write_pointwise<Era>(builder, graph, node).Union();
         break;
+    default:
+        break;
     }
     auto name = builder.CreateString(node.name);
     typename Era::NodeBuilder out(builder);

@@ -155,9 +155,12 @@ enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         importer.values[i] = KILN_NONE;
     for (uint32_t i = 0; i < graph->node_count && !ir->failed; i++) {
+        ir->node = i;
         switch (graph->nodes[i].kind) {
         case KILN_NODE_POINTWISE:
             import_pointwise_node(&importer, &graph->nodes[i]);
+            break;
+        default:
             break;
         }
     }

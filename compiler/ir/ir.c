@@ -68,6 +68,26 @@ int64_t kiln_domain_elements(const struct kiln_domain *domain)
     return elements;
 }
 
+uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
+                                uint32_t axes)
+{
+    int64_t left[KILN_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++)
+        left[i] = (axes >> i) & 1u ? 1 : dims[i];
+    return kiln_ir_domain(ir, left, rank);
+}
+
+uint32_t kiln_domain_reduced_axes(const struct kiln_domain *from, const struct kiln_domain *to)
+{
+    uint32_t axes = 0;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        uint32_t from_right = from->rank - i;
+        int64_t left = from_right <= to->rank ? to->dims[to->rank - from_right] : 1;
+        axes |= (uint32_t)(left != from->dims[i]) << i;
+    }
+    return axes;
+}
+
 bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln_domain *to)
 {
     if (from->rank > to->rank)
@@ -91,7 +111,8 @@ uint32_t kiln_ir_append(struct kiln_ir *ir, const struct kiln_op *op)
     return ir->op_count++;
 }
 
-static struct kiln_op make_op(enum kiln_opcode opcode, enum kiln_scalar scalar, uint32_t domain)
+static struct kiln_op make_op(const struct kiln_ir *ir, enum kiln_opcode opcode,
+                              enum kiln_scalar scalar, uint32_t domain)
 {
     return (struct kiln_op){
         .opcode = opcode,
@@ -99,13 +120,14 @@ static struct kiln_op make_op(enum kiln_opcode opcode, enum kiln_scalar scalar, 
         .domain = domain,
         .operands = {KILN_NONE, KILN_NONE, KILN_NONE},
         .tensor = KILN_NONE,
+        .node = ir->node,
     };
 }
 
 uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor)
 {
     const struct kiln_tensor *source = &graph->tensors[tensor];
-    struct kiln_op op = make_op(KILN_OP_LOAD, kiln_dtype_info(source->dtype)->scalar,
+    struct kiln_op op = make_op(ir, KILN_OP_LOAD, kiln_dtype_info(source->dtype)->scalar,
                                 kiln_ir_domain(ir, source->dims, source->rank));
     op.tensor = tensor;
     return kiln_ir_append(ir, &op);
@@ -115,7 +137,7 @@ uint32_t kiln_ir_store(struct kiln_ir *ir, uint32_t value, uint32_t tensor)
 {
     if (ir->failed)
         return KILN_NONE;
-    struct kiln_op op = make_op(KILN_OP_STORE, ir->ops[value].scalar, ir->ops[value].domain);
+    struct kiln_op op = make_op(ir, KILN_OP_STORE, ir->ops[value].scalar, ir->ops[value].domain);
     op.operands[0] = value;
     op.tensor = tensor;
     return kiln_ir_append(ir, &op);
@@ -123,21 +145,21 @@ uint32_t kiln_ir_store(struct kiln_ir *ir, uint32_t value, uint32_t tensor)
 
 uint32_t kiln_ir_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value)
 {
-    struct kiln_op op = make_op(KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
+    struct kiln_op op = make_op(ir, KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
     op.constant.real = value;
     return kiln_ir_append(ir, &op);
 }
 
 uint32_t kiln_ir_integer(struct kiln_ir *ir, enum kiln_scalar scalar, int64_t value)
 {
-    struct kiln_op op = make_op(KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
+    struct kiln_op op = make_op(ir, KILN_OP_CONSTANT, scalar, kiln_ir_domain(ir, NULL, 0));
     op.constant.integer = value;
     return kiln_ir_append(ir, &op);
 }
 
 uint32_t kiln_ir_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain, uint32_t axis)
 {
-    struct kiln_op op = make_op(KILN_OP_INDEX, scalar, domain);
+    struct kiln_op op = make_op(ir, KILN_OP_INDEX, scalar, domain);
     op.axis = axis;
     return kiln_ir_append(ir, &op);
 }
@@ -148,7 +170,7 @@ uint32_t kiln_ir_broadcast(struct kiln_ir *ir, uint32_t value, uint32_t domain)
         return KILN_NONE;
     if (ir->ops[value].domain == domain)
         return value;
-    struct kiln_op op = make_op(KILN_OP_BROADCAST, ir->ops[value].scalar, domain);
+    struct kiln_op op = make_op(ir, KILN_OP_BROADCAST, ir->ops[value].scalar, domain);
     op.operands[0] = value;
     return kiln_ir_append(ir, &op);
 }
@@ -159,7 +181,7 @@ uint32_t kiln_ir_convert(struct kiln_ir *ir, uint32_t value, enum kiln_scalar sc
         return KILN_NONE;
     if (ir->ops[value].scalar == scalar)
         return value;
-    struct kiln_op op = make_op(KILN_OP_CONVERT, scalar, ir->ops[value].domain);
+    struct kiln_op op = make_op(ir, KILN_OP_CONVERT, scalar, ir->ops[value].domain);
     op.operands[0] = value;
     return kiln_ir_append(ir, &op);
 }
@@ -168,9 +190,19 @@ uint32_t kiln_ir_round(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype
 {
     if (ir->failed)
         return KILN_NONE;
-    struct kiln_op op = make_op(KILN_OP_ROUND, ir->ops[value].scalar, ir->ops[value].domain);
+    struct kiln_op op = make_op(ir, KILN_OP_ROUND, ir->ops[value].scalar, ir->ops[value].domain);
     op.operands[0] = value;
     op.dtype = dtype;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t value,
+                        uint32_t domain)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op = make_op(ir, opcode, ir->ops[value].scalar, domain);
+    op.operands[0] = value;
     return kiln_ir_append(ir, &op);
 }
 
@@ -178,7 +210,7 @@ uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a)
 {
     if (ir->failed)
         return KILN_NONE;
-    struct kiln_op op = make_op(opcode, ir->ops[a].scalar, ir->ops[a].domain);
+    struct kiln_op op = make_op(ir, opcode, ir->ops[a].scalar, ir->ops[a].domain);
     op.operands[0] = a;
     return kiln_ir_append(ir, &op);
 }
@@ -196,7 +228,7 @@ uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a,
         return KILN_NONE;
     bool compares = opcodes[opcode].rule == KILN_OP_RULE_COMPARE;
     struct kiln_op op =
-        make_op(opcode, compares ? KILN_SCALAR_BOOL : ir->ops[a].scalar, common_domain(ir, a, b));
+        make_op(ir, opcode, compares ? KILN_SCALAR_BOOL : ir->ops[a].scalar, common_domain(ir, a, b));
     op.operands[0] = a;
     op.operands[1] = b;
     return kiln_ir_append(ir, &op);
@@ -209,7 +241,7 @@ uint32_t kiln_ir_select(struct kiln_ir *ir, uint32_t condition, uint32_t a, uint
     uint32_t domain = ir->ops[condition].domain;
     if (ir->domains[domain].rank == 0)
         domain = common_domain(ir, a, b);
-    struct kiln_op op = make_op(KILN_OP_SELECT, ir->ops[a].scalar, domain);
+    struct kiln_op op = make_op(ir, KILN_OP_SELECT, ir->ops[a].scalar, domain);
     op.operands[0] = condition;
     op.operands[1] = a;
     op.operands[2] = b;

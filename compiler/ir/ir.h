@@ -35,6 +35,7 @@ enum kiln_op_class {
     KILN_OP_CLASS_SOURCE,
     KILN_OP_CLASS_ELEMENTWISE,
     KILN_OP_CLASS_BROADCAST,
+    KILN_OP_CLASS_REDUCE,
     KILN_OP_CLASS_SINK,
 };
 
@@ -76,6 +77,7 @@ struct kiln_op {
      */
     uint32_t tensor;
     uint32_t axis; /* INDEX: axis of the domain, counted from the left */
+    uint32_t node; /* the graph node it was made for */
     struct kiln_constant
         constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
 };
@@ -88,6 +90,7 @@ struct kiln_ir {
     struct kiln_domain *domains;
     uint32_t domain_count;
     uint32_t domain_capacity;
+    uint32_t node; /* the graph node that operations are being appended for */
     bool failed; /* an allocation failed; appends return KILN_NONE since */
 };
 
@@ -100,6 +103,13 @@ void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena);
  * out of memory. */
 uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank);
 int64_t kiln_domain_elements(const struct kiln_domain *domain);
+/* The domain that is left of a shape when the axes of this set (bit per axis) get size 1; KILN_NONE
+ * when out of memory. */
+uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
+                                uint32_t axes);
+/* The axes of domain `from`, a set, that have size 1 or are missing in `to` and are longer in
+ * `from`. */
+uint32_t kiln_domain_reduced_axes(const struct kiln_domain *from, const struct kiln_domain *to);
 /* True when `from` can be repeated, right-aligned, to give `to`. */
 bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln_domain *to);
 
@@ -120,6 +130,9 @@ uint32_t kiln_ir_broadcast(struct kiln_ir *ir, uint32_t value, uint32_t domain);
 uint32_t kiln_ir_convert(struct kiln_ir *ir, uint32_t value, enum kiln_scalar scalar);
 uint32_t kiln_ir_round(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype);
 uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a);
+/* `domain` must broadcast to the value's domain and be smaller: kiln_ir_reduced_domain. */
+uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t value,
+                        uint32_t domain);
 /* The result's domain is that of the operand which is not uniform. */
 uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a, uint32_t b);
 uint32_t kiln_ir_select(struct kiln_ir *ir, uint32_t condition, uint32_t a, uint32_t b);

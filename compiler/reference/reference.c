@@ -170,6 +170,8 @@ enum kiln_status kiln_reference_run(const struct kiln_graph *graph, const void *
         case KILN_NODE_POINTWISE:
             evaluate_node(graph, &graph->nodes[i], tensors);
             break;
+        default:
+            break;
         }
     }
     memcpy(ret_tensors, tensors, graph->tensor_count * sizeof *tensors);

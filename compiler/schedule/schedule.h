@@ -12,10 +12,12 @@
 
 #include "compiler/codegen/target.h"
 #include "compiler/fuse/partition.h"
+#include "compiler/fuse/reduction_passes.h"
 
 enum kiln_template {
     KILN_TEMPLATE_POINTWISE,       /* kernels_templates/pointwise.hip */
     KILN_TEMPLATE_POINTWISE_TILED, /* kernels_templates/pointwise_tiled.hip */
+    KILN_TEMPLATE_REDUCTION,       /* kernels_templates/reduction.hip */
 };
 
 /* How an access gets the elements of one vector. */
@@ -31,6 +33,33 @@ struct kiln_access_schedule {
     int64_t strides[KILN_MAX_RANK]; /* in elements, per collapsed axis */
     uint32_t guard_axes;            /* bit per collapsed axis */
     uint32_t alignment_bytes;       /* what the pointer must be a multiple of */
+};
+
+/*
+ * How a reduction group's work is laid out. Collapsed axes are reduced or kept, never both. The inner
+ * axis decides the form:
+ *   rows     the inner axis is reduced: vectors lie along it, a vector's elements belong to one
+ *            row, neighbouring work-items share a row;
+ *   columns  the inner axis is kept: a vector holds one element of each of vector_elems neighbouring
+ *            rows ("columns"), neighbouring work-items take neighbouring vectors.
+ * A work-group has items_along_reduced x items_along_kept work-items. Every work-item does the steps
+ * r, r + items_along_reduced, ... of its row (or of its vector of rows), r being its place along the
+ * reduced axes; then the accumulators are merged over the work-items of the row, always in the same
+ * order.
+ */
+struct kiln_reduction_schedule {
+    uint32_t reduced_axes; /* bit per collapsed axis */
+    bool is_columns;
+    uint32_t items_along_reduced; /* a power of two */
+    uint32_t items_along_kept;    /* a power of two */
+    /* Steps that a work-item loads together before it uses them. is_resident: all it has, so that
+     * every element is loaded once and waits in registers from pass to pass. */
+    uint32_t steps_per_item;
+    bool is_resident;
+    uint64_t kept_count;         /* rows; in the form `columns` vectors of rows */
+    uint64_t step_count;         /* steps of a row: vectors in the form `rows`, else elements */
+    uint32_t segment_count;      /* PARTIAL: work-groups that share a row; else 1 */
+    uint64_t steps_per_segment;  /* ceil(step_count / segment_count) */
 };
 
 struct kiln_schedule {
@@ -57,6 +86,12 @@ struct kiln_schedule {
     uint32_t grid;        /* work-groups launched; each takes chunk_count/grid pieces */
     uint32_t lds_bytes;
     struct kiln_access_schedule *accesses; /* one per group access */
+    struct kiln_reduction_schedule reduction; /* reduction only */
+    struct kiln_reduction_passes passes;      /* reduction only */
+    /* Memory traffic. Of each access the distinct elements count, once per pass in which the kernel
+     * reads them from memory (bytes_moved) or once (bytes_fewest). */
+    uint64_t bytes_moved;
+    uint64_t bytes_fewest;
 };
 
 enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln_graph *graph,

@@ -291,6 +291,8 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
         case KILN_OP_CLASS_BROADCAST:
             result[n] = x[0];
             break;
+        case KILN_OP_CLASS_REDUCE:
+            break;
         case KILN_OP_CLASS_ELEMENTWISE:
             result[n] = run_element(machine, op, x);
             break;
