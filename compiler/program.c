@@ -19,6 +19,7 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
 {
     kiln_buffer_append_u32(key, options->no_fusion);
     kiln_buffer_append_u32(key, options->max_vector_elements);
+    kiln_buffer_append_u32(key, options->host_wave_size);
 }
 
 static void explain_ir(const struct kiln_ir *ir, struct kiln_buffer *explanation)

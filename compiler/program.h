@@ -52,6 +52,9 @@ struct kiln_lower_options {
     bool no_fusion;               /* one kernel per node, for comparison */
     uint32_t max_vector_elements; /* 0: chosen by the schedule; 1: element by element, one per
                                      work-item */
+    /* Host target only: 0: a row is reduced by one work-item; else kernels are scheduled as for a GPU
+     * with waves of this many work-items, to run a GPU's kernels on the CPU. */
+    uint32_t host_wave_size;
 };
 
 /* Appends the options to a cache key. */
