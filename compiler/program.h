@@ -38,6 +38,8 @@ struct kiln_kernel {
     uint32_t argument_count;
     struct kiln_argument *arguments;
     bool uses_barrier; /* work-items of a group wait for each other */
+    uint64_t bytes_moved;  /* memory traffic as the schedule counts it */
+    uint64_t bytes_fewest; /* each of the kernel's operands once */
 };
 
 /* Kernels run in order on one stream. All memory belongs to the arena given to kiln_lower. */
