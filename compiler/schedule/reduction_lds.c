@@ -1,0 +1,53 @@
+#include "compiler/schedule/reduction_lds.h"
+
+uint32_t kiln_reduction_waves_per_row(const struct kiln_reduction_schedule *reduction,
+                                      uint32_t wave_size)
+{
+    /* Work-items of a row that are in one wave, and so exchange without local memory. */
+    uint32_t together = wave_size;
+    if (reduction->is_columns)
+        together =
+            wave_size > reduction->items_along_kept ? wave_size / reduction->items_along_kept : 1;
+    return reduction->items_along_reduced > together ? reduction->items_along_reduced / together
+                                                     : 1;
+}
+
+uint32_t kiln_reduction_lds_entries(const struct kiln_reduction_schedule *reduction,
+                                    uint32_t wave_size)
+{
+    uint32_t waves = kiln_reduction_waves_per_row(reduction, wave_size);
+    if (waves == 1)
+        return 0;
+    return (reduction->is_columns ? waves / 2 : waves) * reduction->items_along_kept;
+}
+
+static uint32_t round_up(uint32_t value, uint32_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+uint32_t kiln_reduction_lds_bytes(const struct kiln_reduction_passes *passes,
+                                  const struct kiln_reduction_schedule *reduction,
+                                  uint32_t vector_elems, uint32_t wave_size)
+{
+    uint32_t entries = kiln_reduction_lds_entries(reduction, wave_size);
+    uint32_t lanes = reduction->is_columns ? vector_elems : 1;
+    uint32_t largest = 0;
+    uint32_t alignment = 1;
+    for (uint32_t pass = 0; pass < passes->pass_count && entries != 0; pass++) {
+        uint32_t bytes = 0;
+        for (uint32_t i = 0; i < passes->accumulator_count; i++) {
+            const struct kiln_accumulator *accumulator = &passes->accumulators[i];
+            if (accumulator->pass != pass)
+                continue;
+            uint32_t size = kiln_dtype_info(kiln_scalar_dtype(accumulator->scalar))->bytes;
+            /* The count of elements is the same for all rows of a vector. */
+            uint32_t elements =
+                accumulator->kind == KILN_ACCUMULATOR_MOMENTS ? 1 + 2 * lanes : lanes;
+            bytes = round_up(bytes, size) + elements * entries * size;
+            alignment = size > alignment ? size : alignment;
+        }
+        largest = bytes > largest ? bytes : largest;
+    }
+    return round_up(largest, alignment);
+}
