@@ -1,7 +1,7 @@
 /*
- * Random pointwise graphs for tests: DAGs of all modes over random shapes, layouts and types, and
- * values for their tensors. Everything follows from the seed, on every machine: print it when a
- * test fails.
+ * Random graphs for tests: DAGs of pointwise nodes, reductions and norms of all modes over random
+ * shapes, layouts and types, and values for their tensors. Everything follows from the seed, on
+ * every machine: print it when a test fails.
  *
  * Calling sequence: options_init, change what matters, make; fill each input and host scalar. The
  * graph obeys the invariants of compiler/graph/graph.h; kiln_graph_write
@@ -14,7 +14,17 @@
 #include "runtime/support/arena.h"
 #include "runtime/support/error.h"
 
+/* Families of nodes. */
+enum {
+    KILN_RANDOM_POINTWISE = 1,
+    KILN_RANDOM_REDUCTIONS =
+        2,                 /* alone, and in chains like softmax's, with pointwise nodes between */
+    KILN_RANDOM_NORMS = 4, /* layernorm, RMSNorm, batchnorm: forward and backward */
+    KILN_RANDOM_ALL = 7,
+};
+
 struct kiln_random_graph_options {
+    uint32_t families; /* set of KILN_RANDOM_x; not empty */
     uint32_t min_nodes;
     uint32_t max_nodes;
     int64_t max_elements; /* of the largest shape */
@@ -24,12 +34,12 @@ struct kiln_random_graph_options {
     bool
         special_values; /* now and then infinities, NaN, -0, subnormal and huge numbers in inputs */
     /* NOV2025 keeps to what that layout can say: types, no host scalars, one compute type,
-     * alignment 16. */
+     * alignment 16, no node but pointwise and batchnorm. */
     enum kiln_wire_era era;
 };
 
-/* 1 to 40 nodes, up to 2000 elements, all ranks, types and modes, special values, the current
- * layout. */
+/* 1 to 40 pointwise nodes, up to 2000 elements, all ranks, types and modes, special values, the
+ * current layout. */
 void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_options);
 
 /* Memory belongs to the arena. Fails only for lack of memory. */

@@ -33,63 +33,239 @@ static void expect_round_trip(uint64_t seed, const struct kiln_random_graph_opti
     kiln_arena_fini(&arena);
 }
 
-/* The graphs obey the reader's rules and its canonical order: they come back as they were made. */
-Test(random_graph, survives_the_current_layout)
+static void expect_round_trips(uint32_t families, enum kiln_wire_era era)
 {
     struct kiln_random_graph_options options;
     kiln_random_graph_options_init(&options);
+    options.families = families;
+    options.era = era;
     options.dtypes &= ~(UINT32_C(1) << KILN_DTYPE_BOOL); /* has no number on the wire */
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         expect_round_trip(seed, &options);
 }
 
-Test(random_graph, survives_the_nov2025_layout)
+/* The graphs obey the reader's rules and its canonical order: they come back as they were made. */
+Test(random_graph, pointwise_graphs_survive_the_current_layout)
 {
-    struct kiln_random_graph_options options;
-    kiln_random_graph_options_init(&options);
-    options.era = KILN_WIRE_ERA_NOV2025;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        expect_round_trip(seed, &options);
+    expect_round_trips(KILN_RANDOM_POINTWISE, KILN_WIRE_ERA_CURRENT);
 }
 
-Test(random_graph, meets_every_mode_type_rank_and_role)
+Test(random_graph, pointwise_graphs_survive_the_nov2025_layout)
 {
-    bool modes[KILN_POINTWISE_MODE_COUNT] = {false}, dtypes[KILN_DTYPE_COUNT] = {false};
-    bool ranks[KILN_MAX_RANK + 1] = {false}, roles[KILN_TENSOR_HOST_SCALAR + 1] = {false};
-    bool zero_stride = false, read_output = false;
-    struct kiln_random_graph_options options;
-    kiln_random_graph_options_init(&options);
+    expect_round_trips(KILN_RANDOM_POINTWISE, KILN_WIRE_ERA_NOV2025);
+}
+
+Test(random_graph, reductions_survive_the_current_layout)
+{
+    expect_round_trips(KILN_RANDOM_POINTWISE | KILN_RANDOM_REDUCTIONS, KILN_WIRE_ERA_CURRENT);
+}
+
+Test(random_graph, all_families_survive_the_current_layout)
+{
+    expect_round_trips(KILN_RANDOM_ALL, KILN_WIRE_ERA_CURRENT);
+}
+
+Test(random_graph, all_families_survive_the_nov2025_layout)
+{
+    expect_round_trips(KILN_RANDOM_ALL, KILN_WIRE_ERA_NOV2025);
+}
+
+/* Calls `visit` with the graphs of SEEDS seeds. */
+static void visit_graphs(const struct kiln_random_graph_options *options,
+                         void (*visit)(const struct kiln_graph *graph, void *context),
+                         void *context)
+{
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct kiln_arena arena;
         struct kiln_error error;
         struct kiln_graph graph;
         kiln_arena_init(&arena);
         kiln_error_init(&error);
-        cr_assert_eq(kiln_random_graph_make(seed, &options, &arena, &graph, &error), KILN_OK);
-        for (uint32_t i = 0; i < graph.tensor_count; i++) {
-            const struct kiln_tensor *tensor = &graph.tensors[i];
-            dtypes[tensor->dtype] = true;
-            ranks[tensor->rank] = true;
-            roles[tensor->role] = true;
-            for (uint32_t axis = 0; axis < tensor->rank; axis++)
-                zero_stride = zero_stride || (tensor->dims[axis] > 1 && tensor->strides[axis] == 0);
-        }
-        for (uint32_t i = 0; i < graph.node_count; i++) {
-            modes[graph.nodes[i].pointwise.mode] = true;
-            for (uint32_t j = 0; j < graph.nodes[i].input_count; j++)
-                read_output = read_output ||
-                              graph.tensors[graph.nodes[i].inputs[j]].role == KILN_TENSOR_OUTPUT;
-        }
+        cr_assert_eq(kiln_random_graph_make(seed, options, &arena, &graph, &error), KILN_OK);
+        visit(&graph, context);
         kiln_arena_fini(&arena);
     }
+}
+
+struct occurrences {
+    bool modes[KILN_POINTWISE_MODE_COUNT], dtypes[KILN_DTYPE_COUNT];
+    bool ranks[KILN_MAX_RANK + 1], roles[KILN_TENSOR_HOST_SCALAR + 1];
+    bool zero_stride, read_output;
+};
+
+static void note_occurrences(const struct kiln_graph *graph, void *context)
+{
+    struct occurrences *met = context;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        met->dtypes[tensor->dtype] = true;
+        met->ranks[tensor->rank] = true;
+        met->roles[tensor->role] = true;
+        for (uint32_t axis = 0; axis < tensor->rank; axis++)
+            met->zero_stride =
+                met->zero_stride || (tensor->dims[axis] > 1 && tensor->strides[axis] == 0);
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        cr_assert_eq(node->kind, KILN_NODE_POINTWISE);
+        met->modes[node->pointwise.mode] = true;
+        for (uint32_t j = 0; j < node->input_count; j++)
+            met->read_output =
+                met->read_output || graph->tensors[node->inputs[j]].role == KILN_TENSOR_OUTPUT;
+    }
+}
+
+Test(random_graph, meets_every_mode_type_rank_and_role)
+{
+    struct kiln_random_graph_options options;
+    struct occurrences met = {.zero_stride = false};
+    kiln_random_graph_options_init(&options);
+    visit_graphs(&options, note_occurrences, &met);
     for (int i = 1; i < KILN_POINTWISE_MODE_COUNT; i++)
-        cr_expect(modes[i], "mode %d", i);
+        cr_expect(met.modes[i], "mode %d", i);
     for (int i = 0; i < KILN_DTYPE_COUNT; i++)
-        cr_expect(dtypes[i], "type %d", i);
+        cr_expect(met.dtypes[i], "type %d", i);
     for (int i = 0; i <= KILN_MAX_RANK; i++)
-        cr_expect(ranks[i], "rank %d", i);
+        cr_expect(met.ranks[i], "rank %d", i);
     for (int i = 0; i <= KILN_TENSOR_HOST_SCALAR; i++)
-        cr_expect(roles[i], "role %d", i);
-    cr_expect(zero_stride);
-    cr_expect(read_output);
+        cr_expect(met.roles[i], "role %d", i);
+    cr_expect(met.zero_stride);
+    cr_expect(met.read_output);
+}
+
+/* How often the kinds and modes of reductions and norms, and what makes them hard, occur. */
+struct reductions {
+    uint32_t nodes, kinds[KILN_NODE_BATCHNORM_BACKWARD + 1], modes[KILN_REDUCTION_MODE_COUNT];
+    uint32_t inputs[KILN_OPERAND_COUNT], outputs[KILN_OPERAND_COUNT];
+    uint32_t without_statistics; /* backward nodes that find mean and deviation themselves */
+    uint32_t saved_statistics;   /* backward nodes that get them from a forward node */
+    uint32_t inner, outer, all;  /* reductions of the last axis but not all, of others, of all */
+    uint32_t chains;             /* reductions of a value that the same axes were reduced for */
+    uint32_t long_rows, dead_outputs;
+};
+
+/* Whether a producer of the node's operand, at most three nodes up, reads a reduction over the same
+ * axes. */
+static bool continues_chain(const struct kiln_graph *graph, const struct kiln_node *reduction,
+                            uint32_t tensor, uint32_t depth)
+{
+    uint32_t producer = graph->tensors[tensor].producer;
+    if (producer == KILN_NONE || depth == 0)
+        return false;
+    const struct kiln_node *node = &graph->nodes[producer];
+    if (node->kind == KILN_NODE_REDUCTION)
+        return node->reduction.axes == reduction->reduction.axes && node->reduction.axes != 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->kind == KILN_NODE_POINTWISE &&
+            continues_chain(graph, reduction, node->inputs[i], depth - 1))
+            return true;
+    }
+    return false;
+}
+
+static void count_reduction(const struct kiln_graph *graph, const struct kiln_node *node,
+                            struct reductions *met)
+{
+    const struct kiln_tensor *in = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *out = &graph->tensors[node->outputs[0]];
+    uint32_t axes = 0, longer = 0, last = 0;
+    cr_assert_eq(in->rank, out->rank);
+    for (uint32_t i = 0; i < in->rank; i++) {
+        cr_assert(out->dims[i] == 1 || out->dims[i] == in->dims[i]);
+        axes |= (uint32_t)(out->dims[i] != in->dims[i]) << i;
+        longer |= (uint32_t)(in->dims[i] > 1) << i;
+        last = in->dims[i] > 1 ? UINT32_C(1) << i : last;
+    }
+    cr_assert_eq(node->reduction.axes, axes);
+    met->modes[node->reduction.mode]++;
+    met->all += axes != 0 && axes == longer;
+    met->inner += axes != longer && (axes & last) != 0;
+    met->outer += axes != 0 && (axes & last) == 0;
+    met->chains += continues_chain(graph, node, node->inputs[0], 4);
+    met->long_rows += kiln_tensor_elements(in) / kiln_tensor_elements(out) >= 1000;
+}
+
+static void count_nodes(const struct kiln_graph *graph, void *context)
+{
+    struct reductions *met = context;
+    met->nodes += graph->node_count;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        met->kinds[node->kind]++;
+        for (uint32_t k = 0; k < node->input_count; k++)
+            met->inputs[node->input_roles[k]]++;
+        for (uint32_t k = 0; k < node->output_count; k++) {
+            const struct kiln_tensor *tensor = &graph->tensors[node->outputs[k]];
+            cr_assert_eq(tensor->producer, i);
+            met->outputs[node->output_roles[k]]++;
+            met->dead_outputs += k != 0 && tensor->role == KILN_TENSOR_VIRTUAL;
+        }
+        if (node->kind == KILN_NODE_REDUCTION)
+            count_reduction(graph, node, met);
+        if (node->kind == KILN_NODE_LAYERNORM_BACKWARD ||
+            node->kind == KILN_NODE_BATCHNORM_BACKWARD) {
+            uint32_t mean = kiln_node_input(node, KILN_OPERAND_MEAN);
+            met->without_statistics += mean == KILN_NONE;
+            met->saved_statistics +=
+                mean != KILN_NONE && graph->tensors[mean].producer != KILN_NONE;
+        }
+    }
+}
+
+Test(random_graph, meets_every_kind_and_mode_of_reductions)
+{
+    struct kiln_random_graph_options options;
+    struct reductions met = {.nodes = 0};
+    kiln_random_graph_options_init(&options);
+    options.families = KILN_RANDOM_ALL;
+    visit_graphs(&options, count_nodes, &met);
+    uint32_t norms = met.nodes - met.kinds[KILN_NODE_POINTWISE] - met.kinds[KILN_NODE_REDUCTION];
+    /* Of the nodes, a sixth at least of each family, and most of all pointwise ones between them.
+     */
+    cr_expect_gt(met.kinds[KILN_NODE_POINTWISE], met.nodes / 3);
+    cr_expect_gt(met.kinds[KILN_NODE_REDUCTION], met.nodes / 6);
+    cr_expect_gt(norms, met.nodes / 6);
+    for (int i = 0; i <= KILN_NODE_BATCHNORM_BACKWARD; i++)
+        cr_expect_gt(met.kinds[i], met.nodes / 100, "kind %d", i);
+    for (int i = 1; i < KILN_REDUCTION_MODE_COUNT; i++)
+        cr_expect_gt(met.modes[i], met.nodes / 200, "mode %d", i);
+    for (int i = 0; i < KILN_OPERAND_COUNT; i++)
+        cr_expect_gt(met.inputs[i] + met.outputs[i], met.nodes / 200, "%s",
+                     kiln_operand_text((enum kiln_operand)i));
+    cr_expect_gt(met.without_statistics, 20);
+    cr_expect_gt(met.saved_statistics, 20);
+    cr_expect_gt(met.inner, met.kinds[KILN_NODE_REDUCTION] / 10);
+    cr_expect_gt(met.outer, met.kinds[KILN_NODE_REDUCTION] / 10);
+    cr_expect_gt(met.all, met.kinds[KILN_NODE_REDUCTION] / 10);
+    cr_expect_gt(met.chains, met.kinds[KILN_NODE_REDUCTION] / 10);
+    cr_expect_gt(met.long_rows, met.kinds[KILN_NODE_REDUCTION] / 50);
+    cr_expect_gt(met.dead_outputs, 20);
+}
+
+static void expect_nov2025_kinds(const struct kiln_graph *graph, void *context)
+{
+    bool *met = context;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        cr_assert(node->kind == KILN_NODE_POINTWISE ||
+                  (node->kind >= KILN_NODE_BATCHNORM_INFERENCE &&
+                   node->kind <= KILN_NODE_BATCHNORM_BACKWARD));
+        if (node->kind == KILN_NODE_BATCHNORM_INFERENCE) {
+            cr_assert_neq(kiln_node_input(node, KILN_OPERAND_VARIANCE), KILN_NONE);
+            cr_assert_eq(kiln_node_input(node, KILN_OPERAND_EPSILON), KILN_NONE);
+        }
+        met[node->kind] = true;
+    }
+}
+
+Test(random_graph, keeps_to_what_the_older_layout_has)
+{
+    struct kiln_random_graph_options options;
+    bool met[KILN_NODE_BATCHNORM_BACKWARD + 1] = {false};
+    kiln_random_graph_options_init(&options);
+    options.families = KILN_RANDOM_ALL;
+    options.era = KILN_WIRE_ERA_NOV2025;
+    visit_graphs(&options, expect_nov2025_kinds, met);
+    for (int i = KILN_NODE_BATCHNORM_INFERENCE; i <= KILN_NODE_BATCHNORM_BACKWARD; i++)
+        cr_expect(met[i], "kind %d", i);
 }

@@ -1,0 +1,198 @@
+/* Values: of elements, of constants, and what the readers of a tensor need them to be. */
+#include "compiler/reference/convert.h"
+#include "tests/support/random_graph_generator.h"
+
+#include <math.h>
+#include <string.h>
+
+static double choose_number(struct kiln_random *random, enum kiln_random_purpose purpose)
+{
+    switch (purpose) {
+    case KILN_RANDOM_POSITIVE:
+        return exp(kiln_random_uniform(random, -2, 1.4));
+    case KILN_RANDOM_NEAR_ONE:
+    case KILN_RANDOM_NEAR_ONE_OR_ZERO: {
+        double number = exp(kiln_random_uniform(random, -0.05, 0.05));
+        return kiln_random_chance(random, 20) ? -number : number;
+    }
+    case KILN_RANDOM_FRACTION:
+        return kiln_random_uniform(random, 0, 1);
+    case KILN_RANDOM_EPSILON:
+        return exp(kiln_random_uniform(random, log(1e-5), log(1e-2)));
+    case KILN_RANDOM_ANY:
+    case KILN_RANDOM_DATA:
+        break;
+    }
+    return kiln_random_chance(random, 50) ? kiln_random_uniform(random, -1, 1)
+                                          : kiln_random_uniform(random, -4, 4);
+}
+
+static int64_t choose_integer(struct kiln_random *random, enum kiln_dtype dtype,
+                              enum kiln_random_purpose purpose)
+{
+    if (purpose == KILN_RANDOM_NEAR_ONE || purpose == KILN_RANDOM_NEAR_ONE_OR_ZERO) {
+        uint32_t kind = kiln_random_below(random, 100);
+        return kind < 3 ? 2 : kind < 20 && dtype != KILN_DTYPE_U8 ? -1 : 1;
+    }
+    if (purpose == KILN_RANDOM_FRACTION || purpose == KILN_RANDOM_EPSILON)
+        return 1;
+    /* Mostly small; sometimes the whole range, where int32 wraps and float can't follow. */
+    bool positive = purpose == KILN_RANDOM_POSITIVE;
+    unsigned bits = 8u * kiln_dtype_info(dtype)->bytes;
+    unsigned kept = purpose == KILN_RANDOM_DATA || kiln_random_chance(random, 85) ? 4 : bits;
+    int64_t integer = (int64_t)kiln_random_next(random) >> (64 - kept);
+    if (positive || dtype == KILN_DTYPE_U8)
+        integer &= (int64_t)((UINT64_C(1) << (kept - 1)) - 1);
+    return integer + (positive && integer == 0);
+}
+
+struct kiln_constant kiln_random_element(struct kiln_random *random, enum kiln_dtype dtype,
+                                         enum kiln_random_purpose purpose)
+{
+    struct kiln_constant value = {0};
+    bool zero = purpose == KILN_RANDOM_NEAR_ONE_OR_ZERO && kiln_random_chance(random, 10);
+    if (!kiln_dtype_is_integer(dtype)) {
+        value.real = zero ? 0 : kiln_round_to_dtype(dtype, choose_number(random, purpose));
+        return value;
+    }
+    if (dtype == KILN_DTYPE_BOOL)
+        value.integer = kiln_random_below(random, 2);
+    else if (!zero)
+        value.integer = choose_integer(random, dtype, purpose);
+    value.real = (double)value.integer;
+    return value;
+}
+
+static struct kiln_constant choose_special(struct kiln_random *random, enum kiln_dtype dtype)
+{
+    static const double specials[] = {INFINITY,  -INFINITY, NAN,  0.0,   -0.0,  0x1p-149,
+                                      -0x1p-130, 0x1p-24,   1e-3, 65504, -3e38, 1e30,
+                                      88.7,      -103.9,    1e5,  -12.5, 0.5,   -0.5};
+    double value = specials[kiln_random_below(random, sizeof specials / sizeof *specials)];
+    struct kiln_constant constant = {.real = kiln_round_to_dtype(dtype, value)};
+    if (kiln_dtype_is_integer(dtype))
+        constant.integer = kiln_round_to_integer(constant.real, INT64_MIN, INT64_MAX);
+    return constant;
+}
+
+bool kiln_random_wants_positive(enum kiln_pointwise_mode mode, uint32_t slot)
+{
+    switch (mode) {
+    case KILN_POINTWISE_LOG:
+    case KILN_POINTWISE_RECIPROCAL:
+    case KILN_POINTWISE_RSQRT:
+    case KILN_POINTWISE_SQRT:
+        return slot == 0;
+    case KILN_POINTWISE_DIV:
+        return slot == 1;
+    default:
+        return false;
+    }
+}
+
+static enum kiln_random_purpose purpose_in_reduction(enum kiln_reduction_mode mode)
+{
+    return mode == KILN_REDUCTION_MUL            ? KILN_RANDOM_NEAR_ONE
+           : mode == KILN_REDUCTION_MUL_NO_ZEROS ? KILN_RANDOM_NEAR_ONE_OR_ZERO
+                                                 : KILN_RANDOM_DATA;
+}
+
+static enum kiln_random_purpose purpose_in_norm(enum kiln_operand role)
+{
+    switch (role) {
+    case KILN_OPERAND_VARIANCE:
+    case KILN_OPERAND_PREV_RUNNING_VARIANCE:
+    case KILN_OPERAND_INV_VARIANCE:
+    case KILN_OPERAND_INV_RMS:
+        return KILN_RANDOM_POSITIVE;
+    case KILN_OPERAND_EPSILON:
+        return KILN_RANDOM_EPSILON;
+    case KILN_OPERAND_MOMENTUM:
+        return KILN_RANDOM_FRACTION;
+    default:
+        return KILN_RANDOM_DATA;
+    }
+}
+
+static enum kiln_random_purpose purpose_in_node(const struct kiln_node *node, uint32_t slot)
+{
+    switch (node->kind) {
+    case KILN_NODE_POINTWISE:
+        return kiln_random_wants_positive(node->pointwise.mode, slot) ? KILN_RANDOM_POSITIVE
+                                                                      : KILN_RANDOM_ANY;
+    case KILN_NODE_REDUCTION:
+        return purpose_in_reduction(node->reduction.mode);
+    default:
+        return purpose_in_norm((enum kiln_operand)node->input_roles[slot]);
+    }
+}
+
+/* What all readers of a tensor together need, and whether one of them reduces it. */
+static enum kiln_random_purpose purpose_of(const struct kiln_graph *graph, uint32_t ordinal,
+                                           bool *ret_is_reduced)
+{
+    enum kiln_random_purpose purpose = KILN_RANDOM_ANY;
+    *ret_is_reduced = false;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        for (uint32_t slot = 0; slot < node->input_count; slot++) {
+            if (node->inputs[slot] != ordinal)
+                continue;
+            enum kiln_random_purpose other = purpose_in_node(node, slot);
+            purpose = other > purpose ? other : purpose;
+            *ret_is_reduced =
+                *ret_is_reduced || node->kind == KILN_NODE_REDUCTION ||
+                (node->kind != KILN_NODE_POINTWISE && node->input_roles[slot] == KILN_OPERAND_X);
+        }
+    }
+    return purpose;
+}
+
+/* Now and then data lies far from zero, where a variance as E(x^2) - E(x)^2 would cancel. */
+static double choose_offset(struct kiln_random *random, enum kiln_dtype dtype)
+{
+    static const float offsets[] = {-1000, -100, 100, 3000};
+    if (!kiln_random_chance(random, 12) || kiln_dtype_is_integer(dtype))
+        return 0;
+    double offset = (double)offsets[kiln_random_below(random, 4)];
+    return kiln_dtype_info(dtype)->bytes < 4 ? offset / 32 : offset;
+}
+
+void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_options *options,
+                            const struct kiln_graph *graph, uint32_t ordinal, void *memory)
+{
+    const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    struct kiln_random random = {seed ^ (UINT64_C(0x51ed270b1a2bd3c5) * (ordinal + 1))};
+    (void)kiln_random_next(&random);
+    bool positive = kiln_random_chance(&random, 20), is_reduced;
+    enum kiln_random_purpose purpose = purpose_of(graph, ordinal, &is_reduced);
+    if (positive && purpose < KILN_RANDOM_POSITIVE)
+        purpose = KILN_RANDOM_POSITIVE;
+    bool special = options->special_values && kiln_random_chance(&random, 15);
+    double offset = 0;
+    if (is_reduced) {
+        /* One NaN takes a whole row with it: fewer, and not where they make nonsense of a norm. */
+        special = special && purpose <= KILN_RANDOM_POSITIVE && kiln_random_chance(&random, 30);
+        offset = purpose == KILN_RANDOM_DATA ? choose_offset(&random, tensor->dtype) : 0;
+    }
+    special = special && purpose <= KILN_RANDOM_POSITIVE;
+    unsigned char *bytes = memory;
+    size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
+    memset(bytes, 0xFF, (size_t)kiln_tensor_footprint_bytes(tensor));
+    int64_t index[KILN_MAX_RANK] = {0};
+    int64_t place = 0;
+    for (int64_t n = kiln_tensor_elements(tensor); n > 0; n--) {
+        struct kiln_constant value = special && kiln_random_chance(&random, 3)
+                                         ? choose_special(&random, tensor->dtype)
+                                         : kiln_random_element(&random, tensor->dtype, purpose);
+        value.real += offset;
+        kiln_element_store(tensor->dtype, value, bytes + (size_t)place * element_bytes);
+        for (uint32_t axis = tensor->rank; axis-- > 0;) {
+            place += tensor->strides[axis];
+            if (++index[axis] < tensor->dims[axis])
+                break;
+            place -= tensor->strides[axis] * tensor->dims[axis];
+            index[axis] = 0;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/*
+ * What the files behind random_graph.h share: the state of a graph in the making, and the steps to
+ * append tensors and nodes. Internal to tests/support.
+ */
+#ifndef KILN_TESTS_SUPPORT_RANDOM_GRAPH_GENERATOR_H
+#define KILN_TESTS_SUPPORT_RANDOM_GRAPH_GENERATOR_H
+
+#include "tests/support/random_graph.h"
+#include "tests/support/random_numbers.h"
+
+/* Every shape of a graph is the full shape with some axes at 1 and perhaps the leading ones left
+ * out. */
+struct kiln_random_shape {
+    uint32_t rank;
+    uint32_t full_axes; /* bit i: axis i counted from the right has its full size */
+};
+
+/* What the values of a tensor must be like for its readers to make sense. A later one wins where
+ * readers differ. */
+enum kiln_random_purpose {
+    KILN_RANDOM_ANY,
+    KILN_RANDOM_DATA,     /* is summed up: small integers, sometimes far from zero */
+    KILN_RANDOM_POSITIVE, /* below a logarithm or a root, and variances */
+    KILN_RANDOM_NEAR_ONE, /* is multiplied up */
+    KILN_RANDOM_NEAR_ONE_OR_ZERO,
+    KILN_RANDOM_FRACTION, /* 0 to 1: a momentum */
+    KILN_RANDOM_EPSILON,  /* 1e-5 to 1e-2 */
+};
+
+struct kiln_random_generator {
+    struct kiln_random random;
+    const struct kiln_random_graph_options *options;
+    uint32_t rank; /* the full shape, axis 0 the last one */
+    int64_t dims[KILN_MAX_RANK];
+    enum kiln_dtype dtypes[KILN_DTYPE_COUNT];
+    uint32_t dtype_count;
+    enum kiln_pointwise_mode modes[KILN_POINTWISE_MODE_COUNT];
+    uint32_t mode_count;
+    enum kiln_dtype compute_type; /* of all nodes, in the older layout */
+    uint32_t node_limit;
+    struct kiln_graph graph;
+    struct kiln_random_shape *shapes; /* per tensor */
+    bool *read;                       /* per tensor */
+};
+
+/* ---- random_graph.c ---- */
+
+struct kiln_random_shape kiln_random_full_shape(const struct kiln_random_generator *generator);
+/* The same dims: axes of size 1 do not tell shapes apart. */
+bool kiln_random_same_shape(const struct kiln_random_generator *generator,
+                            const struct kiln_random_shape *a, const struct kiln_random_shape *b);
+enum kiln_dtype kiln_random_choose_dtype(struct kiln_random_generator *generator);
+/* A tensor that the graph doesn't make: an input or, where it has one element, a scalar in one of
+ * its three guises. */
+uint32_t kiln_random_append_source(struct kiln_random_generator *generator,
+                                   const struct kiln_random_shape *shape, enum kiln_dtype dtype,
+                                   enum kiln_random_purpose purpose);
+/* An empty node with a name and a compute type. */
+struct kiln_node *kiln_random_append_node(struct kiln_random_generator *generator,
+                                          enum kiln_node_kind kind);
+void kiln_random_add_input(struct kiln_random_generator *generator, struct kiln_node *node,
+                           enum kiln_operand role, uint32_t tensor);
+uint32_t kiln_random_add_output(struct kiln_random_generator *generator, struct kiln_node *node,
+                                enum kiln_operand role, const struct kiln_random_shape *shape,
+                                enum kiln_dtype dtype);
+/* Appends a pointwise node of one of the modes in the list that the options allow, on operands that
+ * broadcast to the first; returns its output, KILN_NONE when no mode is allowed. */
+uint32_t kiln_random_append_pointwise(struct kiln_random_generator *generator,
+                                      const enum kiln_pointwise_mode *modes, uint32_t mode_count,
+                                      const uint32_t *operands);
+
+/* ---- random_graph_reductions.c, random_graph_norms.c ---- */
+
+/* One reduction, or several nodes of a softmax-like chain. */
+void kiln_random_append_reductions(struct kiln_random_generator *generator);
+/* False when no norm fits the full shape or the layout. */
+bool kiln_random_append_norm(struct kiln_random_generator *generator);
+
+/* ---- random_graph_fill.c ---- */
+
+struct kiln_constant kiln_random_element(struct kiln_random *random, enum kiln_dtype dtype,
+                                         enum kiln_random_purpose purpose);
+/* Modes whose given operand must be positive, or at least not zero, to say anything. */
+bool kiln_random_wants_positive(enum kiln_pointwise_mode mode, uint32_t slot);
+
+#endif
