@@ -246,10 +246,29 @@ static uint32_t fold_elementwise(struct fold *fold, struct kiln_op *op)
     return kiln_ir_broadcast(out, value, domain);
 }
 
+/*
+ * The least and the greatest of equal elements is each of them. No other reduction has such an
+ * identity: sums round, and the mean of infinities is NaN.
+ */
+static uint32_t fold_reduction(struct fold *fold, const struct kiln_op *op)
+{
+    struct kiln_ir *out = &fold->rewrite.out;
+    const struct kiln_op *operand = value_of(fold, op->operands[0]);
+    bool keeps_equals = op->opcode == KILN_OP_REDUCE_MIN || op->opcode == KILN_OP_REDUCE_MAX;
+    if (keeps_equals && operand->opcode == KILN_OP_BROADCAST) {
+        uint32_t source = operand->operands[0];
+        const struct kiln_domain *domain = &out->domains[value_of(fold, source)->domain];
+        if (kiln_domain_broadcasts_to(domain, &out->domains[op->domain]))
+            return kiln_ir_broadcast(out, source, op->domain);
+    }
+    return kiln_ir_append(out, op);
+}
+
 static uint32_t fold_operation(struct fold *fold, uint32_t index)
 {
     struct kiln_ir *out = &fold->rewrite.out;
     struct kiln_op op = kiln_rewrite_operands(&fold->rewrite, index);
+    out->node = op.node; /* what takes its place is made for the same node */
     switch (kiln_opcode_info(op.opcode)->op_class) {
     case KILN_OP_CLASS_ELEMENTWISE:
         return fold_elementwise(fold, &op);
@@ -258,6 +277,8 @@ static uint32_t fold_operation(struct fold *fold, uint32_t index)
         if (value_of(fold, op.operands[0])->opcode == KILN_OP_BROADCAST)
             op.operands[0] = value_of(fold, op.operands[0])->operands[0];
         return kiln_ir_append(out, &op);
+    case KILN_OP_CLASS_REDUCE:
+        return fold_reduction(fold, &op);
     default:
         return kiln_ir_append(out, &op);
     }

@@ -175,6 +175,12 @@ static void check_domains(struct validator *validator)
             fault(validator, "the operand can't be broadcast to the result's domain");
         return;
     }
+    if (validator->info->op_class == KILN_OP_CLASS_REDUCE) {
+        const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
+        if (same_domain(source, result) || !kiln_domain_broadcasts_to(result, source))
+            fault(validator, "the operand's domain can't be reduced to the result's");
+        return;
+    }
     if (validator->info->op_class != KILN_OP_CLASS_ELEMENTWISE)
         return;
     bool reaches_domain = result->rank == 0;

@@ -67,6 +67,7 @@ static uint64_t hash_op(const struct kiln_op *op)
     }
 }
 
+/* The node an operation was made for is no part of what it computes. */
 static bool same_op(const struct kiln_op *a, const struct kiln_op *b)
 {
     if (a->opcode != b->opcode || a->scalar != b->scalar || a->domain != b->domain ||

@@ -9,6 +9,7 @@ struct machine {
     const struct kiln_graph *graph;
     void *const *memory;
     enum kiln_interpreter_math math;
+    struct kiln_arena *arena;
     struct kiln_constant **values; /* per operation, row-major over its domain */
 };
 
@@ -249,6 +250,103 @@ static int64_t broadcast_position(const struct kiln_domain *from, const struct k
     return position;
 }
 
+/* What a walk over elements knows: their count, mean, sum of squared deviations; for other
+ * reductions `total` alone. */
+struct accumulator {
+    double count, mean, squares;
+    struct kiln_constant total;
+};
+
+static double to_scalar(enum kiln_scalar scalar, double value)
+{
+    return scalar == KILN_SCALAR_F32 ? (double)(float)value : value;
+}
+
+static struct kiln_constant combine(const struct machine *machine, const struct kiln_op *op,
+                                    struct kiln_constant a, struct kiln_constant b)
+{
+    enum kiln_opcode opcode = op->opcode == KILN_OP_REDUCE_PRODUCT ? KILN_OP_MUL
+                              : op->opcode == KILN_OP_REDUCE_MIN   ? KILN_OP_MIN
+                              : op->opcode == KILN_OP_REDUCE_MAX   ? KILN_OP_MAX
+                                                                   : KILN_OP_ADD;
+    if (is_float(op->scalar))
+        return (struct kiln_constant){.real =
+                                          run_real(machine, opcode, op->scalar, a.real, b.real)};
+    return (struct kiln_constant){.integer = run_integer(opcode, op->scalar, a.integer, b.integer)};
+}
+
+static bool is_moment(const struct kiln_op *op)
+{
+    return op->opcode == KILN_OP_REDUCE_MEAN || op->opcode == KILN_OP_REDUCE_SQUARES;
+}
+
+/* Chan's merge; with a `b` of one element it is Welford's update. */
+static struct accumulator merge(const struct machine *machine, const struct kiln_op *op,
+                                struct accumulator a, struct accumulator b)
+{
+    if (!is_moment(op)) {
+        a.total = combine(machine, op, a.total, b.total);
+        return a;
+    }
+    enum kiln_scalar scalar = op->scalar;
+    double count = a.count + b.count;
+    double delta = to_scalar(scalar, b.mean - a.mean);
+    double step = to_scalar(scalar, delta * to_scalar(scalar, b.count / count));
+    double square = to_scalar(scalar, to_scalar(scalar, delta * step) * a.count);
+    return (struct accumulator){
+        .count = count,
+        .mean = to_scalar(scalar, a.mean + step),
+        .squares = to_scalar(scalar, to_scalar(scalar, a.squares + b.squares) + square)};
+}
+
+/* In order, or as a balanced tree for NOISY. */
+static struct accumulator accumulate(const struct machine *machine, const struct kiln_op *op,
+                                     const struct kiln_constant *elements, int64_t count)
+{
+    struct accumulator first = {.count = 1, .mean = elements[0].real, .total = elements[0]};
+    /* The deviation of one element from itself: NaN when it is not finite. */
+    first.squares = is_moment(op) ? elements[0].real - elements[0].real : 0;
+    if (count == 1)
+        return first;
+    if (machine->math == KILN_MATH_NOISY)
+        return merge(machine, op, accumulate(machine, op, elements, count / 2),
+                     accumulate(machine, op, elements + count / 2, count - count / 2));
+    for (int64_t n = 1; n < count; n++) {
+        struct accumulator next = {.count = 1, .mean = elements[n].real, .total = elements[n]};
+        first = merge(machine, op, first, next);
+    }
+    return first;
+}
+
+/* `elements` of the result. False when memory is out. */
+static bool run_reduction(struct machine *machine, const struct kiln_op *op,
+                          struct kiln_constant *result, int64_t elements)
+{
+    const struct kiln_domain *to = &machine->ir->domains[op->domain];
+    const struct kiln_domain *from =
+        &machine->ir->domains[machine->ir->ops[op->operands[0]].domain];
+    int64_t total = kiln_domain_elements(from), count = total / elements;
+    /* The elements of each row, together and in order. */
+    struct kiln_constant *rows = kiln_arena_calloc(machine->arena, (size_t)total, sizeof *rows);
+    int64_t *filled = kiln_arena_calloc(machine->arena, (size_t)elements, sizeof *filled);
+    if (rows == NULL || filled == NULL)
+        return false;
+    for (int64_t n = 0; n < total; n++) {
+        int64_t row = broadcast_position(to, from, n);
+        rows[row * count + filled[row]++] = machine->values[op->operands[0]][n];
+    }
+    for (int64_t row = 0; row < elements; row++) {
+        struct accumulator sum = accumulate(machine, op, &rows[row * count], count);
+        if (op->opcode == KILN_OP_REDUCE_MEAN)
+            result[row].real = sum.mean;
+        else if (op->opcode == KILN_OP_REDUCE_SQUARES)
+            result[row].real = sum.squares;
+        else
+            result[row] = sum.total;
+    }
+    return true;
+}
+
 static int64_t memory_position(const struct kiln_tensor *tensor, int64_t n)
 {
     int64_t offset = 0;
@@ -291,7 +389,7 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
         case KILN_OP_CLASS_BROADCAST:
             result[n] = x[0];
             break;
-        case KILN_OP_CLASS_REDUCE:
+        case KILN_OP_CLASS_REDUCE: /* run_reduction */
             break;
         case KILN_OP_CLASS_ELEMENTWISE:
             result[n] = run_element(machine, op, x);
@@ -312,14 +410,19 @@ enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_g
                                    void *const *memory, enum kiln_interpreter_math math,
                                    struct kiln_arena *arena, struct kiln_error *error)
 {
-    struct machine machine = {.ir = ir, .graph = graph, .memory = memory, .math = math};
+    struct machine machine = {
+        .ir = ir, .graph = graph, .memory = memory, .math = math, .arena = arena};
     machine.values = kiln_arena_calloc(arena, ir->op_count, sizeof *machine.values);
     for (uint32_t i = 0; machine.values != NULL && i < ir->op_count; i++) {
         int64_t elements = kiln_domain_elements(&ir->domains[ir->ops[i].domain]);
         machine.values[i] = kiln_arena_calloc(arena, (size_t)elements, sizeof **machine.values);
         if (machine.values[i] == NULL)
             return kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
-        run_operation(&machine, i, elements);
+        bool reduces = kiln_opcode_info(ir->ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE;
+        if (!reduces)
+            run_operation(&machine, i, elements);
+        else if (!run_reduction(&machine, &ir->ops[i], machine.values[i], elements))
+            return kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
     }
     return machine.values != NULL
                ? KILN_OK

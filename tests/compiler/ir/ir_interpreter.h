@@ -1,7 +1,7 @@
 /*
  * Runs a program of the fusion IR on the CPU as a device would: float operations in float, one
- * rounding each, math functions off by a few units in the last place. Independent of constant
- * folding's evaluator.
+ * rounding each, math functions off by a few units in the last place; reductions accumulated in
+ * their scalar type, moments by Welford's update. Independent of constant folding's evaluator.
  */
 #ifndef KILN_TESTS_COMPILER_IR_IR_INTERPRETER_H
 #define KILN_TESTS_COMPILER_IR_IR_INTERPRETER_H
@@ -12,7 +12,8 @@ enum kiln_interpreter_math {
     KILN_MATH_ROUNDED, /* computed in double, rounded once: what constant folding does */
     KILN_MATH_NATIVE,  /* the float functions of libm */
     /* The same, moved by up to two representable numbers (divisions and roots by one): a hash of
-     * the operands chooses, so that equal operands give equal results. */
+     * the operands chooses, so that equal operands give equal results. Reductions are merged as a
+     * balanced tree instead of in order. */
     KILN_MATH_NOISY,
 };
 

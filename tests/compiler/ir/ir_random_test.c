@@ -91,11 +91,19 @@ static void print_programs(const struct trial *trial)
     kiln_buffer_fini(&text);
     for (uint32_t i = 0; i < trial->graph.node_count; i++) {
         const struct kiln_node *node = &trial->graph.nodes[i];
-        printf("node %" PRIu32 ": %s in", i, kiln_pointwise_mode_info(node->pointwise.mode)->name);
+        printf("node %" PRIu32 ": kind %d %s in", i, (int)node->kind,
+               node->kind == KILN_NODE_POINTWISE
+                   ? kiln_pointwise_mode_info(node->pointwise.mode)->name
+               : node->kind == KILN_NODE_REDUCTION
+                   ? kiln_reduction_mode_info(node->reduction.mode)->name
+                   : "");
         for (uint32_t j = 0; j < node->input_count; j++)
             printf(" %" PRIu32, node->inputs[j]);
-        const struct kiln_tensor *output = &trial->graph.tensors[node->outputs[0]];
-        printf(" out %" PRIu32 " %s\n", node->outputs[0], kiln_dtype_info(output->dtype)->text);
+        for (uint32_t j = 0; j < node->output_count; j++) {
+            const struct kiln_tensor *output = &trial->graph.tensors[node->outputs[j]];
+            printf(" out %" PRIu32 " %s", node->outputs[j], kiln_dtype_info(output->dtype)->text);
+        }
+        printf("\n");
     }
 }
 

@@ -49,6 +49,22 @@ Test(ir, broadcasting_aligns_at_the_right)
     cr_assert(!kiln_domain_broadcasts_to(&longer, &full));
 }
 
+Test(ir, reduced_axes_are_those_that_shrink)
+{
+    int64_t dims[] = {1, 3, 4, 5};
+    uint32_t full = kiln_ir_domain(&ir, dims, 4);
+    uint32_t last = kiln_ir_reduced_domain(&ir, dims, 4, 8);
+    uint32_t first = kiln_ir_reduced_domain(&ir, dims, 4, 2);
+    cr_assert_eq(last, domain(3, 3, 4, 1));
+    cr_assert_eq(first, domain(2, 4, 5, 0));
+    /* Counted in the domain, which has no leading 1. */
+    cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[last]), 4);
+    cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[first]), 1);
+    cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[full]), 0);
+    uint32_t all = kiln_ir_reduced_domain(&ir, dims, 4, 15);
+    cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[all]), 7);
+}
+
 Test(ir, conversions_and_broadcasts_to_the_same_are_no_operations)
 {
     uint32_t one = kiln_ir_real(&ir, KILN_SCALAR_F32, 1);

@@ -141,6 +141,28 @@ Test(ir_validate, broadcast)
     expect_fault("broadcast: the operand can't be broadcast");
 }
 
+Test(ir_validate, reductions)
+{
+    uint32_t shape = ir.ops[X].domain;
+    int64_t dims[] = {2, 3}, other[] = {2, 1, 1};
+    kiln_ir_reduce(&ir, KILN_OP_REDUCE_SUM, X, kiln_ir_reduced_domain(&ir, dims, 2, 2));
+    kiln_ir_reduce(&ir, KILN_OP_REDUCE_MEAN, X, kiln_ir_reduced_domain(&ir, dims, 2, 3));
+    cr_assert(kiln_ir_validate(&ir, &graph, &faults), "%s", kiln_buffer_text(&faults));
+    kiln_ir_reduce(&ir, KILN_OP_REDUCE_SUM, X, shape);
+    kiln_ir_reduce(&ir, KILN_OP_REDUCE_MAX, X, kiln_ir_domain(&ir, other, 3));
+    expect_fault("%7 reduce_sum: the operand's domain can't be reduced to the result's");
+    expect_fault("%8 reduce_max: the operand's domain can't be reduced to the result's");
+}
+
+Test(ir_validate, type_that_a_reduction_lacks)
+{
+    uint32_t shape = ir.ops[X].domain, scalar = kiln_ir_domain(&ir, NULL, 0);
+    kiln_ir_reduce(&ir, KILN_OP_REDUCE_MEAN, kiln_ir_index(&ir, KILN_SCALAR_I32, shape, 0), scalar);
+    kiln_ir_reduce(&ir, KILN_OP_REDUCE_SUM, kiln_ir_convert(&ir, X, KILN_SCALAR_BOOL), scalar);
+    expect_fault("reduce_mean: type i32 is not allowed");
+    expect_fault("reduce_sum: type bool is not allowed");
+}
+
 Test(ir_validate, constants)
 {
     kiln_ir_real(&ir, KILN_SCALAR_F32, 0.1);

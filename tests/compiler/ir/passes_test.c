@@ -274,6 +274,86 @@ Test(passes, different_attributes_do_not_merge)
     cr_assert_eq(ir.op_count, before);
 }
 
+Test(passes, equal_reductions_merge_and_keep_the_first_node)
+{
+    uint32_t x = load(X), scalar = kiln_ir_domain(&ir, NULL, 0);
+    ir.node = 3;
+    uint32_t first = kiln_ir_reduce(&ir, KILN_OP_REDUCE_SUM, x, scalar);
+    ir.node = 4;
+    uint32_t again = kiln_ir_reduce(&ir, KILN_OP_REDUCE_SUM, x, scalar);
+    uint32_t mean = kiln_ir_reduce(&ir, KILN_OP_REDUCE_MEAN, x, scalar);
+    tensors[R].dims[0] = 1;
+    tensors[S].dims[0] = 1;
+    kiln_ir_store(&ir, kiln_ir_binary(&ir, KILN_OP_ADD, first, again), R);
+    kiln_ir_store(&ir, mean, S);
+    cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
+    kiln_ir_print(&ir, &text);
+    cr_assert_str_eq(kiln_buffer_text(&text), "%0 = load.f32 tensor 0 : [4]\n"
+                                              "%1 = reduce_sum.f32 %0 : []\n"
+                                              "%2 = reduce_mean.f32 %0 : []\n"
+                                              "%3 = add.f32 %1, %1 : []\n"
+                                              "store.f32 %3, tensor 3 : []\n"
+                                              "store.f32 %2, tensor 4 : []\n");
+    cr_expect_eq(ir.ops[1].node, 3);
+    cr_expect_eq(ir.ops[2].node, 4);
+}
+
+Test(passes, what_folding_makes_is_of_the_same_node)
+{
+    tensors[N] = (struct kiln_tensor){.rank = 0, .producer = KILN_NONE};
+    ir.node = 7;
+    uint32_t x = load(X);
+    uint32_t wide = kiln_ir_broadcast(&ir, load(N), ir.ops[x].domain);
+    kiln_ir_store(&ir, kiln_ir_unary(&ir, KILN_OP_EXP, wide), R);
+    tensors[S].role = KILN_TENSOR_VIRTUAL;
+    ir.node = 9;
+    cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(ir.op_count, 4); /* load, exp, broadcast, store */
+    for (uint32_t i = 0; i < ir.op_count; i++)
+        cr_expect_eq(ir.ops[i].node, 7);
+}
+
+/* x[4] repeated to [3x4], reduced along both axes or one. */
+static uint32_t reduce_repeated(enum kiln_opcode opcode, uint32_t axes)
+{
+    int64_t dims[] = {3, 4};
+    uint32_t wide = kiln_ir_broadcast(&ir, load(X), kiln_ir_domain(&ir, dims, 2));
+    return kiln_ir_reduce(&ir, opcode, wide, kiln_ir_reduced_domain(&ir, dims, 2, axes));
+}
+
+Test(passes, the_greatest_of_equal_elements_is_each)
+{
+    expect_folded(reduce_repeated(KILN_OP_REDUCE_MAX, 1), only_x);
+}
+
+Test(passes, the_sum_and_the_mean_of_equal_elements_stay)
+{
+    expect_folded(reduce_repeated(KILN_OP_REDUCE_MEAN, 1), "%0 = load.f32 tensor 0 : [4]\n"
+                                                           "%1 = broadcast.f32 %0 : [3x4]\n"
+                                                           "%2 = reduce_mean.f32 %1 : [4]\n"
+                                                           "store.f32 %2, tensor 3 : [4]\n");
+}
+
+Test(passes, the_greatest_along_an_axis_that_varies_stays)
+{
+    tensors[R].rank = 2;
+    tensors[R].dims[0] = 3;
+    tensors[R].dims[1] = 1;
+    expect_folded(reduce_repeated(KILN_OP_REDUCE_MAX, 2), "%0 = load.f32 tensor 0 : [4]\n"
+                                                          "%1 = broadcast.f32 %0 : [3x4]\n"
+                                                          "%2 = reduce_max.f32 %1 : [3x1]\n"
+                                                          "store.f32 %2, tensor 3 : [3x1]\n");
+}
+
+Test(passes, rounding_the_least_half_vanishes)
+{
+    uint32_t least = kiln_ir_reduce(&ir, KILN_OP_REDUCE_MIN, load(H), kiln_ir_domain(&ir, NULL, 0));
+    tensors[R].dims[0] = 1;
+    expect_folded(kiln_ir_round(&ir, least, KILN_DTYPE_F16), "%0 = load.f32 tensor 2 : [4]\n"
+                                                             "%1 = reduce_min.f32 %0 : []\n"
+                                                             "store.f32 %1, tensor 3 : []\n");
+}
+
 Test(passes, dead_operations_and_domains_go)
 {
     int64_t dims[] = {99};
