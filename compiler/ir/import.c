@@ -1,52 +1,6 @@
 #include "compiler/ir/import.h"
 #include "compiler/ir/import_pointwise.h"
-
-struct importer {
-    struct kiln_ir *ir;
-    const struct kiln_graph *graph;
-    uint32_t *values; /* per tensor: the value that is its content, KILN_NONE while unread */
-};
-
-static bool compares_or_decides(enum kiln_pointwise_mode mode)
-{
-    switch (mode) {
-    case KILN_POINTWISE_CMP_EQ:
-    case KILN_POINTWISE_CMP_GE:
-    case KILN_POINTWISE_CMP_GT:
-    case KILN_POINTWISE_CMP_LE:
-    case KILN_POINTWISE_CMP_LT:
-    case KILN_POINTWISE_CMP_NEQ:
-    case KILN_POINTWISE_LOGICAL_AND:
-    case KILN_POINTWISE_LOGICAL_NOT:
-    case KILN_POINTWISE_LOGICAL_OR:
-        return true;
-    default:
-        return false;
-    }
-}
-
-enum kiln_scalar kiln_pointwise_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
-{
-    enum kiln_pointwise_mode mode = node->pointwise.mode;
-    enum kiln_dtype result = graph->tensors[node->outputs[0]].dtype;
-    bool any_double = node->compute_type == KILN_DTYPE_F64 || result == KILN_DTYPE_F64;
-    bool all_integer = true, any_int64 = false;
-    /* GEN_INDEX reads no values: its operand is a shape. */
-    uint32_t operand_count = mode == KILN_POINTWISE_GEN_INDEX ? 0 : node->input_count;
-    for (uint32_t i = 0; i < operand_count; i++) {
-        enum kiln_dtype dtype = graph->tensors[node->inputs[i]].dtype;
-        any_double = any_double || dtype == KILN_DTYPE_F64;
-        all_integer = all_integer && kiln_dtype_is_integer(dtype);
-        any_int64 = any_int64 || dtype == KILN_DTYPE_I64;
-    }
-    if (all_integer && compares_or_decides(mode))
-        return any_int64 ? KILN_SCALAR_I64 : KILN_SCALAR_I32;
-    if (any_double)
-        return KILN_SCALAR_F64;
-    if (all_integer && kiln_dtype_is_integer(result) && kiln_pointwise_mode_info(mode)->integer)
-        return any_int64 || result == KILN_DTYPE_I64 ? KILN_SCALAR_I64 : KILN_SCALAR_I32;
-    return KILN_SCALAR_F32;
-}
+#include "compiler/ir/importer.h"
 
 /* Rounds a value of any type once to what a tensor of type `dtype` holds. */
 static uint32_t to_storage(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype)
@@ -75,7 +29,7 @@ static uint32_t to_storage(struct kiln_ir *ir, uint32_t value, enum kiln_dtype d
     }
 }
 
-static uint32_t tensor_value(struct importer *importer, uint32_t ordinal)
+uint32_t kiln_importer_value(struct kiln_importer *importer, uint32_t ordinal)
 {
     if (importer->values[ordinal] != KILN_NONE)
         return importer->values[ordinal];
@@ -105,7 +59,7 @@ static uint32_t gen_index(struct kiln_ir *ir, const struct kiln_tensor *output, 
 
 /* Says that `value` is the content of a tensor. A value that is so of two keeps the one with memory
  * of its own. */
-static void mark(struct importer *importer, uint32_t value, uint32_t ordinal)
+static void mark(struct kiln_importer *importer, uint32_t value, uint32_t ordinal)
 {
     struct kiln_op *op = &importer->ir->ops[value];
     if (op->opcode == KILN_OP_LOAD)
@@ -114,7 +68,38 @@ static void mark(struct importer *importer, uint32_t value, uint32_t ordinal)
         op->tensor = ordinal;
 }
 
-static void import_pointwise_node(struct importer *importer, const struct kiln_node *node)
+void kiln_importer_define(struct kiln_importer *importer, uint32_t ordinal, uint32_t value)
+{
+    struct kiln_ir *ir = importer->ir;
+    const struct kiln_tensor *tensor = &importer->graph->tensors[ordinal];
+    uint32_t domain = kiln_ir_domain(ir, tensor->dims, tensor->rank);
+    value = kiln_ir_broadcast(ir, to_storage(ir, value, tensor->dtype), domain);
+    if (ir->failed)
+        return;
+    mark(importer, value, ordinal);
+    importer->values[ordinal] = value;
+    if (tensor->role == KILN_TENSOR_OUTPUT)
+        kiln_ir_store(ir, value, ordinal);
+}
+
+uint32_t kiln_import_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value)
+{
+    /* A CONSTANT holds a value of its type. */
+    return kiln_ir_real(ir, scalar, scalar == KILN_SCALAR_F32 ? (double)(float)value : value);
+}
+
+uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    enum kiln_scalar scalar = ir->ops[value].scalar;
+    bool power_of_two = (count & (count - 1)) == 0; /* its reciprocal is exact */
+    double number = power_of_two ? 1 / (double)count : (double)count;
+    return kiln_ir_binary(ir, power_of_two ? KILN_OP_MUL : KILN_OP_DIV, value,
+                          kiln_import_real(ir, scalar, number));
+}
+
+static void import_pointwise_node(struct kiln_importer *importer, const struct kiln_node *node)
 {
     struct kiln_ir *ir = importer->ir;
     const struct kiln_tensor *output = &importer->graph->tensors[node->outputs[0]];
@@ -127,7 +112,7 @@ static void import_pointwise_node(struct importer *importer, const struct kiln_n
     } else {
         uint32_t operands[KILN_MAX_NODE_OPERANDS];
         for (uint32_t i = 0; i < node->input_count; i++) {
-            operands[i] = tensor_value(importer, node->inputs[i]);
+            operands[i] = kiln_importer_value(importer, node->inputs[i]);
             if (ir->failed)
                 return;
             if (ir->domains[ir->ops[operands[i]].domain].rank != 0)
@@ -136,19 +121,36 @@ static void import_pointwise_node(struct importer *importer, const struct kiln_n
         enum kiln_scalar scalar = kiln_pointwise_scalar(importer->graph, node);
         value = kiln_pointwise_import(ir, &node->pointwise, scalar, operands);
     }
-    value = kiln_ir_broadcast(ir, to_storage(ir, value, output->dtype), domain);
-    if (ir->failed)
-        return;
-    mark(importer, value, node->outputs[0]);
-    importer->values[node->outputs[0]] = value;
-    if (output->role == KILN_TENSOR_OUTPUT)
-        kiln_ir_store(ir, value, node->outputs[0]);
+    kiln_importer_define(importer, node->outputs[0], value);
+}
+
+static void import_node(struct kiln_importer *importer, const struct kiln_node *node)
+{
+    switch (node->kind) {
+    case KILN_NODE_POINTWISE:
+        import_pointwise_node(importer, node);
+        break;
+    case KILN_NODE_REDUCTION:
+        kiln_import_reduction(importer, node);
+        break;
+    case KILN_NODE_LAYERNORM:
+    case KILN_NODE_LAYERNORM_BACKWARD:
+    case KILN_NODE_RMSNORM:
+    case KILN_NODE_RMSNORM_BACKWARD:
+        kiln_import_normalization(importer, node);
+        break;
+    case KILN_NODE_BATCHNORM_INFERENCE:
+    case KILN_NODE_BATCHNORM_TRAINING:
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        kiln_import_batchnorm(importer, node);
+        break;
+    }
 }
 
 enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *ir,
                                 struct kiln_error *error)
 {
-    struct importer importer = {.ir = ir, .graph = graph};
+    struct kiln_importer importer = {.ir = ir, .graph = graph};
     importer.values = kiln_arena_calloc(ir->arena, graph->tensor_count, sizeof *importer.values);
     if (importer.values == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to import the graph");
@@ -156,13 +158,7 @@ enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *
         importer.values[i] = KILN_NONE;
     for (uint32_t i = 0; i < graph->node_count && !ir->failed; i++) {
         ir->node = i;
-        switch (graph->nodes[i].kind) {
-        case KILN_NODE_POINTWISE:
-            import_pointwise_node(&importer, &graph->nodes[i]);
-            break;
-        default:
-            break;
-        }
+        import_node(&importer, &graph->nodes[i]);
     }
     if (ir->failed)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to import the graph");

@@ -1,0 +1,37 @@
+/*
+ * What the files of the import share. Used by compiler/ir/import*.c alone.
+ *
+ * A node's operations are appended between reading its operands (kiln_importer_value) and defining
+ * its outputs (kiln_importer_define). A failed allocation is remembered in the program, as with
+ * kiln_ir_append: functions return KILN_NONE since, and whoever looks into an operation by its
+ * index asks ir->failed first.
+ */
+#ifndef KILN_COMPILER_IR_IMPORTER_H
+#define KILN_COMPILER_IR_IMPORTER_H
+
+#include "compiler/ir/ir.h"
+
+struct kiln_importer {
+    struct kiln_ir *ir;
+    const struct kiln_graph *graph;
+    uint32_t *values; /* per tensor: the value that is its content, KILN_NONE while unread */
+};
+
+/* The content of a tensor, in the type and the domain of its own: a load the first time, a
+ * constant, or what its producer defined. */
+uint32_t kiln_importer_value(struct kiln_importer *importer, uint32_t tensor);
+/* `value`, of any type and of a domain that broadcasts to the tensor's, rounded once, is what the
+ * tensor holds from now on; it is stored when the tensor is an output. */
+void kiln_importer_define(struct kiln_importer *importer, uint32_t tensor, uint32_t value);
+
+/* A constant of a floating-point type; for float the number nearest to `value`. */
+uint32_t kiln_import_real(struct kiln_ir *ir, enum kiln_scalar scalar, double value);
+/* value / count, where that is a division by a constant or an exact product. `value` is a float. */
+uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count);
+
+/* One function per kind of node, or for kinds alike. */
+void kiln_import_reduction(struct kiln_importer *importer, const struct kiln_node *node);
+void kiln_import_normalization(struct kiln_importer *importer, const struct kiln_node *node);
+void kiln_import_batchnorm(struct kiln_importer *importer, const struct kiln_node *node);
+
+#endif
