@@ -1,6 +1,6 @@
 #include "compiler/schedule/collapse.h"
 
-#include <string.h>
+#include <assert.h>
 
 uint64_t kiln_access_traffic_bytes(const struct kiln_domain *domain,
                                    const struct kiln_access *access)
@@ -13,15 +13,32 @@ uint64_t kiln_access_traffic_bytes(const struct kiln_domain *domain,
     return bytes;
 }
 
+/* The access that moves the most; a store wins a tie. */
+static const struct kiln_access *heaviest_access(const struct kiln_domain *domain,
+                                                 const struct kiln_fusion_group *group)
+{
+    const struct kiln_access *heaviest = &group->accesses[0];
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        uint64_t bytes = kiln_access_traffic_bytes(domain, &group->accesses[i]);
+        if (bytes >= most) {
+            most = bytes;
+            heaviest = &group->accesses[i];
+        }
+    }
+    return heaviest;
+}
+
 /*
  * The access whose memory order the walk follows: among the axes that are dense (stride 1) in some
  * access, the one that carries the most traffic decides; a store breaks ties, since a scattered
- * write costs more.
+ * write costs more. With no such axis it is the heaviest access of all: a row value's would know
+ * nothing about the order of the reduced axes.
  */
 static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
                                                const struct kiln_fusion_group *group)
 {
-    const struct kiln_access *leader = &group->accesses[group->access_count - 1];
+    const struct kiln_access *leader = heaviest_access(domain, group);
     uint64_t best = 0;
     for (uint32_t axis = 0; axis < domain->rank; axis++) {
         uint64_t traffic = 0;
@@ -83,6 +100,28 @@ static uint32_t order_axes(const struct kiln_domain *domain, const struct kiln_a
     return count;
 }
 
+/* Where the walk's own axis, the number of the segment, comes first. */
+static void append_segment_axis(const struct kiln_fusion_group *group,
+                                struct kiln_schedule *schedule)
+{
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        if (group->accesses[i].is_accumulator)
+            schedule->accesses[i].strides[0] = group->accesses[i].segment_stride;
+    }
+    schedule->dims[0] = group->segment_count;
+    schedule->rank = 1;
+    schedule->reduction.reduced_axes = 1;
+}
+
+/* Guards of an access, as bits over the domain's axes. A row value is stored once per row whatever
+ * the coordinates on reduced axes. */
+static uint32_t effective_guards(const struct kiln_fusion_group *group,
+                                 const struct kiln_access *access)
+{
+    bool is_row = group->kind != KILN_GROUP_POINTWISE && kiln_access_is_row(group, access);
+    return is_row ? access->guard_axes & ~group->reduced_axes : access->guard_axes;
+}
+
 static bool can_merge(const struct kiln_schedule *schedule, uint32_t access_count, uint32_t outer,
                       int64_t dim, const int64_t *inner_strides, const bool *inner_guarded)
 {
@@ -106,21 +145,28 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
     int64_t *inner_strides =
         kiln_arena_calloc(ir->arena, group->access_count, sizeof *inner_strides);
     bool *inner_guarded = kiln_arena_calloc(ir->arena, group->access_count, sizeof *inner_guarded);
-    bool previous_counted = true;
+    bool previous_counted = true; /* nothing merges with the segment axis */
+    bool previous_reduced = false;
     if (inner_strides == NULL || inner_guarded == NULL)
         return false;
 
     for (uint32_t i = 0; i < KILN_MAX_RANK; i++)
         schedule->domain_axis[i] = KILN_NONE;
     schedule->rank = 0;
+    schedule->reduction.reduced_axes = 0;
+    if (group->kind == KILN_GROUP_COMBINE) {
+        assert(count < KILN_MAX_RANK);
+        append_segment_axis(group, schedule);
+    }
     for (uint32_t k = 0; k < count; k++) {
         uint32_t axis = order[k];
         bool counted = counts_along(ir, group, axis);
+        bool reduced = (group->reduced_axes >> axis) & 1u;
         for (uint32_t i = 0; i < group->access_count; i++) {
             inner_strides[i] = group->accesses[i].strides[axis];
-            inner_guarded[i] = (group->accesses[i].guard_axes >> axis) & 1u;
+            inner_guarded[i] = (effective_guards(group, &group->accesses[i]) >> axis) & 1u;
         }
-        bool merge = !counted && !previous_counted &&
+        bool merge = !counted && !previous_counted && reduced == previous_reduced &&
                      can_merge(schedule, group->access_count, schedule->rank - 1,
                                domain->dims[axis], inner_strides, inner_guarded);
         if (!merge) {
@@ -129,6 +175,7 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
         }
         uint32_t collapsed = schedule->rank - 1;
         schedule->dims[collapsed] *= domain->dims[axis];
+        schedule->reduction.reduced_axes |= (uint32_t)reduced << collapsed;
         schedule->domain_axis[axis] = counted ? collapsed : KILN_NONE;
         for (uint32_t i = 0; i < group->access_count; i++) {
             schedule->accesses[i].strides[collapsed] = inner_strides[i];
@@ -136,10 +183,12 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
             schedule->accesses[i].guard_axes |= (uint32_t)inner_guarded[i] << collapsed;
         }
         previous_counted = counted;
+        previous_reduced = reduced;
     }
     if (schedule->rank == 0) {
         schedule->rank = 1;
         schedule->dims[0] = 1;
+        schedule->reduction.reduced_axes = group->kind != KILN_GROUP_POINTWISE;
     }
     return true;
 }

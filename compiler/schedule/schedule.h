@@ -31,21 +31,31 @@ enum kiln_access_mode {
 struct kiln_access_schedule {
     enum kiln_access_mode mode;
     int64_t strides[KILN_MAX_RANK]; /* in elements, per collapsed axis */
-    uint32_t guard_axes;            /* bit per collapsed axis */
-    uint32_t alignment_bytes;       /* what the pointer must be a multiple of */
+    /* Bit per collapsed axis; of a row value none on reduced axes, since it is stored once per
+     * row. */
+    uint32_t guard_axes;
+    uint32_t alignment_bytes; /* what the pointer must be a multiple of */
 };
 
 /*
- * How a reduction group's work is laid out. Collapsed axes are reduced or kept, never both. The inner
- * axis decides the form:
- *   rows     the inner axis is reduced: vectors lie along it, a vector's elements belong to one
- *            row, neighbouring work-items share a row;
- *   columns  the inner axis is kept: a vector holds one element of each of vector_elems neighbouring
- *            rows ("columns"), neighbouring work-items take neighbouring vectors.
- * A work-group has items_along_reduced x items_along_kept work-items. Every work-item does the steps
- * r, r + items_along_reduced, ... of its row (or of its vector of rows), r being its place along the
- * reduced axes; then the accumulators are merged over the work-items of the row, always in the same
- * order.
+ * How a reduction group's work is laid out. Collapsed axes are reduced or kept, never both; at
+ * least one is reduced, there may be none that is kept (then there is one row). A COMBINE group's
+ * axis 0 is the segment, size segment_count, reduced; if there is one row it is the only axis.
+ *
+ * The inner axis decides the form. `rows`: it is reduced, vectors lie along it, a vector's elements
+ * belong to one row, neighbouring work-items share a row. `columns`: it is kept, a vector holds one
+ * element of each of vector_elems neighbouring rows, neighbouring work-items take neighbouring
+ * vectors.
+ *
+ * A work-group has items_along_reduced x items_along_kept work-items. Every work-item does the
+ * steps r, r + items_along_reduced, ... of its row (or of its vector of rows), r being its place
+ * along the reduced axes; then the accumulators are merged over the work-items of the row, always
+ * in the same order.
+ *
+ * Steps are numbered over the reduced axes, the last one fastest, rows (vectors of rows) over the
+ * kept ones; the inner axis counts as ceil(cols / vector_elems) in both, so a vector never crosses
+ * the end of a line of the inner axis. Segment s of a PARTIAL group has the steps from
+ * s * steps_per_segment on, up to steps_per_segment of them and none at or beyond step_count.
  */
 struct kiln_reduction_schedule {
     uint32_t reduced_axes; /* bit per collapsed axis */
@@ -56,10 +66,10 @@ struct kiln_reduction_schedule {
      * every element is loaded once and waits in registers from pass to pass. */
     uint32_t steps_per_item;
     bool is_resident;
-    uint64_t kept_count;         /* rows; in the form `columns` vectors of rows */
-    uint64_t step_count;         /* steps of a row: vectors in the form `rows`, else elements */
-    uint32_t segment_count;      /* PARTIAL: work-groups that share a row; else 1 */
-    uint64_t steps_per_segment;  /* ceil(step_count / segment_count) */
+    uint64_t kept_count;        /* rows; in the form `columns` vectors of rows */
+    uint64_t step_count;        /* steps of a row: vectors in the form `rows`, else elements */
+    uint32_t segment_count;     /* PARTIAL: work-groups that share a row; else 1 */
+    uint64_t steps_per_segment; /* ceil(step_count / segment_count) */
 };
 
 struct kiln_schedule {
@@ -80,12 +90,16 @@ struct kiln_schedule {
         tile_axis; /* tiled only: the collapsed axis along which transposed accesses are dense */
     uint32_t tile_elems; /* tiled only: the tile is tile_elems x tile_elems */
     uint32_t block;
-    uint64_t rows; /* pointwise only: vectors lie within a row */
+    /* Vectors lie within a line of cols elements, of which there are `rows`: the inner axis and the
+     * number of its lines, except when flattened. */
+    uint64_t rows;
     uint64_t cols;
-    uint64_t chunk_count; /* work-group sized pieces of work */
-    uint32_t grid;        /* work-groups launched; each takes chunk_count/grid pieces */
+    /* Work-group sized pieces of work; of a reduction ceil(kept_count / items_along_kept) tiles
+     * times segment_count. */
+    uint64_t chunk_count;
+    uint32_t grid; /* work-groups launched; each takes chunk_count/grid pieces */
     uint32_t lds_bytes;
-    struct kiln_access_schedule *accesses; /* one per group access */
+    struct kiln_access_schedule *accesses;    /* one per group access */
     struct kiln_reduction_schedule reduction; /* reduction only */
     struct kiln_reduction_passes passes;      /* reduction only */
     /* Memory traffic. Of each access the distinct elements count, once per pass in which the kernel

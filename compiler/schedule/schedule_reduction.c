@@ -1,0 +1,393 @@
+#include "compiler/schedule/schedule_reduction.h"
+
+#include "compiler/fuse/register_pressure.h"
+#include "compiler/schedule/reduction_lds.h"
+#include "compiler/schedule/vector_access.h"
+
+/*
+ * Requirements that the numbers below come from, on a GPU:
+ *   1. wide accesses, as in schedule_pointwise.c; neighbouring work-items cover at least
+ * CONTIGUOUS_BYTES of a line, so that no cache line is fetched for a part of it;
+ *   2. a row is read once when it fits into the registers of at most MAX_BLOCK work-items: what is
+ * held, the live values of one vector and the accumulators within three quarters of what a
+ * work-item may use, which is half as much once more than LARGE_BLOCK of them share a compute unit;
+ *   3. code grows with cost x vector x steps x passes: MAX_RESIDENT_COST;
+ *   4. enough work-items for the whole target: FULL_ITEMS per compute unit, and no work-item
+ * without a step to do;
+ *   5. otherwise BYTES_IN_FLIGHT of loads at once, so that latency is covered;
+ *   6. little LDS, so that several work-groups share a compute unit.
+ * On a CPU a row, or a vector of rows, is one work-item's: the core's cache holds what is read
+ * again, vectors are several registers wide, so that additions do not wait for each other, and in
+ * the form `columns` a few cache lines wide, so that none is fetched twice.
+ */
+enum {
+    CONTIGUOUS_BYTES = 128,
+    MAX_NEIGHBOURS = 64,
+    BYTES_IN_FLIGHT = 64,
+    MAX_STEPS_IN_FLIGHT = 8,
+    MAX_RESIDENT_COST = 4096,
+    STEPS_PER_ITEM = 4,
+    MAX_BLOCK = 1024,
+    LARGE_BLOCK = 512,
+    MIN_BLOCK = 64,
+    FULL_ITEMS = 1024,
+    GROUPS_PER_UNIT = 4,
+    MAX_LDS_BYTES = 32768,
+    HOST_ROW_ELEMS = 16,
+    HOST_COLUMN_ELEMS = 64,
+    HOST_COLUMN_BYTES = 256,
+    HOST_BLOCK = 16,
+};
+
+/* What the choices depend on and does not change with them. */
+struct problem {
+    const struct kiln_fusion_group *group;
+    const struct kiln_target *target;
+    const struct kiln_reduction_passes *passes;
+    const uint32_t *reads;
+    bool is_host;
+    bool may_unroll;        /* several steps, and so arrays, in a work-item */
+    uint32_t element_bytes; /* of the narrowest dense access that carries real traffic, or 1 */
+    uint32_t accumulator_registers; /* for one lane of a vector, at the worst pass */
+    uint32_t max_block;
+};
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool is_reduced(const struct kiln_schedule *schedule, uint32_t axis)
+{
+    return (schedule->reduction.reduced_axes >> axis) & 1u;
+}
+
+static uint32_t count_accumulator_registers(const struct kiln_reduction_passes *passes)
+{
+    uint32_t worst = 0;
+    for (uint32_t pass = 0; pass < passes->pass_count; pass++) {
+        uint32_t registers = 0;
+        for (uint32_t i = 0; i < passes->accumulator_count; i++) {
+            const struct kiln_accumulator *accumulator = &passes->accumulators[i];
+            if (accumulator->pass == pass)
+                registers += kiln_accumulator_components(accumulator->kind) *
+                             kiln_scalar_registers(accumulator->scalar);
+        }
+        worst = max_u32(worst, registers);
+    }
+    return worst;
+}
+
+/* Vector length that the elements' width, registers, the code's size and the inner axis allow. */
+static uint32_t choose_vector(const struct problem *problem, const struct kiln_schedule *schedule,
+                              const bool *is_dense, uint32_t requested)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    uint32_t narrowest;
+    uint32_t widest;
+    kiln_dense_element_bytes(group, schedule, is_dense, &narrowest, &widest);
+    if (narrowest == 0)
+        return 1;
+    uint32_t vector = min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
+    if (problem->is_host)
+        vector = schedule->reduction.is_columns
+                     ? min_u32(HOST_COLUMN_ELEMS, HOST_COLUMN_BYTES / narrowest)
+                     : HOST_ROW_ELEMS;
+    if (requested != 0)
+        vector = min_u32(vector, kiln_floor_power_of_two(requested));
+    vector = min_u32(vector, kiln_floor_power_of_two((uint64_t)schedule->dims[schedule->rank - 1]));
+    uint32_t registers = group->live_registers + problem->accumulator_registers;
+    while (vector > 1 &&
+           ((!problem->is_host && vector * registers > problem->target->vgprs * 3 / 4) ||
+            vector * group->cost > KILN_MAX_UNROLLED_COST))
+        vector /= 2;
+    return vector;
+}
+
+/* Rows and steps for a vector length. */
+static void count_work(const struct kiln_fusion_group *group, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    reduction->kept_count = 1;
+    reduction->step_count = 1;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        uint64_t size = (uint64_t)schedule->dims[axis];
+        if (axis == schedule->rank - 1)
+            size = ceil_div(size, schedule->vector_elems);
+        *(is_reduced(schedule, axis) ? &reduction->step_count : &reduction->kept_count) *= size;
+    }
+    reduction->segment_count = group->kind == KILN_GROUP_PARTIAL ? group->segment_count : 1;
+    reduction->steps_per_segment = ceil_div(reduction->step_count, reduction->segment_count);
+}
+
+/* Elements of an access in one step, as they lie in registers. */
+static uint32_t step_elements(const struct kiln_schedule *schedule, uint32_t access)
+{
+    return schedule->accesses[access].strides[schedule->rank - 1] == 0 ? 1 : schedule->vector_elems;
+}
+
+/* Registers for what is loaded in a step and read in a later pass again. */
+static uint32_t held_registers(const struct problem *problem, const struct kiln_schedule *schedule)
+{
+    uint32_t registers = 0;
+    for (uint32_t i = 0; i < problem->group->load_count; i++) {
+        uint32_t bytes = kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
+        if (problem->reads[i] > 1)
+            registers += step_elements(schedule, i) * max_u32(1, bytes / 4);
+    }
+    return registers;
+}
+
+/* Requirements 2 and 3 for `steps` steps held by each work-item of a block. */
+static bool can_hold(const struct problem *problem, const struct kiln_schedule *schedule,
+                     uint32_t block, uint64_t steps)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    uint64_t usable = block > LARGE_BLOCK ? problem->target->vgprs / 2 : problem->target->vgprs;
+    uint64_t live =
+        (uint64_t)schedule->vector_elems * (group->live_registers + problem->accumulator_registers);
+    uint64_t cost = max_u32(group->cost, 1);
+    return steps * held_registers(problem, schedule) + live <= usable * 3 / 4 &&
+           steps * schedule->vector_elems * cost * problem->passes->pass_count <= MAX_RESIDENT_COST;
+}
+
+/* Something is read in more passes than one, so that holding it saves traffic. */
+static bool gains_from_holding(const struct problem *problem)
+{
+    for (uint32_t i = 0; i < problem->group->load_count; i++) {
+        if (problem->reads[i] > 1)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t steps_of_item(const struct kiln_schedule *schedule, uint32_t items_along_reduced)
+{
+    return ceil_div(schedule->reduction.steps_per_segment, items_along_reduced);
+}
+
+/* Whether rows of several passes are held when so many work-items share one. */
+static bool holds_rows(const struct problem *problem, const struct kiln_schedule *schedule,
+                       uint32_t items_along_reduced, uint32_t items_along_kept)
+{
+    uint64_t steps = steps_of_item(schedule, items_along_reduced);
+    return (steps == 1 || problem->may_unroll) &&
+           can_hold(problem, schedule, items_along_reduced * items_along_kept, steps);
+}
+
+/* How many steps a looping work-item loads together: requirement 5; evenly spread over the turns of
+ * the loop. */
+static uint32_t choose_steps_in_flight(const struct problem *problem,
+                                       const struct kiln_schedule *schedule, uint64_t steps)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    uint32_t most = 1;
+    if (problem->may_unroll && !problem->is_host) {
+        uint32_t bytes = 0;
+        for (uint32_t i = 0; i < group->load_count; i++) {
+            if (!kiln_access_is_row(group, &group->accesses[i]))
+                bytes +=
+                    step_elements(schedule, i) * kiln_dtype_info(group->accesses[i].dtype)->bytes;
+        }
+        uint32_t unit = schedule->vector_elems * max_u32(group->cost, 1);
+        while (most < MAX_STEPS_IN_FLIGHT && 2 * most * bytes <= BYTES_IN_FLIGHT &&
+               2 * most * unit <= KILN_MAX_UNROLLED_COST &&
+               2 * most * schedule->vector_elems * group->live_registers <=
+                   problem->target->vgprs / 2)
+            most *= 2;
+    }
+    uint64_t turns = ceil_div(steps, most);
+    return (uint32_t)ceil_div(steps, turns);
+}
+
+static uint64_t work_groups(const struct kiln_schedule *schedule, uint32_t items_along_kept)
+{
+    const struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    return ceil_div(reduction->kept_count, items_along_kept) * reduction->segment_count;
+}
+
+/* Requirement 4: whether there is work for the target with so many work-items. */
+static bool fills_target(const struct problem *problem, uint64_t items)
+{
+    return items >= (uint64_t)problem->target->compute_units * FULL_ITEMS;
+}
+
+static bool has_many_groups(const struct problem *problem, uint64_t groups)
+{
+    return groups >= (uint64_t)problem->target->compute_units * GROUPS_PER_UNIT;
+}
+
+/* Form `rows` on a GPU: first how many work-items share a row, then how many rows a work-group
+ * takes. */
+static void lay_out_rows(const struct problem *problem, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint64_t steps = reduction->steps_per_segment;
+    uint32_t limit = min_u32(kiln_ceil_power_of_two(steps), problem->max_block);
+    uint32_t step_bytes = schedule->vector_elems * problem->element_bytes;
+    uint32_t items = 1;
+    if (steps > 2) {
+        items = kiln_ceil_power_of_two(ceil_div(steps, STEPS_PER_ITEM));
+        items = max_u32(items, kiln_ceil_power_of_two(CONTIGUOUS_BYTES / step_bytes));
+    }
+    items = min_u32(min_u32(items, KILN_BLOCK), limit);
+    uint64_t rows = reduction->kept_count * reduction->segment_count;
+    while (items < limit && !fills_target(problem, rows * items))
+        items *= 2;
+    if (gains_from_holding(problem)) {
+        uint32_t wider = items;
+        while (wider < limit && !holds_rows(problem, schedule, wider, 1))
+            wider *= 2;
+        /* A row that is read again should at least find fewer others in the caches. */
+        items = wider;
+    }
+    uint32_t kept = min_u32(kiln_ceil_power_of_two(reduction->kept_count),
+                            max_u32(1, min_u32(KILN_BLOCK, problem->max_block) / items));
+    while (kept > 1 && items * kept > problem->target->wave_size &&
+           !has_many_groups(problem, work_groups(schedule, kept)))
+        kept /= 2;
+    reduction->items_along_reduced = items;
+    reduction->items_along_kept = kept;
+}
+
+/* Form `columns` on a GPU: as many neighbouring vectors as there are, traded for work-items that
+ * share one where the target is not full or a column is too long to be held. */
+static void lay_out_columns(const struct problem *problem, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint32_t block = min_u32(KILN_BLOCK, problem->max_block);
+    uint32_t limit = kiln_ceil_power_of_two(reduction->steps_per_segment);
+    uint32_t useful = kiln_ceil_power_of_two(reduction->kept_count);
+    uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
+    uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(CONTIGUOUS_BYTES, vector_bytes)),
+                              min_u32(MAX_NEIGHBOURS, min_u32(useful, block)));
+    bool holding = gains_from_holding(problem);
+    uint32_t kept = min_u32(useful, block);
+    uint32_t items = min_u32(limit, block / kept);
+    while (kept > fewest && items < limit &&
+           (!has_many_groups(problem, work_groups(schedule, kept)) ||
+            (holding && !holds_rows(problem, schedule, items, kept)))) {
+        kept /= 2;
+        items = min_u32(limit, block / kept);
+    }
+    while (items < limit && 2 * items * kept <= problem->max_block &&
+           !fills_target(problem, work_groups(schedule, kept) * kept * items))
+        items *= 2;
+    uint32_t wider = items;
+    while (holding && wider < limit && 2 * wider * kept <= problem->max_block &&
+           !holds_rows(problem, schedule, wider, kept))
+        wider *= 2;
+    if (holding && holds_rows(problem, schedule, wider, kept))
+        items = wider;
+    while (kept > fewest && kept * items > MIN_BLOCK &&
+           work_groups(schedule, kept) < problem->target->compute_units)
+        kept /= 2;
+    reduction->items_along_reduced = items;
+    reduction->items_along_kept = kept;
+}
+
+static void lay_out_host(const struct problem *problem, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint32_t kept = min_u32(kiln_ceil_power_of_two(reduction->kept_count), HOST_BLOCK);
+    while (kept > 1 && !has_many_groups(problem, work_groups(schedule, kept)))
+        kept /= 2;
+    reduction->items_along_reduced = 1;
+    reduction->items_along_kept = kept;
+}
+
+static void lay_out(const struct problem *problem, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    count_work(problem->group, schedule);
+    if (problem->is_host)
+        lay_out_host(problem, schedule);
+    else if (reduction->is_columns)
+        lay_out_columns(problem, schedule);
+    else
+        lay_out_rows(problem, schedule);
+    schedule->block = reduction->items_along_reduced * reduction->items_along_kept;
+    uint64_t steps = steps_of_item(schedule, reduction->items_along_reduced);
+    bool held =
+        !problem->is_host && gains_from_holding(problem) &&
+        holds_rows(problem, schedule, reduction->items_along_reduced, reduction->items_along_kept);
+    reduction->steps_per_item =
+        held ? (uint32_t)steps : choose_steps_in_flight(problem, schedule, steps);
+    reduction->is_resident = reduction->steps_per_item >= steps;
+    schedule->chunk_count = work_groups(schedule, reduction->items_along_kept);
+    schedule->lds_bytes = kiln_reduction_lds_bytes(
+        problem->passes, reduction, schedule->vector_elems, problem->target->wave_size);
+}
+
+static void choose_modes(const struct kiln_graph *graph, const struct problem *problem,
+                         struct kiln_schedule *schedule)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    uint32_t inner = schedule->rank - 1;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        struct kiln_access_schedule *access = &schedule->accesses[i];
+        if (access->strides[inner] == 0) {
+            access->mode = KILN_ACCESS_SPLAT;
+        } else if (access->strides[inner] == 1 &&
+                   kiln_vector_is_possible(graph, problem->target, schedule, group, i, inner)) {
+            access->mode = KILN_ACCESS_VECTOR;
+            access->alignment_bytes = kiln_vector_alignment(
+                problem->target, group->accesses[i].dtype, schedule->vector_elems);
+        } else {
+            access->mode = KILN_ACCESS_GATHER;
+        }
+    }
+}
+
+void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
+                             const struct kiln_target *target,
+                             const struct kiln_lower_options *options, const uint32_t *reads,
+                             bool *is_dense, struct kiln_schedule *schedule)
+{
+    uint32_t inner = schedule->rank - 1;
+    uint32_t widest;
+    struct problem problem = {
+        .group = group,
+        .target = target,
+        .passes = &schedule->passes,
+        .reads = reads,
+        .is_host = target->wave_size == 1,
+        .may_unroll = options->max_vector_elements != 1,
+        .accumulator_registers = count_accumulator_registers(&schedule->passes),
+        .max_block = MAX_BLOCK,
+    };
+    schedule->template_kind = KILN_TEMPLATE_REDUCTION;
+    schedule->tile_axis = KILN_NONE;
+    schedule->reduction.is_columns = !is_reduced(schedule, inner);
+    schedule->cols = (uint64_t)schedule->dims[inner];
+    schedule->rows = 1;
+    for (uint32_t axis = 0; axis < inner; axis++)
+        schedule->rows *= (uint64_t)schedule->dims[axis];
+    for (uint32_t i = 0; i < group->access_count; i++)
+        is_dense[i] = schedule->accesses[i].strides[inner] == 1;
+    kiln_dense_element_bytes(group, schedule, is_dense, &problem.element_bytes, &widest);
+    problem.element_bytes = max_u32(problem.element_bytes, 1);
+    schedule->vector_elems =
+        choose_vector(&problem, schedule, is_dense, options->max_vector_elements);
+    lay_out(&problem, schedule);
+    /* Less LDS: from smaller work-groups, down to the usual size, then from shorter vectors. */
+    uint32_t most = min_u32(target->lds_bytes, MAX_LDS_BYTES);
+    while (schedule->lds_bytes > most && (problem.max_block > 1 || schedule->vector_elems > 1)) {
+        if (problem.max_block > KILN_BLOCK || schedule->vector_elems == 1)
+            problem.max_block /= 2;
+        else
+            schedule->vector_elems /= 2;
+        lay_out(&problem, schedule);
+    }
+    choose_modes(graph, &problem, schedule);
+}
