@@ -1,6 +1,5 @@
 #include "cli/dot.h"
 
-#include "cli/node_operation.h"
 #include "cli/text.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 #include "cli/explanation.h"
 
-#include "cli/node_operation.h"
 #include "cli/program_origin.h"
 #include "cli/table.h"
 #include "cli/text.h"

@@ -1,6 +1,5 @@
 #include "cli/explanation.h"
 
-#include "cli/node_operation.h"
 #include "cli/text.h"
 
 #include <stdlib.h>

@@ -29,6 +29,35 @@ const char *kiln_operand_text(enum kiln_operand operand)
     return texts[operand];
 }
 
+const char *kiln_node_operation(const struct kiln_node *node)
+{
+    static const char *const reductions[KILN_REDUCTION_MODE_COUNT] = {
+#define KILN_REDUCTION_MODE(name, number, integer, formula) [number] = "REDUCE_" #name,
+#include "compiler/graph/reduction_mode.def"
+    };
+    switch (node->kind) {
+    case KILN_NODE_POINTWISE:
+        return kiln_pointwise_mode_info(node->pointwise.mode)->name;
+    case KILN_NODE_REDUCTION:
+        return reductions[node->reduction.mode];
+    case KILN_NODE_LAYERNORM:
+        return "LAYERNORM";
+    case KILN_NODE_LAYERNORM_BACKWARD:
+        return "LAYERNORM_BWD";
+    case KILN_NODE_RMSNORM:
+        return "RMSNORM";
+    case KILN_NODE_RMSNORM_BACKWARD:
+        return "RMSNORM_BWD";
+    case KILN_NODE_BATCHNORM_INFERENCE:
+        return "BATCHNORM_INFERENCE";
+    case KILN_NODE_BATCHNORM_TRAINING:
+        return "BATCHNORM_TRAINING";
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        return "BATCHNORM_BWD";
+    }
+    return "?";
+}
+
 static uint32_t find_role(const uint8_t *roles, const uint32_t *tensors, uint32_t count,
                           enum kiln_operand operand)
 {

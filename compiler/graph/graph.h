@@ -117,8 +117,8 @@ struct kiln_reduction {
 struct kiln_normalization {
     /*
      * Bit per axis of X: those that one mean and deviation are taken over. Layernorm: the last
-     * normalized_dim_count; RMSNorm: the maximal trailing run where SCALE has X's size, without axis
-     * 0 when all match; batchnorm: all but axis 1.
+     * normalized_dim_count; RMSNorm: the maximal trailing run where SCALE has X's size, without
+     * axis 0 when all match; batchnorm: all but axis 1.
      */
     uint32_t axes;
     double epsilon;  /* where there is no EPSILON operand: 1e-5 */
@@ -134,8 +134,8 @@ struct kiln_node {
     uint32_t output_count;
     uint32_t inputs[KILN_MAX_NODE_OPERANDS]; /* tensor ordinals */
     uint32_t outputs[KILN_MAX_NODE_OPERANDS];
-    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are not
-     * in the lists. */
+    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are
+     * not in the lists. */
     uint8_t input_roles[KILN_MAX_NODE_OPERANDS];
     uint8_t output_roles[KILN_MAX_NODE_OPERANDS];
     union {
@@ -171,11 +171,13 @@ struct kiln_reduction_mode_info {
 };
 
 /* The row of a mode; mode must be 1..KILN_REDUCTION_MODE_COUNT-1. Static. */
-const struct kiln_reduction_mode_info *
-kiln_reduction_mode_info(enum kiln_reduction_mode mode);
+const struct kiln_reduction_mode_info *kiln_reduction_mode_info(enum kiln_reduction_mode mode);
 
 /* The spelling of a role in messages, "scale". Static. */
 const char *kiln_operand_text(enum kiln_operand operand);
+
+/* What a node does, in a word: "ADD", "REDUCE_MAX", "LAYERNORM_BWD". Static. */
+const char *kiln_node_operation(const struct kiln_node *node);
 
 /* The tensor that an operand of the node is, or KILN_NONE when it is absent. */
 uint32_t kiln_node_input(const struct kiln_node *node, enum kiln_operand operand);

@@ -37,21 +37,45 @@ struct kiln_node_reader {
     /* Fills kind, attributes and operands (wire tensors) of graph.nodes[node]. */
     enum kiln_status (*read)(struct kiln_graph_builder *builder, const struct kiln_wire_node *wire,
                              struct kiln_node *node);
-    /* Checks shapes and types once the tensors are imported. */
+    /* Fills the attributes that follow from shapes, once the tensors are imported; NULL where there
+     * are none. */
+    enum kiln_status (*complete)(const struct kiln_graph *graph, struct kiln_node *node,
+                                 struct kiln_error *error);
+    /* Checks shapes and types once all nodes are complete. */
     enum kiln_status (*check)(const struct kiln_graph *graph, const struct kiln_node *node,
                               struct kiln_error *error);
 };
 
 /* compiler/graph/node_kinds.c: NULL when no reader exists for the union type. */
 const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type);
-/* The check of the reader that made the node. */
-enum kiln_status kiln_node_check(const struct kiln_graph *graph, const struct kiln_node *node,
-                                 struct kiln_error *error) KILN_NODISCARD;
+/* The reader that makes nodes of a kind. */
+const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind);
 /* The spelling of a union type in an era, NULL when the era does not know it. */
 const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era);
 
 /* compiler/graph/node_pointwise.c */
 extern const struct kiln_node_reader kiln_pointwise_reader;
+/* compiler/graph/node_reduction.c */
+extern const struct kiln_node_reader kiln_reduction_reader;
+/* compiler/graph/node_layernorm.c */
+extern const struct kiln_node_reader kiln_layernorm_reader;
+extern const struct kiln_node_reader kiln_layernorm_backward_reader;
+/* compiler/graph/node_rmsnorm.c */
+extern const struct kiln_node_reader kiln_rmsnorm_reader;
+extern const struct kiln_node_reader kiln_rmsnorm_backward_reader;
+/* compiler/graph/node_batchnorm.c */
+extern const struct kiln_node_reader kiln_batchnorm_inference_reader;
+extern const struct kiln_node_reader kiln_batchnorm_inference_variance_reader;
+extern const struct kiln_node_reader kiln_batchnorm_training_reader;
+extern const struct kiln_node_reader kiln_batchnorm_backward_reader;
+
+/*
+ * compiler/graph/layernorm_statistics.c. Layernorms may have their statistics in the shape of the
+ * batch dims alone: such tensors get the trailing ones that they stand for. Declines when the
+ * tensor has another reader or writer, to whom its shape would mean something else. Wants complete
+ * nodes.
+ */
+enum kiln_status kiln_layernorm_statistics_pad(struct kiln_graph_builder *builder) KILN_NODISCARD;
 
 /* compiler/graph/uid_index.c. Builds builder->uids; declines duplicates. */
 enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder) KILN_NODISCARD;
@@ -59,6 +83,8 @@ enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder) KILN_N
 enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const struct kiln_node *node,
                                   const char *operand, int64_t uid,
                                   uint32_t *ret_tensor) KILN_NODISCARD;
+/* Whether a tensor of the wire has the uid. */
+bool kiln_uid_exists(const struct kiln_graph_builder *builder, int64_t uid);
 
 /* compiler/graph/node_order.c. Finds producers and sorts graph.nodes topologically, stably. */
 enum kiln_status kiln_node_order(struct kiln_graph_builder *builder) KILN_NODISCARD;

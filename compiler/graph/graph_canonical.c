@@ -2,15 +2,15 @@
  * The canonical form: fixed-width little-endian records, counts in front of what they count.
  *
  * Data types are written as hipDNN's numbers and modes too, so that the form does not change when a
- * table of Kiln grows. Parameters that the mode does not read are left out, as is the alignment of
- * tensors that have no memory.
+ * table of Kiln grows; kinds and roles of operands are Kiln's own numbers. Parameters that the mode
+ * does not read are left out, as is the alignment of tensors that have no memory.
  */
 #include "compiler/graph/graph_reader.h"
 
 #include <string.h>
 
 /* Raised whenever the layout of the form changes. */
-enum { CANONICAL_VERSION = 1, WIRE_BOOL = 0xff };
+enum { CANONICAL_VERSION = 2, WIRE_BOOL = 0xff };
 
 /* One tensor or node; large enough for KILN_MAX_RANK and KILN_MAX_NODE_OPERANDS. */
 struct record {
@@ -115,6 +115,16 @@ static void put_pointwise(struct record *record, const struct kiln_pointwise *po
     }
 }
 
+/* Epsilon and momentum where no operand has them. */
+static void put_normalization(struct record *record, const struct kiln_node *node)
+{
+    put_u32(record, node->normalization.axes);
+    if (kiln_node_input(node, KILN_OPERAND_EPSILON) == KILN_NONE)
+        put_real(record, node->normalization.epsilon);
+    if (kiln_node_input(node, KILN_OPERAND_MOMENTUM) == KILN_NONE)
+        put_real(record, node->normalization.momentum);
+}
+
 static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 {
     struct record record = {.size = 0};
@@ -122,15 +132,30 @@ static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node
     put_dtype(&record, node->compute_type);
     put_u8(&record, node->input_count);
     put_u8(&record, node->output_count);
-    for (uint32_t i = 0; i < node->input_count; i++)
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        put_u8(&record, node->input_roles[i]);
         put_u32(&record, node->inputs[i]);
-    for (uint32_t i = 0; i < node->output_count; i++)
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        put_u8(&record, node->output_roles[i]);
         put_u32(&record, node->outputs[i]);
+    }
     switch (node->kind) {
     case KILN_NODE_POINTWISE:
         put_pointwise(&record, &node->pointwise);
         break;
-    default:
+    case KILN_NODE_REDUCTION:
+        put_u8(&record, node->reduction.mode);
+        put_u32(&record, node->reduction.axes);
+        break;
+    case KILN_NODE_LAYERNORM:
+    case KILN_NODE_LAYERNORM_BACKWARD:
+    case KILN_NODE_RMSNORM:
+    case KILN_NODE_RMSNORM_BACKWARD:
+    case KILN_NODE_BATCHNORM_INFERENCE:
+    case KILN_NODE_BATCHNORM_TRAINING:
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        put_normalization(&record, node);
         break;
     }
     append_record(buffer, &record);

@@ -41,10 +41,41 @@ static void print_tensor(struct kiln_buffer *buffer, const struct kiln_graph *gr
                        kiln_name_quote(tensor->name).text);
 }
 
-static void print_operands(struct kiln_buffer *buffer, const uint32_t *operands, uint32_t count)
+/* Operands of a pointwise node are named by their position. */
+static void print_operands(struct kiln_buffer *buffer, const struct kiln_node *node,
+                           const uint32_t *operands, const uint8_t *roles, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        kiln_buffer_printf(buffer, "%s%%%u", i != 0 ? ", " : "", operands[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        kiln_buffer_append_text(buffer, i != 0 ? ", " : "");
+        if (node->kind != KILN_NODE_POINTWISE)
+            kiln_buffer_printf(buffer, "%s ", kiln_operand_text((enum kiln_operand)roles[i]));
+        kiln_buffer_printf(buffer, "%%%u", operands[i]);
+    }
+}
+
+static void print_axes(struct kiln_buffer *buffer, uint32_t axes)
+{
+    int64_t list[KILN_MAX_RANK];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < KILN_MAX_RANK; i++) {
+        if ((axes >> i & 1) != 0)
+            list[count++] = i;
+    }
+    kiln_buffer_append_text(buffer, " axes ");
+    print_list(buffer, list, count);
+}
+
+/* Epsilon and momentum where they are no operands and are read. */
+static void print_normalization(struct kiln_buffer *buffer, const struct kiln_node *node)
+{
+    bool has_statistics = kiln_node_input(node, KILN_OPERAND_INV_VARIANCE) != KILN_NONE ||
+                          kiln_node_input(node, KILN_OPERAND_INV_RMS) != KILN_NONE;
+    bool has_running = kiln_node_output(node, KILN_OPERAND_NEXT_RUNNING_MEAN) != KILN_NONE;
+    print_axes(buffer, node->normalization.axes);
+    if (!has_statistics && kiln_node_input(node, KILN_OPERAND_EPSILON) == KILN_NONE)
+        kiln_buffer_printf(buffer, " epsilon %.9g", node->normalization.epsilon);
+    if (has_running && kiln_node_input(node, KILN_OPERAND_MOMENTUM) == KILN_NONE)
+        kiln_buffer_printf(buffer, " momentum %.9g", node->normalization.momentum);
 }
 
 static void print_pointwise(struct kiln_buffer *buffer, const struct kiln_pointwise *pointwise)
@@ -82,15 +113,25 @@ static void print_pointwise(struct kiln_buffer *buffer, const struct kiln_pointw
 static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 {
     kiln_buffer_append_text(buffer, "  ");
-    print_operands(buffer, node->outputs, node->output_count);
+    print_operands(buffer, node, node->outputs, node->output_roles, node->output_count);
+    kiln_buffer_printf(buffer, " = %s(", kiln_node_operation(node));
+    print_operands(buffer, node, node->inputs, node->input_roles, node->input_count);
+    kiln_buffer_append_text(buffer, ")");
     switch (node->kind) {
     case KILN_NODE_POINTWISE:
-        kiln_buffer_printf(buffer, " = %s(", kiln_pointwise_mode_info(node->pointwise.mode)->name);
-        print_operands(buffer, node->inputs, node->input_count);
-        kiln_buffer_append_text(buffer, ")");
         print_pointwise(buffer, &node->pointwise);
         break;
-    default:
+    case KILN_NODE_REDUCTION:
+        print_axes(buffer, node->reduction.axes);
+        break;
+    case KILN_NODE_LAYERNORM:
+    case KILN_NODE_LAYERNORM_BACKWARD:
+    case KILN_NODE_RMSNORM:
+    case KILN_NODE_RMSNORM_BACKWARD:
+    case KILN_NODE_BATCHNORM_INFERENCE:
+    case KILN_NODE_BATCHNORM_TRAINING:
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        print_normalization(buffer, node);
         break;
     }
     kiln_buffer_printf(buffer, " in %s %s\n", kiln_dtype_info(node->compute_type)->text,

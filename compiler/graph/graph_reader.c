@@ -126,11 +126,27 @@ static enum kiln_status import_tensors(struct kiln_graph_builder *builder)
     return KILN_OK;
 }
 
+static enum kiln_status complete_nodes(struct kiln_graph_builder *builder)
+{
+    struct kiln_graph *graph = &builder->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        struct kiln_node *node = &graph->nodes[i];
+        const struct kiln_node_reader *reader = kiln_node_kind_reader(node->kind);
+        enum kiln_status status =
+            reader->complete != NULL ? reader->complete(graph, node, builder->error) : KILN_OK;
+        if (status != KILN_OK)
+            return status;
+    }
+    return kiln_layernorm_statistics_pad(builder);
+}
+
 static enum kiln_status check_nodes(const struct kiln_graph_builder *builder)
 {
     const struct kiln_graph *graph = &builder->graph;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        enum kiln_status status = kiln_node_check(graph, &graph->nodes[i], builder->error);
+        const struct kiln_node *node = &graph->nodes[i];
+        enum kiln_status status =
+            kiln_node_kind_reader(node->kind)->check(graph, node, builder->error);
         if (status != KILN_OK)
             return status;
     }
@@ -158,6 +174,8 @@ static enum kiln_status build(struct kiln_graph_builder *builder)
         status = kiln_node_order(builder);
     if (status == KILN_OK)
         status = import_tensors(builder);
+    if (status == KILN_OK)
+        status = complete_nodes(builder);
     if (status == KILN_OK)
         status = check_nodes(builder);
     return status;

@@ -4,24 +4,56 @@
 const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type)
 {
     switch (attributes_type) {
+    case KILN_WIRE_NODE_BATCHNORM_INFERENCE:
+        return &kiln_batchnorm_inference_reader;
     case KILN_WIRE_NODE_POINTWISE:
         return &kiln_pointwise_reader;
+    case KILN_WIRE_NODE_BATCHNORM_BACKWARD:
+        return &kiln_batchnorm_backward_reader;
+    case KILN_WIRE_NODE_BATCHNORM_TRAINING:
+        return &kiln_batchnorm_training_reader;
+    case KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE:
+        return &kiln_batchnorm_inference_variance_reader;
+    case KILN_WIRE_NODE_RMSNORM:
+        return &kiln_rmsnorm_reader;
+    case KILN_WIRE_NODE_LAYERNORM:
+        return &kiln_layernorm_reader;
+    case KILN_WIRE_NODE_RMSNORM_BACKWARD:
+        return &kiln_rmsnorm_backward_reader;
+    case KILN_WIRE_NODE_REDUCTION:
+        return &kiln_reduction_reader;
+    case KILN_WIRE_NODE_LAYERNORM_BACKWARD:
+        return &kiln_layernorm_backward_reader;
     /* Readers of other kinds are added here, in files named node_<kind>.c. */
     default:
         return NULL;
     }
 }
 
-enum kiln_status kiln_node_check(const struct kiln_graph *graph, const struct kiln_node *node,
-                                 struct kiln_error *error)
+const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind)
 {
-    switch (node->kind) {
+    switch (kind) {
     case KILN_NODE_POINTWISE:
-        return kiln_pointwise_reader.check(graph, node, error);
-    default:
         break;
+    case KILN_NODE_REDUCTION:
+        return &kiln_reduction_reader;
+    case KILN_NODE_LAYERNORM:
+        return &kiln_layernorm_reader;
+    case KILN_NODE_LAYERNORM_BACKWARD:
+        return &kiln_layernorm_backward_reader;
+    case KILN_NODE_RMSNORM:
+        return &kiln_rmsnorm_reader;
+    case KILN_NODE_RMSNORM_BACKWARD:
+        return &kiln_rmsnorm_backward_reader;
+    case KILN_NODE_BATCHNORM_INFERENCE:
+        /* Both forms complete and check alike. */
+        return &kiln_batchnorm_inference_reader;
+    case KILN_NODE_BATCHNORM_TRAINING:
+        return &kiln_batchnorm_training_reader;
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        return &kiln_batchnorm_backward_reader;
     }
-    return kiln_error_set(error, KILN_INTERNAL, "node kind %d without checks", (int)node->kind);
+    return &kiln_pointwise_reader;
 }
 
 const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era)

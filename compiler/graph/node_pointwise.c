@@ -29,16 +29,19 @@ static enum kiln_status read_operands(struct kiln_graph_builder *builder,
                                       const struct kiln_pointwise_mode_info *mode,
                                       struct kiln_node *node)
 {
-    static const char *const operand_names[] = {"in_0", "in_1", "in_2"};
+    static const uint8_t roles[] = {KILN_OPERAND_IN_0, KILN_OPERAND_IN_1, KILN_OPERAND_IN_2};
     const struct kiln_wire_uid operands[] = {{true, wire->in_0}, wire->in_1, wire->in_2};
     node->input_count = mode->arity;
     node->output_count = 1;
+    node->output_roles[0] = KILN_OPERAND_OUT_0;
     for (uint32_t i = 0; i < mode->arity; i++) {
+        const char *name = kiln_operand_text((enum kiln_operand)roles[i]);
         if (!operands[i].present)
             return kiln_reject_node(builder->error, KILN_REJECT_MISSING_OPERAND, &builder->graph,
-                                    node, "%s without operand %s", mode->name, operand_names[i]);
+                                    node, "%s without operand %s", mode->name, name);
+        node->input_roles[i] = roles[i];
         enum kiln_status status =
-            kiln_uid_resolve(builder, node, operand_names[i], operands[i].uid, &node->inputs[i]);
+            kiln_uid_resolve(builder, node, name, operands[i].uid, &node->inputs[i]);
         if (status != KILN_OK)
             return status;
     }

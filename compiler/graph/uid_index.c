@@ -50,8 +50,8 @@ enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder)
     return KILN_OK;
 }
 
-enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const struct kiln_node *node,
-                                  const char *operand, int64_t uid, uint32_t *ret_tensor)
+/* The first entry whose uid is not below. */
+static uint32_t lower_bound(const struct kiln_graph_builder *builder, int64_t uid)
 {
     uint32_t low = 0;
     uint32_t high = builder->wire->tensor_count;
@@ -62,10 +62,23 @@ enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const stru
         else
             high = middle;
     }
-    if (low == builder->wire->tensor_count || builder->uids[low].uid != uid)
+    return low;
+}
+
+bool kiln_uid_exists(const struct kiln_graph_builder *builder, int64_t uid)
+{
+    uint32_t entry = lower_bound(builder, uid);
+    return entry != builder->wire->tensor_count && builder->uids[entry].uid == uid;
+}
+
+enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const struct kiln_node *node,
+                                  const char *operand, int64_t uid, uint32_t *ret_tensor)
+{
+    uint32_t entry = lower_bound(builder, uid);
+    if (entry == builder->wire->tensor_count || builder->uids[entry].uid != uid)
         return kiln_reject_node(builder->error, KILN_REJECT_UNKNOWN_UID, &builder->graph, node,
                                 "operand %s has uid %lld, and no tensor has this uid", operand,
                                 (long long)uid);
-    *ret_tensor = builder->uids[low].tensor;
+    *ret_tensor = builder->uids[entry].tensor;
     return KILN_OK;
 }

@@ -133,6 +133,11 @@ template <typename T> struct kiln_wire_uid uid(const flatbuffers::Optional<T> &v
     return {value.has_value(), value.has_value() ? *value : 0};
 }
 
+struct kiln_wire_uid uid(int64_t value)
+{
+    return {true, value};
+}
+
 struct kiln_wire_float real(const flatbuffers::Optional<float> &value)
 {
     return {value.has_value(), value.has_value() ? *value : 0.0F};
@@ -146,6 +151,11 @@ uint32_t read_list(const flatbuffers::Vector<int64_t> *list, int64_t ret_items[K
     for (uint32_t i = 0; i < copied; i++)
         ret_items[i] = load<int64_t>(list->Data() + i * sizeof(int64_t));
     return list->size();
+}
+
+uint32_t count(const flatbuffers::Vector<int64_t> *list)
+{
+    return list != nullptr ? list->size() : 0;
 }
 
 template <typename Enum> uint8_t number(Enum type)
@@ -241,6 +251,190 @@ void read_pointwise(const Pointwise &pointwise, struct kiln_wire_pointwise *ret_
     ret_pointwise->softplus_beta = real(pointwise.softplus_beta());
 }
 
+template <typename Attributes>
+void read_batchnorm_inference(const Attributes &attributes,
+                              struct kiln_wire_normalization *ret_batchnorm)
+{
+    struct kiln_wire_uid *operands = ret_batchnorm->operands;
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_MEAN] = uid(attributes.mean_tensor_uid());
+    operands[KILN_OPERAND_INV_VARIANCE] = uid(attributes.inv_variance_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_BIAS] = uid(attributes.bias_tensor_uid());
+    operands[KILN_OPERAND_Y] = uid(attributes.y_tensor_uid());
+}
+
+template <typename Attributes>
+void read_batchnorm_backward(const Attributes &attributes,
+                             struct kiln_wire_normalization *ret_batchnorm)
+{
+    struct kiln_wire_uid *operands = ret_batchnorm->operands;
+    operands[KILN_OPERAND_DY] = uid(attributes.dy_tensor_uid());
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_MEAN] = uid(attributes.mean_tensor_uid());
+    operands[KILN_OPERAND_INV_VARIANCE] = uid(attributes.inv_variance_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_DX] = uid(attributes.dx_tensor_uid());
+    operands[KILN_OPERAND_DSCALE] = uid(attributes.dscale_tensor_uid());
+    operands[KILN_OPERAND_DBIAS] = uid(attributes.dbias_tensor_uid());
+    ret_batchnorm->peer_count = count(attributes.peer_stats_tensor_uid());
+}
+
+template <typename Attributes>
+void read_batchnorm_training(const Attributes &attributes,
+                             struct kiln_wire_normalization *ret_batchnorm)
+{
+    struct kiln_wire_uid *operands = ret_batchnorm->operands;
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_BIAS] = uid(attributes.bias_tensor_uid());
+    operands[KILN_OPERAND_EPSILON] = uid(attributes.epsilon_tensor_uid());
+    operands[KILN_OPERAND_PREV_RUNNING_MEAN] = uid(attributes.prev_running_mean_tensor_uid());
+    operands[KILN_OPERAND_PREV_RUNNING_VARIANCE] =
+        uid(attributes.prev_running_variance_tensor_uid());
+    operands[KILN_OPERAND_MOMENTUM] = uid(attributes.momentum_tensor_uid());
+    operands[KILN_OPERAND_Y] = uid(attributes.y_tensor_uid());
+    operands[KILN_OPERAND_MEAN] = uid(attributes.mean_tensor_uid());
+    operands[KILN_OPERAND_INV_VARIANCE] = uid(attributes.inv_variance_tensor_uid());
+    operands[KILN_OPERAND_NEXT_RUNNING_MEAN] = uid(attributes.next_running_mean_tensor_uid());
+    operands[KILN_OPERAND_NEXT_RUNNING_VARIANCE] =
+        uid(attributes.next_running_variance_tensor_uid());
+    ret_batchnorm->peer_count = count(attributes.peer_stats_tensor_uid());
+}
+
+void read_batchnorm_inference_variance(
+    const current::BatchnormInferenceAttributesVarianceExt &attributes,
+    struct kiln_wire_normalization *ret_batchnorm)
+{
+    struct kiln_wire_uid *operands = ret_batchnorm->operands;
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_MEAN] = uid(attributes.mean_tensor_uid());
+    operands[KILN_OPERAND_VARIANCE] = uid(attributes.variance_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_BIAS] = uid(attributes.bias_tensor_uid());
+    operands[KILN_OPERAND_Y] = uid(attributes.y_tensor_uid());
+    operands[KILN_OPERAND_EPSILON] = uid(attributes.epsilon_tensor_uid());
+}
+
+void read_rmsnorm(const current::RMSNormAttributes &attributes,
+                  struct kiln_wire_normalization *ret_norm)
+{
+    struct kiln_wire_uid *operands = ret_norm->operands;
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_EPSILON] = uid(attributes.epsilon_tensor_uid());
+    operands[KILN_OPERAND_Y] = uid(attributes.y_tensor_uid());
+    operands[KILN_OPERAND_BIAS] = uid(attributes.bias_tensor_uid());
+    operands[KILN_OPERAND_INV_RMS] = uid(attributes.inv_rms_tensor_uid());
+    ret_norm->forward_phase = number(attributes.forward_phase());
+}
+
+void read_rmsnorm_backward(const current::RMSNormBackwardAttributes &attributes,
+                           struct kiln_wire_normalization *ret_norm)
+{
+    struct kiln_wire_uid *operands = ret_norm->operands;
+    operands[KILN_OPERAND_DY] = uid(attributes.dy_tensor_uid());
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_INV_RMS] = uid(attributes.inv_rms_tensor_uid());
+    operands[KILN_OPERAND_DX] = uid(attributes.dx_tensor_uid());
+    operands[KILN_OPERAND_DSCALE] = uid(attributes.dscale_tensor_uid());
+    operands[KILN_OPERAND_DBIAS] = uid(attributes.dbias_tensor_uid());
+}
+
+void read_layernorm(const current::LayernormAttributes &attributes,
+                    struct kiln_wire_normalization *ret_norm)
+{
+    struct kiln_wire_uid *operands = ret_norm->operands;
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_BIAS] = uid(attributes.bias_tensor_uid());
+    operands[KILN_OPERAND_EPSILON] = uid(attributes.epsilon_tensor_uid());
+    operands[KILN_OPERAND_Y] = uid(attributes.y_tensor_uid());
+    operands[KILN_OPERAND_MEAN] = uid(attributes.mean_tensor_uid());
+    operands[KILN_OPERAND_INV_VARIANCE] = uid(attributes.inv_variance_tensor_uid());
+    ret_norm->normalized_dim_count = attributes.normalized_dim_count();
+    ret_norm->forward_phase = number(attributes.forward_phase());
+}
+
+void read_layernorm_backward(const current::LayernormBackwardAttributes &attributes,
+                             struct kiln_wire_normalization *ret_norm)
+{
+    struct kiln_wire_uid *operands = ret_norm->operands;
+    operands[KILN_OPERAND_DY] = uid(attributes.dy_tensor_uid());
+    operands[KILN_OPERAND_X] = uid(attributes.x_tensor_uid());
+    operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
+    operands[KILN_OPERAND_MEAN] = uid(attributes.mean_tensor_uid());
+    operands[KILN_OPERAND_INV_VARIANCE] = uid(attributes.inv_variance_tensor_uid());
+    operands[KILN_OPERAND_EPSILON] = uid(attributes.epsilon_tensor_uid());
+    operands[KILN_OPERAND_DX] = uid(attributes.dx_tensor_uid());
+    operands[KILN_OPERAND_DSCALE] = uid(attributes.dscale_tensor_uid());
+    operands[KILN_OPERAND_DBIAS] = uid(attributes.dbias_tensor_uid());
+    ret_norm->normalized_dim_count = attributes.normalized_dim_count();
+}
+
+/* Kinds that the November 2025 layout does not have. */
+void read_newer_attributes(const nov2025::Node &, struct kiln_wire_node *)
+{
+}
+
+void read_newer_attributes(const current::Node &node, struct kiln_wire_node *ret_node)
+{
+    switch (ret_node->attributes_type) {
+    case KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE:
+        read_batchnorm_inference_variance(
+            *node.attributes_as_BatchnormInferenceAttributesVarianceExt(),
+            &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_RMSNORM:
+        read_rmsnorm(*node.attributes_as_RMSNormAttributes(), &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_LAYERNORM:
+        read_layernorm(*node.attributes_as_LayernormAttributes(), &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_RMSNORM_BACKWARD:
+        read_rmsnorm_backward(*node.attributes_as_RMSNormBackwardAttributes(),
+                              &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_REDUCTION: {
+        const auto &attributes = *node.attributes_as_ReductionAttributes();
+        ret_node->reduction = {number(attributes.mode()), attributes.in_tensor_uid(),
+                               attributes.out_tensor_uid()};
+        break;
+    }
+    case KILN_WIRE_NODE_LAYERNORM_BACKWARD:
+        read_layernorm_backward(*node.attributes_as_LayernormBackwardAttributes(),
+                                &ret_node->normalization);
+        break;
+    default:
+        break;
+    }
+}
+
+template <typename Node> void read_attributes(const Node &node, struct kiln_wire_node *ret_node)
+{
+    switch (ret_node->attributes_type) {
+    case KILN_WIRE_NODE_BATCHNORM_INFERENCE:
+        read_batchnorm_inference(*node.attributes_as_BatchnormInferenceAttributes(),
+                                 &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_POINTWISE:
+        read_pointwise(*node.attributes_as_PointwiseAttributes(), &ret_node->pointwise);
+        break;
+    case KILN_WIRE_NODE_BATCHNORM_BACKWARD:
+        read_batchnorm_backward(*node.attributes_as_BatchnormBackwardAttributes(),
+                                &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_BATCHNORM_TRAINING:
+        read_batchnorm_training(*node.attributes_as_BatchnormAttributes(),
+                                &ret_node->normalization);
+        break;
+    default:
+        read_newer_attributes(node, ret_node);
+        break;
+    }
+}
+
 uint8_t node_compute_type(const nov2025::Node &)
 {
     return 0;
@@ -258,8 +452,8 @@ template <typename Node> void read_node(const Node &node, struct kiln_wire_node 
     ret_node->compute_type = node_compute_type(node);
     ret_node->attributes_type = number(node.attributes_type());
     ret_node->has_attributes = ret_node->attributes_type != 0 && node.attributes() != nullptr;
-    if (ret_node->has_attributes && ret_node->attributes_type == KILN_WIRE_NODE_POINTWISE)
-        read_pointwise(*node.attributes_as_PointwiseAttributes(), &ret_node->pointwise);
+    if (ret_node->has_attributes)
+        read_attributes(node, ret_node);
 }
 
 void read_graph_fields(const nov2025::Graph &graph, struct kiln_wire_graph *ret_graph)

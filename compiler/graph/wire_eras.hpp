@@ -37,6 +37,12 @@ struct Nov2025 {
     using Pointwise = nov2025::PointwiseAttributes;
     using PointwiseBuilder = nov2025::PointwiseAttributesBuilder;
     using PointwiseMode = nov2025::PointwiseMode;
+    using BatchnormInference = nov2025::BatchnormInferenceAttributes;
+    using BatchnormInferenceBuilder = nov2025::BatchnormInferenceAttributesBuilder;
+    using BatchnormTraining = nov2025::BatchnormAttributes;
+    using BatchnormTrainingBuilder = nov2025::BatchnormAttributesBuilder;
+    using BatchnormBackward = nov2025::BatchnormBackwardAttributes;
+    using BatchnormBackwardBuilder = nov2025::BatchnormBackwardAttributesBuilder;
     using DataType = nov2025::DataType;
     static constexpr enum kiln_wire_era era = KILN_WIRE_ERA_NOV2025;
 };
@@ -53,6 +59,12 @@ struct Current {
     using Pointwise = current::PointwiseAttributes;
     using PointwiseBuilder = current::PointwiseAttributesBuilder;
     using PointwiseMode = current::PointwiseMode;
+    using BatchnormInference = current::BatchnormInferenceAttributes;
+    using BatchnormInferenceBuilder = current::BatchnormInferenceAttributesBuilder;
+    using BatchnormTraining = current::BatchnormAttributes;
+    using BatchnormTrainingBuilder = current::BatchnormAttributesBuilder;
+    using BatchnormBackward = current::BatchnormBackwardAttributes;
+    using BatchnormBackwardBuilder = current::BatchnormBackwardAttributesBuilder;
     using DataType = current::DataType;
     static constexpr enum kiln_wire_era era = KILN_WIRE_ERA_CURRENT;
 };

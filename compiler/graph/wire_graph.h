@@ -22,7 +22,25 @@ enum {
 };
 
 /* Union types of NodeAttributes that a reader exists for. */
-enum { KILN_WIRE_NODE_POINTWISE = 2 };
+enum {
+    KILN_WIRE_NODE_BATCHNORM_INFERENCE = 1,
+    KILN_WIRE_NODE_POINTWISE = 2,
+    KILN_WIRE_NODE_BATCHNORM_BACKWARD = 3,
+    KILN_WIRE_NODE_BATCHNORM_TRAINING = 4,
+    KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE = 8,
+    KILN_WIRE_NODE_RMSNORM = 10,
+    KILN_WIRE_NODE_LAYERNORM = 11,
+    KILN_WIRE_NODE_RMSNORM_BACKWARD = 17,
+    KILN_WIRE_NODE_REDUCTION = 18,
+    KILN_WIRE_NODE_LAYERNORM_BACKWARD = 20,
+};
+
+/* Phases of the forward norms. */
+enum kiln_wire_phase {
+    KILN_WIRE_PHASE_NOT_SET = 0,
+    KILN_WIRE_PHASE_INFERENCE = 1,
+    KILN_WIRE_PHASE_TRAINING = 2,
+};
 
 /* Union types of TensorValue. */
 enum kiln_wire_value_kind {
@@ -85,13 +103,32 @@ struct kiln_wire_pointwise {
     struct kiln_wire_float softplus_beta;
 };
 
+struct kiln_wire_reduction {
+    uint8_t mode;
+    int64_t in;
+    int64_t out;
+};
+
+/*
+ * Norms and batch norms of all kinds. A uid that the layout cannot mark as absent is present here,
+ * as 0 when it was not written.
+ */
+struct kiln_wire_normalization {
+    struct kiln_wire_uid operands[KILN_OPERAND_COUNT]; /* by enum kiln_operand */
+    int64_t normalized_dim_count;                      /* layernorm */
+    uint8_t forward_phase;                             /* enum kiln_wire_phase or anything */
+    uint32_t peer_count;                               /* batchnorm: entries of peer_stats */
+};
+
 struct kiln_wire_node {
     struct kiln_wire_text name;
     uint8_t compute_type;    /* 0: not given */
     uint8_t attributes_type; /* union type, see wire_node.def */
     bool has_attributes;
     union {
-        struct kiln_wire_pointwise pointwise; /* KILN_WIRE_NODE_POINTWISE */
+        struct kiln_wire_pointwise pointwise;         /* KILN_WIRE_NODE_POINTWISE */
+        struct kiln_wire_reduction reduction;         /* KILN_WIRE_NODE_REDUCTION */
+        struct kiln_wire_normalization normalization; /* the norms and batch norms */
         /* Other kinds get their fields here. */
     };
 };

@@ -166,6 +166,208 @@ write_pointwise(Builder &builder, const struct kiln_graph &graph, const struct k
     return out.Finish();
 }
 
+bool has_operand(const struct kiln_node &node, enum kiln_operand operand)
+{
+    return kiln_node_input(&node, operand) != KILN_NONE ||
+           kiln_node_output(&node, operand) != KILN_NONE;
+}
+
+/* Writes uids of a node's operands; absent ones not at all. */
+template <typename Out> class OperandWriter {
+  public:
+    OperandWriter(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+        : out_(builder), graph_(graph), node_(node)
+    {
+    }
+
+    Out &out()
+    {
+        return out_;
+    }
+
+    OperandWriter &put(enum kiln_operand operand, void (Out::*add)(int64_t))
+    {
+        uint32_t tensor = kiln_node_input(&node_, operand);
+        if (tensor == KILN_NONE)
+            tensor = kiln_node_output(&node_, operand);
+        if (tensor != KILN_NONE)
+            (out_.*add)(graph_.tensors[tensor].uid);
+        return *this;
+    }
+
+  private:
+    Out out_;
+    const struct kiln_graph &graph_;
+    const struct kiln_node &node_;
+};
+
+template <typename Era>
+flatbuffers::Offset<typename Era::BatchnormInference>
+write_batchnorm_inference(Builder &builder, const struct kiln_graph &graph,
+                          const struct kiln_node &node)
+{
+    using Out = typename Era::BatchnormInferenceBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+        .out()
+        .Finish();
+}
+
+flatbuffers::Offset<current::BatchnormInferenceAttributesVarianceExt>
+write_batchnorm_inference_variance(Builder &builder, const struct kiln_graph &graph,
+                                   const struct kiln_node &node)
+{
+    using Out = current::BatchnormInferenceAttributesVarianceExtBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_VARIANCE, &Out::add_variance_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+        .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+        .out()
+        .Finish();
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::BatchnormTraining>
+write_batchnorm_training(Builder &builder, const struct kiln_graph &graph,
+                         const struct kiln_node &node)
+{
+    using Out = typename Era::BatchnormTrainingBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+        .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+        .put(KILN_OPERAND_PREV_RUNNING_MEAN, &Out::add_prev_running_mean_tensor_uid)
+        .put(KILN_OPERAND_PREV_RUNNING_VARIANCE, &Out::add_prev_running_variance_tensor_uid)
+        .put(KILN_OPERAND_MOMENTUM, &Out::add_momentum_tensor_uid)
+        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_NEXT_RUNNING_MEAN, &Out::add_next_running_mean_tensor_uid)
+        .put(KILN_OPERAND_NEXT_RUNNING_VARIANCE, &Out::add_next_running_variance_tensor_uid)
+        .out()
+        .Finish();
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::BatchnormBackward>
+write_batchnorm_backward(Builder &builder, const struct kiln_graph &graph,
+                         const struct kiln_node &node)
+{
+    using Out = typename Era::BatchnormBackwardBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid)
+        .put(KILN_OPERAND_DSCALE, &Out::add_dscale_tensor_uid)
+        .put(KILN_OPERAND_DBIAS, &Out::add_dbias_tensor_uid)
+        .out()
+        .Finish();
+}
+
+flatbuffers::Offset<current::ReductionAttributes>
+write_reduction(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::ReductionAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    writer.put(KILN_OPERAND_IN, &Out::add_in_tensor_uid)
+        .put(KILN_OPERAND_OUT, &Out::add_out_tensor_uid)
+        .out()
+        .add_mode(static_cast<current::ReductionMode>(node.reduction.mode));
+    return writer.out().Finish();
+}
+
+/* Inference and training differ in their outputs only. */
+current::NormFwdPhase forward_phase(const struct kiln_node &node, enum kiln_operand statistic)
+{
+    return static_cast<current::NormFwdPhase>(
+        has_operand(node, statistic) ? KILN_WIRE_PHASE_TRAINING : KILN_WIRE_PHASE_INFERENCE);
+}
+
+flatbuffers::Offset<current::LayernormAttributes>
+write_layernorm(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::LayernormAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    Out &out = writer.put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+                   .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+                   .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+                   .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+                   .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+                   .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+                   .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+                   .out();
+    out.add_normalized_dim_count(__builtin_popcount(node.normalization.axes));
+    out.add_forward_phase(forward_phase(node, KILN_OPERAND_INV_VARIANCE));
+    return out.Finish();
+}
+
+flatbuffers::Offset<current::LayernormBackwardAttributes>
+write_layernorm_backward(Builder &builder, const struct kiln_graph &graph,
+                         const struct kiln_node &node)
+{
+    using Out = current::LayernormBackwardAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    Out &out = writer.put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
+                   .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+                   .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+                   .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+                   .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+                   .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+                   .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid)
+                   .put(KILN_OPERAND_DSCALE, &Out::add_dscale_tensor_uid)
+                   .put(KILN_OPERAND_DBIAS, &Out::add_dbias_tensor_uid)
+                   .out();
+    out.add_normalized_dim_count(__builtin_popcount(node.normalization.axes));
+    return out.Finish();
+}
+
+flatbuffers::Offset<current::RMSNormAttributes>
+write_rmsnorm(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::RMSNormAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    Out &out = writer.put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+                   .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+                   .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+                   .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+                   .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+                   .put(KILN_OPERAND_INV_RMS, &Out::add_inv_rms_tensor_uid)
+                   .out();
+    out.add_forward_phase(forward_phase(node, KILN_OPERAND_INV_RMS));
+    return out.Finish();
+}
+
+flatbuffers::Offset<current::RMSNormBackwardAttributes>
+write_rmsnorm_backward(Builder &builder, const struct kiln_graph &graph,
+                       const struct kiln_node &node)
+{
+    using Out = current::RMSNormBackwardAttributesBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_INV_RMS, &Out::add_inv_rms_tensor_uid)
+        .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid)
+        .put(KILN_OPERAND_DSCALE, &Out::add_dscale_tensor_uid)
+        .put(KILN_OPERAND_DBIAS, &Out::add_dbias_tensor_uid)
+        .out()
+        .Finish();
+}
+
 void write_compute_type(nov2025::NodeBuilder &, enum kiln_dtype)
 {
 }
@@ -187,7 +389,42 @@ flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struc
         type = KILN_WIRE_NODE_POINTWISE;
         attributes = write_pointwise<Era>(builder, graph, node).Union();
         break;
-    default:
+    case KILN_NODE_BATCHNORM_INFERENCE:
+        if (has_operand(node, KILN_OPERAND_EPSILON)) {
+            type = KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE;
+            attributes = write_batchnorm_inference_variance(builder, graph, node).Union();
+        } else {
+            type = KILN_WIRE_NODE_BATCHNORM_INFERENCE;
+            attributes = write_batchnorm_inference<Era>(builder, graph, node).Union();
+        }
+        break;
+    case KILN_NODE_BATCHNORM_TRAINING:
+        type = KILN_WIRE_NODE_BATCHNORM_TRAINING;
+        attributes = write_batchnorm_training<Era>(builder, graph, node).Union();
+        break;
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        type = KILN_WIRE_NODE_BATCHNORM_BACKWARD;
+        attributes = write_batchnorm_backward<Era>(builder, graph, node).Union();
+        break;
+    case KILN_NODE_REDUCTION:
+        type = KILN_WIRE_NODE_REDUCTION;
+        attributes = write_reduction(builder, graph, node).Union();
+        break;
+    case KILN_NODE_LAYERNORM:
+        type = KILN_WIRE_NODE_LAYERNORM;
+        attributes = write_layernorm(builder, graph, node).Union();
+        break;
+    case KILN_NODE_LAYERNORM_BACKWARD:
+        type = KILN_WIRE_NODE_LAYERNORM_BACKWARD;
+        attributes = write_layernorm_backward(builder, graph, node).Union();
+        break;
+    case KILN_NODE_RMSNORM:
+        type = KILN_WIRE_NODE_RMSNORM;
+        attributes = write_rmsnorm(builder, graph, node).Union();
+        break;
+    case KILN_NODE_RMSNORM_BACKWARD:
+        type = KILN_WIRE_NODE_RMSNORM_BACKWARD;
+        attributes = write_rmsnorm_backward(builder, graph, node).Union();
         break;
     }
     auto name = builder.CreateString(node.name);
@@ -207,6 +444,31 @@ void write_graph_type(nov2025::GraphBuilder &out, uint8_t compute_type)
 void write_graph_type(current::GraphBuilder &out, uint8_t compute_type)
 {
     out.add_compute_data_type(static_cast<current::DataType>(compute_type));
+}
+
+/* Batchnorm inference's third input has one meaning in each layout; the current one has another
+ * kind of node for a variance, whose epsilon is an operand. */
+bool is_node_expressible(const struct kiln_node &node, enum kiln_wire_era era)
+{
+    const bool is_old = era == KILN_WIRE_ERA_NOV2025;
+    switch (node.kind) {
+    case KILN_NODE_POINTWISE:
+    case KILN_NODE_BATCHNORM_TRAINING:
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        return true;
+    case KILN_NODE_BATCHNORM_INFERENCE:
+        if (is_old)
+            return has_operand(node, KILN_OPERAND_VARIANCE) &&
+                   !has_operand(node, KILN_OPERAND_EPSILON);
+        return has_operand(node, KILN_OPERAND_VARIANCE) == has_operand(node, KILN_OPERAND_EPSILON);
+    case KILN_NODE_REDUCTION:
+    case KILN_NODE_LAYERNORM:
+    case KILN_NODE_LAYERNORM_BACKWARD:
+    case KILN_NODE_RMSNORM:
+    case KILN_NODE_RMSNORM_BACKWARD:
+        return !is_old;
+    }
+    return false;
 }
 
 enum kiln_status check_expressible(const struct kiln_graph &graph, enum kiln_wire_era era,
@@ -229,6 +491,8 @@ enum kiln_status check_expressible(const struct kiln_graph &graph, enum kiln_wir
             return cannot_say(error, kiln_dtype_info(graph.nodes[i].compute_type)->text);
         if (is_old && graph.nodes[i].compute_type != graph.nodes[0].compute_type)
             return cannot_say(error, "a compute type per node");
+        if (!is_node_expressible(graph.nodes[i], era))
+            return cannot_say(error, kiln_node_operation(&graph.nodes[i]));
     }
     return KILN_OK;
 }

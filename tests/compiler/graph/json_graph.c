@@ -97,6 +97,8 @@ struct kiln_graph chain_graph(struct kiln_arena *arena, uint32_t node_count)
             .output_count = 1,
             .inputs = {i},
             .outputs = {i + 1},
+            .input_roles = {KILN_OPERAND_IN_0},
+            .output_roles = {KILN_OPERAND_OUT_0},
             .pointwise = {.mode = KILN_POINTWISE_NEG},
         };
     return graph;
@@ -134,8 +136,89 @@ static void check_tensor(const struct kiln_graph *graph, uint32_t ordinal)
     }
     if (produced) {
         cr_assert_lt(tensor->producer, graph->node_count);
-        cr_assert_eq(graph->nodes[tensor->producer].outputs[0], ordinal);
+        const struct kiln_node *node = &graph->nodes[tensor->producer];
+        uint32_t output = 0;
+        while (output < node->output_count && node->outputs[output] != ordinal)
+            output++;
+        cr_assert_lt(output, node->output_count);
     }
+}
+
+/* Every role once, and the tensor that has it is found by it. */
+static void check_roles(const struct kiln_node *node)
+{
+    uint64_t inputs = 0;
+    uint64_t outputs = 0;
+    cr_assert(node->input_count >= 1 && node->input_count <= KILN_MAX_NODE_OPERANDS);
+    cr_assert(node->output_count >= 1 && node->output_count <= KILN_MAX_NODE_OPERANDS);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        cr_assert_lt(node->input_roles[i], KILN_OPERAND_COUNT);
+        inputs |= UINT64_C(1) << node->input_roles[i];
+        cr_assert_eq(kiln_node_input(node, (enum kiln_operand)node->input_roles[i]),
+                     node->inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        cr_assert_lt(node->output_roles[i], KILN_OPERAND_COUNT);
+        outputs |= UINT64_C(1) << node->output_roles[i];
+        cr_assert_eq(kiln_node_output(node, (enum kiln_operand)node->output_roles[i]),
+                     node->outputs[i]);
+    }
+    cr_assert_eq(__builtin_popcountll(inputs), node->input_count);
+    cr_assert_eq(__builtin_popcountll(outputs), node->output_count);
+    cr_assert_eq(inputs & outputs, 0);
+}
+
+/* x's size on the axes, 1 elsewhere, right-aligned. */
+static void check_axes(const struct kiln_tensor *x, const struct kiln_tensor *tensor, uint32_t axes)
+{
+    cr_assert_leq(tensor->rank, x->rank);
+    for (uint32_t i = 0; i < x->rank; i++) {
+        uint32_t missing = x->rank - tensor->rank;
+        int64_t dim = i < missing ? 1 : tensor->dims[i - missing];
+        cr_assert_eq(dim, (axes >> i & 1) != 0 ? x->dims[i] : 1);
+    }
+}
+
+/* What graph.h and operand.def promise about axes and shapes. */
+static void check_shapes(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    if (node->kind == KILN_NODE_POINTWISE)
+        return;
+    if (node->kind == KILN_NODE_REDUCTION) {
+        const struct kiln_tensor *in = &graph->tensors[kiln_node_input(node, KILN_OPERAND_IN)];
+        const struct kiln_tensor *out = &graph->tensors[kiln_node_output(node, KILN_OPERAND_OUT)];
+        cr_assert_eq(in->rank, out->rank);
+        cr_assert_eq(node->reduction.axes >> in->rank, 0);
+        check_axes(in, out, ~node->reduction.axes);
+        return;
+    }
+    const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];
+    uint32_t axes = node->normalization.axes;
+    cr_assert(axes != 0 && axes >> x->rank == 0);
+    static const enum kiln_operand statistics[] = {
+        KILN_OPERAND_MEAN,
+        KILN_OPERAND_VARIANCE,
+        KILN_OPERAND_INV_VARIANCE,
+        KILN_OPERAND_INV_RMS,
+        KILN_OPERAND_PREV_RUNNING_MEAN,
+        KILN_OPERAND_PREV_RUNNING_VARIANCE,
+        KILN_OPERAND_NEXT_RUNNING_MEAN,
+        KILN_OPERAND_NEXT_RUNNING_VARIANCE,
+    };
+    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {
+        uint32_t input = kiln_node_input(node, statistics[i]);
+        uint32_t output = kiln_node_output(node, statistics[i]);
+        if (input != KILN_NONE)
+            check_axes(x, &graph->tensors[input], ~axes);
+        if (output != KILN_NONE)
+            check_axes(x, &graph->tensors[output], ~axes);
+    }
+    uint32_t epsilon = kiln_node_input(node, KILN_OPERAND_EPSILON);
+    cr_assert(epsilon == KILN_NONE || kiln_tensor_elements(&graph->tensors[epsilon]) == 1);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        cr_assert(!kiln_dtype_is_integer(graph->tensors[node->inputs[i]].dtype));
+    for (uint32_t i = 0; i < node->output_count; i++)
+        cr_assert(!kiln_dtype_is_integer(graph->tensors[node->outputs[i]].dtype));
 }
 
 void check_invariants(const struct kiln_graph *graph)
@@ -153,10 +236,13 @@ void check_invariants(const struct kiln_graph *graph)
             seen += node->inputs[k] == seen;
             cr_assert(input->producer == KILN_NONE || input->producer < i, "sorted");
         }
-        cr_assert_eq(node->output_count, 1);
-        cr_assert_leq(node->outputs[0], seen);
-        seen += node->outputs[0] == seen;
-        cr_assert_eq(graph->tensors[node->outputs[0]].producer, i);
+        for (uint32_t k = 0; k < node->output_count; k++) {
+            cr_assert_leq(node->outputs[k], seen);
+            seen += node->outputs[k] == seen;
+            cr_assert_eq(graph->tensors[node->outputs[k]].producer, i);
+        }
+        check_roles(node);
+        check_shapes(graph, node);
     }
     cr_assert_eq(seen, graph->tensor_count, "every tensor is referenced");
 }
