@@ -184,7 +184,7 @@ static uint32_t append_tensor(struct kiln_random_generator *generator, enum kiln
     uint32_t ordinal = generator->graph.tensor_count++;
     struct kiln_tensor *tensor = &generator->graph.tensors[ordinal];
     generator->shapes[ordinal] = *shape;
-    tensor->uid = 7 * (int64_t)ordinal; /* uid 0 included */
+    tensor->uid = generator->first_uid + 7 * (int64_t)ordinal; /* uid 0 included */
     tensor->name = "";
     tensor->dtype = dtype;
     tensor->rank = shape->rank;
@@ -465,6 +465,8 @@ static void collect_choices(struct kiln_random_generator *generator)
         if ((generator->options->modes >> i & 1) != 0)
             generator->modes[generator->mode_count++] = (enum kiln_pointwise_mode)i;
     }
+    if (generator->options->families != KILN_RANDOM_POINTWISE)
+        generator->first_uid = kiln_random_below(&generator->random, 2);
     generator->compute_type =
         kiln_random_chance(&generator->random, 5) ? KILN_DTYPE_F64 : KILN_DTYPE_F32;
 }

@@ -37,6 +37,7 @@ struct kiln_random_generator {
     enum kiln_pointwise_mode modes[KILN_POINTWISE_MODE_COUNT];
     uint32_t mode_count;
     enum kiln_dtype compute_type; /* of all nodes, in the older layout */
+    int64_t first_uid;            /* of tensor 0 */
     uint32_t node_limit;
     struct kiln_graph graph;
     struct kiln_random_shape *shapes; /* per tensor */

@@ -20,21 +20,39 @@ static bool chance(const struct norm *norm, uint32_t percent)
     return kiln_random_chance(&norm->generator->random, percent);
 }
 
-static bool allows(const struct norm *norm, enum kiln_dtype dtype)
+static bool allows(const struct kiln_random_generator *generator, enum kiln_dtype dtype)
 {
-    for (uint32_t i = 0; i < norm->generator->dtype_count; i++) {
-        if (norm->generator->dtypes[i] == dtype)
+    for (uint32_t i = 0; i < generator->dtype_count; i++) {
+        if (generator->dtypes[i] == dtype)
             return true;
     }
     return false;
 }
 
+/* Norms take and give floating-point types only. */
+static bool allows_floats(const struct kiln_random_generator *generator)
+{
+    for (uint32_t i = 0; i < generator->dtype_count; i++) {
+        if (!kiln_dtype_is_integer(generator->dtypes[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum kiln_dtype choose_float_dtype(struct kiln_random_generator *generator)
+{
+    enum kiln_dtype dtype = kiln_random_choose_dtype(generator);
+    while (kiln_dtype_is_integer(dtype))
+        dtype = kiln_random_choose_dtype(generator);
+    return dtype;
+}
+
 /* Mostly float, as everybody keeps statistics. */
 static enum kiln_dtype choose_statistic_dtype(const struct norm *norm)
 {
-    if (chance(norm, 70) && allows(norm, KILN_DTYPE_F32))
+    if (chance(norm, 70) && allows(norm->generator, KILN_DTYPE_F32))
         return KILN_DTYPE_F32;
-    return kiln_random_choose_dtype(norm->generator);
+    return choose_float_dtype(norm->generator);
 }
 
 /* ---- operands ---- */
@@ -45,7 +63,8 @@ static uint32_t find_data(const struct norm *norm)
     uint32_t count = generator->graph.tensor_count;
     for (uint32_t i = 0; count != 0 && i < OPERANDS_TRIED; i++) {
         uint32_t ordinal = count - 1 - kiln_random_below(&generator->random, count);
-        if (kiln_random_same_shape(generator, &generator->shapes[ordinal], &norm->data))
+        if (!kiln_dtype_is_integer(generator->graph.tensors[ordinal].dtype) &&
+            kiln_random_same_shape(generator, &generator->shapes[ordinal], &norm->data))
             return ordinal;
     }
     return KILN_NONE;
@@ -56,8 +75,8 @@ static void add_data(const struct norm *norm, enum kiln_operand role, uint32_t g
     struct kiln_random_generator *generator = norm->generator;
     uint32_t tensor = given != KILN_NONE || chance(norm, 50) ? given : find_data(norm);
     if (tensor == KILN_NONE)
-        tensor = kiln_random_append_source(generator, &norm->data,
-                                           kiln_random_choose_dtype(generator), KILN_RANDOM_DATA);
+        tensor = kiln_random_append_source(generator, &norm->data, choose_float_dtype(generator),
+                                           KILN_RANDOM_DATA);
     kiln_random_add_input(generator, norm->node, role, tensor);
 }
 
@@ -71,8 +90,8 @@ static void add_affine(const struct norm *norm, enum kiln_operand role)
         uint32_t count = (uint32_t)__builtin_popcount(norm->node->normalization.axes);
         shape.rank = chance(norm, 50) ? count : shape.rank;
     }
-    uint32_t tensor = kiln_random_append_source(
-        generator, &shape, kiln_random_choose_dtype(generator), KILN_RANDOM_DATA);
+    uint32_t tensor = kiln_random_append_source(generator, &shape, choose_float_dtype(generator),
+                                                KILN_RANDOM_DATA);
     kiln_random_add_input(generator, norm->node, role, tensor);
 }
 
@@ -107,8 +126,8 @@ static void add_scalar(const struct norm *norm, enum kiln_operand role,
     struct kiln_random_shape shape = {kiln_random_below(&generator->random, norm->data.rank + 1),
                                       0};
     enum kiln_dtype dtype = KILN_DTYPE_F32;
-    if (!allows(norm, dtype) || chance(norm, 10))
-        dtype = allows(norm, KILN_DTYPE_F64) ? KILN_DTYPE_F64 : kiln_random_choose_dtype(generator);
+    if (!allows(generator, dtype) || chance(norm, 10))
+        dtype = allows(generator, KILN_DTYPE_F64) ? KILN_DTYPE_F64 : choose_float_dtype(generator);
     uint32_t tensor = kiln_random_append_source(generator, &shape, dtype, purpose);
     kiln_random_add_input(generator, norm->node, role, tensor);
 }
@@ -119,8 +138,8 @@ static void add_data_output(const struct norm *norm, enum kiln_operand role)
 {
     uint32_t x = kiln_node_input(norm->node, KILN_OPERAND_X);
     enum kiln_dtype dtype = norm->generator->graph.tensors[x].dtype;
-    if (kiln_dtype_is_integer(dtype) || !chance(norm, 70))
-        dtype = kiln_random_choose_dtype(norm->generator);
+    if (!chance(norm, 70))
+        dtype = choose_float_dtype(norm->generator);
     (void)kiln_random_add_output(norm->generator, norm->node, role, &norm->data, dtype);
 }
 
@@ -154,16 +173,11 @@ static void choose_rmsnorm_axes(struct norm *norm)
 {
     const struct kiln_random_generator *generator = norm->generator;
     uint32_t rank = norm->data.rank;
-    uint32_t count = 1 + kiln_random_below(&norm->generator->random, rank);
-    if (count == rank && rank > 1 && chance(norm, 70))
-        count--;
-    normalize_last(norm, count);
-    struct kiln_random_shape scale = norm->affine;
-    while (count < rank &&
+    uint32_t count = 1 + kiln_random_below(&norm->generator->random, rank - 1);
+    while (count < rank - 1 &&
            ((norm->data.full_axes >> count & 1) == 0 || generator->dims[count] == 1))
         count++;
-    normalize_last(norm, count < rank ? count : rank - 1);
-    norm->affine = scale;
+    normalize_last(norm, count);
 }
 
 static void choose_batchnorm_axes(struct norm *norm)
@@ -177,11 +191,19 @@ static void choose_batchnorm_axes(struct norm *norm)
 
 /* ---- kinds ---- */
 
+/* On the wire some operands are absent by having uid 0, which must not be a tensor's then. */
+static bool may_be_absent(const struct norm *norm)
+{
+    return norm->generator->first_uid != 0;
+}
+
 static void append_layernorm(struct norm *norm, uint32_t x)
 {
     add_data(norm, KILN_OPERAND_X, x);
-    add_affine(norm, KILN_OPERAND_SCALE);
-    add_affine(norm, KILN_OPERAND_BIAS);
+    if (!may_be_absent(norm) || chance(norm, 70))
+        add_affine(norm, KILN_OPERAND_SCALE);
+    if (!may_be_absent(norm) || chance(norm, 70))
+        add_affine(norm, KILN_OPERAND_BIAS);
     add_scalar(norm, KILN_OPERAND_EPSILON, KILN_RANDOM_EPSILON);
     add_data_output(norm, KILN_OPERAND_Y);
     if (chance(norm, 60)) {
@@ -198,9 +220,9 @@ static void append_layernorm_backward(struct norm *norm, uint32_t x)
     if (chance(norm, 60)) {
         add_statistic(norm, KILN_OPERAND_MEAN);
         add_statistic(norm, KILN_OPERAND_INV_VARIANCE);
-    }
-    if (chance(norm, 60))
+    } else if (chance(norm, 60)) {
         add_scalar(norm, KILN_OPERAND_EPSILON, KILN_RANDOM_EPSILON);
+    }
     add_data_output(norm, KILN_OPERAND_DX);
     add_affine_output(norm, KILN_OPERAND_DSCALE);
     add_affine_output(norm, KILN_OPERAND_DBIAS);
@@ -223,7 +245,8 @@ static void append_rmsnorm_backward(struct norm *norm, uint32_t x)
     add_data(norm, KILN_OPERAND_DY, KILN_NONE);
     add_data(norm, KILN_OPERAND_X, x);
     add_affine(norm, KILN_OPERAND_SCALE);
-    add_statistic(norm, KILN_OPERAND_INV_RMS);
+    if (!may_be_absent(norm) || chance(norm, 60))
+        add_statistic(norm, KILN_OPERAND_INV_RMS);
     add_data_output(norm, KILN_OPERAND_DX);
     add_affine_output(norm, KILN_OPERAND_DSCALE);
     if (chance(norm, 50))
@@ -311,7 +334,8 @@ static uint32_t find_x(struct kiln_random_generator *generator, uint32_t min_ran
         uint32_t ordinal = count - 1 - kiln_random_below(&generator->random, reach);
         const struct kiln_tensor *tensor = &generator->graph.tensors[ordinal];
         bool single = kiln_tensor_elements(tensor) == 1;
-        if (tensor->rank >= min_rank && (!single || kiln_random_chance(&generator->random, 3)))
+        if (tensor->rank >= min_rank && !kiln_dtype_is_integer(tensor->dtype) &&
+            (!single || kiln_random_chance(&generator->random, 3)))
             return ordinal;
     }
     return KILN_NONE;
@@ -322,7 +346,8 @@ bool kiln_random_append_norm(struct kiln_random_generator *generator)
     const struct norm_kind *kind =
         &kinds[kiln_random_below(&generator->random, sizeof kinds / sizeof *kinds)];
     bool current = generator->options->era == KILN_WIRE_ERA_CURRENT;
-    if (generator->rank < kind->min_rank || (kind->is_current_only && !current))
+    if (generator->rank < kind->min_rank || (kind->is_current_only && !current) ||
+        !allows_floats(generator))
         return false;
     uint32_t x =
         kiln_random_chance(&generator->random, 75) ? find_x(generator, kind->min_rank) : KILN_NONE;
