@@ -1,0 +1,282 @@
+#include "compiler/emit/emit_access.h"
+
+#include "compiler/emit/emit_coordinates.h"
+
+#include <inttypes.h>
+
+const char *kiln_storage_suffix(const struct kiln_access *access)
+{
+    return kiln_dtype_info(access->dtype)->device;
+}
+
+const char *kiln_element_suffix(const struct kiln_emission *emission, uint32_t elements)
+{
+    return elements == emission->schedule->vector_elems ? "" : "_element";
+}
+
+/* A reduction's schedule does not have to name repetition along the vector. */
+static enum kiln_access_mode access_mode(const struct kiln_emission *emission, uint32_t access)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const struct kiln_access_schedule *scheduled = &schedule->accesses[access];
+    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION &&
+        scheduled->strides[schedule->rank - 1] == 0)
+        return KILN_ACCESS_SPLAT;
+    return scheduled->mode;
+}
+
+bool kiln_access_is_splat(const struct kiln_emission *emission, uint32_t access)
+{
+    return access_mode(emission, access) == KILN_ACCESS_SPLAT;
+}
+
+/* Row values are stored once per row, whatever the coordinates on the reduced axes. */
+static uint32_t guard_axes(const struct kiln_emission *emission, uint32_t access)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t guards = schedule->accesses[access].guard_axes;
+    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION &&
+        kiln_access_is_row(emission->group, &emission->group->accesses[access]))
+        guards &= ~schedule->reduction.reduced_axes;
+    return guards;
+}
+
+static bool is_selected(const bool *selected, uint32_t access)
+{
+    return selected == NULL || selected[access];
+}
+
+void kiln_emit_arguments(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_append_text(source, "struct kiln_arguments {\n");
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        if (access->kind == KILN_ARGUMENT_HOST_SCALAR)
+            kiln_buffer_printf(source, "    alignas(8) kiln_storage_%s a%" PRIu32 ";\n",
+                               kiln_storage_suffix(access), i);
+        else
+            kiln_buffer_printf(source, "    %skiln_storage_%s *a%" PRIu32 ";\n",
+                               access->is_store ? "" : "const ", kiln_storage_suffix(access), i);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+void kiln_emit_element_loop(const char *indent, uint32_t elements, struct kiln_buffer *source)
+{
+    if (elements == 1)
+        kiln_buffer_printf(source, "%s{\n%s    const int e = 0;\n", indent, indent);
+    else
+        kiln_buffer_printf(source, "%sKILN_UNROLL\n%sfor (int e = 0; e < %" PRIu32 "; e++) {\n",
+                           indent, indent, elements);
+}
+
+uint32_t kiln_vector_bytes(const struct kiln_access *access, uint32_t elements)
+{
+    return kiln_dtype_info(access->dtype)->bytes * elements;
+}
+
+void kiln_emit_input_members(const struct kiln_emission *emission, const bool *selected,
+                             uint32_t elements, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (is_selected(selected, i))
+            kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
+                               kiln_storage_suffix(&group->accesses[i]), i,
+                               kiln_access_is_splat(emission, i) ? 1 : elements);
+    }
+}
+
+/* A single element is no vector. */
+static void append_vector_load(const struct kiln_emission *emission, uint32_t access,
+                               uint32_t elements, struct kiln_buffer *source)
+{
+    if (elements == 1)
+        kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = *(arguments.a%" PRIu32 " + (",
+                           access, access);
+    else
+        kiln_buffer_printf(
+            source,
+            "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
+            kiln_vector_bytes(&emission->group->accesses[access], elements), access, access);
+    kiln_emit_offset(emission, access, source);
+    kiln_buffer_append_text(source, elements == 1 ? "));\n" : "))\n");
+}
+
+void kiln_emit_loads(const struct kiln_emission *emission, const bool *selected, uint32_t elements,
+                     struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_schedule *schedule = emission->schedule;
+    bool gathers = false;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (!is_selected(selected, i))
+            continue;
+        if (group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR) {
+            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 ";\n", i,
+                               i);
+            continue;
+        }
+        switch (access_mode(emission, i)) {
+        case KILN_ACCESS_VECTOR:
+            append_vector_load(emission, i, elements, source);
+            break;
+        case KILN_ACCESS_SPLAT:
+            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 "[", i,
+                               i);
+            kiln_emit_offset(emission, i, source);
+            kiln_buffer_append_text(source, "];\n");
+            break;
+        case KILN_ACCESS_TRANSPOSED:
+            kiln_emit_element_loop("    ", elements, source);
+            kiln_buffer_printf(source,
+                               "        inputs.x%" PRIu32 "[e] = tiles.t%" PRIu32
+                               "[column + (kiln_index)e][line];\n    }\n",
+                               i, i);
+            break;
+        case KILN_ACCESS_GATHER:
+            gathers = true;
+            break;
+        }
+    }
+    if (gathers) {
+        kiln_emit_element_loop("    ", elements, source);
+        if (schedule->flattened)
+            kiln_emit_line_coordinates(emission, source);
+        for (uint32_t i = 0; i < group->load_count; i++) {
+            if (!is_selected(selected, i) || access_mode(emission, i) != KILN_ACCESS_GATHER)
+                continue;
+            kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[e] = arguments.a%" PRIu32 "[",
+                               i, i);
+            kiln_emit_element_offset(emission, i, source);
+            kiln_buffer_append_text(source, "];\n");
+        }
+        kiln_buffer_append_text(source, "    }\n");
+    }
+}
+
+void kiln_emit_output_arrays(const struct kiln_emission *emission, const bool *selected,
+                             uint32_t elements, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (is_selected(selected, i))
+            kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",
+                               kiln_storage_suffix(&group->accesses[i]), i, elements);
+    }
+}
+
+/* "position.c0 == 0 && ..." over the guard axes of a store other than the inner one; "" when there
+ * is none. */
+static bool append_guard(const struct kiln_emission *emission, uint32_t access,
+                         struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t guard = guard_axes(emission, access);
+    bool any = false;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (!((guard >> axis) & 1u))
+            continue;
+        kiln_buffer_append_text(source, any ? " && " : "    if (");
+        kiln_emit_coordinate(emission, axis, source);
+        kiln_buffer_append_text(source, " == 0");
+        any = true;
+    }
+    if (any)
+        kiln_buffer_append_text(source, ")\n    ");
+    return any;
+}
+
+static void append_element_guard(const struct kiln_emission *emission, uint32_t access,
+                                 struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t guard = guard_axes(emission, access);
+    bool any = false;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (!((guard >> axis) & 1u))
+            continue;
+        kiln_buffer_append_text(source, any ? " && " : "        if (");
+        if (schedule->flattened) {
+            kiln_buffer_printf(source, "k%" PRIu32, axis);
+        } else {
+            kiln_emit_coordinate(emission, axis, source);
+            if (axis == schedule->rank - 1)
+                kiln_buffer_append_text(source, " + (kiln_index)e");
+        }
+        kiln_buffer_append_text(source, " == 0");
+        any = true;
+    }
+    kiln_buffer_append_text(source, any ? ")\n            " : "        ");
+}
+
+/* A SPLAT store is one whose inner axis is guarded: it takes the first element of the vector. */
+static void append_store(const struct kiln_emission *emission, uint32_t access, uint32_t elements,
+                         struct kiln_buffer *source)
+{
+    switch (access_mode(emission, access)) {
+    case KILN_ACCESS_VECTOR:
+        append_guard(emission, access, source);
+        if (elements == 1)
+            kiln_buffer_printf(source, "    *(arguments.a%" PRIu32 " + (", access);
+        else
+            kiln_buffer_printf(
+                source, "    KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
+                kiln_vector_bytes(&emission->group->accesses[access], elements), access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_printf(source, elements == 1 ? ")) = y%" PRIu32 "[0];\n" : "), y%" PRIu32 ")\n",
+                           access);
+        break;
+    case KILN_ACCESS_SPLAT:
+        append_guard(emission, access, source);
+        kiln_buffer_printf(source, "    arguments.a%" PRIu32 "[", access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_printf(source, "] = y%" PRIu32 "[0];\n", access);
+        break;
+    case KILN_ACCESS_TRANSPOSED:
+        kiln_emit_element_loop("    ", elements, source);
+        kiln_buffer_printf(source,
+                           "        tiles.t%" PRIu32 "[column + (kiln_index)e][line] = y%" PRIu32
+                           "[e];\n    }\n",
+                           access, access);
+        break;
+    case KILN_ACCESS_GATHER:
+        break; /* stored element by element, all such accesses in one loop */
+    }
+}
+
+static void append_gathered_stores(const struct kiln_emission *emission, const bool *selected,
+                                   uint32_t elements, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_schedule *schedule = emission->schedule;
+    bool any = false;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (!is_selected(selected, i) || access_mode(emission, i) != KILN_ACCESS_GATHER)
+            continue;
+        if (!any) {
+            kiln_emit_element_loop("    ", elements, source);
+            if (schedule->flattened)
+                kiln_emit_line_coordinates(emission, source);
+        }
+        any = true;
+        append_element_guard(emission, i, source);
+        kiln_buffer_printf(source, "arguments.a%" PRIu32 "[", i);
+        kiln_emit_element_offset(emission, i, source);
+        kiln_buffer_printf(source, "] = y%" PRIu32 "[e];\n", i);
+    }
+    if (any)
+        kiln_buffer_append_text(source, "    }\n");
+}
+
+void kiln_emit_stores(const struct kiln_emission *emission, const bool *selected, uint32_t elements,
+                      struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (is_selected(selected, i))
+            append_store(emission, i, elements, source);
+    }
+    append_gathered_stores(emission, selected, elements, source);
+}

@@ -1,0 +1,201 @@
+#include "compiler/emit/emit_values.h"
+
+#include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_coordinates.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+const char *kiln_scalar_type(enum kiln_scalar scalar)
+{
+    static const char *const types[KILN_SCALAR_COUNT] = {"bool", "int", "long long", "float",
+                                                         "double"};
+    return types[scalar];
+}
+
+static void append_constant(const struct kiln_op *op, struct kiln_buffer *source)
+{
+    double real = op->constant.real;
+    bool single = op->scalar == KILN_SCALAR_F32;
+    if (op->scalar == KILN_SCALAR_BOOL) {
+        kiln_buffer_append_text(source, op->constant.integer != 0 ? "true" : "false");
+    } else if (op->scalar == KILN_SCALAR_I32 || op->scalar == KILN_SCALAR_I64) {
+        /* The lowest integer has no literal of its own. */
+        if (op->constant.integer == INT64_MIN)
+            kiln_buffer_append_text(source, "(-9223372036854775807ll - 1)");
+        else
+            kiln_buffer_printf(source, "(%s)%" PRId64 "ll", kiln_scalar_type(op->scalar),
+                               op->constant.integer);
+    } else if (isnan(real)) {
+        kiln_buffer_append_text(source, single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")");
+    } else if (isinf(real)) {
+        kiln_buffer_printf(source, "%s%s", real < 0 ? "-" : "",
+                           single ? "__builtin_inff()" : "__builtin_inf()");
+    } else {
+        kiln_buffer_printf(source, "%a%s", real, single ? "f" : "");
+    }
+}
+
+/* The collapsed axis that an INDEX counts along. KILN_NONE: it is 0 everywhere, since the axis has
+ * size 1 in its own domain, however long it is in a domain that it is repeated to. */
+static uint32_t index_axis(const struct kiln_emission *emission, const struct kiln_op *op)
+{
+    const struct kiln_domain *own = &emission->ir->domains[op->domain];
+    uint32_t rank = emission->ir->domains[emission->group->domain].rank;
+    if (own->dims[op->axis] == 1)
+        return KILN_NONE;
+    return emission->schedule->domain_axis[op->axis + rank - own->rank];
+}
+
+void kiln_value_table_fini(struct kiln_value_table *table)
+{
+    free(table->alias);
+    free(table->load);
+    free(table->varies);
+    free(table->is_row);
+}
+
+static bool is_reduction_result(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+}
+
+/* Computed values differ within a vector when an operand does. Of a reduction those of a vector of
+ * rows do. */
+static bool result_varies(const struct kiln_emission *emission,
+                          const struct kiln_value_table *table, const struct kiln_op *op)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    if (op->opcode == KILN_OP_INDEX) {
+        uint32_t axis = index_axis(emission, op);
+        return axis != KILN_NONE && (schedule->flattened || axis == schedule->rank - 1);
+    }
+    if (is_reduction_result(op))
+        return schedule->reduction.is_columns;
+    bool varies = false;
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
+        varies |= table->varies[op->operands[k]];
+    return varies;
+}
+
+bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_value_table *ret_table)
+{
+    const struct kiln_ir *ir = emission->ir;
+    const struct kiln_fusion_group *group = emission->group;
+    struct kiln_value_table table = {
+        .alias = calloc(ir->op_count, sizeof *table.alias),
+        .load = calloc(ir->op_count, sizeof *table.load),
+        .varies = calloc(ir->op_count, sizeof *table.varies),
+        .is_row = calloc(ir->op_count, sizeof *table.is_row),
+    };
+    if (table.alias == NULL || table.load == NULL || table.varies == NULL || table.is_row == NULL) {
+        kiln_value_table_fini(&table);
+        return false;
+    }
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        table.alias[group->ops[i]] = group->ops[i];
+        table.load[group->ops[i]] = KILN_NONE;
+    }
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].is_accumulator)
+            continue;
+        table.load[group->accesses[i].value] = i;
+        table.varies[group->accesses[i].value] = !kiln_access_is_splat(emission, i);
+    }
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        const struct kiln_op *op = &ir->ops[value];
+        if (group->kind != KILN_GROUP_POINTWISE)
+            table.is_row[value] = emission->schedule->passes.is_row[i];
+        if (table.load[value] != KILN_NONE)
+            continue;
+        table.varies[value] = result_varies(emission, &table, op);
+        if (op->opcode == KILN_OP_BROADCAST)
+            table.alias[value] = table.alias[op->operands[0]];
+    }
+    *ret_table = table;
+    return true;
+}
+
+bool kiln_value_is_computed(const struct kiln_emission *emission,
+                            const struct kiln_value_table *table, uint32_t value)
+{
+    return emission->ir->ops[value].opcode != KILN_OP_BROADCAST || table->load[value] != KILN_NONE;
+}
+
+void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
+                     struct kiln_buffer *source)
+{
+    uint32_t variable = table->alias[value];
+    if (!table->is_row[variable])
+        kiln_buffer_printf(source, "v%" PRIu32, variable);
+    else
+        kiln_buffer_printf(source, "row.v%" PRIu32 "%s", variable,
+                           table->varies[variable] ? "[e]" : "");
+}
+
+static void append_index(const struct kiln_emission *emission, const struct kiln_op *op,
+                         struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint32_t axis = index_axis(emission, op);
+    kiln_buffer_printf(source, "(%s)(", kiln_scalar_type(op->scalar));
+    if (axis == KILN_NONE) {
+        kiln_buffer_append_text(source, "0");
+    } else if (schedule->flattened) {
+        kiln_buffer_printf(source, "k%" PRIu32, axis);
+    } else {
+        kiln_emit_coordinate(emission, axis, source);
+        if (axis == schedule->rank - 1)
+            kiln_buffer_append_text(source, " + (kiln_index)e");
+    }
+    kiln_buffer_append_text(source, ")");
+}
+
+void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                         uint32_t value, const char *indent, struct kiln_buffer *source)
+{
+    const struct kiln_op *op = &emission->ir->ops[value];
+    const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+    kiln_buffer_append_text(source, indent);
+    if (!table->is_row[value])
+        kiln_buffer_printf(source, "const %s ", kiln_scalar_type(op->scalar));
+    kiln_emit_value(table, value, source);
+    kiln_buffer_append_text(source, " = ");
+    uint32_t load = table->load[value];
+    if (load != KILN_NONE) {
+        kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s]);\n",
+                           kiln_storage_suffix(&emission->group->accesses[load]), load,
+                           table->varies[value] ? "e" : "0");
+        return;
+    }
+    if (op->opcode == KILN_OP_CONSTANT) {
+        append_constant(op, source);
+        kiln_buffer_append_text(source, ";\n");
+        return;
+    }
+    if (is_reduction_result(op))
+        return;
+    if (op->opcode == KILN_OP_INDEX) {
+        append_index(emission, op, source);
+        kiln_buffer_append_text(source, ";\n");
+        return;
+    }
+    enum kiln_scalar operand_scalar = emission->ir->ops[op->operands[0]].scalar;
+    if (op->opcode == KILN_OP_CONVERT)
+        kiln_buffer_printf(source, "kiln_convert_%s_%s(", kiln_scalar_text(operand_scalar),
+                           kiln_scalar_text(op->scalar));
+    else if (op->opcode == KILN_OP_ROUND)
+        kiln_buffer_printf(source, "kiln_round_%s_%s(", kiln_dtype_info(op->dtype)->device,
+                           kiln_scalar_text(op->scalar));
+    else
+        kiln_buffer_printf(
+            source, "kiln_%s_%s(", info->text,
+            kiln_scalar_text(info->rule == KILN_OP_RULE_COMPARE ? operand_scalar : op->scalar));
+    for (uint32_t k = 0; k < info->arity; k++) {
+        kiln_buffer_append_text(source, k == 0 ? "" : ", ");
+        kiln_emit_value(table, op->operands[k], source);
+    }
+    kiln_buffer_append_text(source, ");\n");
+}

@@ -1,0 +1,37 @@
+/*
+ * IR values as text of the generated functions: value v of the IR is the variable v<v>, one
+ * statement per operation. What a load brought is taken from `inputs`, its element e of the vector.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_VALUES_H
+#define KILN_COMPILER_EMIT_EMIT_VALUES_H
+
+#include "compiler/emit/emit.h"
+
+/* What the emitter knows of each IR value of the group, by its index in the IR. */
+struct kiln_value_table {
+    uint32_t *alias; /* the value whose variable holds it: through broadcasts that are computed */
+    uint32_t *load;  /* access that loads it, or KILN_NONE */
+    bool *varies;    /* differs between the elements of a vector */
+    bool *is_row; /* a row value of a reduction group: a member of `row`, an array if it varies */
+};
+
+/* From the heap: a program may have as many kernels as operations, and the arena keeps all it
+ * gives. False when memory is out. */
+bool kiln_value_table_init(const struct kiln_emission *emission,
+                           struct kiln_value_table *ret_table) KILN_NODISCARD;
+void kiln_value_table_fini(struct kiln_value_table *table);
+
+/* "int", "long long", ...: the type of a variable. Static. */
+const char *kiln_scalar_type(enum kiln_scalar scalar);
+/* Broadcasts need no statement of their own unless they are loaded. */
+bool kiln_value_is_computed(const struct kiln_emission *emission,
+                            const struct kiln_value_table *table, uint32_t value);
+/* The variable that holds a value: "v7", "row.v7", "row.v7[e]". */
+void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
+                     struct kiln_buffer *source);
+/* "const float v7 = kiln_mul_f32(v3, v5);". Of a reduction's result only what stands left of the
+ * '=' and the '='. */
+void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                         uint32_t value, const char *indent, struct kiln_buffer *source);
+
+#endif
