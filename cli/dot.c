@@ -87,10 +87,40 @@ static void append_edges(struct kiln_buffer *dot, const struct kiln_graph *graph
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         uint32_t ordinal = group->accesses[i].tensor;
+        if (ordinal == KILN_NONE)
+            continue;
         drawn[ordinal] = true;
         if (graph->tensors[ordinal].producer != KILN_NONE) {
             kiln_buffer_printf(dot, "    g%u_n%u -> t%u;\n", number,
                                graph->tensors[ordinal].producer, ordinal);
+        }
+    }
+}
+
+/* Values in the workspace that are no tensor's content, with their writers and readers. */
+static void append_unnamed(struct kiln_buffer *dot, const struct kiln_ir *ir,
+                           const struct kiln_fusion_group *group, uint32_t number)
+{
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        if (access->tensor != KILN_NONE || access->component != 0)
+            continue;
+        const char *suffix = access->is_accumulator ? "_partial" : "";
+        if (access->is_store)
+            kiln_buffer_printf(dot,
+                               "    v%u%s [shape=cylinder, label=\"%svalue %u\"];\n"
+                               "    g%u_n%u -> v%u%s;\n",
+                               access->value, suffix,
+                               access->is_accumulator ? "accumulators of " : "", access->value,
+                               number, ir->ops[access->value].node, access->value, suffix);
+        for (uint32_t k = 0; !access->is_store && k < group->op_count; k++) {
+            const struct kiln_op *user = &ir->ops[group->ops[k]];
+            bool uses = access->is_accumulator && group->ops[k] == access->value;
+            for (uint32_t o = 0; o < kiln_opcode_info(user->opcode)->arity; o++)
+                uses = uses || (!access->is_accumulator && user->operands[o] == access->value);
+            if (uses)
+                kiln_buffer_printf(dot, "    v%u%s -> g%u_n%u;\n", access->value, suffix, number,
+                                   user->node);
         }
     }
 }
@@ -100,7 +130,7 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
 {
     bool *member = kiln_cli_calloc(graph->node_count, sizeof(*member));
     bool *drawn = kiln_cli_calloc(graph->tensor_count, sizeof(*drawn));
-    const struct kiln_partition *partition = &view->partition;
+    const struct kiln_partition *partition = &view->plan.partition;
     kiln_buffer_append_text(dot, "digraph kiln {\n    label=\"");
     append_label_text(dot, *graph->name ? graph->name : "graph");
     kiln_buffer_append_text(dot, " for ");
@@ -111,7 +141,7 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
                                  "    edge [fontname=\"sans-serif\", fontsize=8];\n");
     for (uint32_t i = 0; i < partition->group_count; i++) {
         const struct kiln_fusion_group *group = &partition->groups[i];
-        kiln_fusion_view_members(graph, group, member);
+        kiln_fusion_view_members(graph, &view->plan.ir, group, member);
         kiln_buffer_printf(dot, "    subgraph cluster_%u {\n        label=\"kernel %u", i, i);
         if (i > 0) {
             kiln_buffer_append_text(dot, ": ");
@@ -124,6 +154,7 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
                 append_node(dot, graph, i, j);
         kiln_buffer_append_text(dot, "    }\n");
         append_edges(dot, graph, group, i, member, drawn);
+        append_unnamed(dot, &view->plan.ir, group, i);
     }
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         if (drawn[i])

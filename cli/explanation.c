@@ -29,13 +29,21 @@ static void print_ir(const char *heading, const struct kiln_ir *ir)
     kiln_buffer_fini(&text);
 }
 
-static void print_tensor(const struct kiln_tensor *tensor, const struct kiln_access *access)
+static void print_access(const struct kiln_graph *graph, const struct kiln_access *access)
 {
-    printf(" %lld", (long long)tensor->uid);
-    if (*tensor->name) {
-        fputs(" '", stdout);
-        kiln_text_write(stdout, tensor->name, false);
-        putchar('\'');
+    if (access->is_accumulator) {
+        printf(" component %u of the accumulators of value %u", (unsigned)access->component,
+               (unsigned)access->value);
+    } else if (access->tensor == KILN_NONE) {
+        printf(" value %u", (unsigned)access->value);
+    } else {
+        const struct kiln_tensor *tensor = &graph->tensors[access->tensor];
+        printf(" %lld", (long long)tensor->uid);
+        if (*tensor->name) {
+            fputs(" '", stdout);
+            kiln_text_write(stdout, tensor->name, false);
+            putchar('\'');
+        }
     }
     if (access->kind == KILN_ARGUMENT_WORKSPACE)
         printf(" in workspace at %" PRIu64, access->workspace_offset_bytes);
@@ -46,7 +54,7 @@ static void print_accesses(const struct kiln_graph *graph, const char *verb,
 {
     for (uint32_t i = 0; i < count; i++) {
         fputs(i ? "," : verb, stdout);
-        print_tensor(&graph->tensors[accesses[i].tensor], &accesses[i]);
+        print_access(graph, &accesses[i]);
     }
     if (count)
         putchar('\n');
@@ -66,13 +74,21 @@ static void print_members(const struct kiln_graph *graph, const bool *member)
         putchar('\n');
 }
 
+static void print_traffic(const char *verb, uint64_t moved, uint64_t fewest)
+{
+    printf("%s %" PRIu64 " bytes, the fewest possible are %" PRIu64, verb, moved, fewest);
+    if (fewest != 0)
+        printf(" (%.2f times)", (double)moved / (double)fewest);
+    putchar('\n');
+}
+
 static void print_group(const struct kiln_explanation *explanation, uint32_t index, bool *member)
 {
-    const struct kiln_fusion_group *group = &explanation->view->partition.groups[index];
-    const struct kiln_domain *domain = &explanation->view->optimized.domains[group->domain];
+    const struct kiln_fusion_group *group = &explanation->view->plan.partition.groups[index];
+    const struct kiln_domain *domain = &explanation->view->plan.ir.domains[group->domain];
     printf("\nkernel %u: %s\n", (unsigned)index, explanation->program->kernels[index].symbol);
     printf("  a kernel of its own because %s\n", kiln_boundary_text(group->boundary));
-    kiln_fusion_view_members(explanation->graph, group, member);
+    kiln_fusion_view_members(explanation->graph, &explanation->view->plan.ir, group, member);
     print_members(explanation->graph, member);
     printf("  %u values over [", (unsigned)group->op_count);
     for (uint32_t i = 0; i < domain->rank; i++)
@@ -83,9 +99,11 @@ static void print_group(const struct kiln_explanation *explanation, uint32_t ind
                    group->access_count - group->load_count);
     struct kiln_buffer text;
     kiln_buffer_init(&text);
-    kiln_schedule_print(&explanation->view->schedules[index], group, &text);
+    kiln_schedule_print(&explanation->view->plan.schedules[index], group, &text);
     fputs(kiln_buffer_text(&text), stdout);
     kiln_buffer_fini(&text);
+    print_traffic("  moves", explanation->view->plan.schedules[index].bytes_moved,
+                  explanation->view->plan.schedules[index].bytes_fewest);
 }
 
 static void add_triple(struct kiln_table *table, const uint32_t triple[3])
@@ -149,11 +167,11 @@ static void print_resources(const struct kiln_explanation *explanation)
 void kiln_explanation_print(const struct kiln_explanation *explanation)
 {
     bool *member = kiln_cli_calloc(explanation->graph->node_count, sizeof(*member));
-    uint32_t groups = explanation->view->partition.group_count;
+    uint32_t groups = explanation->view->plan.partition.group_count;
     print_graph(explanation->graph);
     if (explanation->with_ir) {
         print_ir("fusion IR as imported", &explanation->view->imported);
-        print_ir("fusion IR as optimised", &explanation->view->optimized);
+        print_ir("fusion IR as optimised", &explanation->view->plan.ir);
     }
     printf("\n%u %s for %s", (unsigned)groups, groups == 1 ? "kernel" : "kernels",
            explanation->target->name);
@@ -162,6 +180,8 @@ void kiln_explanation_print(const struct kiln_explanation *explanation)
         printf(", workspace %s", kiln_text_bytes(bytes, explanation->program->workspace_bytes));
     }
     putchar('\n');
+    print_traffic("together they move", kiln_kernel_plan_bytes(&explanation->view->plan),
+                  kiln_graph_fewest_bytes(explanation->graph));
     for (uint32_t i = 0; i < groups; i++)
         print_group(explanation, i, member);
     print_resources(explanation);

@@ -83,7 +83,10 @@ static json_t *accesses_json(const struct kiln_graph *graph, const struct kiln_a
     for (uint32_t i = 0; i < count; i++) {
         json_t *object = kiln_json_object();
         bool in_workspace = accesses[i].kind == KILN_ARGUMENT_WORKSPACE;
-        kiln_json_set(object, "uid", json_integer(graph->tensors[accesses[i].tensor].uid));
+        kiln_json_set(object, "uid",
+                      accesses[i].tensor != KILN_NONE
+                          ? json_integer(graph->tensors[accesses[i].tensor].uid)
+                          : json_null());
         kiln_json_set(object, "workspace_offset",
                       in_workspace ? json_integer((json_int_t)accesses[i].workspace_offset_bytes)
                                    : json_null());
@@ -110,16 +113,16 @@ static json_t *resources_json(const struct kiln_compiled_kernel *kernel)
 static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t index, bool *member)
 {
     const struct kiln_graph *graph = explanation->graph;
-    const struct kiln_fusion_group *group = &explanation->view->partition.groups[index];
+    const struct kiln_fusion_group *group = &explanation->view->plan.partition.groups[index];
     const struct kiln_kernel *kernel = &explanation->program->kernels[index];
     json_t *nodes = kiln_json_array();
-    kiln_fusion_view_members(graph, group, member);
+    kiln_fusion_view_members(graph, &explanation->view->plan.ir, group, member);
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (member[i])
             kiln_json_append(nodes, json_integer(i));
     struct kiln_buffer schedule;
     kiln_buffer_init(&schedule);
-    kiln_schedule_print(&explanation->view->schedules[index], group, &schedule);
+    kiln_schedule_print(&explanation->view->plan.schedules[index], group, &schedule);
     json_t *object = kiln_json_object();
     kiln_json_set(object, "symbol", kiln_json_text(kernel->symbol));
     kiln_json_set(object, "nodes", nodes);
@@ -128,6 +131,8 @@ static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t 
     kiln_json_set(object, "writes",
                   accesses_json(graph, group->accesses + group->load_count,
                                 group->access_count - group->load_count));
+    kiln_json_set(object, "bytes_moved", json_integer((json_int_t)kernel->bytes_moved));
+    kiln_json_set(object, "bytes_fewest", json_integer((json_int_t)kernel->bytes_fewest));
     kiln_json_set(object, "live_registers", json_integer(group->live_registers));
     kiln_json_set(object, "schedule", kiln_json_text(kiln_buffer_text(&schedule)));
     kiln_json_set(object, "grid", triple_json(kernel->grid));
@@ -164,9 +169,13 @@ void kiln_explanation_print_json(const struct kiln_explanation *explanation)
     kiln_json_set(document, "target", kiln_json_text(explanation->target->name));
     kiln_json_set(document, "workspace_bytes",
                   json_integer((json_int_t)explanation->program->workspace_bytes));
+    kiln_json_set(document, "bytes_moved",
+                  json_integer((json_int_t)kiln_kernel_plan_bytes(&explanation->view->plan)));
+    kiln_json_set(document, "bytes_fewest",
+                  json_integer((json_int_t)kiln_graph_fewest_bytes(explanation->graph)));
     if (explanation->with_ir) {
         kiln_json_set(document, "ir_imported", ir_json(&explanation->view->imported));
-        kiln_json_set(document, "ir_optimized", ir_json(&explanation->view->optimized));
+        kiln_json_set(document, "ir_optimized", ir_json(&explanation->view->plan.ir));
     }
     kiln_json_set(document, "not_compiled_because",
                   explanation->compiled ? json_null()

@@ -1,7 +1,6 @@
 #include "cli/fusion_view.h"
 
 #include "compiler/ir/import.h"
-#include "compiler/ir/passes.h"
 
 #include <string.h>
 
@@ -13,26 +12,10 @@ enum kiln_status kiln_fusion_view_make(const struct kiln_graph *graph,
     memset(ret_view, 0, sizeof(*ret_view));
     kiln_arena_init(&ret_view->arena);
     kiln_ir_init(&ret_view->imported, &ret_view->arena);
-    kiln_ir_init(&ret_view->optimized, &ret_view->arena);
     enum kiln_status status = kiln_ir_import(graph, &ret_view->imported, error);
     if (status == KILN_OK)
-        status = kiln_ir_import(graph, &ret_view->optimized, error);
-    if (status == KILN_OK)
-        status = kiln_ir_optimize(&ret_view->optimized, graph, error);
-    if (status == KILN_OK) {
-        status = kiln_partition(&ret_view->optimized, graph, target, options, &ret_view->partition,
-                                error);
-    }
-    if (status != KILN_OK)
-        return status;
-    uint32_t count = ret_view->partition.group_count;
-    ret_view->schedules = kiln_arena_calloc(&ret_view->arena, count, sizeof(*ret_view->schedules));
-    if (!ret_view->schedules)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
-    for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
-        status = kiln_schedule_group(&ret_view->optimized, graph, &ret_view->partition.groups[i],
-                                     target, options, &ret_view->schedules[i], error);
-    }
+        status =
+            kiln_kernel_plan_make(graph, target, options, &ret_view->arena, &ret_view->plan, error);
     return status;
 }
 
@@ -41,30 +24,27 @@ void kiln_fusion_view_fini(struct kiln_fusion_view *view)
     kiln_arena_fini(&view->arena);
 }
 
-static bool is_loaded(const struct kiln_fusion_group *group, uint32_t tensor)
+static bool is_loaded(const struct kiln_fusion_group *group, uint32_t value)
 {
     for (uint32_t i = 0; i < group->load_count; i++)
-        if (group->accesses[i].tensor == tensor)
+        if (group->accesses[i].value == value && !group->accesses[i].is_accumulator)
             return true;
     return false;
 }
 
-void kiln_fusion_view_members(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                              bool *ret_member)
+void kiln_fusion_view_members(const struct kiln_graph *graph, const struct kiln_ir *ir,
+                              const struct kiln_fusion_group *group, bool *ret_member)
 {
     memset(ret_member, 0, graph->node_count * sizeof(*ret_member));
-    for (uint32_t i = group->load_count; i < group->access_count; i++) {
-        uint32_t producer = graph->tensors[group->accesses[i].tensor].producer;
-        if (producer != KILN_NONE)
-            ret_member[producer] = true;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if (kiln_opcode_info(op->opcode)->op_class != KILN_OP_CLASS_SOURCE &&
+            !is_loaded(group, group->ops[i]))
+            ret_member[op->node] = true;
     }
-    /* Nodes are sorted: whoever feeds a member comes before it. */
-    for (uint32_t i = graph->node_count; i-- > 0;) {
-        for (uint32_t j = 0; ret_member[i] && j < graph->nodes[i].input_count; j++) {
-            uint32_t tensor = graph->nodes[i].inputs[j];
-            uint32_t producer = graph->tensors[tensor].producer;
-            if (producer != KILN_NONE && !is_loaded(group, tensor))
-                ret_member[producer] = true;
-        }
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        uint32_t tensor = group->accesses[i].tensor;
+        if (tensor != KILN_NONE && graph->tensors[tensor].producer != KILN_NONE)
+            ret_member[graph->tensors[tensor].producer] = true;
     }
 }

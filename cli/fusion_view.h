@@ -1,22 +1,15 @@
 /*
- * A graph's fusion groups, for showing: the stages of kiln_lower up to the schedule, each kept.
+ * A graph's kernels, for showing: the IR before the passes, and the plan that kiln_lower makes.
  */
 #ifndef KILN_CLI_FUSION_VIEW_H
 #define KILN_CLI_FUSION_VIEW_H
 
-#include "compiler/fuse/partition.h"
-#include "compiler/graph/graph.h"
-#include "compiler/ir/ir.h"
-#include "compiler/schedule/schedule.h"
-#include "runtime/support/arena.h"
-#include "runtime/support/error.h"
+#include "compiler/kernel_plan.h"
 
 struct kiln_fusion_view {
     struct kiln_arena arena;
-    struct kiln_ir imported;  /* before the passes */
-    struct kiln_ir optimized; /* what is partitioned */
-    struct kiln_partition partition;
-    struct kiln_schedule *schedules; /* one per group */
+    struct kiln_ir imported; /* before the passes */
+    struct kiln_kernel_plan plan;
 };
 
 /* The view is initialised in any case: fini it. */
@@ -29,9 +22,10 @@ void kiln_fusion_view_fini(struct kiln_fusion_view *view);
 
 /*
  * Which graph nodes a group evaluates: ret_member[i] for node i of the graph. A node can be in
- * several groups (its value is computed again) and in none (nothing needs it).
+ * several groups (its value is computed again) and in none (nothing needs it, or an equal node's
+ * value serves for both).
  */
-void kiln_fusion_view_members(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                              bool *ret_member);
+void kiln_fusion_view_members(const struct kiln_graph *graph, const struct kiln_ir *ir,
+                              const struct kiln_fusion_group *group, bool *ret_member);
 
 #endif

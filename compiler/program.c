@@ -2,10 +2,7 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/emit/template_text.h"
-#include "compiler/fuse/partition.h"
-#include "compiler/ir/import.h"
-#include "compiler/ir/passes.h"
-#include "compiler/schedule/schedule.h"
+#include "compiler/kernel_plan.h"
 
 #include <inttypes.h>
 
@@ -49,43 +46,36 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
                             struct kiln_program *ret_program, struct kiln_buffer *explanation,
                             struct kiln_error *error)
 {
-    struct kiln_ir ir;
-    struct kiln_partition partition;
-    kiln_ir_init(&ir, arena);
-    enum kiln_status status = kiln_ir_import(graph, &ir, error);
-    if (status == KILN_OK)
-        status = kiln_ir_optimize(&ir, graph, error);
-    if (status == KILN_OK && explanation != NULL)
-        explain_ir(&ir, explanation);
-    if (status == KILN_OK)
-        status = kiln_partition(&ir, graph, target, options, &partition, error);
+    struct kiln_kernel_plan plan;
+    enum kiln_status status = kiln_kernel_plan_make(graph, target, options, arena, &plan, error);
     if (status != KILN_OK)
         return status;
+    if (explanation != NULL)
+        explain_ir(&plan.ir, explanation);
 
+    uint32_t count = plan.partition.group_count;
     struct kiln_program program = {
-        .kernel_count = partition.group_count,
-        .workspace_bytes = partition.workspace_bytes,
-        .kernels = kiln_arena_calloc(arena, partition.group_count, sizeof *program.kernels),
+        .kernel_count = count,
+        .workspace_bytes = plan.partition.workspace_bytes,
+        .kernels = kiln_arena_calloc(arena, count, sizeof *program.kernels),
     };
     if (program.kernels == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
-    for (uint32_t i = 0; i < partition.group_count; i++) {
-        const struct kiln_fusion_group *group = &partition.groups[i];
-        struct kiln_schedule schedule;
-        status = kiln_schedule_group(&ir, graph, group, target, options, &schedule, error);
-        if (status != KILN_OK)
-            return status;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct kiln_fusion_group *group = &plan.partition.groups[i];
         if (explanation != NULL)
-            explain_group(&ir, group, &schedule, i, explanation);
-        struct kiln_emission emission = {.ir = &ir,
+            explain_group(&plan.ir, group, &plan.schedules[i], i, explanation);
+        struct kiln_emission emission = {.ir = &plan.ir,
                                          .graph = graph,
                                          .group = group,
-                                         .schedule = &schedule,
-                                         .target = target,
+                                         .schedule = &plan.schedules[i],
+                                         .target = &plan.target,
                                          .index = i};
         status = kiln_emit_kernel(&emission, &program.kernels[i], error);
         if (status != KILN_OK)
             return status;
+        program.kernels[i].bytes_moved = plan.schedules[i].bytes_moved;
+        program.kernels[i].bytes_fewest = plan.schedules[i].bytes_fewest;
     }
     *ret_program = program;
     return KILN_OK;

@@ -1,5 +1,7 @@
 #include "compiler/fuse/group_builder.h"
 
+#include "compiler/fuse/cluster.h"
+#include "compiler/fuse/group_accesses.h"
 #include "compiler/fuse/register_pressure.h"
 
 #include <string.h>
@@ -10,26 +12,34 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
 {
     uint32_t count = builder->ir->op_count;
     struct kiln_arena *arena = builder->arena;
-    builder->reads_memory = kiln_arena_calloc(arena, count, sizeof *builder->reads_memory);
-    builder->cut = kiln_arena_calloc(arena, count, sizeof *builder->cut);
-    builder->level = kiln_arena_calloc(arena, count, sizeof *builder->level);
-    builder->store_op = kiln_arena_calloc(arena, count, sizeof *builder->store_op);
-    builder->next_store = kiln_arena_calloc(arena, count, sizeof *builder->next_store);
-    builder->stamp = kiln_arena_calloc(arena, count, sizeof *builder->stamp);
-    builder->own = kiln_arena_calloc(arena, count, sizeof *builder->own);
-    builder->is_load = kiln_arena_calloc(arena, count, sizeof *builder->is_load);
-    builder->ops = kiln_arena_calloc(arena, count, sizeof *builder->ops);
-    builder->live = kiln_arena_calloc(arena, count, sizeof *builder->live);
-    builder->stack = kiln_arena_calloc(arena, count, sizeof *builder->stack);
-    builder->scratch = kiln_arena_calloc(arena, count, sizeof *builder->scratch);
+    bool **const flags[] = {&builder->reads_memory, &builder->cut,  &builder->always_cut,
+                            &builder->needed,       &builder->bare, &builder->is_load,
+                            &builder->wanted};
+    uint32_t **const numbers[] = {
+        &builder->level,    &builder->first_reader, &builder->cluster, &builder->accumulated_in,
+        &builder->store_op, &builder->next_store,   &builder->stamp,   &builder->own,
+        &builder->leaf,     &builder->ops,          &builder->live,    &builder->stack,
+        &builder->scratch};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        *flags[i] = kiln_arena_calloc(arena, count, sizeof **flags[i]);
+        if (*flags[i] == NULL)
+            return false;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        *numbers[i] = kiln_arena_calloc(arena, count, sizeof **numbers[i]);
+        if (*numbers[i] == NULL)
+            return false;
+    }
+    uint32_t reduction_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        reduction_count += kiln_op_is_reduction(&builder->ir->ops[i]);
+    /* A PARTIAL and a COMBINE cluster per reduction. */
+    builder->clusters =
+        kiln_arena_calloc(arena, 2 * (size_t)reduction_count + 1, sizeof *builder->clusters);
     /* An item per STORE and per value in the workspace, and while a group is split another one per
      * value. */
     builder->items = kiln_arena_calloc(arena, 2 * (size_t)count + 1, sizeof *builder->items);
-    if (builder->reads_memory == NULL || builder->cut == NULL || builder->level == NULL ||
-        builder->store_op == NULL || builder->next_store == NULL || builder->stamp == NULL ||
-        builder->own == NULL || builder->is_load == NULL || builder->ops == NULL ||
-        builder->live == NULL || builder->stack == NULL || builder->scratch == NULL ||
-        builder->items == NULL)
+    if (builder->clusters == NULL || builder->items == NULL)
         return false;
     for (uint32_t i = 0; i < count; i++)
         builder->store_op[i] = KILN_NONE;
@@ -46,6 +56,11 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
 bool kiln_op_is_source(const struct kiln_op *op)
 {
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_SOURCE;
+}
+
+bool kiln_op_is_reduction(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
 }
 
 bool kiln_op_is_result(const struct kiln_op *op)
@@ -90,14 +105,23 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
     }
 }
 
-void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *items,
-                        uint32_t item_count)
+static bool is_load(const struct kiln_group_builder *builder, uint32_t cluster, uint32_t value,
+                    uint32_t mark)
 {
-    const struct kiln_ir *ir = builder->ir;
-    uint32_t mark = ++builder->stamp_now;
+    const struct kiln_op *op = &builder->ir->ops[value];
+    /* COMBINE loads accumulators. */
+    if (kiln_op_is_reduction(op))
+        return !kiln_cluster_has_reduction(builder, cluster, value) ||
+               builder->clusters[cluster].kind == KILN_GROUP_COMBINE;
+    return op->opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
+           (builder->cut[value] && builder->own[value] != mark);
+}
+
+/* Marks what the group is for; returns the largest index. */
+static uint32_t mark_roots(struct kiln_group_builder *builder, uint32_t cluster,
+                           const uint32_t *items, uint32_t item_count, uint32_t mark)
+{
     uint32_t last = 0;
-    builder->op_count = 0;
-    builder->cost = 0;
     for (uint32_t i = 0; i < item_count; i++) {
         const struct kiln_group_item *item = &builder->items[items[i]];
         builder->stamp[item->value] = mark;
@@ -105,21 +129,37 @@ void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *item
             builder->own[item->value] = mark;
         last = item->value > last ? item->value : last;
     }
+    for (uint32_t value = 0; cluster != KILN_NONE && value < builder->ir->op_count; value++) {
+        if (!kiln_cluster_has_reduction(builder, cluster, value))
+            continue;
+        builder->stamp[value] = mark;
+        last = value > last ? value : last;
+    }
+    return last;
+}
+
+void kiln_group_closure(struct kiln_group_builder *builder, uint32_t cluster, const uint32_t *items,
+                        uint32_t item_count)
+{
+    const struct kiln_ir *ir = builder->ir;
+    uint32_t mark = ++builder->stamp_now;
+    uint32_t last = mark_roots(builder, cluster, items, item_count, mark);
+    builder->op_count = 0;
+    builder->cost = 0;
     /* Operands have smaller indices than their users: one walk down sees every user before its
      * operands. */
     uint32_t first = last;
-    for (uint32_t value = last + 1; item_count != 0 && value-- > 0;) {
+    for (uint32_t value = last + 1; value-- > 0;) {
         if (builder->stamp[value] != mark)
             continue;
         const struct kiln_op *op = &ir->ops[value];
         first = value;
-        builder->is_load[value] = op->opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
-                                  (builder->cut[value] && builder->own[value] != mark);
+        builder->is_load[value] = is_load(builder, cluster, value, mark);
         for (uint32_t k = 0; !builder->is_load[value] && k < kiln_opcode_info(op->opcode)->arity;
              k++)
             builder->stamp[op->operands[k]] = mark;
     }
-    for (uint32_t value = first; item_count != 0 && value <= last; value++) {
+    for (uint32_t value = first; value <= last; value++) {
         if (builder->stamp[value] != mark)
             continue;
         builder->ops[builder->op_count++] = value;
@@ -135,132 +175,86 @@ bool kiln_group_computes(const struct kiln_group_builder *builder, uint32_t valu
     return builder->stamp[value] == builder->stamp_now && !builder->is_load[value];
 }
 
-/* In elements along the axes of `domain`, right-aligned; 0 where the tensor does not vary. */
-static void align_strides(const struct kiln_domain *domain, const int64_t *dims,
-                          const int64_t *strides, uint32_t rank, int64_t *ret_strides)
+bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
+                               enum kiln_boundary *ret_boundary)
 {
-    memset(ret_strides, 0, KILN_MAX_RANK * sizeof *ret_strides);
-    for (uint32_t i = 0; i < domain->rank && i < rank; i++) {
-        uint32_t from = rank - 1 - i;
-        if (dims[from] != 1)
-            ret_strides[domain->rank - 1 - i] = strides[from];
-    }
-}
-
-static uint32_t guard_axes(const struct kiln_domain *group, const struct kiln_domain *value)
-{
-    uint32_t guard = 0;
-    for (uint32_t i = 0; i < group->rank; i++) {
-        bool present = i < value->rank && value->dims[value->rank - 1 - i] != 1;
-        if (!present && group->dims[group->rank - 1 - i] != 1)
-            guard |= 1u << (group->rank - 1 - i);
-    }
-    return guard;
-}
-
-/* The memory of a graph tensor as seen from the group's domain. */
-static struct kiln_access tensor_access(const struct kiln_group_builder *builder, uint32_t domain,
-                                        uint32_t value, uint32_t tensor_ordinal)
-{
-    const struct kiln_tensor *tensor = &builder->graph->tensors[tensor_ordinal];
-    struct kiln_access access = {
-        .value = value,
-        .kind = tensor->role == KILN_TENSOR_HOST_SCALAR ? KILN_ARGUMENT_HOST_SCALAR
-                                                        : KILN_ARGUMENT_TENSOR,
-        .tensor = tensor_ordinal,
-        .dtype = tensor->dtype,
-    };
-    align_strides(&builder->ir->domains[domain], tensor->dims, tensor->strides, tensor->rank,
-                  access.strides);
-    return access;
-}
-
-/* The memory of a value that waits for another group: its home. */
-static struct kiln_access home_access(const struct kiln_group_builder *builder, uint32_t domain,
-                                      uint32_t value)
-{
-    uint32_t in_memory = kiln_value_in_memory(builder, value);
-    if (builder->store_op[in_memory] != KILN_NONE)
-        return tensor_access(builder, domain, value,
-                             builder->ir->ops[builder->store_op[in_memory]].tensor);
-    const struct kiln_op *op = &builder->ir->ops[in_memory];
-    const struct kiln_domain *shape = &builder->ir->domains[op->domain];
-    int64_t packed[KILN_MAX_RANK];
-    int64_t stride = 1;
-    for (uint32_t i = shape->rank; i-- > 0;) {
-        packed[i] = stride;
-        stride *= shape->dims[i];
-    }
-    struct kiln_access access = {
-        .value = value,
-        .kind = KILN_ARGUMENT_WORKSPACE,
-        .tensor = op->tensor,
-        .dtype = kiln_value_dtype(builder, in_memory),
-    };
-    align_strides(&builder->ir->domains[domain], shape->dims, packed, shape->rank, access.strides);
-    return access;
-}
-
-static bool build_accesses(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
-                           const uint32_t *items, uint32_t item_count)
-{
-    const struct kiln_ir *ir = builder->ir;
-    const struct kiln_domain *domain = &ir->domains[group->domain];
     uint32_t loads = 0;
-    for (uint32_t i = 0; i < group->op_count; i++)
-        loads += builder->is_load[group->ops[i]];
-    group->accesses =
-        kiln_arena_calloc(builder->arena, loads + item_count, sizeof *group->accesses);
-    if (group->accesses == NULL)
-        return false;
-    for (uint32_t i = 0; i < group->op_count; i++) {
-        uint32_t value = group->ops[i];
-        const struct kiln_op *op = &ir->ops[value];
-        if (builder->is_load[value])
-            group->accesses[group->access_count++] =
-                op->opcode == KILN_OP_LOAD
-                    ? tensor_access(builder, group->domain, value, op->tensor)
-                    : home_access(builder, group->domain, value);
-    }
-    group->load_count = group->access_count;
-    for (uint32_t i = 0; i < item_count; i++) {
-        const struct kiln_group_item *item = &builder->items[items[i]];
-        struct kiln_access *access = &group->accesses[group->access_count++];
-        *access = item->store != KILN_NONE ? tensor_access(builder, group->domain, item->value,
-                                                           ir->ops[item->store].tensor)
-                                           : home_access(builder, group->domain, item->value);
-        access->is_store = true;
-        access->guard_axes = guard_axes(domain, &ir->domains[ir->ops[item->value].domain]);
-    }
-    return true;
+    for (uint32_t i = 0; i < builder->op_count; i++)
+        loads += builder->is_load[builder->ops[i]];
+    *ret_boundary = KILN_BOUNDARY_SIZE;
+    if (builder->op_count > KILN_GROUP_MAX_OPS || builder->cost > KILN_GROUP_MAX_COST ||
+        loads + item_count > KILN_GROUP_MAX_ACCESSES)
+        return true;
+    *ret_boundary = KILN_BOUNDARY_REGISTERS;
+    return builder->live_registers > kiln_register_budget(builder->target);
 }
 
-bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
-                       enum kiln_boundary boundary, const uint32_t *items, uint32_t item_count)
+uint32_t kiln_register_budget(const struct kiln_target *target)
+{
+    return target->vgprs / 2;
+}
+
+/* Makes room for another group; NULL when memory is out. */
+static struct kiln_fusion_group *add_group(struct kiln_group_builder *builder)
 {
     if (builder->group_count == builder->group_capacity) {
         uint32_t capacity = builder->group_capacity == 0 ? 16 : 2 * builder->group_capacity;
         struct kiln_fusion_group *grown =
             kiln_arena_calloc(builder->arena, capacity, sizeof *grown);
         if (grown == NULL)
-            return false;
+            return NULL;
         if (builder->group_count != 0)
             memcpy(grown, builder->groups, builder->group_count * sizeof *grown);
         builder->groups = grown;
         builder->group_capacity = capacity;
     }
-    kiln_group_closure(builder, items, item_count);
-    struct kiln_fusion_group *group = &builder->groups[builder->group_count++];
-    *group = (struct kiln_fusion_group){
-        .domain = domain,
-        .boundary = boundary,
-        .op_count = builder->op_count,
-        .ops = kiln_arena_calloc(builder->arena, builder->op_count, sizeof *group->ops),
-        .live_registers = builder->live_registers,
-        .cost = builder->cost,
-    };
+    return &builder->groups[builder->group_count++];
+}
+
+/* Appends what the last closure found. */
+static bool append_closure(struct kiln_group_builder *builder,
+                           const struct kiln_fusion_group *pattern, uint32_t cluster,
+                           const uint32_t *items, uint32_t item_count)
+{
+    struct kiln_fusion_group *group = add_group(builder);
+    if (group == NULL)
+        return false;
+    *group = *pattern;
+    group->op_count = builder->op_count;
+    group->ops = kiln_arena_calloc(builder->arena, builder->op_count, sizeof *group->ops);
+    group->live_registers = builder->live_registers;
+    group->cost = builder->cost;
     if (group->ops == NULL)
         return false;
     memcpy(group->ops, builder->ops, builder->op_count * sizeof *group->ops);
-    return build_accesses(builder, group, items, item_count);
+    return kiln_group_build_accesses(builder, group, cluster, items, item_count);
+}
+
+bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
+                       enum kiln_boundary boundary, const uint32_t *items, uint32_t item_count)
+{
+    kiln_group_closure(builder, KILN_NONE, items, item_count);
+    const struct kiln_fusion_group pattern = {
+        .kind = KILN_GROUP_POINTWISE,
+        .domain = domain,
+        .segment_count = 1,
+        .boundary = boundary,
+    };
+    return append_closure(builder, &pattern, KILN_NONE, items, item_count);
+}
+
+bool kiln_group_append_cluster(struct kiln_group_builder *builder, uint32_t cluster,
+                               enum kiln_boundary boundary, const uint32_t *items,
+                               uint32_t item_count)
+{
+    const struct kiln_cluster *source = &builder->clusters[cluster];
+    kiln_group_closure(builder, cluster, items, item_count);
+    const struct kiln_fusion_group pattern = {
+        .kind = source->kind,
+        .domain = source->domain,
+        .reduced_axes = source->axes,
+        .segment_count = source->segment_count,
+        .boundary = boundary,
+    };
+    return append_closure(builder, &pattern, cluster, items, item_count);
 }

@@ -7,11 +7,12 @@
 
 #include "compiler/fuse/partition.h"
 
+struct kiln_cluster;
+
 /* One store: a value that has to be in memory, and where. */
 struct kiln_group_item {
     uint32_t value;
     uint32_t store; /* the STORE that names the output; KILN_NONE: the workspace */
-    uint32_t level;
     enum kiln_boundary boundary;
 };
 
@@ -28,15 +29,29 @@ struct kiln_group_builder {
     const struct kiln_graph *graph;
     const struct kiln_target *target;
     const struct kiln_lower_options *options;
+    const struct kiln_partition_strategy *strategy;
     struct kiln_arena *arena;
-    bool *reads_memory;   /* a BROADCAST whose operand is read from memory */
-    bool *cut;            /* read from memory by whoever does not store it to its home */
-    uint32_t *level;      /* cuts below the value */
-    uint32_t *store_op;   /* the first STORE of this value, or KILN_NONE */
-    uint32_t *next_store; /* of a STORE: the next one of the same value, or KILN_NONE */
-    uint32_t *stamp;      /* mark of the last walk that visited the value */
+    bool *reads_memory;       /* a BROADCAST whose operand is read from memory */
+    bool *cut;                /* read from memory by whoever does not store it to its home */
+    bool *always_cut;         /* read from memory even by its own cluster */
+    bool *needed;             /* some kernel reads it from memory */
+    bool *bare;               /* a REDUCE that shares its kernel with nothing */
+    uint32_t *level;          /* kernels that must have run before; of values without a cluster */
+    uint32_t *first_reader;   /* lowest level of a kernel that reads the value from memory */
+    uint32_t *cluster;        /* whose kernel must compute the value, or KILN_NONE */
+    uint32_t *accumulated_in; /* of a REDUCE: the cluster that walks over its elements */
+    struct kiln_cluster *clusters;
+    uint32_t cluster_count;
+    bool has_segments;      /* a choice of the strategy was taken: rows were cut into segments */
+    bool has_shared_values; /* another one: element values of a cluster are needed elsewhere */
+    uint32_t *store_op;     /* the first STORE of this value, or KILN_NONE */
+    uint32_t *next_store;   /* of a STORE: the next one of the same value, or KILN_NONE */
+    uint32_t *stamp;        /* mark of the last walk that visited the value */
     uint32_t stamp_now;
-    uint32_t *own; /* mark of the last closure that stores the value to its home */
+    uint32_t *own;  /* mark of the last closure that stores the value to its home */
+    uint32_t *leaf; /* mark of the last search for shared loads */
+    uint32_t leaf_now;
+    bool *wanted; /* all false between uses */
     /* Of the last closure: */
     bool *is_load; /* read from memory there */
     uint32_t *ops; /* the values, ascending */
@@ -58,6 +73,7 @@ struct kiln_group_builder {
 bool kiln_group_builder_init(struct kiln_group_builder *builder);
 
 bool kiln_op_is_source(const struct kiln_op *op);
+bool kiln_op_is_reduction(const struct kiln_op *op);
 /* The result of a node, which may be written to memory in its tensor's type and read back without
  * loss. */
 bool kiln_op_is_result(const struct kiln_op *op);
@@ -72,16 +88,31 @@ bool kiln_item_is_home(const struct kiln_group_builder *builder,
 
 /*
  * Finds all values that a kernel storing these items (indices into builder->items) evaluates or
- * loads: ops, op_count, is_load, cost, live and live_registers of the builder.
+ * loads: ops, op_count, is_load, cost, live and live_registers of the builder. It is the kernel of
+ * this cluster, and does its reductions too; KILN_NONE: it does none.
  */
-void kiln_group_closure(struct kiln_group_builder *builder, const uint32_t *items,
+void kiln_group_closure(struct kiln_group_builder *builder, uint32_t cluster, const uint32_t *items,
                         uint32_t item_count);
 
 /* Whether the last closure evaluates this value. */
 bool kiln_group_computes(const struct kiln_group_builder *builder, uint32_t value);
 
-/* Appends the group that stores these items; false when memory is out. */
+/* Registers that one element's values may take: half of what the target has, for addresses and
+ * vectors need the rest. */
+uint32_t kiln_register_budget(const struct kiln_target *target);
+
+/* Whether the last closure is too much for one kernel that stores this many items. */
+bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
+                               enum kiln_boundary *ret_boundary);
+
+/* Appends the pointwise group that stores these items; false when memory is out. */
 bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
                        enum kiln_boundary boundary, const uint32_t *items, uint32_t item_count);
+
+/* Appends the group of a cluster that stores these items besides its accumulators; false when
+ * memory is out. */
+bool kiln_group_append_cluster(struct kiln_group_builder *builder, uint32_t cluster,
+                               enum kiln_boundary boundary, const uint32_t *items,
+                               uint32_t item_count);
 
 #endif

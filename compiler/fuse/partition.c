@@ -1,6 +1,8 @@
 #include "compiler/fuse/partition.h"
 
+#include "compiler/fuse/cluster.h"
 #include "compiler/fuse/group_builder.h"
+#include "compiler/fuse/recompute.h"
 #include "compiler/fuse/split_group.h"
 #include "compiler/fuse/workspace.h"
 
@@ -9,24 +11,17 @@
 
 /*
  * The plan of this file:
- *   1. mark_cuts        which broadcasts read their operand from memory, not computing it again
- *   2. collect_items    everything that must be stored: outputs and cut values
- *   3. draft_groups     one group per domain and level
- *   4. absorb_small_domains: small domains ride along in larger ones
- *   5. append_drafts    each split until it fits the target's registers and the kernel limits
- *   6. place_workspace  offsets of what lives between kernels
- * A level counts the cuts below a value: groups of one level never read what another of that level
- * writes.
+ *   1. kiln_assign_clusters (cluster.h): which reductions share a kernel, which values are read
+ * from memory and not computed again, and in which order kernels can run
+ *   2. collect_items    everything that must be stored: outputs and values that others read
+ *   3. draft_groups     one group per cluster, and one per domain and level for the rest
+ *   4. absorb           items ride along in groups that compute them anyway
+ *   5. check_clusters   a cluster that is too much for one kernel: its reductions get kernels of
+ * their own, and all begins again
+ *   6. append_drafts    pointwise groups are split until they fit the target's registers and the
+ * kernel limits
+ *   7. place_workspace  offsets of what lives between kernels
  */
-
-enum {
-    /* A broadcast value is computed again unless its expression costs more than this many simple
-     * operations and is repeated that often over a domain that large: below, a kernel launch costs
-     * more. */
-    RECOMPUTE_MAX_COST = 64,
-    RECOMPUTE_MIN_REPEATS = 8,
-    RECOMPUTE_MIN_ELEMENTS = 65536,
-};
 
 const char *kiln_boundary_text(enum kiln_boundary boundary)
 {
@@ -37,90 +32,32 @@ const char *kiln_boundary_text(enum kiln_boundary boundary)
     return texts[boundary];
 }
 
-/* Cost of computing a value from loads, counted up to RECOMPUTE_MAX_COST + 1. */
-static uint32_t recompute_cost(struct kiln_group_builder *builder, uint32_t value)
-{
-    uint32_t cost = 0;
-    uint32_t depth = 0;
-    uint32_t mark = ++builder->stamp_now;
-    builder->stack[depth++] = value;
-    builder->stamp[value] = mark;
-    while (depth > 0 && cost <= RECOMPUTE_MAX_COST) {
-        const struct kiln_op *op = &builder->ir->ops[builder->stack[--depth]];
-        if (kiln_op_is_source(op))
-            continue;
-        cost += kiln_op_cost(op);
-        for (uint32_t i = 0; i < kiln_opcode_info(op->opcode)->arity; i++) {
-            uint32_t operand = op->operands[i];
-            if (builder->stamp[operand] != mark) {
-                builder->stamp[operand] = mark;
-                builder->stack[depth++] = operand;
-            }
-        }
-    }
-    return cost;
-}
-
-static void mark_cuts(struct kiln_group_builder *builder)
-{
-    const struct kiln_ir *ir = builder->ir;
-    for (uint32_t i = 0; i < ir->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[i];
-        if (builder->options->no_fusion)
-            builder->cut[i] = kiln_op_is_result(op);
-        if (op->opcode != KILN_OP_BROADCAST || builder->options->no_fusion)
-            continue;
-        const struct kiln_op *operand = &ir->ops[op->operands[0]];
-        if (!kiln_op_is_result(operand))
-            continue;
-        int64_t elements = kiln_domain_elements(&ir->domains[op->domain]);
-        int64_t repeats = elements / kiln_domain_elements(&ir->domains[operand->domain]);
-        if (elements >= RECOMPUTE_MIN_ELEMENTS && repeats >= RECOMPUTE_MIN_REPEATS &&
-            recompute_cost(builder, op->operands[0]) > RECOMPUTE_MAX_COST)
-            builder->reads_memory[i] = true;
-    }
-}
-
 static void collect_items(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
-    bool *needed = builder->is_load; /* borrowed: not in use yet */
-    memset(needed, 0, ir->op_count * sizeof *needed);
-    for (uint32_t i = 0; i < ir->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[i];
-        builder->level[i] = 0;
-        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
-            uint32_t operand = op->operands[k];
-            bool from_memory = builder->reads_memory[i] || builder->cut[operand];
-            uint32_t level = builder->level[operand] + (from_memory && op->opcode != KILN_OP_STORE);
-            if (level > builder->level[i])
-                builder->level[i] = level;
-            if (from_memory && op->opcode != KILN_OP_STORE)
-                needed[operand] = true;
-        }
-    }
+    builder->item_count = 0;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         struct kiln_group_item item = {
             .value = i,
             .store = builder->store_op[i],
-            .level = builder->level[i],
             .boundary = builder->options->no_fusion ? KILN_BOUNDARY_NO_FUSION
-                        : needed[i]                 ? KILN_BOUNDARY_RECOMPUTE
+                        : builder->needed[i]        ? KILN_BOUNDARY_RECOMPUTE
                                                     : KILN_BOUNDARY_DOMAIN,
         };
-        if (needed[i] && item.store == KILN_NONE)
+        if (builder->needed[i] && item.store == KILN_NONE)
             builder->items[builder->item_count++] = item;
         for (; item.store != KILN_NONE; item.store = builder->next_store[item.store])
             builder->items[builder->item_count++] = item;
     }
 }
 
-/* A group to be: items of one domain and level. */
+/* A group to be: a cluster with its items, or items of one domain and level. */
 struct group_draft {
+    uint32_t cluster; /* KILN_NONE: pointwise */
     uint32_t domain;
     uint32_t level;
-    uint32_t number;     /* as in draft_of, whatever the order */
-    uint32_t first_item; /* decides the order within a level */
+    uint32_t number;      /* as in draft_of, whatever the order */
+    uint32_t first_value; /* decides the order within a level */
     uint32_t item_count;
     enum kiln_boundary boundary;
 };
@@ -132,34 +69,66 @@ struct drafting {
     uint32_t *items;    /* of one draft, ascending */
 };
 
-/* An item's draft: of its domain and level; without fusion, of its value alone. */
+/* An item's draft: of its cluster; else of its domain and level; without fusion, of its value
+ * alone.
+ */
 static uint32_t find_draft(const struct kiln_group_builder *builder,
                            const struct drafting *drafting, uint32_t index)
 {
     const struct kiln_group_item *item = &builder->items[index];
-    if (builder->options->no_fusion)
+    uint32_t cluster = kiln_cluster_of(builder, item->value);
+    uint32_t level = kiln_value_level(builder, item->value);
+    if (builder->options->no_fusion && cluster == KILN_NONE)
         return index != 0 && item[-1].value == item->value ? drafting->draft_of[index - 1]
                                                            : KILN_NONE;
     for (uint32_t i = 0; i < drafting->count; i++) {
-        if (drafting->drafts[i].domain == builder->ir->ops[item->value].domain &&
-            drafting->drafts[i].level == item->level)
+        const struct group_draft *draft = &drafting->drafts[i];
+        if (draft->cluster == cluster &&
+            (cluster != KILN_NONE ||
+             (draft->domain == builder->ir->ops[item->value].domain && draft->level == level)))
             return i;
     }
     return KILN_NONE;
 }
 
+static void draft_clusters(const struct kiln_group_builder *builder, struct drafting *drafting)
+{
+    for (uint32_t i = 0; i < builder->cluster_count; i++) {
+        const struct kiln_cluster *cluster = &builder->clusters[i];
+        if (cluster->merged_into != KILN_NONE)
+            continue;
+        uint32_t first = 0;
+        while (!kiln_cluster_has_reduction(builder, i, first))
+            first++;
+        bool is_combine = cluster->kind == KILN_GROUP_COMBINE;
+        drafting->drafts[drafting->count] = (struct group_draft){
+            .cluster = i,
+            .domain = cluster->domain,
+            .level = cluster->level,
+            .number = drafting->count,
+            .first_value = first,
+            .boundary = builder->options->no_fusion ? KILN_BOUNDARY_NO_FUSION
+                        : is_combine                ? KILN_BOUNDARY_SEGMENTS
+                                                    : KILN_BOUNDARY_REDUCTION,
+        };
+        drafting->count++;
+    }
+}
+
 static void draft_groups(const struct kiln_group_builder *builder, struct drafting *drafting)
 {
+    draft_clusters(builder, drafting);
     for (uint32_t i = 0; i < builder->item_count; i++) {
         const struct kiln_group_item *item = &builder->items[i];
         uint32_t found = find_draft(builder, drafting, i);
         if (found == KILN_NONE) {
-            found = drafting->count++;
-            drafting->drafts[found] =
-                (struct group_draft){.number = found,
+            found = drafting->count;
+            drafting->drafts[drafting->count++] =
+                (struct group_draft){.cluster = KILN_NONE,
+                                     .number = found,
                                      .domain = builder->ir->ops[item->value].domain,
-                                     .level = item->level,
-                                     .first_item = i,
+                                     .level = kiln_value_level(builder, item->value),
+                                     .first_value = item->value,
                                      .boundary = item->boundary};
         }
         drafting->draft_of[i] = found;
@@ -178,6 +147,13 @@ static void list_items(const struct kiln_group_builder *builder, struct drafting
     }
 }
 
+static void move_item(struct drafting *drafting, uint32_t item, uint32_t draft)
+{
+    drafting->drafts[drafting->draft_of[item]].item_count--;
+    drafting->drafts[draft].item_count++;
+    drafting->draft_of[item] = draft;
+}
+
 /* Whether a draft could take in another's items: its domain is larger and reached by repeating the
  * other's. */
 static bool could_absorb(const struct kiln_ir *ir, const struct group_draft *large,
@@ -185,7 +161,8 @@ static bool could_absorb(const struct kiln_ir *ir, const struct group_draft *lar
 {
     const struct kiln_domain *from = &ir->domains[small->domain];
     const struct kiln_domain *to = &ir->domains[large->domain];
-    return large->level == small->level && large->domain != small->domain &&
+    return large->cluster == KILN_NONE && small->cluster == KILN_NONE &&
+           large->level == small->level && large->domain != small->domain &&
            kiln_domain_broadcasts_to(from, to) &&
            kiln_domain_elements(from) < kiln_domain_elements(to);
 }
@@ -203,15 +180,60 @@ static void absorb_small_domains(struct kiln_group_builder *builder, struct draf
                 continue;
             if (!computed) {
                 list_items(builder, drafting, large);
-                kiln_group_closure(builder, drafting->items, drafting->drafts[large].item_count);
+                kiln_group_closure(builder, KILN_NONE, drafting->items,
+                                   drafting->drafts[large].item_count);
                 computed = true;
             }
+            if (kiln_group_computes(builder, builder->items[i].value))
+                move_item(drafting, i, large);
+        }
+    }
+}
+
+/* Whether a cluster's kernel could store a pointwise draft's item: it walks over the item's
+ * elements (or rows), late enough to compute it and early enough for whoever reads it. */
+static bool could_ride_along(const struct kiln_group_builder *builder,
+                             const struct kiln_cluster *cluster, const struct group_draft *draft,
+                             uint32_t value)
+{
+    if (cluster->is_closed || draft->cluster != KILN_NONE || draft->level > cluster->level ||
+        builder->first_reader[value] <= cluster->level)
+        return false;
+    return draft->domain == cluster->domain ||
+           (cluster->kind == KILN_GROUP_REDUCTION && draft->domain == cluster->row_domain);
+}
+
+/* Whether the last closure loads something of the item's size that the item is computed from. */
+static bool shares_full_load(struct kiln_group_builder *builder, uint32_t value)
+{
+    kiln_mark_full_loads(builder, value);
+    for (uint32_t i = 0; i < builder->op_count; i++) {
+        if (builder->is_load[builder->ops[i]] &&
+            builder->leaf[builder->ops[i]] == builder->leaf_now)
+            return true;
+    }
+    return false;
+}
+
+/* Moves pointwise items into the kernel of a cluster that computes them anyway, or loads what they
+ * are computed from. */
+static void absorb_into_clusters(struct kiln_group_builder *builder, struct drafting *drafting)
+{
+    for (uint32_t target = 0; target < drafting->count; target++) {
+        if (drafting->drafts[target].cluster == KILN_NONE)
+            continue;
+        const struct kiln_cluster *cluster = &builder->clusters[drafting->drafts[target].cluster];
+        for (uint32_t i = 0; i < builder->item_count; i++) {
             uint32_t value = builder->items[i].value;
-            if (!kiln_group_computes(builder, value))
+            const struct group_draft *source = &drafting->drafts[drafting->draft_of[i]];
+            if (!could_ride_along(builder, cluster, source, value))
                 continue;
-            drafting->draft_of[i] = large;
-            drafting->drafts[small].item_count--;
-            drafting->drafts[large].item_count++;
+            list_items(builder, drafting, target);
+            kiln_group_closure(builder, drafting->drafts[target].cluster, drafting->items,
+                               drafting->drafts[target].item_count);
+            if (kiln_group_computes(builder, value) ||
+                (source->domain == cluster->domain && shares_full_load(builder, value)))
+                move_item(drafting, i, target);
         }
     }
 }
@@ -222,7 +244,41 @@ static int compare_drafts(const void *left, const void *right)
     const struct group_draft *b = right;
     if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
-    return (a->first_item > b->first_item) - (a->first_item < b->first_item);
+    if (a->first_value != b->first_value)
+        return a->first_value < b->first_value ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Components of the accumulators that a cluster's kernel stores or loads besides its items. */
+static uint32_t accumulator_accesses(const struct kiln_cluster *cluster)
+{
+    enum { MOST_COMPONENTS = 3 };
+    return cluster->kind == KILN_GROUP_REDUCTION ? 0 : MOST_COMPONENTS * cluster->reduction_count;
+}
+
+/* Gives the reductions of clusters that are too much for one kernel kernels of their own; false
+ * when there are none. */
+static bool check_clusters(struct kiln_group_builder *builder, struct drafting *drafting)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < drafting->count; i++) {
+        const struct group_draft *draft = &drafting->drafts[i];
+        if (draft->cluster == KILN_NONE || builder->clusters[draft->cluster].is_closed)
+            continue;
+        list_items(builder, drafting, i);
+        kiln_group_closure(builder, draft->cluster, drafting->items, draft->item_count);
+        enum kiln_boundary reason;
+        uint32_t stores =
+            draft->item_count + accumulator_accesses(&builder->clusters[draft->cluster]);
+        if (!kiln_group_exceeds_limits(builder, stores, &reason))
+            continue;
+        any = true;
+        for (uint32_t value = 0; value < builder->ir->op_count; value++) {
+            if (kiln_cluster_has_reduction(builder, draft->cluster, value))
+                builder->bare[value] = true;
+        }
+    }
+    return any;
 }
 
 /* Appends the groups of all drafts, level by level. */
@@ -234,11 +290,15 @@ static bool append_drafts(struct kiln_group_builder *builder, struct drafting *d
     qsort(drafting->drafts, drafting->count, sizeof *drafting->drafts, compare_drafts);
     for (uint32_t i = 0; i < drafting->count; i++) {
         const struct group_draft *draft = &drafting->drafts[i];
-        if (draft->item_count == 0)
-            continue;
         list_items(builder, drafting, draft->number);
-        if (!kiln_group_split_append(&splitter, draft->domain, draft->boundary, drafting->items,
-                                     draft->item_count))
+        bool good = true;
+        if (draft->cluster != KILN_NONE)
+            good = kiln_group_append_cluster(builder, draft->cluster, draft->boundary,
+                                             drafting->items, draft->item_count);
+        else if (draft->item_count != 0)
+            good = kiln_group_split_append(&splitter, draft->domain, draft->boundary,
+                                           drafting->items, draft->item_count);
+        if (!good)
             return false;
     }
     if (builder->group_count != 0)
@@ -248,52 +308,79 @@ static bool append_drafts(struct kiln_group_builder *builder, struct drafting *d
 
 static bool form_groups(struct kiln_group_builder *builder)
 {
+    /* At most two clusters per reduction, and items as counted in kiln_group_builder_init. */
+    size_t most = 2 * (size_t)builder->ir->op_count + 1;
     struct drafting drafting = {
-        .drafts = kiln_arena_calloc(builder->arena, builder->item_count, sizeof *drafting.drafts),
-        .draft_of =
-            kiln_arena_calloc(builder->arena, builder->item_count, sizeof *drafting.draft_of),
-        .items = kiln_arena_calloc(builder->arena, builder->item_count, sizeof *drafting.items),
+        .drafts = kiln_arena_calloc(builder->arena, 2 * most, sizeof *drafting.drafts),
+        .draft_of = kiln_arena_calloc(builder->arena, most, sizeof *drafting.draft_of),
+        .items = kiln_arena_calloc(builder->arena, most, sizeof *drafting.items),
     };
     if (drafting.drafts == NULL || drafting.draft_of == NULL || drafting.items == NULL)
         return false;
-    draft_groups(builder, &drafting);
-    if (!builder->options->no_fusion)
-        absorb_small_domains(builder, &drafting);
+    do {
+        kiln_assign_clusters(builder);
+        collect_items(builder);
+        drafting.count = 0;
+        draft_groups(builder, &drafting);
+        if (!builder->options->no_fusion) {
+            absorb_into_clusters(builder, &drafting);
+            absorb_small_domains(builder, &drafting);
+        }
+    } while (check_clusters(builder, &drafting));
     return append_drafts(builder, &drafting);
+}
+
+/* Which content of the workspace an access means: a value, or a component of its accumulator. */
+static uint32_t content_of(const struct kiln_group_builder *builder,
+                           const struct kiln_access *access)
+{
+    enum { CONTENTS_PER_VALUE = 4 };
+    if (access->is_accumulator)
+        return access->value * CONTENTS_PER_VALUE + 1 + access->component;
+    uint32_t value =
+        access->is_store ? access->value : kiln_value_in_memory(builder, access->value);
+    return value * CONTENTS_PER_VALUE;
+}
+
+static uint64_t content_bytes(const struct kiln_group_builder *builder,
+                              const struct kiln_fusion_group *group,
+                              const struct kiln_access *access)
+{
+    const struct kiln_ir *ir = builder->ir;
+    uint64_t elements = (uint64_t)kiln_domain_elements(&ir->domains[ir->ops[access->value].domain]);
+    if (access->is_accumulator)
+        elements *= group->segment_count;
+    return elements * kiln_dtype_info(access->dtype)->bytes;
 }
 
 /* Workspace for every value that a group writes there, alive until the last group that reads it. */
 static bool place_workspace(struct kiln_group_builder *builder, struct kiln_partition *partition)
 {
-    const struct kiln_ir *ir = builder->ir;
     uint32_t store_count = 0;
     for (uint32_t g = 0; g < partition->group_count; g++)
         store_count += partition->groups[g].access_count - partition->groups[g].load_count;
     uint32_t *latest =
-        kiln_arena_calloc(builder->arena, ir->op_count, sizeof *latest); /* per value */
+        kiln_arena_calloc(builder->arena, 4 * (size_t)builder->ir->op_count, sizeof *latest);
     struct kiln_workspace_value *values =
-        kiln_arena_calloc(builder->arena, store_count, sizeof *values);
+        kiln_arena_calloc(builder->arena, (size_t)store_count + 1, sizeof *values);
     if (latest == NULL || values == NULL)
         return false;
-    /* Until the offsets are known the accesses hold the index of their value. */
+    /* Until the offsets are known the accesses hold the index of their content. */
     uint32_t count = 0;
     for (uint32_t g = 0; g < partition->group_count; g++) {
         for (uint32_t i = 0; i < partition->groups[g].access_count; i++) {
             struct kiln_access *access = &partition->groups[g].accesses[i];
             if (access->kind != KILN_ARGUMENT_WORKSPACE)
                 continue;
-            uint32_t in_memory =
-                access->is_store ? access->value : kiln_value_in_memory(builder, access->value);
+            uint32_t content = content_of(builder, access);
             if (access->is_store) {
-                const struct kiln_domain *shape = &ir->domains[ir->ops[access->value].domain];
-                latest[in_memory] = count;
-                values[count++] =
-                    (struct kiln_workspace_value){.bytes = (uint64_t)kiln_domain_elements(shape) *
-                                                           kiln_dtype_info(access->dtype)->bytes,
-                                                  .first_group = g};
+                latest[content] = count;
+                values[count++] = (struct kiln_workspace_value){
+                    .bytes = content_bytes(builder, &partition->groups[g], access),
+                    .first_group = g};
             }
-            access->workspace_offset_bytes = latest[in_memory];
-            values[latest[in_memory]].last_group = g;
+            access->workspace_offset_bytes = latest[content];
+            values[latest[content]].last_group = g;
         }
     }
     partition->workspace_bytes = kiln_workspace_assign(values, count);
@@ -311,19 +398,22 @@ static bool place_workspace(struct kiln_group_builder *builder, struct kiln_part
 enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                 const struct kiln_target *target,
                                 const struct kiln_lower_options *options,
+                                const struct kiln_partition_strategy *strategy,
                                 struct kiln_partition *ret_partition, struct kiln_error *error)
 {
-    struct kiln_group_builder builder = {
-        .ir = ir, .graph = graph, .target = target, .options = options, .arena = ir->arena};
-    struct kiln_partition partition = {0};
-    bool good = kiln_group_builder_init(&builder);
-    if (good) {
-        mark_cuts(&builder);
-        collect_items(&builder);
-        good = form_groups(&builder);
-    }
-    partition.groups = builder.groups;
-    partition.group_count = builder.group_count;
+    struct kiln_group_builder builder = {.ir = ir,
+                                         .graph = graph,
+                                         .target = target,
+                                         .options = options,
+                                         .strategy = strategy,
+                                         .arena = ir->arena};
+    bool good = kiln_group_builder_init(&builder) && form_groups(&builder);
+    struct kiln_partition partition = {
+        .groups = builder.groups,
+        .group_count = builder.group_count,
+        .has_segments = builder.has_segments,
+        .has_shared_values = builder.has_shared_values,
+    };
     if (!good || !place_workspace(&builder, &partition))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while partitioning the graph");
     *ret_partition = partition;

@@ -74,8 +74,8 @@ struct kiln_access {
 
 struct kiln_fusion_group {
     enum kiln_group_kind kind;
-    /* Index into ir->domains: the iteration domain; for COMBINE the domain of rows, which the segments
-     * are another axis of. */
+    /* Index into ir->domains: the iteration domain; for COMBINE the domain of rows, which the
+     * segments are another axis of. */
     uint32_t domain;
     uint32_t reduced_axes; /* REDUCTION, PARTIAL: bit per axis of the domain; else 0 */
     /* PARTIAL, COMBINE: into how many pieces the reduced elements are cut (which are which is up to
@@ -98,6 +98,17 @@ struct kiln_partition {
     uint32_t group_count;
     struct kiln_fusion_group *groups; /* in an order in which they can run */
     uint64_t workspace_bytes;
+    /* Which choices the strategy was asked for: another one would not differ otherwise. */
+    bool has_segments;
+    bool has_shared_values;
+};
+
+/* Choices whose price shows only in the schedules: a caller tries, and keeps the cheapest
+ * (kernel_plan.h). */
+struct kiln_partition_strategy {
+    bool never_segment;       /* no PARTIAL groups, however few rows there are */
+    bool store_shared_values; /* element values of a reduction's kernel that others need go through
+                                 memory; else they are computed again */
 };
 
 /* Groups never exceed these; kiln_partition splits (KILN_BOUNDARY_REGISTERS, _SIZE) where they
@@ -114,6 +125,7 @@ enum {
 enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                 const struct kiln_target *target,
                                 const struct kiln_lower_options *options,
+                                const struct kiln_partition_strategy *strategy,
                                 struct kiln_partition *ret_partition,
                                 struct kiln_error *error) KILN_NODISCARD;
 

@@ -23,7 +23,7 @@ static bool is_reduction(const struct kiln_op *op)
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
 }
 
-static enum kiln_accumulator_kind accumulator_kind(enum kiln_opcode opcode)
+enum kiln_accumulator_kind kiln_accumulator_of(enum kiln_opcode opcode)
 {
     switch (opcode) {
     case KILN_OP_REDUCE_PRODUCT:
@@ -107,7 +107,7 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
 static struct kiln_accumulator *find_accumulator(struct kiln_reduction_passes *passes,
                                                  const struct kiln_op *op)
 {
-    enum kiln_accumulator_kind kind = accumulator_kind(op->opcode);
+    enum kiln_accumulator_kind kind = kiln_accumulator_of(op->opcode);
     for (uint32_t i = 0; i < passes->accumulator_count; i++) {
         if (kind == KILN_ACCUMULATOR_MOMENTS && passes->accumulators[i].kind == kind &&
             passes->accumulators[i].operand == op->operands[0])
@@ -175,8 +175,7 @@ enum kiln_status kiln_reduction_passes(const struct kiln_ir *ir,
     for (uint32_t i = 0; i < group->op_count; i++)
         reduction_count += is_reduction(&ir->ops[group->ops[i]]);
     struct kiln_reduction_passes passes = {
-        .accumulators =
-            kiln_arena_calloc(arena, reduction_count + 1, sizeof *passes.accumulators),
+        .accumulators = kiln_arena_calloc(arena, reduction_count + 1, sizeof *passes.accumulators),
         .pass = kiln_arena_calloc(arena, group->op_count, sizeof *passes.pass),
         .is_row = kiln_arena_calloc(arena, group->op_count, sizeof *passes.is_row),
     };

@@ -2,9 +2,10 @@
  * The passes of a reduction group: how often its kernel walks over the elements of a row, what it
  * accumulates on each walk and what it knows by then.
  *
- * A reduction whose operand depends on no other reduction of the group is accumulated in pass 0, one
- * whose operand depends on that in pass 1, and so on. A store of an element value happens in the
- * first pass in which the value is known; that may be one more pass than there are to accumulate in.
+ * A reduction whose operand depends on no other reduction of the group is accumulated in pass 0,
+ * one whose operand depends on that in pass 1, and so on. A store of an element value happens in
+ * the first pass in which the value is known; that may be one more pass than there are to
+ * accumulate in.
  */
 #ifndef KILN_COMPILER_FUSE_REDUCTION_PASSES_H
 #define KILN_COMPILER_FUSE_REDUCTION_PASSES_H
@@ -41,13 +42,16 @@ struct kiln_reduction_passes {
     /*
      * Per position in group->ops. pass[i]: the first pass in which the value is known; a row value
      * with pass[i] = p > 0 is known once the accumulators of pass p - 1 are complete.
-     * is_row[i]: the value does not vary along the reduced axes: a load that has no stride there, an
-     * INDEX along another axis, the result of a REDUCE, and what is computed from such values alone
-     * (through a BROADCAST too). Of COMBINE every value is.
+     * is_row[i]: the value does not vary along the reduced axes: a load that has no stride there,
+     * an INDEX along another axis, the result of a REDUCE, and what is computed from such values
+     * alone (through a BROADCAST too). Of COMBINE every value is.
      */
     uint32_t *pass;
     bool *is_row;
 };
+
+/* The accumulator that a REDUCE operation needs. */
+enum kiln_accumulator_kind kiln_accumulator_of(enum kiln_opcode opcode);
 
 /* Components of an accumulator: 3 for MOMENTS, else 1. */
 uint32_t kiln_accumulator_components(enum kiln_accumulator_kind kind);
@@ -65,8 +69,8 @@ enum kiln_status kiln_reduction_passes(const struct kiln_ir *ir,
                                        struct kiln_error *error) KILN_NODISCARD;
 
 /* Whether pass `pass` evaluates the element value at position `index` of group->ops: a store or an
- * accumulator of that pass needs it. Fills ret_needed[group->op_count] for all positions. Row values
- * are never needed in this sense: each is evaluated once, when it is known. */
+ * accumulator of that pass needs it. Fills ret_needed[group->op_count] for all positions. Row
+ * values are never needed in this sense: each is evaluated once, when it is known. */
 void kiln_reduction_pass_values(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                 const struct kiln_reduction_passes *passes, uint32_t pass,
                                 bool *ret_needed);

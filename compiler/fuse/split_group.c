@@ -16,33 +16,11 @@ enum {
     COPIES_OF_A_GROUP = KILN_GROUP_MAX_ACCESSES / 2, /* each may have a load of its own */
 };
 
-/* What one element may keep in registers: half of what the target has, for addresses and vectors
- * need the rest. */
-static uint32_t register_budget(const struct kiln_target *target)
-{
-    return target->vgprs / 2;
-}
-
 /* Constants and indices are made again wherever they are needed, and broadcasts are free. */
 static bool is_arithmetic(const struct kiln_group_builder *builder, uint32_t value)
 {
     return !builder->is_load[value] &&
            kiln_opcode_info(builder->ir->ops[value].opcode)->op_class == KILN_OP_CLASS_ELEMENTWISE;
-}
-
-/* Whether the last closure is too much for one kernel that stores this many items. */
-static bool exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
-                           enum kiln_boundary *ret_boundary)
-{
-    uint32_t loads = 0;
-    for (uint32_t i = 0; i < builder->op_count; i++)
-        loads += builder->is_load[builder->ops[i]];
-    *ret_boundary = KILN_BOUNDARY_SIZE;
-    if (builder->op_count > KILN_GROUP_MAX_OPS || builder->cost > KILN_GROUP_MAX_COST ||
-        loads + item_count > KILN_GROUP_MAX_ACCESSES)
-        return true;
-    *ret_boundary = KILN_BOUNDARY_REGISTERS;
-    return builder->live_registers > register_budget(builder->target);
 }
 
 bool kiln_splitter_init(struct kiln_splitter *splitter, struct kiln_group_builder *builder)
@@ -155,7 +133,7 @@ static uint32_t choose_position(const struct kiln_splitter *splitter)
     uint32_t limit = 0; /* prefixes up to this length fit the registers and the compiler's time */
     uint32_t cost = 0;
     while (limit + 1 < builder->op_count && limit < KILN_GROUP_MAX_OPS &&
-           builder->live[limit] <= register_budget(builder->target)) {
+           builder->live[limit] <= kiln_register_budget(builder->target)) {
         if (!builder->is_load[builder->ops[limit]])
             cost += kiln_op_cost(&builder->ir->ops[builder->ops[limit]]);
         if (cost > KILN_GROUP_MAX_COST)
@@ -270,13 +248,13 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
     set_copies_aside(splitter);
     bool good = true;
     for (;;) {
-        kiln_group_closure(builder, splitter->items, splitter->item_count);
+        kiln_group_closure(builder, KILN_NONE, splitter->items, splitter->item_count);
         find_uses(splitter);
         uint32_t work = 0;
         for (uint32_t i = 0; i < builder->op_count; i++)
             work += is_work(splitter, builder->ops[i]);
         enum kiln_boundary reason;
-        if (!exceeds_limits(builder, splitter->item_count, &reason) || work < 2) {
+        if (!kiln_group_exceeds_limits(builder, splitter->item_count, &reason) || work < 2) {
             good =
                 kiln_group_append(builder, domain, boundary, splitter->items, splitter->item_count);
             break;

@@ -1,0 +1,356 @@
+#include "compiler/fuse/cluster.h"
+
+#include "compiler/fuse/recompute.h"
+#include "compiler/fuse/segments.h"
+
+#include <string.h>
+
+uint32_t kiln_cluster_find(const struct kiln_group_builder *builder, uint32_t cluster)
+{
+    while (builder->clusters[cluster].merged_into != KILN_NONE)
+        cluster = builder->clusters[cluster].merged_into;
+    return cluster;
+}
+
+uint32_t kiln_cluster_of(const struct kiln_group_builder *builder, uint32_t value)
+{
+    uint32_t cluster = builder->cluster[value];
+    return cluster == KILN_NONE ? KILN_NONE : kiln_cluster_find(builder, cluster);
+}
+
+uint32_t kiln_value_level(const struct kiln_group_builder *builder, uint32_t value)
+{
+    uint32_t cluster = kiln_cluster_of(builder, value);
+    return cluster == KILN_NONE ? builder->level[value] : builder->clusters[cluster].level;
+}
+
+bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32_t cluster,
+                                uint32_t value)
+{
+    if (cluster == KILN_NONE || !kiln_op_is_reduction(&builder->ir->ops[value]))
+        return false;
+    return kiln_cluster_of(builder, value) == cluster ||
+           kiln_cluster_find(builder, builder->accumulated_in[value]) == cluster;
+}
+
+static struct kiln_cluster *cluster_at(const struct kiln_group_builder *builder, uint32_t cluster)
+{
+    return &builder->clusters[cluster];
+}
+
+/* Whether operation `index` reads its operand from memory wherever it is computed. */
+static bool reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
+                              uint32_t operand)
+{
+    return builder->always_cut[operand] || builder->reads_memory[index];
+}
+
+static uint32_t add_cluster(struct kiln_group_builder *builder, enum kiln_group_kind kind,
+                            uint32_t reduction, uint32_t level)
+{
+    const struct kiln_op *op = &builder->ir->ops[reduction];
+    uint32_t domain = builder->ir->ops[op->operands[0]].domain;
+    struct kiln_cluster *added = &builder->clusters[builder->cluster_count];
+    *added = (struct kiln_cluster){
+        .kind = kind,
+        .domain = kind == KILN_GROUP_COMBINE ? op->domain : domain,
+        .row_domain = op->domain,
+        .level = level,
+        .first_reader = KILN_NONE,
+        .merged_into = KILN_NONE,
+        .node = op->node,
+        .segment_count = 1,
+        .is_closed = builder->bare[reduction],
+    };
+    if (kind != KILN_GROUP_COMBINE)
+        added->axes = kiln_domain_reduced_axes(&builder->ir->domains[domain],
+                                               &builder->ir->domains[op->domain]);
+    return builder->cluster_count++;
+}
+
+/* Whether the cluster's kernel may run at this level instead, if that is a later one than now. */
+static bool can_be_at(const struct kiln_cluster *cluster, uint32_t level)
+{
+    return level <= cluster->level ||
+           (cluster->kind != KILN_GROUP_PARTIAL && level < cluster->first_reader);
+}
+
+static void raise_to(struct kiln_cluster *cluster, uint32_t level)
+{
+    if (cluster->level < level)
+        cluster->level = level;
+}
+
+/* An element value that others need: whether they read it rather than compute it again. */
+static bool is_stored_for_others(struct kiln_group_builder *builder, uint32_t value)
+{
+    builder->has_shared_values = true;
+    if (builder->strategy->store_shared_values)
+        return true;
+    return builder->store_op[value] != KILN_NONE && kiln_full_load_count(builder, value) > 1;
+}
+
+/*
+ * A kernel of this level that is not of its cluster needs a value. Its cluster stores the value, or
+ * the row values that it can be computed again from.
+ */
+static void require_in_memory(struct kiln_group_builder *builder, uint32_t value, uint32_t level)
+{
+    bool *wanted = builder->wanted;
+    wanted[value] = true;
+    for (uint32_t current = value + 1; current-- > 0;) {
+        if (!wanted[current])
+            continue;
+        wanted[current] = false;
+        uint32_t own = kiln_cluster_of(builder, current);
+        if (own == KILN_NONE)
+            continue;
+        struct kiln_cluster *cluster = cluster_at(builder, own);
+        if (level < cluster->first_reader)
+            cluster->first_reader = level;
+        const struct kiln_op *op = &builder->ir->ops[current];
+        bool is_border = op->domain == cluster->row_domain || kiln_op_is_reduction(op);
+        if (builder->cut[current] || is_border || is_stored_for_others(builder, current)) {
+            builder->cut[current] = builder->needed[current] = true;
+            continue;
+        }
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
+            wanted[op->operands[k]] = true;
+    }
+}
+
+/* A value without a cluster that is read from memory by a kernel of this level. */
+static void read_from_memory(struct kiln_group_builder *builder, uint32_t value, uint32_t level)
+{
+    builder->needed[value] = true;
+    uint32_t cluster = kiln_cluster_of(builder, value);
+    uint32_t *first = cluster == KILN_NONE ? &builder->first_reader[value]
+                                           : &cluster_at(builder, cluster)->first_reader;
+    if (level < *first)
+        *first = level;
+}
+
+static bool may_share(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
+                      uint32_t node)
+{
+    return !cluster->is_closed && (!builder->options->no_fusion || cluster->node == node);
+}
+
+/* Whether the cluster's kernel walks over the points that the operation is defined at. */
+static bool can_compute(const struct kiln_group_builder *builder,
+                        const struct kiln_cluster *cluster, const struct kiln_op *op)
+{
+    if (cluster->kind == KILN_GROUP_PARTIAL || !may_share(builder, cluster, op->node))
+        return false;
+    return op->domain == cluster->row_domain ||
+           (cluster->kind == KILN_GROUP_REDUCTION && op->domain == cluster->domain);
+}
+
+static bool can_merge(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
+                      const struct kiln_cluster *b)
+{
+    uint32_t level = a->level > b->level ? a->level : b->level;
+    return a->kind == KILN_GROUP_REDUCTION && b->kind == KILN_GROUP_REDUCTION &&
+           a->domain == b->domain && a->axes == b->axes && !a->is_closed &&
+           may_share(builder, b, a->node) && can_be_at(a, level) && can_be_at(b, level) &&
+           a->reduction_count + b->reduction_count <= KILN_CLUSTER_MAX_REDUCTIONS;
+}
+
+static void merge(struct kiln_group_builder *builder, uint32_t into, uint32_t other)
+{
+    struct kiln_cluster *a = cluster_at(builder, into);
+    struct kiln_cluster *b = cluster_at(builder, other);
+    raise_to(a, b->level);
+    if (b->first_reader < a->first_reader)
+        a->first_reader = b->first_reader;
+    a->reduction_count += b->reduction_count;
+    b->merged_into = into;
+}
+
+/* The level that the operands of an operation allow when it is computed in the kernel of a cluster
+ * (KILN_NONE: in none); operands of clusters that could be merged with that one are left out. */
+static uint32_t level_needed(const struct kiln_group_builder *builder, uint32_t index,
+                             uint32_t cluster)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t needed = 0;
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+        uint32_t operand = op->operands[k];
+        uint32_t other = kiln_cluster_of(builder, operand);
+        uint32_t level = kiln_value_level(builder, operand);
+        bool from_memory = reads_from_memory(builder, index, operand);
+        if (other != KILN_NONE && !from_memory) {
+            if (other == cluster ||
+                (cluster != KILN_NONE &&
+                 can_merge(builder, cluster_at(builder, cluster), cluster_at(builder, other))))
+                continue;
+            from_memory = true;
+        }
+        if (level + from_memory > needed)
+            needed = level + from_memory;
+    }
+    return needed;
+}
+
+/* Tells the operands that are read from memory, once it is known where the operation is computed.
+ */
+static void require_operands(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster,
+                             uint32_t level)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+        uint32_t operand = op->operands[k];
+        uint32_t other = kiln_cluster_of(builder, operand);
+        if (reads_from_memory(builder, index, operand))
+            read_from_memory(builder, operand, level);
+        else if (other != KILN_NONE && other != cluster)
+            require_in_memory(builder, operand, level);
+    }
+}
+
+/* Puts an operation into the cluster, with all clusters that can be merged for that; false when the
+ * cluster's kernel would have to run after one that reads from it. */
+static bool join(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t needed = level_needed(builder, index, cluster);
+    if (!can_be_at(cluster_at(builder, cluster), needed))
+        return false;
+    raise_to(cluster_at(builder, cluster), needed);
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+        uint32_t other = kiln_cluster_of(builder, op->operands[k]);
+        if (other != KILN_NONE && other != cluster &&
+            !reads_from_memory(builder, index, op->operands[k]) &&
+            can_merge(builder, cluster_at(builder, cluster), cluster_at(builder, other)))
+            merge(builder, cluster, other);
+    }
+    /* A merge may have failed that level_needed counted on: then that operand needs a later level.
+     */
+    needed = level_needed(builder, index, cluster);
+    if (!can_be_at(cluster_at(builder, cluster), needed))
+        return false;
+    raise_to(cluster_at(builder, cluster), needed);
+    builder->cluster[index] = cluster;
+    require_operands(builder, index, cluster, cluster_at(builder, cluster)->level);
+    return true;
+}
+
+static void place_elementwise(struct kiln_group_builder *builder, uint32_t index)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+        uint32_t cluster = kiln_cluster_of(builder, op->operands[k]);
+        if (cluster != KILN_NONE && !reads_from_memory(builder, index, op->operands[k]) &&
+            can_compute(builder, cluster_at(builder, cluster), op) && join(builder, index, cluster))
+            return;
+    }
+    builder->level[index] = level_needed(builder, index, KILN_NONE);
+    require_operands(builder, index, KILN_NONE, builder->level[index]);
+}
+
+/* A cluster that walks over the same elements already and reads something of the operand. */
+static uint32_t find_cluster_to_share(struct kiln_group_builder *builder, uint32_t index,
+                                      uint32_t axes, uint32_t level)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t operand = op->operands[0];
+    uint32_t domain = builder->ir->ops[operand].domain;
+    for (uint32_t i = 0; i < builder->cluster_count && !builder->bare[index]; i++) {
+        struct kiln_cluster *cluster = cluster_at(builder, i);
+        if (cluster->merged_into != KILN_NONE || cluster->kind == KILN_GROUP_COMBINE ||
+            cluster->domain != domain || cluster->axes != axes ||
+            !may_share(builder, cluster, op->node) || !can_be_at(cluster, level) ||
+            cluster->reduction_count >= KILN_CLUSTER_MAX_REDUCTIONS)
+            continue;
+        kiln_mark_full_loads(builder, operand);
+        for (uint32_t other = 0; other < index; other++) {
+            if (kiln_op_is_reduction(&builder->ir->ops[other]) &&
+                kiln_cluster_find(builder, builder->accumulated_in[other]) == i &&
+                kiln_reaches_marked_load(builder, builder->ir->ops[other].operands[0]))
+                return i;
+        }
+    }
+    return KILN_NONE;
+}
+
+static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t operand = op->operands[0];
+    uint32_t domain = builder->ir->ops[operand].domain;
+    uint32_t axes =
+        kiln_domain_reduced_axes(&builder->ir->domains[domain], &builder->ir->domains[op->domain]);
+    uint32_t producer =
+        reads_from_memory(builder, index, operand) ? KILN_NONE : kiln_cluster_of(builder, operand);
+    uint32_t found = KILN_NONE;
+    if (producer != KILN_NONE) {
+        const struct kiln_cluster *cluster = cluster_at(builder, producer);
+        if (cluster->kind == KILN_GROUP_REDUCTION && cluster->domain == domain &&
+            cluster->axes == axes && may_share(builder, cluster, op->node) &&
+            !builder->bare[index] && cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS)
+            found = producer;
+    }
+    uint32_t level = level_needed(builder, index, found);
+    if (found == KILN_NONE)
+        found = find_cluster_to_share(builder, index, axes, level);
+    if (found == KILN_NONE) {
+        uint32_t segments =
+            builder->strategy->never_segment ? 1 : kiln_segment_count(builder, operand, axes);
+        bool is_cut = segments > 1;
+        found =
+            add_cluster(builder, is_cut ? KILN_GROUP_PARTIAL : KILN_GROUP_REDUCTION, index, level);
+        if (is_cut) {
+            builder->has_segments = true;
+            uint32_t combine = add_cluster(builder, KILN_GROUP_COMBINE, index, level + 1);
+            cluster_at(builder, found)->first_reader = level + 1;
+            cluster_at(builder, found)->segment_count = segments;
+            cluster_at(builder, combine)->segment_count = segments;
+        }
+    }
+    struct kiln_cluster *cluster = cluster_at(builder, found);
+    raise_to(cluster, level);
+    cluster->reduction_count++;
+    builder->accumulated_in[index] = found;
+    /* A PARTIAL's COMBINE is the next in the array. */
+    builder->cluster[index] = cluster->kind == KILN_GROUP_PARTIAL ? found + 1 : found;
+    require_operands(builder, index, found, cluster->level);
+}
+
+static void reset(struct kiln_group_builder *builder)
+{
+    const struct kiln_ir *ir = builder->ir;
+    builder->cluster_count = 0;
+    builder->has_segments = builder->has_shared_values = false;
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
+        builder->first_reader[i] = KILN_NONE;
+        builder->level[i] = 0;
+        builder->needed[i] = builder->reads_memory[i] = false;
+        builder->always_cut[i] = builder->options->no_fusion && kiln_op_is_result(op);
+    }
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        uint32_t operand = ir->ops[i].operands[0];
+        if (kiln_op_is_reduction(&ir->ops[i]) && builder->bare[i] &&
+            !kiln_op_is_source(&ir->ops[operand]))
+            builder->always_cut[operand] = true;
+    }
+    memcpy(builder->cut, builder->always_cut, ir->op_count * sizeof *builder->cut);
+}
+
+void kiln_assign_clusters(struct kiln_group_builder *builder)
+{
+    const struct kiln_ir *ir = builder->ir;
+    reset(builder);
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        if (kiln_op_is_source(op) || op->opcode == KILN_OP_STORE)
+            continue;
+        if (kiln_op_is_reduction(op)) {
+            place_reduction(builder, i);
+            continue;
+        }
+        builder->reads_memory[i] = kiln_broadcast_reads_memory(builder, i);
+        place_elementwise(builder, i);
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * Clusters: reductions that one kernel computes, with the elementwise work before, between and
+ * after them. Internal to the partitioner.
+ *
+ * Every value has a level, the number of kernels that must have run before it can be computed, and
+ * either a cluster, whose kernel alone can compute it without reading memory that the kernel itself
+ * writes, or none: then any kernel of that level or a later one can. Groups of one level never read
+ * what another of that level writes; so levels order the kernels.
+ *
+ * What a kernel needs of a cluster of a lower level it reads from memory: the values on the border
+ * between rows and elements, from which it computes element values again, or an element value where
+ * that moves fewer bytes.
+ */
+#ifndef KILN_COMPILER_FUSE_CLUSTER_H
+#define KILN_COMPILER_FUSE_CLUSTER_H
+
+#include "compiler/fuse/group_builder.h"
+
+/* More reductions than this make a kernel of their own: each holds registers, and LDS, for its
+ * accumulator. */
+enum { KILN_CLUSTER_MAX_REDUCTIONS = 8 };
+
+struct kiln_cluster {
+    enum kiln_group_kind kind;
+    uint32_t domain;     /* of what is reduced; COMBINE: of the rows */
+    uint32_t row_domain; /* of the results */
+    uint32_t axes;       /* reduced axes of `domain`; COMBINE: 0 */
+    uint32_t level;
+    uint32_t
+        first_reader; /* lowest level of another kernel that reads its values; KILN_NONE: none */
+    uint32_t merged_into; /* KILN_NONE: it stands for itself */
+    uint32_t node;        /* graph node of its first reduction */
+    uint32_t reduction_count;
+    uint32_t segment_count; /* PARTIAL, COMBINE */
+    bool is_closed;         /* takes no elementwise work but what its reductions need */
+};
+
+/* The cluster that stands for this one now. */
+uint32_t kiln_cluster_find(const struct kiln_group_builder *builder, uint32_t cluster);
+
+/* The cluster whose kernel must compute a value, or KILN_NONE. */
+uint32_t kiln_cluster_of(const struct kiln_group_builder *builder, uint32_t value);
+
+/* The level of a value: its cluster's, if it has one. */
+uint32_t kiln_value_level(const struct kiln_group_builder *builder, uint32_t value);
+
+/* Whether the cluster's kernel computes this REDUCE (PARTIAL: accumulates it). */
+bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32_t cluster,
+                                uint32_t value);
+
+/*
+ * Gives every value its level and cluster; fills level, cluster, accumulated_in, cut, needed,
+ * reads_memory and first_reader of the builder. May be called again after bare[] was changed.
+ */
+void kiln_assign_clusters(struct kiln_group_builder *builder);
+
+#endif

@@ -1,0 +1,172 @@
+#include "compiler/fuse/group_accesses.h"
+
+#include "compiler/fuse/cluster.h"
+#include "compiler/fuse/reduction_passes.h"
+
+#include <string.h>
+
+/* In elements along the axes of `domain`, right-aligned; 0 where the tensor does not vary. */
+static void align_strides(const struct kiln_domain *domain, const int64_t *dims,
+                          const int64_t *strides, uint32_t rank, int64_t *ret_strides)
+{
+    memset(ret_strides, 0, KILN_MAX_RANK * sizeof *ret_strides);
+    for (uint32_t i = 0; i < domain->rank && i < rank; i++) {
+        uint32_t from = rank - 1 - i;
+        if (dims[from] != 1)
+            ret_strides[domain->rank - 1 - i] = strides[from];
+    }
+}
+
+/* Row-major without gaps. */
+static void pack_strides(const struct kiln_domain *shape, int64_t *ret_strides)
+{
+    int64_t stride = 1;
+    for (uint32_t i = shape->rank; i-- > 0;) {
+        ret_strides[i] = stride;
+        stride *= shape->dims[i];
+    }
+}
+
+static uint32_t guard_axes(const struct kiln_domain *group, const struct kiln_domain *value)
+{
+    uint32_t guard = 0;
+    for (uint32_t i = 0; i < group->rank; i++) {
+        bool present = i < value->rank && value->dims[value->rank - 1 - i] != 1;
+        if (!present && group->dims[group->rank - 1 - i] != 1)
+            guard |= 1u << (group->rank - 1 - i);
+    }
+    return guard;
+}
+
+/* The memory of a graph tensor as seen from the group's domain. */
+static struct kiln_access tensor_access(const struct kiln_group_builder *builder, uint32_t domain,
+                                        uint32_t value, uint32_t tensor_ordinal)
+{
+    const struct kiln_tensor *tensor = &builder->graph->tensors[tensor_ordinal];
+    struct kiln_access access = {
+        .value = value,
+        .kind = tensor->role == KILN_TENSOR_HOST_SCALAR ? KILN_ARGUMENT_HOST_SCALAR
+                                                        : KILN_ARGUMENT_TENSOR,
+        .tensor = tensor_ordinal,
+        .dtype = tensor->dtype,
+    };
+    align_strides(&builder->ir->domains[domain], tensor->dims, tensor->strides, tensor->rank,
+                  access.strides);
+    return access;
+}
+
+/* The memory of a value that waits for another group: its home. */
+static struct kiln_access home_access(const struct kiln_group_builder *builder, uint32_t domain,
+                                      uint32_t value)
+{
+    uint32_t in_memory = kiln_value_in_memory(builder, value);
+    if (builder->store_op[in_memory] != KILN_NONE)
+        return tensor_access(builder, domain, value,
+                             builder->ir->ops[builder->store_op[in_memory]].tensor);
+    const struct kiln_op *op = &builder->ir->ops[in_memory];
+    const struct kiln_domain *shape = &builder->ir->domains[op->domain];
+    int64_t packed[KILN_MAX_RANK];
+    pack_strides(shape, packed);
+    struct kiln_access access = {
+        .value = value,
+        .kind = KILN_ARGUMENT_WORKSPACE,
+        .tensor = op->tensor,
+        .dtype = kiln_value_dtype(builder, in_memory),
+    };
+    align_strides(&builder->ir->domains[domain], shape->dims, packed, shape->rank, access.strides);
+    return access;
+}
+
+/* Whether the mean of the same operand is a reduction of the cluster too, whose accumulator this
+ * one shares. */
+static bool shares_accumulator(const struct kiln_group_builder *builder,
+                               const struct kiln_fusion_group *group, uint32_t cluster,
+                               uint32_t value)
+{
+    const struct kiln_op *op = &builder->ir->ops[value];
+    for (uint32_t i = 0; op->opcode == KILN_OP_REDUCE_SQUARES && i < group->op_count; i++) {
+        const struct kiln_op *other = &builder->ir->ops[group->ops[i]];
+        if (other->opcode == KILN_OP_REDUCE_MEAN && other->operands[0] == op->operands[0] &&
+            kiln_cluster_has_reduction(builder, cluster, group->ops[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Appends an access per component of every accumulator of the cluster. */
+static void append_accumulators(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
+                                uint32_t cluster, bool is_store)
+{
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_domain *rows = &ir->domains[builder->clusters[cluster].row_domain];
+    int64_t packed[KILN_MAX_RANK];
+    pack_strides(rows, packed);
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if (!kiln_cluster_has_reduction(builder, cluster, group->ops[i]) ||
+            shares_accumulator(builder, group, cluster, group->ops[i]))
+            continue;
+        uint32_t components = kiln_accumulator_components(kiln_accumulator_of(op->opcode));
+        for (uint32_t component = 0; component < components; component++) {
+            struct kiln_access *access = &group->accesses[group->access_count++];
+            *access = (struct kiln_access){
+                .value = group->ops[i],
+                .is_store = is_store,
+                .kind = KILN_ARGUMENT_WORKSPACE,
+                .tensor = KILN_NONE,
+                .dtype = kiln_scalar_dtype(op->scalar),
+                .is_accumulator = true,
+                .component = component,
+                .segment_stride = kiln_domain_elements(rows),
+            };
+            align_strides(&ir->domains[group->domain], rows->dims, packed, rows->rank,
+                          access->strides);
+        }
+    }
+}
+
+static void append_loads(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
+                         uint32_t cluster)
+{
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        const struct kiln_op *op = &builder->ir->ops[value];
+        if (!builder->is_load[value] || kiln_cluster_has_reduction(builder, cluster, value))
+            continue;
+        group->accesses[group->access_count++] =
+            op->opcode == KILN_OP_LOAD ? tensor_access(builder, group->domain, value, op->tensor)
+                                       : home_access(builder, group->domain, value);
+    }
+    if (group->kind == KILN_GROUP_COMBINE)
+        append_accumulators(builder, group, cluster, false);
+    group->load_count = group->access_count;
+}
+
+bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
+                               uint32_t cluster, const uint32_t *items, uint32_t item_count)
+{
+    enum { MOST_COMPONENTS = 3 };
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_domain *domain = &ir->domains[group->domain];
+    uint32_t most = item_count;
+    for (uint32_t i = 0; i < group->op_count; i++)
+        most += builder->is_load[group->ops[i]] +
+                MOST_COMPONENTS * (uint32_t)kiln_op_is_reduction(&ir->ops[group->ops[i]]);
+    group->accesses = kiln_arena_calloc(builder->arena, most, sizeof *group->accesses);
+    if (group->accesses == NULL)
+        return false;
+    append_loads(builder, group, cluster);
+    for (uint32_t i = 0; i < item_count; i++) {
+        const struct kiln_group_item *item = &builder->items[items[i]];
+        struct kiln_access *access = &group->accesses[group->access_count++];
+        *access = item->store != KILN_NONE ? tensor_access(builder, group->domain, item->value,
+                                                           ir->ops[item->store].tensor)
+                                           : home_access(builder, group->domain, item->value);
+        access->is_store = true;
+        access->guard_axes =
+            guard_axes(domain, &ir->domains[ir->ops[item->value].domain]) & ~group->reduced_axes;
+    }
+    if (group->kind == KILN_GROUP_PARTIAL)
+        append_accumulators(builder, group, cluster, true);
+    return true;
+}

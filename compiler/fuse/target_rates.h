@@ -1,0 +1,15 @@
+/*
+ * Rough rates of a target, for choices between ways to move the same data. No promise of speed.
+ */
+#ifndef KILN_COMPILER_FUSE_TARGET_RATES_H
+#define KILN_COMPILER_FUSE_TARGET_RATES_H
+
+#include "compiler/codegen/target.h"
+
+/* Work-items that keep the whole target busy. */
+uint64_t kiln_target_full_items(const struct kiln_target *target);
+
+/* Bytes that the target moves in the time that it takes to launch a kernel. */
+uint64_t kiln_target_launch_bytes(const struct kiln_target *target);
+
+#endif

@@ -1,0 +1,116 @@
+#include "compiler/kernel_plan.h"
+
+#include "compiler/fuse/target_rates.h"
+#include "compiler/ir/import.h"
+#include "compiler/ir/passes.h"
+
+/* What the partition has to choose between, best guess first. */
+static const struct kiln_partition_strategy strategies[] = {
+    {.never_segment = false, .store_shared_values = false},
+    {.never_segment = false, .store_shared_values = true},
+    {.never_segment = true, .store_shared_values = false},
+    {.never_segment = true, .store_shared_values = true},
+};
+
+enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
+
+uint64_t kiln_kernel_plan_bytes(const struct kiln_kernel_plan *plan)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->partition.group_count; i++)
+        bytes += plan->schedules[i].bytes_moved;
+    return bytes;
+}
+
+uint64_t kiln_graph_fewest_bytes(const struct kiln_graph *graph)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        if (tensor->role != KILN_TENSOR_INPUT && tensor->role != KILN_TENSOR_OUTPUT)
+            continue;
+        uint64_t elements = 1;
+        for (uint32_t axis = 0; axis < tensor->rank; axis++)
+            elements *= tensor->strides[axis] != 0 ? (uint64_t)tensor->dims[axis] : 1;
+        bytes += elements * kiln_dtype_info(tensor->dtype)->bytes;
+    }
+    return bytes;
+}
+
+/* The time of a plan, in bytes that the target moves meanwhile. */
+static double plan_time(const struct kiln_kernel_plan *plan)
+{
+    double full = (double)kiln_target_full_items(&plan->target);
+    double time = 0;
+    for (uint32_t i = 0; i < plan->partition.group_count; i++) {
+        const struct kiln_schedule *schedule = &plan->schedules[i];
+        double items = (double)schedule->grid * schedule->block;
+        double slowdown = items < full ? full / items : 1;
+        time += (double)kiln_target_launch_bytes(&plan->target) +
+                (double)schedule->bytes_moved * slowdown;
+    }
+    return time;
+}
+
+static enum kiln_status make_with(const struct kiln_graph *graph,
+                                  const struct kiln_lower_options *options,
+                                  const struct kiln_partition_strategy *strategy,
+                                  struct kiln_kernel_plan *plan, struct kiln_error *error)
+{
+    enum kiln_status status =
+        kiln_partition(&plan->ir, graph, &plan->target, options, strategy, &plan->partition, error);
+    if (status != KILN_OK)
+        return status;
+    uint32_t count = plan->partition.group_count;
+    plan->schedules = kiln_arena_calloc(plan->ir.arena, count, sizeof *plan->schedules);
+    if (plan->schedules == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++)
+        status = kiln_schedule_group(&plan->ir, graph, &plan->partition.groups[i], &plan->target,
+                                     options, &plan->schedules[i], error);
+    return status;
+}
+
+/* Whether the first plan had the choice that this strategy decides otherwise. */
+static bool differs(const struct kiln_partition *first,
+                    const struct kiln_partition_strategy *strategy)
+{
+    return (first->has_segments || !strategy->never_segment) &&
+           (first->has_shared_values || !strategy->store_shared_values);
+}
+
+enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
+                                       const struct kiln_target *target,
+                                       const struct kiln_lower_options *options,
+                                       struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
+                                       struct kiln_error *error)
+{
+    struct kiln_kernel_plan plan = {.target = *target};
+    if (target->kind == KILN_TARGET_HOST && options->host_wave_size != 0)
+        plan.target.wave_size = options->host_wave_size;
+    kiln_ir_init(&plan.ir, arena);
+    enum kiln_status status = kiln_ir_import(graph, &plan.ir, error);
+    if (status == KILN_OK)
+        status = kiln_ir_optimize(&plan.ir, graph, error);
+    if (status == KILN_OK)
+        status = make_with(graph, options, &strategies[0], &plan, error);
+    if (status != KILN_OK)
+        return status;
+    struct kiln_kernel_plan best = plan;
+    double best_time = plan_time(&best);
+    for (int i = 1; i < STRATEGY_COUNT; i++) {
+        if (!differs(&plan.partition, &strategies[i]))
+            continue;
+        struct kiln_kernel_plan other = plan;
+        status = make_with(graph, options, &strategies[i], &other, error);
+        if (status != KILN_OK)
+            return status;
+        double time = plan_time(&other);
+        if (time < best_time) {
+            best_time = time;
+            best = other;
+        }
+    }
+    *ret_plan = best;
+    return KILN_OK;
+}

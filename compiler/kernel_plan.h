@@ -1,0 +1,34 @@
+/*
+ * The kernels that a graph becomes for one target, before their text: IR, fusion groups, schedules.
+ *
+ * kiln_kernel_plan_make is the pipeline from graph to schedule in one readable function: import ->
+ * optimize -> partition -> schedule. Where a partition has choices, it makes one plan for each and
+ * keeps the one that the model of memory traffic prefers.
+ */
+#ifndef KILN_COMPILER_KERNEL_PLAN_H
+#define KILN_COMPILER_KERNEL_PLAN_H
+
+#include "compiler/fuse/partition.h"
+#include "compiler/program.h"
+#include "compiler/schedule/schedule.h"
+
+/* All memory belongs to the arena that it was made with. */
+struct kiln_kernel_plan {
+    struct kiln_ir ir;         /* optimised */
+    struct kiln_target target; /* as the options change it */
+    struct kiln_partition partition;
+    struct kiln_schedule *schedules; /* one per group */
+};
+
+enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
+                                       const struct kiln_target *target,
+                                       const struct kiln_lower_options *options,
+                                       struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+/* Bytes that the plan's kernels move, and the fewest that the graph could: each of its inputs and
+ * outputs once. */
+uint64_t kiln_kernel_plan_bytes(const struct kiln_kernel_plan *plan);
+uint64_t kiln_graph_fewest_bytes(const struct kiln_graph *graph);
+
+#endif
