@@ -10,7 +10,11 @@ struct ir_fixture *ir_fixture_create(void)
     kiln_arena_init(&fixture->arena);
     kiln_ir_init(&fixture->ir, &fixture->arena);
     fixture->graph.tensors = fixture->tensors;
-    fixture->target = (struct kiln_target){.kind = KILN_TARGET_AMDGPU, .vgprs = 256};
+    fixture->target = (struct kiln_target){.kind = KILN_TARGET_AMDGPU,
+                                           .wave_size = 64,
+                                           .lds_bytes = 65536,
+                                           .vgprs = 256,
+                                           .compute_units = 100};
     return fixture;
 }
 
@@ -67,7 +71,7 @@ struct kiln_partition ir_fixture_partition(struct ir_fixture *fixture)
     struct kiln_error error;
     kiln_error_init(&error);
     cr_assert_eq(kiln_partition(&fixture->ir, &fixture->graph, &fixture->target, &fixture->options,
-                                &result, &error),
+                                &fixture->strategy, &result, &error),
                  KILN_OK, "%s", error.text);
     return result;
 }

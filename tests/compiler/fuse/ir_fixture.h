@@ -14,8 +14,9 @@ struct ir_fixture {
     struct kiln_ir ir;
     struct kiln_graph graph;
     struct kiln_tensor tensors[FIXTURE_MAX_TENSORS];
-    struct kiln_target target; /* an AMDGPU with 256 vector registers */
+    struct kiln_target target; /* an AMDGPU with 256 vector registers, 100 compute units */
     struct kiln_lower_options options;
+    struct kiln_partition_strategy strategy;
 };
 
 struct ir_fixture *ir_fixture_create(void);

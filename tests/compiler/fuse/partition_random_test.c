@@ -18,8 +18,10 @@ static void check_random_graph(uint64_t seed, uint32_t max_nodes, uint32_t vgprs
     struct kiln_ir ir;
     struct kiln_partition partition;
     struct kiln_error error;
-    struct kiln_target target = {.kind = KILN_TARGET_AMDGPU, .vgprs = vgprs};
+    struct kiln_target target = {
+        .kind = KILN_TARGET_AMDGPU, .wave_size = 64, .vgprs = vgprs, .compute_units = 100};
     struct kiln_lower_options options = {.no_fusion = no_fusion};
+    const struct kiln_partition_strategy strategy = {.never_segment = false};
     char name[64];
     (void)snprintf(name, sizeof name, "seed %u, %u registers%s", (unsigned)seed, vgprs,
                    no_fusion ? ", no fusion" : "");
@@ -32,7 +34,7 @@ static void check_random_graph(uint64_t seed, uint32_t max_nodes, uint32_t vgprs
     kiln_ir_init(&ir, &arena);
     cr_assert_eq(kiln_ir_import(&graph, &ir, &error), KILN_OK);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK);
-    cr_assert_eq(kiln_partition(&ir, &graph, &target, &options, &partition, &error), KILN_OK);
+    cr_assert_eq(kiln_partition(&ir, &graph, &target, &options, &strategy, &partition, &error), KILN_OK);
     partition_check(&ir, &graph, &partition, name);
     kiln_arena_fini(&arena);
 }
