@@ -14,6 +14,7 @@
  */
 #include "compiler/reference/error_bound.h"
 #include "compiler/reference/convert.h"
+#include "compiler/reference/interval.h"
 #include "compiler/reference/pointwise_reference.h"
 
 #include <float.h>
@@ -35,24 +36,6 @@ struct span {
     double scale, peak;
     bool mixed; /* NaN at some points and not at others */
 };
-
-/* Properties of the two computing types. */
-struct arithmetic {
-    double ulp;      /* relative spacing */
-    double tiny;     /* smallest positive number */
-    double overflow; /* magnitudes from here on round to infinity */
-};
-
-static const struct arithmetic float_arithmetic = {0x1p-23, 0x1p-149, 0x1.ffffffp127};
-static const struct arithmetic double_arithmetic = {0x1p-52, 0x1p-1074, INFINITY};
-
-static struct kiln_bounded unchecked(double value, enum kiln_dtype dtype)
-{
-    struct kiln_bounded result = {
-        .real = kiln_round_to_dtype(dtype, value), .bound = INFINITY, .dtype = dtype};
-    result.integer = kiln_round_to_integer(result.real, INT64_MIN, INT64_MAX);
-    return result;
-}
 
 static bool is_known_nonzero(const struct kiln_bounded *operand)
 {
@@ -79,27 +62,14 @@ static void add_inner_point(struct points *points, double value)
         points->values[points->count++] = value;
 }
 
-/* How far the operand moves when it is converted to the computing type. */
-static double conversion_error(const struct kiln_bounded *operand, enum kiln_scalar scalar,
-                               bool takes_raw)
-{
-    if (!kiln_dtype_is_integer(operand->dtype))
-        return 0;
-    double error = 0;
-    if (operand->real >= -0x1p63 && operand->real < 0x1p63) /* int64 in double */
-        error = fabs((double)(operand->integer - (int64_t)operand->real));
-    if (scalar == KILN_SCALAR_F32 && !takes_raw)
-        error += fabs(operand->real - (double)(float)operand->integer);
-    return error;
-}
-
 static void make_points(const struct kiln_mode_reference *row,
                         const struct kiln_pointwise *attributes, const struct kiln_bounded *operand,
                         enum kiln_scalar scalar, double ulp, struct points *ret_points)
 {
     double value = operand->real;
     struct points points = {.count = 1, .values = {value}};
-    points.radius = operand->bound + conversion_error(operand, scalar, row->takes_raw);
+    points.radius =
+        operand->bound + kiln_conversion_error(operand, row->takes_raw ? KILN_SCALAR_F64 : scalar);
     if (isfinite(value))
         points.radius += row->backward * ulp * fabs(value);
     if (points.radius > 0 && isfinite(value)) {
@@ -125,25 +95,14 @@ static struct kiln_mode_extent extent_at(const struct kiln_mode_reference *row,
     return (struct kiln_mode_extent){fabs(result), 0};
 }
 
-/* The ends of a span tell -0 from 0, unlike fmin and fmax. */
-static double lower(double a, double b)
-{
-    return a < b || (a == b && signbit(a) != 0) ? a : b;
-}
-
-static double higher(double a, double b)
-{
-    return a > b || (a == b && signbit(a) == 0) ? a : b;
-}
-
 static void include_point(struct span *span, double result, struct kiln_mode_extent extent)
 {
     if (isnan(result) != isnan(span->value)) {
         span->mixed = true;
         return;
     }
-    span->low = lower(span->low, result);
-    span->high = higher(span->high, result);
+    span->low = kiln_lower(span->low, result);
+    span->high = kiln_higher(span->high, result);
     span->scale = fmax(span->scale, extent.scale);
     span->peak = fmax(span->peak, extent.peak);
 }
@@ -228,7 +187,7 @@ static double hidden_underflow(const struct kiln_pointwise *attributes, const st
  */
 static bool factor_may_vanish(const struct kiln_mode_reference *row,
                               const struct kiln_pointwise *attributes, const struct points *points,
-                              uint32_t arity, const struct arithmetic *arithmetic)
+                              uint32_t arity, const struct kiln_arithmetic *arithmetic)
 {
     if (!row->hidden_underflow || arity < 2 || !isinf(points[1].values[0]))
         return false;
@@ -246,12 +205,13 @@ static bool is_vanished_product(const struct kiln_mode_reference *row, const str
 /* Adds the mode's own error; false where nothing can be said. */
 static bool add_own_error(const struct kiln_mode_reference *row,
                           const struct kiln_pointwise *attributes, const struct points *points,
-                          uint32_t arity, const struct arithmetic *arithmetic, struct span *span)
+                          uint32_t arity, const struct kiln_arithmetic *arithmetic,
+                          struct span *span)
 {
     if (row->ulps == 0) { /* correctly rounded: the rounding of the ends is all */
-        if (arithmetic == &float_arithmetic) {
-            span->low = lower(span->low, kiln_round_to_dtype(KILN_DTYPE_F32, span->low));
-            span->high = higher(span->high, kiln_round_to_dtype(KILN_DTYPE_F32, span->high));
+        if (arithmetic == kiln_arithmetic_of(KILN_SCALAR_F32)) {
+            span->low = kiln_lower(span->low, kiln_round_to_dtype(KILN_DTYPE_F32, span->low));
+            span->high = kiln_higher(span->high, kiln_round_to_dtype(KILN_DTYPE_F32, span->high));
         }
     } else if (isfinite(span->value) && (span->scale != 0 || is_vanished_product(row, span))) {
         double error = row->ulps * arithmetic->ulp * span->scale;
@@ -269,36 +229,9 @@ static bool add_own_error(const struct kiln_mode_reference *row,
 }
 
 /* What overflows in the computing type is infinite there. */
-static double saturate(double value, const struct arithmetic *arithmetic)
+static double saturate(double value, const struct kiln_arithmetic *arithmetic)
 {
     return fabs(value) >= arithmetic->overflow ? copysign(INFINITY, value) : value;
-}
-
-static double distance(double a, double b)
-{
-    return a == b ? 0 : fabs(a - b);
-}
-
-static struct kiln_bounded round_span(const struct span *span, enum kiln_dtype dtype)
-{
-    struct kiln_bounded result = {.real = kiln_round_to_dtype(dtype, span->value), .dtype = dtype};
-    if (kiln_dtype_is_integer(dtype)) {
-        result.integer = kiln_round_to_integer(result.real, INT64_MIN, INT64_MAX);
-    }
-    if (isnan(span->value))
-        return result;
-    if (dtype == KILN_DTYPE_BOOL) {
-        bool decided = span->low == span->high || span->low > 0 || span->high < 0;
-        result.bound = decided ? 0 : 1;
-        return result;
-    }
-    double low = kiln_round_to_dtype(dtype, span->low);
-    double high = kiln_round_to_dtype(dtype, span->high);
-    result.bound = fmax(distance(low, result.real), distance(high, result.real));
-    /* A zero of unknown sign is not exact: dividing by it tells. */
-    if (result.real == 0 && result.bound == 0 && signbit(span->low) != signbit(span->high))
-        result.bound = double_arithmetic.tiny;
-    return result;
 }
 
 static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
@@ -307,8 +240,7 @@ static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
                                          const struct kiln_bounded *operands, enum kiln_dtype dtype)
 {
     uint32_t arity = kiln_pointwise_mode_info(attributes->mode)->arity;
-    const struct arithmetic *arithmetic =
-        scalar == KILN_SCALAR_F64 ? &double_arithmetic : &float_arithmetic;
+    const struct kiln_arithmetic *arithmetic = kiln_arithmetic_of(scalar);
     struct points points[MAX_ARITY];
     bool known = true;
     for (uint32_t i = 0; i < arity; i++) {
@@ -322,13 +254,13 @@ static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
         double x[MAX_ARITY];
         for (uint32_t i = 0; i < arity; i++)
             x[i] = operands[i].real;
-        return unchecked(row->real(x, attributes), dtype);
+        return kiln_bounded_unchecked(row->real(x, attributes), dtype);
     }
     struct span span = evaluate_grid(row, attributes, points, arity);
     if (span.mixed || factor_may_vanish(row, attributes, points, arity, arithmetic) ||
         !apply_hazard(row, points, &span) ||
         !add_own_error(row, attributes, points, arity, arithmetic, &span))
-        return unchecked(span.value, dtype);
+        return kiln_bounded_unchecked(span.value, dtype);
     /* IDENTITY converts straight to the result's type, without passing through the computing type.
      */
     if (!row->takes_raw) {
@@ -336,7 +268,8 @@ static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
         span.low = saturate(span.low, arithmetic);
         span.high = saturate(span.high, arithmetic);
     }
-    struct kiln_bounded result = round_span(&span, dtype);
+    struct kiln_interval interval = {span.value, span.low, span.high};
+    struct kiln_bounded result = kiln_interval_round(&interval, dtype);
     /* Which zero the maximum of 0 and -0 is stays open: a division by it must not rely on the sign.
      */
     bool picks_zero =
@@ -430,8 +363,7 @@ static struct kiln_bounded evaluate_integer(const struct kiln_mode_reference *ro
         while (axis < arity && ++choice[axis] == counts[axis])
             choice[axis++] = 0;
     }
-    result.bound =
-        known ? fmax(distance(span.low, result.real), distance(span.high, result.real)) : INFINITY;
+    result.bound = known ? fmax(result.real - span.low, span.high - result.real) : INFINITY;
     return result;
 }
 

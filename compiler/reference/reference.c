@@ -2,6 +2,9 @@
 #include "compiler/ir/import.h"
 #include "compiler/reference/convert.h"
 #include "compiler/reference/error_bound.h"
+#include "compiler/reference/normalization_reference.h"
+#include "compiler/reference/reduction_reference.h"
+#include "compiler/reference/tensor_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,8 +66,8 @@ static struct kiln_bounded element(const struct kiln_reference_tensor *content,
     };
 }
 
-static void evaluate_node(const struct kiln_graph *graph, const struct kiln_node *node,
-                          struct kiln_reference_tensor *tensors)
+static void evaluate_pointwise(const struct kiln_graph *graph, const struct kiln_node *node,
+                               struct kiln_reference_tensor *tensors)
 {
     const struct kiln_tensor *output = &graph->tensors[node->outputs[0]];
     struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
@@ -94,6 +97,58 @@ static void evaluate_node(const struct kiln_graph *graph, const struct kiln_node
         for (uint32_t i = 0; i < node->input_count; i++)
             cursor_next(&cursors[i]);
     }
+}
+
+static enum kiln_status evaluate_reduction(const struct kiln_graph *graph,
+                                           const struct kiln_node *node,
+                                           struct kiln_reference_tensor *tensors,
+                                           struct kiln_arena *arena, struct kiln_error *error)
+{
+    const struct kiln_tensor *in = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *out = &graph->tensors[node->outputs[0]];
+    struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
+    enum kiln_scalar scalar = kiln_node_scalar(graph, node);
+    struct kiln_tensor_rows rows;
+    kiln_tensor_rows_init(&rows, in, node->reduction.axes);
+    struct kiln_row_view view = kiln_row_view_of(&rows, in);
+    struct kiln_bounded *row = kiln_arena_calloc(arena, (size_t)rows.row_length, sizeof *row);
+    if (row == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for the reference of a reduction");
+    for (int64_t n = 0; n < rows.row_count; n++) {
+        for (int64_t i = 0; i < rows.row_length; i++)
+            row[i] = element(&tensors[node->inputs[0]], in->dtype,
+                             kiln_row_view_offset(&rows, &view, n, i));
+        struct kiln_bounded value =
+            kiln_bounded_reduce(node->reduction.mode, scalar, row, rows.row_length, out->dtype);
+        result->real[n] = value.real;
+        result->bound[n] = value.bound;
+        if (result->integer != NULL)
+            result->integer[n] = value.integer;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status evaluate_node(const struct kiln_graph *graph, const struct kiln_node *node,
+                                      struct kiln_reference_tensor *tensors,
+                                      struct kiln_arena *arena, struct kiln_error *error)
+{
+    switch (node->kind) {
+    case KILN_NODE_POINTWISE:
+        evaluate_pointwise(graph, node, tensors);
+        return KILN_OK;
+    case KILN_NODE_REDUCTION:
+        return evaluate_reduction(graph, node, tensors, arena, error);
+    case KILN_NODE_LAYERNORM:
+    case KILN_NODE_LAYERNORM_BACKWARD:
+    case KILN_NODE_RMSNORM:
+    case KILN_NODE_RMSNORM_BACKWARD:
+    case KILN_NODE_BATCHNORM_INFERENCE:
+    case KILN_NODE_BATCHNORM_TRAINING:
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        return kiln_normalization_evaluate(graph, node, kiln_node_scalar(graph, node), tensors,
+                                           arena, error);
+    }
+    return KILN_OK;
 }
 
 static void set_element(struct kiln_reference_tensor *content, int64_t n,
@@ -166,13 +221,9 @@ enum kiln_status kiln_reference_run(const struct kiln_graph *graph, const void *
             return status;
     }
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        switch (graph->nodes[i].kind) {
-        case KILN_NODE_POINTWISE:
-            evaluate_node(graph, &graph->nodes[i], tensors);
-            break;
-        default:
-            break;
-        }
+        enum kiln_status status = evaluate_node(graph, &graph->nodes[i], tensors, arena, error);
+        if (status != KILN_OK)
+            return status;
     }
     memcpy(ret_tensors, tensors, graph->tensor_count * sizeof *tensors);
     return KILN_OK;
