@@ -1,6 +1,7 @@
 #include "compiler/schedule/schedule.h"
 
 #include "compiler/schedule/collapse.h"
+#include "compiler/schedule/pass_work.h"
 #include "compiler/schedule/schedule_pointwise.h"
 #include "compiler/schedule/schedule_reduction.h"
 #include "compiler/schedule/traffic.h"
@@ -50,9 +51,8 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
     schedule.accesses =
         kiln_arena_calloc(ir->arena, group->access_count, sizeof *schedule.accesses);
     bool *is_dense = kiln_arena_calloc(ir->arena, group->access_count, sizeof *is_dense);
-    bool *needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *needed);
-    uint32_t *reads = kiln_arena_calloc(ir->arena, group->access_count, sizeof *reads);
-    if (schedule.accesses == NULL || is_dense == NULL || needed == NULL || reads == NULL ||
+    struct kiln_pass_work work;
+    if (schedule.accesses == NULL || is_dense == NULL ||
         !kiln_collapse_domain(ir, group, &schedule))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     for (uint32_t i = 0; i < group->access_count; i++)
@@ -63,15 +63,16 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
         if (status != KILN_OK)
             return status;
     }
-    kiln_count_reads(ir, group, &schedule.passes, needed, reads);
+    if (!kiln_measure_passes(ir, group, &schedule.passes, &work))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     if (group->kind == KILN_GROUP_POINTWISE)
         kiln_schedule_pointwise(graph, group, target, options, is_dense, &schedule);
     else
-        kiln_schedule_reduction(graph, group, target, options, reads, is_dense, &schedule);
+        kiln_schedule_reduction(graph, group, target, options, &work, is_dense, &schedule);
     schedule.index_is_64bit = needs_64bit_index(group, &schedule);
     schedule.grid =
         schedule.chunk_count < MAX_GRID ? (uint32_t)schedule.chunk_count : (uint32_t)MAX_GRID;
-    kiln_measure_traffic(group, target, reads, &schedule);
+    kiln_measure_traffic(group, target, work.reads, &schedule);
     *ret_schedule = schedule;
     return KILN_OK;
 }

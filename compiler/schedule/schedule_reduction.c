@@ -25,6 +25,7 @@ enum {
     MAX_NEIGHBOURS = 64,
     BYTES_IN_FLIGHT = 64,
     MAX_STEPS_IN_FLIGHT = 8,
+    MIN_HELD_ACCESS_BYTES = 8,
     MAX_RESIDENT_COST = 4096,
     STEPS_PER_ITEM = 4,
     MAX_BLOCK = 1024,
@@ -45,6 +46,7 @@ struct problem {
     const struct kiln_target *target;
     const struct kiln_reduction_passes *passes;
     const uint32_t *reads;
+    uint32_t cost; /* arithmetic of one element in all passes together, at least 1 */
     bool is_host;
     bool may_unroll;        /* several steps, and so arrays, in a work-item */
     uint32_t element_bytes; /* of the narrowest dense access that carries real traffic, or 1 */
@@ -156,9 +158,8 @@ static bool can_hold(const struct problem *problem, const struct kiln_schedule *
     uint64_t usable = block > LARGE_BLOCK ? problem->target->vgprs / 2 : problem->target->vgprs;
     uint64_t live =
         (uint64_t)schedule->vector_elems * (group->live_registers + problem->accumulator_registers);
-    uint64_t cost = max_u32(group->cost, 1);
     return steps * held_registers(problem, schedule) + live <= usable * 3 / 4 &&
-           steps * schedule->vector_elems * cost * problem->passes->pass_count <= MAX_RESIDENT_COST;
+           steps * schedule->vector_elems * problem->cost <= MAX_RESIDENT_COST;
 }
 
 /* Something is read in more passes than one, so that holding it saves traffic. */
@@ -199,11 +200,11 @@ static uint32_t choose_steps_in_flight(const struct problem *problem,
                 bytes +=
                     step_elements(schedule, i) * kiln_dtype_info(group->accesses[i].dtype)->bytes;
         }
-        uint32_t unit = schedule->vector_elems * max_u32(group->cost, 1);
+        uint32_t unit = schedule->vector_elems * problem->cost;
         while (most < MAX_STEPS_IN_FLIGHT && 2 * most * bytes <= BYTES_IN_FLIGHT &&
                2 * most * unit <= KILN_MAX_UNROLLED_COST &&
                2 * most * schedule->vector_elems * group->live_registers <=
-                   problem->target->vgprs / 2)
+                   problem->target->vgprs * 3 / 4)
             most *= 2;
     }
     uint64_t turns = ceil_div(steps, most);
@@ -306,7 +307,8 @@ static void lay_out_host(const struct problem *problem, struct kiln_schedule *sc
     reduction->items_along_kept = kept;
 }
 
-static void lay_out(const struct problem *problem, struct kiln_schedule *schedule)
+/* Returns whether what is read in several passes is held from one to the next. */
+static bool lay_out(const struct problem *problem, struct kiln_schedule *schedule)
 {
     struct kiln_reduction_schedule *reduction = &schedule->reduction;
     count_work(problem->group, schedule);
@@ -327,6 +329,34 @@ static void lay_out(const struct problem *problem, struct kiln_schedule *schedul
     schedule->chunk_count = work_groups(schedule, reduction->items_along_kept);
     schedule->lds_bytes = kiln_reduction_lds_bytes(
         problem->passes, reduction, schedule->vector_elems, problem->target->wave_size);
+    return held;
+}
+
+/* The layout for the widest vector with which rows are held, if there is one, in not too much LDS.
+ */
+static void choose_layout(struct problem *problem, struct kiln_schedule *schedule)
+{
+    uint32_t vector = schedule->vector_elems;
+    bool held = lay_out(problem, schedule);
+    /* Shorter vectors have fewer live registers. */
+    while (!held && !problem->is_host && gains_from_holding(problem) &&
+           schedule->vector_elems / 2 * problem->element_bytes >= MIN_HELD_ACCESS_BYTES) {
+        schedule->vector_elems /= 2;
+        held = lay_out(problem, schedule);
+    }
+    if (!held) {
+        schedule->vector_elems = vector;
+        lay_out(problem, schedule);
+    }
+    /* Less LDS: from smaller work-groups, down to the usual size, then from shorter vectors. */
+    uint32_t most = min_u32(problem->target->lds_bytes, MAX_LDS_BYTES);
+    while (schedule->lds_bytes > most && (problem->max_block > 1 || schedule->vector_elems > 1)) {
+        if (problem->max_block > KILN_BLOCK || schedule->vector_elems == 1)
+            problem->max_block /= 2;
+        else
+            schedule->vector_elems /= 2;
+        lay_out(problem, schedule);
+    }
 }
 
 static void choose_modes(const struct kiln_graph *graph, const struct problem *problem,
@@ -351,8 +381,9 @@ static void choose_modes(const struct kiln_graph *graph, const struct problem *p
 
 void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
                              const struct kiln_target *target,
-                             const struct kiln_lower_options *options, const uint32_t *reads,
-                             bool *is_dense, struct kiln_schedule *schedule)
+                             const struct kiln_lower_options *options,
+                             const struct kiln_pass_work *work, bool *is_dense,
+                             struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
     uint32_t widest;
@@ -360,7 +391,8 @@ void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_f
         .group = group,
         .target = target,
         .passes = &schedule->passes,
-        .reads = reads,
+        .reads = work->reads,
+        .cost = max_u32(work->cost, 1),
         .is_host = target->wave_size == 1,
         .may_unroll = options->max_vector_elements != 1,
         .accumulator_registers = count_accumulator_registers(&schedule->passes),
@@ -379,15 +411,6 @@ void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_f
     problem.element_bytes = max_u32(problem.element_bytes, 1);
     schedule->vector_elems =
         choose_vector(&problem, schedule, is_dense, options->max_vector_elements);
-    lay_out(&problem, schedule);
-    /* Less LDS: from smaller work-groups, down to the usual size, then from shorter vectors. */
-    uint32_t most = min_u32(target->lds_bytes, MAX_LDS_BYTES);
-    while (schedule->lds_bytes > most && (problem.max_block > 1 || schedule->vector_elems > 1)) {
-        if (problem.max_block > KILN_BLOCK || schedule->vector_elems == 1)
-            problem.max_block /= 2;
-        else
-            schedule->vector_elems /= 2;
-        lay_out(&problem, schedule);
-    }
+    choose_layout(&problem, schedule);
     choose_modes(graph, &problem, schedule);
 }

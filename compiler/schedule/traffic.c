@@ -10,40 +10,6 @@ enum {
     CACHE_LINE_BYTES = 64,
 };
 
-static uint32_t find_position(const struct kiln_fusion_group *group, uint32_t value)
-{
-    uint32_t low = 0;
-    uint32_t high = group->op_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (group->ops[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-void kiln_count_reads(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                      const struct kiln_reduction_passes *passes, bool *needed, uint32_t *ret_reads)
-{
-    for (uint32_t i = 0; i < group->access_count; i++)
-        ret_reads[i] = group->kind == KILN_GROUP_POINTWISE || i >= group->load_count ||
-                       group->accesses[i].is_accumulator ||
-                       kiln_access_is_row(group, &group->accesses[i]);
-    if (group->kind == KILN_GROUP_POINTWISE)
-        return;
-    for (uint32_t pass = 0; pass < passes->pass_count; pass++) {
-        kiln_reduction_pass_values(ir, group, passes, pass, needed);
-        for (uint32_t i = 0; i < group->load_count; i++) {
-            if (group->accesses[i].is_accumulator || kiln_access_is_row(group, &group->accesses[i]))
-                continue;
-            uint32_t position = find_position(group, group->accesses[i].value);
-            ret_reads[i] += position < group->op_count && needed[position];
-        }
-    }
-}
-
 static bool is_reduced(const struct kiln_schedule *schedule, uint32_t axis)
 {
     return (schedule->reduction.reduced_axes >> axis) & 1u;

@@ -1,0 +1,64 @@
+#include "compiler/schedule/pass_work.h"
+
+#include "compiler/fuse/group_builder.h"
+
+/* Welford's update: a reciprocal that rows share, two subtractions, two fused multiply-adds. */
+enum { MOMENTS_COST = 6 };
+
+static uint32_t find_position(const struct kiln_fusion_group *group, uint32_t value)
+{
+    uint32_t low = 0;
+    uint32_t high = group->op_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (group->ops[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_element_load(const struct kiln_fusion_group *group, uint32_t access)
+{
+    return access < group->load_count && !group->accesses[access].is_accumulator &&
+           !kiln_access_is_row(group, &group->accesses[access]);
+}
+
+static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                     const bool *needed, struct kiln_pass_work *work)
+{
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if (needed[i])
+            work->cost += kiln_op_cost(&ir->ops[group->ops[i]]);
+    }
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        uint32_t position = find_position(group, group->accesses[i].value);
+        if (is_element_load(group, i) && position < group->op_count && needed[position])
+            work->reads[i]++;
+    }
+}
+
+bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                         const struct kiln_reduction_passes *passes,
+                         struct kiln_pass_work *ret_work)
+{
+    bool is_pointwise = group->kind == KILN_GROUP_POINTWISE;
+    struct kiln_pass_work work = {
+        .reads = kiln_arena_calloc(ir->arena, group->access_count, sizeof *work.reads),
+        .cost = is_pointwise ? group->cost : 0,
+    };
+    bool *needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *needed);
+    if (work.reads == NULL || needed == NULL)
+        return false;
+    for (uint32_t i = 0; i < group->access_count; i++)
+        work.reads[i] = is_pointwise || !is_element_load(group, i);
+    for (uint32_t pass = 0; !is_pointwise && pass < passes->pass_count; pass++) {
+        kiln_reduction_pass_values(ir, group, passes, pass, needed);
+        add_pass(ir, group, needed, &work);
+    }
+    for (uint32_t i = 0; !is_pointwise && i < passes->accumulator_count; i++)
+        work.cost += passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS ? MOMENTS_COST : 1;
+    *ret_work = work;
+    return true;
+}
