@@ -9,6 +9,9 @@ struct stretch {
     uint64_t begin;
     uint64_t end;
     uint32_t value;
+    bool is_accumulator;
+    uint32_t component;
+    uint32_t segment_count;
 };
 
 struct memory {
@@ -20,7 +23,7 @@ struct memory {
 static bool is_load(const struct kiln_fusion_group *group, uint32_t value)
 {
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (group->accesses[i].value == value)
+        if (group->accesses[i].value == value && !group->accesses[i].is_accumulator)
             return true;
     }
     return false;
@@ -33,6 +36,27 @@ static bool holds(const struct kiln_ir *ir, uint32_t written, uint32_t loaded)
                                   ir->ops[loaded].operands[0] == written));
 }
 
+static bool is_reduction(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+}
+
+/* Every component of an accumulator lies where its group of segments stored it. */
+static void check_accumulator(const struct memory *memory, const struct kiln_fusion_group *group,
+                              const struct kiln_access *access, const char *name)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < memory->stretch_count; i++) {
+        const struct stretch *stretch = &memory->stretches[i];
+        found =
+            found || (stretch->begin == access->workspace_offset_bytes && stretch->is_accumulator &&
+                      stretch->value == access->value && stretch->component == access->component &&
+                      stretch->segment_count == group->segment_count);
+    }
+    cr_assert(found, "%s: component %u of value %u is not in memory", name, access->component,
+              access->value);
+}
+
 static void check_load(const struct kiln_ir *ir, const struct memory *memory,
                        const struct kiln_access *access, const char *name, uint32_t group)
 {
@@ -42,7 +66,7 @@ static void check_load(const struct kiln_ir *ir, const struct memory *memory,
     if (access->kind != KILN_ARGUMENT_WORKSPACE)
         written = memory->outputs[access->tensor];
     for (uint32_t i = 0; i < memory->stretch_count; i++) {
-        if (access->kind == KILN_ARGUMENT_WORKSPACE &&
+        if (access->kind == KILN_ARGUMENT_WORKSPACE && !memory->stretches[i].is_accumulator &&
             memory->stretches[i].begin == access->workspace_offset_bytes)
             written = memory->stretches[i].value;
     }
@@ -50,16 +74,24 @@ static void check_load(const struct kiln_ir *ir, const struct memory *memory,
               "%s: group %u loads value %u, which is not in memory", name, group, access->value);
 }
 
-static void store(const struct kiln_ir *ir, struct memory *memory, const struct kiln_access *access)
+static void store(const struct kiln_ir *ir, struct memory *memory,
+                  const struct kiln_fusion_group *group, const struct kiln_access *access)
 {
     if (access->kind != KILN_ARGUMENT_WORKSPACE) {
         memory->outputs[access->tensor] = access->value;
         return;
     }
     uint64_t bytes = (uint64_t)kiln_domain_elements(&ir->domains[ir->ops[access->value].domain]) *
-                     kiln_dtype_info(access->dtype)->bytes;
-    struct stretch stretch = {access->workspace_offset_bytes,
-                              access->workspace_offset_bytes + bytes, access->value};
+                     kiln_dtype_info(access->dtype)->bytes *
+                     (access->is_accumulator ? group->segment_count : 1);
+    struct stretch stretch = {
+        .begin = access->workspace_offset_bytes,
+        .end = access->workspace_offset_bytes + bytes,
+        .value = access->value,
+        .is_accumulator = access->is_accumulator,
+        .component = access->component,
+        .segment_count = group->segment_count,
+    };
     uint32_t kept = 0;
     for (uint32_t i = 0; i < memory->stretch_count; i++) {
         bool apart =
@@ -69,6 +101,42 @@ static void store(const struct kiln_ir *ir, struct memory *memory, const struct 
     }
     memory->stretches[kept++] = stretch;
     memory->stretch_count = kept;
+}
+
+/* What a group's kernel can evaluate: values over its domain, and over its rows. */
+static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                  const char *name, uint32_t index)
+{
+    uint32_t reductions = 0;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if (!is_reduction(op) || is_load(group, group->ops[i]))
+            continue;
+        reductions++;
+        cr_assert(group->kind != KILN_GROUP_POINTWISE, "%s: group %u reduces", name, index);
+        uint32_t domain = ir->ops[op->operands[0]].domain;
+        uint32_t axes = kiln_domain_reduced_axes(&ir->domains[domain], &ir->domains[op->domain]);
+        if (group->kind == KILN_GROUP_COMBINE)
+            cr_assert_eq(op->domain, group->domain, "%s: group %u", name, index);
+        else
+            cr_assert(domain == group->domain && axes == group->reduced_axes,
+                      "%s: group %u reduces value %u over other axes", name, index, group->ops[i]);
+    }
+    cr_assert((group->kind == KILN_GROUP_POINTWISE) == (reductions == 0), "%s: group %u", name,
+              index);
+    cr_assert((group->segment_count > 1) ==
+                  (group->kind == KILN_GROUP_PARTIAL || group->kind == KILN_GROUP_COMBINE),
+              "%s: group %u has %u segments", name, index, group->segment_count);
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        uint32_t domain = ir->ops[access->value].domain;
+        if (group->kind == KILN_GROUP_POINTWISE || access->is_accumulator ||
+            domain == group->domain)
+            continue;
+        uint32_t axes = kiln_domain_reduced_axes(&ir->domains[group->domain], &ir->domains[domain]);
+        cr_assert_eq(axes, group->reduced_axes, "%s: group %u stores value %u of another shape",
+                     name, index, access->value);
+    }
 }
 
 static void check_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
@@ -84,7 +152,9 @@ static void check_group(const struct kiln_ir *ir, const struct kiln_fusion_group
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
         inside[value] = true;
-        for (uint32_t k = 0; !is_load(group, value) && k < kiln_opcode_info(op->opcode)->arity; k++)
+        bool is_leaf =
+            is_load(group, value) || (group->kind == KILN_GROUP_COMBINE && is_reduction(op));
+        for (uint32_t k = 0; !is_leaf && k < kiln_opcode_info(op->opcode)->arity; k++)
             cr_assert(inside[op->operands[k]], "%s: group %u lacks value %u", name, index,
                       op->operands[k]);
     }
@@ -110,10 +180,15 @@ void partition_check(const struct kiln_ir *ir, const struct kiln_graph *graph,
     for (uint32_t g = 0; g < partition->group_count; g++) {
         const struct kiln_fusion_group *group = &partition->groups[g];
         check_group(ir, group, inside, name, g);
-        for (uint32_t i = 0; i < group->load_count; i++)
-            check_load(ir, &memory, &group->accesses[i], name, g);
+        check_reduction_group(ir, group, name, g);
+        for (uint32_t i = 0; i < group->load_count; i++) {
+            if (group->accesses[i].is_accumulator)
+                check_accumulator(&memory, group, &group->accesses[i], name);
+            else
+                check_load(ir, &memory, &group->accesses[i], name, g);
+        }
         for (uint32_t i = group->load_count; i < group->access_count; i++)
-            store(ir, &memory, &group->accesses[i]);
+            store(ir, &memory, group, &group->accesses[i]);
     }
     for (uint32_t i = 0; i < ir->op_count; i++) {
         if (ir->ops[i].opcode == KILN_OP_STORE)

@@ -10,7 +10,17 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-static void check_random_graph(uint64_t seed, uint32_t max_nodes, uint32_t vgprs, bool no_fusion)
+struct kind_of_check {
+    uint32_t families;
+    uint32_t max_nodes;
+    uint32_t vgprs;
+    uint32_t compute_units; /* few: rows are cut into segments early */
+    bool no_fusion;
+    struct kiln_partition_strategy strategy;
+};
+
+/* Adds to kinds[enum kiln_group_kind] how many groups there were. */
+static void check_random_graph(uint64_t seed, const struct kind_of_check *check, uint32_t *kinds)
 {
     struct kiln_random_graph_options random;
     struct kiln_arena arena;
@@ -18,15 +28,19 @@ static void check_random_graph(uint64_t seed, uint32_t max_nodes, uint32_t vgprs
     struct kiln_ir ir;
     struct kiln_partition partition;
     struct kiln_error error;
-    struct kiln_target target = {
-        .kind = KILN_TARGET_AMDGPU, .wave_size = 64, .vgprs = vgprs, .compute_units = 100};
-    struct kiln_lower_options options = {.no_fusion = no_fusion};
-    const struct kiln_partition_strategy strategy = {.never_segment = false};
-    char name[64];
-    (void)snprintf(name, sizeof name, "seed %u, %u registers%s", (unsigned)seed, vgprs,
-                   no_fusion ? ", no fusion" : "");
+    struct kiln_target target = {.kind = KILN_TARGET_AMDGPU,
+                                 .wave_size = 64,
+                                 .vgprs = check->vgprs,
+                                 .compute_units = check->compute_units};
+    struct kiln_lower_options options = {.no_fusion = check->no_fusion};
+    char name[96];
+    (void)snprintf(name, sizeof name, "seed %u, families %u, %u registers%s%s%s", (unsigned)seed,
+                   check->families, check->vgprs, check->no_fusion ? ", no fusion" : "",
+                   check->strategy.never_segment ? ", no segments" : "",
+                   check->strategy.store_shared_values ? ", shared values stored" : "");
     kiln_random_graph_options_init(&random);
-    random.max_nodes = max_nodes;
+    random.families = check->families;
+    random.max_nodes = check->max_nodes;
     random.max_elements = 1000000; /* makes recomputing dear */
     kiln_error_init(&error);
     kiln_arena_init(&arena);
@@ -34,16 +48,46 @@ static void check_random_graph(uint64_t seed, uint32_t max_nodes, uint32_t vgprs
     kiln_ir_init(&ir, &arena);
     cr_assert_eq(kiln_ir_import(&graph, &ir, &error), KILN_OK);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK);
-    cr_assert_eq(kiln_partition(&ir, &graph, &target, &options, &strategy, &partition, &error), KILN_OK);
+    cr_assert_eq(
+        kiln_partition(&ir, &graph, &target, &options, &check->strategy, &partition, &error),
+        KILN_OK);
     partition_check(&ir, &graph, &partition, name);
+    for (uint32_t i = 0; i < partition.group_count; i++)
+        kinds[partition.groups[i].kind]++;
     kiln_arena_fini(&arena);
 }
 
 Test(partition_random, groups_of_random_graphs_fit_together)
 {
     static const uint32_t registers[] = {16, 64, 256};
-    for (uint64_t seed = 1; seed <= 240; seed++)
-        check_random_graph(seed, seed % 10 == 0 ? 400 : 60, registers[seed % 3], seed % 4 == 0);
+    uint32_t kinds[4] = {0};
+    for (uint64_t seed = 1; seed <= 240; seed++) {
+        struct kind_of_check check = {.families = KILN_RANDOM_POINTWISE,
+                                      .max_nodes = seed % 10 == 0 ? 400 : 60,
+                                      .vgprs = registers[seed % 3],
+                                      .compute_units = 100,
+                                      .no_fusion = seed % 4 == 0};
+        check_random_graph(seed, &check, kinds);
+    }
+}
+
+Test(partition_random, groups_of_random_reductions_fit_together)
+{
+    static const uint32_t registers[] = {16, 64, 256};
+    uint32_t kinds[4] = {0};
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        struct kind_of_check check = {
+            .families =
+                seed % 5 == 0 ? KILN_RANDOM_POINTWISE | KILN_RANDOM_REDUCTIONS : KILN_RANDOM_ALL,
+            .max_nodes = seed % 20 == 0 ? 200 : 30,
+            .vgprs = registers[seed % 3],
+            .compute_units = seed % 2 == 0 ? 1 : 100,
+            .no_fusion = seed % 7 == 0,
+            .strategy = {.never_segment = seed % 8 == 3, .store_shared_values = seed % 4 == 1}};
+        check_random_graph(seed, &check, kinds);
+    }
+    for (int kind = 0; kind < 4; kind++)
+        cr_expect_gt(kinds[kind], 50, "only %u groups of kind %d", kinds[kind], kind);
 }
 
 static void finish(struct ir_fixture *fixture, const char *name)
