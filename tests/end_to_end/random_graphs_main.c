@@ -1,12 +1,17 @@
 /*
- * Random pointwise graphs through the whole pipeline: bytes -> plan -> host device, compared with
- * the interpreter.
+ * Random graphs through the whole pipeline: bytes -> plan -> host device, compared with the
+ * interpreter.
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
- * [--no-fusion] [--no-vectors] [--verbose]
+ * [--families LIST] [--no-fusion] [--no-vectors] [--wave-size 32|64] [--repeat] [--verbose]
  *
- * Graph i is made from seed S + i and the two limits alone, so a failure is repeated with `--seed
- * S+i --count 1`.
+ * LIST names pointwise, reductions, norms or all, with commas between; pointwise alone by default.
+ * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
+ * fibers. --repeat runs each program twice, compiled twice and by different numbers of threads: the
+ * outputs must be equal in every bit.
+ *
+ * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
+ * with `--seed S+i --count 1`.
  */
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
@@ -22,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POISON = 0xa5 };
+enum { POISON = 0xa5, MAX_JOBS = 256 };
 
 struct totals {
     atomic_uint_fast64_t graphs;
@@ -34,6 +39,7 @@ struct totals {
 
 struct run {
     struct kiln_engine *engine;
+    struct kiln_engine *other_engine; /* one of another number of threads; NULL without --repeat */
     uint64_t first_seed;
     uint64_t count;
     struct kiln_random_graph_options graph_options;
@@ -122,72 +128,145 @@ static bool compare_outputs(struct run *run, uint64_t seed, const struct kiln_gr
     return true;
 }
 
-static bool execute(struct run *run, uint64_t seed, const struct kiln_graph *graph,
-                    struct kiln_plan *plan, struct kiln_arena *arena, struct kiln_error *error)
+/* A graph with memory for its tensors. */
+struct subject {
+    uint64_t seed;
+    struct kiln_arena arena;
+    struct kiln_graph graph; /* as the engine sees it: ordinals are canonical */
+    struct kiln_buffer bytes;
+};
+
+static void free_memory(const struct kiln_graph *graph, void **memory)
 {
-    void **memory = kiln_arena_calloc(arena, graph->tensor_count, sizeof *memory);
-    struct kiln_buffer_binding *bindings =
-        kiln_arena_calloc(arena, graph->tensor_count, sizeof *bindings);
-    uint32_t binding_count = 0;
-    void *workspace = malloc(kiln_plan_workspace_bytes(plan) + 1);
-    bool good = memory != NULL && bindings != NULL && workspace != NULL;
-    for (uint32_t i = 0; good && i < graph->tensor_count; i++) {
+    for (uint32_t i = 0; memory != NULL && i < graph->tensor_count; i++)
+        free(memory[i]);
+    free(memory);
+}
+
+/* Memory of every tensor that has one: inputs filled, outputs poisoned. NULL without memory. */
+static void **make_memory(const struct run *run, const struct subject *subject)
+{
+    const struct kiln_graph *graph = &subject->graph;
+    void **memory = calloc(graph->tensor_count, sizeof *memory);
+    for (uint32_t i = 0; memory != NULL && i < graph->tensor_count; i++) {
         const struct kiln_tensor *tensor = &graph->tensors[i];
         if (tensor->role == KILN_TENSOR_VIRTUAL || tensor->role == KILN_TENSOR_CONSTANT)
             continue;
         size_t bytes = (size_t)kiln_tensor_footprint_bytes(tensor);
         memory[i] = malloc(bytes);
-        good = memory[i] != NULL;
-        if (!good)
-            break;
+        if (memory[i] == NULL) {
+            free_memory(graph, memory);
+            return NULL;
+        }
         memset(memory[i], POISON, bytes);
         if (tensor->role != KILN_TENSOR_OUTPUT)
-            kiln_random_graph_fill(seed, &run->graph_options, graph, i, memory[i]);
-        bindings[binding_count++] =
-            (struct kiln_buffer_binding){.uid = tensor->uid, .pointer = memory[i]};
+            kiln_random_graph_fill(subject->seed, &run->graph_options, graph, i, memory[i]);
     }
-    if (good &&
-        kiln_plan_execute(plan, NULL, workspace, bindings, binding_count, error) != KILN_OK) {
-        report_graph(seed, graph, error->text);
-        good = false;
+    return memory;
+}
+
+static enum kiln_status execute_plan(const struct kiln_plan *plan, const struct subject *subject,
+                                     void *const *memory, struct kiln_error *error)
+{
+    const struct kiln_graph *graph = &subject->graph;
+    struct kiln_buffer_binding *bindings = calloc(graph->tensor_count, sizeof *bindings);
+    uint32_t count = 0;
+    uint64_t workspace_bytes = kiln_plan_workspace_bytes(plan);
+    void *workspace = malloc(workspace_bytes + 1);
+    enum kiln_status status = KILN_OK;
+    if (bindings == NULL || workspace == NULL)
+        status = kiln_error_set(error, KILN_NO_MEMORY, "no memory to execute");
+    /* What an earlier execution left in the workspace must not matter. */
+    if (workspace != NULL)
+        memset(workspace, POISON, workspace_bytes + 1);
+    for (uint32_t i = 0; status == KILN_OK && i < graph->tensor_count; i++) {
+        if (memory[i] != NULL)
+            bindings[count++] =
+                (struct kiln_buffer_binding){.uid = graph->tensors[i].uid, .pointer = memory[i]};
     }
-    good = good && compare_outputs(run, seed, graph, memory, arena, error);
-    for (uint32_t i = 0; memory != NULL && i < graph->tensor_count; i++)
-        free(memory[i]);
+    if (status == KILN_OK)
+        status = kiln_plan_execute(plan, NULL, workspace, bindings, count, error);
     free(workspace);
-    return good;
+    free(bindings);
+    return status;
+}
+
+/* Makes a plan and executes it on memory of its own. NULL when that failed, which was reported. */
+static void **run_program(struct run *run, struct kiln_engine *engine,
+                          const struct subject *subject, struct kiln_error *error)
+{
+    struct kiln_plan *plan = NULL;
+    void **memory = make_memory(run, subject);
+    enum kiln_status status = KILN_OK;
+    if (memory == NULL)
+        status = kiln_error_set(error, KILN_NO_MEMORY, "no memory for the tensors");
+    if (status == KILN_OK)
+        status = kiln_plan_create(engine, subject->bytes.data, subject->bytes.size, &plan, error);
+    if (status == KILN_OK) {
+        atomic_fetch_add(&run->totals.kernels, kiln_plan_kernel_count(plan));
+        status = execute_plan(plan, subject, memory, error);
+    }
+    kiln_plan_unref(plan);
+    if (status == KILN_OK)
+        return memory;
+    report_graph(subject->seed, &subject->graph, error->text);
+    free_memory(&subject->graph, memory);
+    return NULL;
+}
+
+/* The same bits, whoever computed them. */
+static bool repeat(struct run *run, const struct subject *subject, void *const *memory,
+                   struct kiln_error *error)
+{
+    void **again = run_program(run, run->other_engine, subject, error);
+    bool same = again != NULL;
+    for (uint32_t i = 0; same && i < subject->graph.tensor_count; i++) {
+        const struct kiln_tensor *tensor = &subject->graph.tensors[i];
+        same = tensor->role != KILN_TENSOR_OUTPUT ||
+               memcmp(memory[i], again[i], (size_t)kiln_tensor_footprint_bytes(tensor)) == 0;
+        if (!same) {
+            char text[64];
+            (void)snprintf(text, sizeof text, "tensor %" PRIu32 ": other bits the second time", i);
+            report_graph(subject->seed, &subject->graph, text);
+        }
+    }
+    free_memory(&subject->graph, again);
+    return same;
+}
+
+static enum kiln_status make_subject(const struct run *run, struct subject *subject,
+                                     struct kiln_error *error)
+{
+    struct kiln_graph graph;
+    enum kiln_status status =
+        kiln_random_graph_make(subject->seed, &run->graph_options, &subject->arena, &graph, error);
+    if (status == KILN_OK)
+        status = kiln_graph_write(&graph, KILN_WIRE_ERA_CURRENT, &subject->bytes, error);
+    if (status == KILN_OK)
+        status = kiln_graph_read(subject->bytes.data, subject->bytes.size, &subject->arena,
+                                 &subject->graph, error);
+    if (status != KILN_OK)
+        printf("FAILED: seed %" PRIu64 ": %s\n", subject->seed, error->text);
+    return status;
 }
 
 static bool run_graph(struct run *run, uint64_t seed)
 {
-    struct kiln_arena arena;
-    struct kiln_graph graph;
-    struct kiln_graph read_back;
-    struct kiln_buffer bytes;
-    struct kiln_plan *plan = NULL;
+    struct subject subject = {.seed = seed};
     struct kiln_error error;
     kiln_error_init(&error);
-    kiln_arena_init(&arena);
-    kiln_buffer_init(&bytes);
-    enum kiln_status status =
-        kiln_random_graph_make(seed, &run->graph_options, &arena, &graph, &error);
-    if (status == KILN_OK)
-        status = kiln_graph_write(&graph, KILN_WIRE_ERA_CURRENT, &bytes, &error);
-    /* The graph as the engine sees it decides: ordinals are canonical there. */
-    if (status == KILN_OK)
-        status = kiln_graph_read(bytes.data, bytes.size, &arena, &read_back, &error);
-    if (status == KILN_OK)
-        status = kiln_plan_create(run->engine, bytes.data, bytes.size, &plan, &error);
-    bool good = status == KILN_OK;
+    kiln_arena_init(&subject.arena);
+    kiln_buffer_init(&subject.bytes);
+    bool good = make_subject(run, &subject, &error) == KILN_OK;
     if (good) {
-        atomic_fetch_add(&run->totals.kernels, kiln_plan_kernel_count(plan));
-        good = execute(run, seed, &read_back, plan, &arena, &error);
-    } else {
-        report_graph(seed, &graph, error.text);
+        void **memory = run_program(run, run->engine, &subject, &error);
+        good = memory != NULL &&
+               compare_outputs(run, seed, &subject.graph, memory, &subject.arena, &error) &&
+               (run->other_engine == NULL || repeat(run, &subject, memory, &error));
+        free_memory(&subject.graph, memory);
     }
-    kiln_plan_unref(plan);
-    kiln_buffer_fini(&bytes);
-    kiln_arena_fini(&arena);
+    kiln_buffer_fini(&subject.bytes);
+    kiln_arena_fini(&subject.arena);
     return good;
 }
 
@@ -216,77 +295,172 @@ static bool parse_number(const char *text, uint64_t *ret_number)
     return true;
 }
 
-int main(int argc, char **argv)
+/* "reductions,norms" to a set of families. */
+static bool parse_families(const char *text, uint32_t *ret_families)
 {
-    static const struct option long_options[] = {
-        {"count", required_argument, NULL, 'c'},
-        {"seed", required_argument, NULL, 's'},
-        {"jobs", required_argument, NULL, 'j'},
-        {"verbose", no_argument, NULL, 'v'},
-        {"max-nodes", required_argument, NULL, 'n'},
-        {"max-elements", required_argument, NULL, 'e'},
-        {"no-fusion", no_argument, NULL, 'f'},
-        {"no-vectors", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
-    struct run run = {.count = 300, .first_seed = 1};
-    uint64_t jobs = 2;
-    uint64_t max_nodes = 40;
-    uint64_t max_elements = 2000;
-    bool no_fusion = false;
-    bool no_vectors = false; /* the form that is tried when a compiler fails on vectors */
-    int option;
-    while ((option = getopt_long(argc, argv, "c:s:j:n:e:fVv", long_options, NULL)) != -1) {
-        bool good = option == 'v'   ? (run.verbose = true)
-                    : option == 'f' ? (no_fusion = true)
-                    : option == 'V' ? (no_vectors = true)
-                    : option == 'c' ? parse_number(optarg, &run.count)
-                    : option == 's' ? parse_number(optarg, &run.first_seed)
-                    : option == 'j' ? parse_number(optarg, &jobs) && jobs >= 1 && jobs <= 256
-                    : option == 'n'
-                        ? parse_number(optarg, &max_nodes) && max_nodes >= 1 && max_nodes <= 4096
-                    : option == 'e' ? parse_number(optarg, &max_elements) && max_elements >= 1 &&
-                                          max_elements <= 1u << 30
-                                    : false;
-        if (!good) {
-            fprintf(stderr,
-                    "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
-                    "[--max-elements N] [--no-fusion] [--no-vectors] [--verbose]\n");
-            return 2;
+    static const struct {
+        const char *name;
+        uint32_t families;
+    } rows[] = {{"pointwise", KILN_RANDOM_POINTWISE},
+                {"reductions", KILN_RANDOM_REDUCTIONS},
+                {"norms", KILN_RANDOM_NORMS},
+                {"all", KILN_RANDOM_ALL}};
+    uint32_t families = 0;
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        uint32_t found = 0;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            if (strlen(rows[i].name) == length && strncmp(rows[i].name, text, length) == 0)
+                found = rows[i].families;
         }
+        if (found == 0)
+            return false;
+        families |= found;
+        text += length + (text[length] == ',');
     }
-    struct kiln_error error;
-    kiln_error_init(&error);
-    kiln_random_graph_options_init(&run.graph_options);
-    run.graph_options.max_nodes = (uint32_t)max_nodes;
-    run.graph_options.max_elements = (int64_t)max_elements;
+    *ret_families = families;
+    return families != 0;
+}
+
+/* What the command line says. */
+struct settings {
+    uint64_t jobs, max_nodes, max_elements, wave_size;
+    bool no_fusion, no_vectors, repeats;
+};
+
+static const struct option long_options[] = {
+    {"count", required_argument, NULL, 'c'},
+    {"seed", required_argument, NULL, 's'},
+    {"jobs", required_argument, NULL, 'j'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"max-nodes", required_argument, NULL, 'n'},
+    {"max-elements", required_argument, NULL, 'e'},
+    {"families", required_argument, NULL, 'F'},
+    {"no-fusion", no_argument, NULL, 'f'},
+    {"no-vectors", no_argument, NULL, 'V'}, /* what is tried when a compiler fails on vectors */
+    {"wave-size", required_argument, NULL, 'w'},
+    {"repeat", no_argument, NULL, 'r'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool parse_option(int option, struct run *run, struct settings *settings)
+{
+    switch (option) {
+    case 'c':
+        return parse_number(optarg, &run->count);
+    case 's':
+        return parse_number(optarg, &run->first_seed);
+    case 'j':
+        return parse_number(optarg, &settings->jobs) && settings->jobs >= 1 &&
+               settings->jobs <= MAX_JOBS;
+    case 'n':
+        return parse_number(optarg, &settings->max_nodes) && settings->max_nodes >= 1 &&
+               settings->max_nodes <= 4096;
+    case 'e':
+        return parse_number(optarg, &settings->max_elements) && settings->max_elements >= 1 &&
+               settings->max_elements <= 1u << 30;
+    case 'F':
+        return parse_families(optarg, &run->graph_options.families);
+    case 'w':
+        return parse_number(optarg, &settings->wave_size) &&
+               (settings->wave_size == 32 || settings->wave_size == 64);
+    case 'f':
+        return settings->no_fusion = true;
+    case 'V':
+        return settings->no_vectors = true;
+    case 'r':
+        return settings->repeats = true;
+    case 'v':
+        return run->verbose = true;
+    default:
+        return false;
+    }
+}
+
+static struct kiln_engine *make_engine(const struct settings *settings, struct kiln_error *error)
+{
     struct kiln_engine_options options = {
         .cache_directory = NULL,
         .device = "host",
-        .codegen = {.max_workers = (uint32_t)jobs},
-        .lower = {.no_fusion = no_fusion, .max_vector_elements = no_vectors ? 1 : 0}};
+        .codegen = {.max_workers = (uint32_t)settings->jobs},
+        .lower = {.no_fusion = settings->no_fusion,
+                  .max_vector_elements = settings->no_vectors ? 1 : 0,
+                  .host_wave_size = (uint32_t)settings->wave_size}};
+    struct kiln_engine *engine;
+    return kiln_engine_create(&options, &engine, error) == KILN_OK ? engine : NULL;
+}
+
+/* The device of an engine opens, and reads KILN_HOST_THREADS, when a graph is first checked. */
+static bool open_device(const struct run *run, struct kiln_engine *engine, const char *threads,
+                        struct kiln_error *error)
+{
+    struct subject subject = {.seed = 1};
+    kiln_arena_init(&subject.arena);
+    kiln_buffer_init(&subject.bytes);
+    bool good = setenv("KILN_HOST_THREADS", threads, 1) == 0 &&
+                make_subject(run, &subject, error) == KILN_OK &&
+                kiln_engine_check(engine, subject.bytes.data, subject.bytes.size, error) == KILN_OK;
+    kiln_buffer_fini(&subject.bytes);
+    kiln_arena_fini(&subject.arena);
+    return good;
+}
+
+static bool make_engines(struct run *run, const struct settings *settings, struct kiln_error *error)
+{
     /* Every graph is new: a cache on disk would only grow. BOOLEAN has no certain number: any will
      * do here. */
-    if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0 ||
-        kiln_engine_create(&options, &run.engine, &error) != KILN_OK) {
+    if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0)
+        return false;
+    run->engine = make_engine(settings, error);
+    if (run->engine == NULL || !settings->repeats)
+        return run->engine != NULL;
+    run->other_engine = make_engine(settings, error);
+    return run->other_engine != NULL && open_device(run, run->engine, "3", error) &&
+           open_device(run, run->other_engine, "1", error);
+}
+
+static int print_totals(struct run *run)
+{
+    uint64_t graphs = run->totals.graphs, failed = run->totals.failed;
+    uint64_t elements = run->totals.elements, unchecked = run->totals.unchecked;
+    printf("random graphs: %" PRIu64 " from seed %" PRIu64 ", %" PRIu64 " kernels, %" PRIu64
+           " elements, %.2f%% unchecked, %" PRIu64 " failed\n",
+           graphs, run->first_seed, (uint64_t)run->totals.kernels, elements,
+           elements != 0 ? 100.0 * (double)unchecked / (double)elements : 0.0, failed);
+    return graphs == run->count && failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct run run = {.count = 300, .first_seed = 1};
+    struct settings settings = {.jobs = 2, .max_nodes = 40, .max_elements = 2000};
+    struct kiln_error error;
+    kiln_error_init(&error);
+    kiln_random_graph_options_init(&run.graph_options);
+    int option;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (!parse_option(option, &run, &settings)) {
+            fprintf(stderr,
+                    "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
+                    "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
+                    "[--wave-size 32|64] [--repeat] [--verbose]\n");
+            return 2;
+        }
+    }
+    run.graph_options.max_nodes = (uint32_t)settings.max_nodes;
+    run.graph_options.max_elements = (int64_t)settings.max_elements;
+    if (!make_engines(&run, &settings, &error)) {
         fprintf(stderr, "random_graphs: %s\n", error.text);
         return 1;
     }
-    pthread_t threads[256];
+    pthread_t threads[MAX_JOBS];
     uint64_t started = 0;
-    while (started < jobs && pthread_create(&threads[started], NULL, run_graphs, &run) == 0)
+    while (started < settings.jobs &&
+           pthread_create(&threads[started], NULL, run_graphs, &run) == 0)
         started++;
     for (uint64_t i = 0; i < started; i++)
         (void)pthread_join(threads[i], NULL);
     kiln_engine_unref(run.engine);
-
-    uint64_t graphs = run.totals.graphs;
-    uint64_t failed = run.totals.failed;
-    uint64_t elements = run.totals.elements;
-    uint64_t unchecked = run.totals.unchecked;
-    printf("random graphs: %" PRIu64 " from seed %" PRIu64 ", %" PRIu64 " kernels, %" PRIu64
-           " elements, %.2f%% unchecked, %" PRIu64 " failed\n",
-           graphs, run.first_seed, (uint64_t)run.totals.kernels, elements,
-           elements != 0 ? 100.0 * (double)unchecked / (double)elements : 0.0, failed);
-    return graphs == run.count && failed == 0 ? 0 : 1;
+    kiln_engine_unref(run.other_engine);
+    return print_totals(&run);
 }
