@@ -26,6 +26,7 @@ enum {
     BYTES_IN_FLIGHT = 64,
     MAX_STEPS_IN_FLIGHT = 8,
     MIN_HELD_ACCESS_BYTES = 8,
+    COMFORTABLE_HELD_REGISTERS = 64,
     MAX_RESIDENT_COST = 4096,
     STEPS_PER_ITEM = 4,
     MAX_BLOCK = 1024,
@@ -186,6 +187,15 @@ static bool holds_rows(const struct problem *problem, const struct kiln_schedule
            can_hold(problem, schedule, items_along_reduced * items_along_kept, steps);
 }
 
+/* Whether more work-items are worth having for less that each holds: several work-groups on a
+ * compute unit at once, so that one loads while another computes. */
+static bool holds_much(const struct problem *problem, const struct kiln_schedule *schedule,
+                       uint32_t items_along_reduced)
+{
+    return steps_of_item(schedule, items_along_reduced) * held_registers(problem, schedule) >
+           COMFORTABLE_HELD_REGISTERS;
+}
+
 /* How many steps a looping work-item loads together: requirement 5; evenly spread over the turns of
  * the loop. */
 static uint32_t choose_steps_in_flight(const struct problem *problem,
@@ -246,11 +256,11 @@ static void lay_out_rows(const struct problem *problem, struct kiln_schedule *sc
     while (items < limit && !fills_target(problem, rows * items))
         items *= 2;
     if (gains_from_holding(problem)) {
-        uint32_t wider = items;
-        while (wider < limit && !holds_rows(problem, schedule, wider, 1))
-            wider *= 2;
-        /* A row that is read again should at least find fewer others in the caches. */
-        items = wider;
+        while (items < min_u32(limit, LARGE_BLOCK) && holds_much(problem, schedule, items))
+            items *= 2;
+        /* A row that cannot be held should at least find fewer others in the caches. */
+        while (items < limit && !holds_rows(problem, schedule, items, 1))
+            items *= 2;
     }
     uint32_t kept = min_u32(kiln_ceil_power_of_two(reduction->kept_count),
                             max_u32(1, min_u32(KILN_BLOCK, problem->max_block) / items));
@@ -277,7 +287,8 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
     uint32_t items = min_u32(limit, block / kept);
     while (kept > fewest && items < limit &&
            (!has_many_groups(problem, work_groups(schedule, kept)) ||
-            (holding && !holds_rows(problem, schedule, items, kept)))) {
+            (holding && (!holds_rows(problem, schedule, items, kept) ||
+                         holds_much(problem, schedule, items))))) {
         kept /= 2;
         items = min_u32(limit, block / kept);
     }

@@ -1,0 +1,394 @@
+#include "compiler/schedule/schedule.h"
+
+#include "tests/compiler/schedule/reduction_fixture.h"
+
+#include <criterion/criterion.h>
+
+struct scheduled {
+    struct ir_fixture *fixture;
+    struct kiln_fusion_group group;
+    struct kiln_schedule schedule;
+};
+
+static struct scheduled schedule_for(const char *target, const struct reduction_case *reduction)
+{
+    struct scheduled result = {.fixture = reduction_fixture_create(target)};
+    result.group = reduction_fixture_group(result.fixture, reduction);
+    result.schedule = reduction_fixture_schedule(result.fixture, &result.group);
+    return result;
+}
+
+static void release(struct scheduled *scheduled)
+{
+    ir_fixture_destroy(scheduled->fixture);
+}
+
+Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 2,
+                                     .dims = {8192, 8192},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx90a", &softmax);
+    const struct kiln_schedule *schedule = &result.schedule;
+    cr_assert_eq(schedule->template_kind, KILN_TEMPLATE_REDUCTION);
+    cr_assert_eq(schedule->passes.pass_count, 3);
+    cr_assert_not(schedule->reduction.is_columns);
+    cr_assert_eq(schedule->vector_elems, 8);
+    cr_assert_eq(schedule->block, 256);
+    cr_assert_eq(schedule->reduction.items_along_reduced, 256);
+    cr_assert_eq(schedule->reduction.steps_per_item, 4);
+    cr_assert(schedule->reduction.is_resident);
+    cr_assert_eq(schedule->grid, 8192);
+    cr_assert_eq(schedule->bytes_moved, 2u * 8192 * 8192 * 2);
+    cr_assert_eq(schedule->bytes_moved, schedule->bytes_fewest);
+    release(&result);
+}
+
+Test(schedule_reduction, several_short_rows_share_a_work_group)
+{
+    struct reduction_case norm = {.content = REDUCTION_NORM,
+                                  .kind = KILN_GROUP_REDUCTION,
+                                  .rank = 2,
+                                  .dims = {4096, 1024},
+                                  .reduced_axes = 2,
+                                  .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &norm);
+    cr_assert(result.schedule.reduction.is_resident);
+    cr_assert_eq(result.schedule.vector_elems, 4);
+    cr_assert_eq(result.schedule.reduction.items_along_reduced, 64);
+    cr_assert_eq(result.schedule.reduction.items_along_kept, 4);
+    cr_assert_eq(result.schedule.block, 256);
+    cr_assert_eq(result.schedule.lds_bytes, 0, "a row is one wave's");
+    release(&result);
+}
+
+Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
+{
+    struct reduction_case norm = {.content = REDUCTION_NORM,
+                                  .kind = KILN_GROUP_REDUCTION,
+                                  .rank = 2,
+                                  .dims = {512, 200000},
+                                  .reduced_axes = 2,
+                                  .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &norm);
+    uint64_t x = 512ull * 200000 * 4;
+    cr_assert_not(result.schedule.reduction.is_resident);
+    cr_assert_eq(result.schedule.passes.pass_count, 2);
+    cr_assert_eq(result.schedule.block, 1024);
+    cr_assert_gt(result.schedule.reduction.steps_per_item, 1);
+    cr_assert_eq(result.schedule.bytes_fewest, 2 * x + 200000 * 4);
+    cr_assert_eq(result.schedule.bytes_moved, 3 * x + 200000 * 4);
+    release(&result);
+}
+
+Test(schedule_reduction, long_rows_are_held_by_more_work_items)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 2,
+                                     .dims = {4096, 32768},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx906", "gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct scheduled result = schedule_for(targets[i], &softmax);
+        cr_assert(result.schedule.reduction.is_resident, "%s", targets[i]);
+        cr_assert_geq(result.schedule.block, 512, "%s", targets[i]);
+        release(&result);
+    }
+}
+
+Test(schedule_reduction, what_no_later_pass_reads_is_not_held)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {4096, 32768},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_not(result.schedule.reduction.is_resident);
+    cr_assert_eq(result.schedule.block, 256);
+    cr_assert_eq(result.schedule.bytes_moved, result.schedule.bytes_fewest);
+    release(&result);
+}
+
+Test(schedule_reduction, a_full_reduction_in_segments)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_PARTIAL,
+                                 .rank = 1,
+                                 .dims = {1 << 24},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32,
+                                 .segment_count = 512};
+    struct scheduled partial = schedule_for("gfx90a", &sum);
+    cr_assert_not(partial.schedule.reduction.is_columns);
+    cr_assert_eq(partial.schedule.rank, 1);
+    cr_assert_eq(partial.schedule.reduction.kept_count, 1);
+    cr_assert_eq(partial.schedule.reduction.steps_per_segment, (1 << 24) / 4 / 512);
+    cr_assert_eq(partial.schedule.block, 256);
+    cr_assert_eq(partial.schedule.grid, 512);
+    cr_assert_eq(partial.schedule.bytes_moved, (4u << 24) + 512 * 4);
+    release(&partial);
+
+    sum.kind = KILN_GROUP_COMBINE;
+    struct scheduled combine = schedule_for("gfx90a", &sum);
+    cr_assert_not(combine.schedule.reduction.is_columns, "one row: its segments are dense");
+    cr_assert_eq(combine.schedule.rank, 1);
+    cr_assert_eq(combine.schedule.dims[0], 512);
+    cr_assert_eq(combine.schedule.accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(combine.schedule.grid, 1);
+    cr_assert_eq(combine.schedule.bytes_moved, 512 * 4 + 4);
+    release(&combine);
+}
+
+Test(schedule_reduction, a_column_sum_reads_neighbouring_columns)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {8192, 8192},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    const struct kiln_schedule *schedule = &result.schedule;
+    cr_assert(schedule->reduction.is_columns);
+    cr_assert_eq(schedule->vector_elems, 4);
+    cr_assert_eq(schedule->reduction.kept_count, 2048);
+    cr_assert_eq(schedule->reduction.step_count, 8192);
+    cr_assert_geq(schedule->reduction.items_along_kept * 16, 128);
+    cr_assert_geq(schedule->grid, 110, "no compute unit without work");
+    cr_assert_eq(schedule->accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(schedule->accesses[1].mode, KILN_ACCESS_VECTOR);
+    release(&result);
+}
+
+Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .kind = KILN_GROUP_PARTIAL,
+                                        .rank = 4,
+                                        .dims = {64, 56, 56, 256},
+                                        .reduced_axes = 7,
+                                        .dtype = KILN_DTYPE_F16,
+                                        .segment_count = 128};
+    struct scheduled partial = schedule_for("gfx90a", &statistics);
+    cr_assert(partial.schedule.reduction.is_columns);
+    cr_assert_eq(partial.schedule.rank, 2);
+    cr_assert_eq(partial.schedule.reduction.reduced_axes, 1);
+    cr_assert_eq(partial.schedule.reduction.step_count, 64 * 56 * 56);
+    cr_assert_eq(partial.schedule.vector_elems, 8);
+    cr_assert_eq(partial.schedule.bytes_moved, 64ull * 56 * 56 * 256 * 2 + 3 * 128 * 256 * 4);
+    release(&partial);
+
+    statistics.kind = KILN_GROUP_COMBINE;
+    struct scheduled combine = schedule_for("gfx90a", &statistics);
+    cr_assert(combine.schedule.reduction.is_columns);
+    cr_assert_eq(combine.schedule.rank, 2);
+    cr_assert_eq(combine.schedule.dims[0], 128);
+    cr_assert_eq(combine.schedule.dims[1], 256);
+    cr_assert_eq(combine.schedule.accesses[0].strides[0], 256);
+    cr_assert_eq(combine.schedule.accesses[3].strides[0], 0);
+    cr_assert_eq(combine.schedule.accesses[3].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(combine.schedule.bytes_moved, 3 * 128 * 256 * 4 + 2 * 256 * 2);
+    release(&combine);
+}
+
+Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_one)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .kind = KILN_GROUP_REDUCTION,
+                                        .rank = 4,
+                                        .dims = {64, 256, 56, 56},
+                                        .reduced_axes = 13,
+                                        .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx90a", &statistics);
+    cr_assert_not(result.schedule.reduction.is_columns);
+    cr_assert_eq(result.schedule.rank, 3);
+    cr_assert_eq(result.schedule.reduction.reduced_axes, 5);
+    cr_assert_eq(result.schedule.reduction.kept_count, 256);
+    cr_assert_eq(result.schedule.reduction.step_count, 64 * 3136 / 8);
+    cr_assert_eq(result.schedule.accesses[1].mode, KILN_ACCESS_SPLAT, "one result per row");
+    release(&result);
+}
+
+Test(schedule_reduction, a_middle_axis_is_held_too)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 3,
+                                     .dims = {1000, 64, 1000},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &softmax);
+    cr_assert(result.schedule.reduction.is_columns);
+    cr_assert_eq(result.schedule.rank, 3);
+    cr_assert(result.schedule.reduction.is_resident);
+    cr_assert_eq(result.schedule.reduction.kept_count, 1000 * 250);
+    release(&result);
+}
+
+Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {1000000, 3},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_eq(result.schedule.vector_elems, 2);
+    cr_assert_eq(result.schedule.reduction.items_along_reduced, 1);
+    cr_assert_eq(result.schedule.block, 256);
+    cr_assert(kiln_schedule_has_tails(&result.schedule));
+    release(&result);
+}
+
+Test(schedule_reduction, a_line_that_vectors_divide_has_no_tails)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {7, 1024},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_not(kiln_schedule_has_tails(&result.schedule));
+    release(&result);
+}
+
+Test(schedule_reduction, the_memory_order_decides_the_form)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {512, 512},
+                                 .reduced_axes = 1,
+                                 .is_reversed = true,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_not(result.schedule.reduction.is_columns, "the first axis is the fastest");
+    release(&result);
+}
+
+Test(schedule_reduction, few_rows_get_many_work_items)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {16, 8192},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_eq(result.schedule.block, 1024);
+    cr_assert_eq(result.schedule.grid, 16);
+    release(&result);
+}
+
+Test(schedule_reduction, a_core_takes_whole_rows)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 2,
+                                     .dims = {1024, 8192},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct scheduled cached = schedule_for("host", &softmax);
+    cr_assert_eq(cached.schedule.reduction.items_along_reduced, 1);
+    cr_assert_eq(cached.schedule.lds_bytes, 0);
+    cr_assert_geq(cached.schedule.vector_elems, 16);
+    cr_assert_geq(cached.schedule.grid, 8);
+    cr_assert_eq(cached.schedule.bytes_moved, cached.schedule.bytes_fewest,
+                 "32 KiB stay in the cache");
+    release(&cached);
+
+    softmax.dims[1] = 1 << 20;
+    struct scheduled again = schedule_for("host", &softmax);
+    cr_assert_eq(again.schedule.bytes_fewest, 2 * 1024ull * (4 << 20));
+    cr_assert_eq(again.schedule.bytes_moved, 4 * 1024ull * (4 << 20), "three reads and a write");
+    release(&again);
+}
+
+Test(schedule_reduction, one_element_at_a_time_on_request)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 2,
+                                     .dims = {100, 8192},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+    fixture->options.max_vector_elements = 1;
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
+    struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+    cr_assert_eq(schedule.vector_elems, 1);
+    cr_assert_eq(schedule.reduction.steps_per_item, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .kind = KILN_GROUP_REDUCTION,
+                                        .rank = 2,
+                                        .dims = {1 << 20, 256},
+                                        .reduced_axes = 1,
+                                        .dtype = KILN_DTYPE_F64};
+    for (uint32_t lds = 0; lds <= 8192; lds = lds == 0 ? 64 : 2 * lds) {
+        struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+        fixture->target.lds_bytes = lds;
+        struct kiln_fusion_group group = reduction_fixture_group(fixture, &statistics);
+        struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+        cr_assert_leq(schedule.lds_bytes, lds);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {64, 1023},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    for (int odd = 0; odd < 2; odd++) {
+        sum.dims[1] = odd ? 1023 : 1024;
+        struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+        fixture->target.kind = KILN_TARGET_CUDA;
+        struct kiln_fusion_group group = reduction_fixture_group(fixture, &sum);
+        struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+        cr_assert_eq(schedule.accesses[0].mode, odd ? KILN_ACCESS_GATHER : KILN_ACCESS_VECTOR);
+        cr_assert_eq(schedule.accesses[0].alignment_bytes, odd ? 4 : 16);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(schedule_reduction, prints_what_was_chosen)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_PARTIAL,
+                                 .rank = 2,
+                                 .dims = {4096, 8192},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32,
+                                 .segment_count = 4};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_schedule_print(&result.schedule, &result.group, &text);
+    cr_assert_str_eq(
+        kiln_buffer_text(&text),
+        "  template reduction (rows), axes 4096 reduced 8192, 128 work-items along the reduced "
+        "axes x 2 "
+        "along the kept ones, steps 512, 4 at once, read once and held, 4 segments, lds 16 bytes, "
+        "vector 4, block 256, grid 8192, 32-bit index\n"
+        "  load tensor 0 (float): vector\n"
+        "  store component 0 of the accumulator of value %1 (float): splat\n");
+    kiln_buffer_fini(&text);
+    release(&result);
+}
