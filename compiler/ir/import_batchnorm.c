@@ -1,16 +1,15 @@
 /*
  * Batchnorm: inference, training and backward. m elements to a channel; sums are over a channel.
- * With c = x - mean:
  *
- *   inference  y = c*(scale*inv) + bias, inv given or 1/sqrt(variance + epsilon)
+ *   inference  y = (x - mean)*(scale*inv) + bias, inv given or 1/sqrt(variance + epsilon)
  *   training   mean and squares s = sum (x - mean)^2 by Welford's update, inv = 1/sqrt(s/m +
  * epsilon), y as above; next_running_mean = (1 - momentum)*prev + momentum*mean,
  *              next_running_variance = (1 - momentum)*prev + momentum*s/(m - 1), s/m for m = 1
- *   backward   dbias = sum dy, dscale = inv*(sum dy*c),
- *              dx = (dy - dbias/m - c*(inv*dscale/m))*(scale*inv)
+ *   backward   xhat = (x - mean)*inv, dbias = sum dy, dscale = sum dy*xhat,
+ *              dx = (dy - dbias/m - xhat*(dscale/m))*(scale*inv)
  *
- * hipDNN's reference multiplies by scale and inv one after the other and has xhat = c*inv; both are
- * the same for a whole channel, so that their product is taken once.
+ * hipDNN's reference multiplies by scale and inv one after the other; both are the same for a whole
+ * channel, so that their product is taken once.
  */
 #include "compiler/ir/import_statistics.h"
 
@@ -86,14 +85,15 @@ static void import_backward(struct kiln_norm *norm)
     uint32_t mean = kiln_norm_given_mean(norm);
     uint32_t inv = kiln_norm_given_inverse_deviation(norm);
     uint32_t dy = kiln_norm_wide(norm, kiln_norm_input(norm, KILN_OPERAND_DY));
-    uint32_t centered = sub(norm, norm->x, kiln_norm_wide(norm, mean));
+    uint32_t xhat = sub(norm, norm->x, kiln_norm_wide(norm, mean));
+    xhat = mul(norm, xhat, kiln_norm_wide(norm, inv));
     uint32_t dbias = kiln_norm_sum(norm, dy, norm->rows);
-    uint32_t dscale = mul(norm, kiln_norm_sum(norm, mul(norm, dy, centered), norm->rows), inv);
-    uint32_t slope = mul(norm, kiln_import_divide(norm->ir, dscale, norm->count), inv);
+    uint32_t dscale = kiln_norm_sum(norm, mul(norm, dy, xhat), norm->rows);
     uint32_t average = kiln_import_divide(norm->ir, dbias, norm->count);
+    uint32_t slope = kiln_import_divide(norm->ir, dscale, norm->count);
     uint32_t factor = mul(norm, scale_of(norm), inv);
     uint32_t dx = sub(norm, dy, kiln_norm_wide(norm, average));
-    dx = sub(norm, dx, mul(norm, centered, kiln_norm_wide(norm, slope)));
+    dx = sub(norm, dx, mul(norm, xhat, kiln_norm_wide(norm, slope)));
     kiln_norm_define(norm, KILN_OPERAND_DX, mul(norm, dx, kiln_norm_wide(norm, factor)));
     kiln_norm_define(norm, KILN_OPERAND_DSCALE, dscale);
     kiln_norm_define(norm, KILN_OPERAND_DBIAS, dbias);

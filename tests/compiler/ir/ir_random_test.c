@@ -273,6 +273,7 @@ int main(int argc, char **argv)
         kiln_random_graph_options_init(&options);
         options.max_elements = 300;
         options.max_nodes = seed % 100 == 0 ? 256 : seed % 4 == 0 ? 40 : 6;
+        options.families = seed % 2 == 0 ? KILN_RANDOM_POINTWISE : KILN_RANDOM_ALL;
         failures += !run_seed(seed, &options, &statistics);
     }
     print_statistics(&statistics);

@@ -38,17 +38,19 @@ Test(norm_program, work_per_element)
         const struct kiln_norm_kind *kind;
         uint32_t subset, reductions, wide;
     } rows[] = {
-        {&kiln_norm_kind_layernorm, 31, 2, 4},          /* x - mean, *r, *scale, +bias */
-        {&kiln_norm_kind_layernorm, 4, 2, 2},           /* neither scale nor bias */
-        {&kiln_norm_kind_layernorm_backward, 15, 2, 7}, /* dx alone: c, g, g*c; g - a, c*b, -, *r */
-        {&kiln_norm_kind_layernorm_backward, 63, 4, 9}, /* c*r and dy*c*r */
-        {&kiln_norm_kind_layernorm_backward, 61, 6, 9}, /* with the statistics */
-        {&kiln_norm_kind_rmsnorm, 15, 1, 4},            /* x*x, *r, *scale, +bias */
-        {&kiln_norm_kind_rmsnorm_backward, 15, 1, 5},   /* g, g*x; x*b, -, *r */
-        {&kiln_norm_kind_batchnorm_inference, 7, 0, 3}, /* x - mean, *(scale*inv), +bias */
+        {&kiln_norm_kind_layernorm, 31, 2, 4}, /* x - mean, *r, *scale, +bias */
+        {&kiln_norm_kind_layernorm, 4, 2, 2},  /* neither scale nor bias */
+        /* dx alone: xhat in 2, g, g*xhat; g - a, xhat*b, -, *r */
+        {&kiln_norm_kind_layernorm_backward, 15, 2, 8},
+        {&kiln_norm_kind_layernorm_backward, 63, 4, 9},  /* and dy*xhat */
+        {&kiln_norm_kind_layernorm_backward, 61, 6, 9},  /* with the statistics */
+        {&kiln_norm_kind_rmsnorm, 15, 1, 4},             /* x*x, *r, *scale, +bias */
+        {&kiln_norm_kind_rmsnorm_backward, 15, 1, 6},    /* xhat, g, g*xhat; xhat*b, -, *r */
+        {&kiln_norm_kind_batchnorm_inference, 7, 0, 3},  /* x - mean, *(scale*inv), +bias */
         {&kiln_norm_kind_batchnorm_training, 127, 2, 3}, /* the same */
-        {&kiln_norm_kind_batchnorm_backward, 63, 2, 6},  /* c, dy*c; dy - a, c*b, -, *(scale*inv) */
-        {&kiln_norm_kind_batchnorm_backward, 61, 4, 6},
+        /* xhat in 2, dy*xhat; dy - a, xhat*b, -, *(scale*inv) */
+        {&kiln_norm_kind_batchnorm_backward, 63, 2, 7},
+        {&kiln_norm_kind_batchnorm_backward, 61, 4, 7},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct kiln_trial trial;
