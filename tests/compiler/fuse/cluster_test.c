@@ -1,0 +1,245 @@
+/*
+ * Which kernels reductions end up in, and what they leave in memory for each other.
+ */
+#include "compiler/fuse/reduction_passes.h"
+#include "tests/compiler/fuse/ir_fixture.h"
+#include "tests/compiler/fuse/partition_invariants.h"
+
+#include <criterion/criterion.h>
+
+enum { ROWS = 4096, COLS = 1024 };
+
+static uint32_t reduce(struct ir_fixture *fixture, enum kiln_opcode opcode, uint32_t value,
+                       uint32_t axes)
+{
+    const struct kiln_domain domain = fixture->ir.domains[fixture->ir.ops[value].domain];
+    return kiln_ir_reduce(&fixture->ir, opcode, value,
+                          kiln_ir_reduced_domain(&fixture->ir, domain.dims, domain.rank, axes));
+}
+
+enum { OVER_ROWS = 1, OVER_COLUMNS = 2 };
+
+/* value (op) the reduced value, repeated. */
+static uint32_t with_repeated(struct ir_fixture *fixture, enum kiln_opcode opcode, uint32_t value,
+                              uint32_t reduced)
+{
+    uint32_t repeated = kiln_ir_broadcast(&fixture->ir, reduced, fixture->ir.ops[value].domain);
+    return kiln_ir_binary(&fixture->ir, opcode, value, repeated);
+}
+
+static struct kiln_partition partition(struct ir_fixture *fixture)
+{
+    struct kiln_partition result = ir_fixture_partition(fixture);
+    partition_check(&fixture->ir, &fixture->graph, &result, "cluster");
+    return result;
+}
+
+static bool loads(const struct kiln_fusion_group *group, uint32_t value)
+{
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].value == value)
+            return true;
+    }
+    return false;
+}
+
+Test(cluster, softmax_is_one_kernel)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t max = ir_fixture_result(fixture, reduce(fixture, KILN_OP_REDUCE_MAX, x, OVER_COLUMNS));
+    uint32_t shifted = ir_fixture_result(fixture, with_repeated(fixture, KILN_OP_SUB, x, max));
+    uint32_t e = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, shifted));
+    uint32_t sum = ir_fixture_result(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, e, OVER_COLUMNS));
+    ir_fixture_store(fixture, with_repeated(fixture, KILN_OP_DIV, e, sum));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 1);
+    cr_expect_eq(result.workspace_bytes, 0);
+    cr_expect_eq(result.groups[0].kind, KILN_GROUP_REDUCTION);
+    struct kiln_reduction_passes passes;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(
+        kiln_reduction_passes(&fixture->ir, &result.groups[0], &fixture->arena, &passes, &error),
+        KILN_OK);
+    cr_expect_eq(passes.pass_count, 3);
+    cr_assert_eq(passes.accumulator_count, 2);
+    cr_expect_eq(passes.accumulators[0].pass, 0);
+    cr_expect_eq(passes.accumulators[1].pass, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, reductions_share_a_kernel_when_they_share_loads)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t other = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t square = kiln_ir_binary(&fixture->ir, KILN_OP_MUL, x, x);
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, x, OVER_COLUMNS));
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, square, OVER_COLUMNS));
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, other, OVER_COLUMNS));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 2);
+    cr_expect(loads(&result.groups[0], x) && !loads(&result.groups[0], other));
+    cr_expect(loads(&result.groups[1], other) && !loads(&result.groups[1], x));
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, mean_and_squares_share_an_accumulator)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SQUARES, x, OVER_COLUMNS));
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_MEAN, x, OVER_COLUMNS));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 1);
+    struct kiln_reduction_passes passes;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(
+        kiln_reduction_passes(&fixture->ir, &result.groups[0], &fixture->arena, &passes, &error),
+        KILN_OK);
+    cr_assert_eq(passes.accumulator_count, 1);
+    cr_expect_eq(passes.accumulators[0].kind, KILN_ACCUMULATOR_MOMENTS);
+    cr_expect_neq(passes.accumulators[0].results[0], KILN_NONE);
+    cr_expect_neq(passes.accumulators[0].results[1], KILN_NONE);
+    cr_expect_eq(passes.pass_count, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, what_another_kernel_needs_is_cut_at_row_values)
+{
+    for (int stored = 0; stored < 2; stored++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        fixture->strategy = (struct kiln_partition_strategy){
+            .never_segment = true, .store_shared_values = stored != 0};
+        uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+        uint32_t mean = reduce(fixture, KILN_OP_REDUCE_MEAN, x, OVER_COLUMNS);
+        uint32_t centred = ir_fixture_result(fixture, with_repeated(fixture, KILN_OP_SUB, x, mean));
+        ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, centred, OVER_ROWS));
+        struct kiln_partition result = partition(fixture);
+        cr_assert_eq(result.group_count, 2);
+        cr_expect(result.has_shared_values);
+        cr_expect_eq(loads(&result.groups[1], x), stored == 0);
+        cr_expect_eq(loads(&result.groups[1], mean), stored == 0);
+        cr_expect_eq(loads(&result.groups[1], centred), stored != 0);
+        cr_expect_eq(result.workspace_bytes,
+                     (stored ? (uint64_t)ROWS * COLS : (uint64_t)ROWS) * sizeof(float));
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(cluster, few_rows_are_reduced_in_segments)
+{
+    for (int never = 0; never < 2; never++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        fixture->strategy.never_segment = never != 0;
+        uint32_t x = ir_fixture_load(fixture, 4, 1 << 24);
+        uint32_t sum = reduce(fixture, KILN_OP_REDUCE_SUM, x, OVER_COLUMNS);
+        ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_SQRT, sum));
+        struct kiln_partition result = partition(fixture);
+        if (never) {
+            cr_assert_eq(result.group_count, 1);
+            cr_expect_eq(result.groups[0].kind, KILN_GROUP_REDUCTION);
+        } else {
+            cr_assert_eq(result.group_count, 2);
+            cr_expect(result.has_segments);
+            cr_expect_eq(result.groups[0].kind, KILN_GROUP_PARTIAL);
+            cr_expect_eq(result.groups[1].kind, KILN_GROUP_COMBINE);
+            cr_expect_gt(result.groups[0].segment_count, 8);
+            cr_expect_eq(result.groups[1].boundary, KILN_BOUNDARY_SEGMENTS);
+        }
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(cluster, many_rows_or_few_bytes_are_not_cut)
+{
+    static const int64_t shapes[][2] = {{ROWS, COLS}, {4, 1024}, {1 << 20, 8}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        uint32_t x = ir_fixture_load(fixture, shapes[i][0], shapes[i][1]);
+        ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, x, OVER_COLUMNS));
+        struct kiln_partition result = partition(fixture);
+        cr_expect_eq(result.group_count, 1, "%d", (int)i);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(cluster, a_kernel_waits_for_what_its_epilogue_needs)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t z = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t row_sum = reduce(fixture, KILN_OP_REDUCE_SUM, x, OVER_COLUMNS);
+    uint32_t centred = with_repeated(fixture, KILN_OP_SUB, x, row_sum);
+    uint32_t column_sum = reduce(fixture, KILN_OP_REDUCE_SUM, z, OVER_ROWS);
+    uint32_t y = with_repeated(fixture, KILN_OP_MUL, centred, column_sum);
+    ir_fixture_store(fixture, y);
+    struct kiln_partition result = partition(fixture);
+    uint32_t last = result.group_count - 1;
+    cr_expect_eq(result.groups[last].kind, KILN_GROUP_REDUCTION);
+    cr_expect(loads(&result.groups[last], x));
+    cr_expect(loads(&result.groups[last], column_sum));
+    for (uint32_t i = 0; i < last; i++)
+        cr_expect(!loads(&result.groups[i], x), "x is read twice");
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, a_stored_operand_rides_along)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t residual = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t h = ir_fixture_result(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x, residual));
+    ir_fixture_store(fixture, h);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x)); /* shares a load */
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, h, OVER_COLUMNS));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 1);
+    cr_expect_eq(result.groups[0].access_count - result.groups[0].load_count, 3);
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, what_is_too_much_for_one_kernel_gets_kernels_of_its_own)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t sum = ir_fixture_load(fixture, ROWS, COLS);
+    for (int i = 0; i < 2 * KILN_GROUP_MAX_ACCESSES; i++)
+        sum = ir_fixture_result(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, sum,
+                                                        ir_fixture_load(fixture, ROWS, COLS)));
+    uint32_t max = reduce(fixture, KILN_OP_REDUCE_MAX, sum, OVER_COLUMNS);
+    ir_fixture_store(fixture, with_repeated(fixture, KILN_OP_SUB, sum, max));
+    struct kiln_partition result = partition(fixture);
+    cr_expect_gt(result.group_count, 3);
+    uint32_t reductions = 0;
+    for (uint32_t i = 0; i < result.group_count; i++) {
+        if (result.groups[i].kind != KILN_GROUP_REDUCTION)
+            continue;
+        reductions++;
+        cr_expect_eq(result.groups[i].load_count, 1);
+    }
+    cr_expect_eq(reductions, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, without_fusion_a_node_is_a_kernel)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    fixture->options.no_fusion = true;
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    /* Node 0 has an inside: a mean, and what is made of it. */
+    uint32_t mean = reduce(fixture, KILN_OP_REDUCE_MEAN, x, OVER_COLUMNS);
+    uint32_t centred = ir_fixture_result(fixture, with_repeated(fixture, KILN_OP_SUB, x, mean));
+    fixture->ir.node = 1;
+    uint32_t max =
+        ir_fixture_result(fixture, reduce(fixture, KILN_OP_REDUCE_MAX, centred, OVER_COLUMNS));
+    fixture->ir.node = 2;
+    ir_fixture_store(fixture, with_repeated(fixture, KILN_OP_SUB, centred, max));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 3);
+    cr_expect_eq(result.groups[0].kind, KILN_GROUP_REDUCTION);
+    cr_expect_eq(result.groups[1].kind, KILN_GROUP_REDUCTION);
+    cr_expect_eq(result.groups[2].kind, KILN_GROUP_POINTWISE);
+    ir_fixture_destroy(fixture);
+}
