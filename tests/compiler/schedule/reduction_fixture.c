@@ -36,6 +36,15 @@ static void store(struct ir_fixture *fixture, const struct reduction_case *reduc
                   make_tensor(fixture, reduction, KILN_TENSOR_OUTPUT, missing_axes));
 }
 
+/* A tensor as long as a row, the same for all rows. */
+static uint32_t load_scale(struct ir_fixture *fixture, const struct reduction_case *reduction,
+                           uint32_t domain)
+{
+    uint32_t tensor = make_tensor(fixture, reduction, KILN_TENSOR_INPUT, ~reduction->reduced_axes);
+    uint32_t scale = kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+    return kiln_ir_broadcast(&fixture->ir, scale, domain);
+}
+
 /* The IR; the value that is reduced first is the load, index 0. */
 static void append_content(struct ir_fixture *fixture, const struct reduction_case *reduction)
 {
@@ -68,18 +77,22 @@ static void append_content(struct ir_fixture *fixture, const struct reduction_ca
         store(fixture, reduction, kiln_ir_binary(ir, KILN_OP_DIV, power, sum), 0);
         break;
     }
-    default: {
-        uint32_t scale = kiln_ir_load(
-            ir, &fixture->graph,
-            make_tensor(fixture, reduction, KILN_TENSOR_INPUT, ~reduction->reduced_axes));
+    case REDUCTION_NORM: {
+        uint32_t scale = load_scale(fixture, reduction, whole);
         uint32_t mean =
             kiln_ir_broadcast(ir, kiln_ir_reduce(ir, KILN_OP_REDUCE_MEAN, x, rows), whole);
         uint32_t squares = kiln_ir_reduce(ir, KILN_OP_REDUCE_SQUARES, x, rows);
         uint32_t factor = kiln_ir_broadcast(ir, kiln_ir_unary(ir, KILN_OP_RSQRT, squares), whole);
         uint32_t y =
             kiln_ir_binary(ir, KILN_OP_MUL, kiln_ir_binary(ir, KILN_OP_SUB, x, mean), factor);
-        store(fixture, reduction,
-              kiln_ir_binary(ir, KILN_OP_MUL, y, kiln_ir_broadcast(ir, scale, whole)), 0);
+        store(fixture, reduction, kiln_ir_binary(ir, KILN_OP_MUL, y, scale), 0);
+        break;
+    }
+    default: {
+        uint32_t scaled = kiln_ir_binary(ir, KILN_OP_MUL, x, load_scale(fixture, reduction, whole));
+        uint32_t mean =
+            kiln_ir_broadcast(ir, kiln_ir_reduce(ir, KILN_OP_REDUCE_MEAN, scaled, rows), whole);
+        store(fixture, reduction, kiln_ir_binary(ir, KILN_OP_SUB, scaled, mean), 0);
         break;
     }
     }

@@ -13,6 +13,7 @@ enum reduction_content {
     REDUCTION_STATISTICS, /* mean and sum of squared deviations */
     REDUCTION_SOFTMAX,    /* exp(x - max(x)) / sum(...), as long as x */
     REDUCTION_NORM,       /* (x - mean) * rsqrt(var) * scale, scale as long as a row */
+    REDUCTION_CENTERED,   /* x * scale - mean(x * scale), scale as in NORM */
     REDUCTION_CONTENT_COUNT,
 };
 

@@ -84,6 +84,24 @@ Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
     release(&result);
 }
 
+Test(schedule_reduction, what_all_rows_share_is_read_again_only_when_it_is_large)
+{
+    struct reduction_case centered = {.content = REDUCTION_CENTERED,
+                                      .kind = KILN_GROUP_REDUCTION,
+                                      .rank = 2,
+                                      .dims = {512, 200000},
+                                      .reduced_axes = 2,
+                                      .dtype = KILN_DTYPE_F32};
+    struct scheduled small = schedule_for("gfx90a", &centered);
+    cr_assert_eq(small.schedule.bytes_moved, 3 * 512ull * 800000 + 800000);
+    release(&small);
+
+    centered.dims[1] = 400000;
+    struct scheduled large = schedule_for("gfx90a", &centered);
+    cr_assert_eq(large.schedule.bytes_moved, 3 * 512ull * 1600000 + 2 * 1600000);
+    release(&large);
+}
+
 Test(schedule_reduction, long_rows_are_held_by_more_work_items)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
