@@ -10,7 +10,9 @@
  *   - the stride of a dim of size 1 is 0 (it is meaningless on the wire);
  *   - a constant has one element and its value; a virtual tensor has a producer;
  *   - no two elements of a tensor that a node writes are at the same place;
- *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer).
+ *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
+ *   - operands of reductions and norms have the shapes that operand.def states, those of norms
+ *     floating-point types.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_H
 #define KILN_COMPILER_GRAPH_GRAPH_H
@@ -134,8 +136,9 @@ struct kiln_node {
     uint32_t output_count;
     uint32_t inputs[KILN_MAX_NODE_OPERANDS]; /* tensor ordinals */
     uint32_t outputs[KILN_MAX_NODE_OPERANDS];
-    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are
-     * not in the lists. */
+    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are not
+     * in the lists, nor are those that would not be read: EPSILON beside given statistics, running
+     * statistics that are not updated. */
     uint8_t input_roles[KILN_MAX_NODE_OPERANDS];
     uint8_t output_roles[KILN_MAX_NODE_OPERANDS];
     union {

@@ -1,4 +1,5 @@
 /* One row per way to be declined; every reason of reject.def has at least one. */
+#include "graph_sketch.h"
 #include "json_graph.h"
 
 #include "compiler/graph/wire_graph.h"
@@ -289,6 +290,24 @@ static void check_bytes(void)
     kiln_arena_fini(&arena);
 }
 
+/* More of these in node_reduction_test.c and its like. */
+static void check_sketches(void)
+{
+    static const struct row sketches[] = {
+        ROW(SHAPE, "Reduction in=4,5 out=4,2 !mode='ADD'",
+            "node 'Reduction': tensor 'out' (uid 2): dimension 1 is 2, must be 1 or the input's 5"),
+        ROW(PEER_STATISTICS,
+            "Batchnorm x=2,8 scale=8 bias=8 epsilon=k y=2,8 !peer_stats_tensor_uid=[1]",
+            "node 'Batchnorm': statistics of 1 peer devices are not supported"),
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        struct json_graph read;
+        graph_sketch_init(&read, sketches[i].text, NULL);
+        expect(&read, sketches[i].reason, sketches[i].sentence, sketches[i].text);
+        json_graph_fini(&read);
+    }
+}
+
 static void check_unknown_kinds(void)
 {
     static const char text[] = GRAPH(
@@ -338,6 +357,7 @@ Test(graph_reject, every_reason)
     check_rows();
     check_counts();
     check_bytes();
+    check_sketches();
     check_unknown_kinds();
     for (uint32_t reason = 1; reason < KILN_REJECT_REASON_COUNT; reason++)
         cr_assert(seen[reason], "%s is tested nowhere", kiln_reject_name(reason));

@@ -4,6 +4,7 @@
  * message's (each message is a heap block of exactly its size, for the address sanitizer).
  */
 #include "golden_bytes.h"
+#include "graph_sketch.h"
 #include "json_graph.h"
 
 #include "compiler/graph/graph_json.h"
@@ -150,6 +151,41 @@ Test(graph_robustness, both_layouts_with_everything_in_them)
     random_state = 3;
     flip_randomly(read.bytes.data, read.bytes.size, 5000);
     json_graph_fini(&read);
+}
+
+/* Every kind of node that has a reader, with as many operands as it takes. */
+Test(graph_robustness, reductions_and_norms)
+{
+    static const char *const sketches[] = {
+        "Reduction in=2,3,4 out=2,1,4 !mode='NORM2' !is_deterministic=true",
+        "Layernorm x=2,3,4 scale=3,4 bias@0=4 epsilon=k y@90=2,3,4:virtual mean@91=2 "
+        "inv_variance@92=2,1,1 !normalized_dim_count=2 !forward_phase=2 | "
+        "LayernormBackward dy=2,3,4 x@90 scale=3,4 mean@91 inv_variance@92 epsilon=k dx=2,3,4 "
+        "dscale=3,4 dbias=3,4 !normalized_dim_count=2",
+        "RMSNorm x@1=3,4:HALF scale@2=1,4 epsilon=s y=3,4:HALF bias=4 inv_rms@0=3,1 "
+        "!forward_phase=2 | RMSNormBackward dy=3,4 x@1 scale@2 dx=3,4 dscale=1,4 dbias=1,4",
+        "Batchnorm x=2,8,3 scale=8,1 bias=1,8,1 epsilon=1,1,1 y=2,8,3 mean=8,1 inv_variance=8,1 "
+        "prev_running_mean=8,1 prev_running_variance=8,1 next_running_mean=8,1 "
+        "next_running_variance=8,1 momentum=k !peer_stats_tensor_uid=[]",
+        "BatchnormBackward dy=2,8 x=2,8 mean=8 inv_variance=8 scale=8 dx=2,8 dscale=8 dbias=8",
+        "BatchnormInference x=2,8 mean=8 inv_variance=8 scale=8 bias=8 y@50=2,8 | "
+        "Pointwise in_0@50 out_0=2,8 !operation='RELU_FWD'",
+        "BatchnormInferenceAttributesVarianceExt x=2,8 mean=8 variance=8 scale=8 bias=8 y=2,8 "
+        "epsilon=k",
+    };
+    static const enum kiln_wire_era eras[] = {KILN_WIRE_ERA_NOV2025, KILN_WIRE_ERA_CURRENT};
+    enum { FIRST_OF_BOTH_LAYOUTS = 3, LAST_OF_BOTH_LAYOUTS = 5 };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        bool is_in_both = i >= FIRST_OF_BOTH_LAYOUTS && i <= LAST_OF_BOTH_LAYOUTS;
+        for (size_t era = is_in_both ? 0 : 1; era < 2; era++) {
+            struct json_graph read;
+            graph_sketch_accept(&read, sketches[i], &eras[era]);
+            truncate_everywhere(read.bytes.data, read.bytes.size);
+            random_state = 10 + 2 * i + era;
+            flip_randomly(read.bytes.data, read.bytes.size, 3000);
+            json_graph_fini(&read);
+        }
+    }
 }
 
 Test(graph_robustness, other_messages_and_json_of_damaged_bytes)

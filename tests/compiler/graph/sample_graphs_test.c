@@ -187,6 +187,8 @@ Test(sample_graphs, reasons)
         {"no_dims_overflow", KILN_REJECT_TOO_LARGE},
         {"no_api_level_1_9_0", KILN_REJECT_API_VERSION},
         {"no_ragged_add", KILN_REJECT_RAGGED},
+        {"no_bn_training_peer_stats", KILN_REJECT_PEER_STATISTICS},
+        {"no_reduction_mode_unset", KILN_REJECT_UNKNOWN_MODE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[1024];

@@ -1,6 +1,7 @@
 #include "compiler/graph/wire_messages.h"
 
 #include "golden_bytes.h"
+#include "graph_sketch.h"
 #include "json_graph.h"
 
 #include <criterion/criterion.h>
@@ -195,4 +196,85 @@ Test(wire_messages, written_graphs_read_back_the_same)
         kiln_buffer_fini(&bytes);
         json_graph_fini(&read);
     }
+}
+
+static enum kiln_status write_sketch(const char *sketch, const enum kiln_wire_era *read_era,
+                                     enum kiln_wire_era era)
+{
+    struct json_graph read;
+    struct kiln_buffer bytes;
+    struct kiln_error error;
+    kiln_buffer_init(&bytes);
+    kiln_error_init(&error);
+    graph_sketch_accept(&read, sketch, read_era);
+    enum kiln_status status = kiln_graph_write(&read.graph, era, &bytes, &error);
+    if (status == KILN_OK) {
+        struct json_graph again;
+        struct kiln_buffer form;
+        struct kiln_buffer form_again;
+        kiln_buffer_init(&form);
+        kiln_buffer_init(&form_again);
+        json_graph_init_bytes(&again, bytes.data, bytes.size);
+        cr_assert_eq(again.status, KILN_OK, "%s\nin %s", again.error.text, sketch);
+        cr_assert_eq(again.graph.era, era);
+        kiln_graph_append_canonical(&read.graph, &form);
+        kiln_graph_append_canonical(&again.graph, &form_again);
+        cr_assert(form.size == form_again.size &&
+                      memcmp(form.data, form_again.data, form.size) == 0,
+                  "%s", sketch);
+        kiln_buffer_fini(&form);
+        kiln_buffer_fini(&form_again);
+        json_graph_fini(&again);
+    }
+    kiln_buffer_fini(&bytes);
+    json_graph_fini(&read);
+    return status;
+}
+
+Test(wire_messages, every_kind_of_node_with_and_without_its_optional_operands)
+{
+    static const char *const both[] = {
+        "Batchnorm x=3,4 scale=4 bias=4 epsilon=k y=3,4",
+        "Batchnorm x=3,4 scale=4 bias=4 epsilon=1 y=3,4 mean=4 inv_variance=4",
+        "Batchnorm x=3,4 scale=4 bias=4 epsilon=1 y=3,4 prev_running_mean=4 "
+        "prev_running_variance=4 next_running_mean=4 next_running_variance=4 momentum=k",
+        "BatchnormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4",
+        "BatchnormBackward dy=3,4 x@0=3,4 scale=4 dx=3,4 dscale=4 dbias=4 mean=4 inv_variance=4",
+    };
+    static const char *const only_current[] = {
+        "Reduction in=3,4 out=3,1 !mode='MUL_NO_ZEROS'",
+        "Reduction in@0=3,4 out=1,4:DOUBLE !mode='MIN_OP'",
+        "Layernorm x=3,4 epsilon=k y=3,4 !normalized_dim_count=1",
+        "Layernorm x=2,3,4 scale@0=4 bias=4 epsilon=s y=2,3,4 mean=2,3 inv_variance=2,3,1",
+        "Layernorm x=2,3,4 scale=3,4 bias@0=3,4 epsilon=k y=2,3,4 inv_variance=2,1,1",
+        "LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 !normalized_dim_count=1",
+        "LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 epsilon=k "
+        "!normalized_dim_count=1",
+        "LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 mean=3 inv_variance=3 "
+        "!normalized_dim_count=1",
+        "RMSNorm x=3,4 scale=4 epsilon=k y=3,4",
+        "RMSNorm x=3,4 scale=1,4 epsilon=k y=3,4 bias=1 inv_rms=3,1",
+        "RMSNormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4",
+        "RMSNormBackward dy=3,4 x=3,4 scale=4 inv_rms@0=3,1 dx=3,4 dscale=4 dbias=4",
+        "BatchnormInferenceAttributesVarianceExt x=3,4 mean=4 variance=4 scale=4 bias=4 y=3,4 "
+        "epsilon=k",
+    };
+    static const enum kiln_wire_era old_era = KILN_WIRE_ERA_NOV2025;
+    static const enum kiln_wire_era new_era = KILN_WIRE_ERA_CURRENT;
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        cr_assert_eq(write_sketch(both[i], &new_era, old_era), KILN_OK, "%s", both[i]);
+        cr_assert_eq(write_sketch(both[i], &old_era, new_era), KILN_OK, "%s", both[i]);
+    }
+    for (size_t i = 0; i < sizeof only_current / sizeof *only_current; i++) {
+        cr_assert_eq(write_sketch(only_current[i], NULL, new_era), KILN_OK, "%s", only_current[i]);
+        cr_assert_eq(write_sketch(only_current[i], NULL, old_era), KILN_UNSUPPORTED, "%s",
+                     only_current[i]);
+    }
+    /* The third input is an inverse deviation in one layout and a variance in the other. */
+    static const char inference[] =
+        "BatchnormInference x=3,4 mean=4 inv_variance=4 scale=4 bias=4 y=3,4";
+    cr_assert_eq(write_sketch(inference, &old_era, old_era), KILN_OK);
+    cr_assert_eq(write_sketch(inference, &new_era, new_era), KILN_OK);
+    cr_assert_eq(write_sketch(inference, &old_era, new_era), KILN_UNSUPPORTED);
+    cr_assert_eq(write_sketch(inference, &new_era, old_era), KILN_UNSUPPORTED);
 }
