@@ -110,6 +110,8 @@ Test(norm_program, what_is_not_finite_spoils_its_row_alone)
         int64_t length = kiln_norm_shapes[shape].dims[1];
         for (int64_t n = 0; n < kiln_tensor_elements(&trial.tensors[1]); n++)
             cr_expect_eq(isnan(kiln_trial_element(&trial, 1, n).real) != 0, n < length);
+        cr_expect(isnan(kiln_trial_element(&trial, 2, 0).real));
+        cr_expect(isfinite(kiln_trial_element(&trial, 2, 1).real));
         kiln_trial_end(&trial);
     }
 }
