@@ -1,7 +1,7 @@
 /*
  * The plugin on real graphs: every graph of a folder goes through a test host. Graphs of pointwise
- * nodes that say "run" must give the expected outputs on the host device; every other graph must be
- * declined without an error.
+ * nodes, reductions, norms and batch norms that say "run" must give the expected outputs on the
+ * host device; every other graph must be declined without an error.
  *
  * usage: shared_graphs_test PLUGIN FOLDER [NAME...]
  *
@@ -97,14 +97,27 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static bool is_pointwise(const json_t *json)
+/* Either layout's descriptions: "LayerNormBackward", "Reduction:ADD", "BatchnormAttributes". */
+static bool is_kind_supported(const char *text)
+{
+    static const char *const prefixes[] = {"Pointwise", "Reduction:", "LayerNorm",
+                                           "RmsNorm",   "Bn",         "Batchnorm"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_supported(const json_t *json)
 {
     const json_t *nodes = json_object_get(json, "nodes");
     size_t index;
     json_t *node;
     json_array_foreach(nodes, index, node)
     {
-        if (strncmp(json_string_value(node), "Pointwise", 9) != 0)
+        const char *text = json_string_value(node);
+        if (!text || !is_kind_supported(text))
             return false;
     }
     return json_array_size(nodes) > 0;
@@ -151,7 +164,7 @@ static bool load_case(struct graph_case *test)
         return false;
     }
     test->must_run =
-        is_pointwise(test->json) && strcmp(text_of(test->json, "expect"), "decline") != 0;
+        is_supported(test->json) && strcmp(text_of(test->json, "expect"), "decline") != 0;
     test->compare = test->must_run && !json_is_true(json_object_get(test->json, "meaning_open"));
     if (!test->must_run)
         return true;

@@ -1,5 +1,6 @@
 /* What kiln_graph_read makes of good graphs. */
 #include "golden_bytes.h"
+#include "graph_sketch.h"
 #include "json_graph.h"
 
 #include "compiler/graph/wire_messages.h"
@@ -478,4 +479,64 @@ Test(graph_reader, dump_shows_everything_and_nothing_dangerous)
                      "  %3 = RELU_FWD(%2) lower 0 upper 6 slope 0 in float 'b'\n");
     kiln_buffer_fini(&dump);
     json_graph_fini(&read);
+}
+
+/* The last line of a graph of one node. */
+static void check_dump_of_node(const char *sketch, const enum kiln_wire_era *era, const char *line)
+{
+    struct json_graph read;
+    struct kiln_buffer dump;
+    graph_sketch_accept(&read, sketch, era);
+    kiln_buffer_init(&dump);
+    kiln_graph_print(&read.graph, &dump);
+    const char *text = kiln_buffer_text(&dump);
+    cr_assert_gt(strlen(text), strlen(line));
+    cr_assert_str_eq(text + strlen(text) - strlen(line), line);
+    kiln_buffer_fini(&dump);
+    json_graph_fini(&read);
+}
+
+Test(graph_reader, dump_names_the_operands_of_reductions_and_norms)
+{
+    check_dump_of_node("Reduction in=3,4,5 out=1,4,1 !mode='MUL_NO_ZEROS'", NULL,
+                       "\n  out %1 = REDUCE_MUL_NO_ZEROS(in %0) axes [0,2] in float 'Reduction'\n");
+    check_dump_of_node("Layernorm x=3,4 scale=4 epsilon=k y=3,4 mean=3 !normalized_dim_count=1", NULL,
+                       "\n  y %3, mean %4 = LAYERNORM(x %0, scale %1, epsilon %2) axes [1] in float "
+                       "'Layernorm'\n");
+    check_dump_of_node("RMSNormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4", NULL,
+                       "\n  dx %3, dscale %4 = RMSNORM_BWD(dy %0, x %1, scale %2) axes [1] epsilon "
+                       "1e-05 in float 'RMSNormBackward'\n");
+    check_dump_of_node("BatchnormInference x=3,4 mean=4 inv_variance=4 scale=4 bias=4 y=3,4", &old_era,
+                       "\n  y %5 = BATCHNORM_INFERENCE(x %0, mean %1, variance %2, scale %3, bias %4) "
+                       "axes [0] epsilon 1e-05 in float 'BatchnormInference'\n");
+    check_dump_of_node("BatchnormInference x=3,4 mean=4 inv_variance=4 scale=4 bias=4 y=3,4", &new_era,
+                       "\n  y %5 = BATCHNORM_INFERENCE(x %0, mean %1, inv_variance %2, scale %3, "
+                       "bias %4) axes [0] in float 'BatchnormInference'\n");
+    check_dump_of_node("Batchnorm x=3,4 scale=4 bias=4 epsilon=k y=3,4 prev_running_mean=4 "
+                       "prev_running_variance=4 next_running_mean=4 next_running_variance=4",
+                       NULL,
+                       "\n  y %6, next_running_mean %7, next_running_variance %8 = "
+                       "BATCHNORM_TRAINING(x %0, scale %1, bias %2, epsilon %3, "
+                       "prev_running_mean %4, prev_running_variance %5) axes [0] momentum 0.1 in "
+                       "float 'Batchnorm'\n");
+}
+
+Test(graph_reader, operations_in_a_word)
+{
+    static const struct {
+        struct kiln_node node;
+        const char *word;
+    } rows[] = {
+        {{.kind = KILN_NODE_POINTWISE, .pointwise = {.mode = KILN_POINTWISE_GELU_FWD}}, "GELU_FWD"},
+        {{.kind = KILN_NODE_REDUCTION, .reduction = {.mode = KILN_REDUCTION_MAX}}, "REDUCE_MAX"},
+        {{.kind = KILN_NODE_LAYERNORM}, "LAYERNORM"},
+        {{.kind = KILN_NODE_LAYERNORM_BACKWARD}, "LAYERNORM_BWD"},
+        {{.kind = KILN_NODE_RMSNORM}, "RMSNORM"},
+        {{.kind = KILN_NODE_RMSNORM_BACKWARD}, "RMSNORM_BWD"},
+        {{.kind = KILN_NODE_BATCHNORM_INFERENCE}, "BATCHNORM_INFERENCE"},
+        {{.kind = KILN_NODE_BATCHNORM_TRAINING}, "BATCHNORM_TRAINING"},
+        {{.kind = KILN_NODE_BATCHNORM_BACKWARD}, "BATCHNORM_BWD"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cr_assert_str_eq(kiln_node_operation(&rows[i].node), rows[i].word);
 }

@@ -163,8 +163,8 @@ static void check_roles(const struct kiln_node *node)
         cr_assert_eq(kiln_node_output(node, (enum kiln_operand)node->output_roles[i]),
                      node->outputs[i]);
     }
-    cr_assert_eq(__builtin_popcountll(inputs), node->input_count);
-    cr_assert_eq(__builtin_popcountll(outputs), node->output_count);
+    cr_assert_eq((uint32_t)__builtin_popcountll(inputs), node->input_count);
+    cr_assert_eq((uint32_t)__builtin_popcountll(outputs), node->output_count);
     cr_assert_eq(inputs & outputs, 0);
 }
 
