@@ -1,5 +1,5 @@
 /*
- * Compile time of one fused pointwise kernel: Kiln's worker, and the same source text through
+ * Compile time of one fused kernel: Kiln's worker, and the same source text through
  * hipRTC.
  */
 #include "benchmarks/benchmark.h"
@@ -11,7 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const kiln_compile_graphs[] = {"residual_add_relu_fp32", "bias_gelu_fp16"};
+const struct kiln_compile_graph kiln_compile_graphs[] = {
+    {"residual_add_relu_fp32", "samples/current/residual_add_relu_fp32.json", "at least 6x"},
+    {"bias_gelu_fp16", "samples/current/bias_gelu_fp16.json", "at least 6x"},
+    {"layernorm_swish_fp16", "benchmarks/graphs/layernorm_swish_fp16.json", "at least 2.5x"},
+    {"rmsnorm_residual_relu_fp16", "benchmarks/graphs/rmsnorm_residual_relu_fp16.json",
+     "at least 2.5x"},
+};
 const unsigned kiln_compile_graph_count =
     sizeof(kiln_compile_graphs) / sizeof(kiln_compile_graphs[0]);
 
@@ -24,12 +30,10 @@ struct subject {
     struct kiln_kernel kernel;
 };
 
-static enum kiln_status subject_init(struct subject *subject, const char *graph_name,
+static enum kiln_status subject_init(struct subject *subject, const char *path,
                                      struct kiln_error *error)
 {
     kiln_arena_init(&subject->arena);
-    char path[KILN_ROW_TEXT_BYTES];
-    snprintf(path, sizeof(path), "samples/current/%s.json", graph_name);
     struct kiln_buffer bytes;
     struct kiln_graph graph;
     struct kiln_program program = {0};
@@ -92,21 +96,21 @@ static void compile_by_hiprtc(struct contestant *contestant, const struct kiln_h
 }
 
 /* The two take turns, so that whatever else the machine does slows both. */
-static void compare(struct kiln_report *report, const char *graph_name,
+static void compare(struct kiln_report *report, const struct kiln_compile_graph *graph,
                     struct kiln_codegen *codegen, const struct kiln_hiprtc *hiprtc,
                     const struct contestant *worker_start, const struct contestant *hiprtc_start)
 {
     struct contestant worker = *worker_start;
     struct contestant other = *hiprtc_start;
-    snprintf(worker.row, sizeof(worker.row), KILN_ROW_COMPILE_WORKER, graph_name);
-    snprintf(other.row, sizeof(other.row), KILN_ROW_COMPILE_HIPRTC, graph_name);
+    snprintf(worker.row, sizeof(worker.row), KILN_ROW_COMPILE_WORKER, graph->name);
+    snprintf(other.row, sizeof(other.row), KILN_ROW_COMPILE_HIPRTC, graph->name);
     uint64_t count;
     worker.samples_ns = kiln_samples_new(report, 30, &count);
     other.samples_ns = kiln_samples_new(report, 30, &count);
     struct subject subject;
     struct kiln_error error;
     kiln_error_init(&error);
-    if (subject_init(&subject, graph_name, &error)) {
+    if (subject_init(&subject, graph->path, &error)) {
         worker.status = other.status = error.status;
         worker.error = other.error = error;
     }
@@ -135,6 +139,6 @@ void kiln_benchmark_compile(struct kiln_report *report)
     worker.status = kiln_codegen_create(&options, &codegen, &worker.error);
     other.status = kiln_hiprtc_open(&hiprtc, &other.error);
     for (unsigned i = 0; i < kiln_compile_graph_count; i++)
-        compare(report, kiln_compile_graphs[i], codegen, &hiprtc, &worker, &other);
+        compare(report, &kiln_compile_graphs[i], codegen, &hiprtc, &worker, &other);
     kiln_codegen_unref(codegen);
 }
