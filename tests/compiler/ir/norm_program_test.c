@@ -103,8 +103,8 @@ Test(norm_program, what_is_not_finite_spoils_its_row_alone)
 {
     for (size_t shape = 0; shape < 3; shape += 2) { /* rows of 5, and of a single element */
         struct kiln_trial trial;
-        kiln_norm_build(&trial, &kiln_norm_kind_layernorm, &kiln_norm_shapes[shape], &all_float, 0,
-                        0);
+        kiln_norm_build(&trial, &kiln_norm_kind_layernorm, &kiln_norm_shapes[shape], &all_float, 16,
+                        0); /* with inv_variance */
         ((float *)trial.memory[0])[0] = INFINITY;
         kiln_trial_run(&trial, &trial.optimized, KILN_MATH_NATIVE);
         int64_t length = kiln_norm_shapes[shape].dims[1];
