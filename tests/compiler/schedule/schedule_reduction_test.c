@@ -331,6 +331,63 @@ Test(schedule_reduction, a_core_takes_whole_rows)
     release(&again);
 }
 
+Test(schedule_reduction, a_core_takes_the_vectors_that_leave_least_over)
+{
+    static const struct {
+        int64_t length;
+        uint32_t vector;
+    } expected[] = {{3, 2}, {10, 8}, {24, 8}, {31, 8}, {49, 16}, {1009, 32}, {1024, 32}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct reduction_case sum = {.content = REDUCTION_SUM,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 2,
+                                     .dims = {1000, expected[i].length},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+        struct scheduled result = schedule_for("host", &sum);
+        cr_assert_eq(result.schedule.vector_elems, expected[i].vector, "%lld",
+                     (long long)expected[i].length);
+        release(&result);
+    }
+}
+
+Test(schedule_reduction, all_cores_get_columns)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {8192, 8192},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled many = schedule_for("host", &sum);
+    cr_assert_eq(many.schedule.vector_elems, 128);
+    release(&many);
+
+    sum.dims[1] = 256;
+    struct scheduled few = schedule_for("host", &sum);
+    cr_assert_eq(few.schedule.vector_elems, 32);
+    cr_assert_eq(few.schedule.grid, 8);
+    release(&few);
+}
+
+Test(schedule_reduction, short_lines_without_tails_are_worth_half_the_vector)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .kind = KILN_GROUP_REDUCTION,
+                                        .rank = 3,
+                                        .dims = {64, 512, 14 * 14},
+                                        .reduced_axes = 5,
+                                        .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx90a", &statistics);
+    cr_assert_eq(result.schedule.vector_elems, 4);
+    release(&result);
+
+    statistics.dims[2] = 7 * 7;
+    struct scheduled odd = schedule_for("gfx90a", &statistics);
+    cr_assert_eq(odd.schedule.vector_elems, 8, "no other vector would do better");
+    release(&odd);
+}
+
 Test(schedule_reduction, one_element_at_a_time_on_request)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
