@@ -1,6 +1,6 @@
 /*
  * FlatBuffers on both sides of the C border: the generated types of both wire layouts under common
- * names, and verification. For wire.cc and wire_messages.cc only.
+ * names, and verification. For wire.cc, wire_graph_write.cc and wire_messages.cc only.
  */
 #ifndef KILN_COMPILER_GRAPH_WIRE_ERAS_HPP
 #define KILN_COMPILER_GRAPH_WIRE_ERAS_HPP

@@ -222,8 +222,7 @@ Test(graph_canonical, tells_apart_kinds_roles_and_axes)
         BACKWARD " inv_rms=3,1 dx=3,4 dscale=4 dbias=4",
         BACKWARD " inv_rms=3,1 dx=3,4 dscale=4",
         "BatchnormInference x=3,4 mean=4 inv_variance=4 scale=4 bias=4 y=3,4",
-        "BatchnormInferenceAttributesVarianceExt x=3,4 mean=4 variance=4 scale=4 bias=4 y=3,4 "
-        "epsilon=k",
+        "BatchnormInferenceAttributesVarianceExt x=3,4 mean=4 variance=4 scale=4 bias=4 y=3,4 epsilon=k",
         "Batchnorm x=3,4 scale=4 bias=4 epsilon=k y=3,4",
         "Batchnorm x=3,4 scale=4 bias=4 epsilon=k y=3,4 mean=4",
         "BatchnormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4",

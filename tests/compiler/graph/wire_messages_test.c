@@ -236,8 +236,8 @@ Test(wire_messages, every_kind_of_node_with_and_without_its_optional_operands)
     static const char *const both[] = {
         "Batchnorm x=3,4 scale=4 bias=4 epsilon=k y=3,4",
         "Batchnorm x=3,4 scale=4 bias=4 epsilon=1 y=3,4 mean=4 inv_variance=4",
-        "Batchnorm x=3,4 scale=4 bias=4 epsilon=1 y=3,4 prev_running_mean=4 "
-        "prev_running_variance=4 next_running_mean=4 next_running_variance=4 momentum=k",
+        ("Batchnorm x=3,4 scale=4 bias=4 epsilon=1 y=3,4 prev_running_mean=4 "
+         "prev_running_variance=4 next_running_mean=4 next_running_variance=4 momentum=k"),
         "BatchnormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4",
         "BatchnormBackward dy=3,4 x@0=3,4 scale=4 dx=3,4 dscale=4 dbias=4 mean=4 inv_variance=4",
     };
@@ -248,16 +248,16 @@ Test(wire_messages, every_kind_of_node_with_and_without_its_optional_operands)
         "Layernorm x=2,3,4 scale@0=4 bias=4 epsilon=s y=2,3,4 mean=2,3 inv_variance=2,3,1",
         "Layernorm x=2,3,4 scale=3,4 bias@0=3,4 epsilon=k y=2,3,4 inv_variance=2,1,1",
         "LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 !normalized_dim_count=1",
-        "LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 epsilon=k "
-        "!normalized_dim_count=1",
-        "LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 mean=3 inv_variance=3 "
-        "!normalized_dim_count=1",
+        ("LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 epsilon=k "
+         "!normalized_dim_count=1"),
+        ("LayernormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4 dbias=4 mean=3 inv_variance=3 "
+         "!normalized_dim_count=1"),
         "RMSNorm x=3,4 scale=4 epsilon=k y=3,4",
         "RMSNorm x=3,4 scale=1,4 epsilon=k y=3,4 bias=1 inv_rms=3,1",
         "RMSNormBackward dy=3,4 x=3,4 scale=4 dx=3,4 dscale=4",
         "RMSNormBackward dy=3,4 x=3,4 scale=4 inv_rms@0=3,1 dx=3,4 dscale=4 dbias=4",
-        "BatchnormInferenceAttributesVarianceExt x=3,4 mean=4 variance=4 scale=4 bias=4 y=3,4 "
-        "epsilon=k",
+        ("BatchnormInferenceAttributesVarianceExt x=3,4 mean=4 variance=4 scale=4 bias=4 y=3,4 "
+         "epsilon=k"),
     };
     static const enum kiln_wire_era old_era = KILN_WIRE_ERA_NOV2025;
     static const enum kiln_wire_era new_era = KILN_WIRE_ERA_CURRENT;

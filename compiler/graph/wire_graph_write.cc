@@ -1,0 +1,525 @@
+/*
+ * Writing graphs with FlatBuffers, in either layout.
+ *
+ * The library allocates as C++ does; its bad_alloc becomes KILN_NO_MEMORY here, so that no
+ * exception crosses the C header.
+ */
+#include "compiler/graph/wire_writing.hpp"
+
+#include "compiler/graph/wire_messages.h"
+
+#include <cmath>
+#include <vector>
+
+using namespace kiln::wire;
+
+namespace {
+
+enum kiln_status cannot_say(struct kiln_error *error, const char *what)
+{
+    return kiln_error_set(error, KILN_UNSUPPORTED, "%s cannot be written in this wire layout",
+                          what);
+}
+
+/* hipDNN's number of a type, 0 when the era has none. */
+uint8_t wire_type(enum kiln_dtype dtype, enum kiln_wire_era era)
+{
+    constexpr int last_nov2025_type = nov2025::DataType_INT32;
+    int wire = kiln_dtype_info(dtype)->wire;
+    if (wire == KILN_DTYPE_NOT_ON_WIRE)
+        wire = static_cast<int>(
+            kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL, 16, UINT8_MAX, 0));
+    if (era == KILN_WIRE_ERA_NOV2025 && wire > last_nov2025_type)
+        return 0;
+    return static_cast<uint8_t>(wire);
+}
+
+struct WireValue {
+    uint8_t kind = KILN_WIRE_VALUE_NONE;
+    flatbuffers::Offset<void> offset;
+};
+
+template <typename Struct, typename Value>
+WireValue write_struct(Builder &builder, uint8_t kind, Value value)
+{
+    return {kind, builder.CreateStruct(Struct(value)).Union()};
+}
+
+/* In the kind that hipDNN's front end takes for the data type. */
+WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
+{
+    const struct kiln_constant &constant = tensor.constant;
+    const auto narrow = static_cast<float>(constant.real);
+    uint8_t raw;
+    switch (tensor.dtype) {
+    case KILN_DTYPE_F32:
+        return write_struct<current::Float32Value>(builder, KILN_WIRE_VALUE_FLOAT32, narrow);
+    case KILN_DTYPE_F16:
+        return write_struct<current::Float16Value>(builder, KILN_WIRE_VALUE_FLOAT16, narrow);
+    case KILN_DTYPE_BF16:
+        return write_struct<current::BFloat16Value>(builder, KILN_WIRE_VALUE_BFLOAT16, narrow);
+    case KILN_DTYPE_F64:
+        return write_struct<current::Float64Value>(builder, KILN_WIRE_VALUE_FLOAT64, constant.real);
+    case KILN_DTYPE_U8:
+    case KILN_DTYPE_F8E4M3:
+    case KILN_DTYPE_F8E5M2:
+        kiln_element_store(tensor.dtype, constant, &raw);
+        return write_struct<current::Float8Value>(builder, KILN_WIRE_VALUE_FLOAT8, raw);
+    case KILN_DTYPE_I8:
+    case KILN_DTYPE_I32:
+        return write_struct<current::Int32Value>(builder, KILN_WIRE_VALUE_INT32,
+                                                 static_cast<int32_t>(constant.integer));
+    case KILN_DTYPE_I64:
+        return write_struct<current::Int64Value>(builder, KILN_WIRE_VALUE_INT64, constant.integer);
+    case KILN_DTYPE_BOOL:
+        return write_struct<current::BoolValue>(builder, KILN_WIRE_VALUE_BOOL,
+                                                constant.integer != 0);
+    default:
+        return {};
+    }
+}
+
+/* Reading ignores the stride of a dim of size 1; 1 is what a dense tensor would have there. */
+flatbuffers::Offset<flatbuffers::Vector<int64_t>> write_strides(Builder &builder,
+                                                                const struct kiln_tensor &tensor)
+{
+    int64_t strides[KILN_MAX_RANK];
+    for (uint32_t i = 0; i < tensor.rank; i++)
+        strides[i] = tensor.dims[i] == 1 ? 1 : tensor.strides[i];
+    return builder.CreateVector(strides, tensor.rank);
+}
+
+void write_newer_fields(nov2025::TensorAttributesBuilder &, const struct kiln_tensor &)
+{
+}
+
+void write_newer_fields(current::TensorAttributesBuilder &out, const struct kiln_tensor &tensor)
+{
+    out.add_is_runtime_pass_by_value(tensor.role == KILN_TENSOR_HOST_SCALAR);
+    out.add_alignment(tensor.alignment_bytes);
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::Tensor> write_tensor(Builder &builder,
+                                                       const struct kiln_tensor &tensor)
+{
+    WireValue value;
+    if (tensor.role == KILN_TENSOR_CONSTANT)
+        value = write_value(builder, tensor);
+    auto name = builder.CreateString(tensor.name);
+    auto dims = builder.CreateVector(tensor.dims, tensor.rank);
+    auto strides = write_strides(builder, tensor);
+    typename Era::TensorBuilder out(builder);
+    out.add_uid(tensor.uid);
+    out.add_name(name);
+    out.add_data_type(static_cast<typename Era::DataType>(wire_type(tensor.dtype, Era::era)));
+    out.add_strides(strides);
+    out.add_dims(dims);
+    out.add_virtual_(tensor.role == KILN_TENSOR_VIRTUAL);
+    if (value.kind != KILN_WIRE_VALUE_NONE) {
+        out.add_value_type(static_cast<typename Era::TensorValue>(value.kind));
+        out.add_value(value.offset);
+    }
+    write_newer_fields(out, tensor);
+    return out.Finish();
+}
+
+template <typename Out> void write_parameters(Out &out, const struct kiln_pointwise &pointwise)
+{
+    if (pointwise.has_relu_parameter) {
+        out.add_relu_lower_clip(static_cast<float>(pointwise.relu_lower_clip));
+        out.add_relu_lower_clip_slope(static_cast<float>(pointwise.relu_lower_clip_slope));
+        if (!std::isinf(pointwise.relu_upper_clip))
+            out.add_relu_upper_clip(static_cast<float>(pointwise.relu_upper_clip));
+    }
+    if (pointwise.mode == KILN_POINTWISE_GEN_INDEX)
+        out.add_axis_tensor_uid(pointwise.axis);
+    out.add_swish_beta(static_cast<float>(pointwise.swish_beta));
+    out.add_elu_alpha(static_cast<float>(pointwise.elu_alpha));
+    out.add_softplus_beta(static_cast<float>(pointwise.softplus_beta));
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::Pointwise>
+write_pointwise(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    typename Era::PointwiseBuilder out(builder);
+    out.add_operation(static_cast<typename Era::PointwiseMode>(node.pointwise.mode));
+    out.add_in_0_tensor_uid(graph.tensors[node.inputs[0]].uid);
+    if (node.input_count > 1)
+        out.add_in_1_tensor_uid(graph.tensors[node.inputs[1]].uid);
+    if (node.input_count > 2)
+        out.add_in_2_tensor_uid(graph.tensors[node.inputs[2]].uid);
+    out.add_out_0_tensor_uid(graph.tensors[node.outputs[0]].uid);
+    write_parameters(out, node.pointwise);
+    return out.Finish();
+}
+
+bool has_operand(const struct kiln_node &node, enum kiln_operand operand)
+{
+    return kiln_node_input(&node, operand) != KILN_NONE ||
+           kiln_node_output(&node, operand) != KILN_NONE;
+}
+
+/* Writes uids of a node's operands; absent ones not at all. */
+template <typename Out> class OperandWriter {
+  public:
+    OperandWriter(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+        : out_(builder), graph_(graph), node_(node)
+    {
+    }
+
+    Out &out()
+    {
+        return out_;
+    }
+
+    OperandWriter &put(enum kiln_operand operand, void (Out::*add)(int64_t))
+    {
+        uint32_t tensor = kiln_node_input(&node_, operand);
+        if (tensor == KILN_NONE)
+            tensor = kiln_node_output(&node_, operand);
+        if (tensor != KILN_NONE)
+            (out_.*add)(graph_.tensors[tensor].uid);
+        return *this;
+    }
+
+  private:
+    Out out_;
+    const struct kiln_graph &graph_;
+    const struct kiln_node &node_;
+};
+
+template <typename Era>
+flatbuffers::Offset<typename Era::BatchnormInference>
+write_batchnorm_inference(Builder &builder, const struct kiln_graph &graph,
+                          const struct kiln_node &node)
+{
+    using Out = typename Era::BatchnormInferenceBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+        .out()
+        .Finish();
+}
+
+flatbuffers::Offset<current::BatchnormInferenceAttributesVarianceExt>
+write_batchnorm_inference_variance(Builder &builder, const struct kiln_graph &graph,
+                                   const struct kiln_node &node)
+{
+    using Out = current::BatchnormInferenceAttributesVarianceExtBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_VARIANCE, &Out::add_variance_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+        .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+        .out()
+        .Finish();
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::BatchnormTraining>
+write_batchnorm_training(Builder &builder, const struct kiln_graph &graph,
+                         const struct kiln_node &node)
+{
+    using Out = typename Era::BatchnormTrainingBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+        .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+        .put(KILN_OPERAND_PREV_RUNNING_MEAN, &Out::add_prev_running_mean_tensor_uid)
+        .put(KILN_OPERAND_PREV_RUNNING_VARIANCE, &Out::add_prev_running_variance_tensor_uid)
+        .put(KILN_OPERAND_MOMENTUM, &Out::add_momentum_tensor_uid)
+        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_NEXT_RUNNING_MEAN, &Out::add_next_running_mean_tensor_uid)
+        .put(KILN_OPERAND_NEXT_RUNNING_VARIANCE, &Out::add_next_running_variance_tensor_uid)
+        .out()
+        .Finish();
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::BatchnormBackward>
+write_batchnorm_backward(Builder &builder, const struct kiln_graph &graph,
+                         const struct kiln_node &node)
+{
+    using Out = typename Era::BatchnormBackwardBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+        .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid)
+        .put(KILN_OPERAND_DSCALE, &Out::add_dscale_tensor_uid)
+        .put(KILN_OPERAND_DBIAS, &Out::add_dbias_tensor_uid)
+        .out()
+        .Finish();
+}
+
+flatbuffers::Offset<current::ReductionAttributes>
+write_reduction(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::ReductionAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    writer.put(KILN_OPERAND_IN, &Out::add_in_tensor_uid)
+        .put(KILN_OPERAND_OUT, &Out::add_out_tensor_uid)
+        .out()
+        .add_mode(static_cast<current::ReductionMode>(node.reduction.mode));
+    return writer.out().Finish();
+}
+
+/* Inference and training differ in their outputs only. */
+current::NormFwdPhase forward_phase(const struct kiln_node &node, enum kiln_operand statistic)
+{
+    return static_cast<current::NormFwdPhase>(
+        has_operand(node, statistic) ? KILN_WIRE_PHASE_TRAINING : KILN_WIRE_PHASE_INFERENCE);
+}
+
+flatbuffers::Offset<current::LayernormAttributes>
+write_layernorm(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::LayernormAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    Out &out = writer.put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+                   .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+                   .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+                   .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+                   .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+                   .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+                   .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+                   .out();
+    out.add_normalized_dim_count(__builtin_popcount(node.normalization.axes));
+    out.add_forward_phase(forward_phase(node, KILN_OPERAND_INV_VARIANCE));
+    return out.Finish();
+}
+
+flatbuffers::Offset<current::LayernormBackwardAttributes>
+write_layernorm_backward(Builder &builder, const struct kiln_graph &graph,
+                         const struct kiln_node &node)
+{
+    using Out = current::LayernormBackwardAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    Out &out = writer.put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
+                   .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+                   .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+                   .put(KILN_OPERAND_MEAN, &Out::add_mean_tensor_uid)
+                   .put(KILN_OPERAND_INV_VARIANCE, &Out::add_inv_variance_tensor_uid)
+                   .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+                   .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid)
+                   .put(KILN_OPERAND_DSCALE, &Out::add_dscale_tensor_uid)
+                   .put(KILN_OPERAND_DBIAS, &Out::add_dbias_tensor_uid)
+                   .out();
+    out.add_normalized_dim_count(__builtin_popcount(node.normalization.axes));
+    return out.Finish();
+}
+
+flatbuffers::Offset<current::RMSNormAttributes>
+write_rmsnorm(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::RMSNormAttributesBuilder;
+    OperandWriter<Out> writer(builder, graph, node);
+    Out &out = writer.put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+                   .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+                   .put(KILN_OPERAND_EPSILON, &Out::add_epsilon_tensor_uid)
+                   .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid)
+                   .put(KILN_OPERAND_BIAS, &Out::add_bias_tensor_uid)
+                   .put(KILN_OPERAND_INV_RMS, &Out::add_inv_rms_tensor_uid)
+                   .out();
+    out.add_forward_phase(forward_phase(node, KILN_OPERAND_INV_RMS));
+    return out.Finish();
+}
+
+flatbuffers::Offset<current::RMSNormBackwardAttributes>
+write_rmsnorm_backward(Builder &builder, const struct kiln_graph &graph,
+                       const struct kiln_node &node)
+{
+    using Out = current::RMSNormBackwardAttributesBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
+        .put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
+        .put(KILN_OPERAND_SCALE, &Out::add_scale_tensor_uid)
+        .put(KILN_OPERAND_INV_RMS, &Out::add_inv_rms_tensor_uid)
+        .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid)
+        .put(KILN_OPERAND_DSCALE, &Out::add_dscale_tensor_uid)
+        .put(KILN_OPERAND_DBIAS, &Out::add_dbias_tensor_uid)
+        .out()
+        .Finish();
+}
+
+void write_compute_type(nov2025::NodeBuilder &, enum kiln_dtype)
+{
+}
+
+void write_compute_type(current::NodeBuilder &out, enum kiln_dtype dtype)
+{
+    out.add_compute_data_type(
+        static_cast<current::DataType>(wire_type(dtype, KILN_WIRE_ERA_CURRENT)));
+}
+
+template <typename Era>
+flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struct kiln_graph &graph,
+                                                   const struct kiln_node &node)
+{
+    flatbuffers::Offset<void> attributes;
+    uint8_t type = 0;
+    switch (node.kind) {
+    case KILN_NODE_POINTWISE:
+        type = KILN_WIRE_NODE_POINTWISE;
+        attributes = write_pointwise<Era>(builder, graph, node).Union();
+        break;
+    case KILN_NODE_BATCHNORM_INFERENCE:
+        if (has_operand(node, KILN_OPERAND_EPSILON)) {
+            type = KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE;
+            attributes = write_batchnorm_inference_variance(builder, graph, node).Union();
+        } else {
+            type = KILN_WIRE_NODE_BATCHNORM_INFERENCE;
+            attributes = write_batchnorm_inference<Era>(builder, graph, node).Union();
+        }
+        break;
+    case KILN_NODE_BATCHNORM_TRAINING:
+        type = KILN_WIRE_NODE_BATCHNORM_TRAINING;
+        attributes = write_batchnorm_training<Era>(builder, graph, node).Union();
+        break;
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        type = KILN_WIRE_NODE_BATCHNORM_BACKWARD;
+        attributes = write_batchnorm_backward<Era>(builder, graph, node).Union();
+        break;
+    case KILN_NODE_REDUCTION:
+        type = KILN_WIRE_NODE_REDUCTION;
+        attributes = write_reduction(builder, graph, node).Union();
+        break;
+    case KILN_NODE_LAYERNORM:
+        type = KILN_WIRE_NODE_LAYERNORM;
+        attributes = write_layernorm(builder, graph, node).Union();
+        break;
+    case KILN_NODE_LAYERNORM_BACKWARD:
+        type = KILN_WIRE_NODE_LAYERNORM_BACKWARD;
+        attributes = write_layernorm_backward(builder, graph, node).Union();
+        break;
+    case KILN_NODE_RMSNORM:
+        type = KILN_WIRE_NODE_RMSNORM;
+        attributes = write_rmsnorm(builder, graph, node).Union();
+        break;
+    case KILN_NODE_RMSNORM_BACKWARD:
+        type = KILN_WIRE_NODE_RMSNORM_BACKWARD;
+        attributes = write_rmsnorm_backward(builder, graph, node).Union();
+        break;
+    }
+    auto name = builder.CreateString(node.name);
+    typename Era::NodeBuilder out(builder);
+    out.add_name(name);
+    write_compute_type(out, node.compute_type);
+    out.add_attributes_type(static_cast<typename Era::NodeAttributes>(type));
+    out.add_attributes(attributes);
+    return out.Finish();
+}
+
+void write_graph_type(nov2025::GraphBuilder &out, uint8_t compute_type)
+{
+    out.add_compute_type(static_cast<nov2025::DataType>(compute_type));
+}
+
+void write_graph_type(current::GraphBuilder &out, uint8_t compute_type)
+{
+    out.add_compute_data_type(static_cast<current::DataType>(compute_type));
+}
+
+/* Batchnorm inference's third input has one meaning in each layout; the current one has another
+ * kind of node for a variance, whose epsilon is an operand. */
+bool is_node_expressible(const struct kiln_node &node, enum kiln_wire_era era)
+{
+    const bool is_old = era == KILN_WIRE_ERA_NOV2025;
+    switch (node.kind) {
+    case KILN_NODE_POINTWISE:
+    case KILN_NODE_BATCHNORM_TRAINING:
+    case KILN_NODE_BATCHNORM_BACKWARD:
+        return true;
+    case KILN_NODE_BATCHNORM_INFERENCE:
+        if (is_old)
+            return has_operand(node, KILN_OPERAND_VARIANCE) &&
+                   !has_operand(node, KILN_OPERAND_EPSILON);
+        return has_operand(node, KILN_OPERAND_VARIANCE) == has_operand(node, KILN_OPERAND_EPSILON);
+    case KILN_NODE_REDUCTION:
+    case KILN_NODE_LAYERNORM:
+    case KILN_NODE_LAYERNORM_BACKWARD:
+    case KILN_NODE_RMSNORM:
+    case KILN_NODE_RMSNORM_BACKWARD:
+        return !is_old;
+    }
+    return false;
+}
+
+enum kiln_status check_expressible(const struct kiln_graph &graph, enum kiln_wire_era era,
+                                   struct kiln_error *error)
+{
+    const bool is_old = era == KILN_WIRE_ERA_NOV2025;
+    for (uint32_t i = 0; i < graph.tensor_count; i++) {
+        const struct kiln_tensor &tensor = graph.tensors[i];
+        const bool has_memory =
+            tensor.role == KILN_TENSOR_INPUT || tensor.role == KILN_TENSOR_OUTPUT;
+        if (wire_type(tensor.dtype, era) == 0)
+            return cannot_say(error, kiln_dtype_info(tensor.dtype)->text);
+        if (is_old && tensor.role == KILN_TENSOR_HOST_SCALAR)
+            return cannot_say(error, "a host scalar");
+        if (is_old && has_memory && tensor.alignment_bytes != default_alignment_bytes)
+            return cannot_say(error, "an alignment");
+    }
+    for (uint32_t i = 0; i < graph.node_count; i++) {
+        if (wire_type(graph.nodes[i].compute_type, era) == 0)
+            return cannot_say(error, kiln_dtype_info(graph.nodes[i].compute_type)->text);
+        if (is_old && graph.nodes[i].compute_type != graph.nodes[0].compute_type)
+            return cannot_say(error, "a compute type per node");
+        if (!is_node_expressible(graph.nodes[i], era))
+            return cannot_say(error, kiln_node_operation(&graph.nodes[i]));
+    }
+    return KILN_OK;
+}
+
+template <typename Era> void write_graph(Builder &builder, const struct kiln_graph &graph)
+{
+    std::vector<flatbuffers::Offset<typename Era::Tensor>> tensors;
+    std::vector<flatbuffers::Offset<typename Era::Node>> nodes;
+    for (uint32_t i = 0; i < graph.tensor_count; i++)
+        tensors.push_back(write_tensor<Era>(builder, graph.tensors[i]));
+    for (uint32_t i = 0; i < graph.node_count; i++)
+        nodes.push_back(write_node<Era>(builder, graph, graph.nodes[i]));
+    auto name = builder.CreateString(graph.name);
+    auto tensor_list = builder.CreateVector(tensors);
+    auto node_list = builder.CreateVector(nodes);
+    typename Era::GraphBuilder out(builder);
+    out.add_name(name);
+    if (graph.node_count != 0)
+        write_graph_type(out, wire_type(graph.nodes[0].compute_type, Era::era));
+    out.add_tensors(tensor_list);
+    out.add_nodes(node_list);
+    builder.Finish(out.Finish());
+}
+
+} // namespace
+
+extern "C" enum kiln_status kiln_graph_write(const struct kiln_graph *graph, enum kiln_wire_era era,
+                                             struct kiln_buffer *buffer, struct kiln_error *error)
+{
+    enum kiln_status status = check_expressible(*graph, era, error);
+    if (status != KILN_OK)
+        return status;
+    return guard(error, [&] {
+        Builder builder;
+        if (era == KILN_WIRE_ERA_NOV2025)
+            write_graph<Nov2025>(builder, *graph);
+        else
+            write_graph<Current>(builder, *graph);
+        return finish(builder, buffer, error);
+    });
+}
