@@ -1,5 +1,6 @@
 #include "compiler/emit/emit.h"
 
+#include "compiler/emit/emit_reduction.h"
 #include "compiler/emit/template_text.h"
 
 #include <inttypes.h>
@@ -17,6 +18,10 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
                        suffix);
     kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
+    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION) {
+        kiln_emit_reduction_defines(emission, source);
+        return;
+    }
     kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));
     if (schedule->template_kind == KILN_TEMPLATE_POINTWISE) {
         uint64_t per_row = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
@@ -66,6 +71,10 @@ static void append_device_headers(const struct kiln_emission *emission,
     for (uint32_t i = 0; i < group->access_count; i++)
         append_numbered_header(inclusion, source, "convert",
                                kiln_dtype_info(group->accesses[i].dtype)->device, NULL);
+    for (uint32_t i = 0; i < emission->schedule->passes.accumulator_count; i++) {
+        if (emission->schedule->passes.accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
+            kiln_template_append(inclusion, "device/moments.h", source);
+    }
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &emission->ir->ops[group->ops[i]];
         const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
@@ -76,6 +85,24 @@ static void append_device_headers(const struct kiln_emission *emission,
             append_numbered_header(inclusion, source, "math", info->text,
                                    kiln_scalar_text(op->scalar));
     }
+}
+
+static const char *template_name(enum kiln_template kind)
+{
+    static const char *const names[] = {
+        [KILN_TEMPLATE_POINTWISE] = "pointwise",
+        [KILN_TEMPLATE_POINTWISE_TILED] = "pointwise_tiled",
+        [KILN_TEMPLATE_REDUCTION] = "reduction",
+    };
+    return names[kind];
+}
+
+/* Work-items wait for one another: over tiles, or to merge what they have accumulated. */
+static bool uses_barrier(const struct kiln_schedule *schedule)
+{
+    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION)
+        return schedule->reduction.items_along_reduced > 1;
+    return schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
 }
 
 static bool fill_arguments(const struct kiln_emission *emission, struct kiln_kernel *kernel)
@@ -104,11 +131,11 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
 {
     const struct kiln_schedule *schedule = emission->schedule;
     struct kiln_arena *arena = emission->ir->arena;
-    bool tiled = schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
-    const char *template_path = tiled ? "pointwise_tiled.hip" : "pointwise.hip";
+    const char *name = template_name(schedule->template_kind);
+    char template_path[64];
     char symbol[64];
-    (void)snprintf(symbol, sizeof symbol, "kiln_%s_%" PRIu32,
-                   tiled ? "pointwise_tiled" : "pointwise", emission->index);
+    (void)snprintf(template_path, sizeof template_path, "%s.hip", name);
+    (void)snprintf(symbol, sizeof symbol, "kiln_%s_%" PRIu32, name, emission->index);
 
     struct kiln_template_inclusion inclusion = {
         .included = kiln_arena_calloc(arena, kiln_template_file_count, sizeof(bool))};
@@ -118,7 +145,10 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
         append_defines(emission, symbol, &source);
         append_device_headers(emission, &inclusion, &source);
         kiln_buffer_append_text(&source, "#line 1 \"generated\"\n");
-        kiln_emit_pointwise(emission, &source);
+        if (schedule->template_kind == KILN_TEMPLATE_REDUCTION)
+            kiln_emit_reduction(emission, &source);
+        else
+            kiln_emit_pointwise(emission, &source);
         kiln_template_append(&inclusion, template_path, &source);
     }
     struct kiln_kernel kernel = {
@@ -128,7 +158,7 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
         .grid = {schedule->grid, 1, 1},
         .block = {schedule->block, 1, 1},
         .lds_bytes = schedule->lds_bytes,
-        .uses_barrier = tiled,
+        .uses_barrier = uses_barrier(schedule),
     };
     kiln_buffer_fini(&source);
     if (inclusion.included == NULL || kernel.symbol == NULL || kernel.source == NULL ||

@@ -19,6 +19,8 @@ void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer
         if (!kiln_emission_is_tiled(emission) || axis != schedule->tile_axis)
             kiln_buffer_printf(source, "    kiln_index c%" PRIu32 ";\n", axis);
     }
+    if (emission->group->kind == KILN_GROUP_PARTIAL)
+        kiln_buffer_append_text(source, "    kiln_index segment;\n");
     kiln_buffer_append_text(source, "};\n");
 }
 
@@ -75,6 +77,82 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
     kiln_buffer_append_text(source, "    return position;\n}\n");
 }
 
+/* "position.c1 = rest % 7; rest /= 7;" for the axes of a set other than the inner one, fastest
+ * first. */
+static void append_axes(const struct kiln_emission *emission, uint32_t axes,
+                        struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    axes &= ~(1u << (schedule->rank - 1)) & ((1u << schedule->rank) - 1);
+    for (uint32_t axis = schedule->rank - 1; axis-- > 0 && axes != 0;) {
+        if (((axes >> axis) & 1u) == 0)
+            continue;
+        axes &= ~(1u << axis);
+        if (axes == 0)
+            kiln_buffer_printf(source, "    position.c%" PRIu32 " = rest;\n", axis);
+        else
+            kiln_buffer_printf(source,
+                               "    position.c%" PRIu32 " = rest %% (kiln_index)%" PRId64
+                               ";\n    rest /= (kiln_index)%" PRId64 ";\n",
+                               axis, schedule->dims[axis], schedule->dims[axis]);
+    }
+}
+
+/* The last vector is moved back to where it is whole. */
+static void append_vector_of_rows(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    uint64_t cols = (uint64_t)schedule->dims[schedule->rank - 1];
+    uint64_t vectors = (cols + schedule->vector_elems - 1) / schedule->vector_elems;
+    kiln_buffer_printf(source,
+                       "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_VECTOR;\n"
+                       "    rest /= (kiln_index)%" PRIu64 ";\n",
+                       vectors, vectors);
+    if (cols % schedule->vector_elems != 0)
+        kiln_buffer_printf(source,
+                           "    if (position.column > (kiln_index)%" PRIu64 ")\n"
+                           "        position.column = (kiln_index)%" PRIu64 ";\n",
+                           cols - schedule->vector_elems, cols - schedule->vector_elems);
+}
+
+void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint64_t cols = (uint64_t)schedule->dims[schedule->rank - 1];
+    uint64_t whole = cols / schedule->vector_elems;
+    uint64_t tail = cols % schedule->vector_elems;
+    kiln_buffer_append_text(source, "KILN_DEVICE void kiln_locate_row(kiln_index rest, "
+                                    "kiln_index segment, kiln_position &position)\n{\n"
+                                    "    (void)rest, (void)segment;\n");
+    if (emission->group->kind == KILN_GROUP_PARTIAL)
+        kiln_buffer_append_text(source, "    position.segment = segment;\n");
+    if (reduction->is_columns)
+        append_vector_of_rows(emission, source);
+    append_axes(emission, ~reduction->reduced_axes, source);
+    kiln_buffer_append_text(source, "}\nKILN_DEVICE void kiln_locate_step(kiln_index rest, "
+                                    "kiln_position &position)\n{\n    (void)rest;\n");
+    if (!reduction->is_columns && reduction->reduced_axes != 1u << (schedule->rank - 1))
+        kiln_buffer_printf(source,
+                           "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_VECTOR;\n"
+                           "    rest /= (kiln_index)%" PRIu64 ";\n",
+                           whole == 0 ? 1 : whole, whole == 0 ? 1 : whole);
+    else if (!reduction->is_columns)
+        kiln_buffer_append_text(source, "    position.column = rest * KILN_VECTOR;\n");
+    append_axes(emission, reduction->reduced_axes, source);
+    kiln_buffer_append_text(source, "}\n");
+    if (reduction->is_columns || tail == 0)
+        return;
+    kiln_buffer_printf(source,
+                       "KILN_DEVICE void kiln_locate_tail(kiln_index rest, kiln_position &position)"
+                       "\n{\n    position.column = (kiln_index)%" PRIu64
+                       " + rest %% (kiln_index)%" PRIu64 ";\n    rest /= (kiln_index)%" PRIu64
+                       ";\n",
+                       whole * schedule->vector_elems, tail, tail);
+    append_axes(emission, reduction->reduced_axes, source);
+    kiln_buffer_append_text(source, "}\n");
+}
+
 void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
                           struct kiln_buffer *source)
 {
@@ -107,6 +185,12 @@ void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
         kiln_emit_coordinate(emission, axis, source);
         if (strides[axis] != 1)
             kiln_buffer_printf(source, " * (kiln_index)%" PRId64, strides[axis]);
+        first = false;
+    }
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    if (memory->is_accumulator && emission->group->kind == KILN_GROUP_PARTIAL) {
+        kiln_buffer_printf(source, "%sposition.segment * (kiln_index)%" PRId64, first ? "" : " + ",
+                           memory->segment_stride);
         first = false;
     }
     if (first)

@@ -4,7 +4,7 @@
  *
  * Coordinates are position.c<k> for collapsed axis k, position.column for the inner axis and
  * position.line for the tile axis; in a flattened schedule position.column counts along the line
- * and k<axis> are taken out of it.
+ * and k<axis> are taken out of it. In PARTIAL groups position.segment is the segment.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_COORDINATES_H
 #define KILN_COMPILER_EMIT_EMIT_COORDINATES_H
@@ -17,6 +17,9 @@ bool kiln_emission_is_tiled(const struct kiln_emission *emission);
 void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* kiln_locate or kiln_locate_tile. */
 void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* kiln_locate_row, kiln_locate_step and kiln_locate_tail of a reduction: each sets the coordinates
+ * on the axes that it counts along. */
+void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* The coordinate on a collapsed axis when elements are not taken from a flattened line. */
 void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
                           struct kiln_buffer *source);

@@ -42,9 +42,25 @@ KILN_DEVICE unsigned kiln_lane()
 #endif
 }
 
+/* The value of the lane whose number differs in the bits of `mask`, a power of two. All lanes take part. With a mask that
+ * is known when compiling it is one instruction: an exchange within four or 16 neighbours as an operand
+ * (DPP), within 32 by the swizzle that needs no addresses. */
 KILN_DEVICE int kiln_shuffle_xor_i32(int value, unsigned mask)
 {
-    return __builtin_amdgcn_ds_bpermute((int)((kiln_lane() ^ mask) * 4), value);
+    switch (mask) {
+    case 1:
+        return __builtin_amdgcn_mov_dpp(value, 0xb1, 0xf, 0xf, true); /* quad_perm 1 0 3 2 */
+    case 2:
+        return __builtin_amdgcn_mov_dpp(value, 0x4e, 0xf, 0xf, true); /* quad_perm 2 3 0 1 */
+    case 4:
+        return __builtin_amdgcn_ds_swizzle(value, 0x101f);
+    case 8:
+        return __builtin_amdgcn_mov_dpp(value, 0x128, 0xf, 0xf, true); /* row_ror 8 */
+    case 16:
+        return __builtin_amdgcn_ds_swizzle(value, 0x401f);
+    default:
+        return __builtin_amdgcn_ds_bpermute((int)((kiln_lane() ^ mask) * 4), value);
+    }
 }
 
 KILN_DEVICE bool kiln_shuffle_xor_bool(bool value, unsigned mask)

@@ -1,0 +1,579 @@
+#include "compiler/emit/emit_accumulators.h"
+
+#include "compiler/emit/emit_access.h"
+
+#include <inttypes.h>
+
+/* Calls for each accumulator of a pass. */
+#define FOR_EACH(i, accumulator, reduction, number)                                                \
+    for (uint32_t i = 0; i < (reduction)->passes->accumulator_count; i++)                          \
+        for (const struct kiln_accumulator *accumulator = &(reduction)->passes->accumulators[i];   \
+             accumulator != NULL && accumulator->pass == (number); accumulator = NULL)
+
+static bool is_moments(const struct kiln_accumulator *accumulator)
+{
+    return accumulator->kind == KILN_ACCUMULATOR_MOMENTS;
+}
+
+static bool is_combine(const struct kiln_reduction_emission *reduction)
+{
+    return reduction->emission->group->kind == KILN_GROUP_COMBINE;
+}
+
+static const char *type_text(const struct kiln_accumulator *accumulator)
+{
+    return kiln_scalar_type(accumulator->scalar);
+}
+
+static const char *suffix(const struct kiln_accumulator *accumulator)
+{
+    return kiln_scalar_text(accumulator->scalar);
+}
+
+static const char *operation_text(const struct kiln_accumulator *accumulator)
+{
+    static const char *const texts[] = {
+        [KILN_ACCUMULATOR_SUM] = "add",
+        [KILN_ACCUMULATOR_PRODUCT] = "mul",
+        [KILN_ACCUMULATOR_MIN] = "min",
+        [KILN_ACCUMULATOR_MAX] = "max",
+    };
+    return texts[accumulator->kind];
+}
+
+/* What changes nothing. */
+static const char *neutral_text(const struct kiln_accumulator *accumulator)
+{
+    static const char *const lowest[KILN_SCALAR_COUNT] = {"false", "(-0x7fffffff - 1)",
+                                                          "(-0x7fffffffffffffffll - 1)",
+                                                          "-__builtin_inff()", "-__builtin_inf()"};
+    static const char *const highest[KILN_SCALAR_COUNT] = {
+        "true", "0x7fffffff", "0x7fffffffffffffffll", "__builtin_inff()", "__builtin_inf()"};
+    switch (accumulator->kind) {
+    case KILN_ACCUMULATOR_PRODUCT:
+        return "1";
+    case KILN_ACCUMULATOR_MIN:
+        return highest[accumulator->scalar];
+    case KILN_ACCUMULATOR_MAX:
+        return lowest[accumulator->scalar];
+    default:
+        return "0";
+    }
+}
+
+/* Whether a merge gives other bits when its operands change places: the moments' mean, and which of
+ * two zeros is the smaller one. */
+static bool is_ordered(const struct kiln_reduction_emission *reduction,
+                       const struct kiln_accumulator *accumulator)
+{
+    if (is_moments(accumulator))
+        return !reduction->is_even;
+    return (accumulator->kind == KILN_ACCUMULATOR_MIN ||
+            accumulator->kind == KILN_ACCUMULATOR_MAX) &&
+           (accumulator->scalar == KILN_SCALAR_F32 || accumulator->scalar == KILN_SCALAR_F64);
+}
+
+bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass)
+{
+    for (uint32_t i = 0; i < reduction->passes->accumulator_count; i++) {
+        if (reduction->passes->accumulators[i].pass == pass)
+            return true;
+    }
+    return false;
+}
+
+void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source)
+{
+    if (reduction->lds_entries == 0) {
+        kiln_buffer_append_text(source, "struct kiln_shared {};\n");
+        return;
+    }
+    kiln_buffer_append_text(source, "union kiln_shared {\n");
+    for (uint32_t pass = 0; pass < reduction->passes->pass_count; pass++) {
+        if (!kiln_pass_has_accumulators(reduction, pass))
+            continue;
+        kiln_buffer_append_text(source, "    struct {\n");
+        FOR_EACH(i, accumulator, reduction, pass)
+        {
+            const char *type = type_text(accumulator);
+            uint32_t lanes = reduction->row_lanes;
+            uint32_t entries = reduction->lds_entries;
+            if (is_moments(accumulator))
+                kiln_buffer_printf(source,
+                                   "        %s a%" PRIu32 "_count[%" PRIu32 "];\n"
+                                   "        %s a%" PRIu32 "_mean[%" PRIu32 "][%" PRIu32 "];\n"
+                                   "        %s a%" PRIu32 "_squares[%" PRIu32 "][%" PRIu32 "];\n",
+                                   type, i, entries, type, i, lanes, entries, type, i, lanes,
+                                   entries);
+            else
+                kiln_buffer_printf(source, "        %s a%" PRIu32 "[%" PRIu32 "][%" PRIu32 "];\n",
+                                   type, i, lanes, entries);
+        }
+        kiln_buffer_printf(source, "    } p%" PRIu32 ";\n", pass);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+static void append_structures(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                              struct kiln_buffer *source)
+{
+    for (int merged = 0; merged < 2; merged++) {
+        uint32_t elements = merged ? reduction->row_lanes : reduction->vector;
+        kiln_buffer_printf(source, "    struct %s {\n", merged ? "merged" : "lanes");
+        FOR_EACH(i, accumulator, reduction, pass)
+        {
+            const char *type = type_text(accumulator);
+            if (!is_moments(accumulator)) {
+                kiln_buffer_printf(source, "        %s a%" PRIu32 "[%" PRIu32 "];\n", type, i,
+                                   elements);
+                continue;
+            }
+            if (merged || (is_combine(reduction) && reduction->reduction->is_columns))
+                kiln_buffer_printf(source, "        %s a%" PRIu32 "_count;\n", type, i);
+            else if (is_combine(reduction))
+                kiln_buffer_printf(source, "        %s a%" PRIu32 "_count[%" PRIu32 "];\n", type, i,
+                                   elements);
+            kiln_buffer_printf(source,
+                               "        %s a%" PRIu32 "_mean[%" PRIu32 "];\n"
+                               "        %s a%" PRIu32 "_squares[%" PRIu32 "];\n",
+                               type, i, elements, type, i, elements);
+        }
+        kiln_buffer_append_text(source, "    };\n");
+    }
+}
+
+static void append_start(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                         struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source, "    KILN_DEVICE void start(lanes &lanes)\n    {\n"
+                                    "        (void)lanes;\n");
+    kiln_emit_element_loop("        ", reduction->vector, source);
+    kiln_buffer_append_text(source, "            (void)e;\n");
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (!is_moments(accumulator)) {
+            kiln_buffer_printf(source, "            lanes.a%" PRIu32 "[e] = %s;\n", i,
+                               neutral_text(accumulator));
+            continue;
+        }
+        if (is_combine(reduction))
+            kiln_buffer_printf(source, "            lanes.a%" PRIu32 "_count%s = 0;\n", i,
+                               reduction->reduction->is_columns ? "" : "[e]");
+        kiln_buffer_printf(source,
+                           "            lanes.a%" PRIu32 "_mean[e] = 0;\n"
+                           "            lanes.a%" PRIu32 "_squares[e] = 0;\n",
+                           i, i);
+    }
+    kiln_buffer_append_text(source, "        }\n    }\n");
+}
+
+/* One level of the tree over a vector: element e takes in element e + width. */
+static void append_fold_level(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                              uint32_t width, struct kiln_buffer *source)
+{
+    kiln_emit_element_loop("        ", width, source);
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        const char *scalar = suffix(accumulator);
+        if (!is_moments(accumulator)) {
+            kiln_buffer_printf(source,
+                               "            lanes.a%" PRIu32 "[e] = kiln_%s_%s(lanes.a%" PRIu32
+                               "[e], lanes.a%" PRIu32 "[e + %" PRIu32 "]);\n",
+                               i, operation_text(accumulator), scalar, i, i, width);
+            continue;
+        }
+        if (is_combine(reduction)) {
+            kiln_buffer_printf(
+                source,
+                "            const %s share%" PRIu32 " = kiln_moments_share_%s(lanes.a%" PRIu32
+                "_count[e], lanes.a%" PRIu32 "_count[e + %" PRIu32 "]);\n"
+                "            kiln_moments_merge_%s(lanes.a%" PRIu32 "_count[e], share%" PRIu32,
+                type_text(accumulator), i, scalar, i, i, width, scalar, i, i);
+        } else {
+            kiln_buffer_printf(
+                source, "            kiln_moments_twin_%s((%s)steps * (%s)%" PRIu32 " * (%s)0.5",
+                scalar, type_text(accumulator), type_text(accumulator),
+                reduction->vector / (2 * width), type_text(accumulator));
+        }
+        kiln_buffer_printf(source,
+                           ", lanes.a%" PRIu32 "_mean[e + %" PRIu32 "], lanes.a%" PRIu32
+                           "_squares[e + %" PRIu32 "], lanes.a%" PRIu32 "_mean[e], lanes.a%" PRIu32
+                           "_squares[e]);\n",
+                           i, width, i, width, i, i);
+        if (is_combine(reduction))
+            kiln_buffer_printf(source,
+                               "            lanes.a%" PRIu32 "_count[e] += lanes.a%" PRIu32
+                               "_count[e + %" PRIu32 "];\n",
+                               i, i, width);
+    }
+    kiln_buffer_append_text(source, "        }\n");
+}
+
+static void append_fold(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                        struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(
+        source, "    KILN_DEVICE void fold(lanes &lanes, unsigned steps, merged &merged)\n    {\n"
+                "        (void)lanes, (void)steps, (void)merged;\n");
+    bool any = kiln_pass_has_accumulators(reduction, pass);
+    bool is_columns = reduction->reduction->is_columns;
+    for (uint32_t width = reduction->vector / 2; any && !is_columns && width > 0; width /= 2)
+        append_fold_level(reduction, pass, width, source);
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (!is_moments(accumulator))
+            continue;
+        if (is_combine(reduction))
+            kiln_buffer_printf(source,
+                               "        merged.a%" PRIu32 "_count = lanes.a%" PRIu32 "_count%s;\n",
+                               i, i, is_columns ? "" : "[0]");
+        else
+            kiln_buffer_printf(
+                source, "        merged.a%" PRIu32 "_count = (%s)steps * (%s)%" PRIu32 ";\n", i,
+                type_text(accumulator), type_text(accumulator), is_columns ? 1 : reduction->vector);
+    }
+    kiln_emit_element_loop("        ", reduction->row_lanes, source);
+    kiln_buffer_append_text(source, "            (void)e;\n");
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (is_moments(accumulator))
+            kiln_buffer_printf(
+                source,
+                "            merged.a%" PRIu32 "_mean[e] = lanes.a%" PRIu32 "_mean[e];\n"
+                "            merged.a%" PRIu32 "_squares[e] = lanes.a%" PRIu32 "_squares[e];\n",
+                i, i, i, i);
+        else
+            kiln_buffer_printf(
+                source, "            merged.a%" PRIu32 "[e] = lanes.a%" PRIu32 "[e];\n", i, i);
+    }
+    kiln_buffer_append_text(source, "        }\n    }\n");
+}
+
+/* merge(second, first): into the first. */
+static void append_merge(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                         struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(
+        source, "    KILN_DEVICE void merge(const merged &second, merged &first)\n    {\n");
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (!is_moments(accumulator))
+            continue;
+        if (reduction->is_even)
+            kiln_buffer_printf(
+                source, "        const %s half%" PRIu32 " = first.a%" PRIu32 "_count * (%s)0.5;\n",
+                type_text(accumulator), i, i, type_text(accumulator));
+        else
+            kiln_buffer_printf(source,
+                               "        const %s share%" PRIu32
+                               " = kiln_moments_share_%s(first.a%" PRIu32 "_count, second.a%" PRIu32
+                               "_count);\n",
+                               type_text(accumulator), i, suffix(accumulator), i, i);
+    }
+    kiln_emit_element_loop("        ", reduction->row_lanes, source);
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        const char *scalar = suffix(accumulator);
+        if (!is_moments(accumulator)) {
+            kiln_buffer_printf(source,
+                               "            first.a%" PRIu32 "[e] = kiln_%s_%s(first.a%" PRIu32
+                               "[e], second.a%" PRIu32 "[e]);\n",
+                               i, operation_text(accumulator), scalar, i, i);
+            continue;
+        }
+        if (reduction->is_even)
+            kiln_buffer_printf(source, "            kiln_moments_twin_%s(half%" PRIu32, scalar, i);
+        else
+            kiln_buffer_printf(
+                source, "            kiln_moments_merge_%s(first.a%" PRIu32 "_count, share%" PRIu32,
+                scalar, i, i);
+        kiln_buffer_printf(source,
+                           ", second.a%" PRIu32 "_mean[e], second.a%" PRIu32
+                           "_squares[e], first.a%" PRIu32 "_mean[e], first.a%" PRIu32
+                           "_squares[e]);\n",
+                           i, i, i, i);
+    }
+    kiln_buffer_append_text(source, "        }\n");
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (is_moments(accumulator))
+            kiln_buffer_printf(
+                source, "        first.a%" PRIu32 "_count += second.a%" PRIu32 "_count;\n", i, i);
+    }
+    kiln_buffer_append_text(source, "    }\n");
+}
+
+/* Members of `merged` with their index, e for those that the lanes have each of their own. */
+struct member {
+    const char *name;
+    const char *index;
+    const char *entry; /* of the array in local memory */
+};
+
+static uint32_t list_members(const struct kiln_accumulator *accumulator, struct member *ret_members)
+{
+    if (!is_moments(accumulator)) {
+        ret_members[0] = (struct member){"", "[e]", "[e][entry]"};
+        return 1;
+    }
+    ret_members[0] = (struct member){"_count", "", "[entry]"};
+    ret_members[1] = (struct member){"_mean", "[e]", "[e][entry]"};
+    ret_members[2] = (struct member){"_squares", "[e]", "[e][entry]"};
+    return 3;
+}
+
+/* Both lanes of a pair merge the same first with the same second. */
+static void append_shuffle(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                           struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source,
+                            "    KILN_DEVICE void shuffle(unsigned mask, merged &first)\n    {\n"
+                            "        merged second;\n"
+                            "        const bool is_second = (kiln_work_item() & mask) != 0;\n"
+                            "        (void)is_second;\n");
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        struct member members[3];
+        uint32_t count = list_members(accumulator, members);
+        for (uint32_t k = 0; k < count; k++) {
+            const char *name = members[k].name;
+            const char *index = members[k].index;
+            bool is_count = is_moments(accumulator) && k == 0;
+            if (is_count && reduction->is_even) {
+                kiln_buffer_printf(
+                    source, "        second.a%" PRIu32 "_count = first.a%" PRIu32 "_count;\n", i,
+                    i);
+                continue;
+            }
+            if (is_count)
+                kiln_buffer_append_text(source, "        {\n");
+            else
+                kiln_emit_element_loop("        ", reduction->row_lanes, source);
+            if (is_ordered(reduction, accumulator))
+                kiln_buffer_printf(
+                    source,
+                    "            const %s mine = first.a%" PRIu32 "%s%s;\n"
+                    "            const %s theirs = kiln_shuffle_xor_%s(mine, mask);\n"
+                    "            first.a%" PRIu32 "%s%s = is_second ? theirs : mine;\n"
+                    "            second.a%" PRIu32 "%s%s = is_second ? mine : theirs;\n",
+                    type_text(accumulator), i, name, index, type_text(accumulator),
+                    suffix(accumulator), i, name, index, i, name, index);
+            else
+                kiln_buffer_printf(source,
+                                   "            second.a%" PRIu32
+                                   "%s%s = kiln_shuffle_xor_%s(first.a%" PRIu32 "%s%s, mask);\n",
+                                   i, name, index, suffix(accumulator), i, name, index);
+            kiln_buffer_append_text(source, "        }\n");
+        }
+    }
+    kiln_buffer_append_text(source, "        merge(second, first);\n    }\n");
+}
+
+static void append_transfers(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                             struct kiln_buffer *source)
+{
+    for (int put = 0; put < 2; put++) {
+        kiln_buffer_append_text(
+            source, put ? "    KILN_DEVICE void put(const merged &merged, unsigned entry, "
+                          "kiln_shared &shared)\n    {\n"
+                        : "    KILN_DEVICE void get(const kiln_shared &shared, unsigned entry, "
+                          "merged &merged)\n    {\n");
+        kiln_emit_element_loop("        ", reduction->row_lanes, source);
+        FOR_EACH(i, accumulator, reduction, pass)
+        {
+            struct member members[3];
+            uint32_t count = list_members(accumulator, members);
+            for (uint32_t k = 0; k < count; k++) {
+                const char *name = members[k].name;
+                if (put)
+                    kiln_buffer_printf(source,
+                                       "            shared.p%" PRIu32 ".a%" PRIu32
+                                       "%s%s = merged.a%" PRIu32 "%s%s;\n",
+                                       pass, i, name, members[k].entry, i, name, members[k].index);
+                else
+                    kiln_buffer_printf(source,
+                                       "            merged.a%" PRIu32 "%s%s = shared.p%" PRIu32
+                                       ".a%" PRIu32 "%s%s;\n",
+                                       i, name, members[k].index, pass, i, name, members[k].entry);
+            }
+        }
+        kiln_buffer_append_text(source, "        }\n    }\n");
+    }
+}
+
+void kiln_emit_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                            struct kiln_buffer *source)
+{
+    append_structures(reduction, pass, source);
+    append_start(reduction, pass, source);
+    append_fold(reduction, pass, source);
+    if (!kiln_pass_has_accumulators(reduction, pass))
+        kiln_buffer_append_text(source,
+                                "    KILN_DEVICE void shuffle(unsigned, merged &) {}\n"
+                                "    KILN_DEVICE void merge(const merged &, merged &) {}\n");
+    else
+        append_merge(reduction, pass, source);
+    if (kiln_pass_has_accumulators(reduction, pass))
+        append_shuffle(reduction, pass, source);
+    if (reduction->lds_entries == 0)
+        return;
+    if (kiln_pass_has_accumulators(reduction, pass))
+        append_transfers(reduction, pass, source);
+    else
+        kiln_buffer_append_text(
+            source, "    KILN_DEVICE void put(const merged &, unsigned, kiln_shared &) {}\n"
+                    "    KILN_DEVICE void get(const kiln_shared &, unsigned, merged &) {}\n");
+}
+
+uint32_t kiln_component_access(const struct kiln_reduction_emission *reduction, uint32_t index,
+                               uint32_t component)
+{
+    const struct kiln_fusion_group *group = reduction->emission->group;
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    uint32_t value =
+        accumulator->results[0] != KILN_NONE ? accumulator->results[0] : accumulator->results[1];
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        if (access->is_accumulator && access->value == value && access->component == component)
+            return i;
+    }
+    return KILN_NONE;
+}
+
+void kiln_emit_merged_component(const struct kiln_accumulator *accumulator, uint32_t index,
+                                uint32_t component, struct kiln_buffer *source)
+{
+    struct member members[3];
+    (void)list_members(accumulator, members);
+    kiln_buffer_printf(source, "merged.a%" PRIu32 "%s%s", index, members[component].name,
+                       members[component].index);
+}
+
+/* "kiln_decode_f32(inputs.x3[e])": a component that COMBINE has loaded. */
+static void append_loaded(const struct kiln_reduction_emission *reduction, uint32_t index,
+                          uint32_t component, const char *element, struct kiln_buffer *source)
+{
+    uint32_t access = kiln_component_access(reduction, index, component);
+    kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s])",
+                       kiln_storage_suffix(&reduction->emission->group->accesses[access]), access,
+                       kiln_access_is_splat(reduction->emission, access) ? "0" : element);
+}
+
+/* Whether the count that COMBINE merges into is one for all elements. */
+static bool has_one_count(const struct kiln_reduction_emission *reduction, bool is_tail)
+{
+    return is_tail || reduction->reduction->is_columns;
+}
+
+/* "        const float share0 = ...;": the loaded set's part, and in count0 its size. */
+static void append_loaded_share(const struct kiln_reduction_emission *reduction, uint32_t index,
+                                const char *target, const char *indent, const char *element,
+                                struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    bool per_element = element[0] == 'e';
+    kiln_buffer_printf(source, "%sconst %s count%" PRIu32 " = ", indent, type_text(accumulator),
+                       index);
+    append_loaded(reduction, index, 0, element, source);
+    kiln_buffer_printf(source,
+                       ";\n%sconst %s share%" PRIu32 " = kiln_moments_share_%s(%s.a%" PRIu32
+                       "_count%s, count%" PRIu32 ");\n",
+                       indent, type_text(accumulator), index, suffix(accumulator), target, index,
+                       per_element ? "[e]" : "", index);
+}
+
+void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                 bool is_tail, struct kiln_buffer *source)
+{
+    const char *target = is_tail ? "merged" : "lanes";
+    bool has_reciprocal[KILN_SCALAR_COUNT] = {false};
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        const char *type = type_text(accumulator);
+        if (!is_moments(accumulator))
+            continue;
+        if (is_combine(reduction)) {
+            if (has_one_count(reduction, is_tail))
+                append_loaded_share(reduction, i, target, "        ", "0", source);
+        } else if (is_tail) {
+            kiln_buffer_printf(source,
+                               "        merged.a%" PRIu32 "_count += 1;\n"
+                               "        const %s reciprocal%" PRIu32 " = (%s)1 / merged.a%" PRIu32
+                               "_count;\n",
+                               i, type, i, type, i);
+        } else if (!has_reciprocal[accumulator->scalar]) {
+            kiln_buffer_printf(source, "        const %s reciprocal_%s = (%s)1 / (%s)(nth + 1);\n",
+                               type, suffix(accumulator), type, type);
+            has_reciprocal[accumulator->scalar] = true;
+        }
+    }
+}
+
+static void append_loaded_accumulation(const struct kiln_reduction_emission *reduction,
+                                       uint32_t index, bool is_tail, struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    const char *target = is_tail ? "merged" : "lanes";
+    if (!is_moments(accumulator)) {
+        kiln_buffer_printf(
+            source, "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ", target,
+            index, operation_text(accumulator), suffix(accumulator), target, index);
+        append_loaded(reduction, index, 0, "e", source);
+        kiln_buffer_append_text(source, ");\n");
+        return;
+    }
+    bool one_count = has_one_count(reduction, is_tail);
+    if (!one_count)
+        append_loaded_share(reduction, index, target, "            ", "e", source);
+    kiln_buffer_printf(
+        source, "            kiln_moments_merge_%s(%s.a%" PRIu32 "_count%s, share%" PRIu32 ", ",
+        suffix(accumulator), target, index, one_count ? "" : "[e]", index);
+    append_loaded(reduction, index, 1, "e", source);
+    kiln_buffer_append_text(source, ", ");
+    append_loaded(reduction, index, 2, "e", source);
+    kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n", target,
+                       index, target, index);
+    if (!one_count)
+        kiln_buffer_printf(source, "            %s.a%" PRIu32 "_count[e] += count%" PRIu32 ";\n",
+                           target, index, index);
+}
+
+void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                            bool is_tail, struct kiln_buffer *source)
+{
+    const char *target = is_tail ? "merged" : "lanes";
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (is_combine(reduction)) {
+            append_loaded_accumulation(reduction, i, is_tail, source);
+            continue;
+        }
+        if (is_moments(accumulator)) {
+            kiln_buffer_printf(source, "            kiln_moments_update_%s(", suffix(accumulator));
+            kiln_emit_value(&reduction->values, accumulator->operand, source);
+            if (is_tail)
+                kiln_buffer_printf(source, ", reciprocal%" PRIu32, i);
+            else
+                kiln_buffer_printf(source, ", reciprocal_%s", suffix(accumulator));
+            kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n",
+                               target, i, target, i);
+            continue;
+        }
+        kiln_buffer_printf(source,
+                           "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ",
+                           target, i, operation_text(accumulator), suffix(accumulator), target, i);
+        kiln_emit_value(&reduction->values, accumulator->operand, source);
+        kiln_buffer_append_text(source, ");\n");
+    }
+}
+
+void kiln_emit_accumulation_end(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                bool is_tail, struct kiln_buffer *source)
+{
+    FOR_EACH(i, accumulator, reduction, pass)
+    {
+        if (is_moments(accumulator) && is_combine(reduction) && has_one_count(reduction, is_tail))
+            kiln_buffer_printf(source, "        %s.a%" PRIu32 "_count += count%" PRIu32 ";\n",
+                               is_tail ? "merged" : "lanes", i, i);
+    }
+}

@@ -1,0 +1,43 @@
+/*
+ * Accumulators of a pass in the generated text: the structures `lanes` (of a work-item, for each
+ * element of the vector) and `merged` (the elements of a vector folded; in the form `columns` each
+ * is a row of its own) and what happens to them. Accumulator i is the member a<i>, of moments the
+ * members a<i>_count, a<i>_mean and a<i>_squares.
+ *
+ * Moments: all elements of a vector have been counted as often, so the count is the number of steps
+ * and stands in `lanes` only where it is loaded, that is in COMBINE: there for each element in the
+ * form `rows`; in the form `columns` rows have equal counts.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_ACCUMULATORS_H
+#define KILN_COMPILER_EMIT_EMIT_ACCUMULATORS_H
+
+#include "compiler/emit/emit_reduction.h"
+
+bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass);
+
+/* kiln_shared: local memory where waves meet. */
+void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source);
+/* lanes, merged, start, fold, merge, shuffle, put and get of a pass. */
+void kiln_emit_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                            struct kiln_buffer *source);
+
+/*
+ * Accumulating a vector into `lanes`, or (is_tail) one element into `merged`: statements in front
+ * of the loop over its elements, in it, and behind it.
+ */
+void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                 bool is_tail, struct kiln_buffer *source);
+void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                            bool is_tail, struct kiln_buffer *source);
+void kiln_emit_accumulation_end(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                bool is_tail, struct kiln_buffer *source);
+
+/* "merged.a0_mean[e]" for result 0 (the mean) or 1 (the squares) of an accumulator; with
+ * `component` counted as kiln_access.component does. */
+void kiln_emit_merged_component(const struct kiln_accumulator *accumulator, uint32_t index,
+                                uint32_t component, struct kiln_buffer *source);
+/* The access of a PARTIAL or COMBINE group that moves a component; KILN_NONE when there is none. */
+uint32_t kiln_component_access(const struct kiln_reduction_emission *reduction, uint32_t index,
+                               uint32_t component);
+
+#endif

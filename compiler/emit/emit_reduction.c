@@ -1,0 +1,175 @@
+#include "compiler/emit/emit_reduction.h"
+
+#include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_accumulators.h"
+#include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_reduction_pass.h"
+#include "compiler/schedule/reduction_lds.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Elements outside of vectors that stay in registers between passes, as those in vectors do. */
+enum { MAX_RESIDENT_TAILS = 4 };
+
+static uint64_t ceil_divide(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What of a row is vectors and what is not, and how much of both a work-group gets. */
+static void count_steps(struct kiln_reduction_emission *reduction)
+{
+    const struct kiln_schedule *schedule = reduction->emission->schedule;
+    const struct kiln_reduction_schedule *layout = reduction->reduction;
+    uint32_t inner = schedule->rank - 1;
+    uint64_t lines = 1;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        if (((layout->reduced_axes >> axis) & 1u) != 0 && (axis != inner || layout->is_columns))
+            lines *= (uint64_t)schedule->dims[axis];
+    }
+    if (layout->is_columns) {
+        reduction->steps = lines;
+    } else {
+        uint64_t cols = (uint64_t)schedule->dims[inner];
+        reduction->steps = lines * (cols / reduction->vector);
+        reduction->tails = lines * (cols % reduction->vector);
+    }
+    uint32_t items = layout->items_along_reduced;
+    reduction->segment_steps = ceil_divide(reduction->steps, layout->segment_count);
+    reduction->segment_tails = ceil_divide(reduction->tails, layout->segment_count);
+    reduction->steps_per_item = layout->steps_per_item;
+    if (layout->is_resident)
+        reduction->steps_per_item =
+            (uint32_t)max_u64(ceil_divide(reduction->segment_steps, items), 1);
+    uint64_t tails_per_item = ceil_divide(reduction->segment_tails, items);
+    if (layout->is_resident && tails_per_item <= MAX_RESIDENT_TAILS)
+        reduction->resident_tails = (uint32_t)tails_per_item;
+    reduction->is_even = reduction->emission->group->kind != KILN_GROUP_COMBINE &&
+                         reduction->tails == 0 &&
+                         reduction->segment_steps * layout->segment_count == reduction->steps &&
+                         reduction->segment_steps % items == 0;
+}
+
+static void fini_reduction(struct kiln_reduction_emission *reduction)
+{
+    kiln_value_table_fini(&reduction->values);
+    free(reduction->pass);
+    free(reduction->first_pass);
+    free(reduction->is_needed);
+    free(reduction->selected);
+}
+
+/* Which pass is the first to need each load. */
+static void find_first_passes(struct kiln_reduction_emission *reduction)
+{
+    const struct kiln_emission *emission = reduction->emission;
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        reduction->first_pass[i] = group->accesses[i].is_accumulator ? 0 : KILN_NONE;
+    for (uint32_t pass = reduction->passes->pass_count; pass-- > 0;) {
+        kiln_reduction_pass_values(emission->ir, group, reduction->passes, pass,
+                                   reduction->is_needed);
+        for (uint32_t i = 0; i < group->op_count; i++) {
+            uint32_t load = reduction->values.load[group->ops[i]];
+            if (reduction->is_needed[i] && load != KILN_NONE)
+                reduction->first_pass[load] = pass;
+        }
+    }
+}
+
+static bool init_reduction(const struct kiln_emission *emission,
+                           struct kiln_reduction_emission *ret_reduction)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_schedule *schedule = emission->schedule;
+    struct kiln_reduction_emission reduction = {
+        .emission = emission,
+        .passes = &schedule->passes,
+        .reduction = &schedule->reduction,
+        .pass = calloc(emission->ir->op_count, sizeof *reduction.pass),
+        .first_pass = calloc(group->access_count, sizeof *reduction.first_pass),
+        .is_needed = calloc(group->op_count, sizeof *reduction.is_needed),
+        .selected = calloc(group->access_count, sizeof *reduction.selected),
+        .vector = schedule->vector_elems,
+        .row_lanes = schedule->reduction.is_columns ? schedule->vector_elems : 1,
+        .lds_entries =
+            kiln_reduction_lds_entries(&schedule->reduction, emission->target->wave_size),
+    };
+    if (reduction.pass == NULL || reduction.first_pass == NULL || reduction.is_needed == NULL ||
+        reduction.selected == NULL || !kiln_value_table_init(emission, &reduction.values)) {
+        fini_reduction(&reduction);
+        return false;
+    }
+    for (uint32_t i = 0; i < group->op_count; i++)
+        reduction.pass[group->ops[i]] = schedule->passes.pass[i];
+    count_steps(&reduction);
+    find_first_passes(&reduction);
+    *ret_reduction = reduction;
+    return true;
+}
+
+void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const struct kiln_reduction_schedule *layout = &schedule->reduction;
+    const char *suffix = schedule->index_is_64bit ? "ull" : "u";
+    struct kiln_reduction_emission reduction = {
+        .emission = emission, .reduction = layout, .vector = schedule->vector_elems};
+    count_steps(&reduction);
+    uint32_t waves = kiln_reduction_waves_per_row(layout, emission->target->wave_size);
+    uint32_t shuffles = 0;
+    while (waves << (shuffles + 1) <= layout->items_along_reduced)
+        shuffles++;
+    const struct {
+        const char *name;
+        uint64_t value;
+        const char *suffix;
+    } numbers[] = {
+        {"IS_COLUMNS", layout->is_columns, ""},
+        {"ITEMS_ALONG_REDUCED", layout->items_along_reduced, ""},
+        {"ITEMS_ALONG_KEPT", layout->items_along_kept, ""},
+        {"KEPT", layout->kept_count, suffix},
+        {"STEPS", reduction.steps, suffix},
+        {"TAILS", reduction.tails, suffix},
+        {"SEGMENTS", layout->segment_count, suffix},
+        {"SEGMENT_STEPS", reduction.segment_steps, suffix},
+        {"SEGMENT_TAILS", reduction.segment_tails, suffix},
+        {"STEPS_PER_ITEM", reduction.steps_per_item, ""},
+        {"IS_RESIDENT", layout->is_resident, ""},
+        {"RESIDENT_TAILS", reduction.resident_tails, ""},
+        {"SHUFFLES", shuffles, ""},
+        {"FIRST_SHUFFLE", layout->is_columns ? layout->items_along_kept : 1, ""},
+        {"WAVES_PER_ROW", waves, ""},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        kiln_buffer_printf(source, "#define KILN_%s %" PRIu64 "%s\n", numbers[i].name,
+                           numbers[i].value, numbers[i].suffix);
+    kiln_buffer_append_text(source, "#define KILN_PASSES(run)");
+    for (uint32_t pass = 0; pass < schedule->passes.pass_count; pass++)
+        kiln_buffer_printf(source, " run(%" PRIu32 ")", pass);
+    kiln_buffer_append_text(source, "\n");
+}
+
+void kiln_emit_reduction(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    struct kiln_reduction_emission reduction;
+    if (!init_reduction(emission, &reduction)) {
+        source->failed = true;
+        return;
+    }
+    kiln_emit_arguments(emission, source);
+    kiln_emit_position(emission, source);
+    kiln_emit_row_locations(emission, source);
+    kiln_emit_reduction_inputs(&reduction, source);
+    kiln_emit_row(&reduction, source);
+    kiln_emit_shared(&reduction, source);
+    for (uint32_t pass = 0; pass < reduction.passes->pass_count; pass++)
+        kiln_emit_pass(&reduction, pass, source);
+    fini_reduction(&reduction);
+}

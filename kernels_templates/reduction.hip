@@ -1,0 +1,324 @@
+/*
+ * Reductions over rows with the elementwise work before, between and after them. A work-group has KILN_ITEMS_ALONG_REDUCED x
+ * KILN_ITEMS_ALONG_KEPT work-items. Each walks over its steps of a row, once per pass, and accumulates; then the
+ * accumulators of the work-items of a row are merged: by exchange within a wave, through local memory between waves.
+ *
+ *   rows      a step is a vector along the row; neighbouring work-items share the row. What does not fill a vector (the
+ *             "tails") is shared out to the work-items element by element.
+ *   columns   a step is an element of each of KILN_VECTOR neighbouring rows; neighbouring work-items have neighbouring rows.
+ *             The last vector of rows is moved back to where it is whole, so some rows are done twice, with equal results.
+ *
+ * All merges are in an order that depends on nothing but the schedule.
+ *
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR and
+ *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
+ *   KILN_KEPT                                rows, of `columns` vectors of rows
+ *   KILN_STEPS, KILN_TAILS                   of a row
+ *   KILN_SEGMENTS, KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS
+ *                                            into how many work-groups a row is cut, and how much of it each gets
+ *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    how many steps are loaded at once, and whether that is all there are
+ *   KILN_RESIDENT_TAILS                      the same of tails; 0: tails are loaded one by one in every pass
+ *   KILN_SHUFFLES, KILN_FIRST_SHUFFLE        how many exchanges merge a row within a wave: lanes that differ by
+ *                                            KILN_FIRST_SHUFFLE, then by twice as much and so on
+ *   KILN_WAVES_PER_ROW                       how many accumulators are left then
+ *   KILN_PASSES(run)                         run(0) run(1) ...
+ * and kiln_index, kiln_arguments, kiln_position, kiln_locate_row, kiln_locate_step and kiln_locate_tail, kiln_row and
+ * kiln_start_row (values that are the same in all of a row), kiln_inputs, with tails kiln_inputs_element, kiln_shared,
+ * and for each pass kiln_pass_<n>, a structure of functions:
+ *   lanes, start                             accumulators of a work-item, one per element of the vector
+ *   load, update                             load a step and accumulate it, nth being how many have been before
+ *   merged, fold                             all elements of the vector as one (of `columns`: a row each)
+ *   load_element, update_element             the same for a tail
+ *   shuffle, put, get, merge                 exchange between work-items
+ *   finish                                   what is known of the row now
+ */
+#ifndef KILN_SYMBOL
+#include "default/reduction_prelude.h"
+#endif
+
+#define KILN_ARE_EVEN                                                                              \
+    (KILN_STEPS > 0 && KILN_SEGMENTS * KILN_SEGMENT_STEPS == KILN_STEPS &&                         \
+     KILN_SEGMENT_STEPS % (KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
+
+/* A work-item's share. */
+struct kiln_share {
+    kiln_position position; /* on the kept axes */
+    kiln_index step;        /* its first one */
+    kiln_index end;         /* of the segment */
+#if KILN_TAILS > 0
+    kiln_index tail;
+    kiln_index end_of_tails;
+#endif
+    bool is_inside; /* there is such a row */
+    bool is_first;  /* of its row */
+};
+
+KILN_DEVICE unsigned kiln_place_along_reduced()
+{
+#if KILN_IS_COLUMNS
+    return kiln_work_item() / KILN_ITEMS_ALONG_KEPT;
+#else
+    return kiln_work_item() % KILN_ITEMS_ALONG_REDUCED;
+#endif
+}
+
+KILN_DEVICE unsigned kiln_place_along_kept()
+{
+#if KILN_IS_COLUMNS
+    return kiln_work_item() % KILN_ITEMS_ALONG_KEPT;
+#else
+    return kiln_work_item() / KILN_ITEMS_ALONG_REDUCED;
+#endif
+}
+
+/* Neighbouring work-groups get neighbouring memory. */
+KILN_DEVICE void kiln_take_share(kiln_index chunk, kiln_share &share)
+{
+    const unsigned place = kiln_place_along_reduced();
+#if KILN_IS_COLUMNS
+    const kiln_index tiles = KILN_CHUNKS / KILN_SEGMENTS;
+    const kiln_index tile = chunk % tiles;
+    const kiln_index segment = chunk / tiles;
+#else
+    const kiln_index tile = chunk / KILN_SEGMENTS;
+    const kiln_index segment = chunk % KILN_SEGMENTS;
+#endif
+    const kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
+    kiln_locate_row(kept, segment, share.position);
+    share.is_inside = KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0 || kept < KILN_KEPT;
+    share.is_first = place == 0;
+    share.step = segment * KILN_SEGMENT_STEPS + place;
+    share.end = KILN_STEPS;
+    if (KILN_SEGMENTS > 1 && (segment + 1) * KILN_SEGMENT_STEPS < KILN_STEPS)
+        share.end = (segment + 1) * KILN_SEGMENT_STEPS;
+#if KILN_TAILS > 0
+    share.tail = segment * KILN_SEGMENT_TAILS + place;
+    share.end_of_tails = KILN_TAILS;
+    if (KILN_SEGMENTS > 1 && (segment + 1) * KILN_SEGMENT_TAILS < KILN_TAILS)
+        share.end_of_tails = (segment + 1) * KILN_SEGMENT_TAILS;
+#endif
+}
+
+KILN_DEVICE unsigned kiln_count_steps(const kiln_share &share)
+{
+    if (KILN_ARE_EVEN)
+        return share.is_inside ? KILN_SEGMENT_STEPS / KILN_ITEMS_ALONG_REDUCED : 0;
+    if (!share.is_inside || share.step >= share.end)
+        return 0;
+    return (unsigned)((share.end - share.step + KILN_ITEMS_ALONG_REDUCED - 1) /
+                      KILN_ITEMS_ALONG_REDUCED);
+}
+
+template <class Pass>
+KILN_DEVICE void kiln_load_step(const kiln_arguments &arguments, const kiln_share &share,
+                                kiln_index step, kiln_inputs &inputs)
+{
+    kiln_position position = share.position;
+    kiln_locate_step(step, position);
+    Pass::load(arguments, position, inputs);
+}
+
+template <class Pass>
+KILN_DEVICE void kiln_update_step(const kiln_arguments &arguments, const kiln_share &share,
+                                  const kiln_row &row, kiln_index step, const kiln_inputs &inputs,
+                                  unsigned nth, typename Pass::lanes &lanes)
+{
+    kiln_position position = share.position;
+    kiln_locate_step(step, position);
+    Pass::update(arguments, position, row, inputs, nth, lanes);
+}
+
+#if KILN_IS_RESIDENT
+
+template <class Pass>
+KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &share,
+                           const kiln_row &row, kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
+                           typename Pass::lanes &lanes)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
+        const kiln_index step = share.step + i * KILN_ITEMS_ALONG_REDUCED;
+        if (KILN_ARE_EVEN || step < share.end)
+            kiln_load_step<Pass>(arguments, share, step, inputs[i]);
+    }
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
+        const kiln_index step = share.step + i * KILN_ITEMS_ALONG_REDUCED;
+        if (KILN_ARE_EVEN || step < share.end)
+            kiln_update_step<Pass>(arguments, share, row, step, inputs[i], i, lanes);
+    }
+}
+
+#else
+
+template <class Pass>
+KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &share,
+                           const kiln_row &row, kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
+                           typename Pass::lanes &lanes)
+{
+    kiln_index step = share.step;
+    unsigned nth = 0;
+    KILN_NO_UNROLL
+    for (; step + (KILN_STEPS_PER_ITEM - 1) * KILN_ITEMS_ALONG_REDUCED < share.end;
+         step += KILN_STEPS_PER_ITEM * KILN_ITEMS_ALONG_REDUCED) {
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++)
+            kiln_load_step<Pass>(arguments, share, step + i * KILN_ITEMS_ALONG_REDUCED, inputs[i]);
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++)
+            kiln_update_step<Pass>(arguments, share, row, step + i * KILN_ITEMS_ALONG_REDUCED,
+                                   inputs[i], nth + i, lanes);
+        nth += KILN_STEPS_PER_ITEM;
+    }
+#if KILN_STEPS_PER_ITEM > 1 && !KILN_ARE_EVEN
+    KILN_NO_UNROLL
+    for (; step < share.end; step += KILN_ITEMS_ALONG_REDUCED) {
+        kiln_load_step<Pass>(arguments, share, step, inputs[0]);
+        kiln_update_step<Pass>(arguments, share, row, step, inputs[0], nth++, lanes);
+    }
+#endif
+}
+
+#endif
+
+#if KILN_TAILS > 0
+
+#if KILN_RESIDENT_TAILS > 0
+#define KILN_TAILS_AT_ONCE KILN_RESIDENT_TAILS
+#else
+#define KILN_TAILS_AT_ONCE 1
+#endif
+
+template <class Pass>
+KILN_DEVICE void kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share,
+                                 const kiln_row &row,
+                                 kiln_inputs_element (&inputs)[KILN_TAILS_AT_ONCE],
+                                 typename Pass::merged &merged)
+{
+#if KILN_RESIDENT_TAILS > 0
+    KILN_UNROLL
+#else
+    KILN_NO_UNROLL
+#endif
+    for (unsigned i = 0; i < (KILN_SEGMENT_TAILS + KILN_ITEMS_ALONG_REDUCED - 1) / KILN_ITEMS_ALONG_REDUCED; i++) {
+        const kiln_index tail = share.tail + i * KILN_ITEMS_ALONG_REDUCED;
+        if (tail < share.end_of_tails) {
+            kiln_inputs_element &element = inputs[KILN_RESIDENT_TAILS > 0 ? i : 0];
+            kiln_position position = share.position;
+            kiln_locate_tail(tail, position);
+            Pass::load_element(arguments, position, element);
+            Pass::update_element(arguments, position, row, element, merged);
+        }
+    }
+}
+
+#endif
+
+/* Afterwards all work-items of the row have the same, in the last pass perhaps only the first of them. */
+template <class Pass>
+KILN_DEVICE void kiln_merge_row(kiln_shared &shared, typename Pass::merged &merged)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_SHUFFLES; i++)
+        Pass::shuffle(KILN_FIRST_SHUFFLE << i, merged);
+#if KILN_WAVES_PER_ROW > 1
+    /* Nobody may still read what an earlier merge has left. */
+    if (!Pass::is_first || KILN_CHUNKS > KILN_GRID)
+        kiln_barrier();
+#if !KILN_IS_COLUMNS
+    const unsigned lane = kiln_work_item() % KILN_WAVE_SIZE;
+    const unsigned first = kiln_place_along_kept() * KILN_WAVES_PER_ROW;
+    if (lane == 0)
+        Pass::put(merged, kiln_work_item() / KILN_WAVE_SIZE, shared);
+    kiln_barrier();
+    Pass::get(shared, first + lane % KILN_WAVES_PER_ROW, merged);
+    KILN_UNROLL
+    for (unsigned mask = 1; mask < KILN_WAVES_PER_ROW; mask *= 2)
+        Pass::shuffle(mask, merged);
+#else
+    const unsigned together = KILN_ITEMS_ALONG_REDUCED / KILN_WAVES_PER_ROW;
+    const unsigned wave = kiln_place_along_reduced() / together;
+    const bool is_speaker = kiln_place_along_reduced() % together == 0;
+    const unsigned place = kiln_place_along_kept();
+    typename Pass::merged other;
+    KILN_UNROLL
+    for (unsigned half = KILN_WAVES_PER_ROW / 2; half > 0; half /= 2) {
+        if (half < KILN_WAVES_PER_ROW / 2)
+            kiln_barrier();
+        if (is_speaker && wave >= half && wave < 2 * half)
+            Pass::put(merged, (wave - half) * KILN_ITEMS_ALONG_KEPT + place, shared);
+        kiln_barrier();
+        if (wave < half) {
+            Pass::get(shared, wave * KILN_ITEMS_ALONG_KEPT + place, other);
+            Pass::merge(other, merged);
+        }
+    }
+    if (!Pass::is_last) {
+        kiln_barrier();
+        if (is_speaker && wave == 0)
+            Pass::put(merged, place, shared);
+        kiln_barrier();
+        Pass::get(shared, place, merged);
+    }
+#endif
+#endif
+}
+
+template <class Pass>
+KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share &share,
+                               kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
+#if KILN_TAILS > 0
+                               kiln_inputs_element (&tails)[KILN_TAILS_AT_ONCE],
+#endif
+                               kiln_shared &shared, kiln_row &row)
+{
+    typename Pass::lanes lanes;
+    Pass::start(lanes);
+    if (share.is_inside)
+        kiln_walk<Pass>(arguments, share, row, inputs, lanes);
+    typename Pass::merged merged;
+    Pass::fold(lanes, kiln_count_steps(share), merged);
+#if KILN_TAILS > 0
+    if (share.is_inside)
+        kiln_walk_tails<Pass>(arguments, share, row, tails, merged);
+#endif
+    if (Pass::has_accumulators) {
+        kiln_merge_row<Pass>(shared, merged);
+        if (share.is_inside && (share.is_first || !Pass::is_last))
+            Pass::finish(arguments, share.position, merged, share.is_first, row);
+    }
+}
+
+#if KILN_TAILS > 0
+#define KILN_RUN_PASS(number)                                                                      \
+    kiln_run_pass<kiln_pass_##number>(arguments, share, inputs, tails, shared[0], row);
+#else
+#define KILN_RUN_PASS(number)                                                                      \
+    kiln_run_pass<kiln_pass_##number>(arguments, share, inputs, shared[0], row);
+#endif
+
+KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+{
+#if KILN_WAVES_PER_ROW > 1
+    KILN_LDS(kiln_shared, shared, 1);
+#else
+    kiln_shared shared[1];
+#endif
+#if KILN_CHUNKS > KILN_GRID
+    for (kiln_index chunk = kiln_work_group_x(); chunk < KILN_CHUNKS; chunk += KILN_GRID)
+#else
+    const kiln_index chunk = kiln_work_group_x();
+#endif
+    {
+        kiln_share share;
+        kiln_take_share(chunk, share);
+        kiln_row row;
+        if (share.is_inside)
+            kiln_start_row(arguments, share.position, share.is_first, row);
+        kiln_inputs inputs[KILN_STEPS_PER_ITEM];
+#if KILN_TAILS > 0
+        kiln_inputs_element tails[KILN_TAILS_AT_ONCE];
+#endif
+        KILN_PASSES(KILN_RUN_PASS)
+    }
+}
