@@ -101,8 +101,8 @@ static void include_point(struct span *span, double result, struct kiln_mode_ext
         span->mixed = true;
         return;
     }
-    span->low = kiln_lower(span->low, result);
-    span->high = kiln_higher(span->high, result);
+    span->low = kiln_lower_of(span->low, result);
+    span->high = kiln_higher_of(span->high, result);
     span->scale = fmax(span->scale, extent.scale);
     span->peak = fmax(span->peak, extent.peak);
 }
@@ -210,8 +210,9 @@ static bool add_own_error(const struct kiln_mode_reference *row,
 {
     if (row->ulps == 0) { /* correctly rounded: the rounding of the ends is all */
         if (arithmetic == kiln_arithmetic_of(KILN_SCALAR_F32)) {
-            span->low = kiln_lower(span->low, kiln_round_to_dtype(KILN_DTYPE_F32, span->low));
-            span->high = kiln_higher(span->high, kiln_round_to_dtype(KILN_DTYPE_F32, span->high));
+            span->low = kiln_lower_of(span->low, kiln_round_to_dtype(KILN_DTYPE_F32, span->low));
+            span->high =
+                kiln_higher_of(span->high, kiln_round_to_dtype(KILN_DTYPE_F32, span->high));
         }
     } else if (isfinite(span->value) && (span->scale != 0 || is_vanished_product(row, span))) {
         double error = row->ulps * arithmetic->ulp * span->scale;

@@ -12,12 +12,12 @@ const struct kiln_arithmetic *kiln_arithmetic_of(enum kiln_scalar scalar)
     return scalar == KILN_SCALAR_F64 ? &double_arithmetic : &float_arithmetic;
 }
 
-double kiln_lower(double a, double b)
+double kiln_lower_of(double a, double b)
 {
     return a < b || (a == b && signbit(a) != 0) ? a : b;
 }
 
-double kiln_higher(double a, double b)
+double kiln_higher_of(double a, double b)
 {
     return a > b || (a == b && signbit(a) == 0) ? a : b;
 }
@@ -108,8 +108,8 @@ static struct kiln_interval hull(double value, const double *results, uint32_t c
         finite = finite && isfinite(results[i]);
         all_nan = all_nan && isnan(results[i]);
         same = same && results[i] == value;
-        a.low = kiln_lower(a.low, results[i]);
-        a.high = kiln_higher(a.high, results[i]);
+        a.low = kiln_lower_of(a.low, results[i]);
+        a.high = kiln_higher_of(a.high, results[i]);
     }
     if (finite)
         return a;
@@ -131,13 +131,18 @@ static bool is_settled(const struct kiln_interval *a, const struct kiln_interval
     return false;
 }
 
+/* Each end moves in proportion to itself: the error of a number is relative to that number. */
 static struct kiln_interval round_to_ulps(struct kiln_interval a, double ulps,
                                           const struct kiln_arithmetic *arithmetic)
 {
     if (!kiln_interval_is_finite(&a))
         return a;
-    double error = ulps * arithmetic->ulp * kiln_interval_magnitude(&a);
-    return kiln_interval_widen(a, error, arithmetic);
+    double relative = ulps * arithmetic->ulp;
+    if (a.low != 0) /* a zero keeps its sign */
+        a.low -= relative * fabs(a.low);
+    if (a.high != 0)
+        a.high += relative * fabs(a.high);
+    return kiln_interval_widen(a, 0, arithmetic);
 }
 
 struct kiln_interval kiln_interval_add(struct kiln_interval a, struct kiln_interval b,

@@ -79,7 +79,7 @@ struct kiln_bounded kiln_interval_store(const struct kiln_interval *a, enum kiln
 struct kiln_bounded kiln_bounded_unchecked(double value, enum kiln_dtype dtype);
 
 /* min and max that tell -0 from 0, unlike fmin and fmax. */
-double kiln_lower(double a, double b);
-double kiln_higher(double a, double b);
+double kiln_lower_of(double a, double b);
+double kiln_higher_of(double a, double b);
 
 #endif

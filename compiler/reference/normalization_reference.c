@@ -6,7 +6,7 @@
 
 /* Relative room for the order in which the factors and terms of dx and of the running statistics
  * are taken, in ulps of the largest term. */
-enum { TERM_ULPS = 6 };
+static const double term_ulps = 6;
 
 /* An input or output of the node; absent when `content` is NULL. */
 struct operand {
@@ -184,7 +184,7 @@ static void update_running(const struct norm *norm, enum kiln_operand previous_r
         result = kiln_interval_add(kept, added, arithmetic);
         if (kiln_interval_is_finite(&old) && kiln_interval_is_finite(&added)) {
             double terms = kiln_interval_magnitude(&old) + kiln_interval_magnitude(&added);
-            result = kiln_interval_widen(result, TERM_ULPS * arithmetic->ulp * terms, arithmetic);
+            result = kiln_interval_widen(result, term_ulps * arithmetic->ulp * terms, arithmetic);
         }
     }
     write(norm, &next, row, 0, result);
@@ -222,13 +222,40 @@ static struct kiln_interval normalized(const struct norm *norm, const struct sta
     return kiln_interval_mul(centred, statistics->rstd, norm->arithmetic);
 }
 
+static struct kiln_interval scale_at(const struct norm *norm, int64_t row, int64_t i)
+{
+    return norm->scale.content != NULL ? read_or(norm, &norm->scale, row, i, 1) : exactly(1);
+}
+
+/*
+ * The factor scale*rstd may be taken first. Where it overflows, nothing can be said; where it loses
+ * bits to underflow, the loss is multiplied by what comes last. `others` is at least as large as
+ * that.
+ */
+static struct kiln_interval allow_factor_first(const struct norm *norm, struct kiln_interval result,
+                                               struct kiln_interval scale,
+                                               struct kiln_interval rstd, double others)
+{
+    if (!kiln_interval_is_finite(&result) || !kiln_interval_is_finite(&scale) ||
+        !kiln_interval_is_finite(&rstd))
+        return result;
+    struct kiln_interval factor = kiln_interval_mul(scale, rstd, norm->arithmetic);
+    if (!kiln_interval_is_finite(&factor))
+        return kiln_interval_unknown(result.value);
+    return kiln_interval_widen(result, norm->arithmetic->tiny * others, norm->arithmetic);
+}
+
 static void forward_row(const struct norm *norm, int64_t row, const struct statistics *statistics)
 {
     const struct kiln_arithmetic *arithmetic = norm->arithmetic;
     for (int64_t i = 0; i < norm->rows.row_length; i++) {
+        struct kiln_interval scale = scale_at(norm, row, i);
         struct kiln_interval y = normalized(norm, statistics, i);
         if (norm->scale.content != NULL)
-            y = kiln_interval_mul(y, read_or(norm, &norm->scale, row, i, 1), arithmetic);
+            y = kiln_interval_mul(y, scale, arithmetic);
+        double centred = 1 + kiln_interval_magnitude(&norm->numbers[i]) +
+                         kiln_interval_magnitude(&statistics->mean);
+        y = allow_factor_first(norm, y, scale, statistics->rstd, centred);
         if (norm->bias.content != NULL)
             y = kiln_interval_add(y, read_or(norm, &norm->bias, row, i, 0), arithmetic);
         write(norm, &norm->y, row, i, y);
@@ -245,12 +272,16 @@ static void collect_row(const struct norm *norm, int64_t row, const struct stati
         norm->xhat[i] = normalized(norm, statistics, i);
         norm->gradients[i] = dy;
         if (norm->scale.content != NULL)
-            norm->gradients[i] =
-                kiln_interval_mul(dy, read_or(norm, &norm->scale, row, i, 1), norm->arithmetic);
+            norm->gradients[i] = kiln_interval_mul(dy, scale_at(norm, row, i), norm->arithmetic);
         if (norm->dscale_sums != NULL) {
             int64_t offset = kiln_row_view_offset(&norm->rows, &norm->dscale.view, row, i);
-            kiln_bounded_sum_add(&norm->dscale_sums[offset],
-                                 kiln_interval_mul(dy, norm->xhat[i], norm->arithmetic));
+            struct kiln_interval product = kiln_interval_mul(dy, norm->xhat[i], norm->arithmetic);
+            /* dy*(x - mean) may lose bits to underflow before rstd multiplies the sum. */
+            if (kiln_interval_is_finite(&statistics->rstd))
+                product = kiln_interval_widen(
+                    product, norm->arithmetic->tiny * kiln_interval_magnitude(&statistics->rstd),
+                    norm->arithmetic);
+            kiln_bounded_sum_add(&norm->dscale_sums[offset], product);
         }
         if (norm->dbias_sums != NULL) {
             int64_t offset = kiln_row_view_offset(&norm->rows, &norm->dbias.view, row, i);
@@ -260,8 +291,9 @@ static void collect_row(const struct norm *norm, int64_t row, const struct stati
 }
 
 static struct kiln_interval gradient(const struct norm *norm, const struct statistics *statistics,
-                                     struct kiln_interval g, struct kiln_interval xhat,
-                                     struct kiln_interval mean_g, struct kiln_interval mean_slope)
+                                     struct kiln_interval scale, struct kiln_interval g,
+                                     struct kiln_interval xhat, struct kiln_interval mean_g,
+                                     struct kiln_interval mean_slope)
 {
     const struct kiln_arithmetic *arithmetic = norm->arithmetic;
     struct kiln_interval slope = kiln_interval_mul(xhat, mean_slope, arithmetic);
@@ -270,17 +302,16 @@ static struct kiln_interval gradient(const struct norm *norm, const struct stati
     if (kiln_interval_is_finite(&dx)) {
         double terms = kiln_interval_magnitude(&g) + kiln_interval_magnitude(&mean_g) +
                        kiln_interval_magnitude(&slope);
-        dx = kiln_interval_widen(dx, TERM_ULPS * arithmetic->ulp * terms, arithmetic);
+        dx = kiln_interval_widen(dx, term_ulps * arithmetic->ulp * terms, arithmetic);
     }
     dx = kiln_interval_mul(dx, statistics->rstd, arithmetic);
-    /* rstd may be squared and multiplied in last, after the other factors have underflowed. */
+    /* rstd may be squared, and multiply what has lost bits to underflow. */
     double rstd = 1 + kiln_interval_magnitude(&statistics->rstd);
     if (!(rstd * rstd < arithmetic->overflow) && !isnan(dx.low))
         return kiln_interval_unknown(dx.value);
-    if (kiln_interval_is_finite(&dx))
-        dx = kiln_interval_widen(
-            dx, arithmetic->tiny * rstd * rstd * (1 + kiln_interval_magnitude(&xhat)), arithmetic);
-    return dx;
+    double others =
+        rstd * rstd * (1 + kiln_interval_magnitude(&xhat)) * (1 + kiln_interval_magnitude(&scale));
+    return allow_factor_first(norm, dx, scale, statistics->rstd, others);
 }
 
 static void backward_row(const struct norm *norm, int64_t row, const struct statistics *statistics)
@@ -299,11 +330,10 @@ static void backward_row(const struct norm *norm, int64_t row, const struct stat
     struct kiln_interval mean_slope = kiln_bounded_sum_mean(&slope_sum, norm->arithmetic);
     for (int64_t i = 0; i < norm->rows.row_length; i++)
         write(norm, &norm->dx, row, i,
-              gradient(norm, statistics, norm->gradients[i], norm->xhat[i], mean_g, mean_slope));
+              gradient(norm, statistics, scale_at(norm, row, i), norm->gradients[i], norm->xhat[i],
+                       mean_g, mean_slope));
 }
 
-/* The products of an implementation that multiplies the sum by rstd at its end have other
- * roundings: one ulp of their magnitudes. */
 static void write_sums(const struct norm *norm, const struct operand *operand,
                        const struct kiln_bounded_sum *sums)
 {

@@ -48,14 +48,14 @@ static struct kiln_interval reduce_extreme(enum kiln_reduction_mode mode, enum k
             continue;
         }
         result.value =
-            minimum ? kiln_lower(result.value, x.value) : kiln_higher(result.value, x.value);
+            minimum ? kiln_lower_of(result.value, x.value) : kiln_higher_of(result.value, x.value);
         /* Which of 0 and -0 is picked stays open: the ends take one each. */
         bool zeros_low = result.low == 0 && x.low == 0,
              zeros_high = result.high == 0 && x.high == 0;
-        result.low =
-            minimum || zeros_low ? kiln_lower(result.low, x.low) : kiln_higher(result.low, x.low);
-        result.high = minimum && !zeros_high ? kiln_lower(result.high, x.high)
-                                             : kiln_higher(result.high, x.high);
+        result.low = minimum || zeros_low ? kiln_lower_of(result.low, x.low)
+                                          : kiln_higher_of(result.low, x.low);
+        result.high = minimum && !zeros_high ? kiln_lower_of(result.high, x.high)
+                                             : kiln_higher_of(result.high, x.high);
     }
     if (unknown)
         return kiln_interval_unknown(result.value);

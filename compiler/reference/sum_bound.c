@@ -4,7 +4,8 @@
 
 /* Roundings outside the sums proper (quotients, products), in units of half an ulp, and the factor
  * of the deviations: see the header. */
-enum { EXTRA_ROUNDINGS = 8, MERGE_ROUNDINGS = 16 };
+static const double extra_roundings = 8;
+static const double merge_roundings = 16;
 
 static void add_compensated(double *total, double *correction, double number)
 {
@@ -94,7 +95,7 @@ struct kiln_interval kiln_bounded_sum_total(const struct kiln_bounded_sum *sum,
 
 static double deviation_error(double count, double deviations)
 {
-    return MERGE_ROUNDINGS * sqrt((1 + log2(count)) / count) * deviations;
+    return merge_roundings * sqrt((1 + log2(count)) / count) * deviations;
 }
 
 /* Of a mean, `deviations` being the 2-norm of the deviations or more. */
@@ -102,9 +103,9 @@ static double mean_error(const struct kiln_bounded_sum *sum, double deviations,
                          const struct kiln_arithmetic *arithmetic)
 {
     double n = (double)sum->count;
-    double roundings = (n + EXTRA_ROUNDINGS) * sum->magnitude / n + deviation_error(n, deviations);
+    double roundings = (n + extra_roundings) * sum->magnitude / n + deviation_error(n, deviations);
     return sum->radius / n + (arithmetic->ulp / 2) * roundings +
-           (n + EXTRA_ROUNDINGS) * arithmetic->tiny;
+           (n + extra_roundings) * arithmetic->tiny;
 }
 
 struct kiln_interval kiln_bounded_sum_mean(const struct kiln_bounded_sum *sum,
@@ -137,8 +138,8 @@ static struct kiln_interval squares_interval(const struct kiln_bounded_sum *sum,
     double n = (double)sum->count, u = arithmetic->ulp / 2;
     double deviation = sqrt(squares), norm = sqrt(sum->squares);
     double wander = sqrt(sum->radius_squares) +
-                    u * ((n + EXTRA_ROUNDINGS) * norm + n * deviation_error(n, deviation));
-    double growth = (n + EXTRA_ROUNDINGS) * u;
+                    u * ((n + extra_roundings) * norm + n * deviation_error(n, deviation));
+    double growth = (n + extra_roundings) * u;
     double low = fmax(deviation - wander, 0), high = deviation + wander;
     /* Each square may underflow, with a weight of up to n/4 at the root of a tree. */
     double underflow = n * (1 + log2(n)) * arithmetic->tiny;
