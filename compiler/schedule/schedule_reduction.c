@@ -43,8 +43,8 @@ enum {
     HOST_COLUMN_BYTES = 512,
     HOST_STEP_ELEMS = 32,
     CACHE_LINE_BYTES = 64,
-    /* Lines with fewer vectors than this feel what does not fill a vector. */
-    SHORT_LINE_VECTORS = 64,
+    TAIL_TIME = 8,
+    SHORT_ROW_BYTES = 32,
     HOST_BLOCK = 16,
 };
 
@@ -103,12 +103,30 @@ static uint64_t line_length(const struct kiln_schedule *schedule)
     return (uint64_t)schedule->dims[schedule->rank - 1];
 }
 
-/* How long a core takes for a line of a row: a vector of up to HOST_STEP_ELEMS elements takes as
- * long as an element that is in none. */
-static uint64_t host_line_time(uint64_t line, uint32_t vector)
+/* How long a line takes in vectors of which one takes step_time, an element that is in none
+ * tail_time. */
+static uint64_t line_time(uint64_t line, uint32_t vector, uint32_t step_time, uint32_t tail_time)
 {
-    uint64_t step = vector < HOST_STEP_ELEMS ? 1 : vector / HOST_STEP_ELEMS;
-    return line / vector * step + line % vector;
+    return line / vector * step_time + line % vector * tail_time;
+}
+
+/* Of the vectors up to `widest` the one that is through a line of a row first. On a CPU a vector of
+ * up to HOST_STEP_ELEMS elements takes as long as an element that is in none; on a GPU any vector
+ * is one access, and elements that are in none are walked after all vectors, with all that costs.
+ */
+static uint32_t best_row_vector(const struct problem *problem, uint64_t line, uint32_t widest)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t best = 1;
+    for (uint32_t vector = widest; vector > 0; vector /= 2) {
+        uint32_t step_time = problem->is_host ? max_u32(1, vector / HOST_STEP_ELEMS) : 1;
+        uint64_t time = line_time(line, vector, step_time, problem->is_host ? 1 : TAIL_TIME);
+        if (time < least) {
+            least = time;
+            best = vector;
+        }
+    }
+    return best;
 }
 
 /* On a CPU, for accesses whose narrowest element has so many bytes. */
@@ -128,26 +146,17 @@ static uint32_t choose_host_vector(const struct problem *problem,
             vector /= 2;
         return vector;
     }
-    uint32_t widest = min_u32(HOST_ROW_ELEMS, HOST_ROW_BYTES / narrowest);
-    uint32_t best = widest;
-    for (uint32_t vector = widest; vector > 1; vector /= 2) {
-        if (host_line_time(line, vector) < host_line_time(line, best))
-            best = vector;
-    }
-    return best;
+    return best_row_vector(problem, line, min_u32(HOST_ROW_ELEMS, HOST_ROW_BYTES / narrowest));
 }
 
 /* On a GPU. */
-static uint32_t choose_wave_vector(const struct kiln_schedule *schedule, uint32_t narrowest,
+static uint32_t choose_wave_vector(const struct problem *problem,
+                                   const struct kiln_schedule *schedule, uint32_t narrowest,
                                    uint32_t widest)
 {
-    uint64_t line = line_length(schedule);
     uint32_t vector = min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
-    bool cuts_short_rows = !schedule->reduction.is_columns && line % vector != 0 &&
-                           line < (uint64_t)SHORT_LINE_VECTORS * vector;
-    if (cuts_short_rows && vector > 1 && line % (vector / 2) == 0)
-        vector /= 2;
-    return vector;
+    return schedule->reduction.is_columns ? vector
+                                          : best_row_vector(problem, line_length(schedule), vector);
 }
 
 /* Vector length that the elements' width, registers, the code's size and the inner axis allow. */
@@ -161,7 +170,7 @@ static uint32_t choose_vector(const struct problem *problem, const struct kiln_s
     if (narrowest == 0)
         return 1;
     uint32_t vector = problem->is_host ? choose_host_vector(problem, schedule, narrowest)
-                                       : choose_wave_vector(schedule, narrowest, widest);
+                                       : choose_wave_vector(problem, schedule, narrowest, widest);
     if (requested != 0)
         vector = min_u32(vector, kiln_floor_power_of_two(requested));
     vector = min_u32(vector, kiln_floor_power_of_two(line_length(schedule)));
@@ -303,7 +312,7 @@ static void lay_out_rows(const struct problem *problem, struct kiln_schedule *sc
     uint32_t limit = min_u32(kiln_ceil_power_of_two(steps), problem->max_block);
     uint32_t step_bytes = schedule->vector_elems * problem->element_bytes;
     uint32_t items = 1;
-    if (steps > 2) {
+    if (steps > 2 && steps * step_bytes > SHORT_ROW_BYTES) {
         items = kiln_ceil_power_of_two(ceil_div(steps, STEPS_PER_ITEM));
         items = max_u32(items, kiln_ceil_power_of_two(CONTIGUOUS_BYTES / step_bytes));
     }
