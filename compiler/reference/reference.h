@@ -7,7 +7,8 @@
  * reference function, plus the mode's own error in units in the last place, plus one rounding to
  * the tensor's type. Where the perturbation straddles a jump (floor, comparisons, rounding to
  * integers) the bound is the height of the jump; where it straddles a pole or an overflow the bound
- * is infinite and the element counts as unchecked.
+ * is infinite and the element counts as unchecked. Reductions and norms have bounds that hold for
+ * every order of summation: reduction_reference.h, normalization_reference.h, sum_bound.h.
  */
 #ifndef KILN_COMPILER_REFERENCE_REFERENCE_H
 #define KILN_COMPILER_REFERENCE_REFERENCE_H

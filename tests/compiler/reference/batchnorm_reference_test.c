@@ -20,7 +20,7 @@ static void channel_moments(int channel, double *ret_mean, double *ret_squares)
 {
     double mean = 0, squares = 0;
     for (int i = 0; i < PER_CHANNEL; i++)
-        mean += (double)channel_element(x_data, channel, i) / PER_CHANNEL;
+        mean += (double)channel_element(x_data, channel, i) / (double)PER_CHANNEL;
     for (int i = 0; i < PER_CHANNEL; i++)
         squares += pow((double)channel_element(x_data, channel, i) - mean, 2);
     *ret_mean = mean;
@@ -48,11 +48,12 @@ Test(batchnorm_reference, training_is_the_formula)
     for (int channel = 0; channel < CHANNELS; channel++) {
         double mean, squares;
         channel_moments(channel, &mean, &squares);
-        double rstd = 1 / sqrt(squares / PER_CHANNEL + 1e-5);
+        double rstd = 1 / sqrt(squares / (double)PER_CHANNEL + 1e-5);
         assert_near(norm_sample_result(KILN_OPERAND_NEXT_RUNNING_MEAN)->real[channel],
                     0.9 * (double)previous_mean[channel] + 0.1 * mean, 1e-7);
         assert_near(norm_sample_result(KILN_OPERAND_NEXT_RUNNING_VARIANCE)->real[channel],
-                    0.9 * (double)previous_variance[channel] + 0.1 * squares / (PER_CHANNEL - 1),
+                    0.9 * (double)previous_variance[channel] +
+                        0.1 * squares / (double)(PER_CHANNEL - 1),
                     1e-7);
         cr_assert_lt(norm_sample_result(KILN_OPERAND_NEXT_RUNNING_VARIANCE)->bound[channel], 1e-4);
         for (int i = 0; i < PER_CHANNEL; i++) {
@@ -94,7 +95,7 @@ Test(batchnorm_reference, backward_is_the_formula)
     for (int channel = 0; channel < CHANNELS; channel++) {
         double mean, squares, dscale = 0, dbias = 0;
         channel_moments(channel, &mean, &squares);
-        double inv = 1 / sqrt(squares / PER_CHANNEL + 1e-5);
+        double inv = 1 / sqrt(squares / (double)PER_CHANNEL + 1e-5);
         for (int i = 0; i < PER_CHANNEL; i++) {
             double dy = (double)channel_element(dy_data, channel, i);
             dscale += dy * ((double)channel_element(x_data, channel, i) - mean) * inv;
@@ -107,7 +108,7 @@ Test(batchnorm_reference, backward_is_the_formula)
             double dy = (double)channel_element(dy_data, channel, i);
             int at = (i / SPACE * CHANNELS + channel) * SPACE + i % SPACE;
             assert_near(norm_sample_result(KILN_OPERAND_DX)->real[at],
-                        (dy - dbias / PER_CHANNEL - xhat * dscale / PER_CHANNEL) *
+                        (dy - dbias / (double)PER_CHANNEL - xhat * dscale / (double)PER_CHANNEL) *
                             ((double)channel_scale[channel] * inv),
                         1e-6);
         }

@@ -96,9 +96,9 @@ Test(normalization_reference, layernorm_is_the_formula)
         const float *x = x_data + row * LENGTH;
         double mean = 0, variance = 0;
         for (int i = 0; i < LENGTH; i++)
-            mean += (double)x[i] / LENGTH;
+            mean += (double)x[i] / (double)LENGTH;
         for (int i = 0; i < LENGTH; i++)
-            variance += ((double)x[i] - mean) * ((double)x[i] - mean) / LENGTH;
+            variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)LENGTH;
         double rstd = 1 / sqrt(variance + 1e-5);
         assert_near(norm_sample_result(KILN_OPERAND_MEAN)->real[row], mean, 1e-7);
         assert_near(norm_sample_result(KILN_OPERAND_INV_VARIANCE)->real[row], rstd, 1e-7);

@@ -135,7 +135,7 @@ Test(sum_bound, perturbed_numbers_are_inside)
         cr_assert(contains(&moments.mean, (double)got.mean));
         cr_assert(contains(&moments.squares, (double)got.squares));
     }
-    cr_assert_lt(total.high - total.low, COUNT * 0.21);
+    cr_assert_lt(total.high - total.low, 0.21 * (double)COUNT);
 }
 
 Test(sum_bound, bounds_are_not_silly)
