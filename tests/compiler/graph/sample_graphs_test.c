@@ -167,6 +167,42 @@ Test(sample_graphs, current)
     check_directory(KILN_SAMPLE_GRAPHS "/current", KILN_WIRE_ERA_CURRENT);
 }
 
+/* The graphs of the repository's own samples/, in JSON. */
+static void check_json_directory(const char *directory, enum kiln_wire_era era, unsigned least)
+{
+    unsigned accepted = 0;
+    DIR *listing = opendir(directory);
+    cr_assert_not_null(listing, "%s", directory);
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        size_t length = strlen(entry->d_name);
+        if (length < 5 || strcmp(entry->d_name + length - 5, ".json") != 0)
+            continue;
+        char path[1024];
+        struct kiln_buffer text;
+        struct kiln_error error;
+        struct json_graph read;
+        kiln_buffer_init(&text);
+        kiln_error_init(&error);
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        cr_assert_eq(kiln_file_read(path, 1 << 20, &text, &error), KILN_OK, "%s", error.text);
+        json_graph_accept(&read, kiln_buffer_text(&text), NULL);
+        cr_assert_eq(read.graph.era, era, "%s", path);
+        cr_assert_eq(strlen(read.graph.name), length - 5);
+        cr_assert_eq(strncmp(read.graph.name, entry->d_name, length - 5), 0, "%s", path);
+        json_graph_fini(&read);
+        kiln_buffer_fini(&text);
+        accepted++;
+    }
+    closedir(listing);
+    cr_assert_geq(accepted, least);
+}
+
+Test(sample_graphs, of_the_repository)
+{
+    check_json_directory(KILN_SAMPLES "/nov2025", KILN_WIRE_ERA_NOV2025, 5);
+    check_json_directory(KILN_SAMPLES "/current", KILN_WIRE_ERA_CURRENT, 21);
+}
+
 /* What single declined samples are declined for. */
 Test(sample_graphs, reasons)
 {
