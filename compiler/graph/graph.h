@@ -136,9 +136,9 @@ struct kiln_node {
     uint32_t output_count;
     uint32_t inputs[KILN_MAX_NODE_OPERANDS]; /* tensor ordinals */
     uint32_t outputs[KILN_MAX_NODE_OPERANDS];
-    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are not
-     * in the lists, nor are those that would not be read: EPSILON beside given statistics, running
-     * statistics that are not updated. */
+    /* The role of each, enum kiln_operand, in the order of the wire's slots. Absent operands are
+     * not in the lists, nor are those that would not be read: EPSILON beside given statistics,
+     * running statistics that are not updated. */
     uint8_t input_roles[KILN_MAX_NODE_OPERANDS];
     uint8_t output_roles[KILN_MAX_NODE_OPERANDS];
     union {
