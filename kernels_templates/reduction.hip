@@ -26,9 +26,11 @@
  * kiln_start_row (values that are the same in all of a row), kiln_inputs, with tails kiln_inputs_element, kiln_shared,
  * and for each pass kiln_pass_<n>, a structure of functions:
  *   lanes, start                             accumulators of a work-item, one per element of the vector
- *   load, update                             load a step and accumulate it, nth being how many have been before
- *   merged, fold                             all elements of the vector as one (of `columns`: a row each)
+ *   load, update                             load a step; accumulate it, nth being how many have been before, and store
+ *   merged                                   accumulators of all elements of the vector (of `columns`: of a row each)
  *   load_element, update_element             the same for a tail
+ * and, where it has accumulators,
+ *   fold                                     lanes to merged
  *   shuffle, put, get, merge                 exchange between work-items
  *   finish                                   what is known of the row now
  */
@@ -216,7 +218,8 @@ KILN_DEVICE void kiln_walk_tails(const kiln_arguments &arguments, const kiln_sha
 
 /* Afterwards all work-items of the row have the same, in the last pass perhaps only the first of them. */
 template <class Pass>
-KILN_DEVICE void kiln_merge_row(kiln_shared &shared, typename Pass::merged &merged)
+KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared,
+                                typename Pass::merged &merged)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_SHUFFLES; i++)
@@ -270,19 +273,20 @@ KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share
 #if KILN_TAILS > 0
                                kiln_inputs_element (&tails)[KILN_TAILS_AT_ONCE],
 #endif
-                               kiln_shared &shared, kiln_row &row)
+                               [[maybe_unused]] kiln_shared &shared, kiln_row &row)
 {
     typename Pass::lanes lanes;
     Pass::start(lanes);
     if (share.is_inside)
         kiln_walk<Pass>(arguments, share, row, inputs, lanes);
-    typename Pass::merged merged;
-    Pass::fold(lanes, kiln_count_steps(share), merged);
+    [[maybe_unused]] typename Pass::merged merged;
+    if constexpr (Pass::has_accumulators)
+        Pass::fold(lanes, kiln_count_steps(share), merged);
 #if KILN_TAILS > 0
     if (share.is_inside)
         kiln_walk_tails<Pass>(arguments, share, row, tails, merged);
 #endif
-    if (Pass::has_accumulators) {
+    if constexpr (Pass::has_accumulators) {
         kiln_merge_row<Pass>(shared, merged);
         if (share.is_inside && (share.is_first || !Pass::is_last))
             Pass::finish(arguments, share.position, merged, share.is_first, row);

@@ -147,8 +147,11 @@ static void append_start(const struct kiln_reduction_emission *reduction, uint32
 {
     kiln_buffer_append_text(source, "    KILN_DEVICE void start(lanes &lanes)\n    {\n"
                                     "        (void)lanes;\n");
+    if (!kiln_pass_has_accumulators(reduction, pass)) {
+        kiln_buffer_append_text(source, "    }\n");
+        return;
+    }
     kiln_emit_element_loop("        ", reduction->vector, source);
-    kiln_buffer_append_text(source, "            (void)e;\n");
     FOR_EACH(i, accumulator, reduction, pass)
     {
         if (!is_moments(accumulator)) {
@@ -214,10 +217,9 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
 {
     kiln_buffer_append_text(
         source, "    KILN_DEVICE void fold(lanes &lanes, unsigned steps, merged &merged)\n    {\n"
-                "        (void)lanes, (void)steps, (void)merged;\n");
-    bool any = kiln_pass_has_accumulators(reduction, pass);
+                "        (void)steps;\n");
     bool is_columns = reduction->reduction->is_columns;
-    for (uint32_t width = reduction->vector / 2; any && !is_columns && width > 0; width /= 2)
+    for (uint32_t width = reduction->vector / 2; !is_columns && width > 0; width /= 2)
         append_fold_level(reduction, pass, width, source);
     FOR_EACH(i, accumulator, reduction, pass)
     {
@@ -233,7 +235,6 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
                 type_text(accumulator), type_text(accumulator), is_columns ? 1 : reduction->vector);
     }
     kiln_emit_element_loop("        ", reduction->row_lanes, source);
-    kiln_buffer_append_text(source, "            (void)e;\n");
     FOR_EACH(i, accumulator, reduction, pass)
     {
         if (is_moments(accumulator))
@@ -406,23 +407,13 @@ void kiln_emit_accumulators(const struct kiln_reduction_emission *reduction, uin
 {
     append_structures(reduction, pass, source);
     append_start(reduction, pass, source);
-    append_fold(reduction, pass, source);
     if (!kiln_pass_has_accumulators(reduction, pass))
-        kiln_buffer_append_text(source,
-                                "    KILN_DEVICE void shuffle(unsigned, merged &) {}\n"
-                                "    KILN_DEVICE void merge(const merged &, merged &) {}\n");
-    else
-        append_merge(reduction, pass, source);
-    if (kiln_pass_has_accumulators(reduction, pass))
-        append_shuffle(reduction, pass, source);
-    if (reduction->lds_entries == 0)
         return;
-    if (kiln_pass_has_accumulators(reduction, pass))
+    append_fold(reduction, pass, source);
+    append_merge(reduction, pass, source);
+    append_shuffle(reduction, pass, source);
+    if (reduction->lds_entries != 0)
         append_transfers(reduction, pass, source);
-    else
-        kiln_buffer_append_text(
-            source, "    KILN_DEVICE void put(const merged &, unsigned, kiln_shared &) {}\n"
-                    "    KILN_DEVICE void get(const kiln_shared &, unsigned, merged &) {}\n");
 }
 
 uint32_t kiln_component_access(const struct kiln_reduction_emission *reduction, uint32_t index,

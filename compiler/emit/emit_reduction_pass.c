@@ -310,6 +310,7 @@ void kiln_emit_pass(const struct kiln_reduction_emission *reduction, uint32_t pa
         append_load(reduction, pass, true, source);
         append_update(reduction, pass, true, source);
     }
-    append_finish(reduction, pass, source);
+    if (kiln_pass_has_accumulators(reduction, pass))
+        append_finish(reduction, pass, source);
     kiln_buffer_append_text(source, "};\n");
 }

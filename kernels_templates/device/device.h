@@ -7,6 +7,8 @@
 
 #if defined(__AMDGCN__)
 #include "device/amdgcn.h"
+#elif defined(__CUDACC__)
+#include "device/cuda.h"
 #else
 #include "device/host.h"
 #endif

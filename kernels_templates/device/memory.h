@@ -2,14 +2,35 @@
  * Vector access to memory: `bytes` (a literal: 2, 4, ... 128; at least two
  * elements) in one access of up to 16 bytes, or several of 16.
  * Pointers need the alignment of one element only: amdhsa runs with unaligned access enabled, so that LLVM still makes
- * one wide access of a vector that claims no alignment; the host does not care.
+ * one wide access of a vector that claims no alignment; the host does not care. CUDA traps: there a pointer needs the alignment
+ * of the whole access, up to 16 (compiler/schedule/vector_access.h).
  *
  * Macros over literal sizes, because templates over them took 2 of the 12 ms that a small kernel spends in the front end.
  */
 #ifndef KILN_DEVICE_MEMORY_H
 #define KILN_DEVICE_MEMORY_H
 
-#if defined(__clang__) && !defined(KILN_DEVICE_HOST_H)
+#if defined(__CUDACC__)
+
+typedef unsigned short kiln_words_of_2;
+typedef unsigned kiln_words_of_4;
+typedef uint2 kiln_words_of_8;
+typedef uint4 kiln_words_of_16;
+
+#define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
+    {                                                                                              \
+        const kiln_words_of_##bytes words =                                                        \
+            *(const kiln_words_of_##bytes *)((const char *)(from) + (offset));                     \
+        __builtin_memcpy((char *)(to) + (offset), &words, bytes);                                  \
+    }
+#define KILN_STORE_ONE(bytes, to, from, offset)                                                    \
+    {                                                                                              \
+        kiln_words_of_##bytes words;                                                               \
+        __builtin_memcpy(&words, (const char *)(from) + (offset), bytes);                          \
+        *(kiln_words_of_##bytes *)((char *)(to) + (offset)) = words;                               \
+    }
+
+#elif defined(__clang__) && !defined(KILN_DEVICE_HOST_H)
 
 typedef unsigned short kiln_words_of_2;
 typedef unsigned kiln_words_of_4;
@@ -40,6 +61,11 @@ typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
         *(kiln_access_##bytes *)((char *)(to) + (offset)) =                                        \
             __builtin_bit_cast(kiln_words_of_##bytes, lanes);                                      \
     }
+
+#endif
+
+#ifdef KILN_LOAD_ONE
+
 #define KILN_ACCESS_2(access, to, from, offset)  access(2, to, from, offset)
 #define KILN_ACCESS_4(access, to, from, offset)  access(4, to, from, offset)
 #define KILN_ACCESS_8(access, to, from, offset)  access(8, to, from, offset)

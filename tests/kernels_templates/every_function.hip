@@ -44,6 +44,7 @@
 #include "device/math/tanh_f32.h"
 #include "device/math/tanh_f64.h"
 #include "device/memory.h"
+#include "device/moments.h"
 
 template <class To, class From> struct mapping {
     const From *from;
@@ -96,7 +97,7 @@ template <class To, class From> struct mapping {
     CONVERT(scalar, type, i64, long long)                                                          \
     CONVERT(scalar, type, f32, float)                                                              \
     CONVERT(scalar, type, f64, double)                                                             \
-    MAP(map_shuffle_##scalar, type, type, kiln_shuffle_xor_##scalar(x, 1u << i % 5))
+    MAP(map_shuffle_##scalar, type, type, kiln_shuffle_xor_##scalar(x, 1u << i % 6))
 #define NUMBER(scalar, type)                                                                       \
     ANY_SCALAR(scalar, type)                                                                       \
     UNARY(neg, scalar, type)                                                                       \
@@ -127,7 +128,19 @@ template <class To, class From> struct mapping {
     ROUND(f16, scalar, type)                                                                       \
     ROUND(bf16, scalar, type)                                                                      \
     ROUND(f8e4m3, scalar, type)                                                                    \
-    ROUND(f8e5m2, scalar, type)
+    ROUND(f8e5m2, scalar, type)                                                                    \
+    MOMENTS(scalar, type)
+
+/* in[7] is a count, in[6] a mean and in[5] squares. */
+#define MOMENTS(scalar, type)                                                                      \
+    MAP(map_moments_update_##scalar, type, type,                                                   \
+        (kiln_moments_update_##scalar(x, in[7], in[6], in[5]), in[6] + in[5]))                     \
+    MAP(map_moments_twin_##scalar, type, type,                                                     \
+        (kiln_moments_twin_##scalar(in[7], x, in[0], in[6], in[5]), in[6] + in[5]))                \
+    MAP(map_moments_merge_##scalar, type, type,                                                    \
+        (kiln_moments_merge_##scalar(in[7], kiln_moments_share_##scalar(in[7], in[1]), x, in[0],   \
+                                     in[6], in[5]),                                                \
+         in[6] + in[5]))
 
 #define KILN_COMMA ,
 ANY_SCALAR(bool, bool)

@@ -21,6 +21,24 @@ KILN_DEVICE kiln_storage_f16 kiln_encode_f16(float x)
     return (kiln_storage_f16)x;
 }
 
+#elif defined(__CUDACC__)
+
+typedef unsigned short kiln_storage_f16;
+
+KILN_DEVICE float kiln_decode_f16(kiln_storage_f16 x)
+{
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x));
+    return result;
+}
+
+KILN_DEVICE kiln_storage_f16 kiln_encode_f16(float x)
+{
+    kiln_storage_f16 result;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(x));
+    return result;
+}
+
 #else
 
 typedef unsigned short kiln_storage_f16;

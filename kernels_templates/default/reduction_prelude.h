@@ -1,0 +1,162 @@
+/*
+ * What lets reduction.hip compile by itself: each of 500 rows of 4000 floats less its largest element, in the shape that the
+ * emitter generates.
+ */
+#ifndef KILN_DEFAULT_REDUCTION_PRELUDE_H
+#define KILN_DEFAULT_REDUCTION_PRELUDE_H
+
+#define KILN_SYMBOL kiln_reduction_default
+#ifndef KILN_WAVE_SIZE
+#define KILN_WAVE_SIZE 64
+#endif
+#define KILN_BLOCK 256
+#define KILN_GRID 500
+#define KILN_CHUNKS 500u
+#define KILN_VECTOR 4
+#define KILN_IS_COLUMNS 0
+#define KILN_ITEMS_ALONG_REDUCED 256
+#define KILN_ITEMS_ALONG_KEPT 1
+#define KILN_KEPT 500u
+#define KILN_STEPS 1000u
+#define KILN_TAILS 0u
+#define KILN_SEGMENTS 1u
+#define KILN_SEGMENT_STEPS 1000u
+#define KILN_SEGMENT_TAILS 0u
+#define KILN_STEPS_PER_ITEM 4
+#define KILN_IS_RESIDENT 1
+#define KILN_RESIDENT_TAILS 0
+#if KILN_WAVE_SIZE == 64
+#define KILN_SHUFFLES 6
+#else
+#define KILN_SHUFFLES 5
+#endif
+#define KILN_FIRST_SHUFFLE 1
+#define KILN_WAVES_PER_ROW (KILN_BLOCK / KILN_WAVE_SIZE)
+#define KILN_PASSES(run) run(0) run(1)
+
+#include "device/device.h"
+
+#include "device/convert/f32.h"
+#include "device/memory.h"
+
+typedef unsigned int kiln_index;
+
+struct kiln_arguments {
+    const kiln_storage_f32 *a0;
+    kiln_storage_f32 *a1;
+};
+
+struct kiln_position {
+    kiln_index column;
+    kiln_index c0;
+};
+
+KILN_DEVICE void kiln_locate_row(kiln_index rest, kiln_index, kiln_position &position)
+{
+    position.c0 = rest;
+}
+
+KILN_DEVICE void kiln_locate_step(kiln_index rest, kiln_position &position)
+{
+    position.column = rest * KILN_VECTOR;
+}
+
+struct kiln_inputs {
+    kiln_storage_f32 x0[KILN_VECTOR];
+};
+
+struct kiln_row {
+    float v1;
+};
+
+KILN_DEVICE void kiln_start_row(const kiln_arguments &, const kiln_position &, bool, kiln_row &row)
+{
+    row.v1 = 0;
+}
+
+union kiln_shared {
+    struct {
+        float a0[1][KILN_WAVES_PER_ROW];
+    } p0;
+};
+
+struct kiln_pass_0 {
+    enum { has_accumulators = 1, is_first = 1, is_last = 0 };
+    struct lanes {
+        float a0[KILN_VECTOR];
+    };
+    struct merged {
+        float a0[1];
+    };
+    KILN_DEVICE void start(lanes &lanes)
+    {
+        KILN_UNROLL
+        for (int e = 0; e < KILN_VECTOR; e++)
+            lanes.a0[e] = -__builtin_inff();
+    }
+    KILN_DEVICE void load(const kiln_arguments &arguments, const kiln_position &position,
+                          kiln_inputs &inputs)
+    {
+        KILN_LOAD_VECTOR(16, inputs.x0, arguments.a0 + (position.c0 * 4000u + position.column))
+    }
+    KILN_DEVICE void update(const kiln_arguments &, const kiln_position &, const kiln_row &,
+                            const kiln_inputs &inputs, unsigned, lanes &lanes)
+    {
+        KILN_UNROLL
+        for (int e = 0; e < KILN_VECTOR; e++)
+            lanes.a0[e] = kiln_max_f32(lanes.a0[e], inputs.x0[e]);
+    }
+    KILN_DEVICE void fold(lanes &lanes, unsigned, merged &merged)
+    {
+        KILN_UNROLL
+        for (int e = 0; e < 2; e++)
+            lanes.a0[e] = kiln_max_f32(lanes.a0[e], lanes.a0[e + 2]);
+        merged.a0[0] = kiln_max_f32(lanes.a0[0], lanes.a0[1]);
+    }
+    KILN_DEVICE void merge(const merged &second, merged &first)
+    {
+        first.a0[0] = kiln_max_f32(first.a0[0], second.a0[0]);
+    }
+    KILN_DEVICE void shuffle(unsigned mask, merged &first)
+    {
+        merged second;
+        const bool is_second = (kiln_work_item() & mask) != 0;
+        const float mine = first.a0[0];
+        const float theirs = kiln_shuffle_xor_f32(mine, mask);
+        first.a0[0] = is_second ? theirs : mine;
+        second.a0[0] = is_second ? mine : theirs;
+        merge(second, first);
+    }
+    KILN_DEVICE void put(const merged &merged, unsigned entry, kiln_shared &shared)
+    {
+        shared.p0.a0[0][entry] = merged.a0[0];
+    }
+    KILN_DEVICE void get(const kiln_shared &shared, unsigned entry, merged &merged)
+    {
+        merged.a0[0] = shared.p0.a0[0][entry];
+    }
+    KILN_DEVICE void finish(const kiln_arguments &, const kiln_position &, const merged &merged,
+                            bool, kiln_row &row)
+    {
+        row.v1 = merged.a0[0];
+    }
+};
+
+struct kiln_pass_1 {
+    enum { has_accumulators = 0, is_first = 0, is_last = 1 };
+    struct lanes {};
+    struct merged {};
+    KILN_DEVICE void start(lanes &) {}
+    KILN_DEVICE void load(const kiln_arguments &, const kiln_position &, kiln_inputs &) {}
+    KILN_DEVICE void update(const kiln_arguments &arguments, const kiln_position &position,
+                            const kiln_row &row, const kiln_inputs &inputs, unsigned, lanes &)
+    {
+        kiln_storage_f32 y1[KILN_VECTOR];
+        KILN_UNROLL
+        for (int e = 0; e < KILN_VECTOR; e++)
+            y1[e] = inputs.x0[e] - row.v1;
+        KILN_STORE_VECTOR(16, arguments.a1 + (position.c0 * 4000u + position.column), y1)
+    }
+};
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * NVIDIA GPUs, through NVRTC: the same interface as amdgcn.h. No CUDA header; what is used here NVRTC knows by itself.
+ *
+ * It is compiled with --fmad=false, so that a * b + c is rounded twice as everywhere, and without --use_fast_math: division
+ * is correctly rounded and denormals are kept.
+ */
+#ifndef KILN_DEVICE_CUDA_H
+#define KILN_DEVICE_CUDA_H
+
+/* What gcc and clang have built in and NVRTC does not; the arguments that say which NaN are all "". */
+#define __builtin_fmaf(a, b, c) __fmaf_rn(a, b, c)
+#define __builtin_fma(a, b, c)  __fma_rn(a, b, c)
+#define __builtin_fabsf(x)      fabsf(x)
+#define __builtin_fabs(x)       fabs(x)
+#define __builtin_rintf(x)      rintf(x)
+#define __builtin_rint(x)       rint(x)
+#define __builtin_ceilf(x)      ceilf(x)
+#define __builtin_ceil(x)       ceil(x)
+#define __builtin_floorf(x)     floorf(x)
+#define __builtin_floor(x)      floor(x)
+#define __builtin_inff()        __int_as_float(0x7f800000)
+#define __builtin_inf()         __longlong_as_double(0x7ff0000000000000ll)
+#define __builtin_nanf(which)   __int_as_float(0x7fc00000)
+#define __builtin_nan(which)    __longlong_as_double(0x7ff8000000000000ll)
+#define __builtin_memcpy(to, from, bytes) memcpy(to, from, bytes)
+
+#define KILN_DEVICE         static __device__ __forceinline__
+#define KILN_CONSTANT_TABLE static __device__ __constant__ const
+#define KILN_UNROLL         _Pragma("unroll")
+#define KILN_NO_UNROLL      _Pragma("unroll 1")
+
+/* The arguments stay where the launch has put them; without __grid_constant__ a reference to them would be one to a copy. */
+#define KILN_KERNEL(symbol, block, arguments_type)                                                 \
+    extern "C" __global__ void __launch_bounds__(block)                                            \
+    symbol(const __grid_constant__ arguments_type arguments)
+#define KILN_LDS(type, name, count) __shared__ type name[count]
+
+#define kiln_work_item()    (threadIdx.x)
+#define kiln_work_group_x() (blockIdx.x)
+#define kiln_work_group_y() (blockIdx.y)
+#define kiln_work_group_z() (blockIdx.z)
+#define kiln_barrier()      __syncthreads()
+
+/* Blocks have one dimension and a warp has 32 lanes. */
+#define kiln_lane() (threadIdx.x & 31u)
+
+/* All lanes of a warp take part, as in the other device headers. */
+#define KILN_CUDA_SHUFFLE(scalar, type)                                                            \
+    KILN_DEVICE type kiln_shuffle_xor_##scalar(type value, unsigned mask)                          \
+    {                                                                                              \
+        return __shfl_xor_sync(0xffffffffu, value, (int)mask);                                     \
+    }
+KILN_CUDA_SHUFFLE(i32, int)
+KILN_CUDA_SHUFFLE(i64, long long)
+KILN_CUDA_SHUFFLE(f32, float)
+KILN_CUDA_SHUFFLE(f64, double)
+#undef KILN_CUDA_SHUFFLE
+
+KILN_DEVICE bool kiln_shuffle_xor_bool(bool value, unsigned mask)
+{
+    return kiln_shuffle_xor_i32(value, mask) != 0;
+}
+
+/* x * 2^n for |n| < 252 and x in [2^-1, 2^2): the first product is exact, so the result is rounded
+ * once. */
+KILN_DEVICE float kiln_scale_f32(float x, int n)
+{
+    const int half = n >> 1;
+    return x * __int_as_float((half + 127) << 23) * __int_as_float((n - half + 127) << 23);
+}
+
+/* The same for |n| < 2044. */
+KILN_DEVICE double kiln_scale_f64(double x, int n)
+{
+    const int half = n >> 1;
+    return x * __hiloint2double((half + 1023) << 20, 0) *
+           __hiloint2double((n - half + 1023) << 20, 0);
+}
+
+/* Exact, since sqrt.approx may be wrong by nearly two ulps, and what follows mends one. */
+KILN_DEVICE float kiln_seed_sqrt_f32(float x)
+{
+    return __fsqrt_rn(x);
+}
+
+/* Relative error below 2^-22.9, denormals included (PTX ISA, rsqrt). */
+KILN_DEVICE float kiln_seed_rsqrt_f32(float x)
+{
+    float result;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+
+/* Wrong by one ulp at most (PTX ISA, rcp). */
+KILN_DEVICE float kiln_seed_rcp_f32(float x)
+{
+    float result;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+
+/* For normal x: computed from the upper word of x, and the lower word of the result is zero (PTX ISA, rsqrt.approx.ftz.f64),
+ * so to about 2^-20. */
+KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
+{
+    double result;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(x));
+    return result;
+}
+
+#include "device/arithmetic.h"
+
+#endif
