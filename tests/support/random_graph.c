@@ -426,7 +426,8 @@ static void append_nodes(struct kiln_random_generator *generator)
         return;
     }
     uint32_t kind = kiln_random_below(&generator->random, 100);
-    if (norms && (kind < 30 || (!pointwise && !reductions)) && kiln_random_append_norm(generator))
+    uint32_t norm_percent = !pointwise && !reductions ? 100 : pointwise ? 30 : 60;
+    if (norms && kind < norm_percent && kiln_random_append_norm(generator))
         return;
     if (reductions && (kind < 47 || !pointwise)) {
         kiln_random_append_reductions(generator);
