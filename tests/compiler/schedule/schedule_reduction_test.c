@@ -364,7 +364,7 @@ Test(schedule_reduction, all_cores_get_columns)
                                  .reduced_axes = 1,
                                  .dtype = KILN_DTYPE_F32};
     struct scheduled many = schedule_for("host", &sum);
-    cr_assert_eq(many.schedule.vector_elems, 128);
+    cr_assert_eq(many.schedule.vector_elems, 64);
     release(&many);
 
     sum.dims[1] = 256;
