@@ -1,5 +1,6 @@
 #include "compiler/codegen/code_object.h"
 
+#include "compiler/codegen/cubin.h"
 #include "compiler/codegen/elf_file.h"
 #include "compiler/codegen/msgpack_reader.h"
 
@@ -325,7 +326,7 @@ enum kiln_status kiln_code_object_check(const void *bytes, size_t size,
     case KILN_TARGET_HOST:
         return check_host(&elf, kernel, ret_resources, error);
     case KILN_TARGET_CUDA:
-        break;
+        return kiln_cubin_check(&elf, target, kernel, ret_resources, error);
     }
     return kiln_error_set(error, KILN_UNSUPPORTED, "target '%s' has no code objects to check",
                           target->name);

@@ -23,8 +23,8 @@ struct kiln_codegen_options {
     uint32_t timeout_seconds; /* of one kernel; 0: KILN_COMPILE_TIMEOUT, else 60 */
 };
 
-/* What the compiler made of one kernel, read from the code object's metadata (AMDGPU); zero for the
- * host. */
+/* What the compiler made of one kernel, read from the code object's metadata (AMDGPU) or attributes
+ * (CUDA: no sgprs and no spill counts; scratch holds what is spilled); zero for the host. */
 struct kiln_kernel_resources {
     uint32_t vgprs;
     uint32_t sgprs;
@@ -38,7 +38,7 @@ struct kiln_kernel_resources {
 
 /* One compiled kernel. `bytes` is owned by the caller: kiln_code_object_fini. */
 struct kiln_code_object {
-    unsigned char *bytes; /* AMDGPU: ELF code object; host: ELF shared object */
+    unsigned char *bytes; /* AMDGPU: ELF code object; CUDA: CUBIN; host: ELF shared object */
     size_t size;
     struct kiln_kernel_resources resources;
 };
@@ -63,7 +63,7 @@ enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
 
 enum { KILN_COMPILER_NAME_BYTES = 16 };
 
-/* Which compiler serves the target here: "comgr", "clang" or "host". Asks the compilers, so it may
+/* Which compiler serves the target here: "comgr", "clang", "nvrtc" or "host". Asks the compilers, so it may
  * start a worker. KILN_UNSUPPORTED with a hint when none does. */
 enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
                                        const struct kiln_target *target,

@@ -23,7 +23,8 @@ struct diagnostic {
     unsigned long line; /* of the source, from 1; 0: not told */
 };
 
-/* Reads the first "file:line:column: error: reason" of a log. */
+/* Reads the first "file:line:column: error: reason", or NVRTC's "file(line): error: reason", of a
+ * log. */
 static bool find_diagnostic(const char *log, struct diagnostic *ret_diagnostic)
 {
     static const char mark[] = "error: ";
@@ -35,13 +36,13 @@ static bool find_diagnostic(const char *log, struct diagnostic *ret_diagnostic)
     const char *start = at;
     while (start > log && start[-1] != '\n')
         start--;
-    /* The first number between two colons; a file name may hold neither. */
+    /* The first number between two colons or in parentheses; a file name may hold neither. */
     for (const char *colon = start; colon < at && diagnostic.line == 0; colon++) {
         char *end;
-        if (*colon != ':' || colon[1] < '0' || colon[1] > '9')
+        if ((*colon != ':' && *colon != '(') || colon[1] < '0' || colon[1] > '9')
             continue;
         unsigned long number = strtoul(colon + 1, &end, 10);
-        if (*end == ':')
+        if (*end == (*colon == '(' ? ')' : ':'))
             diagnostic.line = number;
     }
     *ret_diagnostic = diagnostic;

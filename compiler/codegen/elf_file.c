@@ -76,6 +76,7 @@ static bool open_elf(struct kiln_elf *elf)
     elf->segment_count = header.e_phnum;
     elf->sections_at = header.e_shoff;
     elf->section_count = header.e_shnum;
+    elf->section_names = header.e_shstrndx;
     if (elf->segment_count > KILN_ELF_SEGMENTS || elf->section_count > SECTION_LIMIT ||
         !read_segments(elf, &header))
         return false;
@@ -223,8 +224,8 @@ static bool name_equals(const struct kiln_elf *elf, uint64_t strings, uint32_t o
            kiln_elf_read(elf, at, text, size) && memcmp(text, name, size) == 0;
 }
 
-bool kiln_elf_find_symbol(const struct kiln_elf *elf, const char *name,
-                          struct kiln_elf_symbol *ret_symbol)
+static bool find_symbol_in(const struct kiln_elf *elf, uint32_t table_type, const char *name,
+                           struct kiln_elf_symbol *ret_symbol)
 {
     size_t name_size = strlen(name) + 1;
     if (name_size > SYMBOL_NAME_BYTES)
@@ -234,7 +235,7 @@ bool kiln_elf_find_symbol(const struct kiln_elf *elf, const char *name,
         Elf64_Shdr strings;
         if (!read_section(elf, i, &table))
             return false;
-        if (table.sh_type != SHT_DYNSYM)
+        if (table.sh_type != table_type)
             continue;
         if (table.sh_entsize != sizeof(Elf64_Sym) || !read_section(elf, table.sh_link, &strings) ||
             !table_fits(elf, table.sh_offset, table.sh_size, 1))
@@ -259,6 +260,41 @@ bool kiln_elf_find_symbol(const struct kiln_elf *elf, const char *name,
                 ret_symbol->offset = offset;
             return true;
         }
+    }
+    return false;
+}
+
+bool kiln_elf_find_symbol(const struct kiln_elf *elf, const char *name,
+                          struct kiln_elf_symbol *ret_symbol)
+{
+    return find_symbol_in(elf, SHT_DYNSYM, name, ret_symbol);
+}
+
+bool kiln_elf_find_static_symbol(const struct kiln_elf *elf, const char *name,
+                                 struct kiln_elf_symbol *ret_symbol)
+{
+    return find_symbol_in(elf, SHT_SYMTAB, name, ret_symbol);
+}
+
+bool kiln_elf_find_section(const struct kiln_elf *elf, const char *name,
+                           struct kiln_elf_section *ret_section)
+{
+    size_t name_size = strlen(name) + 1;
+    Elf64_Shdr names;
+    if (name_size > SYMBOL_NAME_BYTES || !read_section(elf, elf->section_names, &names))
+        return false;
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        Elf64_Shdr section;
+        if (!read_section(elf, i, &section))
+            return false;
+        if (!name_equals(elf, names.sh_offset, section.sh_name, name, name_size))
+            continue;
+        *ret_section = (struct kiln_elf_section){
+            .type = section.sh_type,
+            .offset = section.sh_offset,
+            .size_bytes = section.sh_size,
+        };
+        return true;
     }
     return false;
 }

@@ -33,6 +33,7 @@ struct kiln_elf {
     uint32_t segment_count;
     uint64_t sections_at;
     uint32_t section_count;
+    uint32_t section_names; /* index of the section that holds their names */
 };
 
 /* Both check the header and that the tables of segments and sections lie in the file. */
@@ -61,6 +62,20 @@ struct kiln_elf_symbol {
 /* A global symbol that the dynamic symbol table defines. */
 bool kiln_elf_find_symbol(const struct kiln_elf *elf, const char *name,
                           struct kiln_elf_symbol *ret_symbol);
+
+/* The same in the static symbol table, which linked objects for a CUDA device have instead. */
+bool kiln_elf_find_static_symbol(const struct kiln_elf *elf, const char *name,
+                                 struct kiln_elf_symbol *ret_symbol);
+
+struct kiln_elf_section {
+    uint32_t type; /* SHT_*; the bytes of SHT_NOBITS are not in the file */
+    uint64_t offset;
+    uint64_t size_bytes;
+};
+
+/* The first section of this name. */
+bool kiln_elf_find_section(const struct kiln_elf *elf, const char *name,
+                           struct kiln_elf_section *ret_section);
 
 enum { KILN_BUILD_ID_BYTES = 32 };
 

@@ -19,10 +19,10 @@ enum { KILN_TARGET_NAME_BYTES = 64 };
 
 struct kiln_target {
     /* Processor with its feature settings as the HIP runtime spells them, "gfx90a:sramecc+:xnack-";
-     * for the host device "host:" and the instruction set level, "host:x86-64-v3". Unique: part of
-     * cache keys. */
+     * for the host device "host:" and the instruction set level, "host:x86-64-v3"; of an NVIDIA GPU
+     * its compute capability, "sm_90". Unique: part of cache keys. */
     char name[KILN_TARGET_NAME_BYTES];
-    char processor[16]; /* "gfx90a", "host" */
+    char processor[16]; /* "gfx90a", "host", "sm_90" */
     enum kiln_target_kind kind;
     uint32_t wave_size;
     uint32_t elf_machine;
