@@ -1,5 +1,6 @@
 #include "runtime/device/device.h"
 
+#include "runtime/device/cuda_device.h"
 #include "runtime/device/hip_device.h"
 #include "runtime/device/host_device.h"
 #include "runtime/support/environment.h"

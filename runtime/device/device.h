@@ -3,7 +3,8 @@
  *
  * hip   the product: HIP's module API, opened at run time. No AMD GPU has run it yet; it is tested
  * against a stand-in library that records calls. host  the same kernel templates on the CPU, with
- * work-groups, barriers and local memory.
+ * work-groups, barriers and local memory. cuda  the same on an NVIDIA GPU, for measuring on real
+ * hardware and for developers; never chosen unless it is named.
  *
  * Pointers are device pointers; for host they are ordinary memory. Functions may be called from any
  * thread.
@@ -22,8 +23,8 @@ struct kiln_device;
 struct kiln_device_module;   /* one loaded code object */
 struct kiln_device_function; /* an entry point; lives as long as its module */
 
-/* A stream is whatever the caller of the plugin API passes: hipStream_t for hip, ignored for host
- * (synchronous). NULL is the default stream. */
+/* A stream is whatever the caller of the plugin API passes: hipStream_t for hip, CUstream for cuda,
+ * ignored for host (synchronous). NULL is the default stream. */
 typedef void *kiln_stream;
 
 struct kiln_launch {
@@ -35,7 +36,7 @@ struct kiln_launch {
 };
 
 struct kiln_device_ops {
-    const char *name; /* "hip", "host" */
+    const char *name; /* "hip", "host", "cuda" */
     /* Opens the device. KILN_UNSUPPORTED with a sentence when its library or hardware is not there.
      */
     enum kiln_status (*open)(const struct kiln_device_ops *ops, struct kiln_device **ret_device,
@@ -78,8 +79,8 @@ struct kiln_device {
 };
 
 /*
- * Opens a device by name ("hip", "host"), or, for NULL or "", by KILN_DEVICE, else hip when a GPU
- * is there, else host. A name that is unknown gives KILN_BAD_ARGUMENT with the known ones.
+ * Opens a device by name ("hip", "host", "cuda"), or, for NULL or "", by KILN_DEVICE, else hip when
+ * a GPU is there, else host. A name that is unknown gives KILN_BAD_ARGUMENT with the known ones.
  */
 enum kiln_status kiln_device_open(const char *name, struct kiln_device **ret_device,
                                   struct kiln_error *error) KILN_NODISCARD;
