@@ -119,6 +119,29 @@ Test(schedule_reduction, long_rows_are_held_by_more_work_items)
     }
 }
 
+Test(schedule_reduction, the_registers_of_the_target_decide_what_is_held)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .kind = KILN_GROUP_REDUCTION,
+                                     .rank = 2,
+                                     .dims = {4096, 65536},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct scheduled many = schedule_for("gfx90a", &softmax);
+    cr_assert(many.schedule.reduction.is_resident);
+    release(&many);
+    struct scheduled few = schedule_for("gfx906", &softmax);
+    cr_assert_not(few.schedule.reduction.is_resident);
+    release(&few);
+
+    /* On CUDA all work-items of a block share a file of 65536. */
+    struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+    fixture->target.kind = KILN_TARGET_CUDA;
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
+    cr_assert_not(reduction_fixture_schedule(fixture, &group).reduction.is_resident);
+    ir_fixture_destroy(fixture);
+}
+
 Test(schedule_reduction, what_no_later_pass_reads_is_not_held)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
