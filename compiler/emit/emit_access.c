@@ -14,15 +14,24 @@ const char *kiln_element_suffix(const struct kiln_emission *emission, uint32_t e
     return elements == emission->schedule->vector_elems ? "" : "_element";
 }
 
-/* A reduction's schedule does not have to name repetition along the vector. */
+/*
+ * As scheduled; but a reduction's schedule does not have to name repetition along the vector, and
+ * where the last vector of rows is moved back (kiln_emit_row_locations) it loses the alignment that
+ * CUDA needs.
+ */
 static enum kiln_access_mode access_mode(const struct kiln_emission *emission, uint32_t access)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     const struct kiln_access_schedule *scheduled = &schedule->accesses[access];
-    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION &&
-        scheduled->strides[schedule->rank - 1] == 0)
+    uint32_t inner = schedule->rank - 1;
+    if (schedule->template_kind != KILN_TEMPLATE_REDUCTION)
+        return scheduled->mode;
+    if (scheduled->strides[inner] == 0)
         return KILN_ACCESS_SPLAT;
-    return scheduled->mode;
+    bool is_moved = schedule->reduction.is_columns &&
+                    schedule->dims[inner] % (int64_t)schedule->vector_elems != 0;
+    return is_moved && emission->target->kind == KILN_TARGET_CUDA ? KILN_ACCESS_GATHER
+                                                                  : scheduled->mode;
 }
 
 bool kiln_access_is_splat(const struct kiln_emission *emission, uint32_t access)

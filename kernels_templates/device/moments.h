@@ -8,8 +8,8 @@
 #ifndef KILN_DEVICE_MOMENTS_H
 #define KILN_DEVICE_MOMENTS_H
 
-/* On a processor that does not have it, a fused operation is a call. */
-#if defined(__AMDGCN__) || defined(__FMA__)
+/* On a CPU that does not have it, a fused operation is a call. */
+#if !defined(KILN_DEVICE_HOST_H) || defined(__FMA__) || defined(__aarch64__)
 #define KILN_MOMENTS_FMA(scalar, a, b, c) kiln_fma_##scalar(a, b, c)
 #else
 #define KILN_MOMENTS_FMA(scalar, a, b, c) ((a) * (b) + (c))

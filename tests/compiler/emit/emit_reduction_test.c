@@ -1,0 +1,182 @@
+#include "compiler/emit/emit.h"
+
+#include "compiler/schedule/reduction_lds.h"
+#include "tests/compiler/schedule/reduction_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+struct emitted {
+    struct ir_fixture *fixture;
+    struct kiln_fusion_group group;
+    struct kiln_schedule schedule;
+    struct kiln_kernel kernel;
+};
+
+static void emit_scheduled(struct emitted *emitted)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_emission emission = {.ir = &emitted->fixture->ir,
+                                     .graph = &emitted->fixture->graph,
+                                     .group = &emitted->group,
+                                     .schedule = &emitted->schedule,
+                                     .target = &emitted->fixture->target};
+    cr_assert_eq(kiln_emit_kernel(&emission, &emitted->kernel, &error), KILN_OK, "%s", error.text);
+}
+
+static struct emitted emit(const char *target, const struct reduction_case *reduction)
+{
+    struct emitted emitted = {.fixture = reduction_fixture_create(target)};
+    emitted.group = reduction_fixture_group(emitted.fixture, reduction);
+    emitted.schedule = reduction_fixture_schedule(emitted.fixture, &emitted.group);
+    emit_scheduled(&emitted);
+    return emitted;
+}
+
+static const struct reduction_case norm = {.content = REDUCTION_NORM,
+                                           .kind = KILN_GROUP_REDUCTION,
+                                           .rank = 2,
+                                           .dims = {4096, 4096},
+                                           .reduced_axes = 2,
+                                           .dtype = KILN_DTYPE_F16};
+
+#define EXPECT_TEXT(emitted, text)                                                                 \
+    cr_assert_not_null(strstr((emitted).kernel.source, text), "no '%s'", text)
+#define EXPECT_NO_TEXT(emitted, text)                                                              \
+    cr_assert_null(strstr((emitted).kernel.source, text), "'%s'", text)
+
+/* How often a text occurs. */
+static int count(const struct emitted *emitted, const char *text)
+{
+    int times = 0;
+    for (const char *at = emitted->kernel.source; (at = strstr(at, text)) != NULL; at++)
+        times++;
+    return times;
+}
+
+Test(emit_reduction, a_held_row_is_loaded_once_sixteen_bytes_at_a_time)
+{
+    struct emitted emitted = emit("gfx90a", &norm);
+    EXPECT_TEXT(emitted, "#define KILN_SYMBOL kiln_reduction_0\n");
+    EXPECT_TEXT(emitted, "#define KILN_IS_RESIDENT 1\n");
+    EXPECT_TEXT(emitted, "#define KILN_PASSES(run) run(0) run(1)\n");
+    cr_assert_eq(count(&emitted, "KILN_LOAD_VECTOR(16, inputs.x0, "), 1);
+    cr_assert_eq(count(&emitted, "KILN_STORE_VECTOR(16, "), 1);
+    EXPECT_TEXT(emitted, "#line 1 \"device/moments.h\"");
+    EXPECT_NO_TEXT(emitted, "struct kiln_inputs_element {");
+    cr_assert(emitted.kernel.uses_barrier);
+    cr_assert_eq(emitted.kernel.lds_bytes, emitted.schedule.lds_bytes);
+    ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, what_only_the_last_pass_needs_is_loaded_in_it)
+{
+    struct emitted emitted = emit("gfx90a", &norm);
+    const char *second = strstr(emitted.kernel.source, "struct kiln_pass_1 {");
+    const char *scale = strstr(emitted.kernel.source, "inputs.x1, arguments.a1");
+    cr_assert(second != NULL && scale != NULL && scale > second);
+    cr_assert_eq(count(&emitted, "inputs.x1, arguments.a1"), 1);
+    ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, a_row_that_is_not_held_is_loaded_in_every_pass)
+{
+    struct emitted emitted = emit("host", &norm);
+    EXPECT_TEXT(emitted, "#define KILN_IS_RESIDENT 0\n");
+    cr_assert_eq(count(&emitted, "inputs.x0, arguments.a0"), 2);
+    cr_assert_not(emitted.kernel.uses_barrier, "one work-item has the whole row");
+    ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, elements_outside_of_vectors_have_functions_of_their_own)
+{
+    struct reduction_case odd = norm;
+    odd.dims[1] = 4099;
+    struct emitted emitted = emit("gfx90a", &odd);
+    emitted.schedule.vector_elems = 8;
+    emit_scheduled(&emitted);
+    EXPECT_TEXT(emitted, "#define KILN_STEPS 512u\n");
+    EXPECT_TEXT(emitted, "#define KILN_TAILS 3u\n");
+    EXPECT_TEXT(emitted, "struct kiln_inputs_element {");
+    EXPECT_TEXT(emitted, "void update_element(");
+    EXPECT_TEXT(emitted, "kiln_moments_merge_f32(first.a0_count");
+    ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, counts_that_are_equal_are_not_exchanged)
+{
+    struct emitted emitted = emit("gfx90a", &norm);
+    EXPECT_TEXT(emitted, "second.a0_count = first.a0_count;");
+    EXPECT_NO_TEXT(emitted, "kiln_moments_share_f32(first");
+    ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, the_last_vector_of_rows_is_moved_back)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_REDUCTION,
+                                 .rank = 2,
+                                 .dims = {512, 1023},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct emitted emitted = emit("gfx90a", &sum);
+    emitted.schedule.vector_elems = 4;
+    emit_scheduled(&emitted);
+    EXPECT_TEXT(emitted, "#define KILN_IS_COLUMNS 1\n");
+    EXPECT_TEXT(emitted, "position.column = (kiln_index)1019;");
+    EXPECT_TEXT(emitted, "KILN_LOAD_VECTOR(16, inputs.x0, ");
+    emitted.fixture->target.kind = KILN_TARGET_CUDA;
+    emit_scheduled(&emitted);
+    EXPECT_NO_TEXT(emitted, "KILN_LOAD_VECTOR(16, inputs.x0, ");
+    ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, segments_store_components_and_are_merged_from_them)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .kind = KILN_GROUP_PARTIAL,
+                                        .rank = 2,
+                                        .dims = {4, 1 << 20},
+                                        .reduced_axes = 2,
+                                        .dtype = KILN_DTYPE_F32,
+                                        .segment_count = 64};
+    struct emitted partial = emit("gfx90a", &statistics);
+    EXPECT_TEXT(partial, "#define KILN_SEGMENTS 64u\n");
+    EXPECT_TEXT(partial, "position.segment * (kiln_index)4] = y3[0];");
+    EXPECT_TEXT(partial, "= kiln_encode_f32(merged.a0_count);");
+    ir_fixture_destroy(partial.fixture);
+    statistics.kind = KILN_GROUP_COMBINE;
+    struct emitted combine = emit("gfx90a", &statistics);
+    EXPECT_TEXT(combine, "#define KILN_SEGMENTS 1u\n");
+    EXPECT_TEXT(combine, "const float count0 = kiln_decode_f32(inputs.x0[");
+    EXPECT_TEXT(combine, "kiln_moments_merge_f32(lanes.a0_count");
+    EXPECT_NO_TEXT(combine, "kiln_moments_update_f32(v");
+    ir_fixture_destroy(combine.fixture);
+}
+
+Test(emit_reduction, local_memory_is_what_a_structure_of_the_accumulators_takes)
+{
+    struct kiln_accumulator accumulators[] = {
+        {.kind = KILN_ACCUMULATOR_SUM, .scalar = KILN_SCALAR_I32},
+        {.kind = KILN_ACCUMULATOR_MOMENTS, .scalar = KILN_SCALAR_F64},
+        {.kind = KILN_ACCUMULATOR_MAX, .scalar = KILN_SCALAR_F32, .pass = 1},
+    };
+    struct kiln_reduction_passes passes = {
+        .pass_count = 2, .accumulator_count = 3, .accumulators = accumulators};
+    struct kiln_reduction_schedule rows = {.items_along_reduced = 256, .items_along_kept = 1};
+    /* Four waves. */
+    cr_expect_eq(kiln_reduction_lds_bytes(&passes, &rows, 8, 64), 4 * 4 + 3 * 4 * 8);
+    rows.items_along_reduced = 32;
+    cr_expect_eq(kiln_reduction_lds_bytes(&passes, &rows, 8, 64), 0);
+    struct kiln_reduction_schedule columns = {
+        .is_columns = true, .items_along_reduced = 16, .items_along_kept = 16};
+    /* A wave has four work-items of a column, so four waves meet, two and two; each has two rows.
+     */
+    cr_expect_eq(kiln_reduction_lds_entries(&columns, 64), 2 * 16);
+    cr_expect_eq(kiln_reduction_lds_bytes(&passes, &columns, 2, 64), 32 * (2 * 4 + 8 + 2 * 2 * 8));
+    columns.items_along_kept = 64;
+    cr_expect_eq(kiln_reduction_waves_per_row(&columns, 64), 16);
+    columns.items_along_reduced = 1;
+    cr_expect_eq(kiln_reduction_lds_bytes(&passes, &columns, 2, 64), 0);
+}
