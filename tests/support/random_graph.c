@@ -26,7 +26,8 @@ void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_option
 /* One axis of a thousand or more, where the limit of elements allows it: long rows, or many. */
 static int64_t choose_long_axis(struct kiln_random_generator *generator)
 {
-    static const uint16_t sizes[] = {1000, 1024, 1500, 2047, 2048, 3000, 4096, 4099, 8192, 10007};
+    static const int32_t sizes[] = {1000, 1024, 1500,  2047,  2048,  3000,  4096,
+                                    4099, 8192, 10007, 16384, 50021, 65536, 100003};
     struct kiln_random *random = &generator->random;
     uint32_t count = 0;
     while (count < sizeof sizes / sizeof *sizes && sizes[count] <= generator->options->max_elements)
@@ -54,7 +55,7 @@ static void choose_full_shape(struct kiln_random_generator *generator)
     double left = exp(kiln_random_uniform(random, log(limit) / (reduces ? 2 : 4), log(limit)));
     for (uint32_t i = 0; i < generator->rank; i++)
         generator->dims[i] = 1;
-    if (reduces && generator->rank != 0 && kiln_random_chance(random, 15))
+    if (reduces && generator->rank != 0 && kiln_random_chance(random, limit < 100000 ? 15 : 50))
         left /= (double)choose_long_axis(generator);
     for (uint32_t tries = 0; tries < (reduces ? 4 : 2) * generator->rank; tries++) {
         uint32_t axis = kiln_random_below(random, generator->rank);
