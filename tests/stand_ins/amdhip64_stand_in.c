@@ -1,6 +1,5 @@
 #include "tests/stand_ins/amdhip64_stand_in.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,55 +19,16 @@ struct module {
     struct function function;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct kiln_stand_in_call *calls;
-static size_t call_count;
 static int device_count = KILN_STAND_IN_DEVICES;
 static char architecture[64] = DEFAULT_GFX;
 static size_t architecture_offset = DEFAULT_OFFSET;
 static int live_modules;
 static int live_allocations;
-static struct {
-    char function[64];
-    int code;
-    int successes;
-} fault;
-
 static _Thread_local int current_device;
-
-/* The code that was ordered for the function, else `code`. */
-static int outcome(const char *function, int code)
-{
-    pthread_mutex_lock(&lock);
-    if (fault.code != 0 && strcmp(fault.function, function) == 0 && fault.successes-- <= 0)
-        code = fault.code;
-    pthread_mutex_unlock(&lock);
-    return code;
-}
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
 {
-    pthread_mutex_lock(&lock);
-    if (!calls)
-        calls = calloc(KILN_STAND_IN_CALLS, sizeof(*calls));
-    if (calls && call_count < KILN_STAND_IN_CALLS) {
-        struct kiln_stand_in_call *call = &calls[call_count++];
-        if (details)
-            *call = *details;
-        else
-            memset(call, 0, sizeof(*call));
-        call->function = function;
-        call->result = result;
-        call->device = current_device;
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-static void count(int *counter, int change)
-{
-    pthread_mutex_lock(&lock);
-    *counter += change;
-    pthread_mutex_unlock(&lock);
+    kiln_record_call(function, result, current_device, details);
 }
 
 static int finish(const char *function, int result, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -83,39 +43,12 @@ static uint64_t word(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-__attribute__((destructor)) static void free_calls(void)
-{
-    free(calls);
-}
-
 EXPORT void kiln_stand_in_reset(void)
 {
-    pthread_mutex_lock(&lock);
-    call_count = 0;
-    memset(&fault, 0, sizeof(fault));
+    kiln_record_reset();
     device_count = KILN_STAND_IN_DEVICES;
     snprintf(architecture, sizeof(architecture), "%s", DEFAULT_GFX);
     architecture_offset = DEFAULT_OFFSET;
-    pthread_mutex_unlock(&lock);
-}
-
-EXPORT size_t kiln_stand_in_call_count(void)
-{
-    return call_count;
-}
-
-EXPORT const struct kiln_stand_in_call *kiln_stand_in_call(size_t index)
-{
-    return index < call_count ? &calls[index] : NULL;
-}
-
-EXPORT void kiln_stand_in_fail(const char *function, int code, int successes)
-{
-    pthread_mutex_lock(&lock);
-    snprintf(fault.function, sizeof(fault.function), "%s", function);
-    fault.code = code;
-    fault.successes = successes;
-    pthread_mutex_unlock(&lock);
 }
 
 EXPORT void kiln_stand_in_set_architecture(const char *name, size_t offset)
@@ -176,7 +109,8 @@ const char *hipGetErrorString(int code)
 
 int hipGetDeviceCount(int *ret_count)
 {
-    int code = outcome("hipGetDeviceCount", device_count == 0 ? KILN_STAND_IN_NO_DEVICE : 0);
+    int code =
+        kiln_record_outcome("hipGetDeviceCount", device_count == 0 ? KILN_STAND_IN_NO_DEVICE : 0);
     if (code == 0)
         *ret_count = device_count;
     return finish("hipGetDeviceCount", code, 0, 0, 0, 0);
@@ -184,7 +118,7 @@ int hipGetDeviceCount(int *ret_count)
 
 int hipGetDevice(int *ordinal)
 {
-    int code = outcome("hipGetDevice", 0);
+    int code = kiln_record_outcome("hipGetDevice", 0);
     if (code == 0)
         *ordinal = current_device;
     return finish("hipGetDevice", code, 0, 0, 0, 0);
@@ -193,7 +127,7 @@ int hipGetDevice(int *ordinal)
 int hipSetDevice(int ordinal)
 {
     bool known = ordinal >= 0 && ordinal < device_count;
-    int code = outcome("hipSetDevice", known ? 0 : KILN_STAND_IN_INVALID_DEVICE);
+    int code = kiln_record_outcome("hipSetDevice", known ? 0 : KILN_STAND_IN_INVALID_DEVICE);
     if (code == 0)
         current_device = ordinal;
     return finish("hipSetDevice", code, (uint64_t)(int64_t)ordinal, 0, 0, 0);
@@ -201,7 +135,7 @@ int hipSetDevice(int ordinal)
 
 int hipGetDevicePropertiesR0600(void *properties, int ordinal)
 {
-    int code = outcome("hipGetDevicePropertiesR0600", 0);
+    int code = kiln_record_outcome("hipGetDevicePropertiesR0600", 0);
     if (code == 0) {
         /* The name comes first, may say anything, and is not the processor. */
         snprintf(properties, 256, "AMD Instinct gfx000");
@@ -213,7 +147,7 @@ int hipGetDevicePropertiesR0600(void *properties, int ordinal)
 int hipModuleLoadData(void **module, const void *image)
 {
     int code = memcmp(image, "\177ELF", 4) == 0 ? 0 : KILN_STAND_IN_INVALID_IMAGE;
-    code = outcome("hipModuleLoadData", code);
+    code = kiln_record_outcome("hipModuleLoadData", code);
     struct module *loaded = NULL;
     if (code == 0) {
         loaded = calloc(1, sizeof(*loaded));
@@ -222,24 +156,24 @@ int hipModuleLoadData(void **module, const void *image)
         loaded->device = current_device;
         loaded->function.module = loaded;
         *module = loaded;
-        count(&live_modules, 1);
+        kiln_record_count(&live_modules, 1);
     }
     return finish("hipModuleLoadData", code, word(loaded), word(image), 0, 0);
 }
 
 int hipModuleUnload(void *module)
 {
-    int code = outcome("hipModuleUnload", 0);
+    int code = kiln_record_outcome("hipModuleUnload", 0);
     if (code == 0) {
         free(module);
-        count(&live_modules, -1);
+        kiln_record_count(&live_modules, -1);
     }
     return finish("hipModuleUnload", code, word(module), 0, 0, 0);
 }
 
 int hipModuleGetFunction(void **function, void *module, const char *name)
 {
-    int code = outcome("hipModuleGetFunction", 0);
+    int code = kiln_record_outcome("hipModuleGetFunction", 0);
     struct module *loaded = module;
     struct kiln_stand_in_call call = {.arguments = {0, word(module)}};
     snprintf(call.symbol, sizeof(call.symbol), "%s", name);
@@ -273,36 +207,37 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
     }
     if (kernel->module->device != current_device)
         code = KILN_STAND_IN_INVALID_HANDLE;
-    code = outcome("hipModuleLaunchKernel", code);
+    code = kiln_record_outcome("hipModuleLaunchKernel", code);
     record("hipModuleLaunchKernel", code, &call);
     return code;
 }
 
 int hipMalloc(void **pointer, size_t bytes)
 {
-    int code = outcome("hipMalloc", 0);
+    int code = kiln_record_outcome("hipMalloc", 0);
     if (code == 0) {
         *pointer = aligned_alloc(256, (bytes + 255) / 256 * 256);
         if (!*pointer)
             abort();
-        count(&live_allocations, 1);
+        kiln_record_count(&live_allocations, 1);
     }
     return finish("hipMalloc", code, code ? 0 : word(*pointer), bytes, 0, 0);
 }
 
 int hipFree(void *pointer)
 {
-    int code = outcome("hipFree", 0);
+    int code = kiln_record_outcome("hipFree", 0);
     if (code == 0) {
         free(pointer);
-        count(&live_allocations, -1);
+        kiln_record_count(&live_allocations, -1);
     }
     return finish("hipFree", code, word(pointer), 0, 0, 0);
 }
 
 int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
-    int code = outcome("hipMemcpy", kind == 1 || kind == 2 ? 0 : KILN_STAND_IN_INVALID_VALUE);
+    int code =
+        kiln_record_outcome("hipMemcpy", kind == 1 || kind == 2 ? 0 : KILN_STAND_IN_INVALID_VALUE);
     if (code == 0)
         memcpy(to, from, bytes);
     return finish("hipMemcpy", code, word(to), word(from), bytes, (uint64_t)kind);
@@ -310,12 +245,12 @@ int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
 
 int hipStreamSynchronize(void *stream)
 {
-    int code = outcome("hipStreamSynchronize", 0);
+    int code = kiln_record_outcome("hipStreamSynchronize", 0);
     return finish("hipStreamSynchronize", code, word(stream), 0, 0, 0);
 }
 
 int hipDeviceSynchronize(void)
 {
-    int code = outcome("hipDeviceSynchronize", 0);
+    int code = kiln_record_outcome("hipDeviceSynchronize", 0);
     return finish("hipDeviceSynchronize", code, 0, 0, 0, 0);
 }

@@ -10,10 +10,9 @@
 #ifndef KILN_TESTS_AMDHIP64_STAND_IN_H
 #define KILN_TESTS_AMDHIP64_STAND_IN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/stand_ins/call_record.h"
 
-enum { KILN_STAND_IN_DEVICES = 3, KILN_STAND_IN_CALLS = 4096, KILN_STAND_IN_KERNARG_BYTES = 8192 };
+enum { KILN_STAND_IN_DEVICES = 3 };
 
 /* HIP's codes that the stand-in gives by itself. */
 enum {
@@ -26,27 +25,8 @@ enum {
     KILN_STAND_IN_NOT_FOUND = 500,
 };
 
-struct kiln_stand_in_call {
-    const char *function;
-    int result;
-    int device; /* current on the calling thread */
-    /* Module, function, stream, pointers and sizes in the order of HIP's parameters; grid and block
-     * of a launch. */
-    uint64_t arguments[9];
-    char symbol[256]; /* of hipModuleGetFunction and of the function launched */
-    uint32_t kernarg_bytes;
-    unsigned char kernarg[KILN_STAND_IN_KERNARG_BYTES];
-};
-
 /* Forgets calls and settings; modules and memory stay. */
 void kiln_stand_in_reset(void);
-size_t kiln_stand_in_call_count(void);
-/* Call number `index`, oldest first; good until the next reset. hipGetErrorString is not recorded.
- */
-const struct kiln_stand_in_call *kiln_stand_in_call(size_t index);
-/* From now on the function fails with the code, after `successes` more calls that succeed; code 0
- * ends that. */
-void kiln_stand_in_fail(const char *function, int code, int successes);
 /* What the properties call the processor ("gfx90a:sramecc+:xnack-"), and where in the struct they
  * do (at least 256). */
 void kiln_stand_in_set_architecture(const char *name, size_t offset);

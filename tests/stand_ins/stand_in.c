@@ -15,26 +15,50 @@ static void find(void *library, const char *name, void *ret_function)
     memcpy(ret_function, &address, sizeof(address));
 }
 
-struct stand_in stand_in_open(void)
+/* Opens the library, points the variable at it and finds what all stand-ins have. */
+static struct stand_in open_library(const char *path, const char *variable, void **ret_library)
 {
-    void *library = dlopen(KILN_STAND_IN_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
         abort();
     }
-    setenv("KILN_HIP_LIBRARY", KILN_STAND_IN_LIBRARY, 1);
-    struct stand_in hip = {0};
-    find(library, "kiln_stand_in_reset", &hip.reset);
-    find(library, "kiln_stand_in_call_count", &hip.call_count);
-    find(library, "kiln_stand_in_call", &hip.call);
-    find(library, "kiln_stand_in_fail", &hip.fail);
+    setenv(variable, path, 1);
+    struct stand_in stand_in = {0};
+    find(library, "kiln_stand_in_reset", &stand_in.reset);
+    find(library, "kiln_stand_in_call_count", &stand_in.call_count);
+    find(library, "kiln_stand_in_call", &stand_in.call);
+    find(library, "kiln_stand_in_fail", &stand_in.fail);
+    find(library, "kiln_stand_in_set_device_count", &stand_in.set_device_count);
+    find(library, "kiln_stand_in_live_modules", &stand_in.live_modules);
+    find(library, "kiln_stand_in_live_allocations", &stand_in.live_allocations);
+    stand_in.reset();
+    *ret_library = library;
+    return stand_in;
+}
+
+struct stand_in stand_in_open(void)
+{
+    void *library;
+    struct stand_in hip = open_library(KILN_STAND_IN_LIBRARY, "KILN_HIP_LIBRARY", &library);
     find(library, "kiln_stand_in_set_architecture", &hip.set_architecture);
-    find(library, "kiln_stand_in_set_device_count", &hip.set_device_count);
-    find(library, "kiln_stand_in_live_modules", &hip.live_modules);
-    find(library, "kiln_stand_in_live_allocations", &hip.live_allocations);
     find(library, "hipSetDevice", &hip.set_device);
-    hip.reset();
     return hip;
+}
+
+struct cuda_stand_in cuda_stand_in_open(void)
+{
+    void *library;
+    struct cuda_stand_in cuda = {
+        .base = open_library(KILN_CUDA_STAND_IN_LIBRARY, "KILN_CUDA_LIBRARY", &library)};
+    find(library, "kiln_stand_in_set_capability", &cuda.set_capability);
+    find(library, "kiln_stand_in_set_local_bytes", &cuda.set_local_bytes);
+    find(library, "kiln_stand_in_context", &cuda.context);
+    find(library, "kiln_stand_in_live_contexts", &cuda.live_contexts);
+    find(library, "cuInit", &cuda.init);
+    find(library, "cuCtxSetCurrent", &cuda.set_current);
+    find(library, "cuCtxGetCurrent", &cuda.get_current);
+    return cuda;
 }
 
 const char *stand_in_trace(const struct stand_in *hip, size_t first, char *text, size_t size)

@@ -27,11 +27,28 @@ static void set_up(void)
 
 TestSuite(device_table, .init = set_up);
 
-Test(device_table, lists_hip_before_host)
+Test(device_table, lists_hip_before_host_before_cuda)
 {
-    cr_assert_eq(kiln_device_kind_count(), 2);
+    cr_assert_eq(kiln_device_kind_count(), 3);
     cr_expect_str_eq(kiln_device_kind(0)->name, "hip");
     cr_expect_str_eq(kiln_device_kind(1)->name, "host");
+    cr_expect_str_eq(kiln_device_kind(2)->name, "cuda");
+}
+
+Test(device_table, takes_cuda_only_when_it_is_named)
+{
+    struct stand_in hip = stand_in_open();
+    struct cuda_stand_in cuda = cuda_stand_in_open();
+    hip.set_device_count(0);
+    cr_expect_str_eq(kind_of_opened(NULL), "host");
+    cr_expect_eq(cuda.base.call_count(), 0, "CUDA was touched");
+    cr_expect_str_eq(kind_of_opened("cuda"), "cuda");
+    setenv("KILN_DEVICE", "cuda", 1);
+    cr_expect_str_eq(kind_of_opened(NULL), "cuda");
+    cuda.base.set_device_count(0);
+    struct kiln_device *device = NULL;
+    cr_expect_eq(kiln_device_open(NULL, &device, &error), KILN_UNSUPPORTED);
+    cr_expect_null(device);
 }
 
 Test(device_table, takes_hip_when_a_gpu_is_there_else_host)
@@ -61,7 +78,8 @@ Test(device_table, name_and_variable_decide)
     setenv("KILN_DEVICE", "abacus", 1);
     struct kiln_device *device = NULL;
     cr_expect_eq(kiln_device_open(NULL, &device, &error), KILN_BAD_ARGUMENT);
-    cr_expect_str_eq(error.text, "device 'abacus' is not known\nhint: known devices are hip host");
+    cr_expect_str_eq(error.text,
+                     "device 'abacus' is not known\nhint: known devices are hip host cuda");
 }
 
 Test(device_table, closing_nothing_is_fine)

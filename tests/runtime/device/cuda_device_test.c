@@ -1,0 +1,274 @@
+/*
+ * The cuda device against the stand-in: which functions of the driver are called in which order,
+ * with which arguments, and what becomes of their errors.
+ */
+#include "runtime/device/cuda_device.h"
+#include "tests/runtime/support/captured_log.h"
+#include "tests/stand_ins/stand_in.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char code_object[] = "\177ELF and what follows";
+
+static struct cuda_stand_in cuda;
+static struct kiln_error error;
+
+static void set_up(void)
+{
+    cuda = cuda_stand_in_open();
+    kiln_error_init(&error);
+}
+
+TestSuite(cuda_device, .init = set_up);
+
+static struct kiln_device *open_device(void)
+{
+    struct kiln_device *device = NULL;
+    enum kiln_status status = kiln_device_open("cuda", &device, &error);
+    cr_assert_eq(status, KILN_OK, "%s", error.text);
+    return device;
+}
+
+struct loaded {
+    struct kiln_device_module *module;
+    struct kiln_device_function *function;
+};
+
+static struct loaded load(struct kiln_device *device)
+{
+    struct loaded loaded = {0};
+    enum kiln_status status = device->ops->load(device, code_object, sizeof(code_object), "kernel",
+                                                0, false, &loaded.module, &loaded.function, &error);
+    cr_assert_eq(status, KILN_OK, "%s", error.text);
+    return loaded;
+}
+
+static void expect_trace(size_t first, const char *expected)
+{
+    char text[4096];
+    cr_expect_str_eq(stand_in_trace(&cuda.base, first, text, sizeof(text)), expected);
+}
+
+static const struct kiln_stand_in_call *find(const char *function)
+{
+    const struct kiln_stand_in_call *call = stand_in_find(&cuda.base, function, 0);
+    cr_assert_not_null(call, "'%s' was not called", function);
+    return call;
+}
+
+Test(cuda_device, opens_the_first_device_without_a_context)
+{
+    struct kiln_device *device = open_device();
+    cr_expect_eq(device->ordinal, 0);
+    cr_expect_str_eq(device->target.name, "sm_90");
+    cr_expect_eq(device->target.kind, KILN_TARGET_CUDA);
+    cr_expect_eq(device->target.wave_size, 32);
+    cr_expect(device->needs_vector_alignment);
+    cr_expect_eq(cuda.live_contexts(), 1);
+    kiln_device_close(device);
+    cr_expect_eq(cuda.live_contexts(), 0);
+}
+
+Test(cuda_device, opens_the_device_of_the_current_context)
+{
+    cr_assert_eq(cuda.init(0), 0);
+    cuda.set_current(cuda.context(1));
+    cuda.set_capability(12, 0);
+    struct kiln_device *device = open_device();
+    cr_expect_eq(device->ordinal, 1);
+    cr_expect_str_eq(device->target.name, "sm_120");
+    cr_expect_eq(find("cuDevicePrimaryCtxRetain")->arguments[0], 1);
+    int current = -1;
+    cuda.set_current(cuda.context(0));
+    cr_expect_eq(device->ops->current_ordinal(device, &current, &error), KILN_OK);
+    cr_expect_eq(current, 0);
+    kiln_device_close(device);
+}
+
+static void expect_open_fails(enum kiln_status expected, const char *part)
+{
+    struct kiln_device *device = NULL;
+    kiln_error_init(&error);
+    cr_expect_eq(kiln_device_open("cuda", &device, &error), expected);
+    cr_expect_null(device);
+    cr_expect_eq(error.status, expected);
+    cr_expect_not_null(strstr(error.text, part), "'%s' lacks '%s'", error.text, part);
+    cr_expect_eq(cuda.live_contexts(), 0);
+}
+
+Test(cuda_device, says_which_processor_it_does_not_know)
+{
+    cuda.set_capability(3, 5);
+    expect_open_fails(KILN_DEVICE, "an 'sm_35', which Kiln has no target for");
+}
+
+Test(cuda_device, no_gpu_is_unsupported_and_a_failing_one_is_not)
+{
+    cuda.base.set_device_count(0);
+    expect_open_fails(KILN_UNSUPPORTED, "no 'NVIDIA GPU'");
+    cuda.base.set_device_count(1);
+    static const char *const functions[] = {"cuInit", "cuDeviceGetCount", "cuCtxGetCurrent",
+                                            "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain"};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        cuda.base.fail(functions[i], KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+        expect_open_fails(KILN_DEVICE, "invalid argument (CUDA error 1)");
+    }
+    cuda.base.fail("cuInit", 999, 0);
+    expect_open_fails(KILN_DEVICE, "no text (CUDA error 999)");
+}
+
+Test(cuda_device, library_that_is_not_there_is_named)
+{
+    setenv("KILN_CUDA_LIBRARY", "libno_such_cuda.so", 1);
+    expect_open_fails(KILN_UNSUPPORTED, "'libno_such_cuda.so'");
+    setenv("KILN_CUDA_LIBRARY", "libm.so.6", 1);
+    expect_open_fails(KILN_UNSUPPORTED, "no function 'cuInit'");
+}
+
+Test(cuda_device, loads_launches_and_unloads_in_its_own_context)
+{
+    struct kiln_device *device = open_device();
+    size_t first = cuda.base.call_count();
+    struct loaded loaded = load(device);
+    expect_trace(first, "cuCtxGetCurrent cuCtxSetCurrent cuModuleLoadData cuModuleGetFunction "
+                        "cuFuncGetAttribute cuCtxSetCurrent ");
+    cr_expect_eq(find("cuModuleLoadData")->arguments[1], (uint64_t)(uintptr_t)code_object);
+    cr_expect_str_eq(find("cuModuleGetFunction")->symbol, "kernel");
+    void *current = device;
+    cr_expect_eq(cuda.get_current(&current), 0);
+    cr_expect_null(current, "the thread had no context");
+
+    const uint64_t kernarg[3] = {0x1122334455667788, 7, UINT64_MAX};
+    int stream = 0;
+    const struct kiln_launch launch = {.function = loaded.function,
+                                       .grid = {5, 6, 7},
+                                       .block = {64, 2, 1},
+                                       .kernarg = kernarg,
+                                       .kernarg_bytes = sizeof(kernarg)};
+    cr_assert_eq(device->ops->launch(device, &stream, &launch, &error), KILN_OK, "%s", error.text);
+    const struct kiln_stand_in_call *call = find("cuLaunchKernel");
+    const uint64_t expected[] = {(uint64_t)(uintptr_t)loaded.function, 5, 6, 7, 64, 2, 1, 0,
+                                 (uint64_t)(uintptr_t)&stream};
+    cr_expect_arr_eq(call->arguments, expected, sizeof(expected));
+    cr_expect_eq(call->kernarg_bytes, sizeof(kernarg));
+    cr_expect_arr_eq(call->kernarg, kernarg, sizeof(kernarg));
+    cr_expect_eq(call->device, 0);
+
+    cr_expect_eq(cuda.base.live_modules(), 1);
+    device->ops->unload(device, loaded.module);
+    cr_expect_eq(cuda.base.live_modules(), 0);
+    kiln_device_close(device);
+}
+
+Test(cuda_device, kernels_that_spill_are_told_of)
+{
+    captured_log_start(KILN_LOG_WARN);
+    struct kiln_device *device = open_device();
+    device->ops->unload(device, load(device).module);
+    cr_expect_eq(captured_log_count(KILN_LOG_WARN), 0);
+    cuda.set_local_bytes(24);
+    device->ops->unload(device, load(device).module);
+    cr_expect_str_eq(captured_log_last(),
+                     "kernel 'kernel' keeps '24' bytes per work-item in memory");
+    kiln_device_close(device);
+}
+
+Test(cuda_device, needs_no_switch_where_its_context_is_current)
+{
+    struct kiln_device *device = open_device();
+    struct loaded loaded = load(device);
+    const struct kiln_launch launch = {
+        .function = loaded.function, .grid = {1, 1, 1}, .block = {64, 1, 1}, .kernarg = ""};
+    cuda.set_current(cuda.context(0));
+    size_t first = cuda.base.call_count();
+    cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
+    expect_trace(first, "cuCtxGetCurrent cuLaunchKernel ");
+    cuda.set_current(cuda.context(1));
+    cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
+    void *current = NULL;
+    cr_expect_eq(cuda.get_current(&current), 0);
+    cr_expect_eq(current, cuda.context(1), "the caller's context is current again");
+    device->ops->unload(device, loaded.module);
+    kiln_device_close(device);
+}
+
+Test(cuda_device, load_errors_are_sentences_and_leave_nothing)
+{
+    struct kiln_device *device = open_device();
+    struct loaded loaded = {0};
+    cr_expect_eq(device->ops->load(device, "no code object", 15, "kernel", 0, false, &loaded.module,
+                                   &loaded.function, &error),
+                 KILN_DEVICE);
+    cr_expect_str_eq(error.text, "loading the code object of kernel 'kernel' failed: device kernel "
+                                 "image is invalid (CUDA error 200)");
+    cuda.base.fail("cuModuleGetFunction", KILN_CUDA_STAND_IN_NOT_FOUND, 0);
+    cr_expect_eq(device->ops->load(device, code_object, sizeof(code_object), "kernel", 0, false,
+                                   &loaded.module, &loaded.function, &error),
+                 KILN_DEVICE);
+    cr_expect_str_eq(error.text, "finding kernel 'kernel' in its code object failed: named symbol "
+                                 "not found (CUDA error 500)");
+    cr_expect_null(loaded.module);
+    cr_expect_eq(cuda.base.live_modules(), 0);
+    kiln_device_close(device);
+}
+
+Test(cuda_device, launch_errors_are_reported_at_the_launch)
+{
+    struct kiln_device *device = open_device();
+    struct loaded loaded = load(device);
+    const struct kiln_launch launch = {
+        .function = loaded.function, .grid = {1, 1, 1}, .block = {64, 1, 1}, .kernarg = ""};
+    cuda.base.fail("cuLaunchKernel", KILN_CUDA_STAND_IN_INVALID_VALUE, 1);
+    cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK);
+    cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_DEVICE);
+    cr_expect_str_eq(error.text, "launching a kernel on CUDA device '0' failed: invalid argument "
+                                 "(CUDA error 1)");
+    device->ops->unload(device, loaded.module);
+    kiln_device_close(device);
+}
+
+Test(cuda_device, waits_for_kernels_before_it_unloads)
+{
+    struct kiln_device *device = open_device();
+    struct loaded loaded = load(device);
+    cuda.base.fail("cuCtxSynchronize", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    device->ops->unload(device, loaded.module);
+    cr_expect_eq(cuda.base.live_modules(), 1, "unloaded while a kernel may run");
+    cuda.base.fail("cuCtxSynchronize", 0, 0);
+    size_t first = cuda.base.call_count();
+    device->ops->unload(device, loaded.module);
+    cr_expect_eq(cuda.base.live_modules(), 0);
+    expect_trace(first, "cuCtxGetCurrent cuCtxSetCurrent cuCtxSynchronize cuModuleUnload "
+                        "cuCtxSetCurrent ");
+    kiln_device_close(device);
+}
+
+Test(cuda_device, moves_memory)
+{
+    struct kiln_device *device = open_device();
+    void *memory = NULL;
+    void *nothing = NULL;
+    cr_assert_eq(device->ops->allocate(device, 16, &memory, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(device->ops->allocate(device, 0, &nothing, &error), KILN_OK, "%s", error.text);
+    cr_expect_not_null(nothing);
+    char text[16] = "fifteen letters";
+    char back[16] = "";
+    cr_expect_eq(device->ops->copy_in(device, memory, text, sizeof(text), &error), KILN_OK);
+    cr_expect_eq(device->ops->copy_out(device, back, memory, sizeof(text), &error), KILN_OK);
+    cr_expect_str_eq(back, text);
+    cr_expect_eq(device->ops->synchronize(device, back, &error), KILN_OK);
+    cr_expect_eq(find("cuStreamSynchronize")->arguments[0], (uint64_t)(uintptr_t)back);
+    device->ops->release(device, memory);
+    device->ops->release(device, nothing);
+    device->ops->release(device, NULL);
+    cr_expect_eq(cuda.base.live_allocations(), 0);
+
+    cuda.base.fail("cuMemAlloc", KILN_CUDA_STAND_IN_OUT_OF_MEMORY, 0);
+    cr_expect_eq(device->ops->allocate(device, 16, &memory, &error), KILN_NO_MEMORY);
+    cr_expect_not_null(strstr(error.text, "'16' bytes"));
+    cuda.base.fail("cuStreamSynchronize", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cr_expect_eq(device->ops->synchronize(device, NULL, &error), KILN_DEVICE);
+    kiln_device_close(device);
+}
