@@ -73,6 +73,9 @@ Test(elf_file, random_damage)
                 (void)kiln_elf_dynamic_text(&elf, DT_NEEDED, i, text, sizeof text);
             (void)kiln_elf_build_id(&elf, id, &id_size);
             (void)kiln_elf_find_symbol(&elf, "main", &symbol);
+            (void)kiln_elf_find_static_symbol(&elf, "main", &symbol);
+            struct kiln_elf_section section;
+            (void)kiln_elf_find_section(&elf, ".text", &section);
         }
         for (int i = 3; i >= 0; i--)
             bytes[at[i]] = old[i];

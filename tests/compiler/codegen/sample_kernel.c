@@ -13,6 +13,14 @@ static const char amdgpu_source[] =
     "        b[i] = a[i] * 2.0f + 1.0f;\n"
     "}\n";
 
+static const char cuda_source[] = "extern \"C\" __global__ void __launch_bounds__(256)\n"
+                                  "sample(const float *a, float *b, unsigned long n)\n"
+                                  "{\n"
+                                  "    unsigned i = blockIdx.x * 256 + threadIdx.x;\n"
+                                  "    if (i < n)\n"
+                                  "        b[i] = a[i] * 2.0f + 1.0f;\n"
+                                  "}\n";
+
 static const char host_source[] = "extern \"C\" __attribute__((visibility(\"default\")))\n"
                                   "void sample(const float *a, float *b, unsigned long n)\n"
                                   "{\n"
@@ -34,7 +42,12 @@ struct kiln_kernel sample_kernel_with(const char *source)
 
 struct kiln_kernel sample_kernel(const struct kiln_target *target)
 {
-    return sample_kernel_with(target->kind == KILN_TARGET_HOST ? host_source : amdgpu_source);
+    static const char *const sources[] = {
+        [KILN_TARGET_AMDGPU] = amdgpu_source,
+        [KILN_TARGET_HOST] = host_source,
+        [KILN_TARGET_CUDA] = cuda_source,
+    };
+    return sample_kernel_with(sources[target->kind]);
 }
 
 struct kiln_target sample_target(const char *text)

@@ -1,4 +1,4 @@
-/* A small kernel, for AMDGPU and for the host: b[i] = 2 a[i] + 1 for i < n; arguments a, b, n. */
+/* A small kernel, for AMDGPU, CUDA and the host: b[i] = 2 a[i] + 1 for i < n; arguments a, b, n. */
 #ifndef KILN_TESTS_COMPILER_CODEGEN_SAMPLE_KERNEL_H
 #define KILN_TESTS_COMPILER_CODEGEN_SAMPLE_KERNEL_H
 

@@ -87,6 +87,8 @@ Test(target, unknown_ones_are_refused)
     expect_refused("gfx90b", "gfx90a");
     expect_refused("gfx1210", "gfx1201");
     expect_refused("navi31", "known targets are gfx900");
+    expect_refused("sm_91", "did you mean sm_90");
+    expect_refused("sm_90:xnack+", "no features");
     expect_refused("", "unknown target ''");
     expect_refused("gfx90a:", "no feature ''");
     expect_refused("gfx90a:xnack", "no feature 'xnack'");
