@@ -7,7 +7,7 @@
 /*
  * Requirements that the numbers below come from, on a GPU:
  *   1. wide accesses, as in schedule_pointwise.c; neighbouring work-items cover at least
- * CONTIGUOUS_BYTES of a line, so that no cache line is fetched for a part of it;
+ * CONTIGUOUS_BYTES of a line of columns, SECTOR_BYTES of a row;
  *   2. a row is read once when it fits into the registers of at most MAX_BLOCK work-items
  * (resident_registers, usable_registers);
  *   3. code grows with cost x vector x steps x passes: MAX_RESIDENT_COST;
@@ -15,14 +15,19 @@
  * without a step to do;
  *   5. otherwise BYTES_IN_FLIGHT of loads at once, so that latency is covered;
  *   6. little LDS, so that several work-groups share a compute unit.
+ *
  * On a CPU a row, or a vector of rows, is one work-item's: the core's cache holds what is read
  * again, vectors are several registers wide, so that additions do not wait for each other, and in
  * the form `columns` a few cache lines wide, so that none is fetched twice.
  */
 enum {
+    /* Held against half and twice as many work-items, rows and steps on an H200. */
     CONTIGUOUS_BYTES = 128,
+    SECTOR_BYTES = 32,
+    SHORT_ROW_BYTES = 32,
     MAX_NEIGHBOURS = 64,
-    BYTES_IN_FLIGHT = 64,
+    TAIL_TIME = 8,
+    BYTES_IN_FLIGHT = 128,
     MAX_STEPS_IN_FLIGHT = 8,
     MIN_HELD_ACCESS_BYTES = 8,
     COMFORTABLE_HELD_REGISTERS = 64,
@@ -33,8 +38,8 @@ enum {
     MAX_BLOCK = 1024,
     LARGE_BLOCK = 512,
     MIN_BLOCK = 64,
-    FULL_ITEMS = 1024,
-    GROUPS_PER_UNIT = 4,
+    FULL_ITEMS = 512,
+    GROUPS_PER_UNIT = 2,
     MAX_LDS_BYTES = 32768,
     /* Measured on a Zen core with AVX2: Welford's update of rows is three times as fast with 128
      * bytes of floats at once as with 64. Sums of columns are three times as fast with 256 bytes as
@@ -44,10 +49,9 @@ enum {
     HOST_COLUMN_ELEMS = 64,
     HOST_COLUMN_BYTES = 256,
     HOST_STEP_ELEMS = 32,
-    CACHE_LINE_BYTES = 64,
-    TAIL_TIME = 8,
-    SHORT_ROW_BYTES = 32,
     HOST_BLOCK = 16,
+    HOST_GROUPS_PER_CORE = 4,
+    CACHE_LINE_BYTES = 64,
 };
 
 /* What the choices depend on and does not change with them. */
@@ -339,7 +343,8 @@ static bool fills_target(const struct problem *problem, uint64_t items)
 
 static bool has_many_groups(const struct problem *problem, uint64_t groups)
 {
-    return groups >= (uint64_t)problem->target->compute_units * GROUPS_PER_UNIT;
+    uint64_t each = problem->is_host ? HOST_GROUPS_PER_CORE : GROUPS_PER_UNIT;
+    return groups >= problem->target->compute_units * each;
 }
 
 /* Form `rows` on a GPU: first how many work-items share a row, then how many rows a work-group
@@ -353,7 +358,10 @@ static void lay_out_rows(const struct problem *problem, struct kiln_schedule *sc
     uint32_t items = 1;
     if (steps > 2 && steps * step_bytes > SHORT_ROW_BYTES) {
         items = kiln_ceil_power_of_two(ceil_div(steps, STEPS_PER_ITEM));
-        items = max_u32(items, kiln_ceil_power_of_two(CONTIGUOUS_BYTES / step_bytes));
+        items = max_u32(items, kiln_ceil_power_of_two(SECTOR_BYTES / step_bytes));
+        /* Of a row's work-items no more than a quarter has nothing to do. */
+        if (items >= steps && 4 * steps <= 3 * (uint64_t)limit)
+            items = limit / 2;
     }
     items = min_u32(min_u32(items, KILN_BLOCK), limit);
     uint64_t rows = reduction->kept_count * reduction->segment_count;
