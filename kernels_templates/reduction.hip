@@ -38,6 +38,11 @@
 #include "default/reduction_prelude.h"
 #endif
 
+#if !KILN_IS_COLUMNS && KILN_WAVES_PER_ROW > KILN_WAVE_SIZE
+#error "the lanes of a wave merge what the waves of a row have left"
+#endif
+
+/* All work-items have the same number of steps, and whole turns of them. */
 #define KILN_ARE_EVEN                                                                              \
     (KILN_STEPS > 0 && KILN_SEGMENTS * KILN_SEGMENT_STEPS == KILN_STEPS &&                         \
      KILN_SEGMENT_STEPS % (KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)

@@ -2,6 +2,7 @@
 
 #include "compiler/emit/emit_access.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Calls for each accumulator of a pass. */
@@ -445,6 +446,7 @@ static void append_loaded(const struct kiln_reduction_emission *reduction, uint3
                           uint32_t component, const char *element, struct kiln_buffer *source)
 {
     uint32_t access = kiln_component_access(reduction, index, component);
+    assert(access != KILN_NONE);
     kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s])",
                        kiln_storage_suffix(&reduction->emission->group->accesses[access]), access,
                        kiln_access_is_splat(reduction->emission, access) ? "0" : element);
