@@ -128,7 +128,8 @@ static void print_resources(const struct kiln_explanation *explanation)
         putchar('\n');
         return;
     }
-    bool is_gpu = explanation->target->kind == KILN_TARGET_AMDGPU;
+    bool is_gpu = explanation->target->kind != KILN_TARGET_HOST;
+    bool has_sgprs = explanation->target->kind == KILN_TARGET_AMDGPU;
     struct kiln_table table;
     kiln_table_init(&table, COLUMNS, (1u << COLUMNS) - 1);
     for (unsigned i = 0; i < COLUMNS; i++)
@@ -141,11 +142,13 @@ static void print_resources(const struct kiln_explanation *explanation)
         add_triple(&table, kernel->block);
         if (is_gpu) {
             kiln_table_add(&table, "%u", resources->vgprs);
-            kiln_table_add(&table, "%u", resources->sgprs);
         } else {
             kiln_table_add(&table, "-");
-            kiln_table_add(&table, "-");
         }
+        if (has_sgprs)
+            kiln_table_add(&table, "%u", resources->sgprs);
+        else
+            kiln_table_add(&table, "-");
         kiln_table_add(&table, "%u", is_gpu ? resources->lds_bytes : kernel->lds_bytes);
         if (is_gpu) {
             kiln_table_add(&table, "%u", resources->scratch_bytes);

@@ -5,12 +5,15 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     MACHINE_CUDA = 190, /* EM_CUDA; elf.h of older C libraries lacks it */
-    /* From compute capability 9.0 on the system takes the first KiB of a block's shared memory. */
+    /* From compute capability 9.0 on the section of shared memory has a KiB for the system in it.
+     */
     RESERVED_LDS_BYTES = 1024,
+    FIRST_RESERVING_PROCESSOR = 90,
     LDS_SLACK_BYTES = 128, /* padding between arrays */
     ATTRIBUTES_LIMIT = 4096,
 };
@@ -94,14 +97,28 @@ static enum kiln_status compare(const struct attributes *attributes, uint64_t ld
                               "kernel '%s' takes work-groups of %" PRIu64 " instead of %" PRIu64
                               " work-items",
                               kernel->symbol, attributes->block_limit, block);
-    uint64_t promised = kernel->lds_bytes + RESERVED_LDS_BYTES + LDS_SLACK_BYTES;
-    if (lds_bytes > promised || lds_bytes > target->lds_bytes + RESERVED_LDS_BYTES)
+    if (lds_bytes > target->lds_bytes ||
+        lds_bytes > (uint64_t)kernel->lds_bytes + LDS_SLACK_BYTES ||
+        (kernel->lds_bytes == 0 && lds_bytes != 0))
         return kiln_error_set(error, KILN_COMPILE_FAILED,
                               "kernel '%s' takes %" PRIu64 " bytes of local memory instead of "
                               "%" PRIu32 " (target '%s' has %" PRIu32 ")",
                               kernel->symbol, lds_bytes, kernel->lds_bytes, target->name,
                               target->lds_bytes);
     return KILN_OK;
+}
+
+/* Bytes that the kernel's own arrays take. */
+static uint64_t find_lds_bytes(const struct kiln_elf *elf, const char *section_name,
+                               const struct kiln_target *target)
+{
+    struct kiln_elf_section section;
+    if (!kiln_elf_find_section(elf, section_name, &section))
+        return 0;
+    unsigned long processor =
+        strtoul(target->processor + strcspn(target->processor, "0123456789"), NULL, 10);
+    uint64_t reserved = processor >= FIRST_RESERVING_PROCESSOR ? RESERVED_LDS_BYTES : 0;
+    return section.size_bytes > reserved ? section.size_bytes - reserved : 0;
 }
 
 enum kiln_status kiln_cubin_check(const struct kiln_elf *elf, const struct kiln_target *target,
@@ -120,13 +137,12 @@ enum kiln_status kiln_cubin_check(const struct kiln_elf *elf, const struct kiln_
                               kernel->symbol);
     char name[1024];
     struct attributes attributes = {0};
-    struct kiln_elf_section shared = {0};
     /* Of a single kernel, so what is told of a symbol is told of it. */
     read_attributes(elf, ".nv.info", &attributes);
     (void)snprintf(name, sizeof name, ".nv.info.%s", kernel->symbol);
     read_attributes(elf, name, &attributes);
     (void)snprintf(name, sizeof name, ".nv.shared.%s", kernel->symbol);
-    uint64_t lds_bytes = kiln_elf_find_section(elf, name, &shared) ? shared.size_bytes : 0;
+    uint64_t lds_bytes = find_lds_bytes(elf, name, target);
     enum kiln_status status = compare(&attributes, lds_bytes, target, kernel, error);
     if (status != KILN_OK)
         return status;
