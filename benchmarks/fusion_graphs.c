@@ -379,7 +379,8 @@ void kiln_fusion_graph_fill(const struct kiln_tensor *tensor, void *memory)
     unsigned char *to = memory;
     unsigned char pattern[PERIOD * 8];
     for (size_t i = 0; i < PERIOD; i++) {
-        struct kiln_constant value = {.real = 0.25 + 0.75 * (double)(i * 97 % PERIOD) / PERIOD};
+        struct kiln_constant value = {.real =
+                                          0.25 + 0.75 * (double)(i * 97 % PERIOD) / (double)PERIOD};
         kiln_element_store(tensor->dtype, value, pattern + i * bytes);
     }
     for (size_t done = 0; done < total;) {
