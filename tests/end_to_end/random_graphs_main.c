@@ -1,14 +1,15 @@
 /*
- * Random graphs through the whole pipeline: bytes -> plan -> host device, compared with the
- * interpreter.
+ * Random graphs through the whole pipeline: bytes -> plan -> device, compared with the interpreter.
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
- * [--families LIST] [--no-fusion] [--no-vectors] [--wave-size 32|64] [--repeat] [--verbose]
+ * [--families LIST] [--no-fusion] [--no-vectors] [--wave-size 32|64] [--repeat] [--device NAME]
+ * [--verbose]
  *
  * LIST names pointwise, reductions, norms or all, with commas between; pointwise alone by default.
  * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
  * fibers. --repeat runs each program twice, compiled twice and by different numbers of threads: the
- * outputs must be equal in every bit.
+ * outputs must be equal in every bit. --device runs them on a GPU (cuda, hip); the host by
+ * default.
  *
  * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
  * with `--seed S+i --count 1`.
@@ -17,6 +18,7 @@
 #include "compiler/graph/wire_messages.h"
 #include "compiler/reference/reference.h"
 #include "runtime/engine/engine.h"
+#include "tests/end_to_end/execute_on_device.h"
 #include "tests/support/random_graph.h"
 
 #include <getopt.h>
@@ -39,6 +41,7 @@ struct totals {
 
 struct run {
     struct kiln_engine *engine;
+    struct kiln_device *device; /* whose memory the tensors have to be in; NULL: this process's */
     struct kiln_engine *other_engine; /* one of another number of threads; NULL without --repeat */
     uint64_t first_seed;
     uint64_t count;
@@ -204,7 +207,9 @@ static void **run_program(struct run *run, struct kiln_engine *engine,
         status = kiln_plan_create(engine, subject->bytes.data, subject->bytes.size, &plan, error);
     if (status == KILN_OK) {
         atomic_fetch_add(&run->totals.kernels, kiln_plan_kernel_count(plan));
-        status = execute_plan(plan, subject, memory, error);
+        status = run->device != NULL
+                     ? execute_on_device(run->device, plan, &subject->graph, memory, POISON, error)
+                     : execute_plan(plan, subject, memory, error);
     }
     kiln_plan_unref(plan);
     if (status == KILN_OK)
@@ -326,21 +331,17 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 struct settings {
     uint64_t jobs, max_nodes, max_elements, wave_size;
     bool no_fusion, no_vectors, repeats;
+    const char *device;
 };
 
 static const struct option long_options[] = {
-    {"count", required_argument, NULL, 'c'},
-    {"seed", required_argument, NULL, 's'},
-    {"jobs", required_argument, NULL, 'j'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"max-nodes", required_argument, NULL, 'n'},
-    {"max-elements", required_argument, NULL, 'e'},
-    {"families", required_argument, NULL, 'F'},
-    {"no-fusion", no_argument, NULL, 'f'},
+    {"count", required_argument, NULL, 'c'},     {"seed", required_argument, NULL, 's'},
+    {"jobs", required_argument, NULL, 'j'},      {"verbose", no_argument, NULL, 'v'},
+    {"max-nodes", required_argument, NULL, 'n'}, {"max-elements", required_argument, NULL, 'e'},
+    {"families", required_argument, NULL, 'F'},  {"no-fusion", no_argument, NULL, 'f'},
     {"no-vectors", no_argument, NULL, 'V'}, /* what is tried when a compiler fails on vectors */
-    {"wave-size", required_argument, NULL, 'w'},
-    {"repeat", no_argument, NULL, 'r'},
-    {NULL, 0, NULL, 0},
+    {"wave-size", required_argument, NULL, 'w'}, {"repeat", no_argument, NULL, 'r'},
+    {"device", required_argument, NULL, 'd'},    {NULL, 0, NULL, 0},
 };
 
 static bool parse_option(int option, struct run *run, struct settings *settings)
@@ -370,6 +371,9 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
         return settings->no_vectors = true;
     case 'r':
         return settings->repeats = true;
+    case 'd':
+        settings->device = optarg;
+        return true;
     case 'v':
         return run->verbose = true;
     default:
@@ -381,7 +385,7 @@ static struct kiln_engine *make_engine(const struct settings *settings, struct k
 {
     struct kiln_engine_options options = {
         .cache_directory = NULL,
-        .device = "host",
+        .device = settings->device,
         .codegen = {.max_workers = (uint32_t)settings->jobs},
         .lower = {.no_fusion = settings->no_fusion,
                   .max_vector_elements = settings->no_vectors ? 1 : 0,
@@ -411,6 +415,9 @@ static bool make_engines(struct run *run, const struct settings *settings, struc
      * do here. */
     if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0)
         return false;
+    if (strcmp(settings->device, "host") != 0 &&
+        kiln_device_open(settings->device, &run->device, error) != KILN_OK)
+        return false;
     run->engine = make_engine(settings, error);
     if (run->engine == NULL || !settings->repeats)
         return run->engine != NULL;
@@ -433,7 +440,7 @@ static int print_totals(struct run *run)
 int main(int argc, char **argv)
 {
     struct run run = {.count = 300, .first_seed = 1};
-    struct settings settings = {.jobs = 2, .max_nodes = 40, .max_elements = 2000};
+    struct settings settings = {.jobs = 2, .max_nodes = 40, .max_elements = 2000, .device = "host"};
     struct kiln_error error;
     kiln_error_init(&error);
     kiln_random_graph_options_init(&run.graph_options);
@@ -443,7 +450,7 @@ int main(int argc, char **argv)
             fprintf(stderr,
                     "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
                     "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
-                    "[--wave-size 32|64] [--repeat] [--verbose]\n");
+                    "[--wave-size 32|64] [--repeat] [--device NAME] [--verbose]\n");
             return 2;
         }
     }
@@ -462,5 +469,6 @@ int main(int argc, char **argv)
         (void)pthread_join(threads[i], NULL);
     kiln_engine_unref(run.engine);
     kiln_engine_unref(run.other_engine);
+    kiln_device_close(run.device);
     return print_totals(&run);
 }
