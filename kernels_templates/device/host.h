@@ -156,12 +156,14 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return kiln_host_off_by_one(1.0f / x);
 }
 
-/* v_rsq_f64: 24 bits are right. */
+/* v_rsq_f64 has 24 bits right; rsqrt.approx.ftz.f64 of NVIDIA sees and gives the upper word alone. */
 KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 {
-    const double exact = 1.0 / __builtin_sqrt(x);
-    return __builtin_bit_cast(double,
-                              __builtin_bit_cast(unsigned long long, exact) & ~0x0fffffffull);
+    const unsigned long long upper = 0xffffffff00000000ull;
+    const double seen =
+        __builtin_bit_cast(double, __builtin_bit_cast(unsigned long long, x) & upper);
+    const double exact = 1.0 / __builtin_sqrt(seen);
+    return __builtin_bit_cast(double, __builtin_bit_cast(unsigned long long, exact) & upper);
 }
 
 #include "device/arithmetic.h"
