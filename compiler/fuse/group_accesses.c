@@ -17,13 +17,57 @@ static void align_strides(const struct kiln_domain *domain, const int64_t *dims,
     }
 }
 
-/* Row-major without gaps. */
-static void pack_strides(const struct kiln_domain *shape, int64_t *ret_strides)
+uint32_t kiln_layout_tensor(struct kiln_group_builder *builder, uint32_t value)
 {
+    const struct kiln_ir *ir = builder->ir;
+    if (ir->ops[value].tensor != KILN_NONE)
+        return ir->ops[value].tensor;
+    int64_t elements = kiln_domain_elements(&ir->domains[ir->ops[value].domain]);
+    uint32_t found = KILN_NONE;
+    uint32_t depth = 0;
+    uint32_t mark = ++builder->stamp_now;
+    builder->stack[depth++] = value;
+    builder->stamp[value] = mark;
+    while (depth > 0) {
+        uint32_t current = builder->stack[--depth];
+        const struct kiln_op *op = &ir->ops[current];
+        if (op->opcode == KILN_OP_LOAD && current < found &&
+            kiln_domain_elements(&ir->domains[op->domain]) == elements)
+            found = current;
+        for (uint32_t i = 0; i < kiln_opcode_info(op->opcode)->arity; i++) {
+            if (builder->stamp[op->operands[i]] != mark) {
+                builder->stamp[op->operands[i]] = mark;
+                builder->stack[depth++] = op->operands[i];
+            }
+        }
+    }
+    return found == KILN_NONE ? KILN_NONE : ir->ops[found].tensor;
+}
+
+/* Without gaps, the axes in the order that they have in the memory of a tensor (KILN_NONE:
+ * row-major), to which the shape aligns at the right. */
+static void pack_strides(const struct kiln_group_builder *builder, const struct kiln_domain *shape,
+                         uint32_t layout_tensor, int64_t *ret_strides)
+{
+    int64_t wanted[KILN_MAX_RANK] = {0};
+    uint32_t order[KILN_MAX_RANK];
+    for (uint32_t i = 0; layout_tensor != KILN_NONE && i < shape->rank; i++) {
+        const struct kiln_tensor *tensor = &builder->graph->tensors[layout_tensor];
+        if (i < tensor->rank && shape->dims[shape->rank - 1 - i] != 1)
+            wanted[shape->rank - 1 - i] = tensor->strides[tensor->rank - 1 - i];
+    }
+    /* Fastest first; equal ones, which have no order of their own, as in row-major. */
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        uint32_t axis = shape->rank - 1 - i;
+        uint32_t place = i;
+        for (; place > 0 && wanted[order[place - 1]] > wanted[axis] && wanted[axis] != 0; place--)
+            order[place] = order[place - 1];
+        order[place] = axis;
+    }
     int64_t stride = 1;
-    for (uint32_t i = shape->rank; i-- > 0;) {
-        ret_strides[i] = stride;
-        stride *= shape->dims[i];
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        ret_strides[order[i]] = stride;
+        stride *= shape->dims[order[i]];
     }
 }
 
@@ -56,7 +100,7 @@ static struct kiln_access tensor_access(const struct kiln_group_builder *builder
 }
 
 /* The memory of a value that waits for another group: its home. */
-static struct kiln_access home_access(const struct kiln_group_builder *builder, uint32_t domain,
+static struct kiln_access home_access(struct kiln_group_builder *builder, uint32_t domain,
                                       uint32_t value)
 {
     uint32_t in_memory = kiln_value_in_memory(builder, value);
@@ -66,7 +110,7 @@ static struct kiln_access home_access(const struct kiln_group_builder *builder, 
     const struct kiln_op *op = &builder->ir->ops[in_memory];
     const struct kiln_domain *shape = &builder->ir->domains[op->domain];
     int64_t packed[KILN_MAX_RANK];
-    pack_strides(shape, packed);
+    pack_strides(builder, shape, kiln_layout_tensor(builder, in_memory), packed);
     struct kiln_access access = {
         .value = value,
         .kind = KILN_ARGUMENT_WORKSPACE,
@@ -99,13 +143,13 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
 {
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_domain *rows = &ir->domains[builder->clusters[cluster].row_domain];
-    int64_t packed[KILN_MAX_RANK];
-    pack_strides(rows, packed);
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         if (!kiln_cluster_has_reduction(builder, cluster, group->ops[i]) ||
             shares_accumulator(builder, group, cluster, group->ops[i]))
             continue;
+        int64_t packed[KILN_MAX_RANK];
+        pack_strides(builder, rows, kiln_layout_tensor(builder, op->operands[0]), packed);
         uint32_t components = kiln_accumulator_components(kiln_accumulator_of(op->opcode));
         for (uint32_t component = 0; component < components; component++) {
             struct kiln_access *access = &group->accesses[group->access_count++];

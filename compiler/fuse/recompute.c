@@ -97,20 +97,6 @@ uint32_t kiln_full_load_count(struct kiln_group_builder *builder, uint32_t value
     return state[1];
 }
 
-static bool keep_first_load(struct kiln_group_builder *builder, uint32_t value, uint32_t *state)
-{
-    if (is_full_load(builder, value, state[0]) && value < state[1])
-        state[1] = value;
-    return true;
-}
-
-uint32_t kiln_first_full_load(struct kiln_group_builder *builder, uint32_t value)
-{
-    uint32_t state[2] = {value, KILN_NONE};
-    walk(builder, value, keep_first_load, state);
-    return state[1];
-}
-
 static bool mark_load(struct kiln_group_builder *builder, uint32_t value, uint32_t *state)
 {
     if (is_full_load(builder, value, state[0]))

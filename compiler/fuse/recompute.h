@@ -14,9 +14,6 @@ bool kiln_broadcast_reads_memory(struct kiln_group_builder *builder, uint32_t in
 /* How many loads of as many elements as the value has it is computed from. */
 uint32_t kiln_full_load_count(struct kiln_group_builder *builder, uint32_t value);
 
-/* The first of them in the order of the program; KILN_NONE when there is none. */
-uint32_t kiln_first_full_load(struct kiln_group_builder *builder, uint32_t value);
-
 /* Marks those loads, for kiln_reaches_marked_load: whether another value is computed from one of
  * them too. */
 void kiln_mark_full_loads(struct kiln_group_builder *builder, uint32_t value);

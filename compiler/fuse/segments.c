@@ -4,7 +4,7 @@
  */
 #include "compiler/fuse/segments.h"
 
-#include "compiler/fuse/recompute.h"
+#include "compiler/fuse/group_accesses.h"
 #include "compiler/fuse/target_rates.h"
 
 enum {
@@ -24,18 +24,17 @@ static bool is_cpu(const struct kiln_target *target)
     return target->wave_size == 1;
 }
 
-/* Whether the axis that most of the operand's loads are dense along is a reduced one: the first
- * load of the operand's size decides, the last axis where there is none. */
+/* Whether the axis that the operand's elements are neighbours along is a reduced one. */
 static bool is_inner_axis_reduced(struct kiln_group_builder *builder, uint32_t operand,
                                   uint32_t axes, uint32_t *ret_element_bytes)
 {
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_domain *domain = &ir->domains[ir->ops[operand].domain];
     uint32_t inner = domain->rank - 1;
+    uint32_t layout = kiln_layout_tensor(builder, operand);
     *ret_element_bytes = 4;
-    uint32_t load = kiln_first_full_load(builder, operand);
-    if (load != KILN_NONE && ir->ops[load].opcode == KILN_OP_LOAD) {
-        const struct kiln_tensor *tensor = &builder->graph->tensors[ir->ops[load].tensor];
+    if (layout != KILN_NONE) {
+        const struct kiln_tensor *tensor = &builder->graph->tensors[layout];
         *ret_element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
         int64_t smallest = INT64_MAX;
         for (uint32_t i = 0; i < domain->rank && i < tensor->rank; i++) {

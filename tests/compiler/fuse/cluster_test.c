@@ -111,8 +111,8 @@ Test(cluster, what_another_kernel_needs_is_cut_at_row_values)
 {
     for (int stored = 0; stored < 2; stored++) {
         struct ir_fixture *fixture = ir_fixture_create();
-        fixture->strategy = (struct kiln_partition_strategy){
-            .never_segment = true, .store_shared_values = stored != 0};
+        fixture->strategy = (struct kiln_partition_strategy){.never_segment = true,
+                                                             .store_shared_values = stored != 0};
         uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
         uint32_t mean = reduce(fixture, KILN_OP_REDUCE_MEAN, x, OVER_COLUMNS);
         uint32_t centred = ir_fixture_result(fixture, with_repeated(fixture, KILN_OP_SUB, x, mean));
@@ -242,4 +242,29 @@ Test(cluster, without_fusion_a_node_is_a_kernel)
     cr_expect_eq(result.groups[1].kind, KILN_GROUP_REDUCTION);
     cr_expect_eq(result.groups[2].kind, KILN_GROUP_POINTWISE);
     ir_fixture_destroy(fixture);
+}
+
+Test(cluster, workspace_has_the_order_of_axes_of_the_tensor_it_stands_for)
+{
+    for (int column_major = 0; column_major < 2; column_major++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        fixture->options.no_fusion = true;
+        uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+        uint32_t square =
+            ir_fixture_result(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_MUL, x, x));
+        struct kiln_tensor *tensor = &fixture->tensors[fixture->ir.ops[square].tensor];
+        tensor->strides[0] = column_major ? 1 : COLS;
+        tensor->strides[1] = column_major ? ROWS : 1;
+        fixture->ir.node = 1;
+        ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, square));
+        struct kiln_partition result = partition(fixture);
+        cr_assert_eq(result.group_count, 2);
+        for (int group = 0; group < 2; group++) {
+            const struct kiln_access *access = &result.groups[group].accesses[group == 0];
+            cr_assert_eq(access->kind, KILN_ARGUMENT_WORKSPACE);
+            cr_expect_eq(access->strides[0], column_major ? 1 : COLS);
+            cr_expect_eq(access->strides[1], column_major ? ROWS : 1);
+        }
+        ir_fixture_destroy(fixture);
+    }
 }
