@@ -63,8 +63,8 @@ enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
 
 enum { KILN_COMPILER_NAME_BYTES = 16 };
 
-/* Which compiler serves the target here: "comgr", "clang", "nvrtc" or "host". Asks the compilers, so it may
- * start a worker. KILN_UNSUPPORTED with a hint when none does. */
+/* Which compiler serves the target here: "comgr", "clang", "nvrtc" or "host". Asks the compilers,
+ * so it may start a worker. KILN_UNSUPPORTED with a hint when none does. */
 enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
                                        const struct kiln_target *target,
                                        char ret_name[KILN_COMPILER_NAME_BYTES],

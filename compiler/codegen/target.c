@@ -25,7 +25,7 @@ struct row {
 
 static const struct row rows[] = {
 #define KILN_TARGET(name, kind, wave, elf_machine, lds_bytes, vgprs, compute_units, features)      \
-    {#name, KILN_TARGET_##kind,  wave,         elf_machine, lds_bytes, vgprs,                      \
+    {#name,         KILN_TARGET_##kind, wave, elf_machine, lds_bytes, vgprs,                       \
      compute_units, FEATURES_##features},
 #include "compiler/codegen/targets.def"
 };

@@ -2,6 +2,7 @@
  * CUDA targets: compiled by NVRTC, where it is, and checked. Nothing here needs a GPU.
  */
 #include "compiler/codegen/code_object.h"
+#include "compiler/codegen/isa_text.h"
 
 #include "runtime/support/log.h"
 #include "sample_kernel.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct kiln_error error;
@@ -181,7 +183,8 @@ Test(nvrtc, unannounced_local_memory_is_refused)
         "}\n";
     struct kiln_code_object object;
     cr_expect_eq(compile_text(source, 0, &object), KILN_COMPILE_FAILED);
-    cr_expect(strstr(error.text, "takes 4096 bytes of local memory instead of 0") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "takes 4096 bytes of local memory instead of 0") != NULL, "%s",
+              error.text);
     kiln_error_init(&error);
     cr_assert_eq(compile_text(source, 4096, &object), KILN_OK, "%s", error.text);
     cr_expect_eq(object.resources.lds_bytes, 4096);
@@ -226,6 +229,46 @@ Test(nvrtc, errors_quote_the_line)
                                  "\"oops\" is undefined, in line 3: 'b[0] = oops;'") != NULL,
               "%s", error.text);
     char command[64];
+    (void)snprintf(command, sizeof command, "rm -r %s", directory);
+    cr_expect_eq(system(command), 0);
+}
+
+/* nvdisasm is seldom there: whether it is started with what it needs is seen with a stand-in. */
+Test(nvrtc, disassembles_by_nvdisasm)
+{
+    char directory[] = "/tmp/kiln-test-XXXXXX";
+    char path[64];
+    char command[64];
+    cr_assert_not_null(mkdtemp(directory));
+    (void)snprintf(path, sizeof path, "%s/nvdisasm", directory);
+    FILE *script = fopen(path, "w");
+    (void)fputs("#!/bin/sh\necho \"$1\"\ncase $(/usr/bin/head -c 4 \"$2\") in *ELF) echo an ELF "
+                "file;; esac\n",
+                script);
+    cr_assert_eq(fclose(script), 0);
+    cr_assert_eq(chmod(path, 0700), 0);
+
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    cr_assert_eq(setenv("PATH", "/nonexistent", 1), 0);
+    struct fixture fixture = compile("sm_90");
+    cr_expect_eq(kiln_code_object_disassemble(fixture.codegen, &fixture.target, "sample",
+                                              fixture.object.bytes, fixture.object.size, &text,
+                                              &error),
+                 KILN_UNSUPPORTED);
+    cr_expect(strstr(error.text, "there is no 'nvdisasm'") != NULL, "%s", error.text);
+    drop(&fixture);
+
+    cr_assert_eq(setenv("PATH", directory, 1), 0);
+    fixture = compile("sm_90");
+    cr_expect_eq(kiln_code_object_disassemble(fixture.codegen, &fixture.target, "sample",
+                                              fixture.object.bytes, fixture.object.size, &text,
+                                              &error),
+                 KILN_OK, "%s", error.text);
+    cr_expect_str_eq(kiln_buffer_text(&text), "--print-code\nan ELF file\n");
+    kiln_buffer_fini(&text);
+    drop(&fixture);
+    cr_assert_eq(setenv("PATH", "/usr/bin:/bin", 1), 0);
     (void)snprintf(command, sizeof command, "rm -r %s", directory);
     cr_expect_eq(system(command), 0);
 }
