@@ -10,6 +10,8 @@
 /* What gcc and clang have built in and NVRTC does not; the arguments that say which NaN are all "". */
 #define __builtin_fmaf(a, b, c) __fmaf_rn(a, b, c)
 #define __builtin_fma(a, b, c)  __fma_rn(a, b, c)
+#define __builtin_copysignf(a, sign) copysignf(a, sign)
+#define __builtin_copysign(a, sign)  copysign(a, sign)
 #define __builtin_fabsf(x)      fabsf(x)
 #define __builtin_fabs(x)       fabs(x)
 #define __builtin_rintf(x)      rintf(x)
