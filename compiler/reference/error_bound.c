@@ -4,9 +4,9 @@
  * perturbation of the operands (`backward`) and errors in the result (`ulps`). So:
  *   1. each operand becomes an interval: value, bound, conversion to the computing type,
  * `backward`;
- *   2. the mode's function is evaluated on a grid: centre and ends of every interval, zero and the
- * mode's kinks where they lie inside. Modes are monotone between those points except for the
- * hazards, handled by name;
+ *   2. the mode's function is evaluated on a grid: centre and ends of every interval, zero and
+ * where the mode bends or turns round (kiln_mode_turning_points) if they lie inside. Modes are
+ * monotone between those points except for the hazards, handled by name;
  *   3. the span of the results grows by `ulps` of the mode's extent;
  *   4. both ends are rounded to the tensor's type, which is monotone: the distance of the farther
  * one from the rounded reference is the bound. A span that crosses a jump of the rounding thus
@@ -20,7 +20,8 @@
 #include <float.h>
 #include <math.h>
 
-enum { MAX_ARITY = 3, MAX_POINTS = 6 };
+/* Points: the centre, the ends, zero and where the mode turns. */
+enum { MAX_ARITY = 3, MAX_POINTS = 4 + KILN_MODE_TURNING_POINTS };
 
 /* Values of one operand at which the mode is evaluated; the first is the centre. */
 struct points {
@@ -76,12 +77,10 @@ static void make_points(const struct kiln_mode_reference *row,
         points.values[points.count++] = value - points.radius;
         points.values[points.count++] = value + points.radius;
         add_inner_point(&points, 0);
-        if (attributes->mode == KILN_POINTWISE_RELU_FWD ||
-            attributes->mode == KILN_POINTWISE_RELU_BWD) {
-            if (attributes->relu_lower_clip != 0)
-                add_inner_point(&points, attributes->relu_lower_clip);
-            add_inner_point(&points, attributes->relu_upper_clip);
-        }
+        double turns[KILN_MODE_TURNING_POINTS];
+        uint32_t turn_count = kiln_mode_turning_points(attributes, turns);
+        for (uint32_t i = 0; i < turn_count; i++)
+            add_inner_point(&points, turns[i]);
     }
     *ret_points = points;
 }

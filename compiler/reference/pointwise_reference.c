@@ -425,3 +425,47 @@ const struct kiln_mode_reference *kiln_mode_reference(enum kiln_pointwise_mode m
 {
     return &references[mode];
 }
+
+uint32_t kiln_mode_turning_points(const struct kiln_pointwise *attributes,
+                                  double ret_points[KILN_MODE_TURNING_POINTS])
+{
+    /* Zeros of the derivative, of swish in z = beta*x: those of the forward modes are the lone
+     * minimum, of the backward modes the maximum and its mirror image. For swish z*tanh(z/2) = 2,
+     * for GELU x^2 = 2. */
+    static const double gelu_minimum = -0.75179152469356446,
+                        gelu_tanh_minimum = -0.75246142207101626;
+    static const double swish_minimum = -1.2784645427610738,
+                        swish_slope_maximum = 2.3993572805154677;
+    static const double gelu_tanh_slope_maximum = 1.4185040087908284;
+    double turn;
+    switch (attributes->mode) {
+    case KILN_POINTWISE_RELU_FWD:
+    case KILN_POINTWISE_RELU_BWD:
+        ret_points[0] = attributes->relu_lower_clip;
+        ret_points[1] = attributes->relu_upper_clip;
+        return 2;
+    case KILN_POINTWISE_GELU_FWD:
+        ret_points[0] = gelu_minimum;
+        return 1;
+    case KILN_POINTWISE_GELU_APPROX_TANH_FWD:
+        ret_points[0] = gelu_tanh_minimum;
+        return 1;
+    case KILN_POINTWISE_SWISH_FWD:
+        ret_points[0] = swish_minimum / attributes->swish_beta;
+        return 1;
+    case KILN_POINTWISE_GELU_BWD:
+        turn = M_SQRT2;
+        break;
+    case KILN_POINTWISE_GELU_APPROX_TANH_BWD:
+        turn = gelu_tanh_slope_maximum;
+        break;
+    case KILN_POINTWISE_SWISH_BWD:
+        turn = swish_slope_maximum / attributes->swish_beta;
+        break;
+    default:
+        return 0;
+    }
+    ret_points[0] = -turn;
+    ret_points[1] = turn;
+    return 2;
+}

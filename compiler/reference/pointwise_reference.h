@@ -45,4 +45,12 @@ struct kiln_mode_reference {
 /* The row of a mode; NULL functions for GEN_INDEX, whose values come from the shape. Static. */
 const struct kiln_mode_reference *kiln_mode_reference(enum kiln_pointwise_mode mode);
 
+enum { KILN_MODE_TURNING_POINTS = 2 };
+
+/* Where the result bends, jumps or turns round as operand 0 moves and the others stand still, zero
+ * apart: between these points and zero it is monotone. Returns how many; infinite and NaN ones mean
+ * nothing. */
+uint32_t kiln_mode_turning_points(const struct kiln_pointwise *attributes,
+                                  double ret_points[KILN_MODE_TURNING_POINTS]);
+
 #endif

@@ -1,7 +1,9 @@
 #include "compiler/reference/error_bound.h"
+#include "compiler/reference/pointwise_reference.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdbool.h>
 
 static struct kiln_bounded real(double value, double bound)
 {
@@ -76,6 +78,45 @@ Test(error_bound, jumps_are_as_high_as_they_are)
     cr_assert_eq(binary(KILN_POINTWISE_CMP_EQ, real(1, 0), real(1.5, 0)).bound, 0);
     /* Zero lies inside the interval and is none of its ends. */
     cr_assert_eq(binary(KILN_POINTWISE_LOGICAL_AND, real(1, 2), real(1, 0)).bound, 1);
+}
+
+/* Where a mode has an extreme inside the operand's interval, its ends do not show it. */
+Test(error_bound, no_point_of_the_interval_is_outside)
+{
+    static const struct {
+        double value, bound;
+    } intervals[] = {{2.74, 1.71},  {-2.5, 1},    {1.5, 0.5}, {-1.5, 0.5}, {-0.8, 0.3},
+                     {-1.1, 0.75},  {0, 3},       {0.1, 20},  {-5, 4.5},   {5, 4.5},
+                     {-0.76, 0.01}, {1.42, 0.02}, {3, 0.25},  {2, 1.999}};
+    enum { STEPS = 500 };
+    for (uint32_t mode = 1; mode < KILN_POINTWISE_MODE_COUNT; mode++) {
+        struct kiln_pointwise attributes = {.mode = (enum kiln_pointwise_mode)mode,
+                                            .has_relu_parameter = true,
+                                            .relu_lower_clip = -1.25,
+                                            .relu_upper_clip = 1.75,
+                                            .relu_lower_clip_slope = -0.5,
+                                            .swish_beta = 1.7,
+                                            .elu_alpha = 0.75,
+                                            .softplus_beta = 2};
+        const struct kiln_mode_reference *reference =
+            kiln_mode_reference((enum kiln_pointwise_mode)mode);
+        for (size_t i = 0; reference->real != NULL && i < sizeof intervals / sizeof *intervals;
+             i++) {
+            struct kiln_bounded operands[3] = {real(intervals[i].value, intervals[i].bound),
+                                               real(-1.5, 0), real(1, 0)};
+            struct kiln_bounded result =
+                kiln_bounded_evaluate(&attributes, KILN_SCALAR_F64, operands, KILN_DTYPE_F64);
+            for (int step = -STEPS; step <= STEPS && !isinf(result.bound); step++) {
+                double x[3] = {intervals[i].value + intervals[i].bound * step / STEPS, -1.5, 1};
+                double error = fabs(reference->real(x, &attributes) - result.real);
+                bool both_nan = isnan(reference->real(x, &attributes)) && isnan(result.real);
+                cr_assert(both_nan || error <= result.bound,
+                          "%s of %g +- %g: at %.9g off by %g, bound %g",
+                          kiln_pointwise_mode_info((enum kiln_pointwise_mode)mode)->name,
+                          intervals[i].value, intervals[i].bound, x[0], error, result.bound);
+            }
+        }
+    }
 }
 
 Test(error_bound, poles_and_overflow_are_unchecked)
