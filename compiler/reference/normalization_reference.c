@@ -27,7 +27,8 @@ struct norm {
     struct operand given_mean, given_rstd, given_variance;
     struct operand y, dx, dscale, dbias, mean, rstd;
     /* Scratch of one row. */
-    struct kiln_interval *numbers, *xhat, *gradients;
+    struct kiln_interval *numbers, *xhat;
+    struct kiln_interval *gradients; /* dy, times scale except of batch norms */
     /* One per element of DSCALE and DBIAS. */
     struct kiln_bounded_sum *dscale_sums, *dbias_sums;
 };
@@ -118,6 +119,13 @@ static void write(const struct norm *norm, const struct operand *operand, int64_
 static bool is_rms(const struct norm *norm)
 {
     return norm->node->kind == KILN_NODE_RMSNORM || norm->node->kind == KILN_NODE_RMSNORM_BACKWARD;
+}
+
+static bool is_batch(const struct norm *norm)
+{
+    return norm->node->kind == KILN_NODE_BATCHNORM_INFERENCE ||
+           norm->node->kind == KILN_NODE_BATCHNORM_TRAINING ||
+           norm->node->kind == KILN_NODE_BATCHNORM_BACKWARD;
 }
 
 static struct kiln_interval reciprocal_deviation(const struct norm *norm, int64_t row,
@@ -271,7 +279,7 @@ static void collect_row(const struct norm *norm, int64_t row, const struct stati
         struct kiln_interval dy = read(norm, &norm->dy, row, i);
         norm->xhat[i] = normalized(norm, statistics, i);
         norm->gradients[i] = dy;
-        if (norm->scale.content != NULL)
+        if (norm->scale.content != NULL && !is_batch(norm))
             norm->gradients[i] = kiln_interval_mul(dy, scale_at(norm, row, i), norm->arithmetic);
         if (norm->dscale_sums != NULL) {
             int64_t offset = kiln_row_view_offset(&norm->rows, &norm->dscale.view, row, i);
@@ -290,28 +298,50 @@ static void collect_row(const struct norm *norm, int64_t row, const struct stati
     }
 }
 
-static struct kiln_interval gradient(const struct norm *norm, const struct statistics *statistics,
-                                     struct kiln_interval scale, struct kiln_interval g,
-                                     struct kiln_interval xhat, struct kiln_interval mean_g,
-                                     struct kiln_interval mean_slope)
+/* gradient - mean - xhat*mean_slope */
+static struct kiln_interval without_means(const struct norm *norm, struct kiln_interval gradient,
+                                          struct kiln_interval xhat, struct kiln_interval mean,
+                                          struct kiln_interval mean_slope)
 {
     const struct kiln_arithmetic *arithmetic = norm->arithmetic;
     struct kiln_interval slope = kiln_interval_mul(xhat, mean_slope, arithmetic);
-    struct kiln_interval dx = kiln_interval_sub(g, mean_g, arithmetic);
-    dx = kiln_interval_sub(dx, slope, arithmetic);
-    if (kiln_interval_is_finite(&dx)) {
-        double terms = kiln_interval_magnitude(&g) + kiln_interval_magnitude(&mean_g) +
-                       kiln_interval_magnitude(&slope);
-        dx = kiln_interval_widen(dx, term_ulps * arithmetic->ulp * terms, arithmetic);
-    }
-    dx = kiln_interval_mul(dx, statistics->rstd, arithmetic);
+    struct kiln_interval rest = kiln_interval_sub(gradient, mean, arithmetic);
+    rest = kiln_interval_sub(rest, slope, arithmetic);
+    if (!kiln_interval_is_finite(&rest))
+        return rest;
+    double terms = kiln_interval_magnitude(&gradient) + kiln_interval_magnitude(&mean) +
+                   kiln_interval_magnitude(&slope);
+    return kiln_interval_widen(rest, term_ulps * arithmetic->ulp * terms, arithmetic);
+}
+
+/* rest*rstd, where `rest` has the scale in it. */
+static struct kiln_interval norm_gradient(const struct norm *norm, struct kiln_interval rest,
+                                          struct kiln_interval rstd, struct kiln_interval scale,
+                                          struct kiln_interval xhat)
+{
+    const struct kiln_arithmetic *arithmetic = norm->arithmetic;
+    struct kiln_interval dx = kiln_interval_mul(rest, rstd, arithmetic);
     /* rstd may be squared, and multiply what has lost bits to underflow. */
-    double rstd = 1 + kiln_interval_magnitude(&statistics->rstd);
-    if (!(rstd * rstd < arithmetic->overflow) && !isnan(dx.low))
+    double factor = 1 + kiln_interval_magnitude(&rstd);
+    if (!(factor * factor < arithmetic->overflow) && !isnan(dx.low))
         return kiln_interval_unknown(dx.value);
-    double others =
-        rstd * rstd * (1 + kiln_interval_magnitude(&xhat)) * (1 + kiln_interval_magnitude(&scale));
-    return allow_factor_first(norm, dx, scale, statistics->rstd, others);
+    double others = factor * factor * (1 + kiln_interval_magnitude(&xhat)) *
+                    (1 + kiln_interval_magnitude(&scale));
+    return allow_factor_first(norm, dx, scale, rstd, others);
+}
+
+/* Of one element, from the row's means of the gradients and of the gradients times xhat. */
+static struct kiln_interval gradient(const struct norm *norm, int64_t row, int64_t i,
+                                     struct kiln_interval rstd, struct kiln_interval mean,
+                                     struct kiln_interval mean_slope)
+{
+    struct kiln_interval rest =
+        without_means(norm, norm->gradients[i], norm->xhat[i], mean, mean_slope);
+    struct kiln_interval scale = scale_at(norm, row, i);
+    if (is_batch(norm))
+        return kiln_interval_mul(rest, kiln_interval_mul(scale, rstd, norm->arithmetic),
+                                 norm->arithmetic);
+    return norm_gradient(norm, rest, rstd, scale, norm->xhat[i]);
 }
 
 static void backward_row(const struct norm *norm, int64_t row, const struct statistics *statistics)
@@ -325,13 +355,11 @@ static void backward_row(const struct norm *norm, int64_t row, const struct stat
         kiln_bounded_sum_add(
             &slope_sum, kiln_interval_mul(norm->gradients[i], norm->xhat[i], norm->arithmetic));
     }
-    struct kiln_interval mean_g =
+    struct kiln_interval mean =
         is_rms(norm) ? exactly(0) : kiln_bounded_sum_mean(&sum, norm->arithmetic);
     struct kiln_interval mean_slope = kiln_bounded_sum_mean(&slope_sum, norm->arithmetic);
     for (int64_t i = 0; i < norm->rows.row_length; i++)
-        write(norm, &norm->dx, row, i,
-              gradient(norm, statistics, scale_at(norm, row, i), norm->gradients[i], norm->xhat[i],
-                       mean_g, mean_slope));
+        write(norm, &norm->dx, row, i, gradient(norm, row, i, statistics->rstd, mean, mean_slope));
 }
 
 static void write_sums(const struct norm *norm, const struct operand *operand,

@@ -9,9 +9,12 @@
  *   forward      xhat = (x - mean)*rstd, y = scale*xhat + bias
  *   running      next = (1 - momentum)*previous + momentum*current, of the mean and of the unbiased
  *                variance squares/(L - 1), squares for L = 1
- *   backward     g = dy*scale, dx = rstd*(g - mean(g) - xhat*mean(g*xhat)), RMSNorm without
- * mean(g); dscale = sum dy*xhat, dbias = sum dy, each over all axes along which its tensor has one
- * element Source: hipdnn-op-semantics.md 2 and 6.
+ *   backward     of norms: g = dy*scale, dx = (g - mean(g) - xhat*mean(g*xhat))*rstd, RMSNorm
+ *                without mean(g); of batch norms, which have one scale to a row:
+ *                dx = (dy - mean(dy) - xhat*mean(dy*xhat))*(scale*rstd);
+ *                dscale = sum dy*xhat, dbias = sum dy, each over all axes along which its tensor
+ *                has one element
+ * Source: hipdnn-op-semantics.md 2 and 6.
  *
  * Bounds are intervals pushed through the formulas (interval.h), sums and moments in any order
  * (sum_bound.h). Any form will do whose terms are as large as those here, such as scale*rstd taken

@@ -116,6 +116,56 @@ Test(batchnorm_reference, backward_is_the_formula)
     norm_sample_finish();
 }
 
+/* hipDNN's order: what overflows before a small scale multiplies it has overflowed. */
+static void start_backward_of_large(const float *scale, const float *inverse)
+{
+    static const float zero[1];
+    norm_sample_start(KILN_NODE_BATCHNORM_BACKWARD, 1U << 0 | 1U << 2);
+    norm_sample_add_input(KILN_OPERAND_DY, 2, 1, 1, dy_data);
+    norm_sample_add_input(KILN_OPERAND_X, 2, 1, 1, x_data);
+    norm_sample_add_input(KILN_OPERAND_SCALE, 1, 1, 1, scale);
+    norm_sample_add_input(KILN_OPERAND_MEAN, 1, 1, 1, zero);
+    norm_sample_add_input(KILN_OPERAND_INV_VARIANCE, 1, 1, 1, inverse);
+    norm_sample_add_output(KILN_OPERAND_DX, 2, 1, 1);
+    norm_sample_run();
+}
+
+Test(batchnorm_reference, backward_overflows_before_it_is_scaled)
+{
+    static const float small[1] = {0x1p-20F}, one[1] = {1}, inverse[1] = {1};
+    x_data[0] = 4;
+    x_data[1] = -1;
+    dy_data[0] = 0x1p126F; /* dy*xhat is too large for float, dy*scale*xhat is not */
+    dy_data[1] = 1;
+    start_backward_of_large(small, inverse);
+    cr_assert(isinf(norm_sample_result(KILN_OPERAND_DX)->bound[0]));
+    norm_sample_finish();
+
+    dy_data[0] = 0x1p100F; /* and what does not overflow has a bound */
+    start_backward_of_large(small, inverse);
+    cr_assert_lt(norm_sample_result(KILN_OPERAND_DX)->bound[0],
+                 1e-5 * fabs(norm_sample_result(KILN_OPERAND_DX)->real[0]));
+    norm_sample_finish();
+    start_backward_of_large(one, inverse);
+    cr_assert_lt(norm_sample_result(KILN_OPERAND_DX)->bound[0],
+                 1e-5 * fabs(norm_sample_result(KILN_OPERAND_DX)->real[0]));
+    norm_sample_finish();
+}
+
+/* scale*inv is a denormal number with few bits, and the gradients are large. */
+Test(batchnorm_reference, backward_with_a_factor_that_underflows)
+{
+    static const float scale[1] = {0x1.8p-100F}, inverse[1] = {0x1.8p-48F};
+    x_data[0] = x_data[1] = 0;
+    dy_data[0] = 0x1p120F;
+    dy_data[1] = -0x1p120F;
+    start_backward_of_large(scale, inverse);
+    out[0] = dy_data[0] * (scale[0] * inverse[0]);
+    out[1] = dy_data[1] * (scale[0] * inverse[0]);
+    norm_sample_assert_inside(KILN_OPERAND_DX, out);
+    norm_sample_finish();
+}
+
 static void check_inference(enum kiln_operand role, const float *statistic, const double *inverse)
 {
     norm_sample_fill(12, BATCH * CHANNELS * SPACE, 1);
