@@ -138,12 +138,36 @@ static enum kiln_status check_shape_on_axes(const struct operand *operand, uint3
     return KILN_OK;
 }
 
-static enum kiln_status check_shape(const struct operand *operand, enum kiln_operand role)
+static bool has_shape_of_x(const struct kiln_tensor *tensor, const struct kiln_tensor *x)
+{
+    if (tensor->rank != x->rank)
+        return false;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (tensor->dims[i] != x->dims[i])
+            return false;
+    }
+    return true;
+}
+
+/* The axes of x along which scale, bias and their gradients have x's size. */
+static uint32_t affine_axes(const struct operand *operand)
 {
     const struct kiln_node *node = operand->node;
     uint32_t reduced = node->normalization.axes;
-    uint32_t kept = ALL_AXES & ~reduced;
-    uint32_t affine = is_batchnorm(node) ? kept : reduced;
+    if (is_batchnorm(node))
+        return ALL_AXES & ~reduced;
+    if (node->kind != KILN_NODE_RMSNORM && node->kind != KILN_NODE_RMSNORM_BACKWARD)
+        return reduced;
+    /* The scale of an RMSNorm may have all of x's sizes, the batch's too. */
+    uint32_t scale = kiln_node_input(node, KILN_OPERAND_SCALE);
+    return has_shape_of_x(&operand->graph->tensors[scale], operand->x) ? ALL_AXES : reduced;
+}
+
+static enum kiln_status check_shape(const struct operand *operand, enum kiln_operand role)
+{
+    const struct kiln_node *node = operand->node;
+    uint32_t kept = ALL_AXES & ~node->normalization.axes;
+    uint32_t affine = affine_axes(operand);
     /* Gradients are summed to exactly the shape of what they are gradients of. */
     bool is_forward = kiln_node_output(node, KILN_OPERAND_DSCALE) == KILN_NONE;
     switch (role) {

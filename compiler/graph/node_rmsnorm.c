@@ -47,8 +47,8 @@ static enum kiln_status read_rmsnorm_backward(struct kiln_graph_builder *builder
 }
 
 /*
- * The trailing axes where the scale has x's size; axis 0 is the batch when all match. That all
- * other axes of the scale are 1 is for the check.
+ * The trailing axes where the scale has x's size; axis 0 is the batch when all match, each of whose
+ * entries has a scale of its own then. That all other axes of the scale are 1 is for the check.
  */
 static enum kiln_status complete_rmsnorm(const struct kiln_graph *graph, struct kiln_node *node,
                                          struct kiln_error *error)

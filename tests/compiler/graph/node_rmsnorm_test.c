@@ -18,9 +18,12 @@ Test(node_rmsnorm, axes_are_the_trailing_ones_of_the_scale)
         {"3,5,40", "40", 0x4},
         {"3,5,40", "1,5,40", 0x6},
         {"3,5,40", "5,40", 0x6},
-        /* All match: axis 0 is the batch, of one. */
+        /* All match: axis 0 is the batch. */
         {"1,4,24", "1,4,24", 0x6},
         {"1,24", "1,24", 0x2},
+        {"3,4,24", "3,4,24", 0x6},
+        {"3,24", "3,24", 0x2},
+        {"3,24", "24", 0x2},
         /* A match of ones is one. */
         {"3,1,40", "1,1,40", 0x6},
         {"3,5,1", "1,1,1", 0x4},
@@ -85,6 +88,23 @@ Test(node_rmsnorm, backward_with_and_without_inv_rms)
     }
 }
 
+/* A scale per element: its gradient is no sum, and a bias may be per element or not. */
+Test(node_rmsnorm, scale_in_the_shape_of_x)
+{
+    static const char *const sketches[] = {
+        "RMSNorm x=4,24 scale=4,24 epsilon=k y=4,24 bias=4,24 inv_rms=4,1",
+        "RMSNorm x=4,24 scale=4,24 epsilon=k y=4,24 bias=24",
+        "RMSNormBackward dy=4,24 x=4,24 scale=4,24 dx=4,24 dscale=4,24 dbias=4,24",
+        "RMSNormBackward dy=4,24 x=4,24 scale=4,24 inv_rms=4,1 dx=4,24 dscale=4,24",
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        struct json_graph read;
+        graph_sketch_accept(&read, sketches[i], NULL);
+        cr_assert_eq(read.graph.nodes[0].normalization.axes, 0x2, "%s", sketches[i]);
+        json_graph_fini(&read);
+    }
+}
+
 Test(node_rmsnorm, declined)
 {
     static const struct {
@@ -100,8 +120,14 @@ Test(node_rmsnorm, declined)
          "scale has 3 along axis 0 of x, must have 1"},
         {KILN_REJECT_SHAPE, "RMSNorm x=5,40 scale=1,5,40 epsilon=k y=5,40",
          "scale has rank 3, above x's rank 2"},
-        {KILN_REJECT_SHAPE, "RMSNorm x=4,24 scale=4,24 epsilon=k y=4,24",
-         "scale has 4 along axis 0 of x, must have 1"},
+        {KILN_REJECT_SHAPE, "RMSNorm x=4,24 scale=4,24 epsilon=k y=4,24 bias=3,24",
+         "bias has 3 along axis 0 of x, must have 4"},
+        {KILN_REJECT_SHAPE, "RMSNorm x=4,24 scale=4,24 epsilon=k y=4,24 inv_rms=1,1",
+         "inv_rms has 1 along axis 0 of x, must have 4"},
+        {KILN_REJECT_SHAPE, "RMSNormBackward dy=4,24 x=4,24 scale=4,24 dx=4,24 dscale=1,24",
+         "dscale has 1 along axis 0 of x, must have 4"},
+        {KILN_REJECT_SHAPE, "RMSNormBackward dy=4,24 x=4,24 scale=24 dx=4,24 dscale=4,24",
+         "dscale has 4 along axis 0 of x, must have 1"},
         {KILN_REJECT_SHAPE, "RMSNorm x=3,40 scale=40 epsilon=k y=3,40 inv_rms=3",
          "inv_rms has 1 along axis 0 of x, must have 3"},
         {KILN_REJECT_SHAPE, "RMSNorm x=3,40 scale=40 epsilon=k y=3,40 bias=3,1",

@@ -290,6 +290,41 @@ Test(normalization_reference, rmsnorm_is_the_formula)
     norm_sample_finish();
 }
 
+/* A scale per element: y and dx take it so, and dscale and dbias are no sums. */
+Test(normalization_reference, rmsnorm_with_a_scale_per_element)
+{
+    enum { LENGTH = 50 };
+    norm_sample_fill(8, 3 * LENGTH, 1);
+    norm_sample_start(KILN_NODE_RMSNORM_BACKWARD, 1U << 2);
+    norm_sample_add_input(KILN_OPERAND_DY, 1, 3, LENGTH, dy_data);
+    norm_sample_add_input(KILN_OPERAND_X, 1, 3, LENGTH, x_data);
+    norm_sample_add_input(KILN_OPERAND_SCALE, 1, 3, LENGTH, scale_data);
+    norm_sample_add_output(KILN_OPERAND_DX, 1, 3, LENGTH);
+    norm_sample_add_output(KILN_OPERAND_DSCALE, 1, 3, LENGTH);
+    norm_sample_add_output(KILN_OPERAND_DBIAS, 1, 3, LENGTH);
+    norm_sample_run();
+    for (int row = 0; row < 3; row++) {
+        const float *x = x_data + row * LENGTH, *dy = dy_data + row * LENGTH;
+        const float *scale = scale_data + row * LENGTH;
+        double squares = 0, products = 0;
+        for (int i = 0; i < LENGTH; i++) {
+            squares += (double)x[i] * (double)x[i];
+            products += (double)dy[i] * (double)scale[i] * (double)x[i];
+        }
+        double r = 1 / sqrt(squares / LENGTH + 1e-5);
+        for (int i = 0; i < LENGTH; i++) {
+            int at = row * LENGTH + i;
+            double dx =
+                r * (double)dy[i] * (double)scale[i] - (double)x[i] * r * r * r * products / LENGTH;
+            assert_near(norm_sample_result(KILN_OPERAND_DX)->real[at], dx, 1e-7);
+            assert_near(norm_sample_result(KILN_OPERAND_DSCALE)->real[at],
+                        (double)dy[i] * (double)x[i] * r, 1e-7);
+            cr_assert_eq(norm_sample_result(KILN_OPERAND_DBIAS)->real[at], (double)dy[i]);
+        }
+    }
+    norm_sample_finish();
+}
+
 /* ---- special values ---- */
 
 Test(normalization_reference, rows_that_are_not_finite)
