@@ -9,6 +9,7 @@
 
 enum {
     MAX_ROW_ITEMS = 1024, /* work-items of a group that share a row */
+    SEGMENT_ITEMS = 256,  /* the same of a segment, of which there can be many */
     ELEMENTS_PER_ROW_ITEM = 8,
     COLUMN_BYTES = 128, /* neighbouring rows' bytes that a group walks down together */
     COLUMN_ITEMS = 256,
@@ -72,26 +73,27 @@ uint32_t kiln_segment_count(struct kiln_group_builder *builder, uint32_t operand
     bool is_row = is_inner_axis_reduced(builder, operand, axes, &element_bytes);
     uint64_t columns = COLUMN_BYTES / element_bytes; /* of one group */
     uint64_t items;                                  /* busy when rows are left whole */
+    uint64_t segment_items;                          /* of all rows' segments of one number */
     uint64_t most;
     if (is_row) {
-        items = rows * (is_cpu(target)
-                            ? 1
-                            : max_u64(1, min_u64(length / ELEMENTS_PER_ROW_ITEM, MAX_ROW_ITEMS)));
+        uint64_t sharing = max_u64(1, min_u64(length / ELEMENTS_PER_ROW_ITEM, MAX_ROW_ITEMS));
+        items = rows * (is_cpu(target) ? 1 : sharing);
+        segment_items = rows * (is_cpu(target) ? 1 : SEGMENT_ITEMS);
         most = length / MIN_SEGMENT_ELEMENTS;
     } else {
         uint64_t groups = (rows + columns - 1) / columns;
-        items = groups * (is_cpu(target) ? 1 : COLUMN_ITEMS);
+        items = segment_items = groups * (is_cpu(target) ? 1 : COLUMN_ITEMS);
         uint64_t sharing = is_cpu(target) ? 1 : COLUMN_ITEMS / (COLUMN_BYTES / VECTOR_BYTES);
         most = length / (MIN_SEGMENT_STEPS * sharing);
     }
     uint64_t full = kiln_target_full_items(target);
-    uint64_t bytes = elements * element_bytes;
+    double bytes = (double)elements * element_bytes;
     if (items >= full || most < 2)
         return 1;
-    uint64_t whole = bytes * full / items;
-    uint64_t cut = 2 * bytes + 2 * kiln_target_launch_bytes(target);
+    double whole = bytes * (double)full / (double)items;
+    double cut = 2 * bytes + 2 * (double)kiln_target_launch_bytes(target);
     if (whole <= cut)
         return 1;
-    return (uint32_t)min_u64(min_u64(most, MAX_SEGMENTS),
-                             (GROUPS_WANTED * full + items - 1) / items);
+    uint64_t wanted = (GROUPS_WANTED * full + segment_items - 1) / segment_items;
+    return (uint32_t)max_u64(2, min_u64(min_u64(most, MAX_SEGMENTS), wanted));
 }

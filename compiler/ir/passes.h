@@ -8,6 +8,15 @@
 
 #include "compiler/ir/ir.h"
 
+/*
+ * A variance that is written out in pointwise nodes and sums becomes REDUCE_SQUARES, its mean
+ * REDUCE_MEAN: one walk over the elements for both. Results change by roundings of the sums only.
+ * Not part of kiln_ir_optimize, because a program that is to have a kernel per node keeps its
+ * nodes; to be followed by it.
+ */
+enum kiln_status kiln_ir_recognize_moments(struct kiln_ir *ir,
+                                           struct kiln_error *error) KILN_NODISCARD;
+
 /* Operations on constants become constants; identities that are exact for every input (x*1, convert
  * of a convert that loses nothing, select with a constant condition, round of an already rounded
  * value) vanish. */
