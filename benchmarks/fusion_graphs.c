@@ -330,6 +330,40 @@ static void build_batchnorm_nhwc_written_out(struct kiln_fusion_builder *builder
     batchnorm_written_out(builder, true, tensor_bytes);
 }
 
+static void build_batchnorm_inference(struct kiln_fusion_builder *builder, int64_t tensor_bytes)
+{
+    set_images(builder, true, tensor_bytes);
+    uint32_t x = add_input(builder);
+    static const enum kiln_operand parameters[] = {KILN_OPERAND_MEAN, KILN_OPERAND_INV_VARIANCE,
+                                                   KILN_OPERAND_SCALE, KILN_OPERAND_BIAS};
+    struct kiln_node *node = add_node(builder, KILN_NODE_BATCHNORM_INFERENCE);
+    node->normalization = (struct kiln_normalization){.axes = BATCH_AXES, .epsilon = 1e-5};
+    connect(node, KILN_OPERAND_X, x);
+    for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
+        connect(node, parameters[i], add_parameter(builder, CHANNEL_AXIS));
+    uint32_t y = add_result(builder, node, KILN_OPERAND_Y, ALL_AXES);
+    write_out(builder, unary(builder, KILN_POINTWISE_RELU_FWD, y));
+}
+
+static void build_batchnorm_backward(struct kiln_fusion_builder *builder, int64_t tensor_bytes)
+{
+    set_images(builder, true, tensor_bytes);
+    uint32_t activated = add_input(builder);
+    uint32_t gradient = add_input(builder);
+    uint32_t dy = pointwise(builder, KILN_POINTWISE_RELU_BWD, activated, gradient);
+    uint32_t x = add_input(builder);
+    struct kiln_node *node = add_node(builder, KILN_NODE_BATCHNORM_BACKWARD);
+    node->normalization = (struct kiln_normalization){.axes = BATCH_AXES, .epsilon = 1e-5};
+    connect(node, KILN_OPERAND_DY, dy);
+    connect(node, KILN_OPERAND_X, x);
+    connect(node, KILN_OPERAND_MEAN, add_parameter(builder, CHANNEL_AXIS));
+    connect(node, KILN_OPERAND_INV_VARIANCE, add_parameter(builder, CHANNEL_AXIS));
+    connect(node, KILN_OPERAND_SCALE, add_parameter(builder, CHANNEL_AXIS));
+    write_out(builder, add_result(builder, node, KILN_OPERAND_DX, ALL_AXES));
+    write_out(builder, add_result(builder, node, KILN_OPERAND_DSCALE, CHANNEL_AXIS));
+    write_out(builder, add_result(builder, node, KILN_OPERAND_DBIAS, CHANNEL_AXIS));
+}
+
 static void build_bias_gelu(struct kiln_fusion_builder *builder, int64_t tensor_bytes)
 {
     set_rows(builder, KILN_DTYPE_F32, NORM_COLUMNS, tensor_bytes);
@@ -353,6 +387,8 @@ const struct kiln_fusion_graph kiln_fusion_graphs[] = {
     {"batchnorm training + relu, NCHW, written out", build_batchnorm_nchw_written_out},
     {"batchnorm training + relu, NHWC", build_batchnorm_nhwc},
     {"batchnorm training + relu, NHWC, written out", build_batchnorm_nhwc_written_out},
+    {"batchnorm inference + relu, NHWC", build_batchnorm_inference},
+    {"relu backward + batchnorm backward, NHWC", build_batchnorm_backward},
 };
 const unsigned kiln_fusion_graph_count = sizeof(kiln_fusion_graphs) / sizeof(kiln_fusion_graphs[0]);
 

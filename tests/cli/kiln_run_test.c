@@ -63,10 +63,13 @@ Test(kiln_run, computes_from_files_into_a_file)
 Test(kiln_run, verifies_every_sample_kind_in_json)
 {
     static const char *const samples[] = {
-        "current/padded_rows_rank6_fp32.json",     "current/runtime_scalar_axpy_fp32.json",
-        "current/exact_int64_arithmetic.json",     "current/quantize_to_fp8_e4m3.json",
-        "current/add_nchw_and_nhwc_fp32.json",     "current/diamond_two_outputs_fp32.json",
-        "nov2025/sigmoid_backward_chain_fp32.json"};
+        "current/padded_rows_rank6_fp32.json",        "current/runtime_scalar_axpy_fp32.json",
+        "current/exact_int64_arithmetic.json",        "current/quantize_to_fp8_e4m3.json",
+        "current/add_nchw_and_nhwc_fp32.json",        "current/diamond_two_outputs_fp32.json",
+        "nov2025/sigmoid_backward_chain_fp32.json",   "current/softmax_fp32.json",
+        "current/layernorm_training_fp16.json",       "current/layernorm_backward_bf16.json",
+        "current/residual_rmsnorm_swish_bf16.json",   "current/batchnorm_training_nhwc_fp32.json",
+        "current/global_average_pool_nhwc_fp16.json", "nov2025/batchnorm_relu_nchw_fp16.json"};
     for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
         struct kiln_process kiln = KILN("run", "-d", "host", "--verify", "--workspace-poison",
                                         "--json", sample_path(samples[i]));

@@ -8,11 +8,23 @@
 #include <string.h>
 
 static const char *const samples[] = {
-    "current/bias_gelu_fp16",         "current/causal_mask_fp32",
-    "current/chain_of_24_fp32",       "current/diamond_two_outputs_fp32",
-    "current/exact_int64_arithmetic", "current/padded_rows_rank6_fp32",
-    "current/quantize_to_fp8_e4m3",   "current/runtime_scalar_axpy_fp32",
-    "nov2025/bias_relu6_nchw_fp32",   "nov2025/leaky_relu_to_int32",
+    "current/bias_gelu_fp16",
+    "current/causal_mask_fp32",
+    "current/chain_of_24_fp32",
+    "current/diamond_two_outputs_fp32",
+    "current/exact_int64_arithmetic",
+    "current/padded_rows_rank6_fp32",
+    "current/quantize_to_fp8_e4m3",
+    "current/runtime_scalar_axpy_fp32",
+    "nov2025/bias_relu6_nchw_fp32",
+    "nov2025/leaky_relu_to_int32",
+    "current/softmax_fp32",
+    "current/layernorm_training_fp16",
+    "current/layernorm_backward_bf16",
+    "current/residual_rmsnorm_swish_bf16",
+    "current/batchnorm_training_nhwc_fp32",
+    "current/global_average_pool_nhwc_fp16",
+    "nov2025/batchnorm_relu_nchw_fp16",
 };
 enum { SAMPLE_COUNT = sizeof(samples) / sizeof(*samples), FILE_LIMIT_BYTES = 1 << 20 };
 
