@@ -107,10 +107,7 @@ static enum kiln_status derive_count(const struct kiln_graph *graph, const struc
         return kiln_reject_node(error, KILN_REJECT_AXIS, graph, node,
                                 "neither a count of axes nor a scale says what to normalise over");
     const struct kiln_tensor *scale = &graph->tensors[ordinal];
-    uint32_t limit = x->rank < scale->rank ? x->rank : scale->rank;
-    uint32_t run = 0;
-    while (run < limit && x->dims[x->rank - 1 - run] == scale->dims[scale->rank - 1 - run])
-        run++;
+    uint32_t run = kiln_normalization_matching_axes(x, scale);
     if (run == 0 || (run == x->rank && x->dims[0] != 1))
         return kiln_reject_tensor(error, KILN_REJECT_AXIS, graph, node, scale,
                                   "without a count of axes, the shape of scale does not tell what "

@@ -70,6 +70,16 @@ enum kiln_status kiln_normalization_check_pair(
                             kiln_operand_text(given == left ? right : left));
 }
 
+uint32_t kiln_normalization_matching_axes(const struct kiln_tensor *x,
+                                          const struct kiln_tensor *tensor)
+{
+    uint32_t limit = x->rank < tensor->rank ? x->rank : tensor->rank;
+    uint32_t count = 0;
+    while (count < limit && x->dims[x->rank - 1 - count] == tensor->dims[tensor->rank - 1 - count])
+        count++;
+    return count;
+}
+
 static bool is_batchnorm(const struct kiln_node *node)
 {
     return node->kind == KILN_NODE_BATCHNORM_INFERENCE ||
@@ -138,17 +148,6 @@ static enum kiln_status check_shape_on_axes(const struct operand *operand, uint3
     return KILN_OK;
 }
 
-static bool has_shape_of_x(const struct kiln_tensor *tensor, const struct kiln_tensor *x)
-{
-    if (tensor->rank != x->rank)
-        return false;
-    for (uint32_t i = 0; i < x->rank; i++) {
-        if (tensor->dims[i] != x->dims[i])
-            return false;
-    }
-    return true;
-}
-
 /* The axes of x along which scale, bias and their gradients have x's size. */
 static uint32_t affine_axes(const struct operand *operand)
 {
@@ -159,8 +158,10 @@ static uint32_t affine_axes(const struct operand *operand)
     if (node->kind != KILN_NODE_RMSNORM && node->kind != KILN_NODE_RMSNORM_BACKWARD)
         return reduced;
     /* The scale of an RMSNorm may have all of x's sizes, the batch's too. */
-    uint32_t scale = kiln_node_input(node, KILN_OPERAND_SCALE);
-    return has_shape_of_x(&operand->graph->tensors[scale], operand->x) ? ALL_AXES : reduced;
+    const struct kiln_tensor *scale =
+        &operand->graph->tensors[kiln_node_input(node, KILN_OPERAND_SCALE)];
+    uint32_t matching = kiln_normalization_matching_axes(operand->x, scale);
+    return matching == operand->x->rank ? ALL_AXES : reduced;
 }
 
 static enum kiln_status check_shape(const struct operand *operand, enum kiln_operand role)

@@ -42,6 +42,10 @@ enum kiln_status kiln_normalization_check_pair(
     struct kiln_graph_builder *builder, const struct kiln_wire_uid operands[KILN_OPERAND_COUNT],
     const struct kiln_node *node, enum kiln_operand left, enum kiln_operand right) KILN_NODISCARD;
 
+/* The length of the longest run of last axes along which the tensor has x's size. */
+uint32_t kiln_normalization_matching_axes(const struct kiln_tensor *x,
+                                          const struct kiln_tensor *tensor);
+
 /*
  * `check` of all these kinds, once normalization.axes is set: types, and the shape of every operand
  * against X's.

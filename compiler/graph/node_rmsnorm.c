@@ -55,10 +55,7 @@ static enum kiln_status complete_rmsnorm(const struct kiln_graph *graph, struct 
 {
     const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];
     const struct kiln_tensor *scale = &graph->tensors[kiln_node_input(node, KILN_OPERAND_SCALE)];
-    uint32_t limit = x->rank < scale->rank ? x->rank : scale->rank;
-    uint32_t run = 0;
-    while (run < limit && x->dims[x->rank - 1 - run] == scale->dims[scale->rank - 1 - run])
-        run++;
+    uint32_t run = kiln_normalization_matching_axes(x, scale);
     if (run != 0 && run == x->rank)
         run--;
     if (run == 0)
