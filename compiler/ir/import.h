@@ -3,10 +3,10 @@
  *
  * In which type a node computes:
  *   1. double, when an operand or the result is double or the node's compute type is DOUBLE;
- *   2. else exact integers, when the mode has a meaning there (pointwise_mode.def,
- * reduction_mode.def) and all operands and the result are integer or bool: int64 when one of them
- * is int64, else int32, wrapping around; comparisons and logical modes compare integer operands as
- * integers whatever the result or the compute type is (this comes before rule 1);
+ *   2. else exact integers, when the mode has a meaning there (pointwise_mode.def or
+ *      reduction_mode.def) and all operands and the result are integer or bool: int64 when one of
+ *      them is int64, else int32, wrapping around; comparisons and logical modes compare integer
+ *      operands as integers whatever the result or the compute type is (this comes before rule 1);
  *   3. else float, whatever narrower compute type was asked for.
  * EPSILON and MOMENTUM do not count: they are converted to the type that the others ask for. AVG
  * and NORM2 have no meaning in integers: of integers they are float, each element being rounded to

@@ -2,8 +2,9 @@
  * Batchnorm: inference, training and backward. m elements to a channel; sums are over a channel.
  *
  *   inference  y = (x - mean)*(scale*inv) + bias, inv given or 1/sqrt(variance + epsilon)
- *   training   mean and squares s = sum (x - mean)^2 by Welford's update, inv = 1/sqrt(s/m +
- * epsilon), y as above; next_running_mean = (1 - momentum)*prev + momentum*mean,
+ *   training   mean and squares s = sum (x - mean)^2 by Welford's update,
+ *              inv = 1/sqrt(s/m + epsilon), y as above;
+ *              next_running_mean = (1 - momentum)*prev + momentum*mean,
  *              next_running_variance = (1 - momentum)*prev + momentum*s/(m - 1), s/m for m = 1
  *   backward   xhat = (x - mean)*inv, dbias = sum dy, dscale = sum dy*xhat,
  *              dx = (dy - dbias/m - xhat*(dscale/m))*(scale*inv)
