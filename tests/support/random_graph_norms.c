@@ -168,7 +168,10 @@ static void normalize_last(struct norm *norm, uint32_t count)
     norm->node->normalization.axes = last << (norm->data.rank - count);
 }
 
-/* As hipDNN finds them: the longest run of last axes where scale has X's size, without axis 0. */
+/*
+ * As hipDNN finds them: the longest run of last axes where scale has X's size, without axis 0. When
+ * that is all but axis 0, scale may have X's size along axis 0 too.
+ */
 static void choose_rmsnorm_axes(struct norm *norm)
 {
     const struct kiln_random_generator *generator = norm->generator;
@@ -178,6 +181,8 @@ static void choose_rmsnorm_axes(struct norm *norm)
            ((norm->data.full_axes >> count & 1) == 0 || generator->dims[count] == 1))
         count++;
     normalize_last(norm, count);
+    if (count == rank - 1 && chance(norm, 30))
+        norm->affine = norm->data;
 }
 
 static void choose_batchnorm_axes(struct norm *norm)

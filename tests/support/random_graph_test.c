@@ -142,6 +142,7 @@ struct reductions {
     uint32_t inner, outer, all;  /* reductions of the last axis but not all, of others, of all */
     uint32_t chains;             /* reductions of a value that the same axes were reduced for */
     uint32_t long_rows, dead_outputs;
+    uint32_t whole_scales; /* RMSNorms with a scale per element, of a batch above 1 */
 };
 
 /* Whether a producer of the node's operand, at most three nodes up, reads a reduction over the same
@@ -209,6 +210,12 @@ static void count_nodes(const struct kiln_graph *graph, void *context)
             met->saved_statistics +=
                 mean != KILN_NONE && graph->tensors[mean].producer != KILN_NONE;
         }
+        if (node->kind == KILN_NODE_RMSNORM || node->kind == KILN_NODE_RMSNORM_BACKWARD) {
+            const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];
+            uint32_t scale = kiln_node_input(node, KILN_OPERAND_SCALE);
+            met->whole_scales += x->dims[0] > 1 && kiln_tensor_elements(&graph->tensors[scale]) ==
+                                                       kiln_tensor_elements(x);
+        }
     }
 }
 
@@ -240,6 +247,7 @@ Test(random_graph, meets_every_kind_and_mode_of_reductions)
     cr_expect_gt(met.chains, met.kinds[KILN_NODE_REDUCTION] / 10);
     cr_expect_gt(met.long_rows, met.kinds[KILN_NODE_REDUCTION] / 50);
     cr_expect_gt(met.dead_outputs, 20);
+    cr_expect_gt(met.whole_scales, 20);
 }
 
 static void expect_nov2025_kinds(const struct kiln_graph *graph, void *context)
