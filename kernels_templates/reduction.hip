@@ -18,6 +18,9 @@
  *                                            into how many work-groups a row is cut, and how much of it each gets
  *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    how many steps are loaded at once, and whether that is all there are
  *   KILN_RESIDENT_TAILS                      the same of tails; 0: tails are loaded one by one in every pass
+ *   KILN_CHAINS, KILN_CHAIN_STEPS            into how many chains a work-item's steps (and tails) are cut, and how many each
+ *                                            has: accumulators start anew in each, since the error of floating-point
+ *                                            sums and means grows with how much one has taken in
  *   KILN_SHUFFLES, KILN_FIRST_SHUFFLE        how many exchanges merge a row within a wave: lanes that differ by
  *                                            KILN_FIRST_SHUFFLE, then by twice as much and so on
  *   KILN_WAVES_PER_ROW                       how many accumulators are left then
@@ -44,7 +47,7 @@
 
 /* All work-items have the same number of steps, and whole turns of them. */
 #define KILN_ARE_EVEN                                                                              \
-    (KILN_STEPS > 0 && KILN_SEGMENTS * KILN_SEGMENT_STEPS == KILN_STEPS &&                         \
+    (KILN_CHAINS == 1 && KILN_STEPS > 0 && KILN_SEGMENTS * KILN_SEGMENT_STEPS == KILN_STEPS &&     \
      KILN_SEGMENT_STEPS % (KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
 
 /* A work-item's share. */
@@ -58,6 +61,20 @@ struct kiln_share {
 #endif
     bool is_inside; /* there is such a row */
     bool is_first;  /* of its row */
+};
+
+#if KILN_RESIDENT_TAILS > 0
+#define KILN_TAILS_AT_ONCE KILN_RESIDENT_TAILS
+#else
+#define KILN_TAILS_AT_ONCE 1
+#endif
+
+/* What is loaded, from pass to pass where it stays. */
+struct kiln_held {
+    kiln_inputs inputs[KILN_STEPS_PER_ITEM];
+#if KILN_TAILS > 0
+    kiln_inputs_element tails[KILN_TAILS_AT_ONCE];
+#endif
 };
 
 KILN_DEVICE unsigned kiln_place_along_reduced()
@@ -190,41 +207,42 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
 
 #if KILN_TAILS > 0
 
-#if KILN_RESIDENT_TAILS > 0
-#define KILN_TAILS_AT_ONCE KILN_RESIDENT_TAILS
-#else
-#define KILN_TAILS_AT_ONCE 1
-#endif
+template <class Pass>
+KILN_DEVICE void kiln_do_tail(const kiln_arguments &arguments, const kiln_share &share,
+                              const kiln_row &row, kiln_index tail, kiln_inputs_element &inputs,
+                              typename Pass::merged &merged)
+{
+    kiln_position position = share.position;
+    kiln_locate_tail(tail, position);
+    Pass::load_element(arguments, position, inputs);
+    Pass::update_element(arguments, position, row, inputs, merged);
+}
 
 template <class Pass>
-KILN_DEVICE void kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share,
-                                 const kiln_row &row,
-                                 kiln_inputs_element (&inputs)[KILN_TAILS_AT_ONCE],
-                                 typename Pass::merged &merged)
+KILN_DEVICE void
+kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share, const kiln_row &row,
+                kiln_inputs_element (&inputs)[KILN_TAILS_AT_ONCE], typename Pass::merged &merged)
 {
 #if KILN_RESIDENT_TAILS > 0
     KILN_UNROLL
+    for (unsigned i = 0; i < KILN_RESIDENT_TAILS; i++) {
+        const kiln_index tail = share.tail + i * KILN_ITEMS_ALONG_REDUCED;
+        if (tail < share.end_of_tails)
+            kiln_do_tail<Pass>(arguments, share, row, tail, inputs[i], merged);
+    }
 #else
     KILN_NO_UNROLL
+    for (kiln_index tail = share.tail; tail < share.end_of_tails; tail += KILN_ITEMS_ALONG_REDUCED)
+        kiln_do_tail<Pass>(arguments, share, row, tail, inputs[0], merged);
 #endif
-    for (unsigned i = 0; i < (KILN_SEGMENT_TAILS + KILN_ITEMS_ALONG_REDUCED - 1) / KILN_ITEMS_ALONG_REDUCED; i++) {
-        const kiln_index tail = share.tail + i * KILN_ITEMS_ALONG_REDUCED;
-        if (tail < share.end_of_tails) {
-            kiln_inputs_element &element = inputs[KILN_RESIDENT_TAILS > 0 ? i : 0];
-            kiln_position position = share.position;
-            kiln_locate_tail(tail, position);
-            Pass::load_element(arguments, position, element);
-            Pass::update_element(arguments, position, row, element, merged);
-        }
-    }
 }
 
 #endif
 
-/* Afterwards all work-items of the row have the same, in the last pass perhaps only the first of them. */
+/* Afterwards all work-items of the row have the same, in the last pass perhaps only the first of
+ * them. */
 template <class Pass>
-KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared,
-                                typename Pass::merged &merged)
+KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename Pass::merged &merged)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_SHUFFLES; i++)
@@ -272,25 +290,71 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared,
 #endif
 }
 
+/* All steps and tails of a share, from new accumulators. */
 template <class Pass>
-KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share &share,
-                               kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
-#if KILN_TAILS > 0
-                               kiln_inputs_element (&tails)[KILN_TAILS_AT_ONCE],
-#endif
-                               [[maybe_unused]] kiln_shared &shared, kiln_row &row)
+KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_share &share,
+                                 const kiln_row &row, kiln_held &held,
+                                 [[maybe_unused]] typename Pass::merged &merged)
 {
     typename Pass::lanes lanes;
     Pass::start(lanes);
     if (share.is_inside)
-        kiln_walk<Pass>(arguments, share, row, inputs, lanes);
-    [[maybe_unused]] typename Pass::merged merged;
+        kiln_walk<Pass>(arguments, share, row, held.inputs, lanes);
     if constexpr (Pass::has_accumulators)
         Pass::fold(lanes, kiln_count_steps(share), merged);
 #if KILN_TAILS > 0
     if (share.is_inside)
-        kiln_walk_tails<Pass>(arguments, share, row, tails, merged);
+        kiln_walk_tails<Pass>(arguments, share, row, held.tails, merged);
 #endif
+}
+
+#if KILN_CHAINS > 1
+
+KILN_DEVICE kiln_index kiln_end_of_chain(kiln_index start, kiln_index end)
+{
+    const kiln_index after = start + KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
+    return after < end ? after : end;
+}
+
+/* The same in chains. */
+template <class Pass>
+KILN_DEVICE void kiln_walk_chains(const kiln_arguments &arguments, const kiln_share &share,
+                                  const kiln_row &row, kiln_held &held,
+                                  typename Pass::merged &merged)
+{
+    typename Pass::lanes lanes;
+    Pass::start(lanes);
+    Pass::fold(lanes, 0, merged);
+    kiln_share chain = share;
+    KILN_NO_UNROLL
+    for (kiln_index i = 0; i < KILN_CHAINS; i++) {
+        typename Pass::merged added;
+        chain.end = kiln_end_of_chain(chain.step, share.end);
+#if KILN_TAILS > 0
+        chain.end_of_tails = kiln_end_of_chain(chain.tail, share.end_of_tails);
+#endif
+        kiln_walk_share<Pass>(arguments, chain, row, held, added);
+        Pass::merge(added, merged);
+        chain.step += KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
+#if KILN_TAILS > 0
+        chain.tail += KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
+#endif
+    }
+}
+
+#endif
+
+template <class Pass>
+KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share &share,
+                               kiln_held &held, [[maybe_unused]] kiln_shared &shared, kiln_row &row)
+{
+    typename Pass::merged merged;
+#if KILN_CHAINS > 1
+    if constexpr (Pass::has_accumulators)
+        kiln_walk_chains<Pass>(arguments, share, row, held, merged);
+    else
+#endif
+        kiln_walk_share<Pass>(arguments, share, row, held, merged);
     if constexpr (Pass::has_accumulators) {
         kiln_merge_row<Pass>(shared, merged);
         if (share.is_inside && (share.is_first || !Pass::is_last))
@@ -298,13 +362,8 @@ KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share
     }
 }
 
-#if KILN_TAILS > 0
 #define KILN_RUN_PASS(number)                                                                      \
-    kiln_run_pass<kiln_pass_##number>(arguments, share, inputs, tails, shared[0], row);
-#else
-#define KILN_RUN_PASS(number)                                                                      \
-    kiln_run_pass<kiln_pass_##number>(arguments, share, inputs, shared[0], row);
-#endif
+    kiln_run_pass<kiln_pass_##number>(arguments, share, held, shared[0], row);
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
@@ -324,10 +383,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_row row;
         if (share.is_inside)
             kiln_start_row(arguments, share.position, share.is_first, row);
-        kiln_inputs inputs[KILN_STEPS_PER_ITEM];
-#if KILN_TAILS > 0
-        kiln_inputs_element tails[KILN_TAILS_AT_ONCE];
-#endif
+        kiln_held held;
         KILN_PASSES(KILN_RUN_PASS)
     }
 }

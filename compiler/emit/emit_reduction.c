@@ -9,8 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Elements outside of vectors that stay in registers between passes, as those in vectors do. */
-enum { MAX_RESIDENT_TAILS = 4 };
+enum {
+    /* Elements outside of vectors that stay in registers between passes, as those in vectors do. */
+    MAX_RESIDENT_TAILS = 4,
+    /* Elements that an accumulator takes in one after the other, give or take one turn of the loop.
+     * Where all of n round the same way a mean of floats is wrong by n * 2^-26 or so. */
+    MAX_CHAIN_STEPS = 1024,
+};
 
 static uint64_t ceil_divide(uint64_t a, uint64_t b)
 {
@@ -50,8 +55,15 @@ static void count_steps(struct kiln_reduction_emission *reduction)
     uint64_t tails_per_item = ceil_divide(reduction->segment_tails, items);
     if (layout->is_resident && tails_per_item <= MAX_RESIDENT_TAILS)
         reduction->resident_tails = (uint32_t)tails_per_item;
+    reduction->chain_steps =
+        ceil_divide(MAX_CHAIN_STEPS, reduction->steps_per_item) * reduction->steps_per_item;
+    reduction->chains = 1;
+    if (!layout->is_resident)
+        reduction->chains =
+            ceil_divide(max_u64(ceil_divide(reduction->segment_steps, items), tails_per_item),
+                        reduction->chain_steps);
     reduction->is_even = reduction->emission->group->kind != KILN_GROUP_COMBINE &&
-                         reduction->tails == 0 &&
+                         reduction->tails == 0 && reduction->chains == 1 &&
                          reduction->segment_steps * layout->segment_count == reduction->steps &&
                          reduction->segment_steps % items == 0;
 }
@@ -143,6 +155,8 @@ void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct ki
         {"STEPS_PER_ITEM", reduction.steps_per_item, ""},
         {"IS_RESIDENT", layout->is_resident, ""},
         {"RESIDENT_TAILS", reduction.resident_tails, ""},
+        {"CHAINS", reduction.chains, suffix},
+        {"CHAIN_STEPS", reduction.chain_steps, suffix},
         {"SHUFFLES", shuffles, ""},
         {"FIRST_SHUFFLE", layout->is_columns ? layout->items_along_kept : 1, ""},
         {"WAVES_PER_ROW", waves, ""},

@@ -29,7 +29,11 @@ struct kiln_reduction_emission {
     uint64_t segment_tails;
     uint32_t steps_per_item;
     uint32_t resident_tails; /* 0: loaded one by one */
-    /* Every work-item has the same number of elements. */
+    /* How many chains of accumulation a work-item's steps are cut into, and of how many steps (or
+     * tails): 1 where it has few. */
+    uint64_t chains;
+    uint64_t chain_steps;
+    /* Every work-item has the same number of elements, in one chain. */
     bool is_even;
 };
 

@@ -4,6 +4,7 @@
 #include "tests/compiler/schedule/reduction_fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 struct emitted {
@@ -102,6 +103,25 @@ Test(emit_reduction, elements_outside_of_vectors_have_functions_of_their_own)
     EXPECT_TEXT(emitted, "void update_element(");
     EXPECT_TEXT(emitted, "kiln_moments_merge_f32(first.a0_count");
     ir_fixture_destroy(emitted.fixture);
+}
+
+Test(emit_reduction, long_rows_are_accumulated_in_chains)
+{
+    struct reduction_case row = norm;
+    struct emitted few = emit("host", &row);
+    EXPECT_TEXT(few, "#define KILN_CHAINS 1u\n");
+    ir_fixture_destroy(few.fixture);
+    row.dims[0] = 4;
+    row.dims[1] = 4 << 20;
+    struct emitted many = emit("host", &row);
+    uint64_t steps = many.schedule.reduction.step_count;
+    cr_assert_gt(steps, 4096);
+    char text[64];
+    (void)snprintf(text, sizeof text, "#define KILN_CHAINS %uu\n", (unsigned)(steps / 1024));
+    EXPECT_TEXT(many, text);
+    EXPECT_TEXT(many, "#define KILN_CHAIN_STEPS 1024u\n");
+    EXPECT_TEXT(many, "kiln_moments_merge_f32(first.a0_count");
+    ir_fixture_destroy(many.fixture);
 }
 
 Test(emit_reduction, counts_that_are_equal_are_not_exchanged)

@@ -74,6 +74,17 @@ static const struct reduction_case cases[] = {
      .reduced_axes = 2,
      .dtype = KILN_DTYPE_F64,
      .segment_count = 200},
+    /* Several chains of accumulation, indices of 64 bits. */
+    {.content = REDUCTION_CENTERED,
+     .rank = 2,
+     .dims = {1 << 20, 65539},
+     .reduced_axes = 1,
+     .dtype = KILN_DTYPE_F16},
+    {.content = REDUCTION_STATISTICS,
+     .rank = 3,
+     .dims = {1 << 28, 3, 7},
+     .reduced_axes = 5,
+     .dtype = KILN_DTYPE_F32},
 };
 
 /* 128 bits at once, under the names of older and of newer instruction sets. */

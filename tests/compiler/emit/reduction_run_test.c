@@ -132,13 +132,18 @@ static size_t tensor_elements(const struct kiln_tensor *tensor)
     return elements;
 }
 
+/* Inputs rise from the first element to the last, instead of at random. */
+static bool inputs_rise;
+
 /* Inputs far from zero, so that variances cancel where they are computed the wrong way. */
 static void fill(const struct kiln_tensor *tensor, void *memory)
 {
     uint64_t state = 12345 + (uint64_t)tensor->uid;
-    for (size_t i = 0; i < tensor_elements(tensor); i++) {
+    size_t count = tensor_elements(tensor);
+    for (size_t i = 0; i < count; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        double value = (double)(state >> 40) / (double)(1 << 24) + 3;
+        double value =
+            inputs_rise ? (double)i / (double)count : (double)(state >> 40) / (double)(1 << 24) + 3;
         struct kiln_constant constant = {.real = value, .integer = (int64_t)(state >> 45) - 200000};
         kiln_element_store(tensor->dtype, constant,
                            (char *)memory + i * kiln_dtype_info(tensor->dtype)->bytes);
@@ -295,6 +300,63 @@ Test(reduction_run, columns_in_waves_of_32)
 Test(reduction_run, columns_in_waves_of_64)
 {
     check_layouts(column_cases, 4, 64);
+}
+
+/* Mean and squared deviations of x[][k][] against sums in double. */
+static void expect_moments(const struct ir_fixture *fixture, const struct memory *memory,
+                           const struct reduction_case *reduction, int64_t k)
+{
+    const struct kiln_tensor *x = &fixture->tensors[0];
+    const int64_t *dims = reduction->dims;
+    int64_t count = dims[0] * dims[2];
+    double mean = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < count; i++)
+        mean += element(x, memory->tensors[0],
+                        (size_t)((i / dims[2] * dims[1] + k) * dims[2] + i % dims[2]));
+    mean /= (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        double value = element(x, memory->tensors[0],
+                               (size_t)((i / dims[2] * dims[1] + k) * dims[2] + i % dims[2]));
+        squares += (value - mean) * (value - mean);
+    }
+    double got_mean = element(&fixture->tensors[1], memory->tensors[1], (size_t)k);
+    double got_squares = element(&fixture->tensors[2], memory->tensors[2], (size_t)k);
+    cr_assert(fabs(got_mean - mean) <= 2e-5 * mean, "mean %g, not %g", got_mean, mean);
+    cr_assert(fabs(got_squares - squares) <= 2e-4 * squares, "squares %g, not %g", got_squares,
+              squares);
+}
+
+/* Where every element moves the mean the same way, so does the rounding of each update. */
+Test(reduction_run, moments_of_long_rows_do_not_drift)
+{
+    static const struct reduction_case cases[] = {
+        {.dims = {1, 1, 150000}},
+        {.dims = {25000, 2, 7}},
+        {.dims = {50000, 3, 1}},
+    };
+    inputs_rise = true;
+    for (uint32_t i = 0; i < 6; i++) {
+        struct reduction_case reduction = cases[i % 3];
+        reduction.content = REDUCTION_STATISTICS;
+        reduction.kind = KILN_GROUP_REDUCTION;
+        reduction.rank = 3;
+        reduction.reduced_axes = 5;
+        reduction.dtype = KILN_DTYPE_F32;
+        struct layout layout = {.wave_size = 32,
+                                .items_along_reduced = i < 3 ? 1 : 2,
+                                .items_along_kept = 2,
+                                .vector = 4,
+                                .steps = 1 + i % 3};
+        struct ir_fixture *fixture = reduction_fixture_create("host");
+        struct kiln_fusion_group group = reduction_fixture_group(fixture, &reduction);
+        struct memory memory = allocate(fixture, 1);
+        run(fixture, &group, &layout, &memory);
+        for (int64_t k = 0; k < reduction.dims[1]; k++)
+            expect_moments(fixture, &memory, &reduction, k);
+        release(fixture, &memory);
+        ir_fixture_destroy(fixture);
+    }
 }
 
 /* Segments by one kernel, the rows that they belong to by another. Some segments are empty. */
