@@ -2,11 +2,10 @@
 
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/group_accesses.h"
+#include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/register_pressure.h"
 
 #include <string.h>
-
-enum { TRANSCENDENTAL_COST = 8 };
 
 bool kiln_group_builder_init(struct kiln_group_builder *builder)
 {
@@ -83,26 +82,6 @@ uint32_t kiln_value_in_memory(const struct kiln_group_builder *builder, uint32_t
 bool kiln_item_is_home(const struct kiln_group_builder *builder, const struct kiln_group_item *item)
 {
     return item->store == builder->store_op[item->value];
-}
-
-uint32_t kiln_op_cost(const struct kiln_op *op)
-{
-    switch (op->opcode) {
-    case KILN_OP_EXP:
-    case KILN_OP_EXPM1:
-    case KILN_OP_LOG:
-    case KILN_OP_LOG1P:
-    case KILN_OP_SIN:
-    case KILN_OP_COS:
-    case KILN_OP_TAN:
-    case KILN_OP_TANH:
-    case KILN_OP_ERF:
-    case KILN_OP_ERFC:
-    case KILN_OP_DIV:
-        return TRANSCENDENTAL_COST;
-    default:
-        return 1;
-    }
 }
 
 static bool is_load(const struct kiln_group_builder *builder, uint32_t cluster, uint32_t value,

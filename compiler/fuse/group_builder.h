@@ -77,8 +77,6 @@ bool kiln_op_is_reduction(const struct kiln_op *op);
 /* The result of a node, which may be written to memory in its tensor's type and read back without
  * loss. */
 bool kiln_op_is_result(const struct kiln_op *op);
-/* Arithmetic of one operation, in simple ones. */
-uint32_t kiln_op_cost(const struct kiln_op *op);
 /* In which type a computed value waits in the workspace: its tensor's, or its scalar type's own. */
 enum kiln_dtype kiln_value_dtype(const struct kiln_group_builder *builder, uint32_t value);
 /* The value whose memory a load that is no LOAD reads: the value itself, or what it broadcasts. */

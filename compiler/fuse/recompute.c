@@ -1,6 +1,7 @@
 #include "compiler/fuse/recompute.h"
 
 #include "compiler/fuse/cluster.h"
+#include "compiler/fuse/op_cost.h"
 
 enum {
     /* A broadcast value is computed again unless its expression costs more than this many simple

@@ -9,6 +9,8 @@
  */
 #include "compiler/fuse/split_group.h"
 
+#include "compiler/fuse/op_cost.h"
+
 #include <string.h>
 
 enum {

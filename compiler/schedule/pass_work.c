@@ -1,6 +1,6 @@
 #include "compiler/schedule/pass_work.h"
 
-#include "compiler/fuse/group_builder.h"
+#include "compiler/fuse/op_cost.h"
 
 /* Welford's update: a reciprocal that rows share, two subtractions, two fused multiply-adds. */
 enum { MOMENTS_COST = 6 };

@@ -1,0 +1,23 @@
+#include "compiler/fuse/op_cost.h"
+
+enum { TRANSCENDENTAL_COST = 8 };
+
+uint32_t kiln_op_cost(const struct kiln_op *op)
+{
+    switch (op->opcode) {
+    case KILN_OP_EXP:
+    case KILN_OP_EXPM1:
+    case KILN_OP_LOG:
+    case KILN_OP_LOG1P:
+    case KILN_OP_SIN:
+    case KILN_OP_COS:
+    case KILN_OP_TAN:
+    case KILN_OP_TANH:
+    case KILN_OP_ERF:
+    case KILN_OP_ERFC:
+    case KILN_OP_DIV:
+        return TRANSCENDENTAL_COST;
+    default:
+        return 1;
+    }
+}
