@@ -248,29 +248,39 @@ static void place_elementwise(struct kiln_group_builder *builder, uint32_t index
     require_operands(builder, index, KILN_NONE, builder->level[index]);
 }
 
-/* A cluster that walks over the same elements already and reads something of the operand. */
+/* Whether the cluster walks over the same elements already and may take one more reduction. */
+static bool can_take(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
+                     uint32_t index, uint32_t axes, uint32_t level)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    return cluster->merged_into == KILN_NONE && cluster->kind != KILN_GROUP_COMBINE &&
+           cluster->domain == builder->ir->ops[op->operands[0]].domain && cluster->axes == axes &&
+           may_share(builder, cluster, op->node) && can_be_at(cluster, level) &&
+           cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS;
+}
+
+/* The first cluster that can take a reduction and reads something of its operand. */
 static uint32_t find_cluster_to_share(struct kiln_group_builder *builder, uint32_t index,
                                       uint32_t axes, uint32_t level)
 {
-    const struct kiln_op *op = &builder->ir->ops[index];
-    uint32_t operand = op->operands[0];
-    uint32_t domain = builder->ir->ops[operand].domain;
-    for (uint32_t i = 0; i < builder->cluster_count && !builder->bare[index]; i++) {
-        struct kiln_cluster *cluster = cluster_at(builder, i);
-        if (cluster->merged_into != KILN_NONE || cluster->kind == KILN_GROUP_COMBINE ||
-            cluster->domain != domain || cluster->axes != axes ||
-            !may_share(builder, cluster, op->node) || !can_be_at(cluster, level) ||
-            cluster->reduction_count >= KILN_CLUSTER_MAX_REDUCTIONS)
+    const struct kiln_ir *ir = builder->ir;
+    uint32_t first = 0;
+    while (first < builder->cluster_count &&
+           !can_take(builder, cluster_at(builder, first), index, axes, level))
+        first++;
+    if (first == builder->cluster_count || builder->bare[index])
+        return KILN_NONE;
+    kiln_find_sharers_of_loads(builder, ir->ops[index].operands[0]);
+    uint32_t found = KILN_NONE;
+    for (uint32_t other = 0; other < index; other++) {
+        if (!kiln_op_is_reduction(&ir->ops[other]) ||
+            !builder->shares_load[ir->ops[other].operands[0]])
             continue;
-        kiln_mark_full_loads(builder, operand);
-        for (uint32_t other = 0; other < index; other++) {
-            if (kiln_op_is_reduction(&builder->ir->ops[other]) &&
-                kiln_cluster_find(builder, builder->accumulated_in[other]) == i &&
-                kiln_reaches_marked_load(builder, builder->ir->ops[other].operands[0]))
-                return i;
-        }
+        uint32_t cluster = kiln_cluster_find(builder, builder->accumulated_in[other]);
+        if (cluster < found && can_take(builder, cluster_at(builder, cluster), index, axes, level))
+            found = cluster;
     }
-    return KILN_NONE;
+    return found;
 }
 
 static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
@@ -311,8 +321,12 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
     raise_to(cluster, level);
     cluster->reduction_count++;
     builder->accumulated_in[index] = found;
-    /* A PARTIAL's COMBINE is the next in the array. */
-    builder->cluster[index] = cluster->kind == KILN_GROUP_PARTIAL ? found + 1 : found;
+    builder->cluster[index] = found;
+    if (cluster->kind == KILN_GROUP_PARTIAL) {
+        /* Its COMBINE is the next in the array. */
+        builder->cluster[index] = found + 1;
+        cluster_at(builder, found + 1)->reduction_count++;
+    }
     require_operands(builder, index, found, cluster->level);
 }
 

@@ -11,14 +11,13 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
 {
     uint32_t count = builder->ir->op_count;
     struct kiln_arena *arena = builder->arena;
-    bool **const flags[] = {&builder->reads_memory, &builder->cut,  &builder->always_cut,
-                            &builder->needed,       &builder->bare, &builder->is_load,
-                            &builder->wanted};
+    bool **const flags[] = {&builder->reads_memory, &builder->cut,        &builder->always_cut,
+                            &builder->needed,       &builder->bare,       &builder->is_load,
+                            &builder->wanted,       &builder->shares_load};
     uint32_t **const numbers[] = {
         &builder->level,    &builder->first_reader, &builder->cluster, &builder->accumulated_in,
         &builder->store_op, &builder->next_store,   &builder->stamp,   &builder->own,
-        &builder->leaf,     &builder->ops,          &builder->live,    &builder->stack,
-        &builder->scratch};
+        &builder->ops,      &builder->live,         &builder->stack,   &builder->scratch};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         *flags[i] = kiln_arena_calloc(arena, count, sizeof **flags[i]);
         if (*flags[i] == NULL)

@@ -48,10 +48,9 @@ struct kiln_group_builder {
     uint32_t *next_store;   /* of a STORE: the next one of the same value, or KILN_NONE */
     uint32_t *stamp;        /* mark of the last walk that visited the value */
     uint32_t stamp_now;
-    uint32_t *own;  /* mark of the last closure that stores the value to its home */
-    uint32_t *leaf; /* mark of the last search for shared loads */
-    uint32_t leaf_now;
-    bool *wanted; /* all false between uses */
+    uint32_t *own;     /* mark of the last closure that stores the value to its home */
+    bool *shares_load; /* result of the last search (recompute.h) */
+    bool *wanted;      /* all false between uses */
     /* Of the last closure: */
     bool *is_load; /* read from memory there */
     uint32_t *ops; /* the values, ascending */

@@ -17,11 +17,15 @@
  *   3. draft_groups     one group per cluster, and one per domain and level for the rest
  *   4. absorb           items ride along in groups that compute them anyway
  *   5. check_clusters   a cluster that is too much for one kernel: its reductions get kernels of
- * their own, and all begins again
+ * their own, and all begins again, MAX_ROUNDS times at most
  *   6. append_drafts    pointwise groups are split until they fit the target's registers and the
  * kernel limits
  *   7. place_workspace  offsets of what lives between kernels
  */
+
+/* What did not fit into one cluster may turn up in the next one, each time: with thousands of
+ * clusters that would take minutes. */
+enum { MAX_ROUNDS = 16 };
 
 const char *kiln_boundary_text(enum kiln_boundary boundary)
 {
@@ -203,18 +207,6 @@ static bool could_ride_along(const struct kiln_group_builder *builder,
            (cluster->kind == KILN_GROUP_REDUCTION && draft->domain == cluster->row_domain);
 }
 
-/* Whether the last closure loads something of the item's size that the item is computed from. */
-static bool shares_full_load(struct kiln_group_builder *builder, uint32_t value)
-{
-    kiln_mark_full_loads(builder, value);
-    for (uint32_t i = 0; i < builder->op_count; i++) {
-        if (builder->is_load[builder->ops[i]] &&
-            builder->leaf[builder->ops[i]] == builder->leaf_now)
-            return true;
-    }
-    return false;
-}
-
 /* Moves pointwise items into the kernel of a cluster that computes them anyway, or loads what they
  * are computed from. */
 static void absorb_into_clusters(struct kiln_group_builder *builder, struct drafting *drafting)
@@ -223,17 +215,24 @@ static void absorb_into_clusters(struct kiln_group_builder *builder, struct draf
         if (drafting->drafts[target].cluster == KILN_NONE)
             continue;
         const struct kiln_cluster *cluster = &builder->clusters[drafting->drafts[target].cluster];
+        bool is_current = false; /* the closure and what shares loads with it */
         for (uint32_t i = 0; i < builder->item_count; i++) {
             uint32_t value = builder->items[i].value;
             const struct group_draft *source = &drafting->drafts[drafting->draft_of[i]];
             if (!could_ride_along(builder, cluster, source, value))
                 continue;
-            list_items(builder, drafting, target);
-            kiln_group_closure(builder, drafting->drafts[target].cluster, drafting->items,
-                               drafting->drafts[target].item_count);
+            if (!is_current) {
+                list_items(builder, drafting, target);
+                kiln_group_closure(builder, drafting->drafts[target].cluster, drafting->items,
+                                   drafting->drafts[target].item_count);
+                kiln_find_sharers_with_closure(builder, cluster->domain);
+                is_current = true;
+            }
             if (kiln_group_computes(builder, value) ||
-                (source->domain == cluster->domain && shares_full_load(builder, value)))
+                (source->domain == cluster->domain && builder->shares_load[value])) {
                 move_item(drafting, i, target);
+                is_current = false;
+            }
         }
     }
 }
@@ -256,9 +255,10 @@ static uint32_t accumulator_accesses(const struct kiln_cluster *cluster)
     return cluster->kind == KILN_GROUP_REDUCTION ? 0 : MOST_COMPONENTS * cluster->reduction_count;
 }
 
-/* Gives the reductions of clusters that are too much for one kernel kernels of their own; false
- * when there are none. */
-static bool check_clusters(struct kiln_group_builder *builder, struct drafting *drafting)
+/* Gives the reductions of clusters that are too much for one kernel kernels of their own, in the
+ * last round those of all clusters; false when none is too much. */
+static bool check_clusters(struct kiln_group_builder *builder, struct drafting *drafting,
+                           bool is_last_round)
 {
     bool any = false;
     for (uint32_t i = 0; i < drafting->count; i++) {
@@ -274,7 +274,8 @@ static bool check_clusters(struct kiln_group_builder *builder, struct drafting *
             continue;
         any = true;
         for (uint32_t value = 0; value < builder->ir->op_count; value++) {
-            if (kiln_cluster_has_reduction(builder, draft->cluster, value))
+            if (kiln_cluster_has_reduction(builder, draft->cluster, value) ||
+                (is_last_round && kiln_op_is_reduction(&builder->ir->ops[value])))
                 builder->bare[value] = true;
         }
     }
@@ -293,8 +294,8 @@ static bool append_drafts(struct kiln_group_builder *builder, struct drafting *d
         list_items(builder, drafting, draft->number);
         bool good = true;
         if (draft->cluster != KILN_NONE)
-            good = kiln_group_append_cluster(builder, draft->cluster, draft->boundary,
-                                             drafting->items, draft->item_count);
+            good = kiln_group_append_with_copies(&splitter, draft->cluster, draft->boundary,
+                                                 drafting->items, draft->item_count);
         else if (draft->item_count != 0)
             good = kiln_group_split_append(&splitter, draft->domain, draft->boundary,
                                            drafting->items, draft->item_count);
@@ -317,7 +318,9 @@ static bool form_groups(struct kiln_group_builder *builder)
     };
     if (drafting.drafts == NULL || drafting.draft_of == NULL || drafting.items == NULL)
         return false;
+    uint32_t round = 0;
     do {
+        round++;
         kiln_assign_clusters(builder);
         collect_items(builder);
         drafting.count = 0;
@@ -326,7 +329,7 @@ static bool form_groups(struct kiln_group_builder *builder)
             absorb_into_clusters(builder, &drafting);
             absorb_small_domains(builder, &drafting);
         }
-    } while (check_clusters(builder, &drafting));
+    } while (check_clusters(builder, &drafting, round == MAX_ROUNDS));
     return append_drafts(builder, &drafting);
 }
 

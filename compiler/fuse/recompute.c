@@ -3,6 +3,8 @@
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/op_cost.h"
 
+#include <string.h>
+
 enum {
     /* A broadcast value is computed again unless its expression costs more than this many simple
      * operations and is repeated that often over a domain that large: below, a kernel launch costs
@@ -72,22 +74,21 @@ bool kiln_broadcast_reads_memory(struct kiln_group_builder *builder, uint32_t in
     return cost > RECOMPUTE_MAX_COST;
 }
 
-static bool is_full_load(const struct kiln_group_builder *builder, uint32_t value,
-                         uint32_t elements_of)
+/* Whether the value is loaded, and has as many elements as the domain. */
+static bool is_full_load(const struct kiln_group_builder *builder, uint32_t value, uint32_t domain)
 {
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_op *op = &ir->ops[value];
     return (op->opcode == KILN_OP_LOAD || builder->cut[value]) &&
            kiln_domain_elements(&ir->domains[op->domain]) ==
-               kiln_domain_elements(&ir->domains[ir->ops[elements_of].domain]);
+               kiln_domain_elements(&ir->domains[domain]);
 }
 
-/* `state` of the walks over loads: where it began, then what it found or marks with. */
+/* `state`: the value that the walk began at, and how many loads it found. */
 static bool count_load(struct kiln_group_builder *builder, uint32_t value, uint32_t *state)
 {
-    if (value == state[0])
-        return true;
-    state[1] += is_full_load(builder, value, state[0]);
+    if (value != state[0])
+        state[1] += is_full_load(builder, value, builder->ir->ops[state[0]].domain);
     return true;
 }
 
@@ -98,28 +99,40 @@ uint32_t kiln_full_load_count(struct kiln_group_builder *builder, uint32_t value
     return state[1];
 }
 
+/* `state`: the value that the walk began at. */
 static bool mark_load(struct kiln_group_builder *builder, uint32_t value, uint32_t *state)
 {
-    if (is_full_load(builder, value, state[0]))
-        builder->leaf[value] = state[1];
+    builder->shares_load[value] = is_full_load(builder, value, builder->ir->ops[*state].domain);
     return true;
 }
 
-void kiln_mark_full_loads(struct kiln_group_builder *builder, uint32_t value)
+/* From the loads that are marked in shares_load to all values that are computed from them. */
+static void find_sharers(struct kiln_group_builder *builder)
 {
-    uint32_t state[2] = {value, ++builder->leaf_now};
-    walk(builder, value, mark_load, state);
+    const struct kiln_ir *ir = builder->ir;
+    for (uint32_t value = 0; value < ir->op_count; value++) {
+        const struct kiln_op *op = &ir->ops[value];
+        bool found = builder->shares_load[value];
+        for (uint32_t k = 0; !found && k < kiln_opcode_info(op->opcode)->arity; k++)
+            found = builder->shares_load[op->operands[k]] && !is_leaf(builder, value);
+        builder->shares_load[value] = found;
+    }
 }
 
-static bool find_marked(struct kiln_group_builder *builder, uint32_t value, uint32_t *state)
+void kiln_find_sharers_of_loads(struct kiln_group_builder *builder, uint32_t value)
 {
-    state[0] = state[0] || builder->leaf[value] == builder->leaf_now;
-    return state[0] == 0;
+    memset(builder->shares_load, 0, builder->ir->op_count * sizeof *builder->shares_load);
+    walk(builder, value, mark_load, &value);
+    find_sharers(builder);
 }
 
-bool kiln_reaches_marked_load(struct kiln_group_builder *builder, uint32_t value)
+void kiln_find_sharers_with_closure(struct kiln_group_builder *builder, uint32_t domain)
 {
-    uint32_t found = 0;
-    walk(builder, value, find_marked, &found);
-    return found != 0;
+    memset(builder->shares_load, 0, builder->ir->op_count * sizeof *builder->shares_load);
+    for (uint32_t i = 0; i < builder->op_count; i++) {
+        uint32_t value = builder->ops[i];
+        builder->shares_load[value] =
+            builder->is_load[value] && is_full_load(builder, value, domain);
+    }
+    find_sharers(builder);
 }

@@ -14,9 +14,14 @@ bool kiln_broadcast_reads_memory(struct kiln_group_builder *builder, uint32_t in
 /* How many loads of as many elements as the value has it is computed from. */
 uint32_t kiln_full_load_count(struct kiln_group_builder *builder, uint32_t value);
 
-/* Marks those loads, for kiln_reaches_marked_load: whether another value is computed from one of
- * them too. */
-void kiln_mark_full_loads(struct kiln_group_builder *builder, uint32_t value);
-bool kiln_reaches_marked_load(struct kiln_group_builder *builder, uint32_t value);
+/*
+ * Fills builder->shares_load: which values are computed from one of the loads that `value` is
+ * computed from too, of as many elements as it has. One walk over the program, whatever it looks
+ * like: asking for each pair of values would take minutes for the largest graphs.
+ */
+void kiln_find_sharers_of_loads(struct kiln_group_builder *builder, uint32_t value);
+
+/* The same for the loads of the last closure, of as many elements as the domain has. */
+void kiln_find_sharers_with_closure(struct kiln_group_builder *builder, uint32_t domain);
 
 #endif

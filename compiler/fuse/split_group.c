@@ -227,16 +227,36 @@ static void set_copies_aside(struct kiln_splitter *splitter)
     splitter->item_count = kept;
 }
 
-static bool append_copies(struct kiln_splitter *splitter, uint32_t domain)
+static uint32_t copy_domain(const struct kiln_splitter *splitter, uint32_t copy)
 {
-    for (uint32_t done = 0; done < splitter->copy_count; done += COPIES_OF_A_GROUP) {
-        uint32_t left = splitter->copy_count - done;
-        if (!kiln_group_append(splitter->builder, domain, KILN_BOUNDARY_SIZE,
-                               splitter->copies + done,
-                               left < COPIES_OF_A_GROUP ? left : COPIES_OF_A_GROUP))
-            return false;
+    const struct kiln_group_builder *builder = splitter->builder;
+    return builder->ir->ops[builder->items[splitter->copies[copy]].value].domain;
+}
+
+/* Appends what set_copies_aside left out; then the cuts hold no longer. */
+static bool append_copies(struct kiln_splitter *splitter)
+{
+    bool good = true;
+    uint32_t next = 0;
+    for (uint32_t done = 0; good && done < splitter->copy_count; done = next) {
+        uint32_t domain = copy_domain(splitter, done);
+        while (next < splitter->copy_count && next - done < COPIES_OF_A_GROUP &&
+               copy_domain(splitter, next) == domain)
+            next++;
+        good = kiln_group_append(splitter->builder, domain, KILN_BOUNDARY_SIZE,
+                                 splitter->copies + done, next - done);
     }
-    return true;
+    for (uint32_t i = 0; i < splitter->cut_count; i++)
+        splitter->builder->cut[splitter->cut[i]] = false;
+    return good;
+}
+
+static void begin(struct kiln_splitter *splitter, const uint32_t *items, uint32_t item_count)
+{
+    memcpy(splitter->items, items, item_count * sizeof *items);
+    splitter->item_count = item_count;
+    splitter->cut_count = 0;
+    set_copies_aside(splitter);
 }
 
 bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
@@ -244,10 +264,7 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
                              uint32_t item_count)
 {
     struct kiln_group_builder *builder = splitter->builder;
-    memcpy(splitter->items, items, item_count * sizeof *items);
-    splitter->item_count = item_count;
-    splitter->cut_count = 0;
-    set_copies_aside(splitter);
+    begin(splitter, items, item_count);
     bool good = true;
     for (;;) {
         kiln_group_closure(builder, KILN_NONE, splitter->items, splitter->item_count);
@@ -267,8 +284,15 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
             break;
         boundary = reason;
     }
-    good = good && append_copies(splitter, domain);
-    for (uint32_t i = 0; i < splitter->cut_count; i++)
-        builder->cut[splitter->cut[i]] = false;
-    return good;
+    return good && append_copies(splitter);
+}
+
+bool kiln_group_append_with_copies(struct kiln_splitter *splitter, uint32_t cluster,
+                                   enum kiln_boundary boundary, const uint32_t *items,
+                                   uint32_t item_count)
+{
+    begin(splitter, items, item_count);
+    return kiln_group_append_cluster(splitter->builder, cluster, boundary, splitter->items,
+                                     splitter->item_count) &&
+           append_copies(splitter);
 }

@@ -47,4 +47,13 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
                              enum kiln_boundary boundary, const uint32_t *items,
                              uint32_t item_count);
 
+/*
+ * Appends the group of a cluster, which cannot be split, that stores these items (all items of a
+ * value next to each other), and behind it groups that copy a value with more stores than a kernel
+ * has room for. False when memory is out.
+ */
+bool kiln_group_append_with_copies(struct kiln_splitter *splitter, uint32_t cluster,
+                                   enum kiln_boundary boundary, const uint32_t *items,
+                                   uint32_t item_count);
+
 #endif

@@ -180,3 +180,75 @@ Test(partition_random, values_of_no_tensor_can_be_split_too)
         cr_assert_leq(partition.groups[i].live_registers, fixture->target.vgprs / 2);
     ir_fixture_destroy(fixture);
 }
+
+static uint32_t reduce(struct ir_fixture *fixture, enum kiln_opcode opcode, uint32_t value,
+                       uint32_t axes)
+{
+    const struct kiln_domain domain = fixture->ir.domains[fixture->ir.ops[value].domain];
+    return kiln_ir_reduce(&fixture->ir, opcode, value,
+                          kiln_ir_reduced_domain(&fixture->ir, domain.dims, domain.rank, axes));
+}
+
+Test(partition_random, reduced_values_in_hundreds_of_outputs)
+{
+    for (int long_rows = 0; long_rows < 2; long_rows++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        uint32_t x = ir_fixture_load(fixture, 8, long_rows ? 10000000 : 16);
+        uint32_t sum = reduce(fixture, KILN_OP_REDUCE_SUM, x, 2);
+        uint32_t max = reduce(fixture, KILN_OP_REDUCE_MAX, x, 2);
+        uint32_t difference = kiln_ir_binary(&fixture->ir, KILN_OP_SUB, sum, max);
+        for (int i = 0; i < 200; i++) {
+            ir_fixture_store(fixture, sum);
+            ir_fixture_store(fixture, difference);
+        }
+        finish(fixture, "copies of reduced values");
+    }
+}
+
+/* Each accumulator of moments is three loads of the kernel that combines segments. */
+Test(partition_random, combined_moments_with_a_hundred_outputs)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 8, 10000000);
+    uint32_t means[8];
+    for (int i = 0; i < 8; i++) {
+        uint32_t power = x;
+        for (int k = 0; k < i; k++)
+            power = kiln_ir_binary(&fixture->ir, KILN_OP_MUL, power, x);
+        means[i] = reduce(fixture, KILN_OP_REDUCE_MEAN, power, 2);
+    }
+    for (int i = 0; i < 115; i++) {
+        means[0] = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, means[0], means[i % 7 + 1]);
+        ir_fixture_store(fixture, means[0]);
+    }
+    finish(fixture, "combined moments");
+}
+
+/* A sum over values of many clusters fits into none of them. */
+Test(partition_random, a_thousand_row_values_in_one_sum, .timeout = 20)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 64, 64);
+    uint32_t sums[900];
+    for (int i = 0; i < 900; i++)
+        sums[i] = reduce(
+            fixture, KILN_OP_REDUCE_SUM,
+            kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x, ir_fixture_load(fixture, 64, 64)), 2);
+    for (int i = 0; i < 900; i++)
+        x = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, x,
+                           kiln_ir_broadcast(&fixture->ir, sums[i], fixture->ir.ops[x].domain));
+    ir_fixture_store(fixture, x);
+    finish(fixture, "sum of rows");
+}
+
+Test(partition_random, thousands_of_reductions_beside_pointwise_outputs, .timeout = 20)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    for (int i = 0; i < 480; i++) {
+        uint32_t reduced = ir_fixture_load(fixture, 64, 64);
+        uint32_t mapped = ir_fixture_load(fixture, 64, 64);
+        ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, reduced, 2));
+        ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, mapped));
+    }
+    finish(fixture, "beside");
+}
