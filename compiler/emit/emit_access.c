@@ -14,40 +14,14 @@ const char *kiln_element_suffix(const struct kiln_emission *emission, uint32_t e
     return elements == emission->schedule->vector_elems ? "" : "_element";
 }
 
-/*
- * As scheduled; but a reduction's schedule does not have to name repetition along the vector, and
- * where the last vector of rows is moved back (kiln_emit_row_locations) it loses the alignment that
- * CUDA needs.
- */
 static enum kiln_access_mode access_mode(const struct kiln_emission *emission, uint32_t access)
 {
-    const struct kiln_schedule *schedule = emission->schedule;
-    const struct kiln_access_schedule *scheduled = &schedule->accesses[access];
-    uint32_t inner = schedule->rank - 1;
-    if (schedule->template_kind != KILN_TEMPLATE_REDUCTION)
-        return scheduled->mode;
-    if (scheduled->strides[inner] == 0)
-        return KILN_ACCESS_SPLAT;
-    bool is_moved = schedule->reduction.is_columns &&
-                    schedule->dims[inner] % (int64_t)schedule->vector_elems != 0;
-    return is_moved && emission->target->kind == KILN_TARGET_CUDA ? KILN_ACCESS_GATHER
-                                                                  : scheduled->mode;
+    return emission->schedule->accesses[access].mode;
 }
 
 bool kiln_access_is_splat(const struct kiln_emission *emission, uint32_t access)
 {
     return access_mode(emission, access) == KILN_ACCESS_SPLAT;
-}
-
-/* Row values are stored once per row, whatever the coordinates on the reduced axes. */
-static uint32_t guard_axes(const struct kiln_emission *emission, uint32_t access)
-{
-    const struct kiln_schedule *schedule = emission->schedule;
-    uint32_t guards = schedule->accesses[access].guard_axes;
-    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION &&
-        kiln_access_is_row(emission->group, &emission->group->accesses[access]))
-        guards &= ~schedule->reduction.reduced_axes;
-    return guards;
 }
 
 static bool is_selected(const bool *selected, uint32_t access)
@@ -176,13 +150,12 @@ void kiln_emit_output_arrays(const struct kiln_emission *emission, const bool *s
     }
 }
 
-/* "position.c0 == 0 && ..." over the guard axes of a store other than the inner one; "" when there
- * is none. */
-static bool append_guard(const struct kiln_emission *emission, uint32_t access,
+/* "if (position.c0 == 0 && ...)" over the guard axes of a store; "" when there is none. */
+static void append_guard(const struct kiln_emission *emission, uint32_t access,
                          struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    uint32_t guard = guard_axes(emission, access);
+    uint32_t guard = schedule->accesses[access].guard_axes;
     bool any = false;
     for (uint32_t axis = 0; axis < schedule->rank; axis++) {
         if (!((guard >> axis) & 1u))
@@ -194,14 +167,13 @@ static bool append_guard(const struct kiln_emission *emission, uint32_t access,
     }
     if (any)
         kiln_buffer_append_text(source, ")\n    ");
-    return any;
 }
 
 static void append_element_guard(const struct kiln_emission *emission, uint32_t access,
                                  struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    uint32_t guard = guard_axes(emission, access);
+    uint32_t guard = schedule->accesses[access].guard_axes;
     bool any = false;
     for (uint32_t axis = 0; axis < schedule->rank; axis++) {
         if (!((guard >> axis) & 1u))

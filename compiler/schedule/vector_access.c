@@ -75,12 +75,15 @@ uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype
     return bytes * vector_elems < KILN_ACCESS_BYTES ? bytes * vector_elems : KILN_ACCESS_BYTES;
 }
 
-/* Whether a vector along `axis` of this length starts aligned wherever the other coordinates are.
- */
+/* Whether a vector along `axis` of this length starts aligned wherever the other coordinates are:
+ * not where the last vector of rows is moved back to where it is whole. */
 static bool keeps_alignment(const struct kiln_schedule *schedule, const struct kiln_access *access,
                             const struct kiln_access_schedule *layout, uint32_t axis)
 {
     int64_t vector = schedule->vector_elems;
+    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION && schedule->reduction.is_columns &&
+        schedule->dims[axis] % vector != 0)
+        return false;
     for (uint32_t i = 0; i < schedule->rank; i++) {
         if (i != axis && layout->strides[i] % vector != 0)
             return false;
