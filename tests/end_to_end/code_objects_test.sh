@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The code objects of the pointwise graphs, for every target that something here compiles.
+# The code objects of all graphs that are taken, for every target that something here compiles.
 #
 # usage: code_objects_test.sh KILN CACHE_DIR FOLDER...
 #
@@ -10,7 +10,8 @@ set -euo pipefail
 kiln=$1 cache=$2
 shift 2
 wanted=(gfx90a gfx1030 gfx942 gfx1100 gfx1201)
-contiguous=(residual_add_relu_fp32 bias_gelu_fp16 chain_of_24_fp32 swiglu_bf16)
+contiguous=(residual_add_relu_fp32 bias_gelu_fp16 chain_of_24_fp32 swiglu_bf16 layernorm_training_fp16
+    layernorm_backward_bf16 residual_rmsnorm_swish_bf16 batchnorm_training_nhwc_fp32 batchnorm_relu_nchw_fp16)
 
 fail() {
     echo "FAILED: $*"
