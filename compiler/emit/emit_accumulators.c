@@ -2,21 +2,14 @@
 
 #include "compiler/emit/emit_access.h"
 
-#include <assert.h>
 #include <inttypes.h>
 
-/* Calls for each accumulator of a pass. */
-#define FOR_EACH(i, accumulator, reduction, number)                                                \
-    for (uint32_t i = 0; i < (reduction)->passes->accumulator_count; i++)                          \
-        for (const struct kiln_accumulator *accumulator = &(reduction)->passes->accumulators[i];   \
-             accumulator != NULL && accumulator->pass == (number); accumulator = NULL)
-
-static bool is_moments(const struct kiln_accumulator *accumulator)
+bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator)
 {
     return accumulator->kind == KILN_ACCUMULATOR_MOMENTS;
 }
 
-static bool is_combine(const struct kiln_reduction_emission *reduction)
+bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction)
 {
     return reduction->emission->group->kind == KILN_GROUP_COMBINE;
 }
@@ -31,7 +24,7 @@ static const char *suffix(const struct kiln_accumulator *accumulator)
     return kiln_scalar_text(accumulator->scalar);
 }
 
-static const char *operation_text(const struct kiln_accumulator *accumulator)
+const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator)
 {
     static const char *const texts[] = {
         [KILN_ACCUMULATOR_SUM] = "add",
@@ -67,7 +60,7 @@ static const char *neutral_text(const struct kiln_accumulator *accumulator)
 static bool is_ordered(const struct kiln_reduction_emission *reduction,
                        const struct kiln_accumulator *accumulator)
 {
-    if (is_moments(accumulator))
+    if (kiln_accumulator_is_moments(accumulator))
         return !reduction->is_even;
     return (accumulator->kind == KILN_ACCUMULATOR_MIN ||
             accumulator->kind == KILN_ACCUMULATOR_MAX) &&
@@ -94,12 +87,12 @@ void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct ki
         if (!kiln_pass_has_accumulators(reduction, pass))
             continue;
         kiln_buffer_append_text(source, "    struct {\n");
-        FOR_EACH(i, accumulator, reduction, pass)
+        KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
         {
             const char *type = type_text(accumulator);
             uint32_t lanes = reduction->row_lanes;
             uint32_t entries = reduction->lds_entries;
-            if (is_moments(accumulator))
+            if (kiln_accumulator_is_moments(accumulator))
                 kiln_buffer_printf(source,
                                    "        %s a%" PRIu32 "_count[%" PRIu32 "];\n"
                                    "        %s a%" PRIu32 "_mean[%" PRIu32 "][%" PRIu32 "];\n"
@@ -121,17 +114,17 @@ static void append_structures(const struct kiln_reduction_emission *reduction, u
     for (int merged = 0; merged < 2; merged++) {
         uint32_t elements = merged ? reduction->row_lanes : reduction->vector;
         kiln_buffer_printf(source, "    struct %s {\n", merged ? "merged" : "lanes");
-        FOR_EACH(i, accumulator, reduction, pass)
+        KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
         {
             const char *type = type_text(accumulator);
-            if (!is_moments(accumulator)) {
+            if (!kiln_accumulator_is_moments(accumulator)) {
                 kiln_buffer_printf(source, "        %s a%" PRIu32 "[%" PRIu32 "];\n", type, i,
                                    elements);
                 continue;
             }
-            if (merged || (is_combine(reduction) && reduction->reduction->is_columns))
+            if (merged || (kiln_emission_is_combine(reduction) && reduction->reduction->is_columns))
                 kiln_buffer_printf(source, "        %s a%" PRIu32 "_count;\n", type, i);
-            else if (is_combine(reduction))
+            else if (kiln_emission_is_combine(reduction))
                 kiln_buffer_printf(source, "        %s a%" PRIu32 "_count[%" PRIu32 "];\n", type, i,
                                    elements);
             kiln_buffer_printf(source,
@@ -153,14 +146,14 @@ static void append_start(const struct kiln_reduction_emission *reduction, uint32
         return;
     }
     kiln_emit_element_loop("        ", reduction->vector, source);
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
-        if (!is_moments(accumulator)) {
+        if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source, "            lanes.a%" PRIu32 "[e] = %s;\n", i,
                                neutral_text(accumulator));
             continue;
         }
-        if (is_combine(reduction))
+        if (kiln_emission_is_combine(reduction))
             kiln_buffer_printf(source, "            lanes.a%" PRIu32 "_count%s = 0;\n", i,
                                reduction->reduction->is_columns ? "" : "[e]");
         kiln_buffer_printf(source,
@@ -176,17 +169,17 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
                               uint32_t width, struct kiln_buffer *source)
 {
     kiln_emit_element_loop("        ", width, source);
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
         const char *scalar = suffix(accumulator);
-        if (!is_moments(accumulator)) {
+        if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source,
                                "            lanes.a%" PRIu32 "[e] = kiln_%s_%s(lanes.a%" PRIu32
                                "[e], lanes.a%" PRIu32 "[e + %" PRIu32 "]);\n",
-                               i, operation_text(accumulator), scalar, i, i, width);
+                               i, kiln_accumulator_operation(accumulator), scalar, i, i, width);
             continue;
         }
-        if (is_combine(reduction)) {
+        if (kiln_emission_is_combine(reduction)) {
             kiln_buffer_printf(
                 source,
                 "            const %s share%" PRIu32 " = kiln_moments_share_%s(lanes.a%" PRIu32
@@ -204,7 +197,7 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
                            "_squares[e + %" PRIu32 "], lanes.a%" PRIu32 "_mean[e], lanes.a%" PRIu32
                            "_squares[e]);\n",
                            i, width, i, width, i, i);
-        if (is_combine(reduction))
+        if (kiln_emission_is_combine(reduction))
             kiln_buffer_printf(source,
                                "            lanes.a%" PRIu32 "_count[e] += lanes.a%" PRIu32
                                "_count[e + %" PRIu32 "];\n",
@@ -222,11 +215,11 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
     bool is_columns = reduction->reduction->is_columns;
     for (uint32_t width = reduction->vector / 2; !is_columns && width > 0; width /= 2)
         append_fold_level(reduction, pass, width, source);
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
-        if (!is_moments(accumulator))
+        if (!kiln_accumulator_is_moments(accumulator))
             continue;
-        if (is_combine(reduction))
+        if (kiln_emission_is_combine(reduction))
             kiln_buffer_printf(source,
                                "        merged.a%" PRIu32 "_count = lanes.a%" PRIu32 "_count%s;\n",
                                i, i, is_columns ? "" : "[0]");
@@ -236,9 +229,9 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
                 type_text(accumulator), type_text(accumulator), is_columns ? 1 : reduction->vector);
     }
     kiln_emit_element_loop("        ", reduction->row_lanes, source);
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
-        if (is_moments(accumulator))
+        if (kiln_accumulator_is_moments(accumulator))
             kiln_buffer_printf(
                 source,
                 "            merged.a%" PRIu32 "_mean[e] = lanes.a%" PRIu32 "_mean[e];\n"
@@ -257,9 +250,9 @@ static void append_merge(const struct kiln_reduction_emission *reduction, uint32
 {
     kiln_buffer_append_text(
         source, "    KILN_DEVICE void merge(const merged &second, merged &first)\n    {\n");
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
-        if (!is_moments(accumulator))
+        if (!kiln_accumulator_is_moments(accumulator))
             continue;
         if (reduction->is_even)
             kiln_buffer_printf(
@@ -273,14 +266,14 @@ static void append_merge(const struct kiln_reduction_emission *reduction, uint32
                                type_text(accumulator), i, suffix(accumulator), i, i);
     }
     kiln_emit_element_loop("        ", reduction->row_lanes, source);
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
         const char *scalar = suffix(accumulator);
-        if (!is_moments(accumulator)) {
+        if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source,
                                "            first.a%" PRIu32 "[e] = kiln_%s_%s(first.a%" PRIu32
                                "[e], second.a%" PRIu32 "[e]);\n",
-                               i, operation_text(accumulator), scalar, i, i);
+                               i, kiln_accumulator_operation(accumulator), scalar, i, i);
             continue;
         }
         if (reduction->is_even)
@@ -296,9 +289,9 @@ static void append_merge(const struct kiln_reduction_emission *reduction, uint32
                            i, i, i, i);
     }
     kiln_buffer_append_text(source, "        }\n");
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
-        if (is_moments(accumulator))
+        if (kiln_accumulator_is_moments(accumulator))
             kiln_buffer_printf(
                 source, "        first.a%" PRIu32 "_count += second.a%" PRIu32 "_count;\n", i, i);
     }
@@ -314,7 +307,7 @@ struct member {
 
 static uint32_t list_members(const struct kiln_accumulator *accumulator, struct member *ret_members)
 {
-    if (!is_moments(accumulator)) {
+    if (!kiln_accumulator_is_moments(accumulator)) {
         ret_members[0] = (struct member){"", "[e]", "[e][entry]"};
         return 1;
     }
@@ -333,14 +326,14 @@ static void append_shuffle(const struct kiln_reduction_emission *reduction, uint
                             "        merged second;\n"
                             "        const bool is_second = (kiln_work_item() & mask) != 0;\n"
                             "        (void)is_second;\n");
-    FOR_EACH(i, accumulator, reduction, pass)
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
         struct member members[3];
         uint32_t count = list_members(accumulator, members);
         for (uint32_t k = 0; k < count; k++) {
             const char *name = members[k].name;
             const char *index = members[k].index;
-            bool is_count = is_moments(accumulator) && k == 0;
+            bool is_count = kiln_accumulator_is_moments(accumulator) && k == 0;
             if (is_count && reduction->is_even) {
                 kiln_buffer_printf(
                     source, "        second.a%" PRIu32 "_count = first.a%" PRIu32 "_count;\n", i,
@@ -381,7 +374,7 @@ static void append_transfers(const struct kiln_reduction_emission *reduction, ui
                         : "    KILN_DEVICE void get(const kiln_shared &shared, unsigned entry, "
                           "merged &merged)\n    {\n");
         kiln_emit_element_loop("        ", reduction->row_lanes, source);
-        FOR_EACH(i, accumulator, reduction, pass)
+        KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
         {
             struct member members[3];
             uint32_t count = list_members(accumulator, members);
@@ -439,134 +432,4 @@ void kiln_emit_merged_component(const struct kiln_accumulator *accumulator, uint
     (void)list_members(accumulator, members);
     kiln_buffer_printf(source, "merged.a%" PRIu32 "%s%s", index, members[component].name,
                        members[component].index);
-}
-
-/* "kiln_decode_f32(inputs.x3[e])": a component that COMBINE has loaded. */
-static void append_loaded(const struct kiln_reduction_emission *reduction, uint32_t index,
-                          uint32_t component, const char *element, struct kiln_buffer *source)
-{
-    uint32_t access = kiln_component_access(reduction, index, component);
-    assert(access != KILN_NONE);
-    kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s])",
-                       kiln_storage_suffix(&reduction->emission->group->accesses[access]), access,
-                       kiln_access_is_splat(reduction->emission, access) ? "0" : element);
-}
-
-/* Whether the count that COMBINE merges into is one for all elements. */
-static bool has_one_count(const struct kiln_reduction_emission *reduction, bool is_tail)
-{
-    return is_tail || reduction->reduction->is_columns;
-}
-
-/* "        const float share0 = ...;": the loaded set's part, and in count0 its size. */
-static void append_loaded_share(const struct kiln_reduction_emission *reduction, uint32_t index,
-                                const char *target, const char *indent, const char *element,
-                                struct kiln_buffer *source)
-{
-    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
-    bool per_element = element[0] == 'e';
-    kiln_buffer_printf(source, "%sconst %s count%" PRIu32 " = ", indent, type_text(accumulator),
-                       index);
-    append_loaded(reduction, index, 0, element, source);
-    kiln_buffer_printf(source,
-                       ";\n%sconst %s share%" PRIu32 " = kiln_moments_share_%s(%s.a%" PRIu32
-                       "_count%s, count%" PRIu32 ");\n",
-                       indent, type_text(accumulator), index, suffix(accumulator), target, index,
-                       per_element ? "[e]" : "", index);
-}
-
-void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                                 bool is_tail, struct kiln_buffer *source)
-{
-    const char *target = is_tail ? "merged" : "lanes";
-    bool has_reciprocal[KILN_SCALAR_COUNT] = {false};
-    FOR_EACH(i, accumulator, reduction, pass)
-    {
-        const char *type = type_text(accumulator);
-        if (!is_moments(accumulator))
-            continue;
-        if (is_combine(reduction)) {
-            if (has_one_count(reduction, is_tail))
-                append_loaded_share(reduction, i, target, "        ", "0", source);
-        } else if (is_tail) {
-            kiln_buffer_printf(source,
-                               "        merged.a%" PRIu32 "_count += 1;\n"
-                               "        const %s reciprocal%" PRIu32 " = (%s)1 / merged.a%" PRIu32
-                               "_count;\n",
-                               i, type, i, type, i);
-        } else if (!has_reciprocal[accumulator->scalar]) {
-            kiln_buffer_printf(source, "        const %s reciprocal_%s = (%s)1 / (%s)(nth + 1);\n",
-                               type, suffix(accumulator), type, type);
-            has_reciprocal[accumulator->scalar] = true;
-        }
-    }
-}
-
-static void append_loaded_accumulation(const struct kiln_reduction_emission *reduction,
-                                       uint32_t index, bool is_tail, struct kiln_buffer *source)
-{
-    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
-    const char *target = is_tail ? "merged" : "lanes";
-    if (!is_moments(accumulator)) {
-        kiln_buffer_printf(
-            source, "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ", target,
-            index, operation_text(accumulator), suffix(accumulator), target, index);
-        append_loaded(reduction, index, 0, "e", source);
-        kiln_buffer_append_text(source, ");\n");
-        return;
-    }
-    bool one_count = has_one_count(reduction, is_tail);
-    if (!one_count)
-        append_loaded_share(reduction, index, target, "            ", "e", source);
-    kiln_buffer_printf(
-        source, "            kiln_moments_merge_%s(%s.a%" PRIu32 "_count%s, share%" PRIu32 ", ",
-        suffix(accumulator), target, index, one_count ? "" : "[e]", index);
-    append_loaded(reduction, index, 1, "e", source);
-    kiln_buffer_append_text(source, ", ");
-    append_loaded(reduction, index, 2, "e", source);
-    kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n", target,
-                       index, target, index);
-    if (!one_count)
-        kiln_buffer_printf(source, "            %s.a%" PRIu32 "_count[e] += count%" PRIu32 ";\n",
-                           target, index, index);
-}
-
-void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                            bool is_tail, struct kiln_buffer *source)
-{
-    const char *target = is_tail ? "merged" : "lanes";
-    FOR_EACH(i, accumulator, reduction, pass)
-    {
-        if (is_combine(reduction)) {
-            append_loaded_accumulation(reduction, i, is_tail, source);
-            continue;
-        }
-        if (is_moments(accumulator)) {
-            kiln_buffer_printf(source, "            kiln_moments_update_%s(", suffix(accumulator));
-            kiln_emit_value(&reduction->values, accumulator->operand, source);
-            if (is_tail)
-                kiln_buffer_printf(source, ", reciprocal%" PRIu32, i);
-            else
-                kiln_buffer_printf(source, ", reciprocal_%s", suffix(accumulator));
-            kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n",
-                               target, i, target, i);
-            continue;
-        }
-        kiln_buffer_printf(source,
-                           "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ",
-                           target, i, operation_text(accumulator), suffix(accumulator), target, i);
-        kiln_emit_value(&reduction->values, accumulator->operand, source);
-        kiln_buffer_append_text(source, ");\n");
-    }
-}
-
-void kiln_emit_accumulation_end(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                                bool is_tail, struct kiln_buffer *source)
-{
-    FOR_EACH(i, accumulator, reduction, pass)
-    {
-        if (is_moments(accumulator) && is_combine(reduction) && has_one_count(reduction, is_tail))
-            kiln_buffer_printf(source, "        %s.a%" PRIu32 "_count += count%" PRIu32 ";\n",
-                               is_tail ? "merged" : "lanes", i, i);
-    }
 }

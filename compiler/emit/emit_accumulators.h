@@ -13,6 +13,17 @@
 
 #include "compiler/emit/emit_reduction.h"
 
+/* Repeats what follows for each accumulator of a pass, with its index. */
+#define KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, number)                               \
+    for (uint32_t i = 0; i < (reduction)->passes->accumulator_count; i++)                          \
+        for (const struct kiln_accumulator *accumulator = &(reduction)->passes->accumulators[i];   \
+             accumulator != NULL && accumulator->pass == (number); accumulator = NULL)
+
+bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator);
+/* "add": what merges all but moments. Static. */
+const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator);
+/* Whether the elements are accumulators, of segments. */
+bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction);
 bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass);
 
 /* kiln_shared: local memory where waves meet. */
@@ -20,17 +31,6 @@ void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct ki
 /* lanes, merged, start, fold, merge, shuffle, put and get of a pass. */
 void kiln_emit_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass,
                             struct kiln_buffer *source);
-
-/*
- * Accumulating a vector into `lanes`, or (is_tail) one element into `merged`: statements in front
- * of the loop over its elements, in it, and behind it.
- */
-void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                                 bool is_tail, struct kiln_buffer *source);
-void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                            bool is_tail, struct kiln_buffer *source);
-void kiln_emit_accumulation_end(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                                bool is_tail, struct kiln_buffer *source);
 
 /* "merged.a0_mean[e]" for result 0 (the mean) or 1 (the squares) of an accumulator; with
  * `component` counted as kiln_access.component does. */

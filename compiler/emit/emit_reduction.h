@@ -1,7 +1,7 @@
 /*
  * The generated part of reduction.hip, for REDUCTION, PARTIAL and COMBINE groups. What the template
- * wants is written at its top. Three files: this one (sizes, the walk), emit_accumulators.h,
- * emit_reduction_pass.h.
+ * wants is written at its top. Four files: this one (sizes, the walk), emit_accumulators.h,
+ * emit_accumulation.h, emit_reduction_pass.h.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_REDUCTION_H
 #define KILN_COMPILER_EMIT_EMIT_REDUCTION_H

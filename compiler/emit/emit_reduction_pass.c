@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_reduction_pass.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_accumulation.h"
 #include "compiler/emit/emit_accumulators.h"
 #include "compiler/emit/emit_coordinates.h"
 

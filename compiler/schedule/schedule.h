@@ -53,9 +53,10 @@ struct kiln_access_schedule {
  * in the same order.
  *
  * Steps are numbered over the reduced axes, the last one fastest, rows (vectors of rows) over the
- * kept ones; the inner axis counts as ceil(cols / vector_elems) in both, so a vector never crosses
- * the end of a line of the inner axis. Segment s of a PARTIAL group has the steps from
- * s * steps_per_segment on, up to steps_per_segment of them and none at or beyond step_count.
+ * kept ones; the inner axis counts as ceil(cols / vector_elems) in both, since a vector never
+ * crosses the end of a line of the inner axis. In the form `rows` the kernel walks elements that
+ * fill no vector by themselves, so segment s of a PARTIAL group has the whole vectors from
+ * s * ceil(vectors / segment_count) on, and likewise of such elements; some segments may be empty.
  */
 struct kiln_reduction_schedule {
     uint32_t reduced_axes; /* bit per collapsed axis */

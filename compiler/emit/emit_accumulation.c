@@ -1,0 +1,143 @@
+#include "compiler/emit/emit_accumulation.h"
+
+#include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_accumulators.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+/* "kiln_decode_f32(inputs.x3[e])": a component that COMBINE has loaded. */
+static void append_loaded(const struct kiln_reduction_emission *reduction, uint32_t index,
+                          uint32_t component, const char *element, struct kiln_buffer *source)
+{
+    uint32_t access = kiln_component_access(reduction, index, component);
+    assert(access != KILN_NONE);
+    kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s])",
+                       kiln_storage_suffix(&reduction->emission->group->accesses[access]), access,
+                       kiln_access_is_splat(reduction->emission, access) ? "0" : element);
+}
+
+/* Whether the count that COMBINE merges into is one for all elements. */
+static bool has_one_count(const struct kiln_reduction_emission *reduction, bool is_tail)
+{
+    return is_tail || reduction->reduction->is_columns;
+}
+
+/* "        const float share0 = ...;": the loaded set's part, and in count0 its size. */
+static void append_loaded_share(const struct kiln_reduction_emission *reduction, uint32_t index,
+                                const char *target, const char *indent, const char *element,
+                                struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    bool per_element = element[0] == 'e';
+    kiln_buffer_printf(source, "%sconst %s count%" PRIu32 " = ", indent,
+                       kiln_scalar_type(accumulator->scalar), index);
+    append_loaded(reduction, index, 0, element, source);
+    kiln_buffer_printf(source,
+                       ";\n%sconst %s share%" PRIu32 " = kiln_moments_share_%s(%s.a%" PRIu32
+                       "_count%s, count%" PRIu32 ");\n",
+                       indent, kiln_scalar_type(accumulator->scalar), index,
+                       kiln_scalar_text(accumulator->scalar), target, index,
+                       per_element ? "[e]" : "", index);
+}
+
+void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                 bool is_tail, struct kiln_buffer *source)
+{
+    const char *target = is_tail ? "merged" : "lanes";
+    bool has_reciprocal[KILN_SCALAR_COUNT] = {false};
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    {
+        const char *type = kiln_scalar_type(accumulator->scalar);
+        if (!kiln_accumulator_is_moments(accumulator))
+            continue;
+        if (kiln_emission_is_combine(reduction)) {
+            if (has_one_count(reduction, is_tail))
+                append_loaded_share(reduction, i, target, "        ", "0", source);
+        } else if (is_tail) {
+            kiln_buffer_printf(source,
+                               "        merged.a%" PRIu32 "_count += 1;\n"
+                               "        const %s reciprocal%" PRIu32 " = (%s)1 / merged.a%" PRIu32
+                               "_count;\n",
+                               i, type, i, type, i);
+        } else if (!has_reciprocal[accumulator->scalar]) {
+            kiln_buffer_printf(source, "        const %s reciprocal_%s = (%s)1 / (%s)(nth + 1);\n",
+                               type, kiln_scalar_text(accumulator->scalar), type, type);
+            has_reciprocal[accumulator->scalar] = true;
+        }
+    }
+}
+
+static void append_loaded_accumulation(const struct kiln_reduction_emission *reduction,
+                                       uint32_t index, bool is_tail, struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    const char *target = is_tail ? "merged" : "lanes";
+    if (!kiln_accumulator_is_moments(accumulator)) {
+        kiln_buffer_printf(source,
+                           "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ",
+                           target, index, kiln_accumulator_operation(accumulator),
+                           kiln_scalar_text(accumulator->scalar), target, index);
+        append_loaded(reduction, index, 0, "e", source);
+        kiln_buffer_append_text(source, ");\n");
+        return;
+    }
+    bool one_count = has_one_count(reduction, is_tail);
+    if (!one_count)
+        append_loaded_share(reduction, index, target, "            ", "e", source);
+    kiln_buffer_printf(
+        source, "            kiln_moments_merge_%s(%s.a%" PRIu32 "_count%s, share%" PRIu32 ", ",
+        kiln_scalar_text(accumulator->scalar), target, index, one_count ? "" : "[e]", index);
+    append_loaded(reduction, index, 1, "e", source);
+    kiln_buffer_append_text(source, ", ");
+    append_loaded(reduction, index, 2, "e", source);
+    kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n", target,
+                       index, target, index);
+    if (!one_count)
+        kiln_buffer_printf(source, "            %s.a%" PRIu32 "_count[e] += count%" PRIu32 ";\n",
+                           target, index, index);
+}
+
+void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                            bool is_tail, struct kiln_buffer *source)
+{
+    const char *target = is_tail ? "merged" : "lanes";
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    {
+        if (kiln_emission_is_combine(reduction)) {
+            append_loaded_accumulation(reduction, i, is_tail, source);
+            continue;
+        }
+        if (kiln_accumulator_is_moments(accumulator)) {
+            kiln_buffer_printf(source, "            kiln_moments_update_%s(",
+                               kiln_scalar_text(accumulator->scalar));
+            kiln_emit_value(&reduction->values, accumulator->operand, source);
+            if (is_tail)
+                kiln_buffer_printf(source, ", reciprocal%" PRIu32, i);
+            else
+                kiln_buffer_printf(source, ", reciprocal_%s",
+                                   kiln_scalar_text(accumulator->scalar));
+            kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n",
+                               target, i, target, i);
+            continue;
+        }
+        kiln_buffer_printf(source,
+                           "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ",
+                           target, i, kiln_accumulator_operation(accumulator),
+                           kiln_scalar_text(accumulator->scalar), target, i);
+        kiln_emit_value(&reduction->values, accumulator->operand, source);
+        kiln_buffer_append_text(source, ");\n");
+    }
+}
+
+void kiln_emit_accumulation_end(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                bool is_tail, struct kiln_buffer *source)
+{
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    {
+        if (kiln_accumulator_is_moments(accumulator) && kiln_emission_is_combine(reduction) &&
+            has_one_count(reduction, is_tail))
+            kiln_buffer_printf(source, "        %s.a%" PRIu32 "_count += count%" PRIu32 ";\n",
+                               is_tail ? "merged" : "lanes", i, i);
+    }
+}
