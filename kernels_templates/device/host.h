@@ -168,4 +168,23 @@ KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 
 #include "device/arithmetic.h"
 
+#ifndef __clang__
+/*
+ * gcc 12 drops both conversions of (double)(float)x where it puts neighbouring doubles into one vector
+ * (conversion_test); with an empty asm between them it does not.
+ */
+#ifdef __x86_64__
+#define KILN_ANY_FLOAT_REGISTER "+x"
+#else
+#define KILN_ANY_FLOAT_REGISTER "+m"
+#endif
+#undef kiln_convert_f64_f32
+KILN_DEVICE float kiln_convert_f64_f32(double x)
+{
+    float rounded = (float)x;
+    __asm__("" : KILN_ANY_FLOAT_REGISTER(rounded));
+    return rounded;
+}
+#endif
+
 #endif

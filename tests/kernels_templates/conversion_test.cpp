@@ -326,6 +326,29 @@ void check_arithmetic()
     expect(kiln_div_f32(0x1p-149f, 0x1p-149f) == 1, "div_f32", 0, 0, 0);
 }
 
+/* As a kernel does with a vector: compilers put the lanes into one register. */
+__attribute__((noinline)) void round_and_scale(const double *x, double factor, double *ret_results)
+{
+    double results[2];
+    for (int e = 0; e < 2; e++) {
+        const float rounded = kiln_convert_f64_f32(kiln_mul_f64(x[e], factor));
+        results[e] = kiln_mul_f64(kiln_convert_f32_f64(rounded), factor);
+    }
+    std::memcpy(ret_results, results, sizeof results);
+}
+
+void check_rounding_in_vectors()
+{
+    const double x[2] = {1 / 3.0, 1 / 7.0};
+    double results[2];
+    round_and_scale(x, 3, results);
+    for (int e = 0; e < 2; e++) {
+        volatile float rounded = (float)(x[e] * 3);
+        const double expected = (double)rounded * 3;
+        expect(same(results[e], expected), "f64_f32_f64 in a vector", x[e], results[e], expected);
+    }
+}
+
 } // namespace
 
 int main(int argument_count, char **arguments)
@@ -337,6 +360,7 @@ int main(int argument_count, char **arguments)
     check_identity();
     check_scalars(samples);
     check_arithmetic();
+    check_rounding_in_vectors();
     std::printf("%lu comparisons, %lu mistakes\n", comparisons, mistakes);
     return mistakes == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
