@@ -320,6 +320,10 @@ enum kiln_status kiln_code_object_check(const void *bytes, size_t size,
         return kiln_error_set(error, KILN_CORRUPT,
                               "the code object of kernel '%s' is no sound ELF file",
                               kernel->symbol);
+    if (!kiln_elf_is_whole(&elf))
+        return kiln_error_set(error, KILN_CORRUPT,
+                              "the code object of kernel '%s' has parts beyond its end",
+                              kernel->symbol);
     switch (target->kind) {
     case KILN_TARGET_AMDGPU:
         return check_amdgpu(&elf, target, kernel, ret_resources, error);

@@ -299,6 +299,23 @@ bool kiln_elf_find_section(const struct kiln_elf *elf, const char *name,
     return false;
 }
 
+bool kiln_elf_is_whole(const struct kiln_elf *elf)
+{
+    for (uint32_t i = 0; i < elf->segment_count; i++) {
+        if (!table_fits(elf, elf->segments[i].offset, elf->segments[i].size_bytes, 1))
+            return false;
+    }
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        Elf64_Shdr section;
+        if (!read_section(elf, i, &section))
+            return false;
+        if (section.sh_type != SHT_NULL && section.sh_type != SHT_NOBITS &&
+            !table_fits(elf, section.sh_offset, section.sh_size, 1))
+            return false;
+    }
+    return true;
+}
+
 bool kiln_elf_build_id(const struct kiln_elf *elf, unsigned char ret_id[KILN_BUILD_ID_BYTES],
                        size_t *ret_size)
 {

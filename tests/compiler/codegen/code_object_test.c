@@ -4,6 +4,8 @@
 
 #include <criterion/criterion.h>
 
+#include <elf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,58 +128,118 @@ Test(code_object, unannounced_local_memory_is_refused)
     compile_and_expect(source, 512, "takes 1024 bytes of local memory instead of 512");
 }
 
+static void expect_truncations_refused(const char *target, size_t step)
+{
+    struct fixture fixture = compile(target);
+    for (size_t size = 0; size < fixture.object.size; size += step) {
+        struct kiln_kernel_resources resources;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        /* A copy of that size: reading behind it is found by a sanitizer. */
+        unsigned char *copy = malloc(size + 1);
+        memcpy(copy, fixture.object.bytes, size);
+        cr_expect_neq(kiln_code_object_check(copy, size, &fixture.target, &fixture.kernel,
+                                             &resources, &error),
+                      KILN_OK, "%s cut to %zu", target, size);
+        free(copy);
+    }
+    drop(&fixture);
+}
+
 Test(code_object, every_truncation_is_refused)
 {
-    static const char *const targets[] = {"gfx1030", "host"};
-    for (size_t t = 0; t < 2; t++) {
-        struct fixture fixture = compile(targets[t]);
-        for (size_t size = 0; size < fixture.object.size; size += t == 0 ? 1 : 7) {
-            struct kiln_kernel_resources resources;
-            struct kiln_error error;
-            kiln_error_init(&error);
-            /* A copy of that size: reading behind it is found by a sanitizer. */
-            unsigned char *copy = malloc(size + 1);
-            memcpy(copy, fixture.object.bytes, size);
-            cr_expect_neq(kiln_code_object_check(copy, size, &fixture.target, &fixture.kernel,
-                                                 &resources, &error),
-                          KILN_OK, "%s cut to %zu", targets[t], size);
-            free(copy);
-        }
-        drop(&fixture);
+    expect_truncations_refused("gfx1030", 1);
+    expect_truncations_refused("host", 7);
+}
+
+Test(code_object, every_truncation_is_refused_of_cuda)
+{
+    expect_truncations_refused("sm_90", 1);
+}
+
+/* The driver is given no size. */
+static void expect_refused_beyond_end(const char *target)
+{
+    struct fixture fixture = compile(target);
+    Elf64_Ehdr header;
+    memcpy(&header, fixture.object.bytes, sizeof header);
+    unsigned changed = 0;
+    for (unsigned i = 0; i < header.e_phnum + header.e_shnum; i++) {
+        bool is_segment = i < header.e_phnum;
+        unsigned char *entry = fixture.object.bytes;
+        entry += is_segment ? header.e_phoff + i * sizeof(Elf64_Phdr)
+                            : header.e_shoff + (i - header.e_phnum) * sizeof(Elf64_Shdr);
+        uint32_t type;
+        memcpy(&type, entry + (is_segment ? 0 : offsetof(Elf64_Shdr, sh_type)), sizeof type);
+        if (!is_segment && (type == SHT_NULL || type == SHT_NOBITS))
+            continue;
+        unsigned char *size_field =
+            entry + (is_segment ? offsetof(Elf64_Phdr, p_filesz) : offsetof(Elf64_Shdr, sh_size));
+        uint64_t old, large = fixture.object.size + 1;
+        memcpy(&old, size_field, sizeof old);
+        memcpy(size_field, &large, sizeof large);
+        struct kiln_kernel_resources resources;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        cr_expect_neq(kiln_code_object_check(fixture.object.bytes, fixture.object.size,
+                                             &fixture.target, &fixture.kernel, &resources, &error),
+                      KILN_OK, "%s: %s %u", target, is_segment ? "segment" : "section", i);
+        memcpy(size_field, &old, sizeof old);
+        changed++;
     }
+    cr_expect_gt(changed, 4);
+    drop(&fixture);
+}
+
+Test(code_object, parts_beyond_the_end_are_refused_of_hip)
+{
+    expect_refused_beyond_end("gfx1030");
+}
+
+Test(code_object, parts_beyond_the_end_are_refused_of_cuda)
+{
+    expect_refused_beyond_end("sm_90");
+}
+
+static void expect_damage_survived(const char *target)
+{
+    enum { ROUNDS = 100000 };
+    struct fixture fixture = compile(target);
+    unsigned char *bytes = malloc(fixture.object.size);
+    memcpy(bytes, fixture.object.bytes, fixture.object.size);
+    uint32_t state = 4711;
+    unsigned refused = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t at[3];
+        for (int i = 0; i < 3; i++) {
+            state = state * 1664525 + 1013904223;
+            /* The first kilobyte and a half holds headers, notes and symbols. */
+            size_t range = i == 0 && fixture.object.size > 1536 ? 1536 : fixture.object.size;
+            at[i] = (state >> 4) % range;
+            state = state * 1664525 + 1013904223;
+            bytes[at[i]] ^= (unsigned char)(1U << (state >> 29));
+        }
+        struct kiln_kernel_resources resources;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        refused += kiln_code_object_check(bytes, fixture.object.size, &fixture.target,
+                                          &fixture.kernel, &resources, &error) != KILN_OK;
+        for (int i = 0; i < 3; i++)
+            bytes[at[i]] = fixture.object.bytes[at[i]];
+    }
+    /* Most of a host object is nothing that is looked at. */
+    cr_expect_gt(refused, ROUNDS / 100, "%s: only %u refused", target, refused);
+    free(bytes);
+    drop(&fixture);
 }
 
 Test(code_object, random_damage_is_survived)
 {
-    enum { ROUNDS = 100000 };
-    static const char *const targets[] = {"gfx90a", "host"};
-    for (size_t t = 0; t < 2; t++) {
-        struct fixture fixture = compile(targets[t]);
-        unsigned char *bytes = malloc(fixture.object.size);
-        memcpy(bytes, fixture.object.bytes, fixture.object.size);
-        uint32_t state = 4711;
-        unsigned refused = 0;
-        for (int round = 0; round < ROUNDS; round++) {
-            size_t at[3];
-            for (int i = 0; i < 3; i++) {
-                state = state * 1664525 + 1013904223;
-                /* The first kilobyte and a half holds headers, notes and symbols. */
-                size_t range = i == 0 && fixture.object.size > 1536 ? 1536 : fixture.object.size;
-                at[i] = (state >> 4) % range;
-                state = state * 1664525 + 1013904223;
-                bytes[at[i]] ^= (unsigned char)(1U << (state >> 29));
-            }
-            struct kiln_kernel_resources resources;
-            struct kiln_error error;
-            kiln_error_init(&error);
-            refused += kiln_code_object_check(bytes, fixture.object.size, &fixture.target,
-                                              &fixture.kernel, &resources, &error) != KILN_OK;
-            for (int i = 0; i < 3; i++)
-                bytes[at[i]] = fixture.object.bytes[at[i]];
-        }
-        /* Most of a host object is nothing that is looked at. */
-        cr_expect_gt(refused, ROUNDS / 100, "%s: only %u refused", targets[t], refused);
-        free(bytes);
-        drop(&fixture);
-    }
+    expect_damage_survived("gfx90a");
+    expect_damage_survived("host");
+}
+
+Test(code_object, random_damage_is_survived_of_cuda)
+{
+    expect_damage_survived("sm_90");
 }
