@@ -42,7 +42,8 @@ static struct kiln_cluster *cluster_at(const struct kiln_group_builder *builder,
 static bool reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
                               uint32_t operand)
 {
-    return builder->always_cut[operand] || builder->reads_memory[index];
+    return builder->reads_memory[index] ||
+           (builder->always_cut[operand] && kiln_cluster_of(builder, operand) == KILN_NONE);
 }
 
 static uint32_t add_cluster(struct kiln_group_builder *builder, enum kiln_group_kind kind,
@@ -330,26 +331,37 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
     require_operands(builder, index, found, cluster->level);
 }
 
+/* Cuts what others than a value's own node read, and what reductions alone in their kernel do. */
+static void find_always_cut(struct kiln_group_builder *builder)
+{
+    const struct kiln_ir *ir = builder->ir;
+    memset(builder->always_cut, 0, ir->op_count * sizeof *builder->always_cut);
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            const struct kiln_op *operand = &ir->ops[op->operands[k]];
+            bool is_other_node = builder->options->no_fusion && op->opcode != KILN_OP_STORE &&
+                                 kiln_op_is_result(operand) && operand->node != op->node;
+            bool is_bare = kiln_op_is_reduction(op) && builder->bare[i];
+            if (is_other_node || (is_bare && !kiln_op_is_source(operand)))
+                builder->always_cut[op->operands[k]] = true;
+        }
+    }
+    memcpy(builder->cut, builder->always_cut, ir->op_count * sizeof *builder->cut);
+}
+
 static void reset(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
     builder->cluster_count = 0;
     builder->has_segments = builder->has_shared_values = false;
     for (uint32_t i = 0; i < ir->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[i];
         builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
         builder->first_reader[i] = KILN_NONE;
         builder->level[i] = 0;
         builder->needed[i] = builder->reads_memory[i] = false;
-        builder->always_cut[i] = builder->options->no_fusion && kiln_op_is_result(op);
     }
-    for (uint32_t i = 0; i < ir->op_count; i++) {
-        uint32_t operand = ir->ops[i].operands[0];
-        if (kiln_op_is_reduction(&ir->ops[i]) && builder->bare[i] &&
-            !kiln_op_is_source(&ir->ops[operand]))
-            builder->always_cut[operand] = true;
-    }
-    memcpy(builder->cut, builder->always_cut, ir->op_count * sizeof *builder->cut);
+    find_always_cut(builder);
 }
 
 void kiln_assign_clusters(struct kiln_group_builder *builder)
@@ -365,6 +377,9 @@ void kiln_assign_clusters(struct kiln_group_builder *builder)
             continue;
         }
         builder->reads_memory[i] = kiln_broadcast_reads_memory(builder, i);
+        /* What it repeats is in memory: nothing is gained by having it there at full length. */
+        if (builder->reads_memory[i])
+            builder->always_cut[i] = builder->cut[i] = false;
         place_elementwise(builder, i);
     }
 }

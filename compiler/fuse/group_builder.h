@@ -33,7 +33,7 @@ struct kiln_group_builder {
     struct kiln_arena *arena;
     bool *reads_memory;       /* a BROADCAST whose operand is read from memory */
     bool *cut;                /* read from memory by whoever does not store it to its home */
-    bool *always_cut;         /* read from memory even by its own cluster */
+    bool *always_cut;         /* cut whatever reads it: of another node, or a bare reduction */
     bool *needed;             /* some kernel reads it from memory */
     bool *bare;               /* a REDUCE that shares its kernel with nothing */
     uint32_t *level;          /* kernels that must have run before; of values without a cluster */

@@ -268,3 +268,54 @@ Test(cluster, workspace_has_the_order_of_axes_of_the_tensor_it_stands_for)
         ir_fixture_destroy(fixture);
     }
 }
+
+/* A cluster that is too much for one kernel reads what it reduces from memory, but a value that is
+ * read repeated anyway is not stored at full length for that. */
+Test(cluster, repeated_values_are_not_stored_to_be_reduced)
+{
+    enum { MOST = KILN_GROUP_MAX_ACCESSES };
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t row = ir_fixture_load(fixture, 1, COLS);
+    for (int i = 0; i < 12; i++)
+        row = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_TAN, row));
+    uint32_t repeated =
+        kiln_ir_broadcast(&fixture->ir, row, ir_fixture_domain(fixture, ROWS, COLS));
+    uint32_t sum = reduce(fixture, KILN_OP_REDUCE_SUM, repeated, OVER_ROWS);
+    for (int i = 0; i < MOST; i++)
+        sum = kiln_ir_binary(&fixture->ir, KILN_OP_ADD, sum, ir_fixture_load(fixture, 1, COLS));
+    ir_fixture_store(fixture, sum);
+    struct kiln_partition result = partition(fixture);
+    for (uint32_t i = 0; i < result.group_count; i++) {
+        const struct kiln_fusion_group *group = &result.groups[i];
+        for (uint32_t k = group->load_count; k < group->access_count; k++)
+            cr_expect_neq(group->accesses[k].value, repeated);
+    }
+    cr_expect_lt(result.workspace_bytes, (uint64_t)ROWS * COLS);
+    ir_fixture_destroy(fixture);
+}
+
+/* Results of one node that its later operations use, as of a layernorm: it stays one kernel. */
+Test(cluster, a_node_is_one_kernel_without_fusion)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    fixture->options.no_fusion = true;
+    uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
+    uint32_t mean =
+        ir_fixture_result(fixture, reduce(fixture, KILN_OP_REDUCE_MEAN, x, OVER_COLUMNS));
+    uint32_t squares = reduce(fixture, KILN_OP_REDUCE_SQUARES, x, OVER_COLUMNS);
+    uint32_t rstd = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_RSQRT, squares));
+    uint32_t y = with_repeated(fixture, KILN_OP_SUB, x, mean);
+    y = ir_fixture_result(fixture, with_repeated(fixture, KILN_OP_MUL, y, rstd));
+    ir_fixture_store(fixture, mean);
+    for (uint32_t i = 0; i < fixture->ir.op_count; i++)
+        fixture->ir.ops[i].node = 0;
+    fixture->ir.node = 1;
+    uint32_t next = kiln_ir_unary(&fixture->ir, KILN_OP_NEG, y);
+    ir_fixture_store(fixture, ir_fixture_result(fixture, next));
+    ir_fixture_store(fixture,
+                     ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, mean)));
+    struct kiln_partition result = partition(fixture);
+    cr_expect_eq(result.group_count, 3);
+    cr_expect_eq(result.workspace_bytes, (uint64_t)ROWS * COLS * 4);
+    ir_fixture_destroy(fixture);
+}

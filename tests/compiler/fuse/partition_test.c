@@ -59,8 +59,11 @@ Test(partition, without_fusion_every_node_is_a_kernel)
     struct ir_fixture *fixture = ir_fixture_create();
     fixture->options.no_fusion = true;
     uint32_t x = ir_fixture_load(fixture, 10, 10);
-    for (int i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
+        fixture->ir.node = i;
         x = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x));
+    }
+    fixture->ir.node = 4;
     ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_ABS, x));
     struct kiln_partition result = ir_fixture_partition(fixture);
     cr_assert_eq(result.group_count, 5);
