@@ -33,6 +33,19 @@ static const struct {
     {KILN_POINTWISE_CMP_GT, 1, KILN_INPUT_GRID},
 };
 
+/* Of the nodes that are no pointwise ones. */
+static const struct {
+    enum kiln_operand operand;
+    enum kiln_input_range range;
+} operand_wishes[] = {
+    {KILN_OPERAND_VARIANCE, KILN_INPUT_POSITIVE},
+    {KILN_OPERAND_INV_VARIANCE, KILN_INPUT_POSITIVE},
+    {KILN_OPERAND_INV_RMS, KILN_INPUT_POSITIVE},
+    {KILN_OPERAND_PREV_RUNNING_VARIANCE, KILN_INPUT_POSITIVE},
+    {KILN_OPERAND_EPSILON, KILN_INPUT_POSITIVE},
+    {KILN_OPERAND_MOMENTUM, KILN_INPUT_FRACTION},
+};
+
 /* splitmix64's mixing function (Steele, Lea, Flood 2014). */
 static uint64_t mix(uint64_t value)
 {
@@ -40,6 +53,20 @@ static uint64_t mix(uint64_t value)
     value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
     value = (value ^ value >> 27) * 0x94d049bb133111ebu;
     return value ^ value >> 31;
+}
+
+/* What a node would like to read from an operand; KILN_INPUT_ANY when it takes anything. */
+static enum kiln_input_range wish_of(const struct kiln_node *node, uint32_t slot)
+{
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(*wishes); i++)
+        if (node->kind == KILN_NODE_POINTWISE && wishes[i].mode == node->pointwise.mode &&
+            wishes[i].slot == slot)
+            return wishes[i].range;
+    for (size_t i = 0; i < sizeof(operand_wishes) / sizeof(*operand_wishes); i++)
+        if (node->kind != KILN_NODE_POINTWISE &&
+            operand_wishes[i].operand == node->input_roles[slot])
+            return operand_wishes[i].range;
+    return KILN_INPUT_ANY;
 }
 
 void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_graph *graph,
@@ -52,14 +79,10 @@ void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct kiln_node *node = &graph->nodes[i];
         for (uint32_t slot = 0; slot < node->input_count; slot++) {
-            if (node->kind != KILN_NODE_POINTWISE || node->inputs[slot] != tensor)
+            if (node->inputs[slot] != tensor || wish_of(node, slot) == KILN_INPUT_ANY)
                 continue;
-            for (size_t j = 0; j < sizeof(wishes) / sizeof(*wishes); j++) {
-                if (wishes[j].mode == node->pointwise.mode && wishes[j].slot == slot) {
-                    random->range = wishes[j].range;
-                    return;
-                }
-            }
+            random->range = wish_of(node, slot);
+            return;
         }
     }
 }
@@ -98,6 +121,9 @@ struct kiln_constant kiln_random_input_element(void *context, int64_t index)
         break;
     case KILN_INPUT_GRID:
         value = floor(9 * unit) / 2 - 2;
+        break;
+    case KILN_INPUT_FRACTION:
+        value = unit;
         break;
     case KILN_INPUT_FLAG:
         value = (double)(bits & 1);

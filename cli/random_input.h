@@ -1,7 +1,7 @@
 /*
  * Random contents of input tensors, in ranges that suit what the graph does with them: logarithms
- * get positive numbers, divisors stay away from zero, conditions are 0 or 1. The same seed gives
- * the same elements, whatever the strides and the device.
+ * and variances get positive numbers, divisors stay away from zero, conditions are 0 or 1. The same
+ * seed gives the same elements, whatever the strides and the device.
  */
 #ifndef KILN_CLI_RANDOM_INPUT_H
 #define KILN_CLI_RANDOM_INPUT_H
@@ -15,6 +15,7 @@ enum kiln_input_range {
     KILN_INPUT_POSITIVE, /* 0.25 to 4; integers 1 to 8 */
     KILN_INPUT_NONZERO,  /* either sign, 0.5 to 2; integers 1 to 8 */
     KILN_INPUT_GRID,     /* multiples of 0.5 from -2 to 2, so that comparisons see equal values */
+    KILN_INPUT_FRACTION, /* 0 to 1 */
     KILN_INPUT_FLAG,     /* 0 or 1 */
 };
 

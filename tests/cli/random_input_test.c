@@ -45,6 +45,19 @@ Test(random_input, suits_what_reads_it)
     check_range(1, 0, 1, 0);
 }
 
+Test(random_input, suits_what_norms_read)
+{
+    node.kind = KILN_NODE_BATCHNORM_TRAINING;
+    node.input_roles[0] = KILN_OPERAND_X;
+    node.input_roles[1] = KILN_OPERAND_EPSILON;
+    check_range(0, -2, 2, 0);
+    check_range(1, 0.25, 4, 0.25);
+    node.input_roles[1] = KILN_OPERAND_PREV_RUNNING_VARIANCE;
+    check_range(1, 0.25, 4, 0.25);
+    node.input_roles[1] = KILN_OPERAND_MOMENTUM;
+    check_range(1, 0, 1, 0);
+}
+
 Test(random_input, integers_stay_integers)
 {
     node.pointwise.mode = KILN_POINTWISE_ADD;
