@@ -1,7 +1,5 @@
 #include "compiler/codegen/cubin.h"
 
-#include "runtime/support/log.h"
-
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,10 +144,6 @@ enum kiln_status kiln_cubin_check(const struct kiln_elf *elf, const struct kiln_
     enum kiln_status status = compare(&attributes, lds_bytes, target, kernel, error);
     if (status != KILN_OK)
         return status;
-    if (attributes.frame_bytes != 0)
-        kiln_log(KILN_LOG_WARN,
-                 "kernel '%s' for '%s' keeps %" PRIu32 " bytes per work-item in memory",
-                 kernel->symbol, target->name, attributes.frame_bytes);
     *ret_resources = (struct kiln_kernel_resources){
         .vgprs = attributes.registers,
         .lds_bytes = (uint32_t)lds_bytes,

@@ -17,8 +17,8 @@
 
 /*
  * KILN_COMPILE_FAILED with what differs: machine, symbol, bytes of arguments, local memory, block
- * size. A kernel that spills is let through, with a warning in the log: code for the CUDA device is
- * for measuring, not the product.
+ * size. A kernel that spills is let through, with `scratch_bytes` to say so: code for the CUDA
+ * device is for measuring, not the product, and the device warns of it.
  */
 enum kiln_status kiln_cubin_check(const struct kiln_elf *elf, const struct kiln_target *target,
                                   const struct kiln_kernel *kernel,

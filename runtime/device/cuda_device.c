@@ -149,7 +149,7 @@ static void cuda_close(struct kiln_device *base)
     free(device);
 }
 
-/* What the compiler could not keep in registers is slow: said, since codegen lets it pass. */
+/* What the compiler could not keep in registers is slow: said here, since codegen lets it pass. */
 static void warn_of_local_memory(const struct kiln_cuda_library *cuda, void *function,
                                  const char *symbol)
 {

@@ -4,9 +4,7 @@
 #include "compiler/codegen/code_object.h"
 #include "compiler/codegen/isa_text.h"
 
-#include "runtime/support/log.h"
 #include "sample_kernel.h"
-#include "tests/runtime/support/captured_log.h"
 
 #include <criterion/criterion.h>
 
@@ -194,7 +192,6 @@ Test(nvrtc, unannounced_local_memory_is_refused)
 Test(nvrtc, memory_of_a_work_item_is_told_and_let_through)
 {
     struct kiln_code_object object;
-    captured_log_start(KILN_LOG_WARN);
     cr_assert_eq(compile_text("extern \"C\" __global__ void sample(const int *a, float *b, "
                               "unsigned long n)\n"
                               "{\n"
@@ -207,8 +204,6 @@ Test(nvrtc, memory_of_a_work_item_is_told_and_let_through)
                               0, &object),
                  KILN_OK, "%s", error.text);
     cr_expect_eq(object.resources.scratch_bytes, 256);
-    cr_expect(strstr(captured_log_last(), "keeps 256 bytes per work-item") != NULL, "%s",
-              captured_log_last());
     kiln_code_object_fini(&object);
 }
 
