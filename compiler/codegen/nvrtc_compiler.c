@@ -32,7 +32,7 @@ enum { OPTION_COUNT = sizeof options / sizeof *options };
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
     const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_NVRTC_LIBRARY);
     bool is_configured = configured != NULL && *configured != '\0';
     char *path = is_configured ? kiln_library_find(configured, NULL) : NULL;
