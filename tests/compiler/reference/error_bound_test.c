@@ -88,7 +88,7 @@ Test(error_bound, no_point_of_the_interval_is_outside)
     } intervals[] = {{2.74, 1.71},  {-2.5, 1},    {1.5, 0.5}, {-1.5, 0.5}, {-0.8, 0.3},
                      {-1.1, 0.75},  {0, 3},       {0.1, 20},  {-5, 4.5},   {5, 4.5},
                      {-0.76, 0.01}, {1.42, 0.02}, {3, 0.25},  {2, 1.999}};
-    enum { STEPS = 500 };
+    static const int steps = 500;
     for (uint32_t mode = 1; mode < KILN_POINTWISE_MODE_COUNT; mode++) {
         struct kiln_pointwise attributes = {.mode = (enum kiln_pointwise_mode)mode,
                                             .has_relu_parameter = true,
@@ -106,8 +106,8 @@ Test(error_bound, no_point_of_the_interval_is_outside)
                                                real(-1.5, 0), real(1, 0)};
             struct kiln_bounded result =
                 kiln_bounded_evaluate(&attributes, KILN_SCALAR_F64, operands, KILN_DTYPE_F64);
-            for (int step = -STEPS; step <= STEPS && !isinf(result.bound); step++) {
-                double x[3] = {intervals[i].value + intervals[i].bound * step / STEPS, -1.5, 1};
+            for (int step = -steps; step <= steps && !isinf(result.bound); step++) {
+                double x[3] = {intervals[i].value + intervals[i].bound * step / steps, -1.5, 1};
                 double error = fabs(reference->real(x, &attributes) - result.real);
                 bool both_nan = isnan(reference->real(x, &attributes)) && isnan(result.real);
                 cr_assert(both_nan || error <= result.bound,
