@@ -27,9 +27,11 @@ exported=$(nm --dynamic --defined-only --format=posix "$plugin" | cut -d' ' -f1 
 grep -qx hipdnnEnginePluginExecuteOpGraph <<<"$exported" || fail "the plugin API is not exported"
 foreign=$(grep -v '^hipdnn' <<<"$exported" || true)
 [[ -z $foreign ]] || fail "exported beside the plugin API: $foreign"
-if ldd "$plugin" | grep -iE 'llvm|comgr|amdhip'; then
-    fail "the plugin is linked with a compiler or HIP"
-fi
+for file in "$plugin" "$prefix/bin/kiln" "$prefix/libexec/kiln/kiln-compile"; do
+    if ldd "$file" | grep -iE 'llvm|comgr|amdhip|cuda|nvrtc'; then
+        fail "'$file' is linked with a compiler, HIP or CUDA"
+    fi
+done
 
 "$prefix/bin/kiln" version
 [[ -x $prefix/libexec/kiln/kiln-compile ]] || fail "no worker in libexec/kiln"
