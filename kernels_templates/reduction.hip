@@ -316,6 +316,14 @@ KILN_DEVICE kiln_index kiln_end_of_chain(kiln_index start, kiln_index end)
     return after < end ? after : end;
 }
 
+template <class Pass>
+KILN_DEVICE_APART void kiln_walk_chain(const kiln_arguments &arguments, const kiln_share &chain,
+                                       const kiln_row &row, kiln_held &held,
+                                       typename Pass::merged &merged)
+{
+    kiln_walk_share<Pass>(arguments, chain, row, held, merged);
+}
+
 /* The same in chains. */
 template <class Pass>
 KILN_DEVICE void kiln_walk_chains(const kiln_arguments &arguments, const kiln_share &share,
@@ -333,7 +341,7 @@ KILN_DEVICE void kiln_walk_chains(const kiln_arguments &arguments, const kiln_sh
 #if KILN_TAILS > 0
         chain.end_of_tails = kiln_end_of_chain(chain.tail, share.end_of_tails);
 #endif
-        kiln_walk_share<Pass>(arguments, chain, row, held, added);
+        kiln_walk_chain<Pass>(arguments, chain, row, held, added);
         Pass::merge(added, merged);
         chain.step += KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
 #if KILN_TAILS > 0

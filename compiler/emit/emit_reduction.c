@@ -13,8 +13,9 @@ enum {
     /* Elements outside of vectors that stay in registers between passes, as those in vectors do. */
     MAX_RESIDENT_TAILS = 4,
     /* Elements that an accumulator takes in one after the other, give or take one turn of the loop.
-     * Where all of n round the same way a mean of floats is wrong by n * 2^-26 or so. */
-    MAX_CHAIN_STEPS = 1024,
+     * Where all of n round the same way a mean of floats is wrong by n * 2^-26 or so. Of very long
+     * rows as many as there are chains, for these are merged one after the other too. */
+    MIN_CHAIN_STEPS = 1024,
 };
 
 static uint64_t ceil_divide(uint64_t a, uint64_t b)
@@ -55,13 +56,13 @@ static void count_steps(struct kiln_reduction_emission *reduction)
     uint64_t tails_per_item = ceil_divide(reduction->segment_tails, items);
     if (layout->is_resident && tails_per_item <= MAX_RESIDENT_TAILS)
         reduction->resident_tails = (uint32_t)tails_per_item;
+    uint64_t longest = max_u64(ceil_divide(reduction->segment_steps, items), tails_per_item);
+    uint64_t chain = MIN_CHAIN_STEPS;
+    while (longest / chain > chain)
+        chain *= 2;
     reduction->chain_steps =
-        ceil_divide(MAX_CHAIN_STEPS, reduction->steps_per_item) * reduction->steps_per_item;
-    reduction->chains = 1;
-    if (!layout->is_resident)
-        reduction->chains =
-            ceil_divide(max_u64(ceil_divide(reduction->segment_steps, items), tails_per_item),
-                        reduction->chain_steps);
+        ceil_divide(chain, reduction->steps_per_item) * reduction->steps_per_item;
+    reduction->chains = layout->is_resident ? 1 : ceil_divide(longest, reduction->chain_steps);
     reduction->is_even = reduction->emission->group->kind != KILN_GROUP_COMBINE &&
                          reduction->tails == 0 && reduction->chains == 1 &&
                          reduction->segment_steps * layout->segment_count == reduction->steps &&

@@ -10,6 +10,7 @@
 #pragma clang fp contract(off)
 
 #define KILN_DEVICE         static inline __attribute__((device, always_inline))
+#define KILN_DEVICE_APART   KILN_DEVICE
 #define KILN_CONSTANT_TABLE static __attribute__((constant)) const
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("clang loop unroll(disable) vectorize(disable)")

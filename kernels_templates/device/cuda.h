@@ -27,6 +27,7 @@
 #define __builtin_memcpy(to, from, bytes) memcpy(to, from, bytes)
 
 #define KILN_DEVICE         static __device__ __forceinline__
+#define KILN_DEVICE_APART   KILN_DEVICE
 #define KILN_CONSTANT_TABLE static __device__ __constant__ const
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("unroll 1")

@@ -12,6 +12,8 @@
 #include "device/host_abi.h"
 
 #define KILN_DEVICE         static inline __attribute__((always_inline))
+/* A function of its own, where inlining it into a loop would keep its arrays in memory. */
+#define KILN_DEVICE_APART   static __attribute__((noinline))
 #define KILN_CONSTANT_TABLE static const
 /* Arrays need no registers of their own here: left as loops, kernels compile in less than half of the time and
  * vectorise all the same. */
