@@ -228,6 +228,12 @@ static void build_layernorm_fp16(struct kiln_fusion_builder *builder, int64_t te
     layernorm(builder, KILN_DTYPE_F16, tensor_bytes);
 }
 
+static void build_layernorm_alone(struct kiln_fusion_builder *builder, int64_t tensor_bytes)
+{
+    set_rows(builder, KILN_DTYPE_F32, NORM_COLUMNS, tensor_bytes);
+    write_out(builder, write_normalization(builder, add_input(builder), 2, 2));
+}
+
 static void build_layernorm_written_out(struct kiln_fusion_builder *builder, int64_t tensor_bytes)
 {
     set_rows(builder, KILN_DTYPE_F32, NORM_COLUMNS, tensor_bytes);
@@ -378,6 +384,7 @@ const struct kiln_fusion_graph kiln_copy_graph = {"copy", build_copy};
 const struct kiln_fusion_graph kiln_fusion_graphs[] = {
     {"bias + gelu + scale", build_bias_gelu},
     {"softmax, written out", build_softmax},
+    {"layernorm, written out", build_layernorm_alone},
     {"layernorm + swish", build_layernorm},
     {"layernorm + swish, fp16", build_layernorm_fp16},
     {"layernorm + swish, written out", build_layernorm_written_out},

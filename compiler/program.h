@@ -37,7 +37,7 @@ struct kiln_kernel {
     uint32_t lds_bytes; /* static local memory that the source declares */
     uint32_t argument_count;
     struct kiln_argument *arguments;
-    bool uses_barrier; /* work-items of a group wait for each other */
+    bool uses_barrier;     /* work-items of a group wait for each other */
     uint64_t bytes_moved;  /* memory traffic as the schedule counts it */
     uint64_t bytes_fewest; /* each of the kernel's operands once */
 };
@@ -54,8 +54,8 @@ struct kiln_lower_options {
     bool no_fusion;               /* one kernel per node, for comparison */
     uint32_t max_vector_elements; /* 0: chosen by the schedule; 1: element by element, one per
                                      work-item */
-    /* Host target only: 0: a row is reduced by one work-item; else kernels are scheduled as for a GPU
-     * with waves of this many work-items, to run a GPU's kernels on the CPU. */
+    /* Host target only: 0: a row is reduced by one work-item; else kernels are scheduled as for a
+     * GPU with waves of this many work-items, to run a GPU's kernels on the CPU. */
     uint32_t host_wave_size;
 };
 

@@ -64,8 +64,12 @@ void kiln_emit_input_members(const struct kiln_emission *emission, const bool *s
 {
     const struct kiln_fusion_group *group = emission->group;
     for (uint32_t i = 0; i < group->load_count; i++) {
+        bool is_vector = elements > 1 && emission->schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
         if (is_selected(selected, i))
-            kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
+            kiln_buffer_printf(source,
+                               is_vector ? "    KILN_INPUT(kiln_storage_%s, x%" PRIu32 ", %" PRIu32
+                                           ");\n"
+                                         : "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
                                kiln_storage_suffix(&group->accesses[i]), i,
                                kiln_access_is_splat(emission, i) ? 1 : elements);
     }
@@ -81,7 +85,7 @@ static void append_vector_load(const struct kiln_emission *emission, uint32_t ac
     else
         kiln_buffer_printf(
             source,
-            "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
+            "    KILN_LOAD_INPUT(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
             kiln_vector_bytes(&emission->group->accesses[access], elements), access, access);
     kiln_emit_offset(emission, access, source);
     kiln_buffer_append_text(source, elements == 1 ? "));\n" : "))\n");

@@ -71,13 +71,18 @@ static void append_row_value(const struct kiln_reduction_emission *reduction, ui
     kiln_buffer_append_text(source, ";\n");
 }
 
+/* Whether a value is a member of `row`. */
+static bool is_in_row(const struct kiln_reduction_emission *reduction, uint32_t position)
+{
+    uint32_t value = reduction->emission->group->ops[position];
+    return reduction->values.is_row[value] &&
+           kiln_value_is_computed(reduction->emission, &reduction->values, value);
+}
+
 static bool is_row_value(const struct kiln_reduction_emission *reduction, uint32_t position,
                          uint32_t pass)
 {
-    const struct kiln_reduction_passes *passes = reduction->passes;
-    return passes->is_row[position] && passes->pass[position] == pass &&
-           kiln_value_is_computed(reduction->emission, &reduction->values,
-                                  reduction->emission->group->ops[position]);
+    return is_in_row(reduction, position) && reduction->passes->pass[position] == pass;
 }
 
 /* Row values that are known in a pass: first those that are the same for all rows of the vector. */
@@ -142,12 +147,12 @@ static void append_row_stores(const struct kiln_reduction_emission *reduction, u
 void kiln_emit_row(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = reduction->emission->group;
+    kiln_emit_constants(reduction->emission, source);
     kiln_buffer_append_text(source, "struct kiln_row {\n");
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const char *type = kiln_scalar_type(reduction->emission->ir->ops[value].scalar);
-        if (!reduction->passes->is_row[i] ||
-            !kiln_value_is_computed(reduction->emission, &reduction->values, value))
+        if (!is_in_row(reduction, i))
             continue;
         if (reduction->values.varies[value])
             kiln_buffer_printf(source, "    %s v%" PRIu32 "[%" PRIu32 "];\n", type, value,
@@ -210,20 +215,41 @@ static bool is_evaluated(const struct kiln_reduction_emission *reduction, uint32
                                   reduction->emission->group->ops[position]);
 }
 
-static void append_update(const struct kiln_reduction_emission *reduction, uint32_t pass,
-                          bool is_tail, struct kiln_buffer *source)
+/* Copies of the row's values that a pass may read, since what it writes could, for all that a
+ * compiler knows, be the row: then its loop would not be vectorised. */
+static void append_row_variables(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                 struct kiln_buffer *source)
+{
+    const struct kiln_emission *emission = reduction->emission;
+    for (uint32_t i = 0; i < emission->group->op_count; i++) {
+        uint32_t value = emission->group->ops[i];
+        if (!is_in_row(reduction, i) || reduction->passes->pass[i] > pass ||
+            reduction->values.varies[value])
+            continue;
+        kiln_buffer_printf(source,
+                           "        const %s v%" PRIu32 " = row.v%" PRIu32
+                           ";\n        (void)v%" PRIu32 ";\n",
+                           kiln_scalar_type(emission->ir->ops[value].scalar), value, value, value);
+    }
+}
+
+static void append_update(struct kiln_reduction_emission *reduction, uint32_t pass, bool is_tail,
+                          struct kiln_buffer *source)
 {
     const struct kiln_emission *emission = reduction->emission;
     const struct kiln_fusion_group *group = emission->group;
     uint32_t elements = is_tail ? 1 : reduction->vector;
     kiln_buffer_printf(source,
                        "    KILN_DEVICE void update%s(const kiln_arguments &arguments, "
-                       "const kiln_position &position, const kiln_row &row, "
-                       "const kiln_inputs%s &inputs, %s)\n    {\n"
+                       "const kiln_position &position, const kiln_row &__restrict row, "
+                       "const kiln_inputs%s &__restrict inputs, %s)\n    {\n"
                        "    (void)arguments, (void)position, (void)row, (void)inputs, %s;\n",
                        is_tail ? "_element" : "", is_tail ? "_element" : "",
-                       is_tail ? "merged &merged" : "unsigned nth, lanes &lanes",
+                       is_tail ? "merged &__restrict merged"
+                               : "unsigned nth, lanes &__restrict lanes",
                        is_tail ? "(void)merged" : "(void)nth, (void)lanes");
+    append_row_variables(reduction, pass, source);
+    reduction->values.has_row_variables = true;
     for (uint32_t i = 0; i < group->op_count; i++) {
         if (is_evaluated(reduction, i) && !reduction->values.varies[group->ops[i]])
             kiln_emit_operation(emission, &reduction->values, group->ops[i], "        ", source);
@@ -242,6 +268,7 @@ static void append_update(const struct kiln_reduction_emission *reduction, uint3
     kiln_emit_accumulation(reduction, pass, is_tail, source);
     kiln_buffer_append_text(source, "        }\n");
     kiln_emit_accumulation_end(reduction, pass, is_tail, source);
+    reduction->values.has_row_variables = false;
     kiln_emit_stores(emission, reduction->selected, elements, source);
     kiln_buffer_append_text(source, "    }\n");
 }
@@ -291,7 +318,7 @@ static void append_finish(const struct kiln_reduction_emission *reduction, uint3
     kiln_buffer_append_text(source, "    }\n");
 }
 
-void kiln_emit_pass(const struct kiln_reduction_emission *reduction, uint32_t pass,
+void kiln_emit_pass(struct kiln_reduction_emission *reduction, uint32_t pass,
                     struct kiln_buffer *source)
 {
     const struct kiln_emission *emission = reduction->emission;

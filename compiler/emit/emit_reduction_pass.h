@@ -12,7 +12,7 @@ void kiln_emit_reduction_inputs(const struct kiln_reduction_emission *reduction,
                                 struct kiln_buffer *source);
 /* kiln_row, kiln_start_row. */
 void kiln_emit_row(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source);
-void kiln_emit_pass(const struct kiln_reduction_emission *reduction, uint32_t pass,
+void kiln_emit_pass(struct kiln_reduction_emission *reduction, uint32_t pass,
                     struct kiln_buffer *source);
 
 #endif

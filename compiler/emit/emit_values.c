@@ -107,7 +107,8 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
         if (group->kind != KILN_GROUP_POINTWISE)
-            table.is_row[value] = emission->schedule->passes.is_row[i];
+            table.is_row[value] =
+                emission->schedule->passes.is_row[i] && op->opcode != KILN_OP_CONSTANT;
         if (table.load[value] != KILN_NONE)
             continue;
         table.varies[value] = result_varies(emission, &table, op);
@@ -128,11 +129,24 @@ void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
                      struct kiln_buffer *source)
 {
     uint32_t variable = table->alias[value];
-    if (!table->is_row[variable])
+    bool is_array = table->varies[variable];
+    if (!table->is_row[variable] || (table->has_row_variables && !is_array))
         kiln_buffer_printf(source, "v%" PRIu32, variable);
     else
-        kiln_buffer_printf(source, "row.v%" PRIu32 "%s", variable,
-                           table->varies[variable] ? "[e]" : "");
+        kiln_buffer_printf(source, "row.v%" PRIu32 "%s", variable, is_array ? "[e]" : "");
+}
+
+void kiln_emit_constants(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    for (uint32_t i = 0; i < emission->group->op_count; i++) {
+        const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
+        if (op->opcode != KILN_OP_CONSTANT)
+            continue;
+        kiln_buffer_printf(source, "constexpr %s v%" PRIu32 " = ", kiln_scalar_type(op->scalar),
+                           emission->group->ops[i]);
+        append_constant(op, source);
+        kiln_buffer_append_text(source, ";\n");
+    }
 }
 
 static void append_index(const struct kiln_emission *emission, const struct kiln_op *op,

@@ -12,7 +12,10 @@ struct kiln_value_table {
     uint32_t *alias; /* the value whose variable holds it: through broadcasts that are computed */
     uint32_t *load;  /* access that loads it, or KILN_NONE */
     bool *varies;    /* differs between the elements of a vector */
-    bool *is_row; /* a row value of a reduction group: a member of `row`, an array if it varies */
+    /* A row value of a reduction group: a member of `row`, an array if it varies. Constants are
+     * not: they are constants of the whole text. */
+    bool *is_row;
+    bool has_row_variables; /* where text is going now, v7 is what row.v7 is, if that is no array */
 };
 
 /* From the heap: a program may have as many kernels as operations, and the arena keeps all it
@@ -26,6 +29,8 @@ const char *kiln_scalar_type(enum kiln_scalar scalar);
 /* Broadcasts need no statement of their own unless they are loaded. */
 bool kiln_value_is_computed(const struct kiln_emission *emission,
                             const struct kiln_value_table *table, uint32_t value);
+/* "constexpr float v2 = 0x1p+0f;" for the constants of a reduction group. */
+void kiln_emit_constants(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* The variable that holds a value: "v7", "row.v7", "row.v7[e]". */
 void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
                      struct kiln_buffer *source);

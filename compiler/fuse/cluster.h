@@ -18,7 +18,7 @@
 
 /* More reductions than this make a kernel of their own: each holds registers, and LDS, for its
  * accumulator. */
-enum { KILN_CLUSTER_MAX_REDUCTIONS = 8 };
+enum { KILN_CLUSTER_MAX_REDUCTIONS = 16 };
 
 struct kiln_cluster {
     enum kiln_group_kind kind;

@@ -227,8 +227,8 @@ uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a,
     if (ir->failed)
         return KILN_NONE;
     bool compares = opcodes[opcode].rule == KILN_OP_RULE_COMPARE;
-    struct kiln_op op =
-        make_op(ir, opcode, compares ? KILN_SCALAR_BOOL : ir->ops[a].scalar, common_domain(ir, a, b));
+    struct kiln_op op = make_op(ir, opcode, compares ? KILN_SCALAR_BOOL : ir->ops[a].scalar,
+                                common_domain(ir, a, b));
     op.operands[0] = a;
     op.operands[1] = b;
     return kiln_ir_append(ir, &op);

@@ -91,7 +91,7 @@ struct kiln_ir {
     uint32_t domain_count;
     uint32_t domain_capacity;
     uint32_t node; /* the graph node that operations are being appended for */
-    bool failed; /* an allocation failed; appends return KILN_NONE since */
+    bool failed;   /* an allocation failed; appends return KILN_NONE since */
 };
 
 /* Static, never NULL for opcode < KILN_OP_COUNT. */

@@ -32,7 +32,7 @@ struct kiln_position {
 };
 
 struct kiln_inputs {
-    kiln_storage_f32 x0[KILN_VECTOR];
+    KILN_INPUT(kiln_storage_f32, x0, KILN_VECTOR);
 };
 
 KILN_DEVICE kiln_position kiln_locate(kiln_index vector)
@@ -45,7 +45,7 @@ KILN_DEVICE kiln_position kiln_locate(kiln_index vector)
 KILN_DEVICE void kiln_load(const kiln_arguments &arguments, const kiln_position &position,
                            kiln_inputs &inputs)
 {
-    KILN_LOAD_VECTOR(16, inputs.x0, arguments.a0 + position.column)
+    KILN_LOAD_INPUT(16, inputs.x0, arguments.a0 + position.column)
 }
 
 KILN_DEVICE void kiln_compute(const kiln_arguments &arguments, const kiln_position &position,

@@ -64,7 +64,7 @@ KILN_DEVICE void kiln_locate_step(kiln_index rest, kiln_position &position)
 }
 
 struct kiln_inputs {
-    kiln_storage_f32 x0[KILN_VECTOR];
+    KILN_INPUT(kiln_storage_f32, x0, KILN_VECTOR);
 };
 
 struct kiln_row {
@@ -99,7 +99,7 @@ struct kiln_pass_0 {
     KILN_DEVICE void load(const kiln_arguments &arguments, const kiln_position &position,
                           kiln_inputs &inputs)
     {
-        KILN_LOAD_VECTOR(16, inputs.x0, arguments.a0 + (position.c0 * 4000u + position.column))
+        KILN_LOAD_INPUT(16, inputs.x0, arguments.a0 + (position.c0 * 4000u + position.column))
     }
     KILN_DEVICE void update(const kiln_arguments &, const kiln_position &, const kiln_row &,
                             const kiln_inputs &inputs, unsigned, lanes &lanes)

@@ -52,8 +52,10 @@
 #define kiln_select_bool(condition, a, b) ((condition) ? (a) : (b))
 #define kiln_select_i32(condition, a, b)  ((condition) ? (a) : (b))
 #define kiln_select_i64(condition, a, b)  ((condition) ? (a) : (b))
+#ifndef KILN_HAS_FLOAT_SELECT
 #define kiln_select_f32(condition, a, b)  ((condition) ? (a) : (b))
 #define kiln_select_f64(condition, a, b)  ((condition) ? (a) : (b))
+#endif
 
 /* Both operands are evaluated, as a function would: they may be cross-lane exchanges. */
 #define kiln_and_bool(a, b) ((bool)((bool)(a) & (bool)(b)))

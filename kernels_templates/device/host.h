@@ -168,6 +168,23 @@ KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
     return __builtin_bit_cast(double, __builtin_bit_cast(unsigned long long, exact) & upper);
 }
 
+/* With bits: gcc makes two paths of dy * (x > 0 ? 1 : 0), and a loop with paths is not vectorised
+ * where a product may trap. */
+#define KILN_HAS_FLOAT_SELECT
+KILN_DEVICE float kiln_select_f32(bool condition, float a, float b)
+{
+    const unsigned mask = 0u - (unsigned)condition;
+    return __builtin_bit_cast(float, (__builtin_bit_cast(unsigned, a) & mask) |
+                                         (__builtin_bit_cast(unsigned, b) & ~mask));
+}
+
+KILN_DEVICE double kiln_select_f64(bool condition, double a, double b)
+{
+    const unsigned long long mask = 0ull - (unsigned long long)condition;
+    return __builtin_bit_cast(double, (__builtin_bit_cast(unsigned long long, a) & mask) |
+                                          (__builtin_bit_cast(unsigned long long, b) & ~mask));
+}
+
 #include "device/arithmetic.h"
 
 #ifndef __clang__

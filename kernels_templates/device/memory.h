@@ -87,4 +87,14 @@ typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
 
 #endif
 
+/* A vector of an operand while it waits to be used: KILN_INPUT declares a member, KILN_LOAD_INPUT fills it. On the host, whose
+ * caches hold what registers would on a GPU, it stays where it is in memory: gcc would copy it to the stack and back. */
+#ifdef KILN_LOAD_ONE
+#define KILN_INPUT(type, name, count)    type name[count]
+#define KILN_LOAD_INPUT(bytes, to, from) KILN_LOAD_VECTOR(bytes, to, from)
+#else
+#define KILN_INPUT(type, name, count)    const type *name
+#define KILN_LOAD_INPUT(bytes, to, from) (to) = (from);
+#endif
+
 #endif

@@ -63,6 +63,7 @@ Test(kernel_plan, what_fits_on_chip_is_one_kernel)
 {
     static const char *const names[] = {"bias + gelu + scale",
                                         "softmax, written out",
+                                        "layernorm, written out",
                                         "layernorm + swish",
                                         "layernorm + swish, fp16",
                                         "layernorm + swish, written out",

@@ -34,7 +34,7 @@ Test(emit, contiguous_operands_are_moved_sixteen_bytes_at_a_time)
     uint32_t x = ir_fixture_load(fixture, 64, 64);
     ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, x));
     struct kiln_kernel kernel = emit(fixture);
-    EXPECT_TEXT(kernel, "KILN_LOAD_VECTOR(16, inputs.x0, arguments.a0 + (position.column))");
+    EXPECT_TEXT(kernel, "KILN_LOAD_INPUT(16, inputs.x0, arguments.a0 + (position.column))");
     EXPECT_TEXT(kernel, "KILN_STORE_VECTOR(16, arguments.a1 + (position.column), y1)");
     EXPECT_TEXT(kernel, "#line 1 \"device/math/exp_f32.h\"");
     EXPECT_NO_TEXT(kernel, "device/math/tanh_f32.h");

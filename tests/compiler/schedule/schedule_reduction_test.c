@@ -37,9 +37,9 @@ Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
     cr_assert_eq(schedule->passes.pass_count, 3);
     cr_assert_not(schedule->reduction.is_columns);
     cr_assert_eq(schedule->vector_elems, 8);
-    cr_assert_eq(schedule->block, 256);
-    cr_assert_eq(schedule->reduction.items_along_reduced, 256);
-    cr_assert_eq(schedule->reduction.steps_per_item, 4);
+    cr_assert_eq(schedule->block, 512);
+    cr_assert_eq(schedule->reduction.items_along_reduced, 512);
+    cr_assert_eq(schedule->reduction.steps_per_item, 2);
     cr_assert(schedule->reduction.is_resident);
     cr_assert_eq(schedule->grid, 8192);
     cr_assert_eq(schedule->bytes_moved, 2u * 8192 * 8192 * 2);
