@@ -147,7 +147,6 @@ static void append_row_stores(const struct kiln_reduction_emission *reduction, u
 void kiln_emit_row(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = reduction->emission->group;
-    kiln_emit_constants(reduction->emission, source);
     kiln_buffer_append_text(source, "struct kiln_row {\n");
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];

@@ -88,6 +88,8 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         .load = calloc(ir->op_count, sizeof *table.load),
         .varies = calloc(ir->op_count, sizeof *table.varies),
         .is_row = calloc(ir->op_count, sizeof *table.is_row),
+        .ir = ir,
+        .has_literals = group->kind != KILN_GROUP_POINTWISE,
     };
     if (table.alias == NULL || table.load == NULL || table.varies == NULL || table.is_row == NULL) {
         kiln_value_table_fini(&table);
@@ -129,24 +131,14 @@ void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
                      struct kiln_buffer *source)
 {
     uint32_t variable = table->alias[value];
+    const struct kiln_op *op = &table->ir->ops[variable];
     bool is_array = table->varies[variable];
-    if (!table->is_row[variable] || (table->has_row_variables && !is_array))
+    if (table->has_literals && op->opcode == KILN_OP_CONSTANT)
+        append_constant(op, source);
+    else if (!table->is_row[variable] || (table->has_row_variables && !is_array))
         kiln_buffer_printf(source, "v%" PRIu32, variable);
     else
         kiln_buffer_printf(source, "row.v%" PRIu32 "%s", variable, is_array ? "[e]" : "");
-}
-
-void kiln_emit_constants(const struct kiln_emission *emission, struct kiln_buffer *source)
-{
-    for (uint32_t i = 0; i < emission->group->op_count; i++) {
-        const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
-        if (op->opcode != KILN_OP_CONSTANT)
-            continue;
-        kiln_buffer_printf(source, "constexpr %s v%" PRIu32 " = ", kiln_scalar_type(op->scalar),
-                           emission->group->ops[i]);
-        append_constant(op, source);
-        kiln_buffer_append_text(source, ";\n");
-    }
 }
 
 static void append_index(const struct kiln_emission *emission, const struct kiln_op *op,

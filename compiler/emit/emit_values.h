@@ -13,8 +13,10 @@ struct kiln_value_table {
     uint32_t *load;  /* access that loads it, or KILN_NONE */
     bool *varies;    /* differs between the elements of a vector */
     /* A row value of a reduction group: a member of `row`, an array if it varies. Constants are
-     * not: they are constants of the whole text. */
+     * not: there they stand in the text as they are. */
     bool *is_row;
+    const struct kiln_ir *ir;
+    bool has_literals;      /* it is a reduction group's */
     bool has_row_variables; /* where text is going now, v7 is what row.v7 is, if that is no array */
 };
 
@@ -29,9 +31,7 @@ const char *kiln_scalar_type(enum kiln_scalar scalar);
 /* Broadcasts need no statement of their own unless they are loaded. */
 bool kiln_value_is_computed(const struct kiln_emission *emission,
                             const struct kiln_value_table *table, uint32_t value);
-/* "constexpr float v2 = 0x1p+0f;" for the constants of a reduction group. */
-void kiln_emit_constants(const struct kiln_emission *emission, struct kiln_buffer *source);
-/* The variable that holds a value: "v7", "row.v7", "row.v7[e]". */
+/* What holds a value: "v7", "row.v7", "row.v7[e]", "0x1p-1f". */
 void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
                      struct kiln_buffer *source);
 /* "const float v7 = kiln_mul_f32(v3, v5);". Of a reduction's result only what stands left of the
