@@ -4,6 +4,7 @@
 #include "tests/compiler/schedule/reduction_fixture.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,27 @@ Test(emit_reduction, a_held_row_is_loaded_once_sixteen_bytes_at_a_time)
     cr_assert(emitted.kernel.uses_barrier);
     cr_assert_eq(emitted.kernel.lds_bytes, emitted.schedule.lds_bytes);
     ir_fixture_destroy(emitted.fixture);
+}
+
+/* NVRTC has no infinity for a constant of the whole text. */
+Test(emit_reduction, constants_stand_where_they_are_used)
+{
+    struct emitted emitted = {.fixture = reduction_fixture_create("gfx90a")};
+    struct ir_fixture *fixture = emitted.fixture;
+    const int64_t row[2] = {64, 1};
+    uint32_t x = ir_fixture_load(fixture, 64, 1024);
+    uint32_t limited =
+        kiln_ir_binary(&fixture->ir, KILN_OP_MIN, x,
+                       kiln_ir_real(&fixture->ir, KILN_SCALAR_F32, (double)INFINITY));
+    ir_fixture_store(fixture, kiln_ir_reduce(&fixture->ir, KILN_OP_REDUCE_SUM, limited,
+                                             kiln_ir_domain(&fixture->ir, row, 2)));
+    emitted.group = ir_fixture_partition(fixture).groups[0];
+    emitted.schedule = reduction_fixture_schedule(fixture, &emitted.group);
+    emit_scheduled(&emitted);
+    cr_assert_eq(emitted.group.kind, KILN_GROUP_REDUCTION);
+    EXPECT_TEXT(emitted, ", __builtin_inff());");
+    EXPECT_NO_TEXT(emitted, "= __builtin_inff();");
+    ir_fixture_destroy(fixture);
 }
 
 Test(emit_reduction, what_only_the_last_pass_needs_is_loaded_in_it)

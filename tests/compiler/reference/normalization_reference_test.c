@@ -311,11 +311,11 @@ Test(normalization_reference, rmsnorm_with_a_scale_per_element)
             squares += (double)x[i] * (double)x[i];
             products += (double)dy[i] * (double)scale[i] * (double)x[i];
         }
-        double r = 1 / sqrt(squares / LENGTH + 1e-5);
+        double r = 1 / sqrt(squares / (double)LENGTH + 1e-5);
         for (int i = 0; i < LENGTH; i++) {
             int at = row * LENGTH + i;
-            double dx =
-                r * (double)dy[i] * (double)scale[i] - (double)x[i] * r * r * r * products / LENGTH;
+            double dx = r * (double)dy[i] * (double)scale[i] -
+                        (double)x[i] * r * r * r * products / (double)LENGTH;
             assert_near(norm_sample_result(KILN_OPERAND_DX)->real[at], dx, 1e-7);
             assert_near(norm_sample_result(KILN_OPERAND_DSCALE)->real[at],
                         (double)dy[i] * (double)x[i] * r, 1e-7);
