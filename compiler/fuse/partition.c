@@ -36,6 +36,20 @@ const char *kiln_boundary_text(enum kiln_boundary boundary)
     return texts[boundary];
 }
 
+uint32_t kiln_group_position(const struct kiln_fusion_group *group, uint32_t value)
+{
+    uint32_t low = 0; /* they ascend */
+    uint32_t high = group->op_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (group->ops[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < group->op_count && group->ops[low] == value ? low : KILN_NONE;
+}
+
 static void collect_items(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;

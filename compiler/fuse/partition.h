@@ -121,6 +121,9 @@ enum {
     KILN_GROUP_MAX_COST = 16384,
 };
 
+/* Where in group->ops a value is; KILN_NONE when the group neither evaluates nor loads it. */
+uint32_t kiln_group_position(const struct kiln_fusion_group *group, uint32_t value);
+
 /* Memory belongs to the arena of `ir`. */
 enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                 const struct kiln_target *target,

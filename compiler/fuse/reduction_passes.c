@@ -40,21 +40,6 @@ enum kiln_accumulator_kind kiln_accumulator_of(enum kiln_opcode opcode)
     }
 }
 
-/* Positions in group->ops of values, by binary search: they ascend. */
-static uint32_t find_position(const struct kiln_fusion_group *group, uint32_t value)
-{
-    uint32_t low = 0;
-    uint32_t high = group->op_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (group->ops[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < group->op_count && group->ops[low] == value ? low : KILN_NONE;
-}
-
 /* The load of the value at a position, NULL when it is computed. */
 static const struct kiln_access *find_load(const struct kiln_fusion_group *group, uint32_t value)
 {
@@ -89,7 +74,7 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
         pass = 1;
     } else {
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
-            uint32_t operand = find_position(group, op->operands[k]);
+            uint32_t operand = kiln_group_position(group, op->operands[k]);
             if (passes->pass[operand] > pass)
                 pass = passes->pass[operand];
             is_row = is_row && passes->is_row[operand];
@@ -159,7 +144,7 @@ static uint32_t count_passes(const struct kiln_fusion_group *group,
         const struct kiln_access *store = &group->accesses[i];
         if (kiln_access_is_row(group, store))
             continue;
-        uint32_t pass = passes->pass[find_position(group, store->value)];
+        uint32_t pass = passes->pass[kiln_group_position(group, store->value)];
         last = pass > last ? pass : last;
     }
     return last + 1;
@@ -196,11 +181,11 @@ void kiln_reduction_pass_values(const struct kiln_ir *ir, const struct kiln_fusi
     memset(ret_needed, 0, group->op_count * sizeof *ret_needed);
     for (uint32_t i = 0; group->kind != KILN_GROUP_COMBINE && i < passes->accumulator_count; i++) {
         if (passes->accumulators[i].pass == pass)
-            ret_needed[find_position(group, passes->accumulators[i].operand)] = true;
+            ret_needed[kiln_group_position(group, passes->accumulators[i].operand)] = true;
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         const struct kiln_access *store = &group->accesses[i];
-        uint32_t position = find_position(group, store->value);
+        uint32_t position = kiln_group_position(group, store->value);
         if (!kiln_access_is_row(group, store) && passes->pass[position] == pass)
             ret_needed[position] = true;
     }
@@ -210,6 +195,6 @@ void kiln_reduction_pass_values(const struct kiln_ir *ir, const struct kiln_fusi
         if (!ret_needed[i] || find_load(group, group->ops[i]) != NULL)
             continue;
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
-            ret_needed[find_position(group, op->operands[k])] = true;
+            ret_needed[kiln_group_position(group, op->operands[k])] = true;
     }
 }

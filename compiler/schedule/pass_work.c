@@ -5,20 +5,6 @@
 /* Welford's update: a reciprocal that rows share, two subtractions, two fused multiply-adds. */
 enum { MOMENTS_COST = 6 };
 
-static uint32_t find_position(const struct kiln_fusion_group *group, uint32_t value)
-{
-    uint32_t low = 0;
-    uint32_t high = group->op_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (group->ops[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool is_element_load(const struct kiln_fusion_group *group, uint32_t access)
 {
     return access < group->load_count && !group->accesses[access].is_accumulator &&
@@ -33,7 +19,7 @@ static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *g
             work->cost += kiln_op_cost(&ir->ops[group->ops[i]]);
     }
     for (uint32_t i = 0; i < group->load_count; i++) {
-        uint32_t position = find_position(group, group->accesses[i].value);
+        uint32_t position = kiln_group_position(group, group->accesses[i].value);
         if (is_element_load(group, i) && position < group->op_count && needed[position])
             work->reads[i]++;
     }
