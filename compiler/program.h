@@ -2,8 +2,8 @@
  * What the compiler makes of a graph for one target: kernels as source text, and the recipe to
  * launch them.
  *
- * kiln_lower is the whole pipeline from graph to source in one readable function:
- * import -> optimize -> partition -> schedule -> emit.
+ * kiln_lower is the whole pipeline from graph to source: the plan of kernels (kernel_plan.h: import
+ * -> optimize -> partition -> schedule), and the text of each.
  */
 #ifndef KILN_COMPILER_PROGRAM_H
 #define KILN_COMPILER_PROGRAM_H
