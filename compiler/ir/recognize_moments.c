@@ -72,25 +72,25 @@ enum kiln_status kiln_ir_recognize_moments(struct kiln_ir *ir, struct kiln_error
     struct kiln_rewrite rewrite;
     struct variance variance;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);
-    bool *is_mean = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof *is_mean);
+    /* Of the mean in a variance: what it is the mean of. */
+    uint32_t *mean_of = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof *mean_of);
     if (status != KILN_OK)
         return status;
-    if (is_mean == NULL)
+    if (mean_of == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to recognize variances");
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        mean_of[i] = KILN_NONE;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         if (is_variance(ir, op_at(ir, i), &variance))
-            is_mean[variance.mean] = true;
+            mean_of[variance.mean] = variance.operand;
     }
     struct kiln_ir *out = &rewrite.out;
     for (uint32_t i = 0; i < ir->op_count && !out->failed; i++) {
         struct kiln_op op = kiln_rewrite_operands(&rewrite, i);
         out->node = op.node;
         uint32_t value;
-        if (is_mean[i] && op.opcode != KILN_OP_REDUCE_MEAN) {
-            const struct kiln_op *first = op_at(out, op.operands[0]);
-            const struct kiln_op *sum =
-                first->opcode == KILN_OP_REDUCE_SUM ? first : op_at(out, op.operands[1]);
-            value = kiln_ir_reduce(out, KILN_OP_REDUCE_MEAN, sum->operands[0], sum->domain);
+        if (mean_of[i] != KILN_NONE && op.opcode != KILN_OP_REDUCE_MEAN) {
+            value = kiln_ir_reduce(out, KILN_OP_REDUCE_MEAN, rewrite.map[mean_of[i]], op.domain);
         } else if (is_variance(out, &op, &variance)) {
             value = kiln_ir_reduce(out, KILN_OP_REDUCE_SQUARES, variance.operand, op.domain);
         } else {

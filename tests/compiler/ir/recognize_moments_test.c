@@ -142,3 +142,15 @@ Test(recognize_moments, a_product_of_two_is_no_square)
     uint32_t product = sum(binary(KILN_OP_MUL, centred, x), 2);
     cr_expect_eq(count_after(product, COLUMN, KILN_OP_REDUCE_SQUARES), 0);
 }
+
+/* The mean of the squares is part of two variances: its sum is one. */
+Test(recognize_moments, the_variance_of_squared_deviations)
+{
+    uint32_t x = kiln_ir_load(&ir, &graph, X);
+    uint32_t centred = minus_repeated(x, binary(KILN_OP_DIV, sum(x, 2), real(8)));
+    uint32_t square = binary(KILN_OP_MUL, centred, centred);
+    uint32_t variance = binary(KILN_OP_DIV, sum(square, 2), real(8));
+    uint32_t deviation = minus_repeated(square, variance);
+    uint32_t spread = sum(binary(KILN_OP_MUL, deviation, deviation), 2);
+    cr_expect_geq(count_after(spread, COLUMN, KILN_OP_REDUCE_SQUARES), 1);
+}
