@@ -1,0 +1,38 @@
+/*
+ * The shared tier: entries in a server that speaks the Redis protocol, for many machines. Looked up
+ * after everything local; written behind by a thread of its own.
+ *
+ * A server that is slow, away or lying costs little and breaks nothing: time-outs are short, after
+ * a failure nobody asks it again for a while, one warning says so, and what it answers is verified
+ * like any entry.
+ */
+#ifndef KILN_CACHE_REMOTE_CACHE_H
+#define KILN_CACHE_REMOTE_CACHE_H
+
+#include "cache/cache_key.h"
+#include "runtime/support/buffer.h"
+#include "runtime/support/error.h"
+
+#include <stddef.h>
+
+struct kiln_remote_cache; /* opaque, thread-safe */
+
+/* `url`: redis://[user:password@]host[:port][/database]. KILN_BAD_ARGUMENT when it is not; nothing
+ * is connected to and no thread started before the first use. */
+enum kiln_status kiln_remote_cache_open(const char *url, struct kiln_remote_cache **ret_remote,
+                                        struct kiln_error *error) KILN_NODISCARD;
+/* Waits for pending writes for a bounded, short time; the rest is dropped. */
+void kiln_remote_cache_close(struct kiln_remote_cache *remote);
+
+/* Appends the whole, verified entry to an empty buffer. KILN_NOT_FOUND for a miss, also when the
+ * server cannot be asked or its value is damaged or of another key; KILN_NO_MEMORY. */
+enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
+                                          const struct kiln_cache_key *key,
+                                          struct kiln_buffer *ret_entry,
+                                          struct kiln_error *error) KILN_NODISCARD;
+/* Copies the entry and returns; it is sent later, or dropped when the server is away or too much
+ * waits already. */
+void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln_cache_key *key,
+                             const void *entry, size_t size);
+
+#endif
