@@ -329,6 +329,125 @@ static enum kiln_status cuda_synchronize(struct kiln_device *base, kiln_stream s
     return status;
 }
 
+static enum kiln_status cuda_copy_within(struct kiln_device *base, kiln_stream stream, void *to,
+                                         const void *from, size_t bytes, struct kiln_error *error)
+{
+    if (bytes == 0)
+        return KILN_OK;
+    struct cuda_device *device = cuda_device(base);
+    const struct kiln_cuda_library *cuda = &device->library;
+    void *previous = NULL;
+    enum kiln_status status = enter_context(device, &previous, error);
+    if (status)
+        return status;
+    status = kiln_cuda_check(
+        cuda,
+        cuda->cuMemcpyDtoDAsync((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes, stream),
+        error, "copying '%zu' bytes within the device", bytes);
+    leave_context(device, previous);
+    return status;
+}
+
+static enum kiln_status cuda_describe_memory(struct kiln_device *base,
+                                             struct kiln_device_memory *ret_memory,
+                                             struct kiln_error *error)
+{
+    struct cuda_device *device = cuda_device(base);
+    const struct kiln_cuda_library *cuda = &device->library;
+    void *previous = NULL;
+    enum kiln_status status = enter_context(device, &previous, error);
+    if (status)
+        return status;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    int cache_bytes = 0;
+    status = kiln_cuda_check(cuda, cuda->cuMemGetInfo(&free_bytes, &total_bytes), error,
+                             "asking for the free memory of CUDA device '%d'", base->ordinal);
+    if (status == KILN_OK)
+        status = kiln_cuda_check(
+            cuda,
+            cuda->cuDeviceGetAttribute(&cache_bytes, KILN_CUDA_DEVICE_CACHE_BYTES, base->ordinal),
+            error, "asking for the cache of CUDA device '%d'", base->ordinal);
+    leave_context(device, previous);
+    if (status == KILN_OK)
+        *ret_memory =
+            (struct kiln_device_memory){free_bytes, cache_bytes > 0 ? (uint64_t)cache_bytes : 0};
+    return status;
+}
+
+static enum kiln_status cuda_event_create(struct kiln_device *base,
+                                          struct kiln_device_event **ret_event,
+                                          struct kiln_error *error)
+{
+    struct cuda_device *device = cuda_device(base);
+    void *previous = NULL;
+    enum kiln_status status = enter_context(device, &previous, error);
+    if (status)
+        return status;
+    void *event = NULL;
+    status = kiln_cuda_check(&device->library, device->library.cuEventCreate(&event, 0), error,
+                             "making an event on CUDA device '%d'", base->ordinal);
+    leave_context(device, previous);
+    if (status == KILN_OK)
+        *ret_event = event;
+    return status;
+}
+
+static void cuda_event_destroy(struct kiln_device *base, struct kiln_device_event *event)
+{
+    if (!event)
+        return;
+    struct cuda_device *device = cuda_device(base);
+    struct kiln_error error;
+    kiln_error_init(&error);
+    void *previous = NULL;
+    enum kiln_status status = enter_context(device, &previous, &error);
+    if (status == KILN_OK) {
+        status = kiln_cuda_check(&device->library, device->library.cuEventDestroy(event), &error,
+                                 "destroying an event");
+        leave_context(device, previous);
+    }
+    if (status)
+        kiln_log(KILN_LOG_WARN, "%s", error.text);
+}
+
+static enum kiln_status cuda_event_record(struct kiln_device *base, struct kiln_device_event *event,
+                                          kiln_stream stream, struct kiln_error *error)
+{
+    struct cuda_device *device = cuda_device(base);
+    void *previous = NULL;
+    enum kiln_status status = enter_context(device, &previous, error);
+    if (status)
+        return status;
+    status = kiln_cuda_check(&device->library, device->library.cuEventRecord(event, stream), error,
+                             "recording an event on CUDA device '%d'", base->ordinal);
+    leave_context(device, previous);
+    return status;
+}
+
+static enum kiln_status cuda_event_elapsed(struct kiln_device *base,
+                                           struct kiln_device_event *first,
+                                           struct kiln_device_event *second, double *ret_seconds,
+                                           struct kiln_error *error)
+{
+    struct cuda_device *device = cuda_device(base);
+    const struct kiln_cuda_library *cuda = &device->library;
+    void *previous = NULL;
+    enum kiln_status status = enter_context(device, &previous, error);
+    if (status)
+        return status;
+    float milliseconds = 0;
+    status = kiln_cuda_check(cuda, cuda->cuEventSynchronize(second), error,
+                             "waiting for an event of CUDA device '%d'", base->ordinal);
+    if (status == KILN_OK)
+        status = kiln_cuda_check(cuda, cuda->cuEventElapsedTime(&milliseconds, first, second),
+                                 error, "asking for the time between two events");
+    leave_context(device, previous);
+    if (status == KILN_OK)
+        *ret_seconds = (double)milliseconds / 1e3;
+    return status;
+}
+
 static enum kiln_status cuda_current_ordinal(struct kiln_device *base, int *ret_ordinal,
                                              struct kiln_error *error)
 {
@@ -347,5 +466,11 @@ const struct kiln_device_ops kiln_cuda_device_ops = {
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,
     .synchronize = cuda_synchronize,
+    .copy_within = cuda_copy_within,
+    .describe_memory = cuda_describe_memory,
+    .event_create = cuda_event_create,
+    .event_destroy = cuda_event_destroy,
+    .event_record = cuda_event_record,
+    .event_elapsed = cuda_event_elapsed,
     .current_ordinal = cuda_current_ordinal,
 };

@@ -22,6 +22,7 @@
 struct kiln_device;
 struct kiln_device_module;   /* one loaded code object */
 struct kiln_device_function; /* an entry point; lives as long as its module */
+struct kiln_device_event;    /* a moment in a stream's work */
 
 /* A stream is whatever the caller of the plugin API passes: hipStream_t for hip, CUstream for cuda,
  * ignored for host (synchronous). NULL is the default stream. */
@@ -33,6 +34,12 @@ struct kiln_launch {
     uint32_t block[3];
     const void *kernarg; /* 8 bytes per argument, read during the call */
     uint32_t kernarg_bytes;
+};
+
+/* Of measurements: how much can be allocated, and what must not stay cached from run to run. */
+struct kiln_device_memory {
+    uint64_t free_bytes;  /* about; other processes may take it */
+    uint64_t cache_bytes; /* last-level cache; where it cannot be asked, no less than it has */
 };
 
 struct kiln_device_ops {
@@ -62,6 +69,25 @@ struct kiln_device_ops {
                                  size_t bytes, struct kiln_error *error);
     enum kiln_status (*synchronize)(struct kiln_device *device, kiln_stream stream,
                                     struct kiln_error *error);
+    /* Enqueues a copy within device memory; the two must not overlap. */
+    enum kiln_status (*copy_within)(struct kiln_device *device, kiln_stream stream, void *to,
+                                    const void *from, size_t bytes, struct kiln_error *error);
+    enum kiln_status (*describe_memory)(struct kiln_device *device,
+                                        struct kiln_device_memory *ret_memory,
+                                        struct kiln_error *error);
+    /* Timing, of the same users. An event stands behind what the stream had been given when it was
+     * recorded, and may be recorded again; it must be destroyed before the device is closed. */
+    enum kiln_status (*event_create)(struct kiln_device *device,
+                                     struct kiln_device_event **ret_event,
+                                     struct kiln_error *error);
+    void (*event_destroy)(struct kiln_device *device, struct kiln_device_event *event);
+    enum kiln_status (*event_record)(struct kiln_device *device, struct kiln_device_event *event,
+                                     kiln_stream stream, struct kiln_error *error);
+    /* Waits for `second`; the seconds that the device took from `first` to it. Both must have been
+     * recorded, `first` before. */
+    enum kiln_status (*event_elapsed)(struct kiln_device *device, struct kiln_device_event *first,
+                                      struct kiln_device_event *second, double *ret_seconds,
+                                      struct kiln_error *error);
     /* Optional (NULL: there is one device of the kind): the ordinal of the device that open would
      * open on the calling thread. Cheap: asked at each plan. */
     enum kiln_status (*current_ordinal)(struct kiln_device *device, int *ret_ordinal,

@@ -5,10 +5,13 @@
 #include "runtime/support/environment.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { ALLOCATION_ALIGNMENT = 256, MAX_THREADS = 1024 };
+enum { ALLOCATION_ALIGNMENT = 256, MAX_THREADS = 1024, GUESSED_CACHE_BYTES = 64 << 20 };
 
 struct host_device {
     struct kiln_device base;
@@ -143,6 +146,92 @@ static enum kiln_status host_synchronize(struct kiln_device *device, kiln_stream
     return KILN_OK;
 }
 
+static enum kiln_status host_copy_within(struct kiln_device *device, kiln_stream stream, void *to,
+                                         const void *from, size_t bytes, struct kiln_error *error)
+{
+    (void)stream;
+    return host_copy(device, to, from, bytes, error);
+}
+
+/* What Linux says could be had without swapping; pages that cache files count, unlike in
+ * _SC_AVPHYS_PAGES. */
+static uint64_t available_bytes(void)
+{
+    unsigned long long kilobytes = 0;
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (file) {
+        char line[128];
+        while (fgets(line, sizeof line, file) &&
+               sscanf(line, "MemAvailable: %llu kB", &kilobytes) != 1) {
+        }
+        fclose(file);
+    }
+    if (kilobytes != 0)
+        return (uint64_t)kilobytes << 10;
+    long pages = sysconf(_SC_AVPHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+}
+
+static enum kiln_status host_describe_memory(struct kiln_device *device,
+                                             struct kiln_device_memory *ret_memory,
+                                             struct kiln_error *error)
+{
+    (void)device;
+    (void)error;
+    /* Virtual machines may hide it. */
+    long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    ret_memory->free_bytes = available_bytes();
+    ret_memory->cache_bytes = cache_bytes > 0 ? (uint64_t)cache_bytes : GUESSED_CACHE_BYTES;
+    return KILN_OK;
+}
+
+/* Launches are synchronous, so the moment of recording is the moment of the event. */
+struct kiln_device_event {
+    struct timespec time;
+};
+
+static enum kiln_status host_event_create(struct kiln_device *device,
+                                          struct kiln_device_event **ret_event,
+                                          struct kiln_error *error)
+{
+    (void)device;
+    struct kiln_device_event *event = calloc(1, sizeof *event);
+    if (event == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for an event");
+    *ret_event = event;
+    return KILN_OK;
+}
+
+static void host_event_destroy(struct kiln_device *device, struct kiln_device_event *event)
+{
+    (void)device;
+    free(event);
+}
+
+static enum kiln_status host_event_record(struct kiln_device *device,
+                                          struct kiln_device_event *event, kiln_stream stream,
+                                          struct kiln_error *error)
+{
+    (void)device;
+    (void)stream;
+    (void)error;
+    clock_gettime(CLOCK_MONOTONIC, &event->time);
+    return KILN_OK;
+}
+
+static enum kiln_status host_event_elapsed(struct kiln_device *device,
+                                           struct kiln_device_event *first,
+                                           struct kiln_device_event *second, double *ret_seconds,
+                                           struct kiln_error *error)
+{
+    (void)device;
+    (void)error;
+    *ret_seconds = (double)(second->time.tv_sec - first->time.tv_sec) +
+                   1e-9 * (double)(second->time.tv_nsec - first->time.tv_nsec);
+    return KILN_OK;
+}
+
 const struct kiln_device_ops kiln_host_device_ops = {
     .name = "host",
     .open = host_open,
@@ -155,4 +244,10 @@ const struct kiln_device_ops kiln_host_device_ops = {
     .copy_in = host_copy,
     .copy_out = host_copy,
     .synchronize = host_synchronize,
+    .copy_within = host_copy_within,
+    .describe_memory = host_describe_memory,
+    .event_create = host_event_create,
+    .event_destroy = host_event_destroy,
+    .event_record = host_event_record,
+    .event_elapsed = host_event_elapsed,
 };

@@ -19,11 +19,18 @@ struct module {
     struct function function;
 };
 
+struct event {
+    int device;
+    int recorded; /* its number among all that were recorded; 0: never */
+};
+
 static int device_count = KILN_STAND_IN_DEVICES;
 static char architecture[64] = DEFAULT_GFX;
 static size_t architecture_offset = DEFAULT_OFFSET;
 static int live_modules;
 static int live_allocations;
+static int live_events;
+static int recorded_events;
 static _Thread_local int current_device;
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
@@ -72,6 +79,11 @@ EXPORT int kiln_stand_in_live_allocations(void)
     return live_allocations;
 }
 
+EXPORT int kiln_stand_in_live_events(void)
+{
+    return live_events;
+}
+
 /* ---- HIP ---- */
 
 EXPORT const char *hipGetErrorString(int code);
@@ -88,6 +100,13 @@ EXPORT int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_
 EXPORT int hipMalloc(void **pointer, size_t bytes);
 EXPORT int hipFree(void *pointer);
 EXPORT int hipMemcpy(void *to, const void *from, size_t bytes, int kind);
+EXPORT int hipMemcpyDtoDAsync(void *to, void *from, size_t bytes, void *stream);
+EXPORT int hipMemGetInfo(size_t *free_bytes, size_t *total_bytes);
+EXPORT int hipEventCreate(void **event);
+EXPORT int hipEventDestroy(void *event);
+EXPORT int hipEventRecord(void *event, void *stream);
+EXPORT int hipEventSynchronize(void *event);
+EXPORT int hipEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int hipStreamSynchronize(void *stream);
 EXPORT int hipDeviceSynchronize(void);
 
@@ -100,6 +119,8 @@ const char *hipGetErrorString(int code)
         return "out of memory";
     case KILN_STAND_IN_INVALID_IMAGE:
         return "device kernel image is invalid";
+    case KILN_STAND_IN_INVALID_HANDLE:
+        return "invalid resource handle";
     case KILN_STAND_IN_NOT_FOUND:
         return "named symbol not found";
     default:
@@ -241,6 +262,78 @@ int hipMemcpy(void *to, const void *from, size_t bytes, int kind)
     if (code == 0)
         memcpy(to, from, bytes);
     return finish("hipMemcpy", code, word(to), word(from), bytes, (uint64_t)kind);
+}
+
+int hipMemcpyDtoDAsync(void *to, void *from, size_t bytes, void *stream)
+{
+    int code = kiln_record_outcome("hipMemcpyDtoDAsync", 0);
+    if (code == 0)
+        memcpy(to, from, bytes);
+    return finish("hipMemcpyDtoDAsync", code, word(to), word(from), bytes, word(stream));
+}
+
+int hipMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    int code = kiln_record_outcome("hipMemGetInfo", 0);
+    if (code == 0) {
+        *free_bytes = KILN_STAND_IN_FREE_BYTES;
+        *total_bytes = KILN_STAND_IN_TOTAL_BYTES;
+    }
+    return finish("hipMemGetInfo", code, 0, 0, 0, 0);
+}
+
+int hipEventCreate(void **event)
+{
+    int code = kiln_record_outcome("hipEventCreate", 0);
+    struct event *made = NULL;
+    if (code == 0) {
+        made = calloc(1, sizeof(*made));
+        if (!made)
+            abort();
+        made->device = current_device;
+        *event = made;
+        kiln_record_count(&live_events, 1);
+    }
+    return finish("hipEventCreate", code, word(made), 0, 0, 0);
+}
+
+int hipEventDestroy(void *event)
+{
+    int code = kiln_record_outcome("hipEventDestroy", 0);
+    if (code == 0) {
+        free(event);
+        kiln_record_count(&live_events, -1);
+    }
+    return finish("hipEventDestroy", code, word(event), 0, 0, 0);
+}
+
+int hipEventRecord(void *event, void *stream)
+{
+    struct event *recorded = event;
+    int code = recorded->device == current_device ? 0 : KILN_STAND_IN_INVALID_HANDLE;
+    code = kiln_record_outcome("hipEventRecord", code);
+    if (code == 0) {
+        kiln_record_count(&recorded_events, 1);
+        recorded->recorded = recorded_events;
+    }
+    return finish("hipEventRecord", code, word(event), word(stream), 0, 0);
+}
+
+int hipEventSynchronize(void *event)
+{
+    int code = kiln_record_outcome("hipEventSynchronize", 0);
+    return finish("hipEventSynchronize", code, word(event), 0, 0, 0);
+}
+
+int hipEventElapsedTime(float *milliseconds, void *first, void *second)
+{
+    const struct event *from = first;
+    const struct event *to = second;
+    int code = from->recorded && to->recorded ? 0 : KILN_STAND_IN_INVALID_HANDLE;
+    code = kiln_record_outcome("hipEventElapsedTime", code);
+    if (code == 0)
+        *milliseconds = (float)((to->recorded - from->recorded) * KILN_STAND_IN_EVENT_MILLISECONDS);
+    return finish("hipEventElapsedTime", code, word(first), word(second), 0, 0);
 }
 
 int hipStreamSynchronize(void *stream)

@@ -31,8 +31,9 @@ void kiln_stand_in_reset(void);
  * do (at least 256). */
 void kiln_stand_in_set_architecture(const char *name, size_t offset);
 void kiln_stand_in_set_device_count(int count);
-/* Modules loaded and not unloaded; allocations not freed. */
+/* Modules loaded and not unloaded; allocations not freed; events not destroyed. */
 int kiln_stand_in_live_modules(void);
 int kiln_stand_in_live_allocations(void);
+int kiln_stand_in_live_events(void);
 
 #endif

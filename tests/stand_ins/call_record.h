@@ -10,6 +10,13 @@
 
 enum { KILN_STAND_IN_CALLS = 4096, KILN_STAND_IN_KERNARG_BYTES = 8192 };
 
+/* What the stand-ins say of memory; every event is so much later than the one recorded before. */
+enum {
+    KILN_STAND_IN_FREE_BYTES = 1 << 30,
+    KILN_STAND_IN_TOTAL_BYTES = KILN_STAND_IN_FREE_BYTES + (1 << 29),
+    KILN_STAND_IN_EVENT_MILLISECONDS = 3,
+};
+
 struct kiln_stand_in_call {
     const char *function;
     int result;

@@ -24,14 +24,24 @@ struct allocation {
     _Alignas(256) const struct context *context;
 };
 
+struct event {
+    const struct context *context;
+    int recorded; /* its number among all that were recorded; 0: never */
+};
+
+enum { CACHE_BYTES = 50 << 20 };
+
 static struct context contexts[KILN_CUDA_STAND_IN_DEVICES] = {{0}, {1}};
 static int device_count = KILN_CUDA_STAND_IN_DEVICES;
 static int capability[2] = {9, 0};
+static int cache_bytes = CACHE_BYTES;
 static int local_bytes;
 static int initialized;
 static int live_modules;
 static int live_allocations;
 static int live_contexts;
+static int live_events;
+static int recorded_events;
 static _Thread_local struct context *current;
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
@@ -71,6 +81,12 @@ EXPORT void kiln_stand_in_reset(void)
     capability[0] = 9;
     capability[1] = 0;
     local_bytes = 0;
+    cache_bytes = CACHE_BYTES;
+}
+
+EXPORT void kiln_stand_in_set_cache_bytes(int bytes)
+{
+    cache_bytes = bytes;
 }
 
 EXPORT void kiln_stand_in_set_device_count(int value)
@@ -104,6 +120,11 @@ EXPORT int kiln_stand_in_live_allocations(void)
     return live_allocations;
 }
 
+EXPORT int kiln_stand_in_live_events(void)
+{
+    return live_events;
+}
+
 EXPORT int kiln_stand_in_live_contexts(void)
 {
     return live_contexts;
@@ -132,6 +153,13 @@ EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes);
 EXPORT int cuMemFree_v2(uint64_t pointer);
 EXPORT int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
 EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
+EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
+EXPORT int cuEventCreate(void **event, unsigned flags);
+EXPORT int cuEventDestroy_v2(void *event);
+EXPORT int cuEventRecord(void *event, void *stream);
+EXPORT int cuEventSynchronize(void *event);
+EXPORT int cuEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int cuStreamSynchronize(void *stream);
 
 int cuInit(unsigned flags)
@@ -157,6 +185,9 @@ int cuGetErrorString(int code, const char **text)
     case KILN_CUDA_STAND_IN_INVALID_CONTEXT:
         *text = "invalid device context";
         return 0;
+    case KILN_CUDA_STAND_IN_INVALID_HANDLE:
+        *text = "invalid resource handle";
+        return 0;
     case KILN_CUDA_STAND_IN_NOT_FOUND:
         *text = "named symbol not found";
         return 0;
@@ -176,10 +207,11 @@ int cuDeviceGetCount(int *count)
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-    bool known = (attribute == 75 || attribute == 76) && device >= 0 && device < device_count;
+    bool known = (attribute == 38 || attribute == 75 || attribute == 76) && device >= 0 &&
+                 device < device_count;
     int code = after_init("cuDeviceGetAttribute", known ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE);
     if (code == 0)
-        *value = capability[attribute - 75];
+        *value = attribute == 38 ? cache_bytes : capability[attribute - 75];
     return finish("cuDeviceGetAttribute", code, (uint64_t)attribute, (uint64_t)device, 0);
 }
 
@@ -352,6 +384,81 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
     if (code == 0)
         memcpy(to, (const void *)(uintptr_t)from, bytes);
     return finish("cuMemcpyDtoH", code, word(to), from, bytes);
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    const struct context *context = allocation_of(from)->context;
+    int code = context == allocation_of(to)->context ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE;
+    code = in_context("cuMemcpyDtoDAsync", context, code);
+    if (code == 0)
+        memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    struct kiln_stand_in_call call = {.arguments = {to, from, bytes, word(stream)}};
+    record("cuMemcpyDtoDAsync", code, &call);
+    return code;
+}
+
+int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+    int code = in_context("cuMemGetInfo", NULL, 0);
+    if (code == 0) {
+        *free_bytes = KILN_STAND_IN_FREE_BYTES;
+        *total_bytes = KILN_STAND_IN_TOTAL_BYTES;
+    }
+    return finish("cuMemGetInfo", code, 0, 0, 0);
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+    int code = in_context("cuEventCreate", NULL, 0);
+    struct event *made = NULL;
+    if (code == 0) {
+        made = calloc(1, sizeof(*made));
+        if (!made)
+            abort();
+        made->context = current;
+        *event = made;
+        kiln_record_count(&live_events, 1);
+    }
+    return finish("cuEventCreate", code, word(made), flags, 0);
+}
+
+int cuEventDestroy_v2(void *event)
+{
+    int code = in_context("cuEventDestroy", ((const struct event *)event)->context, 0);
+    if (code == 0) {
+        free(event);
+        kiln_record_count(&live_events, -1);
+    }
+    return finish("cuEventDestroy", code, word(event), 0, 0);
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+    struct event *recorded = event;
+    int code = in_context("cuEventRecord", recorded->context, 0);
+    if (code == 0) {
+        kiln_record_count(&recorded_events, 1);
+        recorded->recorded = recorded_events;
+    }
+    return finish("cuEventRecord", code, word(event), word(stream), 0);
+}
+
+int cuEventSynchronize(void *event)
+{
+    int code = in_context("cuEventSynchronize", ((const struct event *)event)->context, 0);
+    return finish("cuEventSynchronize", code, word(event), 0, 0);
+}
+
+int cuEventElapsedTime(float *milliseconds, void *first, void *second)
+{
+    const struct event *from = first;
+    const struct event *to = second;
+    int code = from->recorded && to->recorded ? 0 : KILN_CUDA_STAND_IN_INVALID_HANDLE;
+    code = in_context("cuEventElapsedTime", from->context, code);
+    if (code == 0)
+        *milliseconds = (float)((to->recorded - from->recorded) * KILN_STAND_IN_EVENT_MILLISECONDS);
+    return finish("cuEventElapsedTime", code, word(first), word(second), 0);
 }
 
 int cuStreamSynchronize(void *stream)

@@ -24,6 +24,7 @@ enum {
     KILN_CUDA_STAND_IN_INVALID_DEVICE = 101,
     KILN_CUDA_STAND_IN_INVALID_IMAGE = 200,
     KILN_CUDA_STAND_IN_INVALID_CONTEXT = 201,
+    KILN_CUDA_STAND_IN_INVALID_HANDLE = 400,
     KILN_CUDA_STAND_IN_NOT_FOUND = 500,
 };
 
@@ -32,13 +33,17 @@ void kiln_stand_in_reset(void);
 void kiln_stand_in_set_device_count(int count);
 /* Of all devices; 9.0 after a reset. */
 void kiln_stand_in_set_capability(int major, int minor);
+/* Of all devices; 50 MiB after a reset. */
+void kiln_stand_in_set_cache_bytes(int bytes);
 /* What cuFuncGetAttribute says of every function's local memory; 0 after a reset. */
 void kiln_stand_in_set_local_bytes(int bytes);
 /* The primary context of a device. */
 void *kiln_stand_in_context(int device);
-/* Modules loaded and not unloaded; allocations not freed; contexts retained and not released. */
+/* Modules loaded and not unloaded; allocations not freed; events not destroyed; contexts retained
+ * and not released. */
 int kiln_stand_in_live_modules(void);
 int kiln_stand_in_live_allocations(void);
+int kiln_stand_in_live_events(void);
 int kiln_stand_in_live_contexts(void);
 
 #endif

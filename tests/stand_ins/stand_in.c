@@ -32,6 +32,7 @@ static struct stand_in open_library(const char *path, const char *variable, void
     find(library, "kiln_stand_in_set_device_count", &stand_in.set_device_count);
     find(library, "kiln_stand_in_live_modules", &stand_in.live_modules);
     find(library, "kiln_stand_in_live_allocations", &stand_in.live_allocations);
+    find(library, "kiln_stand_in_live_events", &stand_in.live_events);
     stand_in.reset();
     *ret_library = library;
     return stand_in;
@@ -55,6 +56,7 @@ struct cuda_stand_in cuda_stand_in_open(void)
     find(library, "kiln_stand_in_set_local_bytes", &cuda.set_local_bytes);
     find(library, "kiln_stand_in_context", &cuda.context);
     find(library, "kiln_stand_in_live_contexts", &cuda.live_contexts);
+    find(library, "kiln_stand_in_set_cache_bytes", &cuda.set_cache_bytes);
     find(library, "cuInit", &cuda.init);
     find(library, "cuCtxSetCurrent", &cuda.set_current);
     find(library, "cuCtxGetCurrent", &cuda.get_current);

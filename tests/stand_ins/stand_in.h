@@ -16,6 +16,7 @@ struct stand_in {
     void (*set_device_count)(int count);
     int (*live_modules)(void);
     int (*live_allocations)(void);
+    int (*live_events)(void);
     /* Of HIP's alone. */
     void (*set_architecture)(const char *name, size_t offset);
     int (*set_device)(int ordinal); /* hipSetDevice */
@@ -27,6 +28,7 @@ struct cuda_stand_in {
     void (*set_local_bytes)(int bytes);
     void *(*context)(int device);
     int (*live_contexts)(void);
+    void (*set_cache_bytes)(int bytes);
     int (*init)(unsigned flags);        /* cuInit */
     int (*set_current)(void *context);  /* cuCtxSetCurrent */
     int (*get_current)(void **context); /* cuCtxGetCurrent */

@@ -272,3 +272,106 @@ Test(cuda_device, moves_memory)
     cr_expect_eq(device->ops->synchronize(device, NULL, &error), KILN_DEVICE);
     kiln_device_close(device);
 }
+
+Test(cuda_device, copies_within_the_device_on_a_stream)
+{
+    struct kiln_device *device = open_device();
+    void *one = NULL;
+    void *other = NULL;
+    cr_assert_eq(device->ops->allocate(device, 16, &one, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(device->ops->allocate(device, 16, &other, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(device->ops->copy_in(device, one, "fifteen letters", 16, &error), KILN_OK);
+    int stream = 0;
+    size_t first = cuda.base.call_count();
+    cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 16, &error), KILN_OK);
+    cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 0, &error), KILN_OK);
+    expect_trace(first, "cuCtxGetCurrent cuCtxSetCurrent cuMemcpyDtoDAsync cuCtxSetCurrent ");
+    const uint64_t expected[] = {(uint64_t)(uintptr_t)other, (uint64_t)(uintptr_t)one, 16,
+                                 (uint64_t)(uintptr_t)&stream};
+    cr_expect_arr_eq(find("cuMemcpyDtoDAsync")->arguments, expected, sizeof(expected));
+    cr_expect_str_eq(other, "fifteen letters");
+    cuda.base.fail("cuMemcpyDtoDAsync", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cr_expect_eq(device->ops->copy_within(device, NULL, other, one, 16, &error), KILN_DEVICE);
+    cr_expect_str_eq(error.text, "copying '16' bytes within the device failed: invalid argument "
+                                 "(CUDA error 1)");
+    device->ops->release(device, one);
+    device->ops->release(device, other);
+    kiln_device_close(device);
+}
+
+Test(cuda_device, describes_its_memory)
+{
+    struct kiln_device *device = open_device();
+    struct kiln_device_memory memory = {0};
+    cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_OK);
+    cr_expect_eq(memory.free_bytes, KILN_STAND_IN_FREE_BYTES);
+    cr_expect_eq(memory.cache_bytes, 50 << 20);
+    cuda.set_cache_bytes(1 << 20);
+    cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_OK);
+    cr_expect_eq(memory.cache_bytes, 1 << 20);
+    static const char *const functions[] = {"cuMemGetInfo", "cuDeviceGetAttribute"};
+    for (size_t i = 0; i < 2; i++) {
+        cuda.base.fail(functions[i], KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+        cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_DEVICE);
+    }
+    kiln_device_close(device);
+}
+
+Test(cuda_device, times_by_events)
+{
+    struct kiln_device *device = open_device();
+    struct kiln_device_event *events[2] = {NULL, NULL};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(device->ops->event_create(device, &events[i], &error), KILN_OK, "%s",
+                     error.text);
+    double seconds = -1;
+    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
+                 KILN_DEVICE, "events that were never recorded have no time between them");
+    cr_expect_str_eq(error.text, "asking for the time between two events failed: invalid resource "
+                                 "handle (CUDA error 400)");
+    cr_expect_eq(seconds, -1);
+    int stream = 0;
+    for (size_t i = 0; i < 2; i++)
+        cr_expect_eq(device->ops->event_record(device, events[i], &stream, &error), KILN_OK, "%s",
+                     error.text);
+    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
+                 KILN_OK, "%s", error.text);
+    cr_expect_float_eq(seconds, KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
+    cr_expect_eq(find("cuEventCreate")->arguments[1], 0, "timing is on");
+    cr_expect_eq(find("cuEventRecord")->arguments[1], (uint64_t)(uintptr_t)&stream);
+    cr_expect_eq(find("cuEventSynchronize")->arguments[0], (uint64_t)(uintptr_t)events[1]);
+    cr_expect_eq(cuda.base.live_events(), 2);
+    for (size_t i = 0; i < 2; i++)
+        device->ops->event_destroy(device, events[i]);
+    device->ops->event_destroy(device, NULL);
+    cr_expect_eq(cuda.base.live_events(), 0);
+    void *current = device;
+    cr_expect_eq(cuda.get_current(&current), 0);
+    cr_expect_null(current, "the thread had no context");
+    kiln_device_close(device);
+}
+
+Test(cuda_device, errors_of_events_are_sentences)
+{
+    struct kiln_device *device = open_device();
+    struct kiln_device_event *event = NULL;
+    cuda.base.fail("cuEventCreate", KILN_CUDA_STAND_IN_OUT_OF_MEMORY, 0);
+    cr_expect_eq(device->ops->event_create(device, &event, &error), KILN_NO_MEMORY);
+    cr_expect_null(event);
+    cuda.base.fail("cuEventRecord", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cr_assert_eq(device->ops->event_create(device, &event, &error), KILN_OK);
+    cr_expect_eq(device->ops->event_record(device, event, NULL, &error), KILN_DEVICE);
+    cr_expect_str_eq(error.text, "recording an event on CUDA device '0' failed: invalid argument "
+                                 "(CUDA error 1)");
+    cuda.base.fail("cuEventSynchronize", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    double seconds = 0;
+    cr_expect_eq(device->ops->event_elapsed(device, event, event, &seconds, &error), KILN_DEVICE);
+    cr_expect_not_null(strstr(error.text, "waiting for an event"));
+    captured_log_start(KILN_LOG_WARN);
+    cuda.base.fail("cuEventDestroy", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    device->ops->event_destroy(device, event);
+    cr_expect_eq(captured_log_count(KILN_LOG_WARN), 1);
+    cuda.base.fail("cuEventDestroy", 0, 0);
+    device->ops->event_destroy(device, event);
+    kiln_device_close(device);
+}

@@ -248,3 +248,105 @@ Test(hip_device, moves_memory)
     cr_expect_eq(device->ops->synchronize(device, NULL, &error), KILN_DEVICE);
     kiln_device_close(device);
 }
+
+Test(hip_device, copies_within_the_device_on_a_stream)
+{
+    struct kiln_device *device = open_device();
+    void *one = NULL;
+    void *other = NULL;
+    cr_assert_eq(device->ops->allocate(device, 16, &one, &error), KILN_OK);
+    cr_assert_eq(device->ops->allocate(device, 16, &other, &error), KILN_OK);
+    cr_assert_eq(device->ops->copy_in(device, one, "fifteen letters", 16, &error), KILN_OK);
+    int stream = 0;
+    size_t first = hip.call_count();
+    cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 16, &error), KILN_OK);
+    cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 0, &error), KILN_OK);
+    expect_trace(first, "hipGetDevice hipMemcpyDtoDAsync ");
+    const uint64_t expected[] = {(uint64_t)(uintptr_t)other, (uint64_t)(uintptr_t)one, 16,
+                                 (uint64_t)(uintptr_t)&stream};
+    cr_expect_arr_eq(stand_in_find(&hip, "hipMemcpyDtoDAsync", 0)->arguments, expected,
+                     sizeof(expected));
+    cr_expect_str_eq(other, "fifteen letters");
+    hip.fail("hipMemcpyDtoDAsync", KILN_STAND_IN_INVALID_VALUE, 0);
+    cr_expect_eq(device->ops->copy_within(device, NULL, other, one, 16, &error), KILN_DEVICE);
+    cr_expect_str_eq(error.text, "copying '16' bytes within the device failed: invalid argument "
+                                 "(HIP error 1)");
+    device->ops->release(device, one);
+    device->ops->release(device, other);
+    kiln_device_close(device);
+}
+
+Test(hip_device, describes_its_memory)
+{
+    hip.set_device(1);
+    struct kiln_device *device = open_device();
+    hip.set_device(0);
+    struct kiln_device_memory memory = {0};
+    cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_OK);
+    cr_expect_eq(memory.free_bytes, KILN_STAND_IN_FREE_BYTES);
+    cr_expect_geq(memory.cache_bytes, 256u << 20, "no less than the largest there is");
+    cr_expect_eq(stand_in_find(&hip, "hipMemGetInfo", 0)->device, 1);
+    hip.fail("hipMemGetInfo", KILN_STAND_IN_INVALID_VALUE, 0);
+    cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_DEVICE);
+    kiln_device_close(device);
+}
+
+Test(hip_device, times_by_events_of_its_own_device)
+{
+    hip.set_device(1);
+    struct kiln_device *device = open_device();
+    hip.set_device(0);
+    struct kiln_device_event *events[2] = {NULL, NULL};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(device->ops->event_create(device, &events[i], &error), KILN_OK, "%s",
+                     error.text);
+    double seconds = -1;
+    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
+                 KILN_DEVICE, "events that were never recorded have no time between them");
+    cr_expect_str_eq(error.text, "asking for the time between two events failed: invalid resource "
+                                 "handle (HIP error 400)");
+    cr_expect_eq(seconds, -1);
+    int stream = 0;
+    for (size_t i = 0; i < 2; i++)
+        cr_expect_eq(device->ops->event_record(device, events[i], &stream, &error), KILN_OK, "%s",
+                     error.text);
+    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
+                 KILN_OK, "%s", error.text);
+    cr_expect_float_eq(seconds, KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
+    cr_expect_eq(stand_in_find(&hip, "hipEventRecord", 0)->arguments[1],
+                 (uint64_t)(uintptr_t)&stream);
+    cr_expect_eq(stand_in_find(&hip, "hipEventRecord", 0)->device, 1);
+    cr_expect_eq(stand_in_find(&hip, "hipEventSynchronize", 0)->arguments[0],
+                 (uint64_t)(uintptr_t)events[1]);
+    cr_expect_eq(hip.live_events(), 2);
+    for (size_t i = 0; i < 2; i++)
+        device->ops->event_destroy(device, events[i]);
+    device->ops->event_destroy(device, NULL);
+    cr_expect_eq(hip.live_events(), 0);
+    kiln_device_close(device);
+}
+
+Test(hip_device, errors_of_events_are_sentences)
+{
+    struct kiln_device *device = open_device();
+    struct kiln_device_event *event = NULL;
+    hip.fail("hipEventCreate", KILN_STAND_IN_OUT_OF_MEMORY, 0);
+    cr_expect_eq(device->ops->event_create(device, &event, &error), KILN_NO_MEMORY);
+    cr_expect_null(event);
+    hip.fail("hipEventRecord", KILN_STAND_IN_INVALID_VALUE, 0);
+    cr_assert_eq(device->ops->event_create(device, &event, &error), KILN_OK);
+    cr_expect_eq(device->ops->event_record(device, event, NULL, &error), KILN_DEVICE);
+    cr_expect_str_eq(error.text, "recording an event on HIP device '0' failed: invalid argument "
+                                 "(HIP error 1)");
+    hip.fail("hipEventSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
+    double seconds = 0;
+    cr_expect_eq(device->ops->event_elapsed(device, event, event, &seconds, &error), KILN_DEVICE);
+    cr_expect_not_null(strstr(error.text, "waiting for an event"));
+    hip.fail("hipEventDestroy", KILN_STAND_IN_INVALID_VALUE, 0);
+    device->ops->event_destroy(device, event);
+    cr_expect_eq(hip.live_events(), 1);
+    hip.fail("hipEventDestroy", 0, 0);
+    device->ops->event_destroy(device, event);
+    cr_expect_eq(hip.live_events(), 0);
+    kiln_device_close(device);
+}

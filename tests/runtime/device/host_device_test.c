@@ -370,3 +370,46 @@ Test(host_device, goes_on_in_a_forked_child)
     device->ops->close(device);
 }
 #endif
+
+Test(host_device, copies_within_its_memory_and_describes_it)
+{
+    struct kiln_device *device = open_host();
+    char *one = allocate(device, 16);
+    char *other = allocate(device, 16);
+    memcpy(one, "fifteen letters", 16);
+    cr_expect_eq(device->ops->copy_within(device, NULL, other, one, 16, &error), KILN_OK);
+    cr_expect_str_eq(other, "fifteen letters");
+    device->ops->release(device, one);
+    device->ops->release(device, other);
+    struct kiln_device_memory memory = {0};
+    cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_OK);
+    cr_expect_gt(memory.free_bytes, 0);
+    cr_expect_geq(memory.cache_bytes, 1 << 16);
+    kiln_device_close(device);
+}
+
+Test(host_device, events_follow_the_clock)
+{
+    struct kiln_device *device = open_host();
+    struct kiln_device_event *events[3] = {NULL, NULL, NULL};
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(device->ops->event_create(device, &events[i], &error), KILN_OK);
+        cr_expect_eq(device->ops->event_record(device, events[i], NULL, &error), KILN_OK);
+        /* The clock must have moved before the next. */
+        cr_assert_eq(usleep(1000), 0);
+    }
+    double first = 0;
+    double second = 0;
+    double both = 0;
+    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &first, &error), KILN_OK);
+    cr_expect_eq(device->ops->event_elapsed(device, events[1], events[2], &second, &error),
+                 KILN_OK);
+    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[2], &both, &error), KILN_OK);
+    cr_expect_geq(first, 1e-3, "sleeping lasts as long as asked for at least");
+    cr_expect_geq(second, 1e-3);
+    cr_expect_float_eq(both, first + second, 1e-8);
+    for (size_t i = 0; i < 3; i++)
+        device->ops->event_destroy(device, events[i]);
+    device->ops->event_destroy(device, NULL);
+    kiln_device_close(device);
+}
