@@ -2,6 +2,7 @@
  * Lookup of an entry in the directory store, with the verification of all its bytes.
  */
 #include "benchmarks/benchmark.h"
+#include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
 
 #include <stdio.h>
@@ -21,10 +22,11 @@ static enum kiln_status measure(struct kiln_report *report, const char *director
     struct kiln_cache_key key;
     kiln_cache_key_init(&key);
     kiln_cache_key_add(&key, field, sizeof(field));
+    const struct kiln_cache_options options = {.directory = directory};
     struct kiln_cache_store *store = NULL;
     enum kiln_status status = kiln_cache_key_finish(&key, error);
     if (!status)
-        status = kiln_cache_store_open(directory, &store, error);
+        status = kiln_cache_store_open(&options, &store, error);
     if (!status)
         status = kiln_cache_store_insert(store, &key, payload, sizeof(payload), error);
 

@@ -1,6 +1,7 @@
 #include "cache/cache_store.h"
 
 #include "cache/cache_directory.h"
+#include "cache/cache_inventory.h"
 #include "cache/cache_walk.h"
 #include "cache/entry_file.h"
 #include "cache/entry_format.h"
@@ -25,9 +26,11 @@ static bool has_directory(const struct kiln_cache_store *store)
     return store->directory.path != NULL;
 }
 
-enum kiln_status kiln_cache_store_open(const char *directory, struct kiln_cache_store **ret_store,
+enum kiln_status kiln_cache_store_open(const struct kiln_cache_options *options,
+                                       struct kiln_cache_store **ret_store,
                                        struct kiln_error *error)
 {
+    const char *directory = options != NULL ? options->directory : NULL;
     struct kiln_cache_store *store = malloc(sizeof *store);
     if (store == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");

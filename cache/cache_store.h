@@ -1,10 +1,12 @@
 /*
- * The directory store: one file per entry, found by the key's hash, trusted only after every byte
- * of it was verified and the key inside was compared byte for byte. Any doubt is a miss, never an
- * error. Writers use a unique temporary name in the same directory and rename. Safe among any
- * number of processes.
+ * The store: compiled programs by key, from a directory of this user's, read-only layers below it
+ * and a shared server beyond. One file per entry, found by the key's hash, trusted only after every
+ * byte of it was verified and the key inside was compared byte for byte. Any doubt is a miss, never
+ * an error. Writers use a unique temporary name in the same directory and rename. Safe among any
+ * number of processes and threads, without a lock anywhere.
  *
  * Layout and format: docs/cache-format.md. The store knows nothing of what a payload means.
+ * cache/cache_inventory.h lists, verifies and prunes.
  */
 #ifndef KILN_CACHE_CACHE_STORE_H
 #define KILN_CACHE_CACHE_STORE_H
@@ -13,54 +15,88 @@
 #include "runtime/support/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct kiln_cache_store; /* opaque, thread-safe */
 
+/* Every member that is NULL comes from the environment, which has the rules and defaults:
+ * docs/environment.md. All are copied. */
+struct kiln_cache_options {
+    /* Else KILN_CACHE_DIR, HIPDNN_CACHE_DIR/kiln, XDG_CACHE_HOME/kiln, HOME/.cache/kiln: the first
+     * that is set. Created with mode 0700; used only when it belongs to this user and nobody else
+     * can write to it. */
+    const char *directory;
+    /* Bytes of all files in the directory; 0: no limit. Else KILN_CACHE_MAX_SIZE. */
+    const uint64_t *max_bytes;
+    /* "directory-or-pack:..."; "": none. Else KILN_CACHE_LAYERS. */
+    const char *layers;
+    /* The last layer, silently left out when it does not exist; "": none. Else the one that was
+     * chosen at compile time. */
+    const char *system_layer;
+    /* URL of the shared tier; "": none. Else KILN_CACHE_REMOTE. */
+    const char *remote;
+};
+
 /*
- * Chooses the directory: `directory` when not NULL, else KILN_CACHE_DIR, HIPDNN_CACHE_DIR/kiln,
- * XDG_CACHE_HOME/kiln, HOME/.cache/kiln, where the first variable that is set decides; created with
- * mode 0700, and used only when it belongs to this user and nobody else can write to it. When none
- * can be used the store works without a directory (memory only), logs one warning with the reason,
- * and every lookup misses. Fails only for lack of memory, or when `directory` was named explicitly
- * and cannot be used.
+ * `options` may be NULL. What the environment names and cannot be used is left out with a warning
+ * for each: the directory (memory only), a layer, the shared tier. Fails for lack of memory, or
+ * when `options` names a directory or a URL that cannot be used.
  */
-enum kiln_status kiln_cache_store_open(const char *directory, struct kiln_cache_store **ret_store,
+enum kiln_status kiln_cache_store_open(const struct kiln_cache_options *options,
+                                       struct kiln_cache_store **ret_store,
                                        struct kiln_error *error) KILN_NODISCARD;
+/* Waits a short, bounded time for writes to the shared tier. */
 void kiln_cache_store_close(struct kiln_cache_store *store);
+
 /* NULL when the store has no directory. */
 const char *kiln_cache_store_directory(const struct kiln_cache_store *store);
+/* 0: no limit. */
+uint64_t kiln_cache_store_max_bytes(const struct kiln_cache_store *store);
+/* The URL of the shared tier without user and password; NULL when there is none. */
+const char *kiln_cache_store_remote(const struct kiln_cache_store *store);
 
-/* KILN_OK with the payload in memory that the caller frees with free(), KILN_NOT_FOUND for a miss
- * (damaged entries are misses, are logged and removed), KILN_NO_MEMORY. */
+struct kiln_cache_layer_info {
+    const char *path; /* the store's */
+    bool is_pack;     /* else a directory */
+    bool is_system;   /* the one that nobody named */
+};
+/* The layers in use, in the order of lookup. */
+size_t kiln_cache_store_layer_count(const struct kiln_cache_store *store);
+struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_store *store,
+                                                    size_t index);
+
+/*
+ * Looks into the directory, the layers in their order, the shared tier. KILN_OK with the payload in
+ * memory that the caller frees with free(), KILN_NOT_FOUND for a miss (damaged entries are misses;
+ * in the directory they are removed, in a layer they stay), KILN_NO_MEMORY. What the shared tier
+ * had is written to the directory.
+ */
 enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error) KILN_NODISCARD;
-/* Writes or replaces an entry; does nothing in a store without a directory. A failure leaves no
- * partial entry; callers log it and go on. */
+/*
+ * Writes or replaces an entry in the directory and hands it to the shared tier, which sends it
+ * later; does nothing in a store that has neither, and keeps no entry larger than the limit. A
+ * failure is of the directory and leaves no partial entry; callers log it
+ * (kiln_cache_warn_once) and go on.
+ */
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, const void *payload,
                                          size_t size, struct kiln_error *error) KILN_NODISCARD;
-
-struct kiln_cache_stats {
-    uint64_t entries;
-    uint64_t bytes;           /* sum of the sizes of the entries */
-    uint64_t damaged;         /* counted by verify only */
-    uint64_t temporary_files; /* left by writers that died */
-};
-enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
-                                        struct kiln_cache_stats *ret_stats,
-                                        struct kiln_error *error) KILN_NODISCARD;
-/* Reads and verifies every entry and removes none; `report` (may be NULL) is called for each in the
- * order of their names, ok or not, `file` being relative to the directory, `reason` empty when ok.
+/*
+ * For import: verifies the bytes of a whole entry and writes it to the directory under the name
+ * that its key hashes to, unless a good entry of that key is there already, for which `ret_added`
+ * is false. KILN_CORRUPT when it is damaged, KILN_BAD_ARGUMENT when it is larger than the limit,
+ * KILN_NOT_FOUND in a store without a directory. The shared tier hears nothing of it.
  */
-enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
-                                         void (*report)(void *context, const char *file, bool ok,
-                                                        const char *reason),
-                                         void *context, struct kiln_cache_stats *ret_stats,
+enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, const void *entry,
+                                               size_t size, bool *ret_added,
+                                               struct kiln_error *error) KILN_NODISCARD;
+/* Removes the entry from the directory, when it turned out to be of no use (a code object that the
+ * device refuses). Layers and the shared tier keep theirs. KILN_OK also when there is none. */
+enum kiln_status kiln_cache_store_remove(struct kiln_cache_store *store,
+                                         const struct kiln_cache_key *key,
                                          struct kiln_error *error) KILN_NODISCARD;
-/* Removes all entries and temporary files of this format; nothing else in the directory. */
-enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
-                                        struct kiln_error *error) KILN_NODISCARD;
 
 #endif

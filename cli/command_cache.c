@@ -1,6 +1,7 @@
 /*
  * kiln cache stats|verify|clear.
  */
+#include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
 #include "cli/command_line.h"
 #include "cli/message.h"
@@ -175,8 +176,9 @@ int kiln_command_cache(struct kiln_command_line *line)
 
     struct kiln_error error;
     kiln_error_init(&error);
+    const struct kiln_cache_options options = {.directory = settings.cache_directory};
     struct kiln_cache_store *store;
-    enum kiln_status status = kiln_cache_store_open(settings.cache_directory, &store, &error);
+    enum kiln_status status = kiln_cache_store_open(&options, &store, &error);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);
         return KILN_EXIT_ENVIRONMENT;

@@ -76,8 +76,10 @@ static enum kiln_status open_store(struct kiln_program_cache *cache,
 {
     enum kiln_status status = KILN_OK;
     pthread_mutex_lock(&cache->lock);
-    if (!cache->store)
-        status = kiln_cache_store_open(cache->directory, &cache->store, error);
+    if (!cache->store) {
+        const struct kiln_cache_options options = {.directory = cache->directory};
+        status = kiln_cache_store_open(&options, &cache->store, error);
+    }
     if (status == KILN_OK)
         *ret_store = cache->store;
     pthread_mutex_unlock(&cache->lock);

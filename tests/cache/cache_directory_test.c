@@ -1,4 +1,5 @@
 #include "cache/cache_directory.h"
+#include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
 
 #include "tests/cache/sample_key.h"
@@ -31,7 +32,9 @@ static struct kiln_cache_store *open_default(void)
     struct kiln_cache_store *store = NULL;
     kiln_error_init(&error);
     captured_log_start(KILN_LOG_WARN);
-    cr_assert_eq(kiln_cache_store_open(NULL, &store, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(
+        kiln_cache_store_open(&(struct kiln_cache_options){.directory = NULL}, &store, &error),
+        KILN_OK, "%s", error.text);
     return store;
 }
 
@@ -94,7 +97,9 @@ static void assert_refused(const char *path, const char *reason)
     struct kiln_error error;
     struct kiln_cache_store *store = NULL;
     kiln_error_init(&error);
-    cr_assert_neq(kiln_cache_store_open(path, &store, &error), KILN_OK, "'%s'", path);
+    cr_assert_neq(
+        kiln_cache_store_open(&(struct kiln_cache_options){.directory = path}, &store, &error),
+        KILN_OK, "'%s'", path);
     cr_assert_not_null(strstr(error.text, reason), "'%s' lacks '%s'", error.text, reason);
     cr_assert_null(store);
 
@@ -189,7 +194,10 @@ Test(cache_directory, an_open_store_stays_in_its_directory)
     struct kiln_cache_store *store = NULL;
     struct kiln_cache_key key = sample_key(1);
     kiln_error_init(&error);
-    cr_assert_eq(kiln_cache_store_open(temporary_path("d"), &store, &error), KILN_OK);
+    cr_assert_eq(
+        kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("d")},
+                              &store, &error),
+        KILN_OK);
     cr_assert_eq(mkdir(temporary_path("hostile"), 0777), 0);
     cr_assert_eq(rename(temporary_path("d"), temporary_path("moved")), 0);
     cr_assert_eq(symlink(temporary_path("hostile"), temporary_path("d")), 0);
@@ -208,7 +216,10 @@ Test(cache_directory, a_directory_removed_under_a_store_is_a_miss_and_a_failed_i
     void *payload = NULL;
     size_t size = 0;
     kiln_error_init(&error);
-    cr_assert_eq(kiln_cache_store_open(temporary_path("d"), &store, &error), KILN_OK);
+    cr_assert_eq(
+        kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("d")},
+                              &store, &error),
+        KILN_OK);
     cr_assert_eq(rmdir(temporary_path("d")), 0);
     cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_IO);
     cr_assert_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
@@ -226,7 +237,8 @@ static int use_read_only_directory(void)
     size_t size = 0;
     int result = 2;
     kiln_error_init(&error);
-    if (kiln_cache_store_open(temporary_path("d"), &store, &error) != KILN_OK ||
+    if (kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("d")},
+                              &store, &error) != KILN_OK ||
         kiln_cache_store_insert(store, &old_key, "x", 1, &error) != KILN_OK)
         goto done;
     result = 3;
@@ -235,7 +247,8 @@ static int use_read_only_directory(void)
     kiln_cache_store_close(store);
     store = NULL;
     result = 4;
-    if (kiln_cache_store_open(temporary_path("d"), &store, &error) != KILN_OK)
+    if (kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("d")},
+                              &store, &error) != KILN_OK)
         goto done;
     result = 5;
     if (kiln_cache_store_lookup(store, &old_key, &payload, &size, &error) != KILN_OK || size != 1)
@@ -247,7 +260,8 @@ static int use_read_only_directory(void)
     /* A place under it cannot be created. */
     result = 7;
     struct kiln_cache_store *below;
-    if (kiln_cache_store_open(temporary_path("d/below"), &below, &error) != KILN_IO)
+    if (kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("d/below")},
+                              &below, &error) != KILN_IO)
         goto done;
     result = 0;
 done:

@@ -2,6 +2,7 @@
  * Several processes with several threads each write, read, damage and clear the same few entries.
  * Whatever they find must be a whole payload that somebody wrote for that key.
  */
+#include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
 #include "cache/entry_file.h"
 
@@ -124,7 +125,8 @@ static int run_process(const char *path)
 {
     struct kiln_error error;
     kiln_error_init(&error);
-    if (kiln_cache_store_open(path, &store, &error) != KILN_OK) {
+    if (kiln_cache_store_open(&(struct kiln_cache_options){.directory = path}, &store, &error) !=
+        KILN_OK) {
         fault(error.text, 0);
         return 1;
     }

@@ -1,3 +1,4 @@
+#include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
 
 #include "cache/entry_file.h"
@@ -29,8 +30,10 @@ static void set_up(void)
     cr_assert_not_null(temporary_directory_make());
     kiln_error_init(&error);
     captured_log_start(KILN_LOG_WARN);
-    cr_assert_eq(kiln_cache_store_open(temporary_path("cache"), &store, &error), KILN_OK, "%s",
-                 error.text);
+    cr_assert_eq(
+        kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("cache")},
+                              &store, &error),
+        KILN_OK, "%s", error.text);
     key = sample_key(7);
     struct kiln_entry_name name;
     kiln_entry_name_set(&name, &key);
@@ -130,7 +133,10 @@ Test(cache_store, another_store_and_large_entries)
         large[i] = (unsigned char)(i * 2654435761U >> 24);
     cr_assert_eq(kiln_cache_store_insert(store, &key, large, SIZE, &error), KILN_OK);
     struct kiln_cache_store *first = store;
-    cr_assert_eq(kiln_cache_store_open(temporary_path("cache"), &store, &error), KILN_OK);
+    cr_assert_eq(
+        kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("cache")},
+                              &store, &error),
+        KILN_OK);
     assert_hit(&key, large, SIZE);
     kiln_cache_store_close(first);
     free(large);

@@ -1,0 +1,85 @@
+/*
+ * What is in a store: for `kiln cache`. The shared tier is in none of it.
+ */
+#ifndef KILN_CACHE_CACHE_INVENTORY_H
+#define KILN_CACHE_CACHE_INVENTORY_H
+
+#include "cache/cache_store.h"
+#include "cache/entry_format.h"
+#include "runtime/support/buffer.h"
+
+struct kiln_cache_stats {
+    uint64_t entries;
+    uint64_t bytes;           /* sum of the sizes of the entries */
+    uint64_t damaged;         /* counted by verify only */
+    uint64_t temporary_files; /* being written, or left by writers that died */
+    uint64_t temporary_bytes;
+};
+/* Of the directory. */
+enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
+                                        struct kiln_cache_stats *ret_stats,
+                                        struct kiln_error *error) KILN_NODISCARD;
+/* Reads and verifies every entry of the directory and removes none; `report` (may be NULL) is
+ * called for each in the order of their names, ok or not, `file` being relative to the directory,
+ * `reason` empty when ok. */
+enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
+                                         void (*report)(void *context, const char *file, bool ok,
+                                                        const char *reason),
+                                         void *context, struct kiln_cache_stats *ret_stats,
+                                         struct kiln_error *error) KILN_NODISCARD;
+/* Removes all entries and temporary files of this format from the directory; nothing else in it. */
+enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+/* Where an entry is: an index for kiln_cache_store_layer, or this. */
+enum { KILN_CACHE_SOURCE_DIRECTORY = -1 };
+
+struct kiln_cache_item {
+    char hex[KILN_CACHE_HASH_HEX + 1]; /* the hash of the key: the entry's name */
+    uint64_t bytes;                    /* of the whole entry */
+    int64_t last_use_s;                /* seconds since 1970, to about an hour; 0 in a pack */
+    int source;
+};
+/*
+ * Calls `visit` for every entry of the directory and of the layers, in this order of sources and
+ * within each in the order of names; an entry that several have comes several times. Nothing is
+ * verified, except in a pack, whose damaged entries are left out. A status other than KILN_OK ends
+ * the walk and is returned.
+ */
+enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
+                                       enum kiln_status (*visit)(void *context,
+                                                                 const struct kiln_cache_item *item,
+                                                                 struct kiln_error *error),
+                                       void *context, struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Finds the entry whose name starts with `prefix` (hex digits, either case), where a lookup would
+ * find it first, and appends the whole verified entry to an empty buffer, into which `ret_view`
+ * points; the fields of its key come with kiln_reader_field. KILN_NOT_FOUND, KILN_BAD_ARGUMENT when
+ * it is no hex number or several entries start with it, KILN_CORRUPT when it is damaged (it is not
+ * removed).
+ */
+enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const char *prefix,
+                                       struct kiln_cache_item *ret_item,
+                                       struct kiln_buffer *ret_entry,
+                                       struct kiln_entry_view *ret_view,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+struct kiln_cache_prune {
+    uint64_t max_bytes; /* of what may stay; UINT64_MAX: any */
+    uint64_t max_age_s; /* since the last use; UINT64_MAX: any */
+};
+struct kiln_cache_pruned {
+    uint64_t removed_files;
+    uint64_t removed_bytes;
+    uint64_t kept_files;
+    uint64_t kept_bytes;
+};
+/* Removes from the directory what writers that died have left, entries older than the age, and then
+ * the least recently used ones until the rest fits. */
+enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
+                                        const struct kiln_cache_prune *prune,
+                                        struct kiln_cache_pruned *ret_pruned,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+#endif
