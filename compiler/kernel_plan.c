@@ -1,5 +1,6 @@
 #include "compiler/kernel_plan.h"
 
+#include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/target_rates.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
@@ -35,6 +36,32 @@ uint64_t kiln_graph_fewest_bytes(const struct kiln_graph *graph)
         bytes += elements * kiln_dtype_info(tensor->dtype)->bytes;
     }
     return bytes;
+}
+
+/* Of one element; a reduction's is one that goes into it. */
+static uint32_t simple_operations(const struct kiln_op *op)
+{
+    switch (kiln_opcode_info(op->opcode)->op_class) {
+    case KILN_OP_CLASS_ELEMENTWISE:
+        return op->opcode == KILN_OP_CONVERT || op->opcode == KILN_OP_ROUND ? 0 : kiln_op_cost(op);
+    case KILN_OP_CLASS_REDUCE:
+        return op->opcode == KILN_OP_REDUCE_SQUARES ? 3 : 1; /* difference, square, sum */
+    default:
+        return 0;
+    }
+}
+
+uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
+{
+    const struct kiln_ir *ir = &plan->ir;
+    uint64_t operations = 0;
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        bool is_reduction = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+        uint32_t domain = is_reduction ? ir->ops[op->operands[0]].domain : op->domain;
+        operations += simple_operations(op) * (uint64_t)kiln_domain_elements(&ir->domains[domain]);
+    }
+    return operations;
 }
 
 /* The time of a plan, in bytes that the target moves meanwhile. */

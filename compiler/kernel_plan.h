@@ -31,4 +31,11 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
 uint64_t kiln_kernel_plan_bytes(const struct kiln_kernel_plan *plan);
 uint64_t kiln_graph_fewest_bytes(const struct kiln_graph *graph);
 
+/*
+ * The arithmetic that the graph asks for, in simple operations (fuse/op_cost.h): of each operation
+ * of the IR once per element, of a reduction per element that goes into it, however many kernels
+ * compute it again. Loads, stores and conversions are none.
+ */
+uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan);
+
 #endif

@@ -34,6 +34,8 @@ struct kiln_bench_result {
     uint64_t bytes_fewest; /* every input and output once */
     uint64_t bytes_floor;  /* bytes_fewest, and where no kernel could hold what it must read twice,
                               that too: the least that the plan's number of passes moves */
+    uint64_t operations;   /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
+                              0: not known, the roofline leaves it out */
     struct kiln_bench_contestant fused;
     struct kiln_bench_contestant unfused; /* one kernel per node, same templates */
     /* The ceiling: a copy that moves bytes_fewest in all, by the faster of Kiln's own kernel and

@@ -23,19 +23,27 @@ extern const struct kiln_bench_case kiln_bench_suite[];
 extern const unsigned kiln_bench_suite_count;
 
 enum { KILN_BENCH_NAME_BYTES = 64 };
+/* Of a large tensor: more would be no benchmark but a typing error. */
+#define KILN_BENCH_MAX_ELEMENTS ((int64_t)1 << 40)
 
 /* "softmax_fp16". */
 void kiln_bench_case_name(const struct kiln_bench_case *which,
                           char ret_name[KILN_BENCH_NAME_BYTES]);
 
-/* Builds the graph with large tensors of about so many elements each (rounded so that rows are
- * whole; never fewer than one row). Memory belongs to the arena. */
+/*
+ * Builds the graph with large tensors of about so many elements each: rounded down to whole rows of
+ * 8192 (transpose_add: to a square; batch norms: to as many images of 256 x 56 x 56 as a power of
+ * two), but two rows, two images, at least. It is named after the case, its inputs and outputs as
+ * the builders in bench_suite.c say, virtual tensors are float. It is in canonical form, as if read
+ * from bytes. Memory belongs to the arena. KILN_BAD_ARGUMENT when `elements` is not 1 to
+ * KILN_BENCH_MAX_ELEMENTS.
+ */
 enum kiln_status kiln_bench_case_make(const struct kiln_bench_case *which, int64_t elements,
                                       struct kiln_arena *arena, struct kiln_graph *ret_graph,
                                       struct kiln_error *error) KILN_NODISCARD;
 
-/* A graph of one identity node on a tensor of so many bytes: the copy that rates are compared
- * with. */
+/* A graph of one identity node on a tensor of so many bytes, rounded down to whole floats: the copy
+ * that rates are compared with. Errors as above. */
 enum kiln_status kiln_bench_copy_make(int64_t tensor_bytes, struct kiln_arena *arena,
                                       struct kiln_graph *ret_graph,
                                       struct kiln_error *error) KILN_NODISCARD;
