@@ -2,7 +2,7 @@
  * Runs the groups, each in a child process so that none sees what another loaded, and prints the
  * table.
  *
- * usage: kiln-benchmark [--quick] [--mib N] [GROUP...]
+ * usage: kiln-benchmark [--quick] [GROUP...]
  */
 #include "benchmarks/benchmark.h"
 
@@ -17,7 +17,7 @@
 static const struct kiln_benchmark_group groups[] = {
     {"load", kiln_benchmark_load},       {"compile", kiln_benchmark_compile},
     {"cache", kiln_benchmark_cache},     {"plugin", kiln_benchmark_plugin},
-    {"execute", kiln_benchmark_execute}, {"fusion", kiln_benchmark_fusion},
+    {"execute", kiln_benchmark_execute},
 };
 enum { GROUP_COUNT = sizeof(groups) / sizeof(groups[0]), MAX_ROWS = 64 };
 
@@ -152,35 +152,18 @@ static bool wanted(const struct kiln_benchmark_group *group, int count, char **n
     return count == 0;
 }
 
-/* One option: how many words it takes, 0 when it is none. */
-static int read_option(char **words, int count, struct kiln_report *settings)
-{
-    if (strcmp(words[0], "--quick") == 0) {
-        settings->divider = 10;
-        return 1;
-    }
-    if (strcmp(words[0], "--mib") != 0 || count < 2)
-        return 0;
-    char *end;
-    long mib = strtol(words[1], &end, 10);
-    if (end == words[1] || *end != '\0' || mib < 1 || mib > 4096)
-        return 0;
-    settings->tensor_bytes = (int64_t)mib << 20;
-    return 2;
-}
-
 int main(int argc, char **argv)
 {
-    struct kiln_report settings = {.divider = 1, .tensor_bytes = (int64_t)128 << 20};
+    struct kiln_report settings = {.divider = 1};
     char **names = argv + 1;
     int count = argc - 1;
-    for (int used; count && names[0][0] == '-'; names += used, count -= used) {
-        used = read_option(names, count, &settings);
-        if (!used) {
-            fprintf(stderr, "error: bad option '%s'\nhint: --quick, --mib N (1 to 4096)\n",
+    for (; count && names[0][0] == '-'; names++, count--) {
+        if (strcmp(names[0], "--quick") != 0) {
+            fprintf(stderr, "error: unknown option '%s'\nhint: --quick is the only one\n",
                     names[0]);
             return 2;
         }
+        settings.divider = 10;
     }
     for (int i = 0; i < count; i++) {
         bool known = false;
@@ -188,8 +171,7 @@ int main(int argc, char **argv)
             known |= strcmp(names[i], groups[g].name) == 0;
         if (!known) {
             fprintf(stderr,
-                    "error: unknown group '%s'\nhint: load, compile, cache, plugin, execute, "
-                    "fusion\n",
+                    "error: unknown group '%s'\nhint: load, compile, cache, plugin, execute\n",
                     names[i]);
             return 2;
         }

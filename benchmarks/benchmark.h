@@ -30,8 +30,7 @@ struct kiln_row {
 /* Where a group puts its rows. */
 struct kiln_report {
     int pipe;
-    uint32_t divider;     /* fewer samples: 1 normally, 10 with --quick */
-    int64_t tensor_bytes; /* of a large tensor, where the group has any */
+    uint32_t divider; /* fewer samples: 1 normally, 10 with --quick */
 };
 
 struct kiln_benchmark_group {
@@ -45,7 +44,6 @@ void kiln_benchmark_cache(struct kiln_report *report);
 void kiln_benchmark_plugin(struct kiln_report *report);
 void kiln_benchmark_execute(struct kiln_report *report);
 void kiln_benchmark_load(struct kiln_report *report);
-void kiln_benchmark_fusion(struct kiln_report *report);
 
 /* Names of rows that main compares. */
 #define KILN_ROW_COMPILE_WORKER "compile %s: warm worker"
@@ -69,8 +67,6 @@ uint64_t kiln_clock_ns(void);
 enum { KILN_TEMPORARY_BYTES = 1024 };
 void kiln_temporary_template(char ret_path[KILN_TEMPORARY_BYTES]);
 
-/* The median (nearest rank); sorts the samples in place. */
-double kiln_median(double *samples, uint64_t count);
 /* Reports a row from `count` samples in nanoseconds; sorts them in place. */
 void kiln_report_samples(struct kiln_report *report, const char *name, const char *budget,
                          double *samples_ns, uint64_t count);

@@ -37,12 +37,6 @@ static double percentile(const double *sorted, uint64_t count, uint64_t percent)
     return sorted[rank ? rank - 1 : 0];
 }
 
-double kiln_median(double *samples, uint64_t count)
-{
-    qsort(samples, count, sizeof(*samples), compare_doubles);
-    return percentile(samples, count, 50);
-}
-
 /* A row is shorter than PIPE_BUF, so it arrives whole. */
 static void send_row(struct kiln_report *report, const struct kiln_row *row)
 {
