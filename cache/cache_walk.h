@@ -18,7 +18,8 @@ typedef enum kiln_status (*kiln_cache_visitor)(void *context, enum kiln_cache_fi
                                                int fanout, const char *fanout_name,
                                                const char *file, struct kiln_error *error);
 
-/* Visits in the order of names. Files that come or go meanwhile may be missed or already gone. */
+/* Visits in the order of names. Files that come or go meanwhile may be missed or already gone. What
+ * can be visited is: a fan-out directory that cannot be used, KILN_IO, is told of at the end. */
 enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
                                  kiln_cache_visitor visit, void *context,
                                  struct kiln_error *error) KILN_NODISCARD;

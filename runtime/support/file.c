@@ -1,22 +1,19 @@
 #include "runtime/support/file.h"
 
+#include "runtime/support/temporary_name.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     READ_BYTES = 65536,
-    TEMPORARY_DIGITS = 16,
-    TEMPORARY_NAME_BYTES = sizeof ".kiln-.tmp" + TEMPORARY_DIGITS,
     /* A name in use means a collision of 64 random bits; more than a few mean something else. */
     TEMPORARY_ATTEMPTS = 8,
 };
@@ -118,41 +115,17 @@ enum kiln_status kiln_file_read(const char *path, size_t limit_bytes,
     return status;
 }
 
-/*
- * 64 bits that no other writer in the directory has, whatever machine it runs on. Before the kernel
- * has entropy the clock has to do; O_EXCL makes a repetition harmless.
- */
-static uint64_t draw_unique(unsigned attempt)
-{
-    uint64_t bits;
-    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == (ssize_t)sizeof bits)
-        return bits;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec << 20 ^ (uint64_t)getpid() << 4 ^
-           attempt;
-}
-
-static int create_temporary(int directory, mode_t mode, char ret_name[TEMPORARY_NAME_BYTES])
+static int create_temporary(int directory, mode_t mode, char ret_name[KILN_TEMPORARY_NAME_BYTES])
 {
     int descriptor = -1;
     for (unsigned attempt = 0; attempt < TEMPORARY_ATTEMPTS && descriptor < 0; attempt++) {
-        (void)snprintf(ret_name, TEMPORARY_NAME_BYTES, ".kiln-%016" PRIx64 ".tmp",
-                       draw_unique(attempt));
+        kiln_temporary_name_make(ret_name, attempt);
         descriptor =
             openat(directory, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (descriptor < 0 && errno != EEXIST && errno != EINTR)
             break;
     }
     return descriptor;
-}
-
-bool kiln_file_is_temporary(const char *name)
-{
-    size_t prefix = sizeof ".kiln-" - 1;
-    return strncmp(name, ".kiln-", prefix) == 0 &&
-           strspn(name + prefix, "0123456789abcdef") == TEMPORARY_DIGITS &&
-           strcmp(name + prefix + TEMPORARY_DIGITS, ".tmp") == 0;
 }
 
 static bool write_all(int descriptor, const char *bytes, size_t size)
@@ -178,7 +151,7 @@ static bool write_all(int descriptor, const char *bytes, size_t size)
 enum kiln_status kiln_file_write_at(int directory, const char *name, const void *bytes, size_t size,
                                     unsigned flags, struct kiln_error *error)
 {
-    char temporary[TEMPORARY_NAME_BYTES];
+    char temporary[KILN_TEMPORARY_NAME_BYTES];
     mode_t mode = (flags & KILN_FILE_PRIVATE) != 0 ? 0600 : 0666;
     int descriptor = create_temporary(directory, mode, temporary);
     if (descriptor < 0)

@@ -11,7 +11,6 @@
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -35,18 +34,14 @@ enum kiln_file_flag {
 
 /*
  * Creates or replaces a file so that readers see the old content or the new, never a part: writes a
- * temporary file in the same directory and renames it. `flags` is a sum of enum kiln_file_flag. On
- * failure the old file is as it was and no temporary file is left. A symbolic link is replaced, not
- * followed.
+ * temporary file in the same directory (temporary_name.h) and renames it. `flags` is a sum of enum
+ * kiln_file_flag. On failure the old file is as it was and no temporary file is left. A symbolic
+ * link is replaced, not followed.
  */
 enum kiln_status kiln_file_write(const char *path, const void *bytes, size_t size, unsigned flags,
                                  struct kiln_error *error) KILN_NODISCARD;
 enum kiln_status kiln_file_write_at(int directory, const char *name, const void *bytes, size_t size,
                                     unsigned flags, struct kiln_error *error) KILN_NODISCARD;
-
-/* True for the names that kiln_file_write gives to temporary files (".kiln-<16 hex digits>.tmp"):
- * such a file that is old was left by a process that died while writing. */
-bool kiln_file_is_temporary(const char *name);
 
 /* Creates a directory and the missing ones above it, each with `mode` less the umask. Success when
  * it is there. */

@@ -146,18 +146,6 @@ Test(file, full_disk_keeps_the_old_file)
     cr_assert_eq(umount(temporary_path("small")), 0);
 }
 
-Test(file, temporary_names)
-{
-    cr_assert(kiln_file_is_temporary(".kiln-0123456789abcdef.tmp"));
-    cr_assert_not(kiln_file_is_temporary(".kiln-0123456789abcde.tmp"));
-    cr_assert_not(kiln_file_is_temporary(".kiln-0123456789abcdef0.tmp"));
-    cr_assert_not(kiln_file_is_temporary(".kiln-0123456789ABCDEF.tmp"));
-    cr_assert_not(kiln_file_is_temporary(".kiln-0123456789abcdef.tmpx"));
-    cr_assert_not(kiln_file_is_temporary("kiln-0123456789abcdef.tmp"));
-    cr_assert_not(kiln_file_is_temporary(".kiln-"));
-    cr_assert_not(kiln_file_is_temporary(""));
-}
-
 Test(file, read_limit)
 {
     struct kiln_error error;
