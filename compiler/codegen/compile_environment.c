@@ -8,38 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Variables by which gcc, clang, LLVM, comgr and HIP's tools let people change how and what they
- * compile. A name that ends with an underscore stands for all that start with it. */
-static const char *const removed[] = {
-    "AMD_COMGR_",
-    "AMDGPU_",
-    "HCC_",
-    "HIP_",
-    "HIPCC_",
-    "LLVM_",
-    "ROCM_",
-    "CCC_OVERRIDE_OPTIONS",
-    "CCC_ADD_ARGS",
-    "CLANG_CONFIG_FILE_USER_DIR",
-    "CLANG_NO_DEFAULT_CONFIG",
-    "COMPILER_PATH",
-    "CPATH",
-    "CPLUS_INCLUDE_PATH",
-    "C_INCLUDE_PATH",
-    "DEPENDENCIES_OUTPUT",
-    "GCC_COMPARE_DEBUG",
-    "GCC_EXEC_PREFIX",
-    "GCC_EXTRA_DIAGNOSTIC_OUTPUT",
-    "LANG",
-    "LANGUAGE",
-    "LC_",
-    "LD_RUN_PATH",
-    "LIBRARY_PATH",
-    "OBJC_INCLUDE_PATH",
-    "OBJCPLUS_INCLUDE_PATH",
-    "QA_OVERRIDE_GCC3_OPTIONS",
-    "SOURCE_DATE_EPOCH",
-    "SUNPRO_DEPENDENCIES",
+/*
+ * What compilers keep of the host's environment; all else goes, so that code depends on what cache
+ * keys name. (gcc, clang, comgr, NVRTC and their wrappers know dozens of variables that change
+ * code, from CPATH to CCC_OVERRIDE_OPTIONS, and new versions bring new ones; LD_PRELOAD puts
+ * allocators and profilers, which were meant for the host, into them.) A name that ends with an
+ * underscore stands for all that start with it.
+ */
+static const char *const kept[] = {
+    "PATH",            /* where compilers find their assembler and linker */
+    "LD_LIBRARY_PATH", /* where the loader finds what comgr and NVRTC need, as we did for their
+                          identity */
+    "HOME",            /* wrappers such as ccache do not run without */
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "KILN_",
+    /* Workers of a build with sanitizers. */
+    "ASAN_OPTIONS",
+    "LSAN_OPTIONS",
+    "TSAN_OPTIONS",
+    "UBSAN_OPTIONS",
 };
 
 static const char *const added[] = {
@@ -47,14 +36,14 @@ static const char *const added[] = {
     "LC_ALL=C",
 };
 
-static bool is_removed(const char *variable)
+static bool is_kept(const char *variable)
 {
     size_t length = strcspn(variable, "=");
-    for (size_t i = 0; i < sizeof removed / sizeof *removed; i++) {
-        size_t count = strlen(removed[i]);
-        bool is_prefix = removed[i][count - 1] == '_';
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        size_t count = strlen(kept[i]);
+        bool is_prefix = kept[i][count - 1] == '_';
         if ((is_prefix ? length >= count : length == count) &&
-            memcmp(variable, removed[i], count) == 0)
+            memcmp(variable, kept[i], count) == 0)
             return true;
     }
     return false;
@@ -66,54 +55,95 @@ static bool is_temporary_directory(const char *variable)
            strncmp(variable, "TEMP=", 5) == 0;
 }
 
-/* Writes the array and its texts when `array` is not NULL; always gives the number of variables and
- * their bytes. */
-static void lay_out(const char *temporary_directory, char **array, char *texts, size_t *ret_count,
-                    size_t *ret_bytes)
+/* The array and its texts, behind one another; with both NULL only counts. */
+struct layout {
+    char **array;
+    char *texts;
+    size_t count;
+    size_t bytes;
+};
+
+/* Starts a variable; its text follows in pieces. */
+static void begin(struct layout *layout)
 {
-    size_t count = 0;
-    size_t bytes = 0;
-    size_t added_count = sizeof added / sizeof *added;
+    if (layout->array != NULL)
+        layout->array[layout->count] = layout->texts + layout->bytes;
+    layout->count++;
+}
+
+static void append(struct layout *layout, const char *text, size_t size)
+{
+    if (layout->texts != NULL)
+        memcpy(layout->texts + layout->bytes, text, size);
+    layout->bytes += size;
+}
+
+static void append_all(struct layout *layout, const char *text)
+{
+    append(layout, text, strlen(text));
+}
+
+/* A list of directories with the relative ones made absolute: compilers run in another directory
+ * than the host. */
+static void append_directories(struct layout *layout, const char *variable, const char *here)
+{
+    const char *at = strchr(variable, '=') + 1;
+    append(layout, variable, (size_t)(at - variable));
+    while (here != NULL) {
+        size_t length = strcspn(at, ":");
+        if (*at != '/') {
+            append_all(layout, here);
+            append(layout, "/", length != 0);
+        }
+        append(layout, at, length);
+        at += length;
+        if (*at == '\0')
+            return;
+        append(layout, at++, 1);
+    }
+    append_all(layout, at);
+}
+
+static void lay_out(struct layout *layout, const char *temporary_directory, const char *here)
+{
+    static const char directories[] = "LD_LIBRARY_PATH=";
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++) {
-        if (is_removed(environ[i]) ||
+        if (!is_kept(environ[i]) ||
             (temporary_directory != NULL && is_temporary_directory(environ[i])))
             continue;
-        size_t size = strlen(environ[i]) + 1;
-        if (array != NULL)
-            array[count] = memcpy(texts + bytes, environ[i], size);
-        count++;
-        bytes += size;
+        bool is_list = strncmp(environ[i], directories, sizeof directories - 1) == 0;
+        if (is_list && environ[i][sizeof directories - 1] == '\0')
+            continue;
+        begin(layout);
+        if (is_list)
+            append_directories(layout, environ[i], here);
+        else
+            append_all(layout, environ[i]);
+        append(layout, "", 1);
     }
-    for (size_t i = 0; i < added_count; i++) {
-        size_t size = strlen(added[i]) + 1;
-        if (array != NULL)
-            array[count] = memcpy(texts + bytes, added[i], size);
-        count++;
-        bytes += size;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        begin(layout);
+        append(layout, added[i], strlen(added[i]) + 1);
     }
     if (temporary_directory != NULL) {
-        size_t size = strlen(temporary_directory) + sizeof "TMPDIR=";
-        if (array != NULL) {
-            array[count] = texts + bytes;
-            (void)snprintf(array[count], size, "TMPDIR=%s", temporary_directory);
-        }
-        count++;
-        bytes += size;
+        begin(layout);
+        append_all(layout, "TMPDIR=");
+        append(layout, temporary_directory, strlen(temporary_directory) + 1);
     }
-    *ret_count = count;
-    *ret_bytes = bytes;
 }
 
 char **kiln_compile_environment_create(const char *temporary_directory)
 {
-    size_t count;
-    size_t bytes;
-    lay_out(temporary_directory, NULL, NULL, &count, &bytes);
-    char **array = malloc((count + 1) * sizeof *array + bytes);
-    if (array == NULL)
-        return NULL;
-    lay_out(temporary_directory, array, (char *)(array + count + 1), &count, &bytes);
-    array[count] = NULL;
+    char *here = getcwd(NULL, 0); /* NULL: it is gone, or cannot be seen */
+    struct layout layout = {.array = NULL};
+    lay_out(&layout, temporary_directory, here);
+    char **array = malloc((layout.count + 1) * sizeof *array + layout.bytes);
+    if (array != NULL) {
+        layout = (struct layout){.array = array, .texts = (char *)(array + layout.count + 1)};
+        lay_out(&layout, temporary_directory, here);
+        array[layout.count] = NULL;
+    }
+    free(here);
     return array;
 }
 

@@ -1,6 +1,7 @@
 /*
- * The environment that compilers run in: what would change the code that they make is left out,
- * messages are in English, and temporary files go to a directory of our own.
+ * The environment that compilers run in: of the host's variables only the few that they need, so
+ * that nothing else can change the code that they make; messages are in English, and temporary
+ * files go to a directory of our own.
  */
 #ifndef KILN_COMPILER_CODEGEN_COMPILE_ENVIRONMENT_H
 #define KILN_COMPILER_CODEGEN_COMPILE_ENVIRONMENT_H

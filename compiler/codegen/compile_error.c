@@ -128,6 +128,18 @@ static void append_log(struct kiln_buffer *text, const char *log)
         kiln_buffer_printf(text, "\n[%zu more lines]", count_lines(log + shown + 1));
 }
 
+/* Compilers say it in words only. */
+static bool is_out_of_memory(const char *text)
+{
+    static const char *const words[] = {"out of memory", "memory exhausted", "bad_alloc",
+                                        "Cannot allocate memory", "OUT_OF_MEMORY"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(text, words[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
 void kiln_compile_error_complete(const struct kiln_compile_request *request, const char *compiler,
                                  const struct kiln_buffer *log, struct kiln_error *error)
 {
@@ -136,7 +148,18 @@ void kiln_compile_error_complete(const struct kiln_compile_request *request, con
     const char *log_text = kiln_buffer_text(log);
     enum kiln_status status = error->status;
     kiln_buffer_init(&text);
-    if (find_diagnostic(log_text, &diagnostic)) {
+    /* Hints stand behind the log. */
+    char *hint = strstr(error->text, "\nhint: ");
+    if (hint != NULL)
+        *hint = '\0';
+    char *hint_copy = hint != NULL ? strdup(hint + sizeof "\nhint: " - 1) : NULL;
+    bool out_of_memory = is_out_of_memory(error->text) || is_out_of_memory(log_text);
+    if (out_of_memory) {
+        kiln_buffer_printf(&text,
+                           "the compiler ran out of memory, for kernel '%.200s' of target '%s' "
+                           "(%.300s)",
+                           request->source.symbol, request->target.name, error->text);
+    } else if (find_diagnostic(log_text, &diagnostic)) {
         kiln_buffer_printf(&text, "compiler '%s' refused kernel '%.200s' for '%s': %.*s", compiler,
                            request->source.symbol, request->target.name,
                            diagnostic.reason_length < REASON_SHOWN_BYTES
@@ -156,6 +179,11 @@ void kiln_compile_error_complete(const struct kiln_compile_request *request, con
     if (!text.failed)
         (void)kiln_error_set(error, status, "%s", text.data);
     kiln_buffer_fini(&text);
+    if (hint_copy != NULL)
+        kiln_error_hint(error, "%s", hint_copy);
+    free(hint_copy);
+    if (out_of_memory)
+        kiln_error_hint(error, "KILN_COMPILE_MEMORY is the memory of a compiler, in MiB");
     char path[PATH_MAX];
     if (dump_source(request, path, sizeof path))
         kiln_error_hint(error, "the source is in '%s'", path);

@@ -4,9 +4,12 @@
  *
  * Started by compiler/codegen/worker_process.c with a socket as standard input and output: see
  * worker_message.h for what goes over it. It ends when the socket closes, also in the middle of a
- * compilation: whoever asked is gone.
+ * compilation: whoever asked is gone. A host that forks leaves copies of its end of the socket in
+ * its children, so the host itself is watched too. (Not by PR_SET_PDEATHSIG, which means the thread
+ * that has started us.)
  *
  * --scratch DIR  directory for temporary files, removed at the end
+ * --host PID     end with this process
  */
 #include "compiler/codegen/compile_environment.h"
 #include "compiler/codegen/worker_message.h"
@@ -17,11 +20,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -29,7 +36,9 @@ enum {
     FILE_LIMIT_MIB = 1024, /* of one file that a compiler writes */
 };
 
-static const char *scratch; /* set before the second thread starts */
+/* Set before the second thread starts. */
+static const char *scratch;
+static pid_t host;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SHADOW_MEMORY 1
@@ -53,25 +62,83 @@ static void set_limit(unsigned resource, rlim_t soft)
     (void)setrlimit(resource, &limit);
 }
 
+static uint64_t memory_mib(void)
+{
+    return kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24,
+                                   MEMORY_DEFAULT_MIB);
+}
+
 static void set_limits(void)
 {
-    uint64_t memory_mib = kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24,
-                                                  MEMORY_DEFAULT_MIB);
     /* Sanitizers reserve terabytes. */
-    if (memory_mib != 0 && !HAS_SHADOW_MEMORY)
-        set_limit(RLIMIT_AS, (rlim_t)memory_mib << 20);
+    if (memory_mib() != 0 && !HAS_SHADOW_MEMORY)
+        set_limit(RLIMIT_AS, (rlim_t)memory_mib() << 20);
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, (rlim_t)FILE_LIMIT_MIB << 20);
 }
 
-/* Ends this process and the programs that it has started: they are in its process group. */
+/* Ends this process and the programs that it has started: they are in its process group, and end
+ * before their files are removed. */
 _Noreturn static void leave(int code)
 {
+    enum { PATIENCE_MILLISECONDS = 100 };
+    bool is_leader = getpgrp() == getpid();
+    if (is_leader) {
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)kill(0, SIGTERM);
+        for (int i = 0; i < PATIENCE_MILLISECONDS && waitpid(-1, NULL, WNOHANG) == 0; i++)
+            (void)poll(NULL, 0, 1);
+    }
     if (scratch != NULL)
         kiln_scratch_directory_remove(scratch);
-    if (code == 0 && getpgrp() == getpid())
+    if (code == 0 && is_leader)
         (void)kill(0, SIGKILL);
     _exit(code);
+}
+
+/* What a host may have done to itself must not change or hinder compilers. */
+static void settle(void)
+{
+    /* Some directory that is there, cannot be unmounted and is the same for all: it may get into
+     * code objects. */
+    (void)!chdir("/");
+    (void)umask(077);
+    const struct sched_param none = {.sched_priority = 0};
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+    if (policy == SCHED_FIFO || policy == SCHED_RR)
+        (void)sched_setscheduler(0, SCHED_OTHER, &none);
+    /* When memory runs out, a kernel can be compiled again; the host's work cannot. */
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0) {
+        (void)!write(score, "1000", 4);
+        (void)close(score);
+    }
+#if !(defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)) && defined(SYS_close_range)
+    /* kiln_subprocess_start could not do it. */
+    (void)syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+#endif
+}
+
+/* Returns when the other side has gone, or has closed the conversation. */
+static void watch(int input)
+{
+    enum { LOOK_MILLISECONDS = 1000 };
+    int process = -1;
+    errno = ENOSYS;
+#ifdef SYS_pidfd_open
+    if (host > 0)
+        process = (int)syscall(SYS_pidfd_open, host, 0);
+#endif
+    /* Kernels before 5.3 do not tell: there our parent is asked for, while it is the host. */
+    bool is_asking = host > 0 && process < 0 && (errno == ESRCH || getppid() == host);
+    struct pollfd watched[] = {{.fd = input, .events = POLLRDHUP},
+                               {.fd = process, .events = POLLIN}};
+    for (;;) {
+        if (is_asking && getppid() != host)
+            return;
+        if (poll(watched, 2, is_asking ? LOOK_MILLISECONDS : -1) > 0)
+            return;
+    }
 }
 
 static bool read_all(int descriptor, void *bytes, size_t size)
@@ -115,6 +182,8 @@ static bool serve(int input, int output)
         return false;
     }
     char *bytes = malloc((size_t)size + 1);
+    if (bytes == NULL)
+        (void)fprintf(stderr, "kiln-compile: out of memory for a request\n");
     if (bytes == NULL || !read_all(input, bytes, (size_t)size)) {
         free(bytes);
         return false;
@@ -152,6 +221,12 @@ struct conversation {
 static void *serve_all(void *context)
 {
     const struct conversation *conversation = context;
+    struct kiln_buffer hello;
+    kiln_buffer_init(&hello);
+    kiln_worker_append_hello(&hello);
+    if (!write_all(conversation->output, &hello))
+        leave(2);
+    kiln_buffer_fini(&hello);
     while (serve(conversation->input, conversation->output))
         continue;
     leave(0);
@@ -159,12 +234,18 @@ static void *serve_all(void *context)
 
 int main(int count, char **arguments)
 {
-    if (count == 3 && strcmp(arguments[1], "--scratch") == 0) {
-        scratch = arguments[2];
-    } else if (count != 1) {
-        (void)fprintf(stderr, "kiln-compile: Kiln starts this program by itself\n");
-        return 2;
+    for (int i = 1; i < count; i += 2) {
+        bool has_value = i + 1 < count;
+        if (has_value && strcmp(arguments[i], "--scratch") == 0) {
+            scratch = arguments[i + 1];
+        } else if (has_value && strcmp(arguments[i], "--host") == 0) {
+            host = (pid_t)strtol(arguments[i + 1], NULL, 10);
+        } else {
+            (void)fprintf(stderr, "kiln-compile: Kiln starts this program by itself\n");
+            return 2;
+        }
     }
+    settle();
     /* The conversation has descriptors of its own: what compilers print goes to standard error. */
     int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -179,18 +260,17 @@ int main(int count, char **arguments)
     environ = environment;
     set_limits();
 
-    struct kiln_buffer hello;
-    kiln_buffer_init(&hello);
-    kiln_worker_append_hello(&hello);
     struct conversation conversation = {.input = input, .output = output};
     pthread_t server;
-    if (!write_all(output, &hello) ||
-        kiln_thread_start(serve_all, &conversation, KILN_COMPILE_STACK_BYTES, &server) != 0)
+    int failure = kiln_thread_start(serve_all, &conversation, KILN_COMPILE_STACK_BYTES, &server);
+    if (failure != 0) {
+        (void)fprintf(stderr,
+                      "kiln-compile: cannot start a thread: %s (KILN_COMPILE_MEMORY leaves %llu "
+                      "MiB)\n",
+                      strerror(failure), (unsigned long long)memory_mib());
         leave(2);
-    kiln_buffer_fini(&hello);
-    /* The other side may close while a job runs. */
-    struct pollfd watched = {.fd = input, .events = POLLRDHUP};
-    while (poll(&watched, 1, -1) <= 0 || watched.revents == 0)
-        continue;
+    }
+    /* The other side may go while a job runs. */
+    watch(input);
     leave(0);
 }

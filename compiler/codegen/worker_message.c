@@ -67,6 +67,25 @@ bool kiln_worker_check_hello(const void *bytes, size_t size)
            strcmp(version, KILN_VERSION) == 0;
 }
 
+void kiln_worker_describe_hello(const void *bytes, size_t size,
+                                char ret_difference[KILN_WORKER_DIFFERENCE_BYTES])
+{
+    struct kiln_reader reader;
+    kiln_reader_init(&reader, bytes, size);
+    uint32_t protocol = kiln_reader_u32(&reader);
+    bool is_told = !reader.failed;
+    const char *version = read_text(&reader);
+    if (is_told && protocol != KILN_WORKER_PROTOCOL)
+        (void)snprintf(ret_difference, KILN_WORKER_DIFFERENCE_BYTES,
+                       "it speaks protocol %u, this is protocol %u", protocol,
+                       (unsigned)KILN_WORKER_PROTOCOL);
+    else if (is_finished(&reader))
+        (void)snprintf(ret_difference, KILN_WORKER_DIFFERENCE_BYTES, "it is '%.40s', this is '%s'",
+                       version, KILN_VERSION);
+    else
+        (void)snprintf(ret_difference, KILN_WORKER_DIFFERENCE_BYTES, "it does not say which");
+}
+
 void kiln_worker_append_request(const struct kiln_compile_request *request,
                                 struct kiln_buffer *message)
 {

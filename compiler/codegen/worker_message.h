@@ -34,6 +34,10 @@ void kiln_worker_append_result(const struct kiln_compile_result *result,
 
 /* Each reads the bytes behind a head; false when they are not sound. */
 bool kiln_worker_check_hello(const void *bytes, size_t size);
+enum { KILN_WORKER_DIFFERENCE_BYTES = 160 };
+/* Says what a hello that was refused has to do with this version. */
+void kiln_worker_describe_hello(const void *bytes, size_t size,
+                                char ret_difference[KILN_WORKER_DIFFERENCE_BYTES]);
 /* The request and `compilers` point into `bytes`, which ends with a NUL that `size` does not count.
  * Identities and paths must not be freed. */
 bool kiln_worker_read_request(const void *bytes, size_t size,

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -89,49 +91,71 @@ static enum kiln_status receive_message(const struct kiln_worker *worker, uint32
     return KILN_OK;
 }
 
-/* Appends what the worker has written to standard output and error, and forgets it. */
+/* Appends what the worker has written to standard output and error, and forgets it: the place to
+ * write at is one for both sides. */
 static void take_noise(const struct kiln_worker *worker, struct kiln_buffer *log)
 {
     char bytes[4096];
+    off_t end = lseek(worker->noise, 0, SEEK_CUR);
     off_t at = 0;
-    while (at < KILN_COMPILE_LOG_LIMIT_BYTES) {
-        ssize_t count = pread(worker->noise, bytes, sizeof bytes, at);
+    if (end > KILN_COMPILE_LOG_LIMIT_BYTES)
+        end = KILN_COMPILE_LOG_LIMIT_BYTES;
+    while (at < end) {
+        off_t left = end - at;
+        size_t wanted = left < (off_t)sizeof bytes ? (size_t)left : sizeof bytes;
+        ssize_t count = pread(worker->noise, bytes, wanted, at);
         if (count <= 0)
             break;
         kiln_buffer_append(log, bytes, (size_t)count);
         at += count;
     }
-    if (at != 0)
-        (void)ftruncate(worker->noise, 0);
+    (void)lseek(worker->noise, 0, SEEK_SET);
+}
+
+/* What ended the worker, waiting for that a moment: the socket closes before the process can be
+ * collected. False when it goes on without the socket. */
+static bool wait_for_end(const struct kiln_worker *worker, siginfo_t *ret_end)
+{
+    for (int i = 0; i < 200; i++) {
+        siginfo_t end = {0};
+        /* Left uncollected: as long as it is, its group can be killed by its number. */
+        if (waitid(P_PID, (id_t)worker->process, &end, WEXITED | WNOHANG | WNOWAIT) != 0) {
+            if (errno == EINTR)
+                continue;
+            end.si_pid = -1;
+        }
+        if (end.si_pid != 0) {
+            *ret_end = end;
+            return true;
+        }
+        (void)poll(NULL, 0, 1);
+    }
+    return false;
+}
+
+static enum kiln_status explain_end(const struct kiln_worker *worker, struct kiln_error *error)
+{
+    siginfo_t end;
+    if (!wait_for_end(worker, &end))
+        return kiln_error_set(error, KILN_COMPILE_FAILED,
+                              "the compile worker closed the connection");
+    if (end.si_pid < 0) /* collected by the host, which ignores SIGCHLD or waits for all children */
+        return kiln_error_set(error, KILN_COMPILE_FAILED, "the compile worker ended");
+    if (end.si_code == CLD_EXITED)
+        return kiln_error_set(error, KILN_COMPILE_FAILED,
+                              "the compile worker ended with exit code %d", end.si_status);
+    return kiln_error_set(
+        error, KILN_COMPILE_FAILED, "the compile worker was ended by signal %d (%s)%s",
+        end.si_status, strsignal(end.si_status),
+        end.si_status == SIGKILL ? ", as happens when the machine is short of memory" : "");
 }
 
 /* What became of the worker. */
-static enum kiln_status explain_failure(struct kiln_worker *worker, enum kiln_status status,
+static enum kiln_status explain_failure(const struct kiln_worker *worker, enum kiln_status status,
                                         struct kiln_error *error)
 {
-    if (status == KILN_IO) {
-        /* The socket closes a moment before the process can be collected. */
-        int wait_status = 0;
-        pid_t waited = 0;
-        for (int i = 0; i < 200 && waited == 0; i++) {
-            waited = waitpid(worker->process, &wait_status, WNOHANG);
-            if (waited == 0)
-                (void)poll(NULL, 0, 1);
-        }
-        /* Collected, by us or by the host: the number may stand for another process by now. */
-        if (waited != 0)
-            worker->process = -1;
-        if (waited > 0 && WIFSIGNALED(wait_status))
-            return kiln_error_set(error, KILN_COMPILE_FAILED,
-                                  "the compile worker was ended by signal %d (%s)",
-                                  WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
-        if (waited > 0)
-            return kiln_error_set(error, KILN_COMPILE_FAILED,
-                                  "the compile worker ended with exit code %d",
-                                  WEXITSTATUS(wait_status));
-        return kiln_error_set(error, KILN_COMPILE_FAILED,
-                              "the compile worker closed the connection");
-    }
+    if (status == KILN_IO)
+        return explain_end(worker, error);
     if (status == KILN_TIMEOUT)
         return kiln_error_set(error, KILN_TIMEOUT, "the compile worker did not answer in time");
     if (status == KILN_NO_MEMORY)
@@ -143,10 +167,13 @@ static enum kiln_status explain_failure(struct kiln_worker *worker, enum kiln_st
 
 static enum kiln_status create_noise_file(int *ret_descriptor, struct kiln_error *error)
 {
-    int descriptor = memfd_create("kiln-compile", MFD_CLOEXEC);
-    /* Appending keeps the writer's place right when the file is cut to nothing. */
-    if (descriptor >= 0 && fcntl(descriptor, F_SETFL, O_APPEND) != 0) {
+    int descriptor = memfd_create("kiln-compile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    /* It cannot grow over the limit: a compiler that talks without end fills no memory. */
+    if (descriptor >= 0 && (ftruncate(descriptor, KILN_COMPILE_LOG_LIMIT_BYTES) != 0 ||
+                            fcntl(descriptor, F_ADD_SEALS, F_SEAL_GROW) != 0)) {
+        int sealing_errno = errno;
         (void)close(descriptor);
+        errno = sealing_errno;
         descriptor = -1;
     }
     int moved = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
@@ -166,7 +193,9 @@ static enum kiln_status start_process(struct kiln_worker *worker, const char *pa
     char **environment = kiln_compile_environment_create(worker->scratch);
     if (environment == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while starting '%s'", path);
-    const char *const arguments[] = {path, "--scratch", worker->scratch, NULL};
+    char host[24];
+    (void)snprintf(host, sizeof host, "%d", (int)getpid());
+    const char *const arguments[] = {path, "--scratch", worker->scratch, "--host", host, NULL};
     struct kiln_subprocess_spawn spawn = {
         .arguments = arguments,
         .environment = environment,
@@ -191,8 +220,11 @@ static enum kiln_status greet(struct kiln_worker *worker, const char *path, uint
     size_t size = 0;
     enum kiln_status status = receive_message(worker, KILN_WORKER_HELLO, deadline, &bytes, &size);
     if (status == KILN_OK && !kiln_worker_check_hello(bytes, size)) {
+        char difference[KILN_WORKER_DIFFERENCE_BYTES];
+        kiln_worker_describe_hello(bytes, size, difference);
         (void)kiln_error_set(error, KILN_UNSUPPORTED,
-                             "the compile worker '%s' is of another version of Kiln", path);
+                             "the compile worker '%.300s' is of another version of Kiln: %s", path,
+                             difference);
         kiln_error_hint(error, "KILN_COMPILE_WORKER names the worker");
         status = KILN_UNSUPPORTED;
     } else if (status != KILN_OK) {
@@ -202,7 +234,7 @@ static enum kiln_status greet(struct kiln_worker *worker, const char *path, uint
         kiln_buffer_init(&noise);
         take_noise(worker, &noise);
         if (noise.size != 0 && !noise.failed)
-            kiln_error_hint(error, "it said: %.500s", noise.data);
+            kiln_error_hint(error, "it said: %.*s", (int)strcspn(noise.data, "\n"), noise.data);
         kiln_buffer_fini(&noise);
     }
     free(bytes);
@@ -284,7 +316,7 @@ void kiln_worker_end(struct kiln_worker *worker)
     if (worker == NULL)
         return;
     bool is_ours = worker->owner == getpid();
-    if (is_ours && worker->process > 0)
+    if (is_ours && worker->process > 0) /* also when it has ended: what it started may not have */
         (void)kiln_subprocess_end(worker->process, true);
     if (worker->socket >= 0)
         (void)close(worker->socket);

@@ -16,7 +16,7 @@ struct kiln_worker {
     pid_t process;
     pid_t owner;   /* the process that started it: a forked child of that must not talk to it */
     int socket;    /* requests and results */
-    int noise;     /* a file in memory that is its standard output and standard error */
+    int noise;     /* a file in memory of bounded size: its standard output and standard error */
     char *scratch; /* directory for its temporary files, removed with it */
     bool is_dead;
     uint64_t jobs;            /* answered so far */

@@ -117,9 +117,28 @@ done:
                           "cannot start '%s': %s", spawn->arguments[0], strerror(failure));
 }
 
+/* Whether the number is still this child's, running or dead: until it is collected no other process
+ * can get it. */
+static bool is_uncollected(pid_t process)
+{
+    siginfo_t info;
+    int result;
+    do
+        result = waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
 int kiln_subprocess_end(pid_t process, bool is_group)
 {
     int status = 0;
+    if (!is_uncollected(process)) {
+        /* The host has collected it. What it started may live on, in a group whose number nobody
+         * else can have as long as no process has it. */
+        if (is_group && kill(process, 0) != 0 && errno == ESRCH)
+            (void)kill(-process, SIGKILL);
+        return 0;
+    }
     (void)kill(is_group ? -process : process, SIGKILL);
     while (waitpid(process, &status, 0) < 0) {
         if (errno != EINTR)

@@ -29,8 +29,9 @@ struct kiln_subprocess_spawn {
 enum kiln_status kiln_subprocess_start(const struct kiln_subprocess_spawn *spawn,
                                        pid_t *ret_process, struct kiln_error *error) KILN_NODISCARD;
 
-/* Kills the child (with `is_group` all of its process group) and collects it; returns its wait
- * status, 0 when somebody else has collected it. */
+/* Kills the child (with `is_group` all of its process group, also when the child itself has ended)
+ * and collects it; returns its wait status, 0 when somebody else has collected it. A process that
+ * got the child's number since then is left alone. */
 int kiln_subprocess_end(pid_t process, bool is_group);
 
 /* A connected pair of stream sockets, closed on exec, both numbers above 2. */
