@@ -336,7 +336,7 @@ Test(cuda_device, times_by_events)
                      error.text);
     cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
                  KILN_OK, "%s", error.text);
-    cr_expect_float_eq(seconds, KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
+    cr_expect_float_eq(seconds, (double)KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
     cr_expect_eq(find("cuEventCreate")->arguments[1], 0, "timing is on");
     cr_expect_eq(find("cuEventRecord")->arguments[1], (uint64_t)(uintptr_t)&stream);
     cr_expect_eq(find("cuEventSynchronize")->arguments[0], (uint64_t)(uintptr_t)events[1]);

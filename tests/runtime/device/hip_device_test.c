@@ -312,7 +312,7 @@ Test(hip_device, times_by_events_of_its_own_device)
                      error.text);
     cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
                  KILN_OK, "%s", error.text);
-    cr_expect_float_eq(seconds, KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
+    cr_expect_float_eq(seconds, (double)KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
     cr_expect_eq(stand_in_find(&hip, "hipEventRecord", 0)->arguments[1],
                  (uint64_t)(uintptr_t)&stream);
     cr_expect_eq(stand_in_find(&hip, "hipEventRecord", 0)->device, 1);

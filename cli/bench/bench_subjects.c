@@ -1,0 +1,178 @@
+#include "cli/bench/bench_subjects.h"
+
+#include "cli/graph_files.h"
+#include "cli/suggest.h"
+#include "cli/text.h"
+#include "compiler/graph/wire_messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SWEEP_START_ELEMENTS = 4096, SWEEP_FACTOR = 4 };
+
+void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements, bool sweep)
+{
+    *subjects = (struct kiln_bench_subjects){.elements = elements, .sweep = sweep};
+}
+
+void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects)
+{
+    for (size_t i = 0; i < subjects->count; i++) {
+        free(subjects->subjects[i].name);
+        free(subjects->subjects[i].path);
+    }
+    free(subjects->subjects);
+    *subjects = (struct kiln_bench_subjects){.count = 0};
+}
+
+static void append(struct kiln_bench_subjects *subjects, struct kiln_bench_subject subject)
+{
+    if (subjects->count == subjects->capacity) {
+        size_t capacity = subjects->capacity ? 2 * subjects->capacity : 32;
+        struct kiln_bench_subject *larger = kiln_cli_calloc(capacity, sizeof(*larger));
+        if (subjects->count)
+            memcpy(larger, subjects->subjects, subjects->count * sizeof(*larger));
+        free(subjects->subjects);
+        subjects->subjects = larger;
+        subjects->capacity = capacity;
+    }
+    subjects->subjects[subjects->count++] = subject;
+}
+
+static void add_case_of_size(struct kiln_bench_subjects *subjects,
+                             const struct kiln_bench_case *which, int64_t elements)
+{
+    for (size_t i = 0; i < subjects->count; i++)
+        if (subjects->subjects[i].which == which && subjects->subjects[i].elements == elements)
+            return;
+    char name[KILN_BENCH_NAME_BYTES];
+    kiln_bench_case_name(which, name);
+    append(subjects, (struct kiln_bench_subject){
+                         .name = kiln_cli_strdup(name), .which = which, .elements = elements});
+}
+
+static void add_case(struct kiln_bench_subjects *subjects, const struct kiln_bench_case *which)
+{
+    if (subjects->sweep) {
+        for (int64_t elements = SWEEP_START_ELEMENTS; elements < subjects->elements;
+             elements *= SWEEP_FACTOR)
+            add_case_of_size(subjects, which, elements);
+    }
+    add_case_of_size(subjects, which, subjects->elements);
+}
+
+void kiln_bench_subjects_add_suite(struct kiln_bench_subjects *subjects)
+{
+    for (unsigned i = 0; i < kiln_bench_suite_count; i++)
+        add_case(subjects, &kiln_bench_suite[i]);
+}
+
+/* True when the operand names a case or all types of one. */
+static bool add_cases(struct kiln_bench_subjects *subjects, const char *operand)
+{
+    bool found = false;
+    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
+        char name[KILN_BENCH_NAME_BYTES];
+        kiln_bench_case_name(&kiln_bench_suite[i], name);
+        if (strcmp(operand, name) != 0 && strcmp(operand, kiln_bench_suite[i].name) != 0)
+            continue;
+        add_case(subjects, &kiln_bench_suite[i]);
+        found = true;
+    }
+    return found;
+}
+
+/* The file's name without folders and ending. */
+static char *stem_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *stem = kiln_cli_strdup(slash && slash[1] ? slash + 1 : path);
+    char *dot = strrchr(stem, '.');
+    if (dot && dot != stem && (strcmp(dot, ".json") == 0 || strcmp(dot, ".bin") == 0))
+        *dot = '\0';
+    return stem;
+}
+
+static void add_file(struct kiln_bench_subjects *subjects, const struct kiln_graph_file *file)
+{
+    char *name = stem_of(file->path);
+    for (size_t i = 0; i < subjects->count; i++) {
+        const struct kiln_bench_subject *other = &subjects->subjects[i];
+        if (other->path && strcmp(other->path, file->path) == 0) {
+            free(name);
+            return;
+        }
+        if (strcmp(other->name, name) == 0) {
+            free(name);
+            name = kiln_cli_strdup(file->path);
+        }
+    }
+    append(subjects, (struct kiln_bench_subject){
+                         .name = name,
+                         .path = kiln_cli_strdup(file->path),
+                         .is_found = file->is_found,
+                     });
+}
+
+static enum kiln_status add_files(struct kiln_bench_subjects *subjects, const char *path,
+                                  struct kiln_error *error)
+{
+    struct kiln_graph_files files;
+    kiln_graph_files_init(&files);
+    enum kiln_status status = kiln_graph_files_add(&files, path, error);
+    for (size_t i = 0; i < files.count && status == KILN_OK; i++)
+        add_file(subjects, &files.files[i]);
+    kiln_graph_files_fini(&files);
+    return status;
+}
+
+static enum kiln_status fail_unknown(const char *operand, struct kiln_error *error)
+{
+    const char **words = kiln_cli_calloc((size_t)2 * kiln_bench_suite_count, sizeof(*words));
+    char(*names)[KILN_BENCH_NAME_BYTES] = kiln_cli_calloc(kiln_bench_suite_count, sizeof(*names));
+    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
+        kiln_bench_case_name(&kiln_bench_suite[i], names[i]);
+        words[i] = kiln_bench_suite[i].name;
+        words[kiln_bench_suite_count + i] = names[i];
+    }
+    const char *near = kiln_word_suggest(operand, words, (size_t)2 * kiln_bench_suite_count);
+    enum kiln_status status = kiln_error_set(
+        error, KILN_BAD_ARGUMENT, "'%s' is neither a case of the suite nor a graph file", operand);
+    if (near)
+        kiln_error_hint(error, "did you mean '%s'?", near);
+    else
+        kiln_error_hint(error, "'kiln bench --list' lists the cases");
+    free(words);
+    free(names);
+    return status;
+}
+
+enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
+                                         struct kiln_error *error)
+{
+    if (add_cases(subjects, operand))
+        return KILN_OK;
+    if (strcmp(operand, "-") != 0 && access(operand, F_OK) != 0)
+        return fail_unknown(operand, error);
+    return add_files(subjects, operand, error);
+}
+
+enum kiln_status kiln_bench_subject_read(const struct kiln_bench_subject *subject,
+                                         struct kiln_graph_input *ret_input,
+                                         struct kiln_error *error)
+{
+    if (!subject->which)
+        return kiln_graph_input_read(subject->path, ret_input, error);
+    memset(ret_input, 0, sizeof(*ret_input));
+    kiln_buffer_init(&ret_input->bytes);
+    kiln_arena_init(&ret_input->arena);
+    enum kiln_status status = kiln_bench_case_make(subject->which, subject->elements,
+                                                   &ret_input->arena, &ret_input->graph, error);
+    if (status == KILN_OK)
+        status =
+            kiln_graph_write(&ret_input->graph, KILN_WIRE_ERA_CURRENT, &ret_input->bytes, error);
+    if (status)
+        kiln_error_prefix(error, "graph '%s'", subject->name);
+    return status;
+}

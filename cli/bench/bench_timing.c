@@ -1,0 +1,152 @@
+#include "cli/bench/bench_timing.h"
+
+#include "cli/interrupt.h"
+#include "cli/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    WARM_UP_EXECUTIONS = 3,
+    MAX_BATCH = 4096,
+    TIMED_CALLS = 200,
+    CALLS_IN_QUEUE = 16, /* before the device is waited for: far from filling its queue */
+};
+
+static const double warm_up_seconds = 20e-3;
+static const double sample_seconds = 2e-3;
+
+/* What one timing needs all the way down. */
+struct timing {
+    struct kiln_device *device;
+    struct kiln_device_event *events[2];
+    uint64_t turn;
+};
+
+double kiln_bench_percentile(const double *sorted, uint32_t count, double share)
+{
+    double place = share * (count - 1);
+    uint32_t below = (uint32_t)place;
+    uint32_t above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+}
+
+static int compare(const void *one, const void *other)
+{
+    double a = *(const double *)one;
+    double b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+/* Seconds of `batch` executions. */
+static enum kiln_status time_batch(struct timing *timing, const struct kiln_bench_runner *runner,
+                                   uint32_t batch, double *ret_seconds, struct kiln_error *error)
+{
+    struct kiln_device *device = timing->device;
+    enum kiln_status status = KILN_OK;
+    if (kiln_interrupt_pending())
+        return kiln_error_set(error, KILN_UNSUPPORTED, "interrupted");
+    if (device->target.kind != KILN_TARGET_HOST)
+        status = runner->execute(runner->context, timing->turn++, error);
+    if (status == KILN_OK)
+        status = device->ops->event_record(device, timing->events[0], NULL, error);
+    for (uint32_t i = 0; i < batch && status == KILN_OK; i++)
+        status = runner->execute(runner->context, timing->turn++, error);
+    if (status == KILN_OK)
+        status = device->ops->event_record(device, timing->events[1], NULL, error);
+    if (status == KILN_OK)
+        status = device->ops->event_elapsed(device, timing->events[0], timing->events[1],
+                                            ret_seconds, error);
+    return status;
+}
+
+/* Batches that double, of which the last is long enough to tell how many executions a sample
+ * needs. */
+static enum kiln_status warm_up(struct timing *timing, struct kiln_bench_runner *runner,
+                                struct kiln_error *error)
+{
+    uint32_t executions = 0;
+    uint32_t batch = 1;
+    double total = 0;
+    double each = 0;
+    while (executions < WARM_UP_EXECUTIONS || total < warm_up_seconds) {
+        double seconds = 0;
+        enum kiln_status status = time_batch(timing, runner, batch, &seconds, error);
+        if (status)
+            return status;
+        executions += batch;
+        total += seconds;
+        each = seconds / batch;
+        if (batch < MAX_BATCH && seconds < warm_up_seconds)
+            batch *= 2;
+        else if (batch == MAX_BATCH && seconds <= 0)
+            break; /* a clock that stands still */
+    }
+    const double most = MAX_BATCH;
+    double wanted = each > 0 ? ceil(sample_seconds / each) : most;
+    runner->batch = (uint32_t)fmin(fmax(wanted, 1), most);
+    return KILN_OK;
+}
+
+static void summarize(struct kiln_bench_runner *runner, uint32_t samples)
+{
+    qsort(runner->samples, samples, sizeof(*runner->samples), compare);
+    runner->time = (struct kiln_bench_time){
+        .median_s = kiln_bench_percentile(runner->samples, samples, 0.5),
+        .low_s = kiln_bench_percentile(runner->samples, samples, 0.1),
+        .high_s = kiln_bench_percentile(runner->samples, samples, 0.9),
+        .samples = samples,
+    };
+}
+
+enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
+                                         struct kiln_bench_runner *runners, uint32_t count,
+                                         uint32_t samples, struct kiln_error *error)
+{
+    struct timing timing = {.device = device};
+    enum kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < 2 && status == KILN_OK; i++)
+        status = device->ops->event_create(device, &timing.events[i], error);
+    for (uint32_t i = 0; i < count; i++)
+        runners[i].samples = kiln_cli_calloc(samples, sizeof(*runners[i].samples));
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++)
+        status = warm_up(&timing, &runners[i], error);
+    for (uint32_t round = 0; round < samples && status == KILN_OK; round++) {
+        for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
+            double *sample = &runners[i].samples[round];
+            status = time_batch(&timing, &runners[i], runners[i].batch, sample, error);
+            *sample /= runners[i].batch;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (status == KILN_OK)
+            summarize(&runners[i], samples);
+        free(runners[i].samples);
+        runners[i].samples = NULL;
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        device->ops->event_destroy(device, timing.events[i]);
+    return status;
+}
+
+enum kiln_status kiln_bench_time_calls(struct kiln_device *device,
+                                       const struct kiln_bench_runner *runner, double *ret_seconds,
+                                       struct kiln_error *error)
+{
+    double calls[TIMED_CALLS];
+    enum kiln_status status = device->ops->synchronize(device, NULL, error);
+    for (uint32_t i = 0; i < TIMED_CALLS && status == KILN_OK; i++) {
+        uint64_t start_ns = kiln_clock_ns();
+        status = runner->execute(runner->context, i, error);
+        calls[i] = 1e-9 * (double)(kiln_clock_ns() - start_ns);
+        if (status == KILN_OK && i % CALLS_IN_QUEUE == CALLS_IN_QUEUE - 1)
+            status = device->ops->synchronize(device, NULL, error);
+    }
+    if (status == KILN_OK)
+        status = device->ops->synchronize(device, NULL, error);
+    if (status)
+        return status;
+    qsort(calls, TIMED_CALLS, sizeof(*calls), compare);
+    *ret_seconds = kiln_bench_percentile(calls, TIMED_CALLS, 0.5);
+    return KILN_OK;
+}

@@ -1,0 +1,18 @@
+/*
+ * Ctrl-C for commands that have something to tidy up.
+ */
+#ifndef KILN_CLI_INTERRUPT_H
+#define KILN_CLI_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* From now on the first SIGINT, SIGTERM or SIGHUP is only noted; the second of the same kind ends
+ * the process at once. Signals that the process was started without stay ignored. */
+void kiln_interrupt_watch(void);
+/* Whether one was noted. Cheap. */
+bool kiln_interrupt_pending(void);
+/* After tidying up: ends the process by the signal that was noted, so that whoever started it sees
+ * the interruption; returns when none was. */
+void kiln_interrupt_deliver(void);
+
+#endif
