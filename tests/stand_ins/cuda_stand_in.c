@@ -1,5 +1,6 @@
 #include "tests/stand_ins/cuda_stand_in.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ struct module {
 /* In front of the memory that is handed out. */
 struct allocation {
     _Alignas(256) const struct context *context;
+    struct allocation *next;
+    size_t bytes;
 };
 
 struct event {
@@ -340,9 +343,47 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
     return code;
 }
 
-static const struct allocation *allocation_of(uint64_t pointer)
+static pthread_mutex_t allocations_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct allocation *allocations;
+
+/* The context of the allocation that all these bytes lie in; NULL: there is none. */
+static const struct context *context_of(uint64_t pointer, size_t bytes)
 {
-    return (const struct allocation *)(uintptr_t)pointer - 1;
+    const struct context *context = NULL;
+    pthread_mutex_lock(&allocations_lock);
+    for (const struct allocation *at = allocations; at && !context; at = at->next) {
+        uint64_t first = word(at + 1);
+        if (pointer >= first && bytes <= at->bytes && pointer - first <= at->bytes - bytes)
+            context = at->context;
+    }
+    pthread_mutex_unlock(&allocations_lock);
+    return context;
+}
+
+/* The code of a function that touches device memory. */
+static int in_memory(const char *function, uint64_t pointer, size_t bytes)
+{
+    const struct context *context = context_of(pointer, bytes);
+    return in_context(function, context, context ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE);
+}
+
+static void add_allocation(struct allocation *allocation)
+{
+    pthread_mutex_lock(&allocations_lock);
+    allocation->next = allocations;
+    allocations = allocation;
+    pthread_mutex_unlock(&allocations_lock);
+}
+
+static void remove_allocation(const struct allocation *allocation)
+{
+    pthread_mutex_lock(&allocations_lock);
+    struct allocation **at = &allocations;
+    while (*at && *at != allocation)
+        at = &(*at)->next;
+    if (*at)
+        *at = allocation->next;
+    pthread_mutex_unlock(&allocations_lock);
 }
 
 int cuMemAlloc_v2(uint64_t *pointer, size_t bytes)
@@ -354,6 +395,8 @@ int cuMemAlloc_v2(uint64_t *pointer, size_t bytes)
         if (!allocation)
             abort();
         allocation->context = current;
+        allocation->bytes = bytes;
+        add_allocation(allocation);
         *pointer = word(allocation + 1);
         kiln_record_count(&live_allocations, 1);
     }
@@ -362,9 +405,11 @@ int cuMemAlloc_v2(uint64_t *pointer, size_t bytes)
 
 int cuMemFree_v2(uint64_t pointer)
 {
-    int code = in_context("cuMemFree", allocation_of(pointer)->context, 0);
+    struct allocation *allocation = (struct allocation *)(uintptr_t)pointer - 1;
+    int code = in_memory("cuMemFree", pointer, 0);
     if (code == 0) {
-        free((void *)(uintptr_t)allocation_of(pointer));
+        remove_allocation(allocation);
+        free(allocation);
         kiln_record_count(&live_allocations, -1);
     }
     return finish("cuMemFree", code, pointer, 0, 0);
@@ -372,7 +417,7 @@ int cuMemFree_v2(uint64_t pointer)
 
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
-    int code = in_context("cuMemcpyHtoD", allocation_of(to)->context, 0);
+    int code = in_memory("cuMemcpyHtoD", to, bytes);
     if (code == 0)
         memcpy((void *)(uintptr_t)to, from, bytes);
     return finish("cuMemcpyHtoD", code, to, word(from), bytes);
@@ -380,7 +425,7 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
-    int code = in_context("cuMemcpyDtoH", allocation_of(from)->context, 0);
+    int code = in_memory("cuMemcpyDtoH", from, bytes);
     if (code == 0)
         memcpy(to, (const void *)(uintptr_t)from, bytes);
     return finish("cuMemcpyDtoH", code, word(to), from, bytes);
@@ -388,9 +433,9 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
-    const struct context *context = allocation_of(from)->context;
-    int code = context == allocation_of(to)->context ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE;
-    code = in_context("cuMemcpyDtoDAsync", context, code);
+    int code = in_memory("cuMemcpyDtoDAsync", from, bytes);
+    if (code == 0)
+        code = in_memory("cuMemcpyDtoDAsync", to, bytes);
     if (code == 0)
         memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     struct kiln_stand_in_call call = {.arguments = {to, from, bytes, word(stream)}};

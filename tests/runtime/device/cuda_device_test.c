@@ -290,6 +290,12 @@ Test(cuda_device, copies_within_the_device_on_a_stream)
                                  (uint64_t)(uintptr_t)&stream};
     cr_expect_arr_eq(find("cuMemcpyDtoDAsync")->arguments, expected, sizeof(expected));
     cr_expect_str_eq(other, "fifteen letters");
+    /* Somewhere inside, but not beyond the end. */
+    cr_expect_eq(device->ops->copy_within(device, NULL, (char *)other + 8, one, 8, &error),
+                 KILN_OK);
+    cr_expect_eq(memcmp(other, "fifteen fifteen ", 16), 0);
+    cr_expect_eq(device->ops->copy_within(device, NULL, (char *)other + 8, one, 9, &error),
+                 KILN_DEVICE);
     cuda.base.fail("cuMemcpyDtoDAsync", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
     cr_expect_eq(device->ops->copy_within(device, NULL, other, one, 16, &error), KILN_DEVICE);
     cr_expect_str_eq(error.text, "copying '16' bytes within the device failed: invalid argument "
