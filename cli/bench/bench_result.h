@@ -24,6 +24,7 @@ struct kiln_bench_contestant {
     uint32_t kernels;
     uint64_t bytes_moved; /* by all its kernels, as scheduled */
     struct kiln_bench_time time;
+    /* 0: not had, since an equal graph came before in the same run. */
     double compile_cold_s;   /* graph bytes to loaded plan, nothing cached, worker warm */
     double compile_cached_s; /* the same with the program in the disk cache */
 };
@@ -32,18 +33,20 @@ struct kiln_bench_result {
     char *name;            /* of the case, "softmax_fp16", or of the file; owned */
     uint64_t elements;     /* of the largest tensor */
     uint64_t bytes_fewest; /* every input and output once */
-    uint64_t bytes_floor;  /* bytes_fewest, and where no kernel could hold what it must read twice,
-                              that too: the least that the plan's number of passes moves */
+    uint64_t bytes_floor;  /* each operand of each of the fused kernels once: bytes_fewest, and what
+                              kernels hand on to each other or read again */
     uint64_t operations;   /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
                               0: not known, the roofline leaves it out */
     struct kiln_bench_contestant fused;
-    struct kiln_bench_contestant unfused; /* one kernel per node, same templates */
+    struct kiln_bench_contestant unfused; /* one kernel per node, same templates; all 0: left out */
     /* The ceiling: a copy that moves bytes_fewest in all, by the faster of Kiln's own kernel and
      * the device's copy function, measured in turns with the contestants. */
     uint64_t copy_bytes;
     struct kiln_bench_time copy;
-    double host_overhead_s; /* median time that one execute keeps the calling thread */
-    char *failure;          /* why it was not measured; NULL: it was; owned */
+    /* Median time that one execute of the fused plan keeps the calling thread, with room in the
+     * device's queue; 0 on the host, where executing is synchronous. */
+    double host_overhead_s;
+    char *failure; /* why it was not measured; NULL: it was; owned */
 };
 
 struct kiln_bench_results {
@@ -55,25 +58,45 @@ struct kiln_bench_results {
 
 void kiln_bench_results_fini(struct kiln_bench_results *results);
 
-/* bytes_fewest over time, in bytes per second. */
+/* Derived figures; 0 where what they follow from was not measured. */
+
+/* bytes_fewest over time, in bytes per second; the copy's. */
 double kiln_bench_rate(const struct kiln_bench_result *result,
                        const struct kiln_bench_contestant *contestant);
-/* That rate as a share of the copy's; 1: as fast as a copy of as many bytes. */
+double kiln_bench_copy_rate(const struct kiln_bench_result *result);
+/* The fused rate as a share of the copy's; 1: as fast as a copy of as many bytes. */
 double kiln_bench_share_of_copy(const struct kiln_bench_result *result);
 /* Unfused over fused time; and what the bytes moved promise. */
 double kiln_bench_speed_up(const struct kiln_bench_result *result);
 double kiln_bench_promised_speed_up(const struct kiln_bench_result *result);
+/* From the 10th to the 90th percentile, as a share of the median. */
+double kiln_bench_spread(const struct kiln_bench_time *time);
 
+/*
+ * All of these show names and failures escaped: they may come from a file. What was not measured is
+ * a dash, null, or empty.
+ */
+
+/* To standard output: a line per graph, then those that failed, with the reason. Names, times of
+ * compiling and host overhead are the fused program's. */
 void kiln_bench_print_table(const struct kiln_bench_results *results);
+/* {"device", "target", "results": [...]}, SI units in the members' names; the caller owns it. A
+ * result that failed has name, elements and failure. */
 json_t *kiln_bench_to_json(const struct kiln_bench_results *results);
+/* A heading and a line per result; columns have the JSON's names, joined with underscores. */
 void kiln_bench_print_csv(const struct kiln_bench_results *results, FILE *stream);
 
 /*
- * Writes speed_up.{svg,png} (bars), roofline.{svg,png} (share of the copy's rate over bytes per
- * element of arithmetic) and, when the results hold one graph at several sizes, sweep.{svg,png}
- * into the directory, which is created, next to the gnuplot scripts and data that they were made
- * from. KILN_UNSUPPORTED with a hint when there is no gnuplot; scripts and data are written even
- * then.
+ * Draws, each as NAME.svg and NAME.png, into the directory, which is created:
+ *   speed_up   bars: unfused over fused time, and what the bytes moved promise
+ *   bandwidth  bars: fewest bytes over time, fused and unfused, and the copy's rate
+ *   roofline   operations per second over operations per byte, fused and unfused, under the copy's
+ *              rate; without graphs that have no arithmetic
+ *   sweep      fewest bytes over time over size: when a graph was measured at several sizes
+ * Of a graph at several sizes the others show the largest; plots that have nothing to show are left
+ * out. NAME.tsv and NAME.gp, the data and the gnuplot script, stay there: `gnuplot NAME.gp` draws
+ * again. KILN_UNSUPPORTED with a hint when there is no gnuplot; scripts and data are written even
+ * then. KILN_IO when the directory or a file cannot be written or gnuplot fails.
  */
 enum kiln_status kiln_bench_plot(const struct kiln_bench_results *results, const char *directory,
                                  struct kiln_error *error) KILN_NODISCARD;
