@@ -192,13 +192,6 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
                                 struct kiln_buffer *object, struct kiln_buffer *log,
                                 struct kiln_error *error)
 {
-    enum kiln_status status = kiln_binary_check_identity(compiler->path, compiler->identity, error);
-    char *linker = status == KILN_OK ? find_linker(compiler->path) : NULL;
-    if (linker != NULL)
-        status = kiln_binary_check_identity(linker, compiler->identity, error);
-    free(linker);
-    if (status != KILN_OK)
-        return status;
     char architecture[sizeof target->name + 32];
     (void)snprintf(architecture, sizeof architecture, "--offload-arch=%s", target->name);
     struct kiln_program_arguments arguments = {.count = 0};
@@ -208,7 +201,20 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
     kiln_program_add(&arguments, "-x");
     kiln_program_add(&arguments, "hip");
     kiln_program_add(&arguments, "-");
-    return kiln_program_compile(&arguments, NULL, 0, source, object, log, error);
+    enum kiln_status status = kiln_program_compile(&arguments, NULL, 0, source, object, log, error);
+    /* Afterwards: had one been replaced before it was started, it would show. */
+    struct kiln_error change;
+    kiln_error_init(&change);
+    char *linker = find_linker(compiler->path);
+    enum kiln_status changed =
+        kiln_binary_check_identity(compiler->path, compiler->identity, &change);
+    if (changed == KILN_OK && linker != NULL)
+        changed = kiln_binary_check_identity(linker, compiler->identity, &change);
+    free(linker);
+    if (changed == KILN_OK)
+        return status;
+    *error = change;
+    return changed;
 }
 
 /* Appends the instructions of llvm-objdump's text: what stands in front of the first label and the

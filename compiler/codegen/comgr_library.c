@@ -1,5 +1,7 @@
 #include "compiler/codegen/comgr_library.h"
 
+#include "compiler/codegen/compiler_search.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -11,6 +13,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kiln_comgr_library library; /* filled once, under the lock */
 static char *library_path;                /* NULL until the library is open */
+static char *library_identity;            /* that it was last compared with */
 
 static enum kiln_status resolve(void *handle, const char *path, struct kiln_comgr_library *comgr,
                                 struct kiln_error *error)
@@ -48,6 +51,7 @@ static enum kiln_status resolve(void *handle, const char *path, struct kiln_comg
 struct mapped_check {
     const char *identity;
     const char *comgr_path;
+    bool has_build_id;  /* comgr has one */
     char stranger[256]; /* the first library that the identity does not name */
 };
 
@@ -82,6 +86,8 @@ static int check_mapped(struct dl_phdr_info *info, size_t size, void *context)
             if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
                 memcmp(name, "GNU", 4) == 0 && note.n_descsz <= 32) {
                 char hex[65] = "";
+                if (strcmp(info->dlpi_name, check->comgr_path) == 0)
+                    check->has_build_id = true;
                 for (unsigned k = 0; k < note.n_descsz; k++)
                     (void)snprintf(hex + 2 * (size_t)k, 3, "%02x", id[k]);
                 if (strstr(check->identity, hex) == NULL)
@@ -93,15 +99,15 @@ static int check_mapped(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-static enum kiln_status open_library(const char *path, const char *identity,
-                                     struct kiln_error *error)
+/* Whether what is mapped, not what the path stands for by now, is what the identity says: code of
+ * another comgr must not get under its key. */
+static enum kiln_status check_identity(const char *path, const char *identity,
+                                       struct kiln_error *error)
 {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return kiln_error_set(error, KILN_UNSUPPORTED, "cannot open comgr: %s", dlerror());
-
     struct mapped_check check = {.identity = identity, .comgr_path = path};
     (void)dl_iterate_phdr(check_mapped, &check);
+    if (check.stranger[0] == '\0' && !check.has_build_id)
+        return kiln_binary_check_identity(path, identity, error);
     if (check.stranger[0] != '\0') {
         (void)kiln_error_set(error, KILN_COMPILE_FAILED,
                              "the library '%s' has changed since the compilers were looked for",
@@ -109,8 +115,32 @@ static enum kiln_status open_library(const char *path, const char *identity,
         kiln_error_hint(error, "restart the program");
         return KILN_COMPILE_FAILED;
     }
+    return KILN_OK;
+}
+
+static enum kiln_status remember_identity(const char *identity, struct kiln_error *error)
+{
+    char *copy = strdup(identity);
+    if (copy == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening comgr");
+    free(library_identity);
+    library_identity = copy;
+    return KILN_OK;
+}
+
+static enum kiln_status open_library(const char *path, const char *identity,
+                                     struct kiln_error *error)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return kiln_compiler_refuse_library("comgr", dlerror(), error);
+
+    enum kiln_status status = check_identity(path, identity, error);
     struct kiln_comgr_library comgr = {0};
-    enum kiln_status status = resolve(handle, path, &comgr, error);
+    if (status == KILN_OK)
+        status = resolve(handle, path, &comgr, error);
+    if (status == KILN_OK)
+        status = remember_identity(identity, error);
     if (status != KILN_OK)
         return status;
     char *copy = strdup(path);
@@ -133,6 +163,12 @@ enum kiln_status kiln_comgr_library_open(const char *path, const char *identity,
         status =
             kiln_error_set(error, KILN_UNSUPPORTED,
                            "comgr '%s' is open already: cannot open '%s' too", library_path, path);
+    else if (strcmp(library_identity, identity) != 0) {
+        /* Of an engine that was made after the file was replaced, in the process that compiles. */
+        status = check_identity(path, identity, error);
+        if (status == KILN_OK)
+            status = remember_identity(identity, error);
+    }
     (void)pthread_mutex_unlock(&lock);
     if (status == KILN_OK)
         *ret_library = &library;

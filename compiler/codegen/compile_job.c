@@ -40,8 +40,9 @@ static enum kiln_status do_task(const struct kiln_compile_request *request,
 static enum kiln_status run_job(const struct kiln_compile_request *request,
                                 struct kiln_compile_result *result)
 {
-    /* A compiler that cannot be asked stands back for the next; its reason is told when none is
-     * left. */
+    /* A compiler that is of no use here stands back for the next; its reason is told when none is
+     * left. What may pass (no memory) or has changed must not decide who compiles: which compiler
+     * does is a function of what is installed. */
     enum kiln_status status = KILN_OK;
     for (size_t i = 0; i < request->compiler_count; i++) {
         const struct kiln_compiler *compiler = &request->compilers[i];
@@ -50,10 +51,12 @@ static enum kiln_status run_job(const struct kiln_compile_request *request,
             continue;
         enum kiln_status asked =
             compiler->ops->serves(compiler, &request->target, &is_serving, &result->error);
-        if (asked != KILN_OK) {
+        if (asked == KILN_UNSUPPORTED) {
             status = asked;
             continue;
         }
+        if (asked != KILN_OK)
+            return asked;
         if (!is_serving)
             continue;
         (void)snprintf(result->compiler, sizeof result->compiler, "%s", compiler->ops->name);

@@ -261,6 +261,19 @@ enum kiln_status kiln_binary_check_identity(const char *path, const char *identi
     return KILN_COMPILE_FAILED;
 }
 
+enum kiln_status kiln_compiler_refuse_library(const char *name, const char *reason,
+                                              struct kiln_error *error)
+{
+    /* glibc's words for a mapping that does not fit into the memory limit. */
+    bool is_memory = strstr(reason, "Cannot allocate memory") != NULL ||
+                     strstr(reason, "failed to map segment") != NULL;
+    (void)kiln_error_set(error, is_memory ? KILN_NO_MEMORY : KILN_UNSUPPORTED, "cannot open %s: %s",
+                         name, reason);
+    if (is_memory)
+        kiln_error_hint(error, "KILN_COMPILE_MEMORY is the memory of a compiler, in MiB");
+    return error->status;
+}
+
 /* The number behind "libLLVM-", "libLLVM.so." or "libclang-cpp.so."; 0 for other names. */
 static unsigned version_in_name(const char *name)
 {

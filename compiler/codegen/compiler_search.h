@@ -34,6 +34,11 @@ bool kiln_binary_append_identity(const char *path, struct kiln_buffer *identity)
 enum kiln_status kiln_binary_check_identity(const char *path, const char *identity,
                                             struct kiln_error *error) KILN_NODISCARD;
 
+/* What dlopen said of a compiler's library: KILN_NO_MEMORY when that may pass, else
+ * KILN_UNSUPPORTED. */
+enum kiln_status kiln_compiler_refuse_library(const char *name, const char *reason,
+                                              struct kiln_error *error);
+
 /* The number behind the last name of the form libLLVM-15.so.1, libLLVM.so.19.1 or
  * libclang-cpp.so.19.1 that the file needs, else behind the dash of its own resolved name
  * (clang-19); 0 when neither tells. */

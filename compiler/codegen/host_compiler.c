@@ -90,9 +90,6 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
                                 struct kiln_buffer *object, struct kiln_buffer *log,
                                 struct kiln_error *error)
 {
-    enum kiln_status status = kiln_binary_check_identity(compiler->path, compiler->identity, error);
-    if (status != KILN_OK)
-        return status;
     struct kiln_program_arguments arguments = {.count = 0};
     bool is_sanitized = strstr(compiler->identity, " " SANITIZED " ") != NULL;
     const char *level = target->name + sizeof "host:" - 1;
@@ -112,13 +109,21 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
     kiln_program_add(&arguments, "-x");
     kiln_program_add(&arguments, "c++");
     kiln_program_add(&arguments, "-");
-    if (is_sanitized)
-        return kiln_program_compile(&arguments, sanitizer_libraries,
-                                    sizeof sanitizer_libraries / sizeof *sanitizer_libraries,
-                                    source, object, log, error);
-    return kiln_program_compile(&arguments, plain_libraries,
-                                sizeof plain_libraries / sizeof *plain_libraries, source, object,
-                                log, error);
+    enum kiln_status status =
+        is_sanitized
+            ? kiln_program_compile(&arguments, sanitizer_libraries,
+                                   sizeof sanitizer_libraries / sizeof *sanitizer_libraries, source,
+                                   object, log, error)
+            : kiln_program_compile(&arguments, plain_libraries,
+                                   sizeof plain_libraries / sizeof *plain_libraries, source, object,
+                                   log, error);
+    /* Afterwards: had it been replaced before it was started, it would show. */
+    struct kiln_error change;
+    kiln_error_init(&change);
+    if (kiln_binary_check_identity(compiler->path, compiler->identity, &change) == KILN_OK)
+        return status;
+    *error = change;
+    return change.status;
 }
 
 static enum kiln_status disassemble(const struct kiln_compiler *compiler,

@@ -10,6 +10,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kiln_nvrtc_library library; /* filled once, under the lock */
 static char *library_path;                /* NULL until the library is open */
+static char *library_identity;
 
 static enum kiln_status resolve(void *handle, const char *path, struct kiln_nvrtc_library *nvrtc,
                                 struct kiln_error *error)
@@ -35,22 +36,28 @@ static enum kiln_status resolve(void *handle, const char *path, struct kiln_nvrt
 static enum kiln_status open_library(const char *path, const char *identity,
                                      struct kiln_error *error)
 {
-    enum kiln_status status = kiln_binary_check_identity(path, identity, error);
-    if (status != KILN_OK)
-        return status;
     /* Left open also when it turns out to be of no use: it may have started threads. */
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
-        return kiln_error_set(error, KILN_UNSUPPORTED, "cannot open NVRTC: %s", dlerror());
+        return kiln_compiler_refuse_library("NVRTC", dlerror(), error);
+    /* Afterwards: what was put there since it was opened only looks like a change. */
+    enum kiln_status status = kiln_binary_check_identity(path, identity, error);
+    if (status != KILN_OK)
+        return status;
     struct kiln_nvrtc_library nvrtc = {0};
     status = resolve(handle, path, &nvrtc, error);
     if (status != KILN_OK)
         return status;
     char *copy = strdup(path);
-    if (copy == NULL)
+    char *identity_copy = strdup(identity);
+    if (copy == NULL || identity_copy == NULL) {
+        free(copy);
+        free(identity_copy);
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening NVRTC");
+    }
     library = nvrtc;
     library_path = copy;
+    library_identity = identity_copy;
     return KILN_OK;
 }
 
@@ -66,6 +73,10 @@ enum kiln_status kiln_nvrtc_library_open(const char *path, const char *identity,
         status =
             kiln_error_set(error, KILN_UNSUPPORTED,
                            "NVRTC '%s' is open already: cannot open '%s' too", library_path, path);
+    else if (strcmp(library_identity, identity) != 0)
+        status = kiln_error_set(error, KILN_COMPILE_FAILED,
+                                "the library '%s' has changed since the compilers were looked for",
+                                library_path);
     (void)pthread_mutex_unlock(&lock);
     if (status == KILN_OK)
         *ret_library = &library;

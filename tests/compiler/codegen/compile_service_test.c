@@ -781,6 +781,30 @@ Test(compile_service, memory_limit_holds_for_programs)
     expect_out_of_memory("host");
 }
 
+/* Too little for comgr to be mapped: not a reason to let clang compile under the same key. */
+Test(compile_service, memory_limit_does_not_choose_the_compiler)
+{
+    make_directory();
+    struct kiln_codegen *codegen = sample_codegen(REAL_WORKER, 60);
+    struct kiln_target target = sample_target("gfx90a");
+    char name[KILN_COMPILER_NAME_BYTES];
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_codegen_compiler(codegen, &target, name, &error) != KILN_OK ||
+        strcmp(name, "comgr") != 0) {
+        (void)rmdir(directory);
+        cr_skip_test("comgr does not serve here");
+    }
+    kiln_codegen_unref(codegen);
+    cr_assert_eq(setenv("KILN_COMPILE_MEMORY", "300", 1), 0);
+    codegen = sample_codegen(REAL_WORKER, 60);
+    cr_expect_eq(compile_text(codegen, "gfx90a", NULL, &error), KILN_NO_MEMORY, "%s", error.text);
+    cr_expect(strstr(error.text, "cannot open comgr") != NULL, "%s", error.text);
+    cr_expect(strstr(error.text, "hint: KILN_COMPILE_MEMORY") != NULL, "%s", error.text);
+    kiln_codegen_unref(codegen);
+    cr_expect_eq(rmdir(directory), 0, "temporary files are left in '%s'", directory);
+}
+
 Test(compile_service, a_memory_limit_may_be_too_low_for_anything)
 {
     make_directory();
