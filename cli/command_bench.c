@@ -1,0 +1,379 @@
+/*
+ * kiln bench: fused against unfused, measured on a device.
+ */
+#include "cli/bench/bench_run.h"
+#include "cli/bench/bench_subjects.h"
+#include "cli/command_line.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "compiler/graph/graph_json.h"
+#include "runtime/support/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    USUAL_SAMPLES = 30,
+    MOST_SAMPLES = 100000,
+    GPU_ELEMENTS = 1 << 26, /* 8192 x 8192 */
+    HOST_ELEMENTS = 1 << 22,
+};
+
+struct settings {
+    struct kiln_bench_settings run;
+    const char *device;
+    uint64_t elements; /* 0: by device */
+    const char *plot_directory;
+    const char *graph_directory;
+    bool sweep;
+    bool list;
+    bool json;
+    bool csv;
+};
+
+static bool parse(struct kiln_command_line *line, struct settings *settings)
+{
+    uint64_t samples = USUAL_SAMPLES;
+    enum kiln_option_id option;
+    while ((option = kiln_command_line_next(line)) != KILN_OPTION_END) {
+        switch (option) {
+        case KILN_OPTION_BENCH_DEVICE:
+            settings->device = line->value;
+            break;
+        case KILN_OPTION_BENCH_ELEMENTS:
+            if (!kiln_command_line_number(line, 1, (uint64_t)KILN_BENCH_MAX_ELEMENTS,
+                                          &settings->elements))
+                return false;
+            break;
+        case KILN_OPTION_BENCH_SWEEP:
+            settings->sweep = true;
+            break;
+        case KILN_OPTION_BENCH_SAMPLES:
+            if (!kiln_command_line_number(line, 1, MOST_SAMPLES, &samples))
+                return false;
+            break;
+        case KILN_OPTION_BENCH_NO_UNFUSED:
+            settings->run.no_unfused = true;
+            break;
+        case KILN_OPTION_BENCH_LIST:
+            settings->list = true;
+            break;
+        case KILN_OPTION_BENCH_SAVE_GRAPHS:
+            settings->graph_directory = line->value;
+            break;
+        case KILN_OPTION_BENCH_PLOT:
+            settings->plot_directory = line->value;
+            break;
+        case KILN_OPTION_BENCH_JSON:
+            settings->json = true;
+            break;
+        case KILN_OPTION_BENCH_CSV:
+            settings->csv = true;
+            break;
+        default:
+            break;
+        }
+    }
+    settings->run.samples = (uint32_t)samples;
+    if (!line->stopped && settings->json && settings->csv)
+        kiln_command_line_fail(line, "choose one of them",
+                               "--json and --csv both want standard "
+                               "output");
+    return !line->stopped;
+}
+
+/* One row per case, with all its types. */
+static void print_suite(bool json)
+{
+    struct kiln_table table;
+    json_t *cases = kiln_json_array();
+    kiln_table_init(&table, 3, 0);
+    kiln_table_add(&table, "case");
+    kiln_table_add(&table, "types");
+    kiln_table_add(&table, "what it computes");
+    for (unsigned i = 0; i < kiln_bench_suite_count;) {
+        const struct kiln_bench_case *first = &kiln_bench_suite[i];
+        char types[64] = "";
+        size_t used = 0;
+        json_t *names = kiln_json_array();
+        for (; i < kiln_bench_suite_count && strcmp(kiln_bench_suite[i].name, first->name) == 0;
+             i++) {
+            char name[KILN_BENCH_NAME_BYTES];
+            kiln_bench_case_name(&kiln_bench_suite[i], name);
+            kiln_json_append(names, kiln_json_text(name));
+            int length = snprintf(types + used, sizeof(types) - used, "%s%s", used ? ", " : "",
+                                  name + strlen(first->name) + 1);
+            if (length > 0 && used + (size_t)length < sizeof(types))
+                used += (size_t)length;
+        }
+        json_t *object = kiln_json_object();
+        kiln_json_set(object, "name", kiln_json_text(first->name));
+        kiln_json_set(object, "summary", kiln_json_text(first->summary));
+        kiln_json_set(object, "cases", names);
+        kiln_json_append(cases, object);
+        kiln_table_add(&table, "%s", first->name);
+        kiln_table_add(&table, "%s", types);
+        kiln_table_add(&table, "%s", first->summary);
+    }
+    if (json) {
+        json_t *document = kiln_json_object();
+        kiln_json_set(document, "suite", cases);
+        kiln_json_print(document);
+    } else {
+        kiln_table_print(&table);
+        json_decref(cases);
+    }
+    kiln_table_fini(&table);
+}
+
+/* A subject's file name: cases of a sweep have their size in it, names that are paths no slashes.
+ */
+static char *file_name_of(const struct settings *settings, const struct kiln_bench_subject *subject,
+                          const struct kiln_graph *graph)
+{
+    size_t size = strlen(settings->graph_directory) + strlen(subject->name) + 64;
+    char *path = kiln_cli_calloc(size, 1);
+    int length = snprintf(path, size, "%s/", settings->graph_directory);
+    char *name = path + length;
+    if (subject->which && settings->sweep)
+        (void)snprintf(name, size - (size_t)length, "%s_%llu.json", subject->name,
+                       (unsigned long long)kiln_bench_largest_tensor(graph));
+    else
+        (void)snprintf(name, size - (size_t)length, "%s.json", subject->name);
+    for (; *name; name++)
+        if (*name == '/')
+            *name = '_';
+    return path;
+}
+
+static enum kiln_status save_graph(const struct settings *settings,
+                                   const struct kiln_bench_subject *subject,
+                                   const struct kiln_graph_input *input, struct kiln_error *error)
+{
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    char *path = file_name_of(settings, subject, &input->graph);
+    enum kiln_status status =
+        kiln_graph_json_from_bytes(input->bytes.data, input->bytes.size, &text, error);
+    if (status == KILN_OK)
+        status = kiln_file_write(path, text.data, text.size, 0, error);
+    free(path);
+    kiln_buffer_fini(&text);
+    return status;
+}
+
+/* A graph of the run, and the one before it: small sizes of a sweep may give the same one twice. */
+struct reading {
+    struct kiln_graph_input input;
+    struct kiln_graph_input previous;
+    bool has_previous;
+};
+
+enum outcome { READ_OK, READ_FAILED, READ_SKIPPED };
+
+static enum outcome read_subject(struct reading *reading, const struct kiln_bench_subject *subject,
+                                 struct kiln_error *error)
+{
+    if (kiln_bench_subject_read(subject, &reading->input, error) != KILN_OK) {
+        if (!subject->is_found || !kiln_graph_input_is_no_graph(error))
+            return READ_FAILED;
+        kiln_log(KILN_LOG_INFO, "skipped: %s", error->text);
+        return READ_SKIPPED;
+    }
+    const struct kiln_buffer *bytes = &reading->input.bytes;
+    const struct kiln_buffer *before = &reading->previous.bytes;
+    bool is_same = subject->which && reading->has_previous && bytes->size == before->size &&
+                   memcmp(bytes->data, before->data, bytes->size) == 0;
+    return is_same ? READ_SKIPPED : READ_OK;
+}
+
+static void keep_as_previous(struct reading *reading)
+{
+    if (reading->has_previous)
+        kiln_graph_input_fini(&reading->previous);
+    reading->previous = reading->input;
+    reading->has_previous = true;
+}
+
+/* Directories were searched and nothing was in them. */
+static int fail_without_graphs(void)
+{
+    kiln_message_error("there are no graphs to measure\nhint: graphs in directories are *.bin and "
+                       "*.json");
+    return KILN_EXIT_FAILED;
+}
+
+static int worse(int exit_code, enum kiln_status status)
+{
+    int other = kiln_message_exit_code(status);
+    return other > exit_code ? other : exit_code;
+}
+
+/* Reads every subject and measures it with the run, or, without one, saves it. Goes on after a
+ * failure; returns the exit code. */
+static int for_each_subject(const struct settings *settings,
+                            const struct kiln_bench_subjects *subjects, struct kiln_bench_run *run,
+                            struct kiln_bench_results *results)
+{
+    int exit_code = KILN_EXIT_OK;
+    size_t failed = 0;
+    struct reading reading = {.has_previous = false};
+    kiln_progress_start(run ? "measuring" : "saving", subjects->count);
+    for (size_t i = 0; i < subjects->count && !kiln_interrupt_pending(); i++) {
+        const struct kiln_bench_subject *subject = &subjects->subjects[i];
+        struct kiln_error error;
+        kiln_error_init(&error);
+        kiln_progress_update(i, failed);
+        enum outcome outcome = read_subject(&reading, subject, &error);
+        if (outcome != READ_SKIPPED) {
+            enum kiln_status status = outcome == READ_FAILED ? error.status : KILN_OK;
+            struct kiln_bench_result result = {.name = kiln_cli_strdup(subject->name)};
+            if (status == KILN_OK) {
+                status = run ? kiln_bench_run_graph(run, &reading.input, &result, &error)
+                             : save_graph(settings, subject, &reading.input, &error);
+                if (status)
+                    kiln_error_prefix(&error, "graph '%s'", subject->name);
+            }
+            if (status && !kiln_interrupt_pending()) {
+                result.failure = kiln_cli_strdup(error.text);
+                /* The table lists failures by itself. */
+                if (!run || settings->json || settings->csv)
+                    kiln_message_error("%s", error.text);
+                exit_code = worse(exit_code, status);
+                failed++;
+            }
+            results->results[results->count++] = result;
+        }
+        keep_as_previous(&reading);
+    }
+    if (reading.has_previous)
+        kiln_graph_input_fini(&reading.previous);
+    kiln_progress_finish();
+    if (results->count == 0 && !kiln_interrupt_pending())
+        return fail_without_graphs();
+    return exit_code;
+}
+
+static int report(const struct settings *settings, const struct kiln_bench_results *results,
+                  int exit_code)
+{
+    if (settings->json)
+        kiln_json_print(kiln_bench_to_json(results));
+    else if (settings->csv)
+        kiln_bench_print_csv(results, stdout);
+    else
+        kiln_bench_print_table(results);
+    if (!settings->plot_directory)
+        return exit_code;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status = kiln_bench_plot(results, settings->plot_directory, &error);
+    if (status == KILN_OK)
+        return exit_code;
+    kiln_message_error("%s", error.text);
+    return worse(exit_code, status);
+}
+
+static int measure(const struct settings *settings, const struct kiln_bench_subjects *subjects,
+                   struct kiln_device *device)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_bench_run run;
+    int exit_code;
+    /* Better now than after all has been measured. */
+    if (settings->plot_directory &&
+        kiln_directory_make(settings->plot_directory, 0777, &error) != KILN_OK) {
+        kiln_message_error("%s", error.text);
+        return KILN_EXIT_ENVIRONMENT;
+    }
+    kiln_interrupt_watch();
+    if (kiln_bench_run_init(&run, device, &settings->run, &error) != KILN_OK) {
+        if (!kiln_interrupt_pending())
+            kiln_message_error("%s", error.text);
+        exit_code = KILN_EXIT_ENVIRONMENT;
+    } else {
+        struct kiln_bench_results results = {
+            .device = kiln_cli_strdup(device->ops->name),
+            .target = kiln_cli_strdup(device->target.name),
+            .results = kiln_cli_calloc(subjects->count, sizeof(*results.results)),
+        };
+        exit_code = for_each_subject(settings, subjects, &run, &results);
+        if (results.count != 0 && !kiln_interrupt_pending())
+            exit_code = report(settings, &results, exit_code);
+        kiln_bench_results_fini(&results);
+    }
+    kiln_bench_run_fini(&run);
+    kiln_interrupt_deliver();
+    return exit_code;
+}
+
+static int save(const struct settings *settings, const struct kiln_bench_subjects *subjects)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status = kiln_directory_make(settings->graph_directory, 0777, &error);
+    if (status) {
+        kiln_message_error("%s", error.text);
+        return kiln_message_exit_code(status);
+    }
+    struct kiln_bench_results results = {
+        .results = kiln_cli_calloc(subjects->count, sizeof(*results.results))};
+    int exit_code = for_each_subject(settings, subjects, NULL, &results);
+    kiln_bench_results_fini(&results);
+    return exit_code;
+}
+
+/* Appends what the operands mean; the usage error when one means nothing. */
+static int choose_subjects(struct kiln_command_line *line, struct kiln_bench_subjects *subjects)
+{
+    if (line->operand_count == 0)
+        kiln_bench_subjects_add_suite(subjects);
+    for (int i = 0; i < line->operand_count; i++) {
+        struct kiln_error error;
+        kiln_error_init(&error);
+        enum kiln_status status = kiln_bench_subjects_add(subjects, line->operands[i], &error);
+        if (status) {
+            kiln_message_error("%s", error.text);
+            return status == KILN_BAD_ARGUMENT ? KILN_EXIT_USAGE : kiln_message_exit_code(status);
+        }
+    }
+    return KILN_EXIT_OK;
+}
+
+int kiln_command_bench(struct kiln_command_line *line)
+{
+    struct settings settings = {.elements = 0};
+    if (!parse(line, &settings))
+        return line->exit_code;
+    if (settings.list) {
+        print_suite(settings.json);
+        return KILN_EXIT_OK;
+    }
+    /* Saving graphs of a given size needs no device. */
+    struct kiln_device *device = NULL;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (!settings.graph_directory || settings.elements == 0) {
+        enum kiln_status status = kiln_device_open(settings.device, &device, &error);
+        if (status) {
+            kiln_message_error("%s", error.text);
+            return status == KILN_BAD_ARGUMENT ? KILN_EXIT_USAGE : KILN_EXIT_ENVIRONMENT;
+        }
+    }
+    int64_t elements = (int64_t)settings.elements;
+    if (elements == 0)
+        elements = device->target.kind == KILN_TARGET_HOST ? HOST_ELEMENTS : GPU_ELEMENTS;
+    struct kiln_bench_subjects subjects;
+    kiln_bench_subjects_init(&subjects, elements, settings.sweep);
+    int exit_code = choose_subjects(line, &subjects);
+    if (exit_code == KILN_EXIT_OK)
+        exit_code = settings.graph_directory ? save(&settings, &subjects)
+                                             : measure(&settings, &subjects, device);
+    kiln_bench_subjects_fini(&subjects);
+    kiln_device_close(device);
+    return exit_code;
+}

@@ -1,0 +1,307 @@
+#include "tests/cli/json_check.h"
+#include "tests/cli/kiln_process.h"
+#include "tests/runtime/support/temporary_directory.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TestSuite(kiln_bench, .init = (void (*)(void))temporary_directory_make,
+          .fini = temporary_directory_remove, .timeout = 300);
+
+/* The smallest rows that a case has, and as few samples as a median can have. */
+#define SMALL "--device", "host", "--elements", "16384", "--samples", "3"
+
+static void expect_error(const struct kiln_process *kiln, int exit_code, const char *sentence)
+{
+    cr_expect_eq(kiln->exit_code, exit_code, "%d: %s", kiln->exit_code, kiln->err);
+    cr_expect_str_empty(kiln->out);
+    cr_expect(strstr(kiln->err, sentence), "'%s' is not in: %s", sentence, kiln->err);
+}
+
+static double number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    cr_assert(json_is_number(value), "no number '%s'", name);
+    return json_number_value(value);
+}
+
+static void check_contestant(const json_t *contestant)
+{
+    cr_expect_geq(integer_member(contestant, "kernels"), 1);
+    cr_expect_gt(integer_member(contestant, "bytes_moved"), 0);
+    cr_expect_gt(number(contestant, "compile_cold_s"), 0);
+    cr_expect_gt(number(contestant, "compile_cached_s"), 0);
+    cr_expect_gt(number(contestant, "bytes_per_s"), 0);
+    const json_t *time = json_object_get(contestant, "time");
+    cr_expect_gt(number(time, "low_s"), 0);
+    cr_expect_geq(number(time, "median_s"), number(time, "low_s"));
+    cr_expect_geq(number(time, "high_s"), number(time, "median_s"));
+    cr_expect_eq(integer_member(time, "samples"), 3);
+}
+
+Test(kiln_bench, measures_all_types_of_a_case)
+{
+    struct kiln_process kiln = KILN("bench", SMALL, "--json", "softmax");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_str_eq(text_member(document, "device"), "host");
+    const json_t *results = json_object_get(document, "results");
+    static const char *const names[] = {"softmax_fp32", "softmax_fp16", "softmax_bf16"};
+    cr_assert_eq(json_array_size(results), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *result = json_array_get(results, i);
+        json_int_t element_bytes = i == 0 ? 4 : 2;
+        cr_expect_str_eq(text_member(result, "name"), names[i]);
+        cr_expect_eq(integer_member(result, "elements"), 16384);
+        cr_expect_eq(integer_member(result, "bytes_fewest"), 2 * 16384 * element_bytes);
+        cr_expect_eq(integer_member(result, "bytes_floor"), 2 * 16384 * element_bytes);
+        const json_t *fused = json_object_get(result, "fused");
+        const json_t *unfused = json_object_get(result, "unfused");
+        check_contestant(fused);
+        check_contestant(unfused);
+        cr_expect_eq(integer_member(fused, "kernels"), 1);
+        cr_expect_eq(integer_member(unfused, "kernels"), 5, "one per node");
+        cr_expect_gt(integer_member(unfused, "bytes_moved"), integer_member(fused, "bytes_moved"));
+        cr_expect_lt(number(fused, "compile_cached_s"), number(fused, "compile_cold_s"),
+                     "reading a file against starting a compiler");
+        cr_expect_gt(number(result, "share_of_copy"), 0);
+        cr_expect_gt(number(result, "speed_up"), 0);
+        cr_expect_gt(number(result, "promised_speed_up"), 1);
+        const json_t *copy = json_object_get(result, "copy");
+        cr_expect_eq(integer_member(copy, "bytes_moved"), 2 * 16384 * element_bytes);
+        cr_expect_gt(number(copy, "bytes_per_s"), 0);
+    }
+    json_decref(document);
+}
+
+Test(kiln_bench, prints_a_table_with_every_figure)
+{
+    struct kiln_process kiln = KILN("bench", SMALL, "add_relu_fp32");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    static const char *const columns[] = {"kernels",  "moved", "fewest",  "time",
+                                          "GB/s",     "copy",  "unfused", "speed-up",
+                                          "promised", "cold",  "cached",  "host"};
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+        cr_expect(strstr(kiln.out, columns[i]), "no column '%s' in: %s", columns[i], kiln.out);
+    cr_expect(strstr(kiln.out, "add_relu_fp32"));
+    cr_expect(strstr(kiln.out, "1/2"), "kernels: %s", kiln.out);
+}
+
+static size_t fields_of(const char *line, size_t length)
+{
+    size_t fields = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        quoted ^= line[i] == '"';
+        fields += line[i] == ',' && !quoted;
+    }
+    return fields;
+}
+
+Test(kiln_bench, csv_has_as_many_fields_in_every_line)
+{
+    const char *broken = write_file("broken, \"so\".json", "{}", 2);
+    struct kiln_process kiln =
+        KILN("bench", SMALL, "--csv", "--no-unfused", "row_sum_fp32", broken, "row_max_fp32");
+    cr_expect_eq(kiln.exit_code, 1, "one graph failed: %s", kiln.err);
+    size_t lines = 0;
+    size_t expected = 0;
+    for (const char *line = kiln.out; *line; lines++) {
+        size_t length = strcspn(line, "\n");
+        size_t fields = fields_of(line, length);
+        expected = lines == 0 ? fields : expected;
+        cr_expect_eq(fields, expected, "%zu fields in: %.*s", fields, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    cr_expect_eq(lines, 4, "%s", kiln.out);
+    cr_expect_gt(expected, 10);
+    cr_expect(strstr(kiln.err, "no nodes"), "%s", kiln.err);
+}
+
+Test(kiln_bench, goes_on_after_graphs_that_fail)
+{
+    cr_assert_eq(mkdir(temporary_path("folder"), 0700), 0);
+    write_file("folder/notes.json", "no graph", 8);
+    char folder[4096];
+    char broken[4096];
+    snprintf(folder, sizeof(folder), "%s", temporary_path("folder"));
+    snprintf(broken, sizeof(broken), "%s", write_file("broken.json", "{}", 2));
+    struct kiln_process kiln =
+        KILN("bench", SMALL, "--json", broken, "row_sum_fp32",
+             sample_path("current/runtime_scalar_axpy_fp32.json"), folder, broken);
+    cr_assert_eq(kiln.exit_code, 1, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *results = json_object_get(document, "results");
+    cr_assert_eq(json_array_size(results), 3);
+    cr_expect(strstr(text_member(json_array_get(results, 0), "failure"), "no nodes"));
+    cr_expect_str_eq(text_member(json_array_get(results, 1), "name"), "row_sum_fp32");
+    cr_expect_str_eq(text_member(json_array_get(results, 2), "name"), "runtime_scalar_axpy_fp32");
+    check_contestant(json_object_get(json_array_get(results, 2), "fused"));
+    json_decref(document);
+}
+
+Test(kiln_bench, says_what_does_not_fit_into_memory)
+{
+    struct kiln_process kiln = KILN("bench", "--device", "host", "--elements", "1099511627776",
+                                    "--samples", "3", "--json", "copy_fp32");
+    cr_expect_eq(kiln.exit_code, 3, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *result = json_array_get(json_object_get(document, "results"), 0);
+    cr_expect(strstr(text_member(result, "failure"), "8.0 TiB do not fit"), "%s", kiln.out);
+    json_decref(document);
+}
+
+Test(kiln_bench, explains_operands_that_mean_nothing)
+{
+    struct kiln_process kiln = KILN("bench", "--device", "host", "sofmax");
+    expect_error(&kiln, 2,
+                 "'sofmax' is neither a case of the suite nor a graph file\n"
+                 "hint: did you mean 'softmax'?");
+    kiln = KILN("bench", "--device", "host", "zzzzzzzz");
+    expect_error(&kiln, 2, "'kiln bench --list' lists the cases");
+    cr_assert_eq(mkdir(temporary_path("folder"), 0700), 0);
+    kiln = KILN("bench", "--device", "host", temporary_path("folder"));
+    expect_error(&kiln, 1, "there are no graphs to measure");
+}
+
+Test(kiln_bench, explains_options_that_make_no_sense)
+{
+    struct kiln_process kiln = KILN("bench", "--elements", "0");
+    expect_error(&kiln, 2, "from 1 to 1099511627776, not '0'");
+    kiln = KILN("bench", "--samples", "none");
+    expect_error(&kiln, 2, "option '--samples' takes a number");
+    kiln = KILN("bench", "--json", "--csv");
+    expect_error(&kiln, 2, "both want standard output");
+    kiln = KILN("bench", "--device", "host", "--plot", "/proc/plots", "row_sum_fp32");
+    expect_error(&kiln, 3, "'/proc/plots'");
+    kiln = KILN("bench", "--device", "abacus");
+    expect_error(&kiln, 2, "device 'abacus' is not known");
+}
+
+Test(kiln_bench, lists_the_suite)
+{
+    struct kiln_process kiln = KILN("bench", "--list", "--json");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *suite = json_object_get(document, "suite");
+    cr_expect_geq(json_array_size(suite), 10);
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(suite); i++) {
+        const json_t *entry = json_array_get(suite, i);
+        cr_expect_gt(strlen(text_member(entry, "summary")), 0);
+        if (strcmp(text_member(entry, "name"), "softmax") == 0) {
+            found = true;
+            cr_expect_eq(json_array_size(json_object_get(entry, "cases")), 3);
+        }
+    }
+    cr_expect(found);
+    json_decref(document);
+    kiln = KILN("bench", "--list");
+    cr_expect(strstr(kiln.out, "softmax"));
+    cr_expect(strstr(kiln.out, "fp32, fp16, bf16"), "%s", kiln.out);
+}
+
+Test(kiln_bench, saves_graphs_that_can_be_measured)
+{
+    char directory[3000];
+    snprintf(directory, sizeof(directory), "%s", temporary_path("graphs/saved"));
+    struct kiln_process kiln = KILN("bench", "--save-graphs", directory, "--elements", "262144",
+                                    "--sweep", "row_sum_fp32");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect_str_empty(kiln.out);
+    /* Two rows of 8192 is the least, so 4096 and 16384 are one graph. */
+    static const char *const names[] = {"row_sum_fp32_16384.json", "row_sum_fp32_65536.json",
+                                        "row_sum_fp32_262144.json"};
+    for (size_t i = 0; i < 3; i++) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+        cr_expect_eq(access(path, R_OK), 0, "%s", path);
+    }
+    kiln = KILN("bench", SMALL, "--json", "--no-unfused", directory);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *results = json_object_get(document, "results");
+    cr_assert_eq(json_array_size(results), 3, "no more files than those");
+    cr_expect_eq(integer_member(json_array_get(results, 0), "elements"), 16384);
+    json_decref(document);
+}
+
+Test(kiln_bench, sweeps_over_sizes)
+{
+    struct kiln_process kiln = KILN("bench", "--device", "host", "--elements", "100000",
+                                    "--samples", "3", "--sweep", "--json", "copy_fp16");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *results = json_object_get(document, "results");
+    cr_assert_geq(json_array_size(results), 2);
+    json_int_t before = 0;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        cr_expect_str_eq(text_member(result, "name"), "copy_fp16");
+        cr_expect_gt(integer_member(result, "elements"), before);
+        before = integer_member(result, "elements");
+        check_contestant(json_object_get(result, "fused"));
+    }
+    json_decref(document);
+}
+
+/* Kernels do nothing on the stand-in for HIP, and every batch takes 3 ms. */
+Test(kiln_bench, measures_on_a_gpu_by_its_events)
+{
+    struct kiln_process kiln = {
+        .arguments = (const char *const[]){"bench", "--device", "hip", "--elements", "16384",
+                                           "--samples", "3", "--json", "softmax_fp32", NULL},
+        .environment = (const char *const[]){"KILN_HIP_LIBRARY=" KILN_STAND_IN_LIBRARY, NULL},
+    };
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s%s", kiln.err, kiln.out);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_str_eq(text_member(document, "device"), "hip");
+    cr_expect_str_eq(text_member(document, "target"), "gfx90a:sramecc+:xnack-");
+    const json_t *result = json_array_get(json_object_get(document, "results"), 0);
+    check_contestant(json_object_get(result, "fused"));
+    check_contestant(json_object_get(result, "unfused"));
+    const json_t *time = json_object_get(json_object_get(result, "fused"), "time");
+    cr_expect_float_eq(number(time, "median_s"), 3e-3 / 43, 1e-9, "43 executions are 2 ms");
+    cr_expect_gt(number(result, "host_overhead_s"), 0);
+    json_decref(document);
+}
+
+/* The cache that the environment names is not touched, and nothing temporary stays. */
+Test(kiln_bench, leaves_nothing_behind)
+{
+    const char *const names[] = {"cache", "tmp"};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(mkdir(temporary_path(names[i]), 0700), 0);
+    char temporary[4200];
+    snprintf(temporary, sizeof(temporary), "TMPDIR=%s", temporary_path("tmp"));
+    struct kiln_process kiln = {
+        .arguments = (const char *const[]){"bench", SMALL, "row_sum_fp32", NULL},
+        .environment = (const char *const[]){temporary, NULL},
+    };
+    kiln_process_run(&kiln);
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect_eq(directory_count(temporary_path("cache")), 0);
+    cr_expect_eq(directory_count(temporary_path("tmp")), 0);
+}
+
+Test(kiln_bench, an_interruption_leaves_nothing_behind_either)
+{
+    cr_assert_eq(mkdir(temporary_path("tmp"), 0700), 0);
+    char script[8192];
+    snprintf(script, sizeof(script),
+             "export TMPDIR='%s'; '%s' bench --device host --elements 65536 & kiln=$!; "
+             /* It has made its directory, and is measuring for a while yet. */
+             "while ! ls \"$TMPDIR\" | grep -q .; do sleep 0.05; done; "
+             "kill -TERM $kiln; wait $kiln",
+             temporary_path("tmp"), KILN_BINARY);
+    int status = system(script);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
+    cr_expect_eq(directory_count(temporary_path("tmp")), 0);
+}
