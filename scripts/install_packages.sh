@@ -3,7 +3,7 @@
 # Elsewhere it prints what is needed and goes on, so that a machine set up in another way works too.
 #
 # usage: install_packages.sh [--minimal]
-#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks) and debootstrap
+#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks), gnuplot and debootstrap
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -15,8 +15,9 @@ packages+=(libflatbuffers-dev flatbuffers-compiler libxxhash-dev libamd-comgr-de
 packages+=(libcriterion-dev libjansson-dev binutils)
 if [[ ${1-} != --minimal ]]; then
     # clang 19 compiles for targets that an old comgr does not know, and the project a second time;
-    # graphviz draws `kiln explain --dot`; debootstrap makes the Debian 13 system of the second test leg.
-    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz debootstrap
+    # graphviz draws `kiln explain --dot`, gnuplot `kiln bench --plot`; debootstrap makes the Debian 13 system of the
+    # second test leg.
+    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz gnuplot-nox debootstrap
                debian-archive-keyring)
 fi
 

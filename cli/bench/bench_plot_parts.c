@@ -2,6 +2,7 @@
 
 #include "cli/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,30 @@ void kiln_bench_plot_begin(struct kiln_buffer *script, const struct kiln_bench_r
                             "set border lc \"#888888\"\n"
                             "set tics textcolor \"#222222\"\n"
                             "set grid back lc \"" KILN_BENCH_PLOT_GRID "\" lt 1 lw 1\n");
+}
+
+void kiln_bench_plot_append_tics(struct kiln_buffer *script, char axis, double low, double high)
+{
+    static const double few[] = {1, 2, 5};
+    static const double many[] = {1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9};
+    double decades = log10(high / low);
+    bool is_short = decades < 0.8;
+    const double *digits = is_short ? many : few;
+    size_t count = is_short ? sizeof many / sizeof *many : sizeof few / sizeof *few;
+    if (!(decades < 2.5))
+        return;
+    const char *comma = "";
+    kiln_buffer_printf(script, "set %ctics (", axis);
+    for (double power = pow(10, floor(log10(low))); power <= high; power *= 10) {
+        for (size_t i = 0; i < count; i++) {
+            double tic = digits[i] * power;
+            if (tic < low || tic > high)
+                continue;
+            kiln_buffer_printf(script, "%s%.9g", comma, tic);
+            comma = ", ";
+        }
+    }
+    kiln_buffer_append_text(script, ")\n");
 }
 
 /* A size of fonts is pixels in SVG and points in PNG, of which an inch has 96 and 72. */

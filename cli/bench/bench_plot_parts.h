@@ -43,6 +43,9 @@ int kiln_bench_plot_append_label(struct kiln_buffer *data, const char *name);
 void kiln_bench_plot_begin(struct kiln_buffer *script, const struct kiln_bench_results *results,
                            const char *name, const char *title,
                            const struct kiln_bench_plot_size *size);
+/* Ticks of a logarithmic axis, 'x' or 'y', from one value to another: gnuplot marks powers of ten
+ * alone, of which a short axis may have none. */
+void kiln_bench_plot_append_tics(struct kiln_buffer *script, char axis, double low, double high);
 /* The end: draws the command `plot`, which may use the variable `data`, as SVG and as PNG. */
 void kiln_bench_plot_end(struct kiln_buffer *script, const char *name, const char *plot);
 

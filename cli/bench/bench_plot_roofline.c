@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Pixels. Labels are upright: a column of text is LETTER high, a line of it LINE wide. */
 enum {
@@ -44,9 +45,10 @@ struct frame {
 
 static int compare_points(const void *a, const void *b)
 {
-    double x = ((const struct point *)a)->intensity;
-    double y = ((const struct point *)b)->intensity;
-    return (x > y) - (x < y);
+    const struct point *x = a, *y = b;
+    if (x->intensity < y->intensity || x->intensity > y->intensity)
+        return x->intensity < y->intensity ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
 static size_t collect(const struct kiln_bench_result **results, size_t count, struct point *points)
@@ -188,6 +190,9 @@ static void draw(const struct kiln_bench_results *results, struct point *points,
         "roof(x) = %.9g * x\n",
         pow(10, frame.x.low), pow(10, frame.x.high), operations_at(&frame, 0) / frame.unit,
         operations_at(&frame, top) / frame.unit, frame.unit > 1e9 ? 12 : 9, roof / frame.unit);
+    kiln_bench_plot_append_tics(script, 'x', pow(10, frame.x.low), pow(10, frame.x.high));
+    kiln_bench_plot_append_tics(script, 'y', operations_at(&frame, 0) / frame.unit,
+                                operations_at(&frame, top) / frame.unit);
     char plot[1024];
     (void)snprintf(
         plot, sizeof plot,

@@ -2,6 +2,7 @@
 #include "cli/bench/bench_plot_parts.h"
 #include "cli/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,8 @@ bool kiln_bench_plot_sweep(const struct kiln_bench_results *results, struct kiln
     size_t lines = 0;
     int columns = 16;
     size_t count = collect(results, NULL, points);
+    double low = count != 0 ? points[0].megabytes : INFINITY;
+    double high = count != 0 ? points[count - 1].megabytes : 0;
     (void)append_line(data, "copy of as many bytes", points, count);
     for (size_t i = 0; i < results->count; i++) {
         if (!is_first(results, i))
@@ -91,6 +94,8 @@ bool kiln_bench_plot_sweep(const struct kiln_bench_results *results, struct kiln
         if (count < 2)
             continue;
         lines++;
+        low = fmin(low, points[0].megabytes);
+        high = fmax(high, points[count - 1].megabytes);
         int label = append_line(data, results->results[i].name, points, count);
         columns = label > columns ? label : columns;
     }
@@ -121,6 +126,7 @@ bool kiln_bench_plot_sweep(const struct kiln_bench_results *results, struct kiln
                        "color(i) = colors[(i - 1) %% 8 + 1]\n"
                        "shape(i) = 4 + ((i - 1) / 8 * 3 + (i - 1) %% 8) %% 11\n",
                        size.right - 14.0, size.top);
+    kiln_bench_plot_append_tics(script, 'x', low, high);
     char plot[512];
     (void)snprintf(plot, sizeof plot,
                    "plot data index 0 using 1:2 with lines lc \"" KILN_BENCH_PLOT_COPY

@@ -125,6 +125,38 @@ Test(bench_plot, sizes_make_a_sweep_and_the_others_show_the_largest)
     kiln_bench_results_fini(&results);
 }
 
+Test(bench_plot, a_run_without_a_copy_still_has_speed_up_and_sweep)
+{
+    need_gnuplot();
+    struct kiln_bench_results results = {.device = NULL};
+    fake_results_append(&results, "softmax_fp32", 1 << 20, 0.9);
+    fake_results_append(&results, "softmax_fp32", 1 << 24, 0.9);
+    for (size_t i = 0; i < results.count; i++) {
+        results.results[i].copy = (struct kiln_bench_time){.samples = 0};
+        results.results[i].copy_bytes = 0;
+    }
+    const char *directory = temporary_path("plots");
+    cr_assert_eq(kiln_bench_plot(&results, directory, &error), KILN_OK, "%s", error.text);
+    check_drawn(directory, "speed_up");
+    check_drawn(directory, "sweep");
+    cr_expect_not(has(directory, "roofline.gp"), "there is no roof");
+    kiln_bench_results_fini(&results);
+}
+
+/* gnuplot alone marks powers of ten, of which such axes have none. */
+Test(bench_plot, short_axes_have_ticks)
+{
+    struct kiln_bench_results results = {.device = NULL};
+    (void)fake_results_append_named(&results, "graph");
+    const char *directory = temporary_path("plots");
+    (void)!kiln_bench_plot(&results, directory, &error);
+    struct kiln_buffer script = read_plot(directory, "roofline.gp");
+    cr_expect(strstr(kiln_buffer_text(&script), "set xtics (0.3, 0.4, 0.5)") != NULL, "%s",
+              kiln_buffer_text(&script));
+    kiln_buffer_fini(&script);
+    kiln_bench_results_fini(&results);
+}
+
 Test(bench_plot, names_are_text_and_nothing_else)
 {
     need_gnuplot();
