@@ -4,7 +4,8 @@
  *
  * A server that is slow, away or lying costs little and breaks nothing: time-outs are short, after
  * a failure nobody asks it again for a while, one warning says so, and what it answers is verified
- * like any entry.
+ * like any entry. No signal is raised, and a child that is forked starts from nothing: it uses
+ * neither the connections nor the thread of its parent.
  */
 #ifndef KILN_CACHE_REMOTE_CACHE_H
 #define KILN_CACHE_REMOTE_CACHE_H
@@ -17,12 +18,15 @@
 
 struct kiln_remote_cache; /* opaque, thread-safe */
 
-/* `url`: redis://[user:password@]host[:port][/database]. KILN_BAD_ARGUMENT when it is not; nothing
- * is connected to and no thread started before the first use. */
+/* `url`: as cache/remote_url.h has it. KILN_BAD_ARGUMENT when it is not, without showing it, since
+ * it may hold a password; KILN_UNSUPPORTED in a build without hiredis. Nothing is connected to and
+ * no thread started before the first use. */
 enum kiln_status kiln_remote_cache_open(const char *url, struct kiln_remote_cache **ret_remote,
                                         struct kiln_error *error) KILN_NODISCARD;
 /* Waits for pending writes for a bounded, short time; the rest is dropped. */
 void kiln_remote_cache_close(struct kiln_remote_cache *remote);
+/* The URL without user, password and options. */
+const char *kiln_remote_cache_name(const struct kiln_remote_cache *remote);
 
 /* Appends the whole, verified entry to an empty buffer. KILN_NOT_FOUND for a miss, also when the
  * server cannot be asked or its value is damaged or of another key; KILN_NO_MEMORY. */
