@@ -15,13 +15,13 @@ struct bars {
     const char *name;
     const char *title;
     const char *axis;
-    const char *format; /* of the figure behind the narrow bar */
+    const char *format; /* of the figure x behind the narrow bar, for gnuplot */
     const char *plot;   /* gnuplot's command */
     struct bar (*of)(const struct kiln_bench_result *result);
     bool has_unity; /* a line at 1 */
 };
 
-enum { BAR_PIXELS = 22, LETTER_PIXELS = 8 };
+static const double bar_pixels = 22, letter_pixels = 8;
 
 static double larger(double a, double b)
 {
@@ -56,8 +56,8 @@ static bool draw(const struct bars *bars, const struct kiln_bench_results *resul
         return false;
     }
     struct kiln_bench_plot_size size = {.width = 1000,
-                                        .height = 140 + BAR_PIXELS * (double)shown,
-                                        .left = 30 + LETTER_PIXELS * columns,
+                                        .height = 140 + bar_pixels * (double)shown,
+                                        .left = 30 + letter_pixels * columns,
                                         .right = 30,
                                         .top = 72,
                                         .bottom = 62};
@@ -68,7 +68,7 @@ static bool draw(const struct bars *bars, const struct kiln_bench_results *resul
                        "unset ytics\n"
                        "set xlabel \"%s\"\n"
                        "set style fill solid noborder\n"
-                       "figure(x) = sprintf(\"%s\", x)\n",
+                       "figure(x) = sprintf(%s, x)\n",
                        longest * 1.1, shown, bars->axis, bars->format);
     if (bars->has_unity)
         kiln_buffer_append_text(script, "set arrow from 1,graph 0 to 1,graph 1 nohead back "
@@ -97,7 +97,7 @@ bool kiln_bench_plot_speed_up(const struct kiln_bench_results *results, struct k
         .name = "speed_up",
         .title = "Speed-up by fusion",
         .axis = "time of one kernel per node / time of the fused kernels",
-        .format = "%.2f",
+        .format = "\"%.2f\"",
         .plot =
             "plot data skip 1 " WIDE_BAR " lc \"" KILN_BENCH_PLOT_PROMISE
             "\" title \"promised by the bytes moved\", "
@@ -122,7 +122,7 @@ bool kiln_bench_plot_bandwidth(const struct kiln_bench_results *results, struct 
         .name = "bandwidth",
         .title = "Fewest bytes over time",
         .axis = "GB/s",
-        .format = "%.0f",
+        .format = "x < 100 ? \"%.1f\" : \"%.0f\"",
         .plot = "plot data skip 1 " WIDE_BAR " lc \"#e4e4e4\" title \"copy of as many bytes\", "
                 "'' skip 1 " NARROW_BAR " lc \"" KILN_BENCH_PLOT_FUSED "\" title \"fused\", "
                 "'' skip 1 using ($4 > 0 ? $4 : NaN):1 with points pt 13 ps 0.9 lc "

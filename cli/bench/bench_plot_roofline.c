@@ -10,15 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels. Labels are upright: a column of text is LETTER high, a line of it LINE wide. */
-enum {
-    LETTER = 8,
-    LINE = 17,
-    LABEL_GAP = 14,
-    LEADER_GAP = 5,
-    LEAST_WIDTH = 1100,
-    PLOT_HEIGHT = 400
-};
+/* Pixels. Names are upright: a letter takes so much of the height, a name so much of the width. */
+static const double letter = 7, line = 17;
+static const double label_gap = 14, leader_gap = 5;
+static const double least_width = 970, points_height = 400;
 
 struct point {
     const char *name;
@@ -70,7 +65,7 @@ static size_t collect(const struct kiln_bench_result **results, size_t count, st
 }
 
 /*
- * Places labels as near as possible to their points and at least LINE apart: points whose labels
+ * Places labels as near as possible to their points and a line apart: points whose labels
  * would touch become one run, which is centred on the mean of what its members want (the
  * pool-adjacent-violators algorithm).
  */
@@ -84,7 +79,7 @@ static void place_labels(struct point *points, size_t count, const struct frame 
     for (size_t i = 0; i < count; i++) {
         double wanted = (log10(points[i].intensity) - frame->x.low) /
                         (frame->x.high - frame->x.low) * frame->width;
-        runs[run_count++] = (struct run){wanted - (double)i * LINE, 1};
+        runs[run_count++] = (struct run){wanted - (double)i * line, 1};
         while (run_count > 1 && runs[run_count - 2].sum / (double)runs[run_count - 2].members >
                                     runs[run_count - 1].sum / (double)runs[run_count - 1].members) {
             runs[run_count - 2].sum += runs[run_count - 1].sum;
@@ -93,14 +88,14 @@ static void place_labels(struct point *points, size_t count, const struct frame 
         }
     }
     double last =
-        frame->width - LINE - (double)(count - 1) * LINE; /* where the last one must start */
+        frame->width - line - (double)(count - 1) * line; /* where the last one must start */
     size_t at = 0;
     for (size_t r = 0; r < run_count; r++) {
         double start = runs[r].sum / (double)runs[r].members;
-        start = start < LINE ? LINE : start;
+        start = start < line ? line : start;
         start = start > last ? last : start;
         for (size_t k = 0; k < runs[r].members; k++, at++)
-            points[at].place = start + (double)at * LINE;
+            points[at].place = start + (double)at * line;
     }
     free(runs);
 }
@@ -119,7 +114,7 @@ static struct frame make_frame(const struct point *points, size_t count, double 
     double least = points[0].fused;
     struct frame frame = {.x = {.low = log10(points[0].intensity) - 0.15,
                                 .high = log10(points[count - 1].intensity) + 0.15},
-                          .width = fmax(width, (double)(count + 2) * LINE),
+                          .width = fmax(width, (double)(count + 2) * line),
                           .rate = roof};
     for (size_t i = 0; i < count; i++) {
         least = fmin(least, points[i].fused);
@@ -128,7 +123,7 @@ static struct frame make_frame(const struct point *points, size_t count, double 
         frame.rate = fmax(frame.rate, points[i].fused / points[i].intensity);
     }
     frame.y = (struct range){log10(least) - 0.15, frame.x.high + log10(frame.rate)};
-    frame.decade = PLOT_HEIGHT / (frame.y.high - frame.y.low);
+    frame.decade = points_height / (frame.y.high - frame.y.low);
     frame.unit = frame.y.high > 12.5 ? 1e12 : 1e9;
     return frame;
 }
@@ -148,21 +143,21 @@ static double operations_at(const struct frame *frame, double height)
 static double append_points(struct kiln_buffer *data, const struct point *points, size_t count,
                             const struct frame *frame)
 {
-    double top = PLOT_HEIGHT;
+    double top = points_height;
     kiln_buffer_append_text(data, "operations_per_byte\tfused\tunfused\tlabel_x\tlabel_y\t"
                                   "leader_y\tname\n");
     for (size_t i = 0; i < count; i++) {
         double decades = points[i].place / frame->width * (frame->x.high - frame->x.low);
         double label_x = pow(10, frame->x.low + decades);
         double foot = height_of(frame, fmax(label_x, points[i].intensity) * frame->rate);
-        double label_y = operations_at(frame, foot + LABEL_GAP);
-        double leader_y = operations_at(frame, foot + LABEL_GAP - LEADER_GAP);
+        double label_y = operations_at(frame, foot + label_gap);
+        double leader_y = operations_at(frame, foot + label_gap - leader_gap);
         kiln_buffer_printf(data, "%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t", points[i].intensity,
                            points[i].fused / frame->unit, points[i].unfused / frame->unit, label_x,
                            label_y / frame->unit, leader_y / frame->unit);
         int columns = kiln_bench_plot_append_label(data, points[i].name);
         kiln_buffer_append_text(data, "\n");
-        top = fmax(top, foot + 2 * LABEL_GAP + (double)columns * LETTER);
+        top = fmax(top, foot + 2 * label_gap + (double)columns * letter);
     }
     return top;
 }
@@ -172,7 +167,7 @@ static void draw(const struct kiln_bench_results *results, struct point *points,
                  double roof, struct kiln_buffer *data, struct kiln_buffer *script)
 {
     struct kiln_bench_plot_size size = {.left = 90, .right = 40, .top = 76, .bottom = 62};
-    struct frame frame = make_frame(points, count, roof, LEAST_WIDTH - size.left - size.right);
+    struct frame frame = make_frame(points, count, roof, least_width);
     place_labels(points, count, &frame);
     double top = append_points(data, points, count, &frame);
     size.width = frame.width + size.left + size.right;
@@ -200,7 +195,7 @@ static void draw(const struct kiln_bench_results *results, struct point *points,
         "notitle, "
         "'' skip 1 using 1:($3 > 0 ? $3 : NaN):(0):($2-$3) with vectors nohead lc "
         "\"" KILN_BENCH_PLOT_UNFUSED "\" lw 0.7 dt 3 notitle, "
-        "roof(x) with lines lc \"" KILN_BENCH_PLOT_COPY "\" lw 2 title \"a copy's %.0f GB/s\", "
+        "roof(x) with lines lc \"" KILN_BENCH_PLOT_COPY "\" lw 2 title \"copy, %.0f GB/s\", "
         "'' skip 1 using 1:2 with points pt 7 ps 0.8 lc \"" KILN_BENCH_PLOT_FUSED
         "\" title \"fused\", "
         "'' skip 1 using 1:($3 > 0 ? $3 : NaN) with points pt 6 ps 0.8 lc "

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_PIXELS = 19, LETTER_PIXELS = 8 };
+static const double line_pixels = 19, letter_pixels = 8;
 
 /* A point of a line. */
 struct point {
@@ -104,11 +104,11 @@ bool kiln_bench_plot_sweep(const struct kiln_bench_results *results, struct kiln
         kiln_buffer_clear(data);
         return false;
     }
-    double legend = 60 + LINE_PIXELS * (double)(lines + 1);
-    struct kiln_bench_plot_size size = {.width = 900 + LETTER_PIXELS * columns,
+    double legend = 60 + line_pixels * (double)(lines + 1);
+    struct kiln_bench_plot_size size = {.width = 900 + letter_pixels * columns,
                                         .height = legend > 560 ? legend : 560,
                                         .left = 90,
-                                        .right = 90 + LETTER_PIXELS * columns,
+                                        .right = 90 + letter_pixels * columns,
                                         .top = 48,
                                         .bottom = 62};
     kiln_bench_plot_begin(script, results, "sweep", "Fewest bytes over time at many sizes", &size);

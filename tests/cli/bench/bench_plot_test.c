@@ -169,8 +169,7 @@ Test(bench_plot, names_are_text_and_nothing_else)
         "\xff\xfe not UTF-8",
         "{/*2 markup} ^_ &{}",
         "# comment",
-        "gr\xc3\xb6\xc3\x9f"
-        "e",
+        "na\xc3\xafve",
         "",
     };
     struct kiln_bench_results results = {.device = NULL};
@@ -200,8 +199,7 @@ Test(bench_plot, names_are_text_and_nothing_else)
         kiln_buffer_fini(&script);
     }
     struct kiln_buffer svg = read_plot(directory, "speed_up.svg");
-    cr_expect(strstr(kiln_buffer_text(&svg), "gr\xc3\xb6\xc3\x9f"
-                                             "e") != NULL);
+    cr_expect(strstr(kiln_buffer_text(&svg), "na\xc3\xafve") != NULL);
     kiln_buffer_fini(&svg);
     kiln_bench_results_fini(&results);
     free(long_name);
