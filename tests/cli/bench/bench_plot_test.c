@@ -89,6 +89,31 @@ static int rows(const char *directory, const char *name)
     return lines;
 }
 
+/* Whether each line behind the heading has as many fields, and ends with a name in quotes that
+ * gnuplot can only take as it is. */
+static void check_names(const char *directory, const char *name)
+{
+    struct kiln_buffer content = read_plot(directory, name);
+    const char *at = strchr(kiln_buffer_text(&content), '\n');
+    cr_assert_not_null(at, "%s", name);
+    for (at++; *at != '\0';) {
+        size_t length = strcspn(at, "\n");
+        int fields = 0, quotes = 0, others = 0;
+        for (size_t i = 0; i < length; i++) {
+            fields += at[i] == '\t';
+            quotes += at[i] == '"';
+            others += at[i] == '\\' || at[i] == '%';
+        }
+        cr_expect_eq(fields, 5, "%.*s", (int)length, at);
+        cr_expect_eq(quotes, 2, "%.*s", (int)length, at);
+        cr_expect_eq(others, 0, "%.*s", (int)length, at);
+        cr_expect_eq(at[length - 1], '"');
+        cr_expect_lt(length, 160u, "a long name is cut");
+        at += length + (at[length] == '\n');
+    }
+    kiln_buffer_fini(&content);
+}
+
 Test(bench_plot, draws_every_plot_that_has_something_to_show)
 {
     need_gnuplot();
@@ -191,6 +216,7 @@ Test(bench_plot, names_are_text_and_nothing_else)
     cr_expect_eq(access("pwned", F_OK), -1);
     cr_expect_not(has(directory, "pwned"));
     cr_expect_eq(rows(directory, "speed_up.tsv"), 11, "a line per name");
+    check_names(directory, "speed_up.tsv");
     static const char *const scripts[] = {"speed_up.gp", "bandwidth.gp", "roofline.gp", "sweep.gp"};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         struct kiln_buffer script = read_plot(directory, scripts[i]);
