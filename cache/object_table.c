@@ -256,6 +256,25 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
     return status;
 }
 
+void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_cache_key *key,
+                            const void *object)
+{
+    pthread_mutex_lock(&table->mutex);
+    struct entry *entry = find(table, key);
+    if (entry != NULL && entry->flight == NULL && entry->object == object) {
+        unlink_from_uses(table, entry);
+        unlink_from_bucket(table, entry);
+        table->objects--;
+    } else {
+        entry = NULL;
+    }
+    pthread_mutex_unlock(&table->mutex);
+    if (entry != NULL) {
+        table->type.unref(entry->object);
+        entry_destroy(entry);
+    }
+}
+
 /* The entry of the key, with a flight for this thread to make: a new one, or one whose maker stayed
  * in the process that we were forked from. Called with the lock held. The flight of such a maker is
  * left behind: to destroy it would mean to wait for threads that stayed there too. NULL when memory

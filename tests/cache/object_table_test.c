@@ -107,6 +107,28 @@ Test(object_table, an_object_outlives_the_table)
     unref_object(object);
 }
 
+Test(object_table, a_dropped_object_is_made_again)
+{
+    struct kiln_cache_key key = sample_key(1);
+    struct object *first = get(1);
+    kiln_object_table_drop(table, &key, first);
+    cr_expect_eq(atomic_load(&first->references), 1, "ours alone");
+    struct object *second = get(1);
+    cr_expect_neq(first, second);
+    cr_expect_eq(atomic_load(&makes), 2);
+    /* Of two who find the same object useless the later one must not drop what replaced it. */
+    kiln_object_table_drop(table, &key, first);
+    struct object *third = get(1);
+    cr_expect_eq(second, third);
+    unref_object(first);
+    unref_object(second);
+    unref_object(third);
+    kiln_cache_key_fini(&key);
+    key = sample_key(2);
+    kiln_object_table_drop(table, &key, NULL); /* nothing there */
+    kiln_cache_key_fini(&key);
+}
+
 Test(object_table, keys_are_compared_in_full)
 {
     struct object *first = get(1);
