@@ -54,23 +54,30 @@ enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_p
     return KILN_OK;
 }
 
-const char *kiln_cache_directory_distrust(const struct stat *attributes)
+const char *kiln_cache_directory_distrust(const struct stat *attributes, bool is_layer)
 {
-    if (attributes->st_uid != geteuid())
+    if (attributes->st_uid != geteuid() && !(is_layer && attributes->st_uid == 0))
         return "it belongs to another user";
     if ((attributes->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return "other users may write to it";
     return NULL;
 }
 
-/* Opens a directory without following a link and checks what was opened, not what the path says. */
-static int open_trusted(int parent, const char *path, const char **ret_reason)
+/* Opens a directory and checks what was opened, not what the path says. `follow`: 0 or O_NOFOLLOW.
+ * With -1 either `ret_reason` is set or errno says why. */
+static int open_trusted(int parent, const char *path, int follow, bool is_layer,
+                        const char **ret_reason)
 {
-    int descriptor = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int descriptor;
+    do {
+        descriptor = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | follow);
+    } while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) {
         struct stat link;
         int open_errno = errno;
-        if (fstatat(parent, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode))
+        /* ENOENT, the usual case, is no link that was not followed. */
+        if (open_errno != ENOENT && follow != 0 &&
+            fstatat(parent, path, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode))
             *ret_reason = "it is a symbolic link";
         else
             *ret_reason = NULL;
@@ -81,11 +88,35 @@ static int open_trusted(int parent, const char *path, const char **ret_reason)
     if (fstat(descriptor, &attributes) != 0)
         *ret_reason = "its owner cannot be found out";
     else
-        *ret_reason = kiln_cache_directory_distrust(&attributes);
+        *ret_reason = kiln_cache_directory_distrust(&attributes, is_layer);
     if (*ret_reason == NULL)
         return descriptor;
     (void)close(descriptor);
     return -1;
+}
+
+static enum kiln_status open_path(const char *path, bool is_layer,
+                                  struct kiln_cache_directory *ret_directory,
+                                  struct kiln_error *error)
+{
+    char *copy = strdup(path);
+    if (copy == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening '%s'", path);
+    const char *reason;
+    int descriptor = open_trusted(AT_FDCWD, path, is_layer ? 0 : O_NOFOLLOW, is_layer, &reason);
+    if (descriptor < 0) {
+        enum kiln_status status =
+            reason == NULL && (errno == ENOENT || errno == ENOTDIR) ? KILN_NOT_FOUND : KILN_IO;
+        if (reason != NULL)
+            (void)kiln_error_set(error, status, "cannot use the directory '%s': %s", path, reason);
+        else
+            (void)kiln_error_set(error, status, "cannot open the directory '%s': %m", path);
+        free(copy);
+        return status;
+    }
+    *ret_directory =
+        (struct kiln_cache_directory){.descriptor = descriptor, .path = copy, .is_layer = is_layer};
+    return KILN_OK;
 }
 
 enum kiln_status kiln_cache_directory_open(const char *path,
@@ -95,22 +126,17 @@ enum kiln_status kiln_cache_directory_open(const char *path,
     enum kiln_status status = kiln_directory_make(path, 0700, error);
     if (status != KILN_OK)
         return status;
-    char *copy = strdup(path);
-    if (copy == NULL)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening '%s'", path);
-    const char *reason;
-    int descriptor = open_trusted(AT_FDCWD, path, &reason);
-    if (descriptor < 0) {
-        if (reason != NULL)
-            status =
-                kiln_error_set(error, KILN_IO, "cannot use the directory '%s': %s", path, reason);
-        else
-            status = kiln_error_set(error, KILN_IO, "cannot open the directory '%s': %m", path);
-        free(copy);
-        return status;
-    }
-    *ret_directory = (struct kiln_cache_directory){.descriptor = descriptor, .path = copy};
-    return KILN_OK;
+    status = open_path(path, false, ret_directory, error);
+    if (status == KILN_NOT_FOUND)
+        error->status = status = KILN_IO;
+    return status;
+}
+
+enum kiln_status kiln_cache_directory_open_layer(const char *path,
+                                                 struct kiln_cache_directory *ret_directory,
+                                                 struct kiln_error *error)
+{
+    return open_path(path, true, ret_directory, error);
 }
 
 void kiln_cache_directory_close(struct kiln_cache_directory *directory)
@@ -126,12 +152,14 @@ enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_direct
                                                   int *ret_descriptor, struct kiln_error *error)
 {
     const char *reason = NULL;
-    int descriptor = open_trusted(directory->descriptor, name, &reason);
+    int descriptor =
+        open_trusted(directory->descriptor, name, O_NOFOLLOW, directory->is_layer, &reason);
     if (descriptor < 0 && reason == NULL && errno == ENOENT && create) {
         if (mkdirat(directory->descriptor, name, 0700) != 0 && errno != EEXIST)
             return kiln_error_set(error, KILN_IO, "cannot create the directory '%s/%s': %m",
                                   directory->path, name);
-        descriptor = open_trusted(directory->descriptor, name, &reason);
+        descriptor =
+            open_trusted(directory->descriptor, name, O_NOFOLLOW, directory->is_layer, &reason);
     }
     if (descriptor >= 0) {
         *ret_descriptor = descriptor;
@@ -140,6 +168,8 @@ enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_direct
     if (reason != NULL)
         return kiln_error_set(error, KILN_IO, "cannot use the directory '%s/%s': %s",
                               directory->path, name, reason);
-    return kiln_error_set(error, errno == ENOENT ? KILN_NOT_FOUND : KILN_IO,
+    /* ESTALE: another machine of a network file system has removed it. */
+    bool gone = errno == ENOENT || errno == ESTALE;
+    return kiln_error_set(error, gone ? KILN_NOT_FOUND : KILN_IO,
                           "cannot open the directory '%s/%s': %m", directory->path, name);
 }

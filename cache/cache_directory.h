@@ -14,6 +14,7 @@
 struct kiln_cache_directory {
     int descriptor; /* -1: none */
     char *path;     /* owned; NULL: none */
+    bool is_layer;  /* only read; root may own it, and all in it, as well as this user */
 };
 
 /*
@@ -32,6 +33,11 @@ enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_p
 enum kiln_status kiln_cache_directory_open(const char *path,
                                            struct kiln_cache_directory *ret_directory,
                                            struct kiln_error *error) KILN_NODISCARD;
+/* Opens a layer, which is never created. Its path may be a symbolic link: trust is in the owner of
+ * what was opened. KILN_NOT_FOUND when it does not exist, KILN_IO, KILN_NO_MEMORY. */
+enum kiln_status kiln_cache_directory_open_layer(const char *path,
+                                                 struct kiln_cache_directory *ret_directory,
+                                                 struct kiln_error *error) KILN_NODISCARD;
 void kiln_cache_directory_close(struct kiln_cache_directory *directory);
 
 /* Opens the fan-out directory `name` inside, under the same conditions; KILN_NOT_FOUND when it does
@@ -41,7 +47,8 @@ enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_direct
                                                   int *ret_descriptor,
                                                   struct kiln_error *error) KILN_NODISCARD;
 
-/* NULL when the thing belongs to this user and nobody else can write to it, else the reason. */
-const char *kiln_cache_directory_distrust(const struct stat *attributes);
+/* NULL when the thing belongs to this user (of a layer: or to root) and nobody else can write to
+ * it, else the reason. */
+const char *kiln_cache_directory_distrust(const struct stat *attributes, bool is_layer);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define KILN_CACHE_MAX_BYTES_DEFAULT ((uint64_t)1 << 30)
 
-/* A decimal number, with K, M, G or T behind it (either case; KiB and so on mean the same) for
+/* A decimal number, with K, M, G or T behind it (either case; KB and KiB mean the same) for
  * powers of 1024. False, and nothing set, when it is not that or is too large. */
 bool kiln_cache_bytes_parse(const char *text, uint64_t *ret_bytes);
 

@@ -1,57 +1,144 @@
 #include "cache/cache_store.h"
 
-#include "cache/cache_directory.h"
-#include "cache/cache_inventory.h"
-#include "cache/cache_walk.h"
-#include "cache/entry_file.h"
+#include "cache/cache_settings.h"
+#include "cache/cache_store_state.h"
+#include "cache/cache_warning.h"
 #include "cache/entry_format.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/file.h"
 #include "runtime/support/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Never changed after it was opened, which is all that thread safety takes: the rest is the file
- * system's. */
-struct kiln_cache_store {
-    struct kiln_cache_directory directory;
-};
-
-static bool has_directory(const struct kiln_cache_store *store)
+static enum kiln_status open_directory(struct kiln_cache_store *store, const char *directory,
+                                       struct kiln_error *error)
 {
-    return store->directory.path != NULL;
+    char *path = NULL;
+    enum kiln_status status = kiln_cache_directory_choose(directory, &path, error);
+    if (status == KILN_OK && path != NULL)
+        status = kiln_cache_directory_open(path, &store->directory, error);
+    free(path);
+    if (status != KILN_OK && (status == KILN_NO_MEMORY || directory != NULL))
+        return status;
+    if (status != KILN_OK)
+        kiln_cache_warn_once("open", error->text,
+                             "kernels are kept in memory only, without a cache directory: %s",
+                             error->text);
+    else if (!kiln_cache_store_has_directory(store))
+        kiln_log(KILN_LOG_INFO, "kernels are kept in memory only: KILN_CACHE_DIR is empty");
+    else
+        kiln_log(KILN_LOG_INFO, "kernels are cached in '%s'", store->directory.path);
+    return KILN_OK;
+}
+
+/* KILN_OK also when the layer is left out. */
+static enum kiln_status add_layer(struct kiln_cache_store *store, const char *path, bool is_system,
+                                  struct kiln_error *error)
+{
+    struct kiln_cache_layer layer;
+    enum kiln_status status = kiln_cache_layer_open(path, &layer, error);
+    if (status == KILN_NO_MEMORY)
+        return status;
+    if (status != KILN_OK) {
+        if (!is_system || status != KILN_NOT_FOUND)
+            kiln_cache_warn_once(path, error->text, "a cache layer is left out: %s", error->text);
+        return KILN_OK;
+    }
+    layer.is_system = is_system;
+    struct kiln_cache_layer *layers =
+        realloc(store->layers, (store->layer_count + 1) * sizeof *store->layers);
+    if (layers == NULL) {
+        kiln_cache_layer_close(&layer);
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");
+    }
+    store->layers = layers;
+    store->layers[store->layer_count++] = layer;
+    kiln_log(KILN_LOG_INFO, "kernels are looked up in '%s' too", path);
+    return KILN_OK;
+}
+
+static enum kiln_status open_layers(struct kiln_cache_store *store, const char *list,
+                                    const char *system_layer, struct kiln_error *error)
+{
+    if (list == NULL)
+        list = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_LAYERS);
+    char *paths = strdup(list != NULL ? list : "");
+    if (paths == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");
+    enum kiln_status status = KILN_OK;
+    char *rest = NULL;
+    for (char *path = strtok_r(paths, ":", &rest); path != NULL && status == KILN_OK;
+         path = strtok_r(NULL, ":", &rest))
+        status = add_layer(store, path, false, error);
+    free(paths);
+    if (system_layer == NULL)
+        system_layer = KILN_SYSTEM_CACHE_DIR;
+    if (status == KILN_OK && *system_layer != '\0')
+        status = add_layer(store, system_layer, true, error);
+    return status;
+}
+
+/* A URL without what stands between "://" and the last '@' before the path. */
+static char *name_remote(const char *url)
+{
+    const char *start = strstr(url, "://");
+    start = start != NULL ? start + 3 : url;
+    const char *at = memrchr(start, '@', strcspn(start, "/"));
+    char *name = NULL;
+    if (asprintf(&name, "%.*s%s", (int)(start - url), url, at != NULL ? at + 1 : start) < 0)
+        return NULL;
+    return name;
+}
+
+static enum kiln_status open_remote(struct kiln_cache_store *store, const char *option,
+                                    struct kiln_error *error)
+{
+    const char *url =
+        option != NULL ? option : kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_REMOTE);
+    if (url == NULL || *url == '\0')
+        return KILN_OK;
+    enum kiln_status status = kiln_remote_cache_open(url, &store->remote, error);
+    if (status != KILN_OK && (status == KILN_NO_MEMORY || option != NULL))
+        return status;
+    if (status != KILN_OK) {
+        kiln_cache_warn_once("open remote", error->text, "no cache is shared: %s", error->text);
+        return KILN_OK;
+    }
+    store->remote_name = name_remote(url);
+    if (store->remote_name == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");
+    return KILN_OK;
 }
 
 enum kiln_status kiln_cache_store_open(const struct kiln_cache_options *options,
                                        struct kiln_cache_store **ret_store,
                                        struct kiln_error *error)
 {
-    const char *directory = options != NULL ? options->directory : NULL;
-    struct kiln_cache_store *store = malloc(sizeof *store);
+    static const struct kiln_cache_options no_options;
+    if (options == NULL)
+        options = &no_options;
+    struct kiln_cache_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");
-    store->directory = (struct kiln_cache_directory){.descriptor = -1};
-
-    char *path = NULL;
-    enum kiln_status status = kiln_cache_directory_choose(directory, &path, error);
-    if (status == KILN_OK && path != NULL)
-        status = kiln_cache_directory_open(path, &store->directory, error);
-    free(path);
-    if (status != KILN_OK && (status == KILN_NO_MEMORY || directory != NULL)) {
-        free(store);
+    store->directory.descriptor = -1;
+    atomic_init(&store->told_of_large_entry, false);
+    kiln_cache_budget_init(&store->budget, options->max_bytes != NULL
+                                               ? *options->max_bytes
+                                               : kiln_cache_max_bytes_setting());
+    enum kiln_status status = open_directory(store, options->directory, error);
+    if (status == KILN_OK)
+        status = open_layers(store, options->layers, options->system_layer, error);
+    if (status == KILN_OK)
+        status = open_remote(store, options->remote, error);
+    if (status != KILN_OK) {
+        kiln_cache_store_close(store);
         return status;
     }
-    if (status != KILN_OK)
-        kiln_log(KILN_LOG_WARN, "kernels are kept in memory only, without a cache directory: %s",
-                 error->text);
-    else if (!has_directory(store))
-        kiln_log(KILN_LOG_INFO, "kernels are kept in memory only: KILN_CACHE_DIR is empty");
-    else
-        kiln_log(KILN_LOG_INFO, "kernels are cached in '%s'", store->directory.path);
     *ret_store = store;
     return KILN_OK;
 }
@@ -60,6 +147,12 @@ void kiln_cache_store_close(struct kiln_cache_store *store)
 {
     if (store == NULL)
         return;
+    if (store->remote != NULL)
+        kiln_remote_cache_close(store->remote);
+    free(store->remote_name);
+    for (size_t i = 0; i < store->layer_count; i++)
+        kiln_cache_layer_close(&store->layers[i]);
+    free(store->layers);
     kiln_cache_directory_close(&store->directory);
     free(store);
 }
@@ -69,10 +162,147 @@ const char *kiln_cache_store_directory(const struct kiln_cache_store *store)
     return store->directory.path;
 }
 
+uint64_t kiln_cache_store_max_bytes(const struct kiln_cache_store *store)
+{
+    return store->budget.max_bytes;
+}
+
+const char *kiln_cache_store_remote(const struct kiln_cache_store *store)
+{
+    return store->remote_name;
+}
+
+size_t kiln_cache_store_layer_count(const struct kiln_cache_store *store)
+{
+    return store->layer_count;
+}
+
+struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_store *store,
+                                                    size_t index)
+{
+    const struct kiln_cache_layer *layer = &store->layers[index];
+    return (struct kiln_cache_layer_info){layer->path, layer->pack != NULL, layer->is_system};
+}
+
+/* Writes the bytes of an entry to the directory, within the budget. */
+static enum kiln_status write_entry(struct kiln_cache_store *store, struct kiln_hash128 hash,
+                                    const void *bytes, size_t size, struct kiln_error *error)
+{
+    struct kiln_entry_name name;
+    kiln_entry_name_set_hash(&name, hash);
+    kiln_cache_budget_before_insert(&store->budget, &store->directory);
+    int fanout;
+    enum kiln_status status =
+        kiln_cache_directory_open_fanout(&store->directory, name.fanout, true, &fanout, error);
+    if (status != KILN_OK)
+        return status;
+    /* Without fsync: after a power failure the name may stand for a file that is short or full of
+     * zeros, which the next lookup takes for a miss, and no compile has to wait for a disk. */
+    status = kiln_file_write_at(fanout, name.file, bytes, size, KILN_FILE_PRIVATE, error);
+    (void)close(fanout);
+    if (status != KILN_OK) {
+        kiln_error_prefix(error, "cache directory '%s/%s'", store->directory.path, name.fanout);
+        return status;
+    }
+    kiln_cache_budget_after_insert(&store->budget, &store->directory, hash, size);
+    return KILN_OK;
+}
+
+/* Whether an entry of that size may be in the directory at all. */
+static bool fits(struct kiln_cache_store *store, size_t size)
+{
+    if (store->budget.max_bytes == 0 || size <= store->budget.max_bytes)
+        return true;
+    if (!atomic_exchange(&store->told_of_large_entry, true))
+        kiln_log(KILN_LOG_INFO,
+                 "an entry of %zu bytes is not cached: it is larger than the limit of %" PRIu64
+                 " bytes",
+                 size, store->budget.max_bytes);
+    return false;
+}
+
 static bool has_key(const struct kiln_entry *entry, const struct kiln_cache_key *key)
 {
     return entry->view.key_bytes == key->bytes.size &&
            (key->bytes.size == 0 || memcmp(entry->view.key, key->bytes.data, key->bytes.size) == 0);
+}
+
+/*
+ * What a tier gave: KILN_OK when it is the entry of the key, KILN_NO_MEMORY, else KILN_NOT_FOUND
+ * with what there is to say logged. `place` names the tier; `consequence` says what became of a
+ * damaged entry.
+ */
+static enum kiln_status judge(enum kiln_status status, const struct kiln_cache_key *key,
+                              const char *place, const char *consequence, struct kiln_entry *entry,
+                              struct kiln_error *error)
+{
+    if (status == KILN_OK && has_key(entry, key))
+        return KILN_OK;
+    if (status == KILN_NOT_FOUND || status == KILN_NO_MEMORY)
+        return status;
+    if (status == KILN_OK) {
+        kiln_entry_fini(entry);
+        (void)kiln_error_set(error, KILN_NOT_FOUND, "it is of another key with the same hash");
+    }
+    struct kiln_entry_name name;
+    kiln_entry_name_set(&name, key);
+    /* What was removed does not come back; the rest does, with every kernel. */
+    if (*consequence != '\0')
+        kiln_log(KILN_LOG_WARN, "cache entry '%s/%s/%s' is not used%s: %s", place, name.fanout,
+                 name.file, consequence, error->text);
+    else
+        kiln_cache_warn_once(place, error->text, "cache entry '%s/%s/%s' is not used: %s", place,
+                             name.fanout, name.file, error->text);
+    return KILN_NOT_FOUND;
+}
+
+static enum kiln_status look_up_directory(struct kiln_cache_store *store,
+                                          const struct kiln_cache_key *key,
+                                          struct kiln_entry *ret_entry, struct kiln_error *error)
+{
+    if (!kiln_cache_store_has_directory(store))
+        return KILN_NOT_FOUND;
+    struct kiln_entry_name name;
+    kiln_entry_name_set(&name, key);
+    int fanout;
+    const char *consequence = "";
+    enum kiln_status status =
+        kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout, error);
+    if (status == KILN_OK) {
+        struct stat damaged;
+        status = kiln_entry_file_read(fanout, name.file, KILN_ENTRY_FILE_NOTE_USE, ret_entry,
+                                      &damaged, error);
+        if (status == KILN_CORRUPT && kiln_entry_file_remove(fanout, name.file, &damaged))
+            consequence = " and was removed";
+        (void)close(fanout);
+    }
+    /* The sound entry of another key with the same hash stays: the insert that follows a miss
+     * replaces it. */
+    return judge(status, key, store->directory.path, consequence, ret_entry, error);
+}
+
+static enum kiln_status look_up_remote(struct kiln_cache_store *store,
+                                       const struct kiln_cache_key *key,
+                                       struct kiln_entry *ret_entry, struct kiln_error *error)
+{
+    struct kiln_entry entry;
+    kiln_buffer_init(&entry.bytes);
+    enum kiln_status status = kiln_remote_cache_lookup(store->remote, key, &entry.bytes, error);
+    if (status == KILN_OK) /* what a server says is not believed */
+        status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
+    if (status == KILN_OK && !has_key(&entry, key))
+        status = KILN_NOT_FOUND;
+    if (status != KILN_OK) {
+        kiln_buffer_fini(&entry.bytes);
+        return status == KILN_NO_MEMORY ? status : KILN_NOT_FOUND;
+    }
+    if (kiln_cache_store_has_directory(store) && fits(store, entry.bytes.size) &&
+        write_entry(store, (struct kiln_hash128){key->hash_high, key->hash_low}, entry.bytes.data,
+                    entry.bytes.size, error) != KILN_OK)
+        kiln_cache_warn_once("insert", error->text, "a shared cache entry is not kept: %s",
+                             error->text);
+    *ret_entry = entry;
+    return KILN_OK;
 }
 
 /* The payload at the start of memory of its own, which is the entry's memory used again. */
@@ -84,199 +314,119 @@ static void *take_payload(struct kiln_entry *entry)
     return memory;
 }
 
-static void log_unusable(const struct kiln_cache_store *store, const struct kiln_entry_name *name,
-                         const char *reason, const char *consequence)
-{
-    kiln_log(KILN_LOG_WARN, "cache entry '%s/%s/%s' is not used%s: %s", store->directory.path,
-             name->fanout, name->file, consequence, reason);
-}
-
-/*
- * Eviction by last use will need a lookup to set the time of the file it found (futimens on its
- * descriptor); nothing reads such a time yet, so nothing pays for it.
- */
 enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error)
 {
-    if (!has_directory(store))
-        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no directory");
-    struct kiln_entry_name name;
-    kiln_entry_name_set(&name, key);
-    int fanout;
-    enum kiln_status status =
-        kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout, error);
-    if (status != KILN_OK) {
-        if (status != KILN_NOT_FOUND)
-            log_unusable(store, &name, error->text, "");
-        goto missed;
-    }
-
     struct kiln_entry entry;
-    struct stat damaged;
-    status = kiln_entry_file_read(fanout, name.file, &entry, &damaged, error);
-    if (status == KILN_CORRUPT) {
-        bool removed = kiln_entry_file_remove(fanout, name.file, &damaged);
-        log_unusable(store, &name, error->text, removed ? " and was removed" : "");
-    } else if (status == KILN_IO) {
-        log_unusable(store, &name, error->text, "");
+    enum kiln_status status = look_up_directory(store, key, &entry, error);
+    for (size_t i = 0; i < store->layer_count && status == KILN_NOT_FOUND; i++) {
+        const struct kiln_cache_layer *layer = &store->layers[i];
+        status = kiln_cache_layer_lookup(layer, key, &entry, error);
+        status = judge(status, key, layer->path, "", &entry, error);
     }
-    (void)close(fanout);
+    if (status == KILN_NOT_FOUND && store->remote != NULL)
+        status = look_up_remote(store, key, &entry, error);
     if (status == KILN_NO_MEMORY)
         return status;
-    if (status != KILN_OK)
-        goto missed;
-
-    if (!has_key(&entry, key)) {
-        /* A sound entry of another key with the same hash; the insert that follows a miss replaces
-         * it. */
-        log_unusable(store, &name, "it is of another key with the same hash", "");
-        kiln_entry_fini(&entry);
-        goto missed;
+    if (status != KILN_OK) {
+        char hex[KILN_CACHE_HASH_HEX + 1];
+        kiln_cache_key_hex(key, hex);
+        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", hex);
     }
+    kiln_error_init(error);
     *ret_size = entry.view.payload_bytes;
     *ret_payload = take_payload(&entry);
     return KILN_OK;
-
-missed:
-    return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", name.file);
 }
 
-/* Without fsync: after a power failure the name may stand for a file that is short or full of
- * zeros, which the next lookup takes for a miss, and no compile has to wait for a disk. */
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, const void *payload,
                                          size_t size, struct kiln_error *error)
 {
-    if (!has_directory(store))
+    if (!kiln_cache_store_has_directory(store) && store->remote == NULL)
         return KILN_OK;
     struct kiln_buffer bytes;
     kiln_buffer_init(&bytes);
     enum kiln_status status = kiln_entry_encode(key, payload, size, &bytes, error);
     if (status != KILN_OK)
         return status;
-
-    struct kiln_entry_name name;
-    kiln_entry_name_set(&name, key);
-    int fanout;
-    status = kiln_cache_directory_open_fanout(&store->directory, name.fanout, true, &fanout, error);
-    if (status == KILN_OK) {
-        status =
-            kiln_file_write_at(fanout, name.file, bytes.data, bytes.size, KILN_FILE_PRIVATE, error);
-        if (status != KILN_OK)
-            kiln_error_prefix(error, "cache directory '%s/%s'", store->directory.path, name.fanout);
-        (void)close(fanout);
-    }
+    if (store->remote != NULL)
+        kiln_remote_cache_store(store->remote, key, bytes.data, bytes.size);
+    if (kiln_cache_store_has_directory(store) && fits(store, bytes.size))
+        status = write_entry(store, (struct kiln_hash128){key->hash_high, key->hash_low},
+                             bytes.data, bytes.size, error);
     kiln_buffer_fini(&bytes);
     return status;
 }
 
-static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind, int fanout,
-                                   const char *fanout_name, const char *file,
-                                   struct kiln_error *error)
+/* Whether the directory has a good entry with the same key. */
+static bool is_present(struct kiln_cache_store *store, struct kiln_hash128 hash,
+                       const struct kiln_entry_view *view)
 {
-    (void)fanout_name;
-    (void)error;
-    struct kiln_cache_stats *stats = context;
-    struct stat attributes;
-    if (kind == KILN_CACHE_FILE_TEMPORARY) {
-        stats->temporary_files++;
-    } else if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) == 0) {
-        stats->entries++;
-        stats->bytes += (uint64_t)attributes.st_size;
-    }
-    return KILN_OK;
-}
-
-static enum kiln_status walk(struct kiln_cache_store *store, kiln_cache_visitor visit,
-                             void *context, struct kiln_error *error)
-{
-    if (!has_directory(store))
-        return KILN_OK;
-    return kiln_cache_walk(&store->directory, visit, context, error);
-}
-
-enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
-                                        struct kiln_cache_stats *ret_stats,
-                                        struct kiln_error *error)
-{
-    struct kiln_cache_stats stats = {0};
-    enum kiln_status status = walk(store, count_file, &stats, error);
-    if (status == KILN_OK)
-        *ret_stats = stats;
-    return status;
-}
-
-struct verification {
-    void (*report)(void *context, const char *file, bool ok, const char *reason);
-    void *context;
-    struct kiln_cache_stats stats;
-};
-
-static enum kiln_status verify_file(void *context, enum kiln_cache_file_kind kind, int fanout,
-                                    const char *fanout_name, const char *file,
-                                    struct kiln_error *error)
-{
-    struct verification *verification = context;
-    if (kind == KILN_CACHE_FILE_TEMPORARY)
-        return count_file(&verification->stats, kind, fanout, fanout_name, file, error);
-
+    struct kiln_error ignored;
+    kiln_error_init(&ignored);
+    struct kiln_entry_name name;
+    kiln_entry_name_set_hash(&name, hash);
+    int fanout;
+    if (kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout,
+                                         &ignored) != KILN_OK)
+        return false;
     struct kiln_entry entry;
     struct stat damaged;
-    struct kiln_error judgement;
-    kiln_error_init(&judgement);
-    enum kiln_status status = kiln_entry_file_read(fanout, file, &entry, &damaged, &judgement);
-    if (status == KILN_NOT_FOUND)
-        return KILN_OK;
-    if (status == KILN_NO_MEMORY)
-        return kiln_error_set(error, status, "%s", judgement.text);
-    (void)count_file(&verification->stats, kind, fanout, fanout_name, file, error);
-    bool ok = status == KILN_OK;
-    if (ok)
-        kiln_entry_fini(&entry);
-    else
-        verification->stats.damaged++;
-    if (verification->report != NULL) {
-        char name[sizeof(struct kiln_entry_name) + 1];
-        (void)snprintf(name, sizeof name, "%s/%s", fanout_name, file);
-        verification->report(verification->context, name, ok, ok ? "" : judgement.text);
-    }
-    return KILN_OK;
+    bool present =
+        kiln_entry_file_read(fanout, name.file, 0, &entry, &damaged, &ignored) == KILN_OK;
+    (void)close(fanout);
+    if (!present)
+        return false;
+    present = entry.view.key_bytes == view->key_bytes &&
+              (view->key_bytes == 0 || memcmp(entry.view.key, view->key, view->key_bytes) == 0);
+    kiln_entry_fini(&entry);
+    return present;
 }
 
-enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
-                                         void (*report)(void *context, const char *file, bool ok,
-                                                        const char *reason),
-                                         void *context, struct kiln_cache_stats *ret_stats,
-                                         struct kiln_error *error)
+enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, const void *entry,
+                                               size_t size, bool *ret_added,
+                                               struct kiln_error *error)
 {
-    struct verification verification = {.report = report, .context = context};
-    enum kiln_status status = walk(store, verify_file, &verification, error);
+    if (!kiln_cache_store_has_directory(store))
+        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no directory");
+    struct kiln_entry_view view;
+    enum kiln_status status = kiln_entry_decode(entry, size, &view, error);
+    if (status != KILN_OK)
+        return status;
+    if (!fits(store, size))
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "it has %zu bytes, more than the cache's limit of %" PRIu64, size,
+                              store->budget.max_bytes);
+    struct kiln_hash128 hash = kiln_hash128(view.key, view.key_bytes);
+    bool present = is_present(store, hash, &view);
+    if (!present)
+        status = write_entry(store, hash, entry, size, error);
     if (status == KILN_OK)
-        *ret_stats = verification.stats;
+        *ret_added = !present;
     return status;
 }
 
-static enum kiln_status remove_file(void *context, enum kiln_cache_file_kind kind, int fanout,
-                                    const char *fanout_name, const char *file,
-                                    struct kiln_error *error)
+enum kiln_status kiln_cache_store_remove(struct kiln_cache_store *store,
+                                         const struct kiln_cache_key *key, struct kiln_error *error)
 {
-    (void)kind;
-    uint64_t *removed = context;
-    if (unlinkat(fanout, file, 0) == 0)
-        (*removed)++;
-    else if (errno != ENOENT)
-        return kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s': %m",
-                              fanout_name, file);
-    return KILN_OK;
-}
-
-enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
-                                        struct kiln_error *error)
-{
-    uint64_t removed = 0;
-    enum kiln_status status = walk(store, remove_file, &removed, error);
-    if (status == KILN_OK)
-        *ret_removed = removed;
+    if (!kiln_cache_store_has_directory(store))
+        return KILN_OK;
+    struct kiln_entry_name name;
+    kiln_entry_name_set(&name, key);
+    int fanout;
+    enum kiln_status status =
+        kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout, error);
+    if (status == KILN_NOT_FOUND) {
+        kiln_error_init(error);
+        return KILN_OK;
+    }
+    if (status != KILN_OK)
+        return status;
+    if (unlinkat(fanout, name.file, 0) != 0 && errno != ENOENT && errno != ESTALE)
+        status = kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s/%s': %m",
+                                store->directory.path, name.fanout, name.file);
+    (void)close(fanout);
     return status;
 }

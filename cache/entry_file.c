@@ -9,13 +9,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char hex_digits[] = "0123456789abcdef";
 
 void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key)
 {
-    kiln_cache_key_hex(key, name->file);
+    kiln_entry_name_set_hash(name, (struct kiln_hash128){key->hash_high, key->hash_low});
+}
+
+void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash)
+{
+    (void)snprintf(name->file, sizeof name->file, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
     memcpy(name->fanout, name->file, 2);
     name->fanout[2] = '\0';
     memcpy(name->file + KILN_CACHE_HASH_HEX, KILN_ENTRY_FILE_SUFFIX, sizeof KILN_ENTRY_FILE_SUFFIX);
@@ -34,10 +40,9 @@ void kiln_entry_fini(struct kiln_entry *entry)
 
 static bool key_hashes_to_name(const struct kiln_entry_view *view, const char *file)
 {
-    struct kiln_hash128 hash = kiln_hash128(view->key, view->key_bytes);
-    char hex[KILN_CACHE_HASH_HEX + 1];
-    (void)snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
-    return memcmp(hex, file, KILN_CACHE_HASH_HEX) == 0;
+    struct kiln_entry_name name;
+    kiln_entry_name_set_hash(&name, kiln_hash128(view->key, view->key_bytes));
+    return strcmp(name.file, file) == 0;
 }
 
 static enum kiln_status verify(struct kiln_entry *entry, const char *file, struct kiln_error *error)
@@ -66,12 +71,32 @@ static enum kiln_status judge_unopened(int fanout, const char *file, struct stat
     return status;
 }
 
-enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_entry *ret_entry,
-                                      struct stat *ret_identity, struct kiln_error *error)
+/* A time in the future by more than the interval is of a clock that was wrong; left alone it would
+ * make the entry look new for ever. */
+static void note_use(int descriptor, const struct stat *attributes)
 {
-    /* O_NONBLOCK: a FIFO at this place must not hang us. */
-    int descriptor =
-        openat(fanout, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return;
+    int64_t age_s = (int64_t)now.tv_sec - (int64_t)attributes->st_mtim.tv_sec;
+    if (age_s < KILN_ENTRY_USE_INTERVAL_S && age_s > -KILN_ENTRY_USE_INTERVAL_S)
+        return;
+    /* UTIME_NOW: on a network file system the server's clock, which all machines share. In a place
+     * that cannot be written nothing is noted, and nothing is evicted either. */
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+    (void)futimens(descriptor, times);
+}
+
+static enum kiln_status read_once(int fanout, const char *file, unsigned flags,
+                                  struct kiln_entry *ret_entry, struct stat *ret_identity,
+                                  struct kiln_error *error)
+{
+    int descriptor;
+    do {
+        /* O_NONBLOCK: a FIFO at this place must not hang us. */
+        descriptor =
+            openat(fanout, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
         return judge_unopened(fanout, file, ret_identity, error);
 
@@ -84,7 +109,8 @@ enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_
     } else if (!S_ISREG(attributes.st_mode)) {
         status = kiln_error_set(error, KILN_CORRUPT, "it is not an ordinary file");
     } else {
-        const char *reason = kiln_cache_directory_distrust(&attributes);
+        const char *reason =
+            kiln_cache_directory_distrust(&attributes, (flags & KILN_ENTRY_FILE_OF_LAYER) != 0);
         if (reason != NULL)
             status = kiln_error_set(error, KILN_CORRUPT, "%s", reason);
     }
@@ -93,10 +119,14 @@ enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_
                                            error);
         if (status == KILN_BAD_ARGUMENT) /* above the limit */
             error->status = status = KILN_CORRUPT;
+        else if (status == KILN_NOT_FOUND) /* read() says so of a file that is there */
+            error->status = status = KILN_IO;
     }
-    (void)close(descriptor);
     if (status == KILN_OK)
         status = verify(&entry, file, error);
+    if (status == KILN_OK && (flags & KILN_ENTRY_FILE_NOTE_USE) != 0)
+        note_use(descriptor, &attributes);
+    (void)close(descriptor);
     if (status == KILN_OK) {
         *ret_entry = entry;
         return KILN_OK;
@@ -107,10 +137,24 @@ enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_
     return status;
 }
 
+/* On a network file system a file that another machine replaces while it is read fails with ESTALE;
+ * the second attempt opens the new one, or finds none. */
+enum kiln_status kiln_entry_file_read(int fanout, const char *file, unsigned flags,
+                                      struct kiln_entry *ret_entry, struct stat *ret_identity,
+                                      struct kiln_error *error)
+{
+    enum kiln_status status = read_once(fanout, file, flags, ret_entry, ret_identity, error);
+    if (status == KILN_IO)
+        status = read_once(fanout, file, flags, ret_entry, ret_identity, error);
+    return status;
+}
+
 bool kiln_entry_file_remove(int fanout, const char *file, const struct stat *identity)
 {
     struct stat now;
     return fstatat(fanout, file, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
            now.st_dev == identity->st_dev && now.st_ino == identity->st_ino &&
-           unlinkat(fanout, file, 0) == 0;
+           /* The number of a file that is gone may be given to the one that takes its place. */
+           now.st_ctim.tv_sec == identity->st_ctim.tv_sec &&
+           now.st_ctim.tv_nsec == identity->st_ctim.tv_nsec && unlinkat(fanout, file, 0) == 0;
 }

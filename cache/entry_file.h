@@ -9,6 +9,7 @@
 #include "cache/entry_format.h"
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
+#include "runtime/support/hash.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -17,6 +18,9 @@
 #define KILN_ENTRY_FILE_SUFFIX ".kiln"
 
 enum {
+    /* A use is noted when the last one that was noted is this old: so a reading process writes
+     * nothing most of the time. */
+    KILN_ENTRY_USE_INTERVAL_S = 3600,
     KILN_ENTRY_FANOUT_NAME_BYTES = 3,
     KILN_ENTRY_FILE_NAME_BYTES = KILN_CACHE_HASH_HEX + sizeof KILN_ENTRY_FILE_SUFFIX,
 };
@@ -27,6 +31,7 @@ struct kiln_entry_name {
 };
 
 void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key);
+void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash);
 /* Whether `file` is an entry's name that belongs into the fan-out directory `fanout`. */
 bool kiln_entry_name_matches(const char *fanout, const char *file);
 
@@ -38,20 +43,25 @@ struct kiln_entry {
 
 void kiln_entry_fini(struct kiln_entry *entry);
 
+enum kiln_entry_file_flag {
+    KILN_ENTRY_FILE_OF_LAYER = 1, /* root may own it as well as this user */
+    KILN_ENTRY_FILE_NOTE_USE = 2, /* the file's time becomes now, unless that is hardly news */
+};
+
 /*
  * Reads and verifies the entry in the open directory `fanout`: an ordinary file that belongs to
- * this user, not writable by others, every byte of it right, its key hashing to its name.
- * KILN_NOT_FOUND when there is no file; KILN_CORRUPT when it is there and damaged; KILN_IO,
- * KILN_NO_MEMORY when it could not be judged. `ret_identity`: of the file that was found damaged,
- * set only with KILN_CORRUPT.
+ * this user, not writable by others, every byte of it right, its key hashing to its name. `flags`
+ * is a sum of enum kiln_entry_file_flag. KILN_NOT_FOUND when there is no file; KILN_CORRUPT when it
+ * is there and damaged; KILN_IO, KILN_NO_MEMORY when it could not be judged. `ret_identity`: of the
+ * file that was found damaged, set only with KILN_CORRUPT.
  */
-enum kiln_status kiln_entry_file_read(int fanout, const char *file, struct kiln_entry *ret_entry,
-                                      struct stat *ret_identity,
+enum kiln_status kiln_entry_file_read(int fanout, const char *file, unsigned flags,
+                                      struct kiln_entry *ret_entry, struct stat *ret_identity,
                                       struct kiln_error *error) KILN_NODISCARD;
 
-/* Removes the file if it still is the one of `identity`: another process may have replaced it by a
- * good one. The moment between the check and the removal is left; it can cost an entry and nothing
- * else. */
+/* Removes the file if it still is the one of `identity`, unchanged: another process may have
+ * replaced it by a good one. The moment between the check and the removal is left; it can cost an
+ * entry and nothing else. */
 bool kiln_entry_file_remove(int fanout, const char *file, const struct stat *identity);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cache/cache_directory.h"
 #include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
+#include "cache/cache_warning.h"
 
 #include "tests/cache/sample_key.h"
 #include "tests/runtime/support/captured_log.h"
@@ -31,6 +32,7 @@ static struct kiln_cache_store *open_default(void)
     struct kiln_error error;
     struct kiln_cache_store *store = NULL;
     kiln_error_init(&error);
+    kiln_cache_warnings_forget();
     captured_log_start(KILN_LOG_WARN);
     cr_assert_eq(
         kiln_cache_store_open(&(struct kiln_cache_options){.directory = NULL}, &store, &error),

@@ -7,6 +7,7 @@
 #include "cache/entry_file.h"
 
 #include "tests/cache/sample_key.h"
+#include "tests/cache/sample_payload.h"
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <fcntl.h>
@@ -28,36 +29,6 @@ static void fault(const char *text, unsigned number)
 {
     (void)fprintf(stderr, "%s (key %u)\n", text, number);
     atomic_fetch_add(&faults, 1);
-}
-
-static unsigned next_random(unsigned *state)
-{
-    *state = *state * 1664525 + 1013904223;
-    return *state >> 8;
-}
-
-/* A payload tells by its first bytes what all of it must be. */
-static size_t fill_payload(unsigned char *payload, unsigned number, unsigned seed)
-{
-    size_t size = 8 + seed % (PAYLOAD_LIMIT - 8);
-    memcpy(payload, &number, 4);
-    memcpy(payload + 4, &seed, 4);
-    for (size_t i = 8; i < size; i++)
-        payload[i] = (unsigned char)((seed + i * 2654435761U) >> 16);
-    return size;
-}
-
-static bool is_whole(const unsigned char *payload, size_t size, unsigned number)
-{
-    static _Thread_local unsigned char expected[PAYLOAD_LIMIT];
-    unsigned stored;
-    unsigned seed;
-    if (size < 8)
-        return false;
-    memcpy(&stored, payload, 4);
-    memcpy(&seed, payload + 4, 4);
-    return stored == number && fill_payload(expected, number, seed) == size &&
-           memcmp(payload, expected, size) == 0;
 }
 
 /* What a crash, a bad disk or a careless user may do. */
@@ -87,18 +58,20 @@ static void *work(void *argument)
     if (payload == NULL)
         return NULL;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        unsigned number = next_random(&state) % KEYS;
-        unsigned action = next_random(&state) % 32;
+        unsigned number = sample_random(&state) % KEYS;
+        unsigned action = sample_random(&state) % 32;
         struct kiln_cache_key key = sample_key(number);
         struct kiln_error error;
         kiln_error_init(&error);
         if (action < 8) {
-            size_t size = fill_payload(payload, number, next_random(&state));
+            size_t size = SAMPLE_PAYLOAD_LEAST_BYTES +
+                          sample_random(&state) % (PAYLOAD_LIMIT - SAMPLE_PAYLOAD_LEAST_BYTES);
+            sample_payload_fill(payload, size, number, sample_random(&state));
             if (kiln_cache_store_insert(store, &key, payload, size, &error) != KILN_OK &&
                 strstr(error.text, "No such file") == NULL) /* a clear took the temporary file */
                 fault(error.text, number);
         } else if (action < 10) {
-            damage(&key, next_random(&state));
+            damage(&key, sample_random(&state));
         } else if (action < 11) {
             uint64_t removed;
             if (kiln_cache_store_clear(store, &removed, &error) != KILN_OK)
@@ -107,7 +80,7 @@ static void *work(void *argument)
             void *found = NULL;
             size_t size = 0;
             enum kiln_status status = kiln_cache_store_lookup(store, &key, &found, &size, &error);
-            if (status == KILN_OK && !is_whole(found, size, number))
+            if (status == KILN_OK && !sample_payload_is_whole(found, size, number))
                 fault("a wrong payload", number);
             if (status != KILN_OK && status != KILN_NOT_FOUND)
                 fault(error.text, number);

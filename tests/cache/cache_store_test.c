@@ -1,5 +1,6 @@
 #include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
+#include "cache/cache_warning.h"
 
 #include "cache/entry_file.h"
 #include "cache/entry_format.h"
@@ -93,6 +94,7 @@ static void assert_miss(void)
 static void assert_doubt(const char *reason)
 {
     captured_log_start(KILN_LOG_WARN);
+    kiln_cache_warnings_forget();
     assert_miss();
     cr_assert_eq(captured_log_count(KILN_LOG_WARN), 1);
     cr_assert_not_null(strstr(captured_log_last(), reason), "'%s' lacks '%s'", captured_log_last(),

@@ -1,0 +1,193 @@
+#include "cache/cache_census.h"
+
+#include "cache/cache_walk.h"
+#include "cache/entry_file.h"
+#include "runtime/support/temporary_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS ((int64_t)1000000000)
+
+/* How old a temporary file is when even a writer that nothing is known of must have given up, and
+ * how far ahead a time may lie before it is no difference of clocks any more. */
+#define PATIENCE_NS (3600 * SECOND_NS)
+
+struct survey {
+    struct kiln_cache_census *census;
+    bool litter_only;
+};
+
+static int64_t to_ns(struct timespec time)
+{
+    int64_t ns;
+    if (__builtin_mul_overflow((int64_t)time.tv_sec, SECOND_NS, &ns) ||
+        __builtin_add_overflow(ns, (int64_t)time.tv_nsec, &ns))
+        return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    return ns;
+}
+
+static void date_record(struct kiln_cache_record *record, int64_t now_ns, int fanout,
+                        const char *file, struct timespec time)
+{
+    record->file_ns = record->use_ns = to_ns(time);
+    if (record->file_ns <= now_ns)
+        return;
+    record->use_ns = now_ns;
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT}, {.tv_sec = now_ns / SECOND_NS, .tv_nsec = now_ns % SECOND_NS}};
+    if (record->file_ns - now_ns > PATIENCE_NS &&
+        utimensat(fanout, file, times, AT_SYMLINK_NOFOLLOW) == 0)
+        record->file_ns = now_ns;
+}
+
+static struct kiln_hash128 hash_of_name(const char *file)
+{
+    struct kiln_hash128 hash = {0, 0};
+    (void)sscanf(file, "%16" SCNx64 "%16" SCNx64, &hash.high, &hash.low);
+    return hash;
+}
+
+static enum kiln_status add_record(struct kiln_cache_census *census,
+                                   const struct kiln_cache_record *record, struct kiln_error *error)
+{
+    if (census->count == census->capacity) {
+        size_t capacity = census->capacity != 0 ? 2 * census->capacity : 256;
+        struct kiln_cache_record *records =
+            realloc(census->records, capacity * sizeof *census->records);
+        if (records == NULL)
+            return kiln_error_set(error, KILN_NO_MEMORY,
+                                  "out of memory while counting the cache's files");
+        census->records = records;
+        census->capacity = capacity;
+    }
+    census->records[census->count++] = *record;
+    return KILN_OK;
+}
+
+static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind, int fanout,
+                                   const char *fanout_name, const char *file,
+                                   struct kiln_error *error)
+{
+    (void)fanout_name;
+    const struct survey *survey = context;
+    struct kiln_cache_census *census = survey->census;
+    struct stat attributes;
+    if (survey->litter_only && kind == KILN_CACHE_FILE_ENTRY)
+        return KILN_OK;
+    if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
+        return KILN_OK; /* evicted or renamed by another process */
+    struct kiln_cache_record record = {.bytes = (uint64_t)attributes.st_size};
+    date_record(&record, census->now_ns, fanout, file, attributes.st_mtim);
+    if (kind == KILN_CACHE_FILE_TEMPORARY) {
+        if ((census->now_ns - record.use_ns > PATIENCE_NS || kiln_temporary_name_is_orphan(file)) &&
+            unlinkat(fanout, file, 0) == 0) {
+            census->removed_files++;
+            census->removed_bytes += record.bytes;
+            return KILN_OK;
+        }
+        census->bytes += record.bytes;
+        return KILN_OK;
+    }
+    record.hash = hash_of_name(file);
+    census->bytes += record.bytes;
+    return add_record(census, &record, error);
+}
+
+static int compare_records(const void *left, const void *right)
+{
+    const struct kiln_cache_record *a = left;
+    const struct kiln_cache_record *b = right;
+    if (a->use_ns != b->use_ns)
+        return a->use_ns < b->use_ns ? -1 : 1;
+    if (a->hash.high != b->hash.high)
+        return a->hash.high < b->hash.high ? -1 : 1;
+    return a->hash.low < b->hash.low ? -1 : a->hash.low > b->hash.low;
+}
+
+enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *directory,
+                                        bool litter_only, struct kiln_cache_census *ret_census,
+                                        struct kiln_error *error)
+{
+    struct kiln_cache_census census = {0};
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    census.now_ns = to_ns(now);
+    struct survey survey = {&census, litter_only};
+    enum kiln_status status = kiln_cache_walk(directory, count_file, &survey, error);
+    if (status == KILN_NO_MEMORY) {
+        kiln_cache_census_fini(&census);
+        return status;
+    }
+    kiln_error_init(error);
+    if (census.count != 0)
+        qsort(census.records, census.count, sizeof *census.records, compare_records);
+    *ret_census = census;
+    return KILN_OK;
+}
+
+void kiln_cache_census_fini(struct kiln_cache_census *census)
+{
+    free(census->records);
+    *census = (struct kiln_cache_census){0};
+}
+
+/* KILN_NOT_FOUND when somebody else has removed it, KILN_BAD_ARGUMENT when it was used since. */
+static enum kiln_status remove_unused(const struct kiln_cache_directory *directory,
+                                      const struct kiln_cache_record *record,
+                                      struct kiln_error *error)
+{
+    struct kiln_entry_name name;
+    kiln_entry_name_set_hash(&name, record->hash);
+    int fanout;
+    enum kiln_status status =
+        kiln_cache_directory_open_fanout(directory, name.fanout, false, &fanout, error);
+    if (status != KILN_OK)
+        return status;
+    struct stat attributes;
+    bool found = fstatat(fanout, name.file, &attributes, AT_SYMLINK_NOFOLLOW) == 0;
+    if (found && to_ns(attributes.st_mtim) > record->file_ns)
+        status = KILN_BAD_ARGUMENT;
+    else if (!found || unlinkat(fanout, name.file, 0) != 0)
+        status = kiln_error_set(
+            error, errno == ENOENT || errno == ESTALE ? KILN_NOT_FOUND : KILN_IO,
+            "cannot remove the cache file '%s/%s/%s': %m", directory->path, name.fanout, name.file);
+    (void)close(fanout);
+    return status;
+}
+
+enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
+                                         const struct kiln_cache_directory *directory,
+                                         uint64_t target_bytes, int64_t since_ns,
+                                         const struct kiln_hash128 *keep, struct kiln_error *error)
+{
+    enum kiln_status result = KILN_OK;
+    for (size_t i = 0; i < census->count; i++) {
+        const struct kiln_cache_record *record = &census->records[i];
+        if (census->bytes <= target_bytes && record->use_ns >= since_ns)
+            break;
+        if (keep != NULL && keep->high == record->hash.high && keep->low == record->hash.low)
+            continue;
+        struct kiln_error failure;
+        kiln_error_init(&failure);
+        enum kiln_status status = remove_unused(directory, record, &failure);
+        if (status == KILN_OK) {
+            census->removed_files++;
+            census->removed_bytes += record->bytes;
+        }
+        if (status == KILN_OK || status == KILN_NOT_FOUND) {
+            census->bytes -= record->bytes;
+        } else if (status != KILN_BAD_ARGUMENT && result == KILN_OK) {
+            result = status;
+            *error = failure;
+        }
+    }
+    return result;
+}

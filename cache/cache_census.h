@@ -1,0 +1,58 @@
+/*
+ * What a directory holds, by last use, and the removal of what was used longest ago. Works beside
+ * any number of processes that do the same, and needs no lock: they see the same files in the same
+ * order, and so choose the same victims.
+ */
+#ifndef KILN_CACHE_CACHE_CENSUS_H
+#define KILN_CACHE_CACHE_CENSUS_H
+
+#include "cache/cache_directory.h"
+#include "runtime/support/error.h"
+#include "runtime/support/hash.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kiln_cache_record {
+    int64_t use_ns;  /* last use: the file's time, but not in the future; since 1970 */
+    int64_t file_ns; /* the file's time */
+    uint64_t bytes;
+    struct kiln_hash128 hash; /* the entry's name */
+};
+
+struct kiln_cache_census {
+    struct kiln_cache_record *records; /* owned; by last use, oldest first, then by hash */
+    size_t count;
+    size_t capacity;
+    uint64_t bytes; /* of all entries, and of files that are being written */
+    uint64_t removed_files;
+    uint64_t removed_bytes;
+    int64_t now_ns;
+};
+
+/*
+ * Counts all files (with `litter_only` only temporary ones), and removes temporary ones that nobody
+ * writes any more: their writer was a process of this machine that has ended, or nothing is known
+ * of it and the file is an hour old. A time that lies more than an hour ahead is set back to now,
+ * since it comes from a clock that was wrong and would look like a use for ever. What cannot be
+ * counted is left out.
+ */
+enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *directory,
+                                        bool litter_only, struct kiln_cache_census *ret_census,
+                                        struct kiln_error *error) KILN_NODISCARD;
+void kiln_cache_census_fini(struct kiln_cache_census *census);
+
+/*
+ * Removes entries from the oldest on, until those that are left were used at `since_ns` or later
+ * and all files have at most `target_bytes`. `keep` (may be NULL): the entry that stays. Entries
+ * that were used or replaced since the census stay too. KILN_IO when some cannot be removed; the
+ * others are.
+ */
+enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
+                                         const struct kiln_cache_directory *directory,
+                                         uint64_t target_bytes, int64_t since_ns,
+                                         const struct kiln_hash128 *keep,
+                                         struct kiln_error *error) KILN_NODISCARD;
+
+#endif

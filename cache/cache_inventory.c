@@ -1,0 +1,342 @@
+#include "cache/cache_inventory.h"
+
+#include "cache/cache_census.h"
+#include "cache/cache_store_state.h"
+#include "cache/cache_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND_NS ((int64_t)1000000000)
+
+static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind, int fanout,
+                                   const char *fanout_name, const char *file,
+                                   struct kiln_error *error)
+{
+    (void)fanout_name;
+    (void)error;
+    struct kiln_cache_stats *stats = context;
+    struct stat attributes;
+    if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
+        return KILN_OK;
+    *(kind == KILN_CACHE_FILE_TEMPORARY ? &stats->temporary_files : &stats->entries) += 1;
+    *(kind == KILN_CACHE_FILE_TEMPORARY ? &stats->temporary_bytes : &stats->bytes) +=
+        (uint64_t)attributes.st_size;
+    return KILN_OK;
+}
+
+static enum kiln_status walk(struct kiln_cache_store *store, kiln_cache_visitor visit,
+                             void *context, struct kiln_error *error)
+{
+    if (!kiln_cache_store_has_directory(store))
+        return KILN_OK;
+    return kiln_cache_walk(&store->directory, visit, context, error);
+}
+
+enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
+                                        struct kiln_cache_stats *ret_stats,
+                                        struct kiln_error *error)
+{
+    struct kiln_cache_stats stats = {0};
+    enum kiln_status status = walk(store, count_file, &stats, error);
+    if (status == KILN_OK)
+        *ret_stats = stats;
+    return status;
+}
+
+struct verification {
+    void (*report)(void *context, const char *file, bool ok, const char *reason);
+    void *context;
+    struct kiln_cache_stats stats;
+};
+
+static enum kiln_status verify_file(void *context, enum kiln_cache_file_kind kind, int fanout,
+                                    const char *fanout_name, const char *file,
+                                    struct kiln_error *error)
+{
+    struct verification *verification = context;
+    if (kind == KILN_CACHE_FILE_TEMPORARY)
+        return count_file(&verification->stats, kind, fanout, fanout_name, file, error);
+
+    struct kiln_entry entry;
+    struct stat damaged;
+    struct kiln_error judgement;
+    kiln_error_init(&judgement);
+    enum kiln_status status = kiln_entry_file_read(fanout, file, 0, &entry, &damaged, &judgement);
+    if (status == KILN_NOT_FOUND)
+        return KILN_OK;
+    if (status == KILN_NO_MEMORY)
+        return kiln_error_set(error, status, "%s", judgement.text);
+    (void)count_file(&verification->stats, kind, fanout, fanout_name, file, error);
+    bool ok = status == KILN_OK;
+    if (ok)
+        kiln_entry_fini(&entry);
+    else
+        verification->stats.damaged++;
+    if (verification->report != NULL) {
+        char name[sizeof(struct kiln_entry_name) + 1];
+        (void)snprintf(name, sizeof name, "%s/%s", fanout_name, file);
+        verification->report(verification->context, name, ok, ok ? "" : judgement.text);
+    }
+    return KILN_OK;
+}
+
+enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
+                                         void (*report)(void *context, const char *file, bool ok,
+                                                        const char *reason),
+                                         void *context, struct kiln_cache_stats *ret_stats,
+                                         struct kiln_error *error)
+{
+    struct verification verification = {.report = report, .context = context};
+    enum kiln_status status = walk(store, verify_file, &verification, error);
+    if (status == KILN_OK)
+        *ret_stats = verification.stats;
+    return status;
+}
+
+static enum kiln_status remove_file(void *context, enum kiln_cache_file_kind kind, int fanout,
+                                    const char *fanout_name, const char *file,
+                                    struct kiln_error *error)
+{
+    (void)kind;
+    uint64_t *removed = context;
+    if (unlinkat(fanout, file, 0) == 0)
+        (*removed)++;
+    else if (errno != ENOENT && errno != ESTALE)
+        return kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s': %m",
+                              fanout_name, file);
+    return KILN_OK;
+}
+
+enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
+                                        struct kiln_error *error)
+{
+    uint64_t removed = 0;
+    enum kiln_status status = walk(store, remove_file, &removed, error);
+    if (status == KILN_OK)
+        *ret_removed = removed;
+    return status;
+}
+
+struct listing {
+    enum kiln_status (*visit)(void *context, const struct kiln_cache_item *item,
+                              struct kiln_error *error);
+    void *context;
+    int source;
+};
+
+static enum kiln_status list_file(void *context, enum kiln_cache_file_kind kind, int fanout,
+                                  const char *fanout_name, const char *file,
+                                  struct kiln_error *error)
+{
+    (void)fanout_name;
+    const struct listing *listing = context;
+    struct stat attributes;
+    if (kind != KILN_CACHE_FILE_ENTRY ||
+        fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
+        return KILN_OK;
+    struct kiln_cache_item item = {.bytes = (uint64_t)attributes.st_size,
+                                   .last_use_s = (int64_t)attributes.st_mtim.tv_sec,
+                                   .source = listing->source};
+    memcpy(item.hex, file, KILN_CACHE_HASH_HEX);
+    return listing->visit(listing->context, &item, error);
+}
+
+/* The verified entry `index` of a pack and what there is to say of it. */
+static enum kiln_status read_packed(const struct kiln_pack_file *pack, size_t index, int source,
+                                    struct kiln_cache_item *ret_item, struct kiln_entry *ret_entry,
+                                    struct kiln_error *error)
+{
+    struct kiln_entry entry;
+    kiln_buffer_init(&entry.bytes);
+    enum kiln_status status = kiln_pack_file_read_entry(pack, index, &entry.bytes, error);
+    if (status == KILN_OK)
+        status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
+    if (status != KILN_OK) {
+        kiln_entry_fini(&entry);
+        return status;
+    }
+    struct kiln_entry_name name;
+    kiln_entry_name_set_hash(&name, kiln_hash128(entry.view.key, entry.view.key_bytes));
+    *ret_item = (struct kiln_cache_item){.bytes = entry.bytes.size, .source = source};
+    memcpy(ret_item->hex, name.file, KILN_CACHE_HASH_HEX);
+    *ret_entry = entry;
+    return KILN_OK;
+}
+
+static enum kiln_status list_pack(const struct kiln_pack_file *pack, struct listing *listing,
+                                  struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    size_t count = kiln_pack_file_entry_count(pack);
+    for (size_t i = 0; i < count && status == KILN_OK; i++) {
+        struct kiln_cache_item item;
+        struct kiln_entry entry;
+        status = read_packed(pack, i, listing->source, &item, &entry, error);
+        if (status == KILN_CORRUPT) {
+            kiln_error_init(error);
+            status = KILN_OK;
+        } else if (status == KILN_OK) {
+            kiln_entry_fini(&entry);
+            status = listing->visit(listing->context, &item, error);
+        }
+    }
+    return status;
+}
+
+enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
+                                       enum kiln_status (*visit)(void *context,
+                                                                 const struct kiln_cache_item *item,
+                                                                 struct kiln_error *error),
+                                       void *context, struct kiln_error *error)
+{
+    struct listing listing = {visit, context, KILN_CACHE_SOURCE_DIRECTORY};
+    enum kiln_status status = walk(store, list_file, &listing, error);
+    for (size_t i = 0; i < store->layer_count && status == KILN_OK; i++) {
+        const struct kiln_cache_layer *layer = &store->layers[i];
+        listing.source = (int)i;
+        if (layer->pack != NULL)
+            status = list_pack(layer->pack, &listing, error);
+        else
+            status = kiln_cache_walk(&layer->directory, list_file, &listing, error);
+    }
+    return status;
+}
+
+struct search {
+    char prefix[KILN_CACHE_HASH_HEX + 1];
+    struct kiln_cache_item found; /* the first */
+    bool has_found;
+};
+
+static enum kiln_status match_item(void *context, const struct kiln_cache_item *item,
+                                   struct kiln_error *error)
+{
+    struct search *search = context;
+    if (strncmp(item->hex, search->prefix, strlen(search->prefix)) != 0)
+        return KILN_OK;
+    if (search->has_found && strcmp(search->found.hex, item->hex) != 0)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "several cache entries start with '%s': '%s', '%s'", search->prefix,
+                              search->found.hex, item->hex);
+    if (!search->has_found)
+        search->found = *item;
+    search->has_found = true;
+    return KILN_OK;
+}
+
+static enum kiln_status read_from_directory(const struct kiln_cache_directory *directory,
+                                            const char *hex, struct kiln_entry *ret_entry,
+                                            struct kiln_error *error)
+{
+    struct kiln_entry_name name;
+    (void)snprintf(name.fanout, sizeof name.fanout, "%.2s", hex);
+    (void)snprintf(name.file, sizeof name.file, "%s%s", hex, KILN_ENTRY_FILE_SUFFIX);
+    int fanout;
+    enum kiln_status status =
+        kiln_cache_directory_open_fanout(directory, name.fanout, false, &fanout, error);
+    if (status != KILN_OK)
+        return status;
+    struct stat damaged;
+    status =
+        kiln_entry_file_read(fanout, name.file, directory->is_layer ? KILN_ENTRY_FILE_OF_LAYER : 0,
+                             ret_entry, &damaged, error);
+    (void)close(fanout);
+    if (status != KILN_OK)
+        kiln_error_prefix(error, "cache entry '%s/%s/%s'", directory->path, name.fanout, name.file);
+    return status;
+}
+
+static enum kiln_status read_from_pack(const struct kiln_cache_layer *layer, int source,
+                                       const char *hex, struct kiln_entry *ret_entry,
+                                       struct kiln_error *error)
+{
+    size_t count = kiln_pack_file_entry_count(layer->pack);
+    for (size_t i = 0; i < count; i++) {
+        struct kiln_cache_item item;
+        enum kiln_status status = read_packed(layer->pack, i, source, &item, ret_entry, error);
+        if (status == KILN_OK && strcmp(item.hex, hex) == 0)
+            return KILN_OK;
+        if (status == KILN_OK)
+            kiln_entry_fini(ret_entry);
+        else if (status != KILN_CORRUPT)
+            return status;
+    }
+    return kiln_error_set(error, KILN_NOT_FOUND, "the pack '%s' has no entry '%s'", layer->path,
+                          hex);
+}
+
+enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const char *prefix,
+                                       struct kiln_cache_item *ret_item,
+                                       struct kiln_buffer *ret_entry,
+                                       struct kiln_entry_view *ret_view, struct kiln_error *error)
+{
+    struct search search = {.has_found = false};
+    size_t digits = strspn(prefix, "0123456789abcdefABCDEF");
+    if (digits == 0 || digits > KILN_CACHE_HASH_HEX || prefix[digits] != '\0')
+        return kiln_error_set(
+            error, KILN_BAD_ARGUMENT,
+            "'%.64s' is not the start of a cache entry's name: 1 to %d hex digits", prefix,
+            KILN_CACHE_HASH_HEX);
+    for (size_t i = 0; i < digits; i++)
+        search.prefix[i] = (char)(prefix[i] | 0x20); /* lower case; digits stay */
+    enum kiln_status status = kiln_cache_store_list(store, match_item, &search, error);
+    if (status != KILN_OK)
+        return status;
+    if (!search.has_found)
+        return kiln_error_set(error, KILN_NOT_FOUND, "no cache entry starts with '%s'",
+                              search.prefix);
+    struct kiln_entry entry;
+    int source = search.found.source;
+    if (source == KILN_CACHE_SOURCE_DIRECTORY)
+        status = read_from_directory(&store->directory, search.found.hex, &entry, error);
+    else if (store->layers[source].pack == NULL)
+        status =
+            read_from_directory(&store->layers[source].directory, search.found.hex, &entry, error);
+    else
+        status = read_from_pack(&store->layers[source], source, search.found.hex, &entry, error);
+    if (status != KILN_OK)
+        return status;
+    kiln_buffer_fini(ret_entry);
+    *ret_entry = entry.bytes;
+    *ret_item = search.found;
+    *ret_view = entry.view;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
+                                        const struct kiln_cache_prune *prune,
+                                        struct kiln_cache_pruned *ret_pruned,
+                                        struct kiln_error *error)
+{
+    struct kiln_cache_census census = {0};
+    enum kiln_status status = KILN_OK;
+    if (kiln_cache_store_has_directory(store)) {
+        status = kiln_cache_census_take(&store->directory, false, &census, error);
+        if (status != KILN_OK)
+            return status;
+        int64_t since_ns = INT64_MIN;
+        if (prune->max_age_s <= (uint64_t)(census.now_ns / SECOND_NS))
+            since_ns = census.now_ns - (int64_t)prune->max_age_s * SECOND_NS;
+        size_t entries = census.count;
+        uint64_t litter = census.removed_files;
+        status = kiln_cache_census_evict(&census, &store->directory, prune->max_bytes, since_ns,
+                                         NULL, error);
+        if (status == KILN_OK)
+            *ret_pruned = (struct kiln_cache_pruned){
+                .removed_files = census.removed_files,
+                .removed_bytes = census.removed_bytes,
+                .kept_files = entries - (size_t)(census.removed_files - litter),
+                .kept_bytes = census.bytes,
+            };
+        kiln_cache_census_fini(&census);
+        return status;
+    }
+    *ret_pruned = (struct kiln_cache_pruned){0};
+    return status;
+}

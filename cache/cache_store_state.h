@@ -1,0 +1,30 @@
+/*
+ * What a store is made of: for cache_store.c, cache_tiers.c and cache_inventory.c.
+ */
+#ifndef KILN_CACHE_CACHE_STORE_STATE_H
+#define KILN_CACHE_CACHE_STORE_STATE_H
+
+#include "cache/cache_budget.h"
+#include "cache/cache_layer.h"
+#include "cache/cache_store.h"
+#include "cache/remote_cache.h"
+
+#include <stdatomic.h>
+
+/* All but the atomics is never changed after it was opened. */
+struct kiln_cache_store {
+    struct kiln_cache_directory directory; /* its path is NULL when there is none */
+    struct kiln_cache_budget budget;
+    atomic_bool told_of_large_entry;
+    struct kiln_cache_layer *layers; /* owned */
+    size_t layer_count;
+    struct kiln_remote_cache *remote; /* owned; NULL: none */
+    char *remote_name;                /* owned; its URL without user and password */
+};
+
+static inline bool kiln_cache_store_has_directory(const struct kiln_cache_store *store)
+{
+    return store->directory.path != NULL;
+}
+
+#endif

@@ -1,0 +1,340 @@
+#include "cache/cache_budget.h"
+
+#include "cache/cache_inventory.h"
+#include "runtime/support/file.h"
+#include "runtime/support/temporary_name.h"
+#include "tests/cache/sample_key.h"
+#include "tests/cache/store_fixture.h"
+#include "tests/runtime/support/captured_log.h"
+#include "tests/runtime/support/temporary_directory.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An entry is 74 bytes more than its payload: a frame of 48 and the sample key of 26. */
+enum { KIB = 1024, FRAME = 74, HOUR_S = 3600 };
+
+static char directory[4096];
+static struct kiln_error error;
+
+static void set_up(void)
+{
+    umask(022);
+    cr_assert_not_null(temporary_directory_make());
+    (void)snprintf(directory, sizeof directory, "%s", temporary_path("cache"));
+    kiln_error_init(&error);
+    captured_log_start(KILN_LOG_INFO);
+}
+
+TestSuite(cache_budget, .init = set_up, .fini = temporary_directory_remove, .timeout = 60);
+
+static struct kiln_cache_stats stats_of(struct kiln_cache_store *store)
+{
+    struct kiln_cache_stats stats = {0};
+    cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK, "%s", error.text);
+    return stats;
+}
+
+static const char *path_of(unsigned number)
+{
+    return store_fixture_path(directory, number);
+}
+
+Test(cache_budget, the_least_recently_used_go_until_nine_tenths_are_left)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 10 * KIB);
+    for (unsigned i = 0; i < 10; i++) {
+        store_fixture_insert(store, i, KIB - FRAME);
+        store_fixture_age(path_of(i), 100 * (10 - i));
+    }
+    cr_assert_eq(stats_of(store).bytes, 10 * KIB, "at the limit nothing goes");
+    store_fixture_insert(store, 10, KIB - FRAME);
+    cr_assert_eq(stats_of(store).bytes, 9 * KIB);
+    for (unsigned i = 0; i <= 10; i++)
+        cr_assert_eq(store_fixture_is_file(directory, i), i >= 2, "%u", i);
+    cr_assert_eq(captured_log_count(KILN_LOG_WARN), 0);
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, zero_is_no_limit)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    for (unsigned i = 0; i < 50; i++)
+        store_fixture_insert(store, i, 100 * KIB);
+    cr_assert_eq(stats_of(store).entries, 50);
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, a_use_saves_an_entry)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 4 * KIB);
+    for (unsigned i = 0; i < 4; i++) {
+        store_fixture_insert(store, i, KIB - FRAME);
+        store_fixture_age(path_of(i), 10 * HOUR_S - i);
+    }
+    cr_assert(store_fixture_has(store, 0));
+    store_fixture_insert(store, 4, KIB - FRAME);
+    for (unsigned i = 0; i <= 4; i++)
+        cr_assert_eq(store_fixture_is_file(directory, i), i != 1 && i != 2, "%u", i);
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, a_use_is_noted_once_an_hour)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    store_fixture_insert(store, 1, KIB);
+    store_fixture_age(path_of(1), HOUR_S - 60);
+    cr_assert(store_fixture_has(store, 1));
+    cr_assert_geq(store_fixture_age_of(path_of(1)), HOUR_S - 60);
+    store_fixture_age(path_of(1), HOUR_S + 60);
+    cr_assert(store_fixture_has(store, 1));
+    cr_assert_lt(store_fixture_age_of(path_of(1)), HOUR_S / 2);
+    /* A time a little ahead is a difference of clocks; one far ahead would look new for ever. */
+    store_fixture_age(path_of(1), -60);
+    cr_assert(store_fixture_has(store, 1));
+    cr_assert_lt(store_fixture_age_of(path_of(1)), 0);
+    store_fixture_age(path_of(1), -1000 * HOUR_S);
+    cr_assert(store_fixture_has(store, 1));
+    cr_assert_geq(store_fixture_age_of(path_of(1)), 0);
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, verifying_and_listing_are_no_uses)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    struct kiln_cache_stats stats;
+    store_fixture_insert(store, 1, KIB);
+    store_fixture_age(path_of(1), 5 * HOUR_S);
+    cr_assert_eq(kiln_cache_store_verify(store, NULL, NULL, &stats, &error), KILN_OK);
+    struct kiln_cache_item item;
+    struct kiln_buffer bytes;
+    struct kiln_entry_view view;
+    struct kiln_cache_key key = sample_key(1);
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    kiln_cache_key_hex(&key, hex);
+    kiln_buffer_init(&bytes);
+    cr_assert_eq(kiln_cache_store_read(store, hex, &item, &bytes, &view, &error), KILN_OK);
+    kiln_buffer_fini(&bytes);
+    kiln_cache_key_fini(&key);
+    cr_assert_geq(store_fixture_age_of(path_of(1)), 5 * HOUR_S);
+    kiln_cache_store_close(store);
+}
+
+/* Entries of one time go in the order of their names, whoever evicts. */
+Test(cache_budget, ties_go_by_name)
+{
+    enum { ENTRIES = 20 };
+    struct kiln_cache_store *store = store_fixture_open(directory, ENTRIES * KIB);
+    for (unsigned i = 0; i < ENTRIES; i++)
+        store_fixture_insert(store, i, KIB - FRAME);
+    struct stat first;
+    cr_assert_eq(stat(path_of(0), &first), 0);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000}};
+        cr_assert_eq(utimensat(AT_FDCWD, path_of(i), times, 0), 0);
+    }
+    store_fixture_insert(store, ENTRIES, KIB - FRAME);
+    char last_gone[64] = "";
+    char first_left[64] = "g";
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        const char *name = strrchr(path_of(i), '/') + 1;
+        if (store_fixture_is_file(directory, i) && strcmp(name, first_left) < 0)
+            (void)snprintf(first_left, sizeof first_left, "%s", name);
+        if (!store_fixture_is_file(directory, i) && strcmp(name, last_gone) > 0)
+            (void)snprintf(last_gone, sizeof last_gone, "%s", name);
+    }
+    cr_assert_str_not_empty(last_gone);
+    cr_assert_lt(strcmp(last_gone, first_left), 0);
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, what_was_just_written_stays_even_when_it_looks_oldest)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 4 * KIB);
+    for (unsigned i = 0; i < 3; i++) {
+        store_fixture_insert(store, i, KIB - FRAME);
+        store_fixture_age(path_of(i), -HOUR_S / 2);
+    }
+    store_fixture_insert(store, 9, 4 * KIB - FRAME);
+    cr_assert(store_fixture_is_file(directory, 9));
+    cr_assert_eq(stats_of(store).entries, 1);
+    kiln_cache_store_close(store);
+}
+
+/* A clock that was ahead by years must not keep its entries for ever, nor one that is behind by
+ * half an hour keep all of them. */
+Test(cache_budget, times_in_the_future_count_as_now)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 4 * KIB);
+    for (unsigned i = 0; i < 4; i++) {
+        store_fixture_insert(store, i, KIB - FRAME);
+        store_fixture_age(path_of(i), i == 0 ? -100000 * HOUR_S : -HOUR_S / 2);
+    }
+    store_fixture_insert(store, 4, 2 * KIB - FRAME);
+    cr_assert_leq(stats_of(store).bytes, 4 * KIB);
+    if (store_fixture_is_file(directory, 0))
+        cr_assert_geq(store_fixture_age_of(path_of(0)), 0, "set back by the count");
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, an_entry_larger_than_the_limit_is_left_out_and_told_of_once)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 4 * KIB);
+    captured_log_start(KILN_LOG_INFO);
+    store_fixture_insert(store, 1, 100);
+    unsigned before = captured_log_count(KILN_LOG_INFO);
+    for (unsigned i = 2; i < 5; i++) {
+        store_fixture_insert(store, i, 4 * KIB - FRAME + 1);
+        cr_assert_not(store_fixture_is_file(directory, i));
+    }
+    cr_assert_eq(captured_log_count(KILN_LOG_INFO), before + 1);
+    cr_assert_not_null(strstr(captured_log_last(), "larger than the limit"));
+    cr_assert_eq(captured_log_count(KILN_LOG_WARN), 0);
+    cr_assert(store_fixture_is_file(directory, 1));
+    kiln_cache_store_close(store);
+}
+
+/* A process counts before its first insert: it finds what others have left above the limit. */
+Test(cache_budget, a_smaller_limit_takes_hold)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    for (unsigned i = 0; i < 20; i++)
+        store_fixture_insert(store, i, KIB - FRAME);
+    kiln_cache_store_close(store);
+    store = store_fixture_open(directory, 10 * KIB);
+    store_fixture_insert(store, 30, 10);
+    cr_assert_leq(stats_of(store).bytes, 10 * KIB);
+    kiln_cache_store_close(store);
+}
+
+static void write_temporary(const char *name, int64_t age_s)
+{
+    char path[4200];
+    (void)snprintf(path, sizeof path, "%s/ab", directory);
+    (void)mkdir(directory, 0700);
+    (void)mkdir(path, 0700);
+    (void)snprintf(path, sizeof path, "%s/ab/%s", directory, name);
+    static const char bytes[3 * KIB];
+    cr_assert_eq(kiln_file_write(path, bytes, sizeof bytes, KILN_FILE_PRIVATE, &error), KILN_OK);
+    store_fixture_age(path, age_s);
+}
+
+static bool has_temporary(const char *name)
+{
+    char path[4200];
+    struct stat attributes;
+    (void)snprintf(path, sizeof path, "%s/ab/%s", directory, name);
+    return stat(path, &attributes) == 0;
+}
+
+/* A name of a process that is gone: a child's that made it, ran and was reaped. */
+static void make_orphan_name(char name[KILN_TEMPORARY_NAME_BYTES])
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        kiln_temporary_name_make(name, 0);
+        _exit(write(ends[1], name, KILN_TEMPORARY_NAME_BYTES) != KILN_TEMPORARY_NAME_BYTES);
+    }
+    cr_assert_eq(read(ends[0], name, KILN_TEMPORARY_NAME_BYTES), KILN_TEMPORARY_NAME_BYTES);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+}
+
+Test(cache_budget, the_first_insert_removes_what_dead_writers_left)
+{
+    char orphan[KILN_TEMPORARY_NAME_BYTES];
+    char living[KILN_TEMPORARY_NAME_BYTES];
+    static const char unknown_new[] = ".kiln-0123456789abcdef.tmp";
+    static const char unknown_old[] = ".kiln-0-0-0-0123456789abcdef.tmp";
+    static const char future[] = ".kiln-0-0-0-0123456789abcdee.tmp";
+    make_orphan_name(orphan);
+    kiln_temporary_name_make(living, 0);
+    write_temporary(orphan, 0);
+    write_temporary(living, 60);
+    write_temporary(unknown_new, HOUR_S - 60);
+    write_temporary(unknown_old, HOUR_S + 60);
+    write_temporary(future, -100000 * HOUR_S);
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    cr_assert_not(store_fixture_has(store, 1));
+    cr_assert(has_temporary(orphan), "a lookup does not count");
+    store_fixture_insert(store, 1, 10);
+    cr_assert_not(has_temporary(orphan));
+    cr_assert_not(has_temporary(unknown_old));
+    cr_assert(has_temporary(living));
+    cr_assert(has_temporary(unknown_new));
+    cr_assert(has_temporary(future));
+    write_temporary(orphan, 0);
+    store_fixture_insert(store, 2, 10);
+    cr_assert(has_temporary(orphan), "only the first insert counts when there is no limit");
+    kiln_cache_store_close(store);
+}
+
+/* A child of a process that has counted counts for itself. */
+Test(cache_budget, a_forked_child_counts_too)
+{
+    char orphan[KILN_TEMPORARY_NAME_BYTES];
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    store_fixture_insert(store, 1, 10);
+    make_orphan_name(orphan);
+    write_temporary(orphan, 0);
+    store_fixture_insert(store, 2, 10);
+    cr_assert(has_temporary(orphan));
+    pid_t child = fork();
+    if (child == 0) {
+        store_fixture_insert(store, 3, 10);
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    cr_assert_not(has_temporary(orphan));
+    kiln_cache_store_close(store);
+}
+
+Test(cache_budget, files_being_written_count)
+{
+    char living[KILN_TEMPORARY_NAME_BYTES];
+    kiln_temporary_name_make(living, 0);
+    write_temporary(living, 0); /* 3 KiB */
+    struct kiln_cache_store *store = store_fixture_open(directory, 4 * KIB);
+    store_fixture_insert(store, 1, KIB - FRAME);
+    store_fixture_age(path_of(1), 100);
+    store_fixture_insert(store, 2, KIB - FRAME);
+    cr_assert_not(store_fixture_is_file(directory, 1));
+    cr_assert(store_fixture_is_file(directory, 2));
+    cr_assert(has_temporary(living));
+    kiln_cache_store_close(store);
+}
+
+/* The work of a count is spread: no more than a KILN_CACHE_BUDGET_SHARE-th of the limit goes in
+ * between two. */
+Test(cache_budget, a_share_of_the_limit_may_go_in_between_counts)
+{
+    enum { LIMIT = 100 * KILN_CACHE_BUDGET_SHARE };
+    struct kiln_cache_store *store = store_fixture_open(directory, LIMIT);
+    store_fixture_insert(store, 1, LIMIT / 2);
+    char orphan[KILN_TEMPORARY_NAME_BYTES];
+    make_orphan_name(orphan);
+    write_temporary(orphan, 0);
+    struct kiln_cache_budget budget;
+    struct kiln_cache_directory opened;
+    cr_assert_eq(kiln_cache_directory_open(directory, &opened, &error), KILN_OK);
+    kiln_cache_budget_init(&budget, LIMIT);
+    atomic_store(&budget.counted_by, getpid());
+    kiln_cache_budget_before_insert(&budget, &opened);
+    kiln_cache_budget_after_insert(&budget, &opened, (struct kiln_hash128){0, 0}, 60);
+    cr_assert(has_temporary(orphan), "60 of 100 bytes since the last count");
+    kiln_cache_budget_after_insert(&budget, &opened, (struct kiln_hash128){0, 0}, 40);
+    cr_assert_not(has_temporary(orphan));
+    write_temporary(orphan, 0);
+    kiln_cache_budget_after_insert(&budget, &opened, (struct kiln_hash128){0, 0}, 60);
+    cr_assert(has_temporary(orphan));
+    kiln_cache_directory_close(&opened);
+    kiln_cache_store_close(store);
+}

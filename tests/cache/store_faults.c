@@ -1,0 +1,479 @@
+/*
+ * Every file-system call that the store makes fails once, in every way of a list, and again from
+ * there on for good. Each time: whatever the store does succeeds or says clearly why not, nothing
+ * wrong is ever found, nothing leaks, and the next run without faults is healthy.
+ *
+ * usage: store_faults [all]
+ *
+ * The linker puts the functions of store_faults.def in the place of libc's (--wrap).
+ */
+#include "cache/cache_inventory.h"
+#include "cache/cache_store.h"
+#include "cache/cache_warning.h"
+#include "cache/entry_file.h"
+#include "runtime/support/log.h"
+#include "runtime/support/temporary_name.h"
+
+#include "tests/cache/sample_key.h"
+#include "tests/cache/sample_payload.h"
+#include "tests/runtime/support/temporary_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef int (*scan_filter)(const struct dirent *);
+typedef int (*scan_order)(const struct dirent **, const struct dirent **);
+
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_ONCE,  /* the call fails and does nothing */
+    FAULT_STAYS, /* so do all later ones */
+    FAULT_LATE,  /* the call does what it should and then says that it failed */
+    FAULT_SHORT, /* a read or write of half the bytes */
+};
+
+struct fault {
+    enum fault_kind kind;
+    int number; /* errno */
+    /* Without "all" on the command line only every so manieth call fails, since the whole takes
+     * minutes; 0: none. */
+    unsigned stride;
+};
+
+static const struct fault fault_list[] = {
+    {FAULT_ONCE, EIO, 1},     {FAULT_ONCE, ENOSPC, 5},  {FAULT_ONCE, EDQUOT, 0},
+    {FAULT_ONCE, EACCES, 5},  {FAULT_ONCE, ESTALE, 2},  {FAULT_ONCE, ENOENT, 5},
+    {FAULT_ONCE, EINTR, 5},   {FAULT_ONCE, EMFILE, 0},  {FAULT_STAYS, ENOSPC, 7},
+    {FAULT_STAYS, EIO, 7},    {FAULT_STAYS, EROFS, 0},  {FAULT_STAYS, EACCES, 0},
+    {FAULT_STAYS, ESTALE, 7}, {FAULT_STAYS, ENOENT, 0}, {FAULT_LATE, EIO, 3},
+    {FAULT_SHORT, 0, 3},
+};
+
+static struct fault armed;
+static unsigned long calls;    /* since it was armed */
+static unsigned long fault_at; /* the call that fails, from 1 */
+
+static bool is_due(void)
+{
+    if (armed.kind == FAULT_NONE)
+        return false;
+    calls++;
+    return calls == fault_at || (armed.kind == FAULT_STAYS && calls > fault_at);
+}
+
+/* close() gives the descriptor back whatever it says. */
+static bool happens_anyway(const char *name)
+{
+    return armed.kind == FAULT_LATE || strcmp(name, "close") == 0;
+}
+
+static bool is_transfer(const char *name)
+{
+    return strcmp(name, "read") == 0 || strcmp(name, "write") == 0 || strcmp(name, "pread") == 0;
+}
+
+/* What an open or a listing would have given is not lost track of: it just fails. */
+#define UNWRAP(...) __VA_ARGS__
+#define WRAPPED(type, name, parameters, arguments, failure)                                        \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        if (!is_due())                                                                             \
+            return __real_##name arguments;                                                        \
+        if (armed.kind == FAULT_SHORT)                                                             \
+            return is_transfer(#name) ? SHORTENED_##name : __real_##name arguments;                \
+        if (happens_anyway(#name) && strcmp(#name, "scandirat") != 0)                              \
+            (void)!__real_##name arguments;                                                        \
+        errno = armed.number;                                                                      \
+        return failure;                                                                            \
+    }
+#define WRAPPED_OPEN(name, parameters, arguments)                                                  \
+    int __real_##name(UNWRAP parameters, ...);                                                     \
+    int __wrap_##name(UNWRAP parameters, ...);                                                     \
+    int __wrap_##name(UNWRAP parameters, ...)                                                      \
+    {                                                                                              \
+        mode_t mode = 0;                                                                           \
+        if ((flags & O_CREAT) != 0) {                                                              \
+            va_list list;                                                                          \
+            va_start(list, flags);                                                                 \
+            mode = va_arg(list, mode_t);                                                           \
+            va_end(list);                                                                          \
+        }                                                                                          \
+        if (!is_due() || armed.kind == FAULT_SHORT)                                                \
+            return __real_##name(UNWRAP arguments, mode);                                          \
+        errno = armed.number;                                                                      \
+        return -1;                                                                                 \
+    }
+/* At least one byte: none would be the end of the file. */
+#define HALF                (size > 1 ? size / 2 : size)
+#define SHORTENED_read      __real_read(descriptor, bytes, HALF)
+#define SHORTENED_write     __real_write(descriptor, bytes, HALF)
+#define SHORTENED_pread     __real_pread(descriptor, bytes, HALF, offset)
+#define SHORTENED_fstat     -1
+#define SHORTENED_fstatat   -1
+#define SHORTENED_stat      -1
+#define SHORTENED_close     -1
+#define SHORTENED_fsync     -1
+#define SHORTENED_renameat  -1
+#define SHORTENED_unlinkat  -1
+#define SHORTENED_mkdir     -1
+#define SHORTENED_mkdirat   -1
+#define SHORTENED_futimens  -1
+#define SHORTENED_utimensat -1
+#define SHORTENED_scandirat -1
+#include "tests/cache/store_faults.def"
+
+enum {
+    OLD = 0,
+    DAMAGED = 1,
+    REMOVED = 2,
+    LAYERED = 10,
+    ABSENT = 11,
+    NEW = 12,
+    IMPORTED = 13,
+    KEYS = 14,
+    ENTRY_BYTES = 2000,
+    BUDGET_BYTES = 12000, /* six of the entries: an insert evicts */
+};
+
+static char directory[2048];
+static char layer[2048];
+static char orphan[KILN_TEMPORARY_NAME_BYTES]; /* of a process that is gone */
+static unsigned faults;
+static unsigned warnings;
+static const char *activity;
+
+static void fault(const char *text)
+{
+    if (faults++ < 20)
+        (void)fprintf(stderr, "fault: %s: %s (call %lu, kind %d, %s)\n", activity, text, fault_at,
+                      (int)armed.kind, strerrorname_np(armed.number));
+}
+
+static void hear(enum kiln_log_level level, const char *message)
+{
+    (void)message;
+    warnings += level >= KILN_LOG_WARN;
+}
+
+/* The store may fail, with a sentence. */
+static bool went_well(enum kiln_status status, const struct kiln_error *error)
+{
+    if (status != KILN_OK && (error->status != status || strlen(error->text) < 10))
+        fault("a failure without a sentence");
+    if (status == KILN_CORRUPT || status == KILN_INTERNAL)
+        fault(error->text);
+    return status == KILN_OK;
+}
+
+static struct kiln_cache_store *open_store(const char *path, uint64_t max_bytes, const char *layers)
+{
+    struct kiln_error error;
+    struct kiln_cache_store *store = NULL;
+    kiln_error_init(&error);
+    const struct kiln_cache_options options = {.directory = path,
+                                               .max_bytes = &max_bytes,
+                                               .layers = layers,
+                                               .system_layer = "",
+                                               .remote = ""};
+    return went_well(kiln_cache_store_open(&options, &store, &error), &error) ? store : NULL;
+}
+
+static bool insert(struct kiln_cache_store *store, unsigned number)
+{
+    static unsigned char payload[ENTRY_BYTES];
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_cache_key key = sample_key(number);
+    sample_payload_fill(payload, sizeof payload, number, number);
+    enum kiln_status status = kiln_cache_store_insert(store, &key, payload, sizeof payload, &error);
+    kiln_cache_key_fini(&key);
+    return went_well(status, &error);
+}
+
+static bool look_up(struct kiln_cache_store *store, unsigned number)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_cache_key key = sample_key(number);
+    void *payload = NULL;
+    size_t size = 0;
+    enum kiln_status status = kiln_cache_store_lookup(store, &key, &payload, &size, &error);
+    kiln_cache_key_fini(&key);
+    bool found = went_well(status, &error);
+    if (!found && status != KILN_NOT_FOUND)
+        fault("neither a hit nor a miss");
+    if (found && (size != ENTRY_BYTES || !sample_payload_is_whole(payload, size, number)))
+        fault("a wrong payload");
+    free(payload);
+    return found;
+}
+
+static void path_of(unsigned number, char path[4096])
+{
+    struct kiln_cache_key key = sample_key(number);
+    struct kiln_entry_name name;
+    kiln_entry_name_set(&name, &key);
+    kiln_cache_key_fini(&key);
+    (void)snprintf(path, 4096, "%s/%s/%s", directory, name.fanout, name.file);
+}
+
+static void age(unsigned number, int64_t seconds)
+{
+    char path[4096];
+    path_of(number, path);
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - seconds}};
+    if (utimensat(AT_FDCWD, path, times, 0) != 0)
+        fault("cannot set a time");
+}
+
+/* A directory with an entry whose use is to be noted, one of the future, a damaged one, and what a
+ * dead writer has left. */
+static void prepare(void)
+{
+    activity = "prepare";
+    struct kiln_cache_store *store = open_store(directory, 0, "");
+    struct kiln_error error;
+    uint64_t removed;
+    kiln_error_init(&error);
+    if (store == NULL || kiln_cache_store_clear(store, &removed, &error) != KILN_OK) {
+        (void)fprintf(stderr, "cannot prepare: %s\n", error.text);
+        exit(1);
+    }
+    for (unsigned i = 0; i < 6; i++)
+        (void)insert(store, i);
+    kiln_cache_store_close(store);
+    age(OLD, 10000);
+    age(3, 9000);
+    age(4, 8000);
+    age(5, -100000);
+    char path[4096];
+    path_of(DAMAGED, path);
+    if (truncate(path, 500) != 0)
+        fault("cannot damage an entry");
+    (void)strcpy(strrchr(path, '/') + 1, orphan);
+    int descriptor = open(path, O_WRONLY | O_CREAT, 0600);
+    if (descriptor < 0 || close(descriptor) != 0)
+        fault("cannot leave a temporary file");
+    path_of(NEW, path);
+    *strrchr(path, '/') = '\0';
+    (void)rmdir(path); /* so that the insert creates it */
+}
+
+static enum kiln_status see_item(void *context, const struct kiln_cache_item *item,
+                                 struct kiln_error *error)
+{
+    (void)error;
+    *(unsigned *)context += strlen(item->hex) == KILN_CACHE_HASH_HEX;
+    return KILN_OK;
+}
+
+static void use_inventory(struct kiln_cache_store *store)
+{
+    struct kiln_error error;
+    struct kiln_cache_stats stats;
+    unsigned seen = 0;
+    kiln_error_init(&error);
+    (void)went_well(kiln_cache_store_stats(store, &stats, &error), &error);
+    kiln_error_init(&error);
+    (void)went_well(kiln_cache_store_verify(store, NULL, NULL, &stats, &error), &error);
+    kiln_error_init(&error);
+    (void)went_well(kiln_cache_store_list(store, see_item, &seen, &error), &error);
+    struct kiln_cache_key key = sample_key(LAYERED);
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    kiln_cache_key_hex(&key, hex);
+    struct kiln_cache_item item;
+    struct kiln_buffer bytes;
+    struct kiln_entry_view view;
+    kiln_buffer_init(&bytes);
+    kiln_error_init(&error);
+    (void)went_well(kiln_cache_store_read(store, hex, &item, &bytes, &view, &error), &error);
+    kiln_buffer_fini(&bytes);
+    kiln_cache_key_fini(&key);
+
+    key = sample_key(IMPORTED);
+    static unsigned char payload[ENTRY_BYTES];
+    bool added;
+    sample_payload_fill(payload, sizeof payload, IMPORTED, 1);
+    kiln_error_init(&error);
+    if (kiln_entry_encode(&key, payload, sizeof payload, &bytes, &error) == KILN_OK)
+        (void)went_well(
+            kiln_cache_store_insert_entry(store, bytes.data, bytes.size, &added, &error), &error);
+    kiln_buffer_fini(&bytes);
+    kiln_cache_key_fini(&key);
+
+    key = sample_key(REMOVED);
+    kiln_error_init(&error);
+    (void)went_well(kiln_cache_store_remove(store, &key, &error), &error);
+    kiln_cache_key_fini(&key);
+    const struct kiln_cache_prune prune = {.max_bytes = 5000, .max_age_s = 5000};
+    struct kiln_cache_pruned pruned;
+    kiln_error_init(&error);
+    (void)went_well(kiln_cache_store_prune(store, &prune, &pruned, &error), &error);
+}
+
+/* All that a process does with a store. */
+static void exercise(void)
+{
+    activity = "open";
+    struct kiln_cache_store *store = open_store(directory, BUDGET_BYTES, layer);
+    if (store == NULL)
+        return;
+    activity = "look up";
+    bool was_there = look_up(store, OLD);
+    if (look_up(store, DAMAGED))
+        fault("a damaged entry is a hit");
+    if (look_up(store, ABSENT))
+        fault("an absent entry is a hit");
+    bool was_layered = look_up(store, LAYERED);
+    activity = "insert";
+    bool inserted = insert(store, NEW);
+    activity = "look up again";
+    bool found = look_up(store, NEW);
+    if (armed.kind == FAULT_NONE && !(was_there && was_layered && inserted && found))
+        fault("not all of it works without a fault");
+    activity = "replace";
+    (void)insert(store, OLD);
+    (void)look_up(store, OLD);
+    activity = "inventory";
+    use_inventory(store);
+    activity = "close";
+    kiln_cache_store_close(store);
+}
+
+/* No entry is damaged but the one that was prepared so. */
+static void judge_file(void *context, const char *file, bool ok, const char *reason)
+{
+    (void)context;
+    char path[4096];
+    path_of(DAMAGED, path);
+    if (!ok && strstr(path, file) == NULL)
+        fault(reason);
+}
+
+/* The next run: nothing wrong is found, whatever is missing can be written, and then all is there.
+ */
+static void check_health(void)
+{
+    activity = "next run";
+    struct kiln_error error;
+    struct kiln_cache_stats stats = {0};
+    kiln_error_init(&error);
+    struct kiln_cache_store *store = open_store(directory, 0, layer);
+    if (store == NULL) {
+        fault("it cannot be opened");
+        return;
+    }
+    if (kiln_cache_store_verify(store, judge_file, NULL, &stats, &error) != KILN_OK)
+        fault(error.text);
+    for (unsigned i = 0; i < KEYS; i++)
+        (void)look_up(store, i);
+    if (kiln_cache_store_verify(store, NULL, NULL, &stats, &error) != KILN_OK)
+        fault(error.text);
+    if (stats.damaged != 0)
+        fault("a damaged entry was not removed");
+    for (unsigned i = 0; i < KEYS; i++) {
+        if (!insert(store, i) || !look_up(store, i))
+            fault("an entry cannot be written and found");
+    }
+    if (kiln_cache_store_stats(store, &stats, &error) != KILN_OK)
+        fault(error.text);
+    /* Ours, whose removal failed too: a living process's. They go an hour later. */
+    if (stats.temporary_files > 3)
+        fault("too many temporary files");
+    kiln_cache_store_close(store);
+}
+
+static int count_descriptors(void)
+{
+    return directory_count("/proc/self/fd");
+}
+
+static void make_orphan_name(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        exit(1);
+    pid_t child = fork();
+    if (child == 0) {
+        kiln_temporary_name_make(orphan, 0);
+        _exit(write(ends[1], orphan, sizeof orphan) != (ssize_t)sizeof orphan);
+    }
+    if (read(ends[0], orphan, sizeof orphan) != (ssize_t)sizeof orphan ||
+        waitpid(child, NULL, 0) != child)
+        exit(1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+/* Returns how many calls were made. */
+static unsigned long run(struct fault what, unsigned long at)
+{
+    prepare();
+    kiln_cache_warnings_forget();
+    warnings = 0;
+    int descriptors = count_descriptors();
+    armed = what;
+    calls = 0;
+    fault_at = at;
+    exercise();
+    unsigned long made = calls;
+    /* One for the damaged entry, few for one cause in its different activities. */
+    if (warnings > 8)
+        fault("too many warnings");
+    armed.kind = FAULT_NONE;
+    activity = "after";
+    if (count_descriptors() != descriptors)
+        fault("descriptors leak");
+    check_health();
+    return made;
+}
+
+int main(int argc, char **argv)
+{
+    bool all = argc == 2 && strcmp(argv[1], "all") == 0;
+    if (temporary_directory_make() == NULL) {
+        perror("cannot make a temporary directory");
+        return 1;
+    }
+    (void)snprintf(directory, sizeof directory, "%s", temporary_path("cache"));
+    (void)snprintf(layer, sizeof layer, "%s", temporary_path("layer"));
+    kiln_log_set_sink(hear);
+    kiln_log_set_level(KILN_LOG_WARN);
+    make_orphan_name();
+    activity = "layer";
+    struct kiln_cache_store *store = open_store(layer, 0, "");
+    if (store == NULL)
+        return 1;
+    (void)insert(store, LAYERED);
+    kiln_cache_store_close(store);
+
+    (void)run((struct fault){.kind = FAULT_NONE}, 0);
+    unsigned long most_calls = 0;
+    unsigned long runs = 0;
+    for (size_t i = 0; i < sizeof fault_list / sizeof *fault_list; i++) {
+        unsigned stride = all ? 1 : fault_list[i].stride;
+        unsigned long made = stride != 0 ? ULONG_MAX : 0;
+        for (unsigned long at = 1; at <= made; at += stride) {
+            made = run(fault_list[i], at);
+            runs++;
+            most_calls = made > most_calls ? made : most_calls;
+        }
+    }
+    if (most_calls < 100)
+        fault("too few calls: nothing was tested");
+    printf("%lu runs, up to %lu calls each; %u faults\n", runs, most_calls, faults);
+    temporary_directory_remove();
+    return faults == 0 ? 0 : 1;
+}
