@@ -1,5 +1,7 @@
 #include "runtime/engine/module_table.h"
 
+#include "runtime/support/log.h"
+
 #include <stdlib.h>
 
 static void ref_loaded(void *object)
@@ -21,11 +23,13 @@ static bool is_loaded_shared(void *object)
 
 static void destroy(struct kiln_loaded_program *loaded)
 {
-    for (uint32_t i = 0; i < loaded->program->program.kernel_count; i++) {
+    uint32_t count = loaded->program ? loaded->program->program.kernel_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
         if (loaded->kernels[i].module)
             loaded->device->ops->unload(loaded->device, loaded->kernels[i].module);
     }
     kiln_shared_program_unref(loaded->program);
+    free(loaded->refusal);
     free(loaded);
 }
 
@@ -50,20 +54,18 @@ void kiln_module_table_fini(struct kiln_module_table *table)
         kiln_object_table_destroy(table->loaded);
 }
 
-/* Takes over the reference of `program`, also when it fails. */
+/* The result has a reference of its own to `program`. */
 static enum kiln_status load(struct kiln_device *device, struct kiln_shared_program *program,
                              struct kiln_loaded_program **ret_loaded, struct kiln_error *error)
 {
     uint32_t count = program->program.kernel_count;
     struct kiln_loaded_program *loaded =
         calloc(1, sizeof(*loaded) + count * sizeof(loaded->kernels[0]));
-    if (!loaded) {
-        kiln_shared_program_unref(program);
+    if (!loaded)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to load '%u' kernels", count);
-    }
     atomic_init(&loaded->references, 1);
     loaded->device = device;
-    loaded->program = program;
+    loaded->program = kiln_shared_program_ref(program);
     for (uint32_t i = 0; i < count; i++) {
         const struct kiln_compiled_kernel *kernel = &program->program.kernels[i];
         enum kiln_status status = device->ops->load(
@@ -85,6 +87,72 @@ struct load_request {
     enum kiln_program_origin origin;
 };
 
+/* Whether the code object is at fault, and not the machine's memory or files. */
+static bool is_refusal(enum kiln_status status)
+{
+    return status != KILN_OK && status != KILN_NO_MEMORY && status != KILN_IO;
+}
+
+/*
+ * In the place of a program that the device refuses, and `error` says why: one that was compiled
+ * just now. It is stored only once it is loaded: where the device refuses that too, what the cache
+ * has may be good for another driver or machine.
+ */
+static enum kiln_status load_anew(struct load_request *request,
+                                  const struct kiln_shared_program *refused,
+                                  struct kiln_loaded_program **ret_loaded, struct kiln_error *error)
+{
+    struct kiln_program_cache *programs = request->table->programs;
+    struct kiln_device *device = request->device->device;
+    const char *identity = request->device->compiler_identity;
+    enum kiln_status status = error->status;
+    if (refused->was_compiled_here)
+        return status;
+    kiln_log(KILN_LOG_WARN, "a cached program is refused and compiled again: %s", error->text);
+    struct kiln_error second;
+    kiln_error_init(&second);
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status compiled = kiln_program_cache_replace(
+        programs, request->graph, &device->target, identity, refused, &program, &second);
+    if (compiled == KILN_NO_MEMORY) {
+        *error = second;
+        return compiled;
+    }
+    if (compiled) {
+        kiln_error_hint(error, "the code object came from a cache, and making another failed: %s",
+                        second.text);
+        return status;
+    }
+    request->origin = KILN_ORIGIN_COMPILED;
+    kiln_error_init(error);
+    status = load(device, program, ret_loaded, error);
+    if (status == KILN_OK)
+        kiln_program_cache_keep(programs, request->graph, &device->target, identity, program);
+    kiln_shared_program_unref(program);
+    return status;
+}
+
+/* What the table remembers of a refusal. */
+static enum kiln_status remember_refusal(struct kiln_device *device,
+                                         struct kiln_loaded_program **ret_loaded,
+                                         struct kiln_error *error)
+{
+    struct kiln_loaded_program *refused = calloc(1, sizeof(*refused));
+    struct kiln_error *refusal = malloc(sizeof(*refusal));
+    if (!refused || !refusal) {
+        free(refused);
+        free(refusal);
+        return error->status;
+    }
+    kiln_error_hint(error, "plans of this graph are declined until the process ends");
+    *refusal = *error;
+    atomic_init(&refused->references, 1);
+    refused->device = device;
+    refused->refusal = refusal;
+    *ret_loaded = refused;
+    return KILN_OK;
+}
+
 static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *key,
                                     void **ret_object, struct kiln_error *error)
 {
@@ -95,9 +163,15 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
     enum kiln_status status = kiln_program_cache_get(
         request->table->programs, request->graph, &device->target,
         request->device->compiler_identity, &program, &request->origin, error);
+    if (status)
+        return status;
     struct kiln_loaded_program *loaded = NULL;
-    if (status == KILN_OK)
-        status = load(device, program, &loaded, error);
+    status = load(device, program, &loaded, error);
+    if (is_refusal(status))
+        status = load_anew(request, program, &loaded, error);
+    if (is_refusal(status))
+        status = remember_refusal(device, &loaded, error);
+    kiln_shared_program_unref(program);
     if (status == KILN_OK)
         *ret_object = loaded;
     return status;
@@ -125,7 +199,13 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
     kiln_cache_key_fini(&key);
     if (status)
         return status;
-    *ret_loaded = object;
+    struct kiln_loaded_program *loaded = object;
+    if (loaded->refusal) {
+        *error = *loaded->refusal;
+        kiln_loaded_program_unref(loaded);
+        return error->status;
+    }
+    *ret_loaded = loaded;
     *ret_origin = request.origin;
     return KILN_OK;
 }

@@ -14,11 +14,13 @@ struct kiln_loaded_kernel {
     struct kiln_device_function *function;
 };
 
-/* Ref-counted and immutable. The device must outlive it. */
+/* Ref-counted and immutable. The device must outlive it. Inside of the table also one that the
+ * device refuses to load, which kiln_module_table_get never gives out. */
 struct kiln_loaded_program {
     atomic_uint references;
     struct kiln_device *device;
-    struct kiln_shared_program *program; /* one reference */
+    struct kiln_error *refusal;          /* owned; NULL: it is loaded */
+    struct kiln_shared_program *program; /* one reference; NULL when refused */
     struct kiln_loaded_kernel kernels[]; /* one per kernel of the program */
 };
 
@@ -35,7 +37,12 @@ enum kiln_status kiln_module_table_init(struct kiln_module_table *table,
 /* Unloads what no plan uses any more; the devices must still be open. */
 void kiln_module_table_fini(struct kiln_module_table *table);
 
-/* The program of the graph, loaded on the device, with a reference for the caller. */
+/*
+ * The program of the graph, loaded on the device, with a reference for the caller. A program from a
+ * cache that the device refuses is compiled once more. One that it refuses then, or that comes from
+ * the compiler, is declined for as long as the table remembers it, with the sentence of the first
+ * time.
+ */
 enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
                                        const struct kiln_graph *graph,
                                        const struct kiln_engine_device *device,

@@ -1,9 +1,12 @@
 #include "runtime/engine/program_cache.h"
 
+#include "cache/cache_warning.h"
+#include "cache/compile_claim.h"
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/compile_program.h"
 #include "runtime/engine/program_format.h"
 #include "runtime/support/log.h"
+#include "runtime/support/subprocess.h"
 
 #include <stdlib.h>
 
@@ -123,35 +126,90 @@ static void write_stored(struct kiln_cache_store *store, const struct kiln_cache
     kiln_buffer_init(&payload);
     kiln_program_format_write(&program->program, &payload);
     enum kiln_status status = kiln_buffer_check(&payload, &error);
-    if (status == KILN_OK && kiln_cache_store_directory(store))
+    if (status == KILN_OK)
         status = kiln_cache_store_insert(store, key, payload.data, payload.size, &error);
     if (status)
-        kiln_log(KILN_LOG_WARN, "a compiled program is not cached: %s", error.text);
+        kiln_cache_warn_once("insert", error.text, "a compiled program is not cached: %s",
+                             error.text);
     kiln_buffer_fini(&payload);
+}
+
+static enum kiln_status compile(const struct make_request *request,
+                                struct kiln_shared_program **ret_program, struct kiln_error *error)
+{
+    struct kiln_program_cache *cache = request->cache;
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status = kiln_compile_program(cache->codegen, request->graph, request->target,
+                                                   &cache->lower, &program, error);
+    if (status)
+        return status;
+    program->was_compiled_here = true;
+    *ret_program = program;
+    return KILN_OK;
+}
+
+/* After a miss: waits for another process that compiles the same, else compiles and stores. */
+static enum kiln_status compile_once(struct make_request *request, struct kiln_cache_store *store,
+                                     const struct kiln_cache_key *key,
+                                     struct kiln_shared_program **ret_program,
+                                     struct kiln_error *error)
+{
+    struct kiln_compile_claim claim;
+    enum kiln_status status = KILN_NOT_FOUND;
+    kiln_compile_claim_open(&claim, store, key);
+    uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
+    if (kiln_compile_claim_take(&claim, deadline) != KILN_CLAIM_NONE)
+        status = read_stored(store, key, request->graph, ret_program, error);
+    if (status == KILN_NOT_FOUND) {
+        kiln_error_init(error);
+        request->origin = KILN_ORIGIN_COMPILED;
+        status = compile(request, ret_program, error);
+        if (status == KILN_OK)
+            write_stored(store, key, *ret_program);
+    }
+    kiln_compile_claim_close(&claim);
+    return status;
 }
 
 static enum kiln_status make_program(void *context, const struct kiln_cache_key *key,
                                      void **ret_object, struct kiln_error *error)
 {
     struct make_request *request = context;
-    struct kiln_program_cache *cache = request->cache;
     struct kiln_cache_store *store = NULL;
-    enum kiln_status status = open_store(cache, &store, error);
+    enum kiln_status status = open_store(request->cache, &store, error);
     if (status)
         return status;
     struct kiln_shared_program *program = NULL;
-    status = read_stored(store, key, request->graph, &program, error);
     request->origin = KILN_ORIGIN_DISK;
-    if (status == KILN_NOT_FOUND) {
-        request->origin = KILN_ORIGIN_COMPILED;
-        status = kiln_compile_program(cache->codegen, request->graph, request->target,
-                                      &cache->lower, &program, error);
-        if (status == KILN_OK)
-            write_stored(store, key, program);
-    }
+    status = read_stored(store, key, request->graph, &program, error);
+    if (status == KILN_NOT_FOUND)
+        status = compile_once(request, store, key, &program, error);
     if (status == KILN_OK)
         *ret_object = program;
     return status;
+}
+
+static enum kiln_status remake_program(void *context, const struct kiln_cache_key *key,
+                                       void **ret_object, struct kiln_error *error)
+{
+    (void)key;
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status = compile(context, &program, error);
+    if (status == KILN_OK)
+        *ret_object = program;
+    return status;
+}
+
+/* The finished key, to be finalised in any case. */
+static enum kiln_status make_key(const struct kiln_program_cache *cache,
+                                 const struct kiln_graph *graph, const struct kiln_target *target,
+                                 const char *compiler_identity, struct kiln_cache_key *key,
+                                 struct kiln_error *error)
+{
+    kiln_cache_key_init(key);
+    enum kiln_status status =
+        kiln_program_cache_append_key(cache, graph, target, compiler_identity, key, error);
+    return status ? status : kiln_cache_key_finish(key, error);
 }
 
 enum kiln_status
@@ -162,12 +220,8 @@ kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph
 {
     struct make_request request = {cache, graph, target, KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
-    kiln_cache_key_init(&key);
-    enum kiln_status status =
-        kiln_program_cache_append_key(cache, graph, target, compiler_identity, &key, error);
-    if (status == KILN_OK)
-        status = kiln_cache_key_finish(&key, error);
     void *object = NULL;
+    enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, error);
     if (status == KILN_OK)
         status =
             kiln_object_table_get(cache->programs, &key, make_program, &request, &object, error);
@@ -177,4 +231,41 @@ kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph
     *ret_program = object;
     *ret_origin = request.origin;
     return KILN_OK;
+}
+
+enum kiln_status
+kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                           const struct kiln_target *target, const char *compiler_identity,
+                           const struct kiln_shared_program *refused,
+                           struct kiln_shared_program **ret_program, struct kiln_error *error)
+{
+    struct make_request request = {cache, graph, target, KILN_ORIGIN_COMPILED};
+    struct kiln_cache_key key;
+    void *object = NULL;
+    enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, error);
+    if (status == KILN_OK) {
+        kiln_object_table_drop(cache->programs, &key, refused);
+        status =
+            kiln_object_table_get(cache->programs, &key, remake_program, &request, &object, error);
+    }
+    kiln_cache_key_fini(&key);
+    if (status == KILN_OK)
+        *ret_program = object;
+    return status;
+}
+
+void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                             const struct kiln_target *target, const char *compiler_identity,
+                             const struct kiln_shared_program *program)
+{
+    struct kiln_error error;
+    struct kiln_cache_key key;
+    struct kiln_cache_store *store = NULL;
+    kiln_error_init(&error);
+    enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, &error);
+    if (status == KILN_OK)
+        status = open_store(cache, &store, &error);
+    if (status == KILN_OK)
+        write_stored(store, &key, program);
+    kiln_cache_key_fini(&key);
 }

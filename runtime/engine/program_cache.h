@@ -48,4 +48,22 @@ enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
                                         enum kiln_program_origin *ret_origin,
                                         struct kiln_error *error) KILN_NODISCARD;
 
+/*
+ * Another program in the place of one that came from a cache and that a device has refused:
+ * compiled, whatever the caches hold, unless another thread has done that already. It is in memory
+ * only until kiln_program_cache_keep.
+ */
+enum kiln_status kiln_program_cache_replace(struct kiln_program_cache *cache,
+                                            const struct kiln_graph *graph,
+                                            const struct kiln_target *target,
+                                            const char *compiler_identity,
+                                            const struct kiln_shared_program *refused,
+                                            struct kiln_shared_program **ret_program,
+                                            struct kiln_error *error) KILN_NODISCARD;
+/* Stores a program of kiln_program_cache_replace, now that a device has taken it, over the one that
+ * was refused. */
+void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                             const struct kiln_target *target, const char *compiler_identity,
+                             const struct kiln_shared_program *program);
+
 #endif

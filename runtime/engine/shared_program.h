@@ -20,6 +20,7 @@ enum {
 struct kiln_shared_program {
     struct kiln_compiled_program program; /* first: kiln_compiled_program_unref gets back from it */
     atomic_uint references;
+    bool was_compiled_here;  /* by this process, not found in a cache */
     struct kiln_arena arena; /* all memory of `program` */
 };
 

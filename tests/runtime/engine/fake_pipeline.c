@@ -126,7 +126,8 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
                               kernel->symbol);
     struct kiln_code_object object = {.bytes = malloc(64), .size = 64};
     memset(object.bytes, 0, object.size);
-    snprintf((char *)object.bytes, object.size, "\177ELF %s", kernel->symbol);
+    snprintf((char *)object.bytes, object.size, "%s %s",
+             fake_pipeline.objects_are_bad ? "bad" : "\177ELF", kernel->symbol);
     object.resources.vgprs = 7;
     object.resources.kernarg_bytes = 8 * kernel->argument_count;
     *ret_object = object;

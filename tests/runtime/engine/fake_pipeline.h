@@ -12,6 +12,7 @@
 #include "runtime/support/error.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fake_pipeline {
@@ -23,6 +24,7 @@ struct fake_pipeline {
     uint32_t failing_kernel;       /* counted from 1; 0: none */
     uint32_t vectors_fail;         /* 1: kernels lowered with vectors do not compile */
     uint32_t compile_microseconds; /* that a compile takes */
+    bool objects_are_bad;          /* no device loads what is compiled */
     atomic_uint lowered;           /* calls so far */
     atomic_uint compiled;
     atomic_uint identities;

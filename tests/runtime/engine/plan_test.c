@@ -2,6 +2,7 @@
  * Plans on the hip device's stand-in with a compiler that does nothing: what is compiled, cached,
  * loaded and shared, and what exactly a launch passes to the driver.
  */
+#include "compiler/graph/graph_reader.h"
 #include "runtime/engine/engine.h"
 #include "tests/runtime/engine/fake_pipeline.h"
 #include "tests/runtime/engine/sample_graph.h"
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct stand_in hip;
 static char directory[64];
@@ -334,6 +337,131 @@ Test(plan, failures_are_told_and_leave_nothing)
     kiln_engine_unref(engine);
 }
 
+/* Puts the graph's program into the cache directory without loading it. */
+static void precompile(void)
+{
+    struct kiln_arena arena;
+    struct kiln_graph read;
+    struct kiln_target target;
+    const struct kiln_compiled_program *program = NULL;
+    enum kiln_program_origin origin;
+    kiln_arena_init(&arena);
+    struct kiln_engine *engine = make_engine();
+    cr_assert_eq(kiln_graph_read(graph.data, graph.size, &arena, &read, &error), KILN_OK);
+    cr_assert_eq(kiln_target_parse("gfx90a:sramecc+:xnack-", &target, &error), KILN_OK);
+    cr_assert_eq(kiln_engine_compile(engine, &read, &target, &program, &origin, &error), KILN_OK,
+                 "%s", error.text);
+    kiln_compiled_program_unref(program);
+    kiln_engine_unref(engine);
+    kiln_arena_fini(&arena);
+}
+
+Test(plan, cached_program_that_the_device_refuses_is_compiled_again)
+{
+    fake_pipeline.objects_are_bad = true;
+    precompile();
+    fake_pipeline.objects_are_bad = false;
+    struct kiln_engine *engine = make_engine();
+    struct kiln_plan *plan = make_plan(engine);
+    cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_COMPILED);
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2);
+    cr_expect_eq(hip.live_modules(), 1);
+    cr_expect_str_empty(error.text);
+    kiln_plan_unref(plan);
+    hip.set_device_count(2);
+    hip.set_device(1); /* the program in memory is the good one too */
+    plan = make_plan(engine);
+    cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_MEMORY);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
+    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_DISK, "the good one is in the cache");
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2);
+}
+
+/* The same sentence, without a compiler or a driver, as often as it is asked for. */
+static void expect_declined(struct kiln_engine *engine, unsigned compiled)
+{
+    static const char sentence[] = "loading the code object of kernel 'kernel_1' failed: ";
+    static const char hint[] = "\nhint: plans of this graph are declined until the process ends";
+    struct kiln_plan *plan = NULL;
+    char first[KILN_ERROR_TEXT_BYTES];
+    cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error), KILN_DEVICE);
+    cr_expect_eq(strncmp(error.text, sentence, sizeof(sentence) - 1), 0, "%s", error.text);
+    cr_expect_not_null(strstr(error.text, hint), "%s", error.text);
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), compiled);
+    memcpy(first, error.text, sizeof(first));
+    hip.fail("hipModuleLoadData", 0, 0);
+    for (int i = 0; i < 3; i++) {
+        kiln_error_init(&error);
+        cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error), KILN_DEVICE);
+        cr_expect_str_eq(error.text, first);
+    }
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), compiled);
+    cr_expect_eq(hip.live_modules(), 0);
+    cr_expect_null(plan);
+}
+
+Test(plan, program_that_is_refused_twice_is_declined)
+{
+    precompile();
+    struct kiln_engine *engine = make_engine();
+    hip.fail("hipModuleLoadData", KILN_STAND_IN_INVALID_IMAGE, 0);
+    expect_declined(engine, 2);
+    /* That is this program's trouble alone. */
+    rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1001, 2, NULL, 3, false});
+    kiln_plan_unref(make_plan(engine));
+    kiln_engine_unref(engine);
+}
+
+Test(plan, program_from_the_compiler_that_is_refused_is_declined)
+{
+    struct kiln_engine *engine = make_engine();
+    hip.fail("hipModuleLoadData", KILN_STAND_IN_INVALID_IMAGE, 0);
+    expect_declined(engine, 1);
+    kiln_engine_unref(engine);
+}
+
+Test(plan, refused_program_that_cannot_be_compiled_again_is_declined)
+{
+    fake_pipeline.objects_are_bad = true;
+    precompile();
+    fake_pipeline.failing_kernel = 1;
+    struct kiln_engine *engine = make_engine();
+    expect_declined(engine, 3); /* once more without vectors */
+    cr_expect_not_null(strstr(error.text, "kernel 'kernel_1' does not compile"), "%s", error.text);
+    kiln_engine_unref(engine);
+}
+
+static void *create_once(void *context)
+{
+    struct kiln_error thread_error;
+    kiln_error_init(&thread_error);
+    struct kiln_plan *plan = NULL;
+    enum kiln_status status =
+        kiln_plan_create(context, graph.data, graph.size, &plan, &thread_error);
+    kiln_plan_unref(plan);
+    return (void *)(intptr_t)status;
+}
+
+Test(plan, threads_share_one_second_compilation)
+{
+    fake_pipeline.objects_are_bad = true;
+    precompile();
+    fake_pipeline.objects_are_bad = false;
+    fake_pipeline.compile_microseconds = 20000;
+    struct kiln_engine *engine = make_engine();
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, create_once, engine), 0);
+    for (int i = 0; i < 8; i++) {
+        void *status = NULL;
+        pthread_join(threads[i], &status);
+        cr_expect_eq((intptr_t)status, KILN_OK);
+    }
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2);
+    kiln_engine_unref(engine);
+}
+
 Test(plan, what_does_not_compile_with_vectors_is_compiled_without)
 {
     struct kiln_engine *engine = make_engine();
@@ -424,6 +552,47 @@ Test(plan, many_threads_compile_once)
     cr_expect_eq(hip.live_modules(), 1);
     kiln_engine_unref(engine);
     cr_expect_eq(hip.live_modules(), 0);
+}
+
+enum { PROCESSES = 8, GRAPHS = 10 };
+
+/* In a process of its own: the number of kernels that it has compiled. */
+static unsigned plan_all_graphs(void)
+{
+    struct kiln_engine *engine = make_engine();
+    for (int i = 0; i < GRAPHS; i++) {
+        rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1000 + i, 2, NULL, 3,
+                                       false});
+        kiln_plan_unref(make_plan(engine));
+    }
+    kiln_engine_unref(engine);
+    return atomic_load(&fake_pipeline.compiled);
+}
+
+/* The ranks of a job start at once and want the same. */
+Test(plan, many_processes_compile_once)
+{
+    fake_pipeline.compile_microseconds = 30000;
+    pid_t processes[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        processes[i] = fork();
+        cr_assert_geq(processes[i], 0);
+        if (processes[i] == 0)
+            _exit((int)plan_all_graphs());
+    }
+    unsigned compiled = 0;
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = 0;
+        cr_assert_eq(waitpid(processes[i], &status, 0), processes[i]);
+        cr_assert(WIFEXITED(status), "wait status %d", status);
+        compiled += (unsigned)WEXITSTATUS(status);
+    }
+    /* A process that the machine leaves waiting for too long compiles too. */
+    cr_expect_geq(compiled, GRAPHS);
+    cr_expect_leq(compiled, 2 * GRAPHS, "%u kernels compiled", compiled);
+    char command[160];
+    snprintf(command, sizeof(command), "test -z \"$(find '%s' -name '.kiln-*')\"", directory);
+    cr_expect_eq(system(command), 0, "claims are left behind");
 }
 
 enum { SMALL_STACK_BYTES = 32768, GUARD_BYTES = 262144 };
