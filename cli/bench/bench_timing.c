@@ -46,8 +46,7 @@ static enum kiln_status time_batch(struct timing *timing, const struct kiln_benc
     enum kiln_status status = KILN_OK;
     if (kiln_interrupt_pending())
         return kiln_error_set(error, KILN_UNSUPPORTED, "interrupted");
-    if (device->target.kind != KILN_TARGET_HOST)
-        status = runner->execute(runner->context, timing->turn++, error);
+    status = runner->execute(runner->context, timing->turn++, error);
     if (status == KILN_OK)
         status = device->ops->event_record(device, timing->events[0], NULL, error);
     for (uint32_t i = 0; i < batch && status == KILN_OK; i++)
@@ -113,9 +112,10 @@ enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
         status = warm_up(&timing, &runners[i], error);
     for (uint32_t round = 0; round < samples && status == KILN_OK; round++) {
         for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
-            double *sample = &runners[i].samples[round];
-            status = time_batch(&timing, &runners[i], runners[i].batch, sample, error);
-            *sample /= runners[i].batch;
+            struct kiln_bench_runner *runner = &runners[(round + i) % count];
+            double *sample = &runner->samples[round];
+            status = time_batch(&timing, runner, runner->batch, sample, error);
+            *sample /= runner->batch;
         }
     }
     for (uint32_t i = 0; i < count; i++) {

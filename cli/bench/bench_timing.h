@@ -21,9 +21,11 @@ struct kiln_bench_runner {
 
 /*
  * Times all runners: each is warmed up (three executions and 20 ms at least), then `samples` rounds
- * follow in which each gives one sample: a batch of executions between two events, as many as last
- * a millisecond or two. On GPUs one more execution goes before the first event, so that the device
- * has work while the batch is being enqueued. KILN_UNSUPPORTED when the command was interrupted.
+ * follow in which each gives one sample, and every round begins with another runner. A sample is a
+ * batch of executions between two events, as many as last a millisecond or two. One more execution
+ * goes before the first event, so that it does not matter who ran before: a GPU has work while the
+ * batch is being enqueued, the threads of the host are awake. KILN_UNSUPPORTED when the command was
+ * interrupted.
  */
 enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
                                          struct kiln_bench_runner *runners, uint32_t count,
