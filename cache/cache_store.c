@@ -83,18 +83,6 @@ static enum kiln_status open_layers(struct kiln_cache_store *store, const char *
     return status;
 }
 
-/* A URL without what stands between "://" and the last '@' before the path. */
-static char *name_remote(const char *url)
-{
-    const char *start = strstr(url, "://");
-    start = start != NULL ? start + 3 : url;
-    const char *at = memrchr(start, '@', strcspn(start, "/"));
-    char *name = NULL;
-    if (asprintf(&name, "%.*s%s", (int)(start - url), url, at != NULL ? at + 1 : start) < 0)
-        return NULL;
-    return name;
-}
-
 static enum kiln_status open_remote(struct kiln_cache_store *store, const char *option,
                                     struct kiln_error *error)
 {
@@ -105,13 +93,8 @@ static enum kiln_status open_remote(struct kiln_cache_store *store, const char *
     enum kiln_status status = kiln_remote_cache_open(url, &store->remote, error);
     if (status != KILN_OK && (status == KILN_NO_MEMORY || option != NULL))
         return status;
-    if (status != KILN_OK) {
+    if (status != KILN_OK)
         kiln_cache_warn_once("open remote", error->text, "no cache is shared: %s", error->text);
-        return KILN_OK;
-    }
-    store->remote_name = name_remote(url);
-    if (store->remote_name == NULL)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");
     return KILN_OK;
 }
 
@@ -149,7 +132,6 @@ void kiln_cache_store_close(struct kiln_cache_store *store)
         return;
     if (store->remote != NULL)
         kiln_remote_cache_close(store->remote);
-    free(store->remote_name);
     for (size_t i = 0; i < store->layer_count; i++)
         kiln_cache_layer_close(&store->layers[i]);
     free(store->layers);
@@ -169,7 +151,7 @@ uint64_t kiln_cache_store_max_bytes(const struct kiln_cache_store *store)
 
 const char *kiln_cache_store_remote(const struct kiln_cache_store *store)
 {
-    return store->remote_name;
+    return store->remote != NULL ? kiln_remote_cache_name(store->remote) : NULL;
 }
 
 size_t kiln_cache_store_layer_count(const struct kiln_cache_store *store)

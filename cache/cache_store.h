@@ -53,7 +53,7 @@ void kiln_cache_store_close(struct kiln_cache_store *store);
 const char *kiln_cache_store_directory(const struct kiln_cache_store *store);
 /* 0: no limit. */
 uint64_t kiln_cache_store_max_bytes(const struct kiln_cache_store *store);
-/* The URL of the shared tier without user and password; NULL when there is none. */
+/* The URL of the shared tier without user, password and options; NULL when there is none. */
 const char *kiln_cache_store_remote(const struct kiln_cache_store *store);
 
 struct kiln_cache_layer_info {

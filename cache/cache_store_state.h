@@ -19,7 +19,6 @@ struct kiln_cache_store {
     struct kiln_cache_layer *layers; /* owned */
     size_t layer_count;
     struct kiln_remote_cache *remote; /* owned; NULL: none */
-    char *remote_name;                /* owned; its URL without user and password */
 };
 
 static inline bool kiln_cache_store_has_directory(const struct kiln_cache_store *store)
