@@ -213,6 +213,11 @@ int main(int argc, char **argv)
         fault("a damaged entry");
     if (stats.temporary_files != 0)
         fault("a temporary file was left");
+    /* What decision 12 promises, and what the processes and the budget of any sensible use make of
+     * it. */
+    uint64_t bound = budget_bytes + processes * (budget_bytes / 1024 + ENTRY_LIMIT + 100);
+    if (most_bytes > bound)
+        fault("more above the budget than each process may be");
     if (most_bytes * 10 > budget_bytes * 11)
         fault("more than a tenth above the budget");
     if (totals->inserted_bytes < 2 * budget_bytes || totals->hits == 0)
