@@ -97,9 +97,10 @@ static void *accept_all(void *context)
         int on = 1;
         check(setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "setsockopt");
         server.descriptors[number] = descriptor;
+        /* Before anything is answered: a test may look at it right after the answer. */
+        server.connections++;
         check(pthread_create(&server.threads[number], NULL, serve, (void *)(size_t)number) == 0,
               "pthread_create");
-        server.connections++;
     }
 }
 

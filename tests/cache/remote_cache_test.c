@@ -242,19 +242,23 @@ Test(remote_cache, an_entry_of_another_key_is_a_miss)
     assert_miss(remote);
     cr_assert(has_logged("it is of another key"));
     kiln_buffer_fini(&forged);
+    kiln_buffer_init(&forged);
     kiln_cache_key_fini(&other);
 
-    /* The sought key is the beginning of the one in the entry. */
-    struct kiln_buffer longer;
-    kiln_buffer_init(&longer);
-    struct kiln_cache_key prefix = sample_key(7);
-    kiln_cache_key_add_text(&prefix, "more");
-    cr_assert_eq(kiln_entry_encode(&prefix, "other", 5, &longer, &error), KILN_OK);
-    serve_bytes(longer.data, longer.size);
+    /* The key in the entry is the beginning of the one that is sought, and the other way round. */
+    struct kiln_cache_key longer = sample_key(7);
+    kiln_cache_key_add_text(&longer, "more");
+    serve_bytes(entry.data, entry.size);
+    struct kiln_cache_key shorter = key;
+    key = longer;
     assert_miss(remote);
-    cr_assert_eq(gets, 2);
-    kiln_buffer_fini(&longer);
-    kiln_cache_key_fini(&prefix);
+    key = shorter;
+    cr_assert_eq(kiln_entry_encode(&longer, "other", 5, &forged, &error), KILN_OK);
+    serve_bytes(forged.data, forged.size);
+    assert_miss(remote);
+    cr_assert_eq(gets, 3);
+    kiln_buffer_fini(&forged);
+    kiln_cache_key_fini(&longer);
     kiln_remote_cache_close(remote);
 }
 
