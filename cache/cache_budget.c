@@ -5,13 +5,15 @@
 #include "runtime/support/log.h"
 
 #include <inttypes.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 void kiln_cache_budget_init(struct kiln_cache_budget *budget, uint64_t max_bytes)
 {
     budget->max_bytes = max_bytes;
     atomic_init(&budget->uncounted_bytes, 0);
-    atomic_init(&budget->counted_by, 0);
+    atomic_init(&budget->started_by, 0);
     atomic_init(&budget->counting, 0);
 }
 
@@ -38,8 +40,8 @@ static void count(struct kiln_cache_budget *budget, const struct kiln_cache_dire
     struct kiln_error error;
     kiln_error_init(&error);
     struct kiln_cache_census census;
-    if (kiln_cache_census_take(directory, budget->max_bytes == 0, &census, &error) == KILN_OK) {
-        if (budget->max_bytes != 0 && census.bytes > budget->max_bytes)
+    if (kiln_cache_census_take(directory, &census, &error) == KILN_OK) {
+        if (census.bytes > budget->max_bytes)
             evict(budget, &census, directory, keep);
         if (census.removed_files != 0)
             kiln_log(KILN_LOG_INFO,
@@ -51,22 +53,32 @@ static void count(struct kiln_cache_budget *budget, const struct kiln_cache_dire
         kiln_cache_warn_once("count", error.text, "the cache's files are not counted: %s",
                              error.text);
     }
-    atomic_store(&budget->counted_by, process);
     atomic_store(&budget->counting, 0);
 }
 
-void kiln_cache_budget_before_insert(struct kiln_cache_budget *budget,
-                                     const struct kiln_cache_directory *directory)
+static uint64_t draw(uint64_t limit)
 {
-    if (atomic_load(&budget->counted_by) != getpid())
-        count(budget, directory, NULL);
+    uint64_t bits;
+    struct timespec now;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        bits = (uint64_t)now.tv_nsec * 2654435761U ^ (uint64_t)getpid();
+    }
+    return limit != 0 ? bits % limit : 0;
 }
 
-void kiln_cache_budget_after_insert(struct kiln_cache_budget *budget,
-                                    const struct kiln_cache_directory *directory,
-                                    struct kiln_hash128 hash, size_t bytes)
+void kiln_cache_budget_spend(struct kiln_cache_budget *budget,
+                             const struct kiln_cache_directory *directory, struct kiln_hash128 hash,
+                             size_t bytes)
 {
-    uint64_t uncounted = atomic_fetch_add(&budget->uncounted_bytes, bytes) + bytes;
-    if (budget->max_bytes != 0 && uncounted >= budget->max_bytes / KILN_CACHE_BUDGET_SHARE)
+    if (budget->max_bytes == 0)
+        return;
+    uint64_t share = budget->max_bytes / KILN_CACHE_BUDGET_SHARE;
+    int64_t process = getpid();
+    int64_t starter = atomic_load(&budget->started_by);
+    if (starter != process &&
+        atomic_compare_exchange_strong(&budget->started_by, &starter, process))
+        atomic_store(&budget->uncounted_bytes, draw(share));
+    if (atomic_fetch_add(&budget->uncounted_bytes, bytes) + bytes >= share)
         count(budget, directory, &hash);
 }

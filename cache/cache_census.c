@@ -2,6 +2,7 @@
 
 #include "cache/cache_walk.h"
 #include "cache/entry_file.h"
+#include "runtime/support/log.h"
 #include "runtime/support/temporary_name.h"
 
 #include <errno.h>
@@ -19,11 +20,6 @@
 /* How old a temporary file is when even a writer that nothing is known of must have given up, and
  * how far ahead a time may lie before it is no difference of clocks any more. */
 #define PATIENCE_NS (3600 * SECOND_NS)
-
-struct survey {
-    struct kiln_cache_census *census;
-    bool litter_only;
-};
 
 static int64_t to_ns(struct timespec time)
 {
@@ -77,11 +73,8 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
                                    struct kiln_error *error)
 {
     (void)fanout_name;
-    const struct survey *survey = context;
-    struct kiln_cache_census *census = survey->census;
+    struct kiln_cache_census *census = context;
     struct stat attributes;
-    if (survey->litter_only && kind == KILN_CACHE_FILE_ENTRY)
-        return KILN_OK;
     if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
         return KILN_OK; /* evicted or renamed by another process */
     struct kiln_cache_record record = {.bytes = (uint64_t)attributes.st_size};
@@ -112,16 +105,20 @@ static int compare_records(const void *left, const void *right)
     return a->hash.low < b->hash.low ? -1 : a->hash.low > b->hash.low;
 }
 
-enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *directory,
-                                        bool litter_only, struct kiln_cache_census *ret_census,
-                                        struct kiln_error *error)
+static void begin(struct kiln_cache_census *census)
 {
-    struct kiln_cache_census census = {0};
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    census.now_ns = to_ns(now);
-    struct survey survey = {&census, litter_only};
-    enum kiln_status status = kiln_cache_walk(directory, count_file, &survey, error);
+    *census = (struct kiln_cache_census){.now_ns = to_ns(now)};
+}
+
+enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *directory,
+                                        struct kiln_cache_census *ret_census,
+                                        struct kiln_error *error)
+{
+    struct kiln_cache_census census;
+    begin(&census);
+    enum kiln_status status = kiln_cache_walk(directory, count_file, &census, error);
     if (status == KILN_NO_MEMORY) {
         kiln_cache_census_fini(&census);
         return status;
@@ -131,6 +128,16 @@ enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *direc
         qsort(census.records, census.count, sizeof *census.records, compare_records);
     *ret_census = census;
     return KILN_OK;
+}
+
+void kiln_cache_census_clean(int fanout, const char *fanout_name)
+{
+    struct kiln_cache_census census;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    begin(&census);
+    if (kiln_cache_walk_temporary(fanout, fanout_name, count_file, &census, &error) != KILN_OK)
+        kiln_log(KILN_LOG_INFO, "%s", error.text);
 }
 
 void kiln_cache_census_fini(struct kiln_cache_census *census)

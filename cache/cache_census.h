@@ -10,7 +10,6 @@
 #include "runtime/support/error.h"
 #include "runtime/support/hash.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,14 +31,13 @@ struct kiln_cache_census {
 };
 
 /*
- * Counts all files (with `litter_only` only temporary ones), and removes temporary ones that nobody
- * writes any more: their writer was a process of this machine that has ended, or nothing is known
- * of it and the file is an hour old. A time that lies more than an hour ahead is set back to now,
- * since it comes from a clock that was wrong and would look like a use for ever. What cannot be
- * counted is left out.
+ * Counts all files, and removes litter: temporary ones that nobody writes any more, since their
+ * writer was a process of this machine that has ended, or nothing is known of it and the file is an
+ * hour old. A time that lies more than an hour ahead is set back to now, since it comes from a
+ * clock that was wrong and would look like a use for ever. What cannot be counted is left out.
  */
 enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *directory,
-                                        bool litter_only, struct kiln_cache_census *ret_census,
+                                        struct kiln_cache_census *ret_census,
                                         struct kiln_error *error) KILN_NODISCARD;
 void kiln_cache_census_fini(struct kiln_cache_census *census);
 
@@ -54,5 +52,8 @@ enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
                                          uint64_t target_bytes, int64_t since_ns,
                                          const struct kiln_hash128 *keep,
                                          struct kiln_error *error) KILN_NODISCARD;
+
+/* Removes the litter of one fan-out directory. What goes wrong is left for the next time. */
+void kiln_cache_census_clean(int fanout, const char *fanout_name);
 
 #endif

@@ -317,7 +317,7 @@ enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
     struct kiln_cache_census census = {0};
     enum kiln_status status = KILN_OK;
     if (kiln_cache_store_has_directory(store)) {
-        status = kiln_cache_census_take(&store->directory, false, &census, error);
+        status = kiln_cache_census_take(&store->directory, &census, error);
         if (status != KILN_OK)
             return status;
         int64_t since_ns = INT64_MIN;

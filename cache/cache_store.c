@@ -1,5 +1,6 @@
 #include "cache/cache_store.h"
 
+#include "cache/cache_census.h"
 #include "cache/cache_settings.h"
 #include "cache/cache_store_state.h"
 #include "cache/cache_warning.h"
@@ -172,12 +173,14 @@ static enum kiln_status write_entry(struct kiln_cache_store *store, struct kiln_
 {
     struct kiln_entry_name name;
     kiln_entry_name_set_hash(&name, hash);
-    kiln_cache_budget_before_insert(&store->budget, &store->directory);
     int fanout;
     enum kiln_status status =
         kiln_cache_directory_open_fanout(&store->directory, name.fanout, true, &fanout, error);
     if (status != KILN_OK)
         return status;
+    /* Whoever may leave a piece here removes what the dead have left here: so it does not add up,
+     * however few inserts there are. */
+    kiln_cache_census_clean(fanout, name.fanout);
     /* Without fsync: after a power failure the name may stand for a file that is short or full of
      * zeros, which the next lookup takes for a miss, and no compile has to wait for a disk. */
     status = kiln_file_write_at(fanout, name.file, bytes, size, KILN_FILE_PRIVATE, error);
@@ -186,7 +189,7 @@ static enum kiln_status write_entry(struct kiln_cache_store *store, struct kiln_
         kiln_error_prefix(error, "cache directory '%s/%s'", store->directory.path, name.fanout);
         return status;
     }
-    kiln_cache_budget_after_insert(&store->budget, &store->directory, hash, size);
+    kiln_cache_budget_spend(&store->budget, &store->directory, hash, size);
     return KILN_OK;
 }
 

@@ -17,6 +17,11 @@ static int is_cache_file(const struct dirent *item)
            kiln_temporary_name_matches(item->d_name);
 }
 
+static int is_temporary(const struct dirent *item)
+{
+    return kiln_temporary_name_matches(item->d_name);
+}
+
 static int is_fanout(const struct dirent *item)
 {
     return strlen(item->d_name) == 2 && strspn(item->d_name, "0123456789abcdef") == 2;
@@ -28,7 +33,6 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* A walk over one directory, of all fan-outs or of files. */
 struct names {
     struct dirent **items;
     int count;
@@ -52,17 +56,19 @@ static void free_names(struct names *names)
     free(names->items);
 }
 
-static enum kiln_status walk_fanout(const struct kiln_cache_directory *directory, int fanout,
-                                    const char *fanout_name, kiln_cache_visitor visit,
+/* `ret_ended`: the visitor, not the directory, gave the status. */
+static enum kiln_status walk_fanout(int fanout, const char *fanout_name,
+                                    int (*filter)(const struct dirent *), kiln_cache_visitor visit,
                                     void *context, bool *ret_ended, struct kiln_error *error)
 {
     struct names names;
-    enum kiln_status status = list(fanout, is_cache_file, &names);
+    *ret_ended = false;
+    enum kiln_status status = list(fanout, filter, &names);
     if (status == KILN_NOT_FOUND)
         return KILN_OK;
     if (status != KILN_OK)
-        return kiln_error_set(error, status, "cannot list the cache directory '%s/%s': %m",
-                              directory->path, fanout_name);
+        return kiln_error_set(error, status, "cannot list the cache directory '%s': %m",
+                              fanout_name);
     for (int i = 0; i < names.count && status == KILN_OK; i++) {
         const char *file = names.items[i]->d_name;
         if (kiln_temporary_name_matches(file))
@@ -94,7 +100,9 @@ enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
         enum kiln_status status =
             kiln_cache_directory_open_fanout(directory, name, false, &fanout, &failure);
         if (status == KILN_OK) {
-            status = walk_fanout(directory, fanout, name, visit, context, &ended, &failure);
+            status = walk_fanout(fanout, name, is_cache_file, visit, context, &ended, &failure);
+            if (status != KILN_OK && !ended)
+                kiln_error_prefix(&failure, "cache '%s'", directory->path);
             (void)close(fanout);
         } else if (status == KILN_NOT_FOUND) {
             status = KILN_OK;
@@ -106,4 +114,12 @@ enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
     }
     free_names(&names);
     return result;
+}
+
+enum kiln_status kiln_cache_walk_temporary(int fanout, const char *fanout_name,
+                                           kiln_cache_visitor visit, void *context,
+                                           struct kiln_error *error)
+{
+    bool ended;
+    return walk_fanout(fanout, fanout_name, is_temporary, visit, context, &ended, error);
 }

@@ -24,4 +24,9 @@ enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
                                  kiln_cache_visitor visit, void *context,
                                  struct kiln_error *error) KILN_NODISCARD;
 
+/* Visits the temporary files of one fan-out directory, which the caller has open. */
+enum kiln_status kiln_cache_walk_temporary(int fanout, const char *fanout_name,
+                                           kiln_cache_visitor visit, void *context,
+                                           struct kiln_error *error) KILN_NODISCARD;
+
 #endif

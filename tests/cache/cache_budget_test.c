@@ -201,7 +201,6 @@ Test(cache_budget, an_entry_larger_than_the_limit_is_left_out_and_told_of_once)
     kiln_cache_store_close(store);
 }
 
-/* A process counts before its first insert: it finds what others have left above the limit. */
 Test(cache_budget, a_smaller_limit_takes_hold)
 {
     struct kiln_cache_store *store = store_fixture_open(directory, 0);
@@ -214,24 +213,31 @@ Test(cache_budget, a_smaller_limit_takes_hold)
     kiln_cache_store_close(store);
 }
 
-static void write_temporary(const char *name, int64_t age_s)
+/* Next to the entry `number`, where its insert looks. */
+static const char *temporary_path_of(unsigned number, const char *name)
 {
-    char path[4200];
-    (void)snprintf(path, sizeof path, "%s/ab", directory);
+    static char path[4200];
+    (void)snprintf(path, sizeof path, "%s", path_of(number));
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
     (void)mkdir(directory, 0700);
     (void)mkdir(path, 0700);
-    (void)snprintf(path, sizeof path, "%s/ab/%s", directory, name);
+    (void)snprintf(slash, sizeof path - (size_t)(slash - path), "/%s", name);
+    return path;
+}
+
+static void write_temporary(unsigned number, const char *name, int64_t age_s)
+{
     static const char bytes[3 * KIB];
+    const char *path = temporary_path_of(number, name);
     cr_assert_eq(kiln_file_write(path, bytes, sizeof bytes, KILN_FILE_PRIVATE, &error), KILN_OK);
     store_fixture_age(path, age_s);
 }
 
-static bool has_temporary(const char *name)
+static bool has_temporary(unsigned number, const char *name)
 {
-    char path[4200];
     struct stat attributes;
-    (void)snprintf(path, sizeof path, "%s/ab/%s", directory, name);
-    return stat(path, &attributes) == 0;
+    return stat(temporary_path_of(number, name), &attributes) == 0;
 }
 
 /* A name of a process that is gone: a child's that made it, ran and was reaped. */
@@ -248,7 +254,7 @@ static void make_orphan_name(char name[KILN_TEMPORARY_NAME_BYTES])
     cr_assert_eq(waitpid(child, NULL, 0), child);
 }
 
-Test(cache_budget, the_first_insert_removes_what_dead_writers_left)
+Test(cache_budget, an_insert_removes_what_dead_writers_left_where_it_writes)
 {
     char orphan[KILN_TEMPORARY_NAME_BYTES];
     char living[KILN_TEMPORARY_NAME_BYTES];
@@ -257,43 +263,44 @@ Test(cache_budget, the_first_insert_removes_what_dead_writers_left)
     static const char future[] = ".kiln-0-0-0-0123456789abcdee.tmp";
     make_orphan_name(orphan);
     kiln_temporary_name_make(living, 0);
-    write_temporary(orphan, 0);
-    write_temporary(living, 60);
-    write_temporary(unknown_new, HOUR_S - 60);
-    write_temporary(unknown_old, HOUR_S + 60);
-    write_temporary(future, -100000 * HOUR_S);
+    write_temporary(1, orphan, 0);
+    write_temporary(1, living, 60);
+    write_temporary(1, unknown_new, HOUR_S - 60);
+    write_temporary(1, unknown_old, HOUR_S + 60);
+    write_temporary(1, future, -100000 * HOUR_S);
+    write_temporary(2, orphan, 0);
     struct kiln_cache_store *store = store_fixture_open(directory, 0);
     cr_assert_not(store_fixture_has(store, 1));
-    cr_assert(has_temporary(orphan), "a lookup does not count");
+    cr_assert(has_temporary(1, orphan), "a lookup does not clean");
     store_fixture_insert(store, 1, 10);
-    cr_assert_not(has_temporary(orphan));
-    cr_assert_not(has_temporary(unknown_old));
-    cr_assert(has_temporary(living));
-    cr_assert(has_temporary(unknown_new));
-    cr_assert(has_temporary(future));
-    write_temporary(orphan, 0);
+    cr_assert_not(has_temporary(1, orphan));
+    cr_assert_not(has_temporary(1, unknown_old));
+    cr_assert(has_temporary(1, living));
+    cr_assert(has_temporary(1, unknown_new));
+    cr_assert(has_temporary(1, future));
+    cr_assert_geq(store_fixture_age_of(temporary_path_of(1, future)), 0,
+                  "an hour from now it goes");
+    cr_assert(has_temporary(2, orphan), "elsewhere");
     store_fixture_insert(store, 2, 10);
-    cr_assert(has_temporary(orphan), "only the first insert counts when there is no limit");
+    cr_assert_not(has_temporary(2, orphan));
     kiln_cache_store_close(store);
 }
 
-/* A child of a process that has counted counts for itself. */
-Test(cache_budget, a_forked_child_counts_too)
+Test(cache_budget, a_count_removes_litter_everywhere)
 {
     char orphan[KILN_TEMPORARY_NAME_BYTES];
-    struct kiln_cache_store *store = store_fixture_open(directory, 0);
-    store_fixture_insert(store, 1, 10);
     make_orphan_name(orphan);
-    write_temporary(orphan, 0);
-    store_fixture_insert(store, 2, 10);
-    cr_assert(has_temporary(orphan));
-    pid_t child = fork();
-    if (child == 0) {
-        store_fixture_insert(store, 3, 10);
-        _exit(0);
-    }
-    cr_assert_eq(waitpid(child, NULL, 0), child);
-    cr_assert_not(has_temporary(orphan));
+    write_temporary(2, orphan, 0);
+    struct kiln_cache_store *store = store_fixture_open(directory, 100 * KIB);
+    store_fixture_insert(store, 1, 100); /* a whole share */
+    cr_assert_not(has_temporary(2, orphan));
+    write_temporary(2, orphan, 0);
+    const struct kiln_cache_prune prune = {UINT64_MAX, UINT64_MAX};
+    struct kiln_cache_pruned pruned;
+    cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK);
+    cr_assert_eq(pruned.removed_files, 1);
+    cr_assert_eq(pruned.kept_files, 1);
+    cr_assert_not(has_temporary(2, orphan));
     kiln_cache_store_close(store);
 }
 
@@ -301,40 +308,70 @@ Test(cache_budget, files_being_written_count)
 {
     char living[KILN_TEMPORARY_NAME_BYTES];
     kiln_temporary_name_make(living, 0);
-    write_temporary(living, 0); /* 3 KiB */
+    write_temporary(5, living, 0); /* 3 KiB */
     struct kiln_cache_store *store = store_fixture_open(directory, 4 * KIB);
     store_fixture_insert(store, 1, KIB - FRAME);
     store_fixture_age(path_of(1), 100);
     store_fixture_insert(store, 2, KIB - FRAME);
     cr_assert_not(store_fixture_is_file(directory, 1));
     cr_assert(store_fixture_is_file(directory, 2));
-    cr_assert(has_temporary(living));
+    cr_assert(has_temporary(5, living));
     kiln_cache_store_close(store);
 }
 
-/* The work of a count is spread: no more than a KILN_CACHE_BUDGET_SHARE-th of the limit goes in
- * between two. */
-Test(cache_budget, a_share_of_the_limit_may_go_in_between_counts)
+enum { SHARE = 1000, LIMIT = SHARE * KILN_CACHE_BUDGET_SHARE };
+
+/* Whether spending that many bytes makes the process count, which is seen by what a count removes.
+ */
+static bool counts(struct kiln_cache_budget *budget, const struct kiln_cache_directory *opened,
+                   const char *orphan, size_t bytes)
 {
-    enum { LIMIT = 100 * KILN_CACHE_BUDGET_SHARE };
-    struct kiln_cache_store *store = store_fixture_open(directory, LIMIT);
-    store_fixture_insert(store, 1, LIMIT / 2);
+    write_temporary(1, orphan, 0);
+    kiln_cache_budget_spend(budget, opened, (struct kiln_hash128){0, 0}, bytes);
+    return !has_temporary(1, orphan);
+}
+
+/* The work of a count is spread: between two of them goes a share of the limit. */
+Test(cache_budget, a_share_of_the_limit_goes_in_between_counts)
+{
     char orphan[KILN_TEMPORARY_NAME_BYTES];
-    make_orphan_name(orphan);
-    write_temporary(orphan, 0);
-    struct kiln_cache_budget budget;
     struct kiln_cache_directory opened;
+    struct kiln_cache_budget budget;
+    make_orphan_name(orphan);
     cr_assert_eq(kiln_cache_directory_open(directory, &opened, &error), KILN_OK);
     kiln_cache_budget_init(&budget, LIMIT);
-    atomic_store(&budget.counted_by, getpid());
-    kiln_cache_budget_before_insert(&budget, &opened);
-    kiln_cache_budget_after_insert(&budget, &opened, (struct kiln_hash128){0, 0}, 60);
-    cr_assert(has_temporary(orphan), "60 of 100 bytes since the last count");
-    kiln_cache_budget_after_insert(&budget, &opened, (struct kiln_hash128){0, 0}, 40);
-    cr_assert_not(has_temporary(orphan));
-    write_temporary(orphan, 0);
-    kiln_cache_budget_after_insert(&budget, &opened, (struct kiln_hash128){0, 0}, 60);
-    cr_assert(has_temporary(orphan));
+    cr_assert(counts(&budget, &opened, orphan, SHARE), "wherever it starts");
+    for (unsigned i = 0; i < 3; i++) {
+        cr_assert_not(counts(&budget, &opened, orphan, SHARE - 1));
+        cr_assert(counts(&budget, &opened, orphan, 1));
+    }
+    kiln_cache_budget_init(&budget, 0);
+    cr_assert_not(counts(&budget, &opened, orphan, SIZE_MAX), "without a limit nobody counts");
     kiln_cache_directory_close(&opened);
-    kiln_cache_store_close(store);
+}
+
+/* Many processes that insert one small entry each, and end, count as often as one that inserts them
+ * all. The chance that none of 200 does, each with one in ten, is less than one in 10^9. */
+Test(cache_budget, short_processes_count_too)
+{
+    enum { PROCESSES = 200 };
+    char orphan[KILN_TEMPORARY_NAME_BYTES];
+    struct kiln_cache_directory opened;
+    make_orphan_name(orphan);
+    cr_assert_eq(kiln_cache_directory_open(directory, &opened, &error), KILN_OK);
+    struct kiln_cache_budget budget;
+    kiln_cache_budget_init(&budget, LIMIT);
+    (void)counts(&budget, &opened, orphan, 0); /* a child does not go on with its parent's part */
+    unsigned counted = 0;
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(counts(&budget, &opened, orphan, SHARE / 10));
+        int status = 0;
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        counted += WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    }
+    cr_assert_gt(counted, 0);
+    cr_assert_lt(counted, PROCESSES / 2);
+    kiln_cache_directory_close(&opened);
 }
