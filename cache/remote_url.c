@@ -25,9 +25,10 @@ static enum kiln_status malformed(struct kiln_error *error, const char *problem)
 /* Cuts `whole` at the first (or last) `separator`; what is behind it goes to `ret_rest`. */
 static bool cut(struct span *whole, char separator, bool last, struct span *ret_rest)
 {
-    size_t size = (size_t)(whole->end - whole->start);
-    const char *at =
-        last ? memrchr(whole->start, separator, size) : memchr(whole->start, separator, size);
+    const char *at = NULL;
+    for (const char *c = whole->start; c < whole->end && (at == NULL || last); c++)
+        if (*c == separator)
+            at = c;
     if (at == NULL)
         return false;
     *ret_rest = (struct span){at + 1, whole->end};

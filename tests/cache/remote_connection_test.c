@@ -82,6 +82,7 @@ Test(remote_connection, logs_in_and_selects)
                  KILN_REMOTE_DONE);
     cr_assert_str_eq(received, "AUTH user pass word;SELECT 7;GET key;GET key;GET key;SET key a;");
     cr_assert(kiln_remote_connection_is_usable(&connection));
+    cr_assert(fcntl(connection.descriptor, F_GETFD) & FD_CLOEXEC);
     kiln_buffer_fini(&value);
 }
 
