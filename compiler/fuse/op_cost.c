@@ -1,6 +1,6 @@
 #include "compiler/fuse/op_cost.h"
 
-enum { TRANSCENDENTAL_COST = 8 };
+enum { TRANSCENDENTAL_COST = 8, LONG_POLYNOMIAL_COST = 32 };
 
 uint32_t kiln_op_cost(const struct kiln_op *op)
 {
@@ -12,11 +12,13 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
     case KILN_OP_SIN:
     case KILN_OP_COS:
     case KILN_OP_TAN:
+    case KILN_OP_SIGMOID:
     case KILN_OP_TANH:
-    case KILN_OP_ERF:
-    case KILN_OP_ERFC:
     case KILN_OP_DIV:
         return TRANSCENDENTAL_COST;
+    case KILN_OP_ERF:
+    case KILN_OP_ERFC:
+        return LONG_POLYNOMIAL_COST;
     default:
         return 1;
     }

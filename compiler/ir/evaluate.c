@@ -66,6 +66,8 @@ static double evaluate_real(enum kiln_opcode opcode, double a, double b)
         return cos(a);
     case KILN_OP_TAN:
         return tan(a);
+    case KILN_OP_SIGMOID:
+        return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a));
     case KILN_OP_TANH:
         return tanh(a);
     case KILN_OP_ERF:

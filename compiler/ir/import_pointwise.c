@@ -68,19 +68,13 @@ static uint32_t exp_of_minus_abs(const struct formula *f, uint32_t x)
 
 static uint32_t sigmoid(const struct formula *f, uint32_t x)
 {
-    uint32_t e = exp_of_minus_abs(f, x);
-    uint32_t one = constant(f, 1);
-    uint32_t positive = binary(f, KILN_OP_CMP_GE, x, constant(f, 0));
-    uint32_t numerator = kiln_ir_select(f->ir, positive, one, e);
-    return binary(f, KILN_OP_DIV, numerator, add(f, e, one));
+    return unary(f, KILN_OP_SIGMOID, x);
 }
 
-/* e / (1 + e)^2 with e = exp(-|x|), which is s*(1 - s) for s = sigmoid(x). */
+/* s*(1 - s) for s = sigmoid(x), where 1 - s = sigmoid(-x) does not cancel. */
 static uint32_t sigmoid_slope(const struct formula *f, uint32_t x)
 {
-    uint32_t e = exp_of_minus_abs(f, x);
-    uint32_t sum = add(f, e, constant(f, 1));
-    return binary(f, KILN_OP_DIV, e, mul(f, sum, sum));
+    return mul(f, sigmoid(f, x), sigmoid(f, unary(f, KILN_OP_NEG, x)));
 }
 
 /* The standard normal distribution function: erfc(-x/sqrt(2))/2. */

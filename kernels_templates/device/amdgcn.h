@@ -115,6 +115,27 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return __builtin_amdgcn_rcpf(x);
 }
 
+#define KILN_HAS_SEED_EXP2
+KILN_DEVICE float kiln_seed_exp2_f32(float x)
+{
+#if __has_builtin(__builtin_amdgcn_exp2f)
+    return __builtin_amdgcn_exp2f(x);
+#else
+    return __builtin_exp2f(x); /* before there was the other one, this was the instruction alone */
+#endif
+}
+
+/* NaN becomes a bound. */
+KILN_DEVICE float kiln_at_least_f32(float x, float low)
+{
+    return __builtin_amdgcn_fmed3f(x, low, __builtin_inff());
+}
+
+KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
+{
+    return __builtin_amdgcn_fmed3f(x, low, high);
+}
+
 KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 {
     return __builtin_amdgcn_rsq(x);

@@ -125,7 +125,9 @@
     }
 KILN_MIN_MAX(i32, int, false)
 KILN_MIN_MAX(i64, long long, false)
+#ifndef KILN_HAS_MIN_MAX_F32
 KILN_MIN_MAX(f32, float, a != a)
+#endif
 KILN_MIN_MAX(f64, double, a != a)
 #undef KILN_MIN_MAX
 

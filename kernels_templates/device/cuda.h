@@ -1,8 +1,8 @@
 /*
  * NVIDIA GPUs, through NVRTC: the same interface as amdgcn.h. No CUDA header; what is used here NVRTC knows by itself.
  *
- * It is compiled with --fmad=false, so that a * b + c is rounded twice as everywhere, and without --use_fast_math: division
- * is correctly rounded and denormals are kept.
+ * It is compiled with --fmad=false, so that a * b + c is rounded twice as everywhere, and without --use_fast_math: square roots
+ * are correctly rounded and denormals are kept.
  */
 #ifndef KILN_DEVICE_CUDA_H
 #define KILN_DEVICE_CUDA_H
@@ -34,7 +34,7 @@
 
 /* The arguments stay where the launch has put them; without __grid_constant__ a reference to them would be one to a copy. */
 #define KILN_KERNEL(symbol, block, arguments_type)                                                 \
-    extern "C" __global__ void __launch_bounds__(block)                                            \
+    extern "C" __global__ void __launch_bounds__(block)                                        \
     symbol(const __grid_constant__ arguments_type arguments)
 #define KILN_LDS(type, name, count) __shared__ type name[count]
 
@@ -94,13 +94,58 @@ KILN_DEVICE float kiln_seed_rsqrt_f32(float x)
     return result;
 }
 
-/* Wrong by one ulp at most (PTX ISA, rcp). */
+/* For normal x with a normal result: wrong by one ulp at most (PTX ISA, rcp). */
 KILN_DEVICE float kiln_seed_rcp_f32(float x)
 {
     float result;
-    asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
     return result;
 }
+
+/* Relative error below 2^-22 (PTX ISA, ex2). An asm statement would be done again in each basic block: NVRTC takes it for
+ * convergent. Where the builtin is missing there are a few instructions more, for denormal results. */
+#define KILN_HAS_SEED_EXP2
+KILN_DEVICE float kiln_seed_exp2_f32(float x)
+{
+#if defined(__has_builtin)
+#if __has_builtin(__nvvm_ex2_approx_ftz_f)
+#define KILN_HAS_EX2_BUILTIN
+#endif
+#endif
+#ifdef KILN_HAS_EX2_BUILTIN
+    return __nvvm_ex2_approx_ftz_f(x);
+#else
+    return exp2f(x);
+#endif
+}
+
+/* NaN becomes a bound. */
+KILN_DEVICE float kiln_at_least_f32(float x, float low)
+{
+    return fmaxf(x, low);
+}
+
+KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
+{
+    return fminf(fmaxf(x, low), high);
+}
+
+#if __CUDA_ARCH__ >= 800
+#define KILN_HAS_MIN_MAX_F32
+KILN_DEVICE float kiln_min_f32(float a, float b)
+{
+    float result;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+
+KILN_DEVICE float kiln_max_f32(float a, float b)
+{
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+}
+#endif
 
 /* For normal x: computed from the upper word of x, and the lower word of the result is zero (PTX ISA, rsqrt.approx.ftz.f64),
  * so to about 2^-20. */
@@ -112,5 +157,12 @@ KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 }
 
 #include "device/arithmetic.h"
+#include "device/quotient_f32.h"
+
+/* The compiler's own division takes a branch for each quotient, and all of it again where many share a divisor. */
+#undef kiln_div_f32
+#undef kiln_rcp_f32
+#define kiln_div_f32(a, b) kiln_quotient_f32(a, b)
+#define kiln_rcp_f32(a)    kiln_quotient_f32(1.0f, a)
 
 #endif

@@ -158,6 +158,24 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return kiln_host_off_by_one(1.0f / x);
 }
 
+/* v_exp_f32 and ex2.approx.ftz.f32, only for tests of what GPUs do: a polynomial is faster here. */
+#ifdef KILN_HAS_SEED_EXP2
+KILN_DEVICE float kiln_seed_exp2_f32(float x)
+{
+    return x < -126.0f ? 0.0f : kiln_host_off_by_one(__builtin_exp2f(x));
+}
+
+KILN_DEVICE float kiln_at_least_f32(float x, float low)
+{
+    return x > low ? x : low;
+}
+
+KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
+{
+    return x < low ? low : x < high ? x : high;
+}
+#endif
+
 /* v_rsq_f64 has 24 bits right; rsqrt.approx.ftz.f64 of NVIDIA sees and gives the upper word alone. */
 KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 {

@@ -35,6 +35,8 @@
 #include "device/math/log_f64.h"
 #include "device/math/rsqrt_f32.h"
 #include "device/math/rsqrt_f64.h"
+#include "device/math/sigmoid_f32.h"
+#include "device/math/sigmoid_f64.h"
 #include "device/math/sin_f32.h"
 #include "device/math/sin_f64.h"
 #include "device/math/sqrt_f32.h"
@@ -122,6 +124,7 @@ template <class To, class From> struct mapping {
     UNARY(sin, scalar, type)                                                                       \
     UNARY(cos, scalar, type)                                                                       \
     UNARY(tan, scalar, type)                                                                       \
+    UNARY(sigmoid, scalar, type)                                                                   \
     UNARY(tanh, scalar, type)                                                                      \
     UNARY(erf, scalar, type)                                                                       \
     UNARY(erfc, scalar, type)                                                                      \

@@ -10,6 +10,11 @@ typedef unsigned short kiln_storage_bf16;
 
 KILN_DEVICE float kiln_decode_bf16(kiln_storage_bf16 x)
 {
+#if defined(__CUDACC__) && defined(KILN_DECODES_AGAIN)
+    float result; /* as in f16.h */
+    asm("mov.b32 %0, {0, %1};" : "=f"(result) : "h"(x));
+    return result;
+#endif
     return kiln_from_bits_f32((unsigned)x << 16);
 }
 
@@ -23,6 +28,11 @@ KILN_DEVICE unsigned kiln_round_bits_bf16(float x)
 
 KILN_DEVICE kiln_storage_bf16 kiln_encode_bf16(float x)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    kiln_storage_bf16 result;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(x));
+    return result;
+#endif
     return (kiln_storage_bf16)(kiln_round_bits_bf16(x) >> 16);
 }
 

@@ -1,10 +1,9 @@
 /*
- * Complementary error function: 1 - erf near 0, where that is more accurate.
+ * Complementary error function.
  */
 #ifndef KILN_DEVICE_MATH_ERFC_F32_H
 #define KILN_DEVICE_MATH_ERFC_F32_H
 
-#include "device/math/parts/erf_near_zero_f32.h"
 #include "device/math/parts/erfc_positive_f32.h"
 
 KILN_DEVICE float kiln_erfc_f32(float x)
@@ -12,9 +11,7 @@ KILN_DEVICE float kiln_erfc_f32(float x)
     const float magnitude = kiln_abs_f32(x);
     const float limited = magnitude > 10.2f ? 10.2f : magnitude;
     const float positive = kiln_erfc_positive_f32(limited);
-    const float far = x < 0.0f ? 2.0f - positive : positive;
-    const float near = 1.0f - kiln_erf_near_zero_f32(x);
-    return magnitude < 0.5f ? near : far;
+    return x < 0.0f ? 2.0f - positive : positive;
 }
 
 #endif

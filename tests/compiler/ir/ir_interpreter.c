@@ -33,7 +33,17 @@ static double jitter(const struct machine *machine, enum kiln_scalar scalar, dou
     return result;
 }
 
-/* A function of math.h in the scalar's own precision, or in double for both. */
+static double sigmoid(double x)
+{
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+
+static float sigmoidf(float x)
+{
+    return x >= 0 ? 1 / (1 + expf(-x)) : expf(x) / (1 + expf(x));
+}
+
+/* A function of math.h, or of those above, in the scalar's own precision, or in double for both. */
 #define MATH(name)                                                                                 \
     (scalar == KILN_SCALAR_F64            ? name(a)                                                \
      : machine->math == KILN_MATH_ROUNDED ? (double)(float)name(a)                                 \
@@ -99,6 +109,9 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
         break;
     case KILN_OP_TAN:
         result = MATH(tan);
+        break;
+    case KILN_OP_SIGMOID:
+        result = MATH(sigmoid);
         break;
     case KILN_OP_TANH:
         result = MATH(tanh);

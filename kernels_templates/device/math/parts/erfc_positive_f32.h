@@ -5,7 +5,7 @@
 #ifndef KILN_DEVICE_MATH_ERFC_POSITIVE_F32_H
 #define KILN_DEVICE_MATH_ERFC_POSITIVE_F32_H
 
-#include "device/math/parts/exp_parts_f32.h"
+#include "device/math/exp_f32.h"
 
 KILN_DEVICE float kiln_erfc_positive_f32(float x)
 {
@@ -29,9 +29,14 @@ KILN_DEVICE float kiln_erfc_positive_f32(float x)
     /* What rounding x^2 loses goes into the factor. */
     const float square = x * x;
     const float lost = kiln_fma_f32(x, x, -square);
+#ifdef KILN_HAS_SEED_EXP2
+    const float factor = kiln_exp_falling_f32(-square) * (t * p);
+    return kiln_fma_f32(factor, -lost, factor);
+#else
     const kiln_exp_parts_f32 parts = kiln_exp_split_f32(-square);
     const float factor = kiln_fma_f32(parts.p, t * p, t * p);
     return kiln_scale_f32(kiln_fma_f32(factor, -lost, factor), parts.n);
+#endif
 }
 
 #endif
