@@ -70,10 +70,11 @@ static void append_compute(const struct kiln_emission *emission,
         if (table->varies[group->ops[i]] && kiln_value_is_computed(emission, table, group->ops[i]))
             kiln_emit_operation(emission, table, group->ops[i], "        ", source);
     }
-    for (uint32_t i = group->load_count; i < group->access_count; i++)
-        kiln_buffer_printf(source, "        y%" PRIu32 "[e] = kiln_encode_%s(v%" PRIu32 ");\n", i,
-                           kiln_storage_suffix(&group->accesses[i]),
-                           table->alias[group->accesses[i].value]);
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        kiln_buffer_printf(source, "        y%" PRIu32 "[e] = ", i);
+        kiln_emit_encoded(emission, table, i, source);
+        kiln_buffer_append_text(source, ";\n");
+    }
     kiln_buffer_append_text(source, "    }\n");
     kiln_emit_stores(emission, NULL, elements, source);
     kiln_buffer_append_text(source, "}\n");

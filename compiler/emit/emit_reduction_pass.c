@@ -122,10 +122,9 @@ static void append_outputs(const struct kiln_reduction_emission *reduction,
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         if (!reduction->selected[i])
             continue;
-        kiln_buffer_printf(source, "        y%" PRIu32 "[e] = kiln_encode_%s(", i,
-                           kiln_storage_suffix(&group->accesses[i]));
-        kiln_emit_value(&reduction->values, group->accesses[i].value, source);
-        kiln_buffer_append_text(source, ");\n");
+        kiln_buffer_printf(source, "        y%" PRIu32 "[e] = ", i);
+        kiln_emit_encoded(reduction->emission, &reduction->values, i, source);
+        kiln_buffer_append_text(source, ";\n");
     }
 }
 

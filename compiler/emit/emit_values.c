@@ -159,6 +159,26 @@ static void append_index(const struct kiln_emission *emission, const struct kiln
     kiln_buffer_append_text(source, ")");
 }
 
+/* Whether the variable of a value is of the same function as that of its operand. */
+static bool is_computed_beside_operand(const struct kiln_value_table *table, uint32_t value)
+{
+    return table->load[value] == KILN_NONE && !table->is_row[value];
+}
+
+void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                       uint32_t access, struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    uint32_t value = table->alias[memory->value];
+    const struct kiln_op *op = &emission->ir->ops[value];
+    if (op->opcode == KILN_OP_ROUND && op->dtype == memory->dtype &&
+        is_computed_beside_operand(table, value))
+        value = op->operands[0];
+    kiln_buffer_printf(source, "kiln_encode_%s(", kiln_dtype_info(memory->dtype)->device);
+    kiln_emit_value(table, value, source);
+    kiln_buffer_append_text(source, ")");
+}
+
 void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln_value_table *table,
                          uint32_t value, const char *indent, struct kiln_buffer *source)
 {

@@ -34,6 +34,10 @@ bool kiln_value_is_computed(const struct kiln_emission *emission,
 /* What holds a value: "v7", "row.v7", "row.v7[e]", "0x1p-1f". */
 void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
                      struct kiln_buffer *source);
+/* "kiln_encode_f16(v7)": what a store writes. Where v7 is v6 rounded to the type that is stored it
+ * is v6 that is encoded: to round it twice changes nothing, and few compilers see that. */
+void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                       uint32_t access, struct kiln_buffer *source);
 /* "const float v7 = kiln_mul_f32(v3, v5);". Of a reduction's result only what stands left of the
  * '=' and the '='. */
 void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln_value_table *table,

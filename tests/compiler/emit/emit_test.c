@@ -3,6 +3,7 @@
 #include "tests/compiler/fuse/ir_fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct kiln_kernel emit(struct ir_fixture *fixture)
@@ -34,7 +35,7 @@ Test(emit, contiguous_operands_are_moved_sixteen_bytes_at_a_time)
     uint32_t x = ir_fixture_load(fixture, 64, 64);
     ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, x));
     struct kiln_kernel kernel = emit(fixture);
-    EXPECT_TEXT(kernel, "KILN_LOAD_INPUT(16, inputs.x0, arguments.a0 + (position.column))");
+    EXPECT_TEXT(kernel, "KILN_LOAD_STREAM(16, inputs.x0, arguments.a0 + (position.column))");
     EXPECT_TEXT(kernel, "KILN_STORE_VECTOR(16, arguments.a1 + (position.column), y1)");
     EXPECT_TEXT(kernel, "#line 1 \"device/math/exp_f32.h\"");
     EXPECT_NO_TEXT(kernel, "device/math/tanh_f32.h");
@@ -117,5 +118,22 @@ Test(emit, a_transposed_operand_passes_through_lds)
     EXPECT_TEXT(kernel, "#define KILN_HAS_TRANSPOSED_STORES 0");
     cr_assert(kernel.uses_barrier);
     cr_assert_eq(kernel.lds_bytes, 64 * 65 * 4);
+    ir_fixture_destroy(fixture);
+}
+
+/* Rounding to a type and then to the same type again. */
+Test(emit, what_is_stored_is_rounded_once)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 64, 64);
+    uint32_t negative = kiln_ir_unary(&fixture->ir, KILN_OP_NEG, x);
+    uint32_t rounded = kiln_ir_round(&fixture->ir, negative, KILN_DTYPE_F16);
+    uint32_t output = ir_fixture_tensor(fixture, KILN_TENSOR_OUTPUT, 64, 64);
+    fixture->tensors[output].dtype = KILN_DTYPE_F16;
+    kiln_ir_store(&fixture->ir, rounded, output);
+    struct kiln_kernel kernel = emit(fixture);
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "kiln_encode_f16(v%u)", negative);
+    EXPECT_TEXT(kernel, expected);
     ir_fixture_destroy(fixture);
 }
