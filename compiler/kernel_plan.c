@@ -4,6 +4,7 @@
 #include "compiler/fuse/target_rates.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
+#include "compiler/schedule/vector_access.h"
 
 /* What the partition has to choose between, best guess first. */
 static const struct kiln_partition_strategy strategies[] = {
@@ -98,6 +99,47 @@ static enum kiln_status make_with(const struct kiln_graph *graph,
     return status;
 }
 
+/* Whether a kernel's work-groups go through memory in order, so that it can be done in the other
+ * one. */
+static bool walks_in_order(const struct kiln_schedule *schedule)
+{
+    return schedule->template_kind != KILN_TEMPLATE_REDUCTION ||
+           (!schedule->reduction.is_columns && schedule->reduction.segment_count == 1);
+}
+
+/*
+ * What a kernel has walked over last is what the caches hold when the next one starts. So a kernel
+ * goes the other way than the one that last touched what most of its traffic is.
+ */
+static enum kiln_status choose_directions(struct kiln_kernel_plan *plan,
+                                          const struct kiln_graph *graph, struct kiln_error *error)
+{
+    uint32_t *last_user =
+        kiln_arena_calloc(plan->ir.arena, graph->tensor_count + 1, sizeof *last_user);
+    if (last_user == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        last_user[i] = KILN_NONE;
+    for (uint32_t i = 0; i < plan->partition.group_count; i++) {
+        const struct kiln_fusion_group *group = &plan->partition.groups[i];
+        struct kiln_schedule *schedule = &plan->schedules[i];
+        uint64_t heaviest = kiln_heaviest_access_bytes(group, schedule);
+        uint32_t previous = KILN_NONE;
+        for (uint32_t k = 0; k < group->access_count; k++) {
+            uint32_t tensor = group->accesses[k].tensor;
+            if (tensor == KILN_NONE || !kiln_access_is_heavy(group, schedule, k, heaviest))
+                continue;
+            if (last_user[tensor] != KILN_NONE && last_user[tensor] != i &&
+                (previous == KILN_NONE || last_user[tensor] > previous))
+                previous = last_user[tensor];
+            last_user[tensor] = i;
+        }
+        schedule->walks_back = previous != KILN_NONE && walks_in_order(schedule) &&
+                               !plan->schedules[previous].walks_back;
+    }
+    return KILN_OK;
+}
+
 /* Whether the first plan had the choice that this strategy decides otherwise. */
 static bool differs(const struct kiln_partition *first,
                     const struct kiln_partition_strategy *strategy)
@@ -142,6 +184,8 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
             best = other;
         }
     }
-    *ret_plan = best;
-    return KILN_OK;
+    status = choose_directions(&best, graph, error);
+    if (status == KILN_OK)
+        *ret_plan = best;
+    return status;
 }

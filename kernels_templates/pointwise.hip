@@ -3,7 +3,7 @@
  * a work-group apart from each other, loads them all, then computes and stores. A vector that is cut by the
  * end of its row is done element by element.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR, KILN_VECTORS_PER_ITEM,
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next), KILN_VECTOR, KILN_VECTORS_PER_ITEM,
  * KILN_COLS (elements of a row), KILN_VECTORS (all rows together), KILN_HAS_TAILS (rows are no whole number of
  * vectors), kiln_index, kiln_arguments, kiln_position and kiln_locate, the group's kiln_inputs, kiln_load and
  * kiln_compute for a vector, and with tails the same for an element.
@@ -12,7 +12,10 @@
 #include "default/pointwise_prelude.h"
 #endif
 
-#if KILN_HAS_TAILS
+#if !KILN_HAS_TAILS && KILN_VECTORS % (KILN_BLOCK * KILN_VECTORS_PER_ITEM) == 0
+/* Every work-item has all its vectors. Without conditions in between, a load that several of them need is done once. */
+#define KILN_IS_WHOLE(vector, position) true
+#elif KILN_HAS_TAILS
 #define KILN_IS_WHOLE(vector, position)                                                            \
     ((vector) < (kiln_index)(KILN_VECTORS) &&                                                      \
      (position).column + KILN_VECTOR <= (kiln_index)(KILN_COLS))
@@ -23,11 +26,12 @@
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
 #if KILN_CHUNKS > KILN_GRID
-    for (kiln_index chunk = kiln_work_group_x(); chunk < (kiln_index)(KILN_CHUNKS); chunk += KILN_GRID)
+    for (kiln_index turn = kiln_work_group_x(); turn < (kiln_index)(KILN_CHUNKS); turn += KILN_GRID)
 #else
-    const kiln_index chunk = kiln_work_group_x();
+    const kiln_index turn = kiln_work_group_x();
 #endif
     {
+        const kiln_index chunk = KILN_CHUNK(turn);
         const kiln_index first =
             chunk * (kiln_index)(KILN_BLOCK * KILN_VECTORS_PER_ITEM) + kiln_work_item();
 #if KILN_VECTORS_PER_ITEM == 1

@@ -3,7 +3,7 @@
  * elements over the inner axis ("column") and the tile axis ("line"). Operands that are dense along the tile
  * axis pass through LDS, so that every access to memory is wide and consecutive over the work-items.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR, KILN_TILE, KILN_COLS and KILN_LINES
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next), KILN_VECTOR, KILN_TILE, KILN_COLS and KILN_LINES
  * (sizes of the two axes), KILN_HAS_TAILS (one of them is no whole number of vectors), KILN_HAS_TRANSPOSED_STORES,
  * kiln_index, kiln_arguments, kiln_tiles, kiln_position and kiln_locate_tile, the group's kiln_inputs, kiln_stage_in,
  * kiln_load, kiln_compute and kiln_stage_out for a vector, and with tails the same for an element.
@@ -21,11 +21,12 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
     KILN_LDS(kiln_tiles, tiles, 1);
 #if KILN_CHUNKS > KILN_GRID
-    for (kiln_index chunk = kiln_work_group_x(); chunk < (kiln_index)(KILN_CHUNKS); chunk += KILN_GRID)
+    for (kiln_index turn = kiln_work_group_x(); turn < (kiln_index)(KILN_CHUNKS); turn += KILN_GRID)
 #else
-    const kiln_index chunk = kiln_work_group_x();
+    const kiln_index turn = kiln_work_group_x();
 #endif
     {
+        const kiln_index chunk = KILN_CHUNK(turn);
         const kiln_position origin = kiln_locate_tile(chunk);
         /* What of the tile lies inside the domain. */
         const kiln_index columns = (kiln_index)(KILN_COLS) - origin.column;

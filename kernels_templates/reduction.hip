@@ -10,12 +10,12 @@
  *
  * All merges are in an order that depends on nothing but the schedule.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR and
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next), KILN_VECTOR and
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
  *   KILN_KEPT                                rows, of `columns` vectors of rows
  *   KILN_STEPS, KILN_TAILS                   of a row
- *   KILN_SEGMENTS, KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS
- *                                            into how many work-groups a row is cut, and how much of it each gets
+ *   KILN_SEGMENTS                            how many work-groups share a row: in turns, as its work-items do, so that all
+ *                                            of the row's end is what the caches hold when the last have read it
  *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    how many steps are loaded at once, and whether that is all there are
  *   KILN_RESIDENT_TAILS                      the same of tails; 0: tails are loaded one by one in every pass
  *   KILN_CHAINS, KILN_CHAIN_STEPS            into how many chains a work-item's steps (and tails) are cut, and how many each
@@ -45,16 +45,18 @@
 #error "the lanes of a wave merge what the waves of a row have left"
 #endif
 
+/* From a work-item's step to its next, and likewise of tails. */
+#define KILN_STRIDE (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED)
+
 /* All work-items have the same number of steps, and whole turns of them. */
 #define KILN_ARE_EVEN                                                                              \
-    (KILN_CHAINS == 1 && KILN_STEPS > 0 && KILN_SEGMENTS * KILN_SEGMENT_STEPS == KILN_STEPS &&     \
-     KILN_SEGMENT_STEPS % (KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
+    (KILN_CHAINS == 1 && KILN_STEPS > 0 && KILN_STEPS % (KILN_STRIDE * KILN_STEPS_PER_ITEM) == 0)
 
 /* A work-item's share. */
 struct kiln_share {
     kiln_position position; /* on the kept axes */
     kiln_index step;        /* its first one */
-    kiln_index end;         /* of the segment */
+    kiln_index end;
 #if KILN_TAILS > 0
     kiln_index tail;
     kiln_index end_of_tails;
@@ -111,26 +113,21 @@ KILN_DEVICE void kiln_take_share(kiln_index chunk, kiln_share &share)
     kiln_locate_row(kept, segment, share.position);
     share.is_inside = KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0 || kept < KILN_KEPT;
     share.is_first = place == 0;
-    share.step = segment * KILN_SEGMENT_STEPS + place;
+    share.step = segment * KILN_ITEMS_ALONG_REDUCED + place;
     share.end = KILN_STEPS;
-    if (KILN_SEGMENTS > 1 && (segment + 1) * KILN_SEGMENT_STEPS < KILN_STEPS)
-        share.end = (segment + 1) * KILN_SEGMENT_STEPS;
 #if KILN_TAILS > 0
-    share.tail = segment * KILN_SEGMENT_TAILS + place;
+    share.tail = share.step;
     share.end_of_tails = KILN_TAILS;
-    if (KILN_SEGMENTS > 1 && (segment + 1) * KILN_SEGMENT_TAILS < KILN_TAILS)
-        share.end_of_tails = (segment + 1) * KILN_SEGMENT_TAILS;
 #endif
 }
 
 KILN_DEVICE unsigned kiln_count_steps(const kiln_share &share)
 {
     if (KILN_ARE_EVEN)
-        return share.is_inside ? KILN_SEGMENT_STEPS / KILN_ITEMS_ALONG_REDUCED : 0;
+        return share.is_inside ? KILN_STEPS / KILN_STRIDE : 0;
     if (!share.is_inside || share.step >= share.end)
         return 0;
-    return (unsigned)((share.end - share.step + KILN_ITEMS_ALONG_REDUCED - 1) /
-                      KILN_ITEMS_ALONG_REDUCED);
+    return (unsigned)((share.end - share.step + KILN_STRIDE - 1) / KILN_STRIDE);
 }
 
 template <class Pass>
@@ -161,13 +158,13 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
-        const kiln_index step = share.step + i * KILN_ITEMS_ALONG_REDUCED;
+        const kiln_index step = share.step + i * KILN_STRIDE;
         if (KILN_ARE_EVEN || step < share.end)
             kiln_load_step<Pass>(arguments, share, step, inputs[i]);
     }
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
-        const kiln_index step = share.step + i * KILN_ITEMS_ALONG_REDUCED;
+        const kiln_index step = share.step + i * KILN_STRIDE;
         if (KILN_ARE_EVEN || step < share.end)
             kiln_update_step<Pass>(arguments, share, row, step, inputs[i], i, lanes);
     }
@@ -180,25 +177,31 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
                            const kiln_row &row, kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
                            typename Pass::lanes &lanes)
 {
+    /* The last of several passes walks back: its first steps are what the caches still hold. */
+    const bool is_back = Pass::is_last && !Pass::is_first;
+    const unsigned count = kiln_count_steps(share);
+    const kiln_index stride = is_back ? (kiln_index)0 - KILN_STRIDE : KILN_STRIDE;
     kiln_index step = share.step;
+    if (is_back && count > 0)
+        step += (count - 1) * KILN_STRIDE;
     unsigned nth = 0;
     KILN_NO_UNROLL
-    for (; step + (KILN_STEPS_PER_ITEM - 1) * KILN_ITEMS_ALONG_REDUCED < share.end;
-         step += KILN_STEPS_PER_ITEM * KILN_ITEMS_ALONG_REDUCED) {
+    for (; nth + KILN_STEPS_PER_ITEM <= count; nth += KILN_STEPS_PER_ITEM) {
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++)
-            kiln_load_step<Pass>(arguments, share, step + i * KILN_ITEMS_ALONG_REDUCED, inputs[i]);
+            kiln_load_step<Pass>(arguments, share, step + i * stride, inputs[i]);
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++)
-            kiln_update_step<Pass>(arguments, share, row, step + i * KILN_ITEMS_ALONG_REDUCED,
-                                   inputs[i], nth + i, lanes);
-        nth += KILN_STEPS_PER_ITEM;
+            kiln_update_step<Pass>(arguments, share, row, step + i * stride, inputs[i], nth + i,
+                                   lanes);
+        step += KILN_STEPS_PER_ITEM * stride;
     }
 #if KILN_STEPS_PER_ITEM > 1 && !KILN_ARE_EVEN
     KILN_NO_UNROLL
-    for (; step < share.end; step += KILN_ITEMS_ALONG_REDUCED) {
+    for (; nth < count; nth++) {
         kiln_load_step<Pass>(arguments, share, step, inputs[0]);
-        kiln_update_step<Pass>(arguments, share, row, step, inputs[0], nth++, lanes);
+        kiln_update_step<Pass>(arguments, share, row, step, inputs[0], nth, lanes);
+        step += stride;
     }
 #endif
 }
@@ -226,13 +229,13 @@ kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share, const 
 #if KILN_RESIDENT_TAILS > 0
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_RESIDENT_TAILS; i++) {
-        const kiln_index tail = share.tail + i * KILN_ITEMS_ALONG_REDUCED;
+        const kiln_index tail = share.tail + i * KILN_STRIDE;
         if (tail < share.end_of_tails)
             kiln_do_tail<Pass>(arguments, share, row, tail, inputs[i], merged);
     }
 #else
     KILN_NO_UNROLL
-    for (kiln_index tail = share.tail; tail < share.end_of_tails; tail += KILN_ITEMS_ALONG_REDUCED)
+    for (kiln_index tail = share.tail; tail < share.end_of_tails; tail += KILN_STRIDE)
         kiln_do_tail<Pass>(arguments, share, row, tail, inputs[0], merged);
 #endif
 }
@@ -267,7 +270,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
     const bool is_speaker = kiln_place_along_reduced() % together == 0;
     const unsigned place = kiln_place_along_kept();
     typename Pass::merged other;
-    KILN_UNROLL
+    KILN_NO_UNROLL
     for (unsigned half = KILN_WAVES_PER_ROW / 2; half > 0; half /= 2) {
         if (half < KILN_WAVES_PER_ROW / 2)
             kiln_barrier();
@@ -312,7 +315,7 @@ KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_sha
 
 KILN_DEVICE kiln_index kiln_end_of_chain(kiln_index start, kiln_index end)
 {
-    const kiln_index after = start + KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
+    const kiln_index after = start + KILN_CHAIN_STEPS * KILN_STRIDE;
     return after < end ? after : end;
 }
 
@@ -343,9 +346,9 @@ KILN_DEVICE void kiln_walk_chains(const kiln_arguments &arguments, const kiln_sh
 #endif
         kiln_walk_chain<Pass>(arguments, chain, row, held, added);
         Pass::merge(added, merged);
-        chain.step += KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
+        chain.step += KILN_CHAIN_STEPS * KILN_STRIDE;
 #if KILN_TAILS > 0
-        chain.tail += KILN_CHAIN_STEPS * KILN_ITEMS_ALONG_REDUCED;
+        chain.tail += KILN_CHAIN_STEPS * KILN_STRIDE;
 #endif
     }
 }
@@ -381,11 +384,12 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_shared shared[1];
 #endif
 #if KILN_CHUNKS > KILN_GRID
-    for (kiln_index chunk = kiln_work_group_x(); chunk < KILN_CHUNKS; chunk += KILN_GRID)
+    for (kiln_index turn = kiln_work_group_x(); turn < KILN_CHUNKS; turn += KILN_GRID)
 #else
-    const kiln_index chunk = kiln_work_group_x();
+    const kiln_index turn = kiln_work_group_x();
 #endif
     {
+        const kiln_index chunk = KILN_CHUNK(turn);
         kiln_share share;
         kiln_take_share(chunk, share);
         kiln_row row;

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void append_defines(const struct kiln_emission *emission, const char *symbol,
                            struct kiln_buffer *source)
@@ -17,6 +19,11 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
     kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
                        suffix);
+    if (schedule->decodes_again)
+        kiln_buffer_append_text(source, "#define KILN_DECODES_AGAIN\n");
+    kiln_buffer_append_text(source, schedule->walks_back
+                                        ? "#define KILN_CHUNK(turn) (KILN_CHUNKS - 1 - (turn))\n"
+                                        : "#define KILN_CHUNK(turn) (turn)\n");
     kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
     if (schedule->template_kind == KILN_TEMPLATE_REDUCTION) {
         kiln_emit_reduction_defines(emission, source);

@@ -84,8 +84,8 @@ static void append_vector_load(const struct kiln_emission *emission, uint32_t ac
                            access, access);
     else
         kiln_buffer_printf(
-            source,
-            "    KILN_LOAD_INPUT(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
+            source, "    KILN_LOAD_%s(%" PRIu32 ", inputs.x%" PRIu32 ", arguments.a%" PRIu32 " + (",
+            emission->schedule->accesses[access].is_streamed ? "STREAM" : "INPUT",
             kiln_vector_bytes(&emission->group->accesses[access], elements), access, access);
     kiln_emit_offset(emission, access, source);
     kiln_buffer_append_text(source, elements == 1 ? "));\n" : "))\n");

@@ -151,8 +151,6 @@ void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct ki
         {"STEPS", reduction.steps, suffix},
         {"TAILS", reduction.tails, suffix},
         {"SEGMENTS", layout->segment_count, suffix},
-        {"SEGMENT_STEPS", reduction.segment_steps, suffix},
-        {"SEGMENT_TAILS", reduction.segment_tails, suffix},
         {"STEPS_PER_ITEM", reduction.steps_per_item, ""},
         {"IS_RESIDENT", layout->is_resident, ""},
         {"RESIDENT_TAILS", reduction.resident_tails, ""},

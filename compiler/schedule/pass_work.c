@@ -12,11 +12,15 @@ static bool is_element_load(const struct kiln_fusion_group *group, uint32_t acce
 }
 
 static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                     const bool *needed, struct kiln_pass_work *work)
+                     const bool *needed, bool *was_needed, struct kiln_pass_work *work)
 {
     for (uint32_t i = 0; i < group->op_count; i++) {
-        if (needed[i])
-            work->cost += kiln_op_cost(&ir->ops[group->ops[i]]);
+        if (!needed[i])
+            continue;
+        uint32_t cost = kiln_op_cost(&ir->ops[group->ops[i]]);
+        work->cost += cost;
+        work->has_costly_shared_values |= was_needed[i] && cost > 1;
+        was_needed[i] = true;
     }
     for (uint32_t i = 0; i < group->load_count; i++) {
         uint32_t position = kiln_group_position(group, group->accesses[i].value);
@@ -35,13 +39,14 @@ bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_grou
         .cost = is_pointwise ? group->cost : 0,
     };
     bool *needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *needed);
-    if (work.reads == NULL || needed == NULL)
+    bool *was_needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *was_needed);
+    if (work.reads == NULL || needed == NULL || was_needed == NULL)
         return false;
     for (uint32_t i = 0; i < group->access_count; i++)
         work.reads[i] = is_pointwise || !is_element_load(group, i);
     for (uint32_t pass = 0; !is_pointwise && pass < passes->pass_count; pass++) {
         kiln_reduction_pass_values(ir, group, passes, pass, needed);
-        add_pass(ir, group, needed, &work);
+        add_pass(ir, group, needed, was_needed, &work);
     }
     for (uint32_t i = 0; !is_pointwise && i < passes->accumulator_count; i++)
         work.cost += passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS ? MOMENTS_COST : 1;

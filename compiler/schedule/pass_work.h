@@ -12,6 +12,8 @@ struct kiln_pass_work {
     uint32_t *reads;
     /* Arithmetic of one element in all passes together, in simple operations. */
     uint32_t cost;
+    /* A value that is costly to compute is computed in several passes. */
+    bool has_costly_shared_values;
 };
 
 /* Memory belongs to the arena of `ir`. `passes` is not read for a POINTWISE group. False when

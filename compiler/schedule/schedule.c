@@ -5,6 +5,7 @@
 #include "compiler/schedule/schedule_pointwise.h"
 #include "compiler/schedule/schedule_reduction.h"
 #include "compiler/schedule/traffic.h"
+#include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
 
@@ -41,6 +42,14 @@ static bool needs_64bit_index(const struct kiln_fusion_group *group,
     return false;
 }
 
+static void find_streams(const struct kiln_fusion_group *group, struct kiln_schedule *schedule)
+{
+    uint64_t heaviest = kiln_heaviest_access_bytes(group, schedule);
+    for (uint32_t i = 0; i < group->load_count; i++)
+        schedule->accesses[i].is_streamed = schedule->accesses[i].mode == KILN_ACCESS_VECTOR &&
+                                            kiln_access_is_heavy(group, schedule, i, heaviest);
+}
+
 enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                      const struct kiln_fusion_group *group,
                                      const struct kiln_target *target,
@@ -69,6 +78,7 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
         kiln_schedule_pointwise(graph, group, target, options, is_dense, &schedule);
     else
         kiln_schedule_reduction(graph, group, target, options, &work, is_dense, &schedule);
+    find_streams(group, &schedule);
     schedule.index_is_64bit = needs_64bit_index(group, &schedule);
     schedule.grid =
         schedule.chunk_count < MAX_GRID ? (uint32_t)schedule.chunk_count : (uint32_t)MAX_GRID;
@@ -136,6 +146,8 @@ void kiln_schedule_print(const struct kiln_schedule *schedule,
     else
         kiln_buffer_printf(buffer, ", vector %" PRIu32 " x %" PRIu32, schedule->vector_elems,
                            schedule->vectors_per_item);
+    if (schedule->walks_back)
+        kiln_buffer_append_text(buffer, ", walks back");
     kiln_buffer_printf(buffer, ", block %" PRIu32 ", grid %" PRIu32 ", %d-bit index\n",
                        schedule->block, schedule->grid, schedule->index_is_64bit ? 64 : 32);
     for (uint32_t i = 0; i < group->access_count; i++) {

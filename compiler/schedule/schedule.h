@@ -35,6 +35,8 @@ struct kiln_access_schedule {
      * row. */
     uint32_t guard_axes;
     uint32_t alignment_bytes; /* what the pointer must be a multiple of */
+    /* A large operand, read by one work-item only: not worth a place in the nearest cache. */
+    bool is_streamed;
 };
 
 /*
@@ -99,6 +101,13 @@ struct kiln_schedule {
      * times segment_count. */
     uint64_t chunk_count;
     uint32_t grid; /* work-groups launched; each takes chunk_count/grid pieces */
+    /* The last piece of work is the first: set by kiln_kernel_plan_make where a cache holds the end
+     * of what an earlier kernel has walked over. */
+    bool walks_back;
+    /* reduction only: what is held from pass to pass is converted in each of them, instead of kept
+     * converted, which takes more registers: nothing costly is made of it in more passes than one.
+     */
+    bool decodes_again;
     uint32_t lds_bytes;
     struct kiln_access_schedule *accesses;    /* one per group access */
     struct kiln_reduction_schedule reduction; /* reduction only */

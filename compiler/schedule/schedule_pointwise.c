@@ -1,20 +1,21 @@
 #include "compiler/schedule/schedule_pointwise.h"
 
+#include "compiler/schedule/tuning.h"
 #include "compiler/schedule/vector_access.h"
 
 /*
  * Requirements that the numbers below come from:
  *   1. wide accesses: 16 bytes per work-item for the smallest element that carries real traffic, no
  * element more than 32 bytes per work-item and access, so that mixed types stay wide too;
- *   2. about 64 bytes of loads in flight per work-item, so that latency is covered at moderate
- * occupancy;
+ *   2. enough loads in flight per work-item that latency is covered, or arithmetic enough to cover
+ * it (tuning.def);
  *   3. registers: live values x vector x unroll within three quarters of what the target has;
  *   4. compile time: code grows with cost x vector x unroll; beyond KILN_MAX_UNROLLED_COST a kernel
  * computes more than it moves and gains nothing from being wider.
  */
 enum {
-    BYTES_IN_FLIGHT = 64,
     MIN_GROUPS_TO_UNROLL = 2048,
+    MANY_SMALL_BYTES = 8, /* for each of a large operand */
     MIN_TILE_DIM = 16,
     LARGE_TILE = 64,
     SMALL_TILE = 32,
@@ -48,19 +49,39 @@ static uint32_t choose_vector(const struct kiln_fusion_group *group,
     return vector;
 }
 
+/* Bytes that a vector loads, of large operands and of small ones. */
+static void count_vector_bytes(const struct kiln_fusion_group *group,
+                               const struct kiln_schedule *schedule, uint64_t heaviest,
+                               uint32_t *ret_large, uint32_t *ret_small)
+{
+    *ret_large = 0;
+    *ret_small = 0;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (schedule->accesses[i].mode == KILN_ACCESS_SPLAT)
+            continue;
+        uint32_t *bytes =
+            kiln_access_is_heavy(group, schedule, i, heaviest) ? ret_large : ret_small;
+        *bytes += schedule->vector_elems * kiln_dtype_info(group->accesses[i].dtype)->bytes;
+    }
+}
+
 static uint32_t choose_unroll(const struct kiln_fusion_group *group,
                               const struct kiln_target *target,
                               const struct kiln_lower_options *options,
-                              const struct kiln_schedule *schedule, uint64_t vectors)
+                              const struct kiln_schedule *schedule, uint64_t heaviest,
+                              uint64_t vectors)
 {
-    uint32_t bytes = 0;
-    for (uint32_t i = 0; i < group->load_count; i++) {
-        if (schedule->accesses[i].mode != KILN_ACCESS_SPLAT)
-            bytes += schedule->vector_elems * kiln_dtype_info(group->accesses[i].dtype)->bytes;
-    }
+    const struct kiln_tuning *tuning = kiln_tuning_of(target);
+    uint32_t large, small;
+    count_vector_bytes(group, schedule, heaviest, &large, &small);
+    /* Several vectors of a channels-last tensor mostly share what they read of its parameters. */
+    bool is_busy =
+        tuning->busy_cost != 0 && (schedule->vector_elems * group->cost >= tuning->busy_cost ||
+                                   small >= MANY_SMALL_BYTES * large);
     uint32_t unroll = 1;
     uint32_t most = options->max_vector_elements == 1 ? 1 : 4; /* 1 asks for no array at all */
-    while (unroll < most && unroll * 2 * bytes <= BYTES_IN_FLIGHT &&
+    while (unroll < most &&
+           (unroll * 2 * large <= tuning->bytes_in_flight || (is_busy && unroll < 2)) &&
            unroll * 2 * schedule->vector_elems * group->live_registers <= target->vgprs / 2 &&
            unroll * 2 * schedule->vector_elems * group->cost <= KILN_MAX_UNROLLED_COST &&
            vectors / (KILN_BLOCK * 2 * unroll) >= MIN_GROUPS_TO_UNROLL)
@@ -184,8 +205,8 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
 
 static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
                            const struct kiln_target *target,
-                           const struct kiln_lower_options *options, bool *is_dense,
-                           struct kiln_schedule *schedule)
+                           const struct kiln_lower_options *options, uint64_t heaviest,
+                           bool *is_dense, struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
     schedule->template_kind = KILN_TEMPLATE_POINTWISE;
@@ -226,7 +247,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     schedule->rows = rows;
     schedule->cols = cols;
     uint64_t vectors = rows * ((cols + schedule->vector_elems - 1) / schedule->vector_elems);
-    schedule->vectors_per_item = choose_unroll(group, target, options, schedule, vectors);
+    schedule->vectors_per_item = choose_unroll(group, target, options, schedule, heaviest, vectors);
     schedule->block = KILN_BLOCK;
     while (schedule->block / 2 >= vectors && schedule->block / 2 >= 64)
         schedule->block /= 2;
@@ -244,5 +265,5 @@ void kiln_schedule_pointwise(const struct kiln_graph *graph, const struct kiln_f
     if (schedule->tile_axis != KILN_NONE)
         schedule_tiled(graph, group, target, options, heaviest, is_dense, schedule);
     else
-        schedule_lines(graph, group, target, options, is_dense, schedule);
+        schedule_lines(graph, group, target, options, heaviest, is_dense, schedule);
 }

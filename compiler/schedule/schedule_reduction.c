@@ -2,18 +2,19 @@
 
 #include "compiler/fuse/register_pressure.h"
 #include "compiler/schedule/reduction_lds.h"
+#include "compiler/schedule/tuning.h"
 #include "compiler/schedule/vector_access.h"
 
 /*
- * Requirements that the numbers below come from, on a GPU:
+ * Requirements that the numbers below and in tuning.def come from, on a GPU:
  *   1. wide accesses, as in schedule_pointwise.c; neighbouring work-items cover at least
  * CONTIGUOUS_BYTES of a line of columns, SECTOR_BYTES of a row;
  *   2. a row is read once when it fits into the registers of at most MAX_BLOCK work-items
  * (resident_registers, usable_registers);
  *   3. code grows with cost x vector x steps x passes: MAX_RESIDENT_COST;
- *   4. enough work-items for the whole target: FULL_ITEMS per compute unit, and no work-item
+ *   4. enough work-items for the whole target: full_items per compute unit, and no work-item
  * without a step to do;
- *   5. otherwise BYTES_IN_FLIGHT of loads at once, so that latency is covered;
+ *   5. otherwise reduction_bytes_in_flight of loads at once, so that latency is covered;
  *   6. little LDS, so that several work-groups share a compute unit.
  *
  * On a CPU a row, or a vector of rows, is one work-item's: the core's cache holds what is read
@@ -27,12 +28,9 @@ enum {
     SHORT_ROW_BYTES = 32,
     MAX_NEIGHBOURS = 64,
     TAIL_TIME = 8,
-    BYTES_IN_FLIGHT = 128,
     MAX_STEPS_IN_FLIGHT = 8,
     MIN_HELD_ACCESS_BYTES = 8,
     COMFORTABLE_HELD_REGISTERS = 64,
-    /* LLVM 15 takes 23 ms for each step of a layernorm with swish in half. */
-    COMFORTABLE_COST = 320,
     MAX_RESIDENT_COST = 8192,
     STEPS_PER_ITEM = 4,
     SPARE_REGISTERS = 8,
@@ -40,7 +38,6 @@ enum {
     MAX_BLOCK = 1024,
     LARGE_BLOCK = 512,
     MIN_BLOCK = 64,
-    FULL_ITEMS = 512,
     GROUPS_PER_UNIT = 2,
     MAX_LDS_BYTES = 32768,
     /* Measured on a Zen core with AVX2: Welford's update of rows is three times as fast with 128
@@ -60,6 +57,7 @@ enum {
 struct problem {
     const struct kiln_fusion_group *group;
     const struct kiln_target *target;
+    const struct kiln_tuning *tuning;
     const struct kiln_reduction_passes *passes;
     const uint32_t *reads;
     uint32_t cost; /* arithmetic of one element in all passes together, at least 1 */
@@ -298,14 +296,14 @@ static bool holds_rows(const struct problem *problem, const struct kiln_schedule
 }
 
 /* Whether so many steps become so much code that more work-items are worth having, for the time
- * that it takes to compile. On CUDA, where kernels are made to be measured, they are not: on an
- * H200 a layernorm with swish is 14 % slower with half as many steps in twice as many work-items.
- */
+ * that it takes to compile. LLVM 15 takes 23 ms for each step of a layernorm with swish in half; on
+ * an H200, where kernels are made to be measured, half as many steps make a softmax in half 14 %
+ * slower. */
 static bool compiles_slowly(const struct problem *problem, const struct kiln_schedule *schedule,
                             uint64_t steps)
 {
-    return problem->target->kind != KILN_TARGET_CUDA &&
-           steps * schedule->vector_elems * problem->cost > COMFORTABLE_COST;
+    uint32_t most = problem->tuning->comfortable_cost;
+    return most != 0 && steps * schedule->vector_elems * problem->cost > most;
 }
 
 /* Whether more work-items are worth having for less that each holds: several work-groups on a
@@ -333,7 +331,8 @@ static uint32_t choose_steps_in_flight(const struct problem *problem,
                     step_elements(schedule, i) * kiln_dtype_info(group->accesses[i].dtype)->bytes;
         }
         uint32_t unit = schedule->vector_elems * problem->cost;
-        while (most < MAX_STEPS_IN_FLIGHT && 2 * most * bytes <= BYTES_IN_FLIGHT &&
+        while (most < MAX_STEPS_IN_FLIGHT &&
+               2 * most * bytes <= problem->tuning->reduction_bytes_in_flight &&
                2 * most * unit <= KILN_MAX_UNROLLED_COST &&
                2 * most * schedule->vector_elems * group->live_registers <=
                    problem->target->vgprs * 3 / 4)
@@ -352,7 +351,7 @@ static uint64_t work_groups(const struct kiln_schedule *schedule, uint32_t items
 /* Requirement 4: whether there is work for the target with so many work-items. */
 static bool fills_target(const struct problem *problem, uint64_t items)
 {
-    return items >= (uint64_t)problem->target->compute_units * FULL_ITEMS;
+    return items >= (uint64_t)problem->target->compute_units * problem->tuning->full_items;
 }
 
 static bool has_many_groups(const struct problem *problem, uint64_t groups)
@@ -471,8 +470,8 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
 }
 
 /* The layout for the widest vector with which rows are held, if there is one, in not too much LDS.
- */
-static void choose_layout(struct problem *problem, struct kiln_schedule *schedule)
+ * Returns whether they are held. */
+static bool choose_layout(struct problem *problem, struct kiln_schedule *schedule)
 {
     uint32_t vector = schedule->vector_elems;
     bool held = lay_out(problem, schedule);
@@ -484,7 +483,7 @@ static void choose_layout(struct problem *problem, struct kiln_schedule *schedul
     }
     if (!held) {
         schedule->vector_elems = vector;
-        lay_out(problem, schedule);
+        held = lay_out(problem, schedule);
     }
     /* Less LDS: from smaller work-groups, down to the usual size, then from shorter vectors. */
     uint32_t most = min_u32(problem->target->lds_bytes, MAX_LDS_BYTES);
@@ -493,8 +492,9 @@ static void choose_layout(struct problem *problem, struct kiln_schedule *schedul
             problem->max_block /= 2;
         else
             schedule->vector_elems /= 2;
-        lay_out(problem, schedule);
+        held = lay_out(problem, schedule);
     }
+    return held;
 }
 
 static void choose_modes(const struct kiln_graph *graph, const struct problem *problem,
@@ -528,6 +528,7 @@ void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_f
     struct problem problem = {
         .group = group,
         .target = target,
+        .tuning = kiln_tuning_of(target),
         .passes = &schedule->passes,
         .reads = work->reads,
         .cost = max_u32(work->cost, 1),
@@ -549,6 +550,7 @@ void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_f
     problem.element_bytes = max_u32(problem.element_bytes, 1);
     schedule->vector_elems =
         choose_vector(&problem, schedule, is_dense, options->max_vector_elements);
-    choose_layout(&problem, schedule);
+    bool is_held = choose_layout(&problem, schedule);
+    schedule->decodes_again = is_held && !work->has_costly_shared_values;
     choose_modes(graph, &problem, schedule);
 }

@@ -9,6 +9,7 @@
 #define KILN_BLOCK 256
 #define KILN_GRID 4
 #define KILN_CHUNKS 4u
+#define KILN_CHUNK(turn) (turn)
 #define KILN_VECTOR 4
 #define KILN_VECTORS_PER_ITEM 1
 #define KILN_HAS_TAILS 0

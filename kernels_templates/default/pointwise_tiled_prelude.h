@@ -10,6 +10,7 @@
 #define KILN_BLOCK 256
 #define KILN_GRID 40
 #define KILN_CHUNKS 40u
+#define KILN_CHUNK(turn) (turn)
 #define KILN_VECTOR 4
 #define KILN_TILE 64
 #define KILN_HAS_TAILS 0

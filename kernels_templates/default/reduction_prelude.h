@@ -12,6 +12,7 @@
 #define KILN_BLOCK 256
 #define KILN_GRID 500
 #define KILN_CHUNKS 500u
+#define KILN_CHUNK(turn) (turn)
 #define KILN_VECTOR 4
 #define KILN_IS_COLUMNS 0
 #define KILN_ITEMS_ALONG_REDUCED 256
@@ -20,8 +21,6 @@
 #define KILN_STEPS 1000u
 #define KILN_TAILS 0u
 #define KILN_SEGMENTS 1u
-#define KILN_SEGMENT_STEPS 1000u
-#define KILN_SEGMENT_TAILS 0u
 #define KILN_STEPS_PER_ITEM 4
 #define KILN_IS_RESIDENT 1
 #define KILN_RESIDENT_TAILS 0

@@ -29,6 +29,13 @@ typedef uint4 kiln_words_of_16;
         __builtin_memcpy(&words, (const char *)(from) + (offset), bytes);                          \
         *(kiln_words_of_##bytes *)((char *)(to) + (offset)) = words;                               \
     }
+/* Past the cache of the multiprocessor. */
+#define KILN_STREAM_ONE(bytes, to, from, offset)                                                   \
+    {                                                                                              \
+        const kiln_words_of_##bytes words =                                                        \
+            __ldcg((const kiln_words_of_##bytes *)((const char *)(from) + (offset)));              \
+        __builtin_memcpy((char *)(to) + (offset), &words, bytes);                                  \
+    }
 
 #elif defined(__clang__) && !defined(KILN_DEVICE_HOST_H)
 
@@ -77,6 +84,10 @@ typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
 #define KILN_ACCESS_128(access, to, from, offset)                                                  \
     KILN_ACCESS_64(access, to, from, offset) KILN_ACCESS_64(access, to, from, (offset) + 64)
 
+#ifndef KILN_STREAM_ONE
+#define KILN_STREAM_ONE KILN_LOAD_ONE
+#endif
+
 #define KILN_LOAD_VECTOR(bytes, to, from)  KILN_ACCESS_##bytes(KILN_LOAD_ONE, to, from, 0)
 #define KILN_STORE_VECTOR(bytes, to, from) KILN_ACCESS_##bytes(KILN_STORE_ONE, to, from, 0)
 
@@ -88,13 +99,17 @@ typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
 #endif
 
 /* A vector of an operand while it waits to be used: KILN_INPUT declares a member, KILN_LOAD_INPUT fills it. On the host, whose
- * caches hold what registers would on a GPU, it stays where it is in memory: gcc would copy it to the stack and back. */
+ * caches hold what registers would on a GPU, it stays where it is in memory: gcc would copy it to the stack and back.
+ * KILN_LOAD_STREAM is for an operand that is large and that nobody else reads at the time: it leaves the nearest cache to what
+ * is read again, such as the scale and bias of a norm. */
 #ifdef KILN_LOAD_ONE
 #define KILN_INPUT(type, name, count)    type name[count]
-#define KILN_LOAD_INPUT(bytes, to, from) KILN_LOAD_VECTOR(bytes, to, from)
+#define KILN_LOAD_INPUT(bytes, to, from)  KILN_LOAD_VECTOR(bytes, to, from)
+#define KILN_LOAD_STREAM(bytes, to, from) KILN_ACCESS_##bytes(KILN_STREAM_ONE, to, from, 0)
 #else
 #define KILN_INPUT(type, name, count)    const type *name
-#define KILN_LOAD_INPUT(bytes, to, from) (to) = (from);
+#define KILN_LOAD_INPUT(bytes, to, from)  (to) = (from);
+#define KILN_LOAD_STREAM(bytes, to, from) (to) = (from);
 #endif
 
 #endif

@@ -249,6 +249,30 @@ Test(kernel_plan, batch_norms_walk_over_the_elements_twice)
         check_named(names[i], check_two_walks);
 }
 
+/* The end of x is what the caches hold when its statistics are known. */
+Test(kernel_plan, a_kernel_walks_back_over_what_the_one_before_has_read)
+{
+    unsigned found = 0;
+    while (strcmp(kiln_bench_suite[found].name, "batchnorm_training") != 0)
+        found++;
+    struct planned planned = make_plan(&kiln_bench_suite[found], 1 << 26, "gfx942", false);
+    uint32_t count = planned.plan.partition.group_count;
+    cr_assert_gt(count, 1);
+    cr_expect_not(planned.plan.schedules[0].walks_back);
+    cr_expect(planned.plan.schedules[count - 1].walks_back);
+}
+
+static void check_first_kernel_walks_on(const struct kiln_bench_case *which)
+{
+    struct planned planned = make_plan(which, 1 << 22, "gfx942", false);
+    cr_expect_not(planned.plan.schedules[0].walks_back, "%s", planned.graph.name);
+}
+
+Test(kernel_plan, the_first_kernel_walks_on)
+{
+    (void)check_cases(kiln_bench_suite, kiln_bench_suite_count, NULL, check_first_kernel_walks_on);
+}
+
 static void check_is_one_kernel_for_gfx942(const struct kiln_bench_case *which)
 {
     struct planned planned = make_plan(which, 1 << 16, "gfx942", false);

@@ -63,7 +63,7 @@ Test(emit_reduction, a_held_row_is_loaded_once_sixteen_bytes_at_a_time)
     EXPECT_TEXT(emitted, "#define KILN_SYMBOL kiln_reduction_0\n");
     EXPECT_TEXT(emitted, "#define KILN_IS_RESIDENT 1\n");
     EXPECT_TEXT(emitted, "#define KILN_PASSES(run) run(0) run(1)\n");
-    cr_assert_eq(count(&emitted, "KILN_LOAD_INPUT(16, inputs.x0, "), 1);
+    cr_assert_eq(count(&emitted, "KILN_LOAD_STREAM(16, inputs.x0, "), 1);
     cr_assert_eq(count(&emitted, "KILN_STORE_VECTOR(16, "), 1);
     EXPECT_TEXT(emitted, "#line 1 \"device/moments.h\"");
     EXPECT_NO_TEXT(emitted, "struct kiln_inputs_element {");
@@ -167,13 +167,13 @@ Test(emit_reduction, the_last_vector_of_rows_is_moved_back)
     emit_scheduled(&emitted);
     EXPECT_TEXT(emitted, "#define KILN_IS_COLUMNS 1\n");
     EXPECT_TEXT(emitted, "position.column = (kiln_index)1019;");
-    EXPECT_TEXT(emitted, "KILN_LOAD_INPUT(16, inputs.x0, ");
+    EXPECT_TEXT(emitted, "KILN_LOAD_STREAM(16, inputs.x0, ");
     ir_fixture_destroy(emitted.fixture);
     /* CUDA traps where that is not aligned. */
     struct emitted cuda = emit("sm_90", &sum);
     cr_assert_gt(cuda.schedule.vector_elems, 1);
     EXPECT_TEXT(cuda, "if (position.column > (kiln_index)");
-    EXPECT_NO_TEXT(cuda, "KILN_LOAD_INPUT(16, inputs.x0, ");
+    EXPECT_NO_TEXT(cuda, "(16, inputs.x0, ");
     EXPECT_TEXT(cuda, "inputs.x0[e] = arguments.a0[");
     ir_fixture_destroy(cuda.fixture);
 }

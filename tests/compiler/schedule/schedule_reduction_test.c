@@ -494,3 +494,24 @@ Test(schedule_reduction, prints_what_was_chosen)
     kiln_buffer_fini(&text);
     release(&result);
 }
+
+static bool decodes_again(enum reduction_content content, int64_t columns)
+{
+    struct reduction_case reduction = {.content = content,
+                                       .kind = KILN_GROUP_REDUCTION,
+                                       .rank = 2,
+                                       .dims = {8192, columns},
+                                       .reduced_axes = 2,
+                                       .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("sm_90", &reduction);
+    bool again = result.schedule.decodes_again;
+    release(&result);
+    return again;
+}
+
+Test(schedule_reduction, what_is_held_stays_narrow_unless_something_costly_is_made_of_it)
+{
+    cr_assert(decodes_again(REDUCTION_NORM, 8192));
+    cr_assert_not(decodes_again(REDUCTION_SOFTMAX, 8192), "the exponentials are kept");
+    cr_assert_not(decodes_again(REDUCTION_NORM, 1 << 20), "nothing is held");
+}

@@ -187,3 +187,50 @@ Test(schedule, an_axis_that_is_counted_along_stays_alone)
     cr_assert_eq(result.domain_axis[0], 0);
     ir_fixture_destroy(fixture);
 }
+
+static uint32_t vectors_per_item(const char *target, enum kiln_opcode opcode, int64_t rows)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse(target, &fixture->target, &error), KILN_OK);
+    uint32_t x = ir_fixture_load(fixture, rows, 4096);
+    for (int i = 0; i < 4; i++)
+        x = kiln_ir_unary(&fixture->ir, opcode, x);
+    ir_fixture_store(fixture, x);
+    uint32_t result = schedule(fixture).vectors_per_item;
+    ir_fixture_destroy(fixture);
+    return result;
+}
+
+Test(schedule, how_much_a_work_item_takes_depends_on_the_target_and_the_arithmetic)
+{
+    cr_assert_eq(vectors_per_item("gfx942", KILN_OP_NEG, 4096), 4);
+    cr_assert_eq(vectors_per_item("sm_90", KILN_OP_NEG, 4096), 1);
+    cr_assert_eq(vectors_per_item("sm_90", KILN_OP_TANH, 4096), 2);
+    cr_assert_eq(vectors_per_item("sm_90", KILN_OP_TANH, 64), 1, "too few work-groups to share");
+}
+
+/* Parameters of a channels-last tensor: their loads are what a second vector saves. */
+Test(schedule, vectors_that_share_small_operands_are_taken_together)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse("sm_90", &fixture->target, &error), KILN_OK);
+    uint32_t tensor = ir_fixture_tensor(fixture, KILN_TENSOR_INPUT, 1 << 16, 256);
+    fixture->tensors[tensor].dtype = KILN_DTYPE_F16;
+    uint32_t x = kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+    uint32_t domain = ir_fixture_domain(fixture, 1 << 16, 256);
+    for (int i = 0; i < 4; i++) {
+        uint32_t parameter = ir_fixture_load(fixture, 1, 256);
+        x = kiln_ir_binary(&fixture->ir, KILN_OP_MUL, x,
+                           kiln_ir_broadcast(&fixture->ir, parameter, domain));
+    }
+    ir_fixture_store(fixture, x);
+    struct kiln_schedule result = schedule(fixture);
+    cr_assert_eq(result.vectors_per_item, 2);
+    cr_assert(result.accesses[0].is_streamed);
+    cr_assert_not(result.accesses[1].is_streamed, "every row reads the parameters again");
+    ir_fixture_destroy(fixture);
+}

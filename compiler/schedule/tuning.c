@@ -1,0 +1,21 @@
+#include "compiler/schedule/tuning.h"
+
+#include <string.h>
+
+static const struct {
+    const char *processors;
+    struct kiln_tuning tuning;
+} rows[] = {
+#define KILN_TUNING(processors, bytes, reduction_bytes, busy, full, comfortable)                   \
+    {processors, {bytes, reduction_bytes, busy, full, comfortable}},
+#include "compiler/schedule/tuning.def"
+};
+
+const struct kiln_tuning *kiln_tuning_of(const struct kiln_target *target)
+{
+    size_t row = 0;
+    while (row + 1 < sizeof rows / sizeof *rows &&
+           strncmp(target->processor, rows[row].processors, strlen(rows[row].processors)) != 0)
+        row++;
+    return &rows[row].tuning;
+}
