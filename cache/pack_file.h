@@ -12,6 +12,7 @@
 #include "cache/cache_key.h"
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
+#include "runtime/support/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,15 +20,21 @@
 
 struct kiln_pack_file; /* opaque, immutable, thread-safe */
 
-/* KILN_NOT_FOUND, KILN_IO, KILN_CORRUPT with the reason when it is no pack or its index is damaged.
- */
+/* Opens an ordinary file that belongs to root or this user and that nobody else can write to.
+ * KILN_NOT_FOUND, KILN_IO, KILN_NO_MEMORY, KILN_CORRUPT with the reason when it is no pack or its
+ * index is damaged. */
 enum kiln_status kiln_pack_file_open(const char *path, struct kiln_pack_file **ret_pack,
                                      struct kiln_error *error) KILN_NODISCARD;
 void kiln_pack_file_close(struct kiln_pack_file *pack);
 size_t kiln_pack_file_entry_count(const struct kiln_pack_file *pack);
+/* Of entry `index` below the count, in the order of hashes: the hash of its key, and its bytes.
+ * Both are what the index says; the entry is not read. */
+struct kiln_hash128 kiln_pack_file_entry_hash(const struct kiln_pack_file *pack, size_t index);
+size_t kiln_pack_file_entry_bytes(const struct kiln_pack_file *pack, size_t index);
 
-/* Appends the whole, verified entry of the key to an empty buffer. KILN_NOT_FOUND for a miss,
- * KILN_CORRUPT when the entry is there and damaged, KILN_IO, KILN_NO_MEMORY. */
+/* Appends the whole, verified entry of the key, compared byte for byte, to an empty buffer.
+ * KILN_NOT_FOUND for a miss, KILN_CORRUPT when the entry is there and damaged, KILN_IO,
+ * KILN_NO_MEMORY. */
 enum kiln_status kiln_pack_file_lookup(const struct kiln_pack_file *pack,
                                        const struct kiln_cache_key *key,
                                        struct kiln_buffer *ret_entry,
@@ -41,13 +48,15 @@ struct kiln_pack_writer; /* opaque; writes a temporary file next to the pack */
 
 enum kiln_status kiln_pack_writer_create(const char *path, struct kiln_pack_writer **ret_writer,
                                          struct kiln_error *error) KILN_NODISCARD;
-/* Verifies the entry and adds it; `ret_added` is false when the pack already has one of its hash.
- */
+/* Verifies the entry and adds it; `ret_added` is false when the pack already has one of its hash:
+ * the first one stays. KILN_CORRUPT when it is damaged, KILN_BAD_ARGUMENT when the pack is full;
+ * the writer goes on after either. After KILN_IO it adds and finishes nothing any more. */
 enum kiln_status kiln_pack_writer_add(struct kiln_pack_writer *writer, const void *entry,
                                       size_t size, bool *ret_added,
                                       struct kiln_error *error) KILN_NODISCARD;
-/* Writes the index, renames the file to its name. The same entries give the same bytes, in whatever
- * order they came. Without it, destroy leaves nothing behind. */
+/* Writes the index, renames the file to its name and waits until it is on the disk. The same
+ * entries give the same bytes, in whatever order they came. Without it, or when it fails, destroy
+ * leaves nothing behind, and what was there before stays as it was. */
 enum kiln_status kiln_pack_writer_finish(struct kiln_pack_writer *writer,
                                          struct kiln_error *error) KILN_NODISCARD;
 void kiln_pack_writer_destroy(struct kiln_pack_writer *writer);

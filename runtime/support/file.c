@@ -1,22 +1,15 @@
 #include "runtime/support/file.h"
 
-#include "runtime/support/temporary_name.h"
+#include "runtime/support/temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    READ_BYTES = 65536,
-    /* A name in use means a collision of 64 random bits; more than a few mean something else. */
-    TEMPORARY_ATTEMPTS = 8,
-};
+enum { READ_BYTES = 65536 };
 
 /* The error for the current errno. */
 static enum kiln_status set_errno_error(struct kiln_error *error, const char *what,
@@ -115,96 +108,31 @@ enum kiln_status kiln_file_read(const char *path, size_t limit_bytes,
     return status;
 }
 
-static int create_temporary(int directory, mode_t mode, char ret_name[KILN_TEMPORARY_NAME_BYTES])
-{
-    int descriptor = -1;
-    for (unsigned attempt = 0; attempt < TEMPORARY_ATTEMPTS && descriptor < 0; attempt++) {
-        kiln_temporary_name_make(ret_name, attempt);
-        descriptor =
-            openat(directory, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-        if (descriptor < 0 && errno != EEXIST && errno != EINTR)
-            break;
-    }
-    return descriptor;
-}
-
-static bool write_all(int descriptor, const char *bytes, size_t size)
-{
-    /* Writing past the limit raises SIGXFSZ, which would end the process that we are a guest in. */
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur) {
-        errno = EFBIG;
-        return false;
-    }
-    while (size != 0) {
-        ssize_t count = write(descriptor, bytes, size);
-        if (count < 0 && errno != EINTR)
-            return false;
-        if (count > 0) {
-            bytes += count;
-            size -= (size_t)count;
-        }
-    }
-    return true;
-}
-
 enum kiln_status kiln_file_write_at(int directory, const char *name, const void *bytes, size_t size,
                                     unsigned flags, struct kiln_error *error)
 {
-    char temporary[KILN_TEMPORARY_NAME_BYTES];
+    struct kiln_temporary_file file;
     mode_t mode = (flags & KILN_FILE_PRIVATE) != 0 ? 0600 : 0666;
-    int descriptor = create_temporary(directory, mode, temporary);
-    if (descriptor < 0)
-        return set_errno_error(error, "create a temporary file for", name);
-
-    bool written = write_all(descriptor, bytes, size);
-    if (written && (flags & KILN_FILE_SYNC) != 0)
-        written = fsync(descriptor) == 0;
-    int write_errno = errno;
-    /* Network file systems report a full disk at close. */
-    if (close(descriptor) != 0 && written && errno != EINTR) {
-        written = false;
-        write_errno = errno;
-    }
-    enum kiln_status status;
-    if (!written) {
-        errno = write_errno;
-        status = set_errno_error(error, "write", name);
-    } else if (renameat(directory, temporary, directory, name) != 0) {
-        status = set_errno_error(error, "replace", name);
-    } else if ((flags & KILN_FILE_SYNC) != 0 && fsync(directory) != 0) {
-        return set_errno_error(error, "write the directory entry of", name);
-    } else {
-        return KILN_OK;
-    }
-    (void)unlinkat(directory, temporary, 0);
+    enum kiln_status status = kiln_temporary_file_create(directory, name, mode, &file, error);
+    if (status != KILN_OK)
+        return status;
+    status = kiln_temporary_file_append(&file, bytes, size, error);
+    if (status == KILN_OK)
+        return kiln_temporary_file_commit(&file, (flags & KILN_FILE_SYNC) != 0, error);
+    kiln_temporary_file_discard(&file);
     return status;
 }
 
 enum kiln_status kiln_file_write(const char *path, const void *bytes, size_t size, unsigned flags,
                                  struct kiln_error *error)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    if (*name == '\0')
-        return kiln_error_set(error, KILN_BAD_ARGUMENT, "cannot write '%s': it names no file",
-                              path);
-
-    char *parent = NULL;
-    if (slash != NULL) {
-        parent = strndup(path, slash != path ? (size_t)(slash - path) : 1);
-        if (parent == NULL)
-            return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while writing '%s'", path);
-    }
-    int directory = open(parent != NULL ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum kiln_status status;
-    if (directory < 0) {
-        status = set_errno_error(error, "open the directory", parent != NULL ? parent : ".");
-    } else {
-        status = kiln_file_write_at(directory, name, bytes, size, flags, error);
-        (void)close(directory);
-    }
-    free(parent);
+    int directory;
+    const char *name;
+    enum kiln_status status = kiln_file_open_parent(path, &directory, &name, error);
+    if (status != KILN_OK)
+        return status;
+    status = kiln_file_write_at(directory, name, bytes, size, flags, error);
+    (void)close(directory);
     return status;
 }
 

@@ -47,7 +47,7 @@ check() {
 for member in "${members[@]}"; do
     check "$cache" "$member"
 done
-for member in file.c.o temporary_name.c.o; do
+for member in file.c.o temporary_file.c.o temporary_name.c.o; do
     check "$support" "$member"
 done
 echo "$checked calls checked, $faults faults"

@@ -79,7 +79,8 @@ static bool happens_anyway(const char *name)
 
 static bool is_transfer(const char *name)
 {
-    return strcmp(name, "read") == 0 || strcmp(name, "write") == 0 || strcmp(name, "pread") == 0;
+    return strcmp(name, "read") == 0 || strcmp(name, "write") == 0 || strcmp(name, "pread") == 0 ||
+           strcmp(name, "pwrite") == 0;
 }
 
 /* What an open or a listing would have given is not lost track of: it just fails. */
@@ -120,6 +121,7 @@ static bool is_transfer(const char *name)
 #define SHORTENED_read      __real_read(descriptor, bytes, HALF)
 #define SHORTENED_write     __real_write(descriptor, bytes, HALF)
 #define SHORTENED_pread     __real_pread(descriptor, bytes, HALF, offset)
+#define SHORTENED_pwrite    __real_pwrite(descriptor, bytes, HALF, offset)
 #define SHORTENED_fstat     -1
 #define SHORTENED_fstatat   -1
 #define SHORTENED_stat      -1
