@@ -134,14 +134,29 @@ static struct change report(struct kiln_circuit_breaker *breaker, uint32_t ticke
     return change;
 }
 
-static void log_change(const struct session *session, struct change change, atomic_bool *told,
+static void log_change(const struct session *session, struct change change,
+                       enum kiln_log_level (*level)(const struct kiln_error *error),
                        const char *what, const struct kiln_error *error)
 {
     if (change.paused)
-        kiln_log(level_of(told), "the shared cache '%s' %s for %u s: %s", session->remote->name,
-                 what, (unsigned)change.pause_ms / 1000, reason_of(session, error));
+        kiln_log(level(error), "the shared cache '%s' %s for %u s: %s", session->remote->name, what,
+                 (unsigned)change.pause_ms / 1000, reason_of(session, error));
     if (change.recovered)
         kiln_log(KILN_LOG_INFO, "the shared cache '%s' works again", session->remote->name);
+}
+
+static enum kiln_log_level failure_level(const struct kiln_error *error)
+{
+    (void)error;
+    return level_of(&told_of_failure);
+}
+
+/* A user or a replica that may only read was made so by somebody. */
+static enum kiln_log_level refusal_level(const struct kiln_error *error)
+{
+    bool is_intended =
+        strstr(error->text, "': NOPERM ") != NULL || strstr(error->text, "': READONLY ") != NULL;
+    return is_intended ? KILN_LOG_INFO : level_of(&told_of_refusal);
 }
 
 /* One question, on a connection that may be open; a value is taken in or given out. */
@@ -221,8 +236,8 @@ static void send_value(void *context, const char *key, const void *value, size_t
                                   : answer == KILN_REMOTE_DONE ? OUTCOME_GOOD
                                                                : OUTCOME_UNKNOWN);
     pthread_mutex_unlock(&session->mutex);
-    log_change(session, server, &told_of_failure, "is not asked", &error);
-    log_change(session, writes, &told_of_refusal, "takes no entries, and is given none", &error);
+    log_change(session, server, failure_level, "is not asked", &error);
+    log_change(session, writes, refusal_level, "takes no entries, and is given none", &error);
 }
 
 static void session_destroy(struct session *session)
@@ -358,7 +373,7 @@ static enum kiln_remote_answer fetch(struct session *session, const char *key,
     else
         pthread_cond_signal(&session->slot_freed);
     pthread_mutex_unlock(&session->mutex);
-    log_change(session, change, &told_of_failure, "is not asked", error);
+    log_change(session, change, failure_level, "is not asked", error);
     return answer;
 }
 

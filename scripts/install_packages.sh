@@ -3,22 +3,25 @@
 # Elsewhere it prints what is needed and goes on, so that a machine set up in another way works too.
 #
 # usage: install_packages.sh [--minimal]
-#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks), gnuplot and debootstrap
+#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks), gnuplot, redis-server and
+#              debootstrap
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # Compilers and build tools; g++ also compiles the kernels of the host device.
 packages=(gcc g++ cmake ninja-build pkg-config git ca-certificates)
-# Libraries: FlatBuffers reads graphs, xxHash names cache entries, comgr compiles for AMD GPUs.
-packages+=(libflatbuffers-dev flatbuffers-compiler libxxhash-dev libamd-comgr-dev)
+# Libraries: FlatBuffers reads graphs, xxHash names cache entries, comgr compiles for AMD GPUs, hiredis speaks to a server
+# that shares a cache.
+packages+=(libflatbuffers-dev flatbuffers-compiler libxxhash-dev libamd-comgr-dev libhiredis-dev)
 # Tests.
 packages+=(libcriterion-dev libjansson-dev binutils)
 if [[ ${1-} != --minimal ]]; then
     # clang 19 compiles for targets that an old comgr does not know, and the project a second time;
     # graphviz draws `kiln explain --dot`, gnuplot `kiln bench --plot`; debootstrap makes the Debian 13 system of the
-    # second test leg.
-    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz gnuplot-nox debootstrap
-               debian-archive-keyring)
+    # second test leg; redis-server is what tests of the shared cache start on a port of their own (as a package it starts
+    # one on its usual port too, which nothing here uses).
+    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz gnuplot-nox redis-server
+               debootstrap debian-archive-keyring)
 fi
 
 advise() {

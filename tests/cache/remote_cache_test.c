@@ -483,12 +483,12 @@ static bool take_nothing(int connection, const struct fake_redis_command *comman
     if (strcmp(command->arguments[0], "SET") != 0)
         return keep_value(connection, command);
     sets++;
-    return fake_redis_send_text(connection, "-NOPERM no permission to run 'set'\r\n");
+    return fake_redis_send_text(connection, raw_answer);
 }
 
-/* A user who may only read, say: lookups go on. */
-Test(remote_cache, refused_writes_do_not_end_lookups)
+static void assert_refused_writes_do_not_end_lookups(const char *refusal, unsigned warnings)
 {
+    raw_answer = refusal;
     fake_redis_start(take_nothing);
     serve_bytes(entry.data, entry.size);
     struct kiln_remote_cache *remote = open_remote("", PATIENT);
@@ -502,7 +502,26 @@ Test(remote_cache, refused_writes_do_not_end_lookups)
     assert_hit(remote);
     kiln_remote_cache_close(remote);
     cr_assert_lt(sets, 10);
-    cr_assert(has_logged("NOPERM"), "%s", logged.text.data);
+    cr_assert(has_logged("it refuses 'SET': "), "%s", logged.text.data);
+    cr_assert_eq(logged.warnings, warnings, "%s", logged.text.data);
+}
+
+Test(remote_cache, a_full_server_is_still_asked)
+{
+    assert_refused_writes_do_not_end_lookups(
+        "-OOM command not allowed when used memory > 'maxmemory'.\r\n", 1);
+}
+
+/* That some may only read is no trouble, and nobody is bothered with it in every process. */
+Test(remote_cache, users_who_may_only_read)
+{
+    assert_refused_writes_do_not_end_lookups("-NOPERM no permission to run 'set'\r\n", 0);
+}
+
+Test(remote_cache, replicas)
+{
+    assert_refused_writes_do_not_end_lookups(
+        "-READONLY You can't write against a read only replica.\r\n", 0);
 }
 
 /* Closes each connection after its first answer. */
