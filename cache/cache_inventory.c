@@ -147,26 +147,13 @@ static enum kiln_status list_file(void *context, enum kiln_cache_file_kind kind,
     return listing->visit(listing->context, &item, error);
 }
 
-/* The verified entry `index` of a pack and what there is to say of it. */
-static enum kiln_status read_packed(const struct kiln_pack_file *pack, size_t index, int source,
-                                    struct kiln_cache_item *ret_item, struct kiln_entry *ret_entry,
-                                    struct kiln_error *error)
+static void name_packed(const struct kiln_pack_file *pack, size_t index,
+                        char hex[KILN_CACHE_HASH_HEX + 1])
 {
-    struct kiln_entry entry;
-    kiln_buffer_init(&entry.bytes);
-    enum kiln_status status = kiln_pack_file_read_entry(pack, index, &entry.bytes, error);
-    if (status == KILN_OK)
-        status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
-    if (status != KILN_OK) {
-        kiln_entry_fini(&entry);
-        return status;
-    }
     struct kiln_entry_name name;
-    kiln_entry_name_set_hash(&name, kiln_hash128(entry.view.key, entry.view.key_bytes));
-    *ret_item = (struct kiln_cache_item){.bytes = entry.bytes.size, .source = source};
-    memcpy(ret_item->hex, name.file, KILN_CACHE_HASH_HEX);
-    *ret_entry = entry;
-    return KILN_OK;
+    kiln_entry_name_set_hash(&name, kiln_pack_file_entry_hash(pack, index));
+    memcpy(hex, name.file, KILN_CACHE_HASH_HEX);
+    hex[KILN_CACHE_HASH_HEX] = '\0';
 }
 
 static enum kiln_status list_pack(const struct kiln_pack_file *pack, struct listing *listing,
@@ -175,16 +162,10 @@ static enum kiln_status list_pack(const struct kiln_pack_file *pack, struct list
     enum kiln_status status = KILN_OK;
     size_t count = kiln_pack_file_entry_count(pack);
     for (size_t i = 0; i < count && status == KILN_OK; i++) {
-        struct kiln_cache_item item;
-        struct kiln_entry entry;
-        status = read_packed(pack, i, listing->source, &item, &entry, error);
-        if (status == KILN_CORRUPT) {
-            kiln_error_init(error);
-            status = KILN_OK;
-        } else if (status == KILN_OK) {
-            kiln_entry_fini(&entry);
-            status = listing->visit(listing->context, &item, error);
-        }
+        struct kiln_cache_item item = {.bytes = kiln_pack_file_entry_bytes(pack, i),
+                                       .source = listing->source};
+        name_packed(pack, i, item.hex);
+        status = listing->visit(listing->context, &item, error);
     }
     return status;
 }
@@ -252,23 +233,32 @@ static enum kiln_status read_from_directory(const struct kiln_cache_directory *d
     return status;
 }
 
-static enum kiln_status read_from_pack(const struct kiln_cache_layer *layer, int source,
-                                       const char *hex, struct kiln_entry *ret_entry,
-                                       struct kiln_error *error)
+static enum kiln_status read_from_pack(const struct kiln_cache_layer *layer, const char *hex,
+                                       struct kiln_entry *ret_entry, struct kiln_error *error)
 {
     size_t count = kiln_pack_file_entry_count(layer->pack);
-    for (size_t i = 0; i < count; i++) {
-        struct kiln_cache_item item;
-        enum kiln_status status = read_packed(layer->pack, i, source, &item, ret_entry, error);
-        if (status == KILN_OK && strcmp(item.hex, hex) == 0)
-            return KILN_OK;
-        if (status == KILN_OK)
-            kiln_entry_fini(ret_entry);
-        else if (status != KILN_CORRUPT)
-            return status;
+    size_t index = 0;
+    char name[KILN_CACHE_HASH_HEX + 1];
+    for (; index < count; index++) {
+        name_packed(layer->pack, index, name);
+        if (strcmp(name, hex) == 0)
+            break;
     }
-    return kiln_error_set(error, KILN_NOT_FOUND, "the pack '%s' has no entry '%s'", layer->path,
-                          hex);
+    if (index == count)
+        return kiln_error_set(error, KILN_NOT_FOUND, "the pack '%s' has no entry '%s'", layer->path,
+                              hex);
+    struct kiln_entry entry;
+    kiln_buffer_init(&entry.bytes);
+    enum kiln_status status = kiln_pack_file_read_entry(layer->pack, index, &entry.bytes, error);
+    if (status == KILN_OK)
+        status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
+    if (status != KILN_OK) {
+        kiln_error_prefix(error, "cache entry '%s' of '%s'", hex, layer->path);
+        kiln_entry_fini(&entry);
+        return status;
+    }
+    *ret_entry = entry;
+    return KILN_OK;
 }
 
 enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const char *prefix,
@@ -299,7 +289,7 @@ enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const cha
         status =
             read_from_directory(&store->layers[source].directory, search.found.hex, &entry, error);
     else
-        status = read_from_pack(&store->layers[source], source, search.found.hex, &entry, error);
+        status = read_from_pack(&store->layers[source], search.found.hex, &entry, error);
     if (status != KILN_OK)
         return status;
     kiln_buffer_fini(ret_entry);

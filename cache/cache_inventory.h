@@ -43,8 +43,7 @@ struct kiln_cache_item {
 /*
  * Calls `visit` for every entry of the directory and of the layers, in this order of sources and
  * within each in the order of names; an entry that several have comes several times. Nothing is
- * verified, except in a pack, whose damaged entries are left out. A status other than KILN_OK ends
- * the walk and is returned.
+ * verified. A status other than KILN_OK ends the walk and is returned.
  */
 enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
                                        enum kiln_status (*visit)(void *context,

@@ -3,6 +3,8 @@
 #include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
 #include "cache/cache_warning.h"
+#include "cache/pack_file.h"
+#include "runtime/support/file.h"
 #include "tests/cache/sample_key.h"
 #include "tests/cache/store_fixture.h"
 #include "tests/runtime/support/captured_log.h"
@@ -262,4 +264,99 @@ Test(cache_layer, entries_of_another_user_are_misses)
     cr_assert_not(store_fixture_has(store, 2));
     cr_assert(store_fixture_is_file(first, 1));
     kiln_cache_store_close(store);
+}
+
+/* A pack of everything in the layer `first`. Returns its path, valid for a few calls. */
+static const char *make_pack(void)
+{
+    const char *path = temporary_path("layer.pack");
+    struct kiln_pack_writer *writer = NULL;
+    cr_assert_eq(kiln_pack_writer_create(path, &writer, &error), KILN_OK, "%s", error.text);
+    for (unsigned number = 1; number <= 2; number++) {
+        struct kiln_buffer bytes;
+        bool added = false;
+        kiln_buffer_init(&bytes);
+        cr_assert_eq(kiln_file_read(store_fixture_path(first, number), 1 << 20, &bytes, &error),
+                     KILN_OK);
+        cr_assert_eq(kiln_pack_writer_add(writer, bytes.data, bytes.size, &added, &error), KILN_OK,
+                     "%s", error.text);
+        kiln_buffer_fini(&bytes);
+    }
+    cr_assert_eq(kiln_pack_writer_finish(writer, &error), KILN_OK, "%s", error.text);
+    kiln_pack_writer_destroy(writer);
+    return path;
+}
+
+struct seen {
+    unsigned count;
+    uint64_t bytes;
+};
+
+static enum kiln_status see_item(void *context, const struct kiln_cache_item *item,
+                                 struct kiln_error *ret_error)
+{
+    (void)ret_error;
+    struct seen *seen = context;
+    seen->count++;
+    seen->bytes += item->bytes;
+    cr_assert_eq(item->source, 0);
+    cr_assert_eq(item->last_use_s, 0);
+    return KILN_OK;
+}
+
+Test(cache_layer, a_pack_is_a_layer)
+{
+    struct kiln_cache_store *store = store_fixture_open_layers(directory, make_pack());
+    cr_assert_eq(kiln_cache_store_layer_count(store), 1, "%s", captured_log_last());
+    cr_assert(kiln_cache_store_layer(store, 0).is_pack);
+    cr_assert(store_fixture_has(store, 1));
+    cr_assert(store_fixture_has(store, 2));
+    cr_assert_not(store_fixture_has(store, 3));
+    cr_assert_eq(directory_count(directory), 0);
+
+    struct seen seen = {0, 0};
+    cr_assert_eq(kiln_cache_store_list(store, see_item, &seen, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(seen.count, 2);
+    struct kiln_cache_key key = sample_key(2);
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    struct kiln_cache_item item;
+    struct kiln_buffer bytes;
+    struct kiln_entry_view view;
+    kiln_cache_key_hex(&key, hex);
+    kiln_buffer_init(&bytes);
+    hex[12] = '\0';
+    cr_assert_eq(kiln_cache_store_read(store, hex, &item, &bytes, &view, &error), KILN_OK, "%s",
+                 error.text);
+    cr_assert_eq(view.payload_bytes, 100);
+    cr_assert_eq(item.bytes, bytes.size);
+    cr_assert_eq(seen.bytes, 2 * bytes.size);
+    kiln_buffer_fini(&bytes);
+    kiln_cache_key_fini(&key);
+    kiln_cache_store_close(store);
+}
+
+/* Whatever bit of the pack flips: the layer is left out, or an entry is a miss; none is wrong. */
+Test(cache_layer, a_damaged_pack_loads_nothing_wrong)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s", make_pack());
+    struct kiln_buffer good;
+    kiln_buffer_init(&good);
+    cr_assert_eq(kiln_file_read(path, 1 << 20, &good, &error), KILN_OK);
+    int descriptor = open(path, O_WRONLY);
+    unsigned misses = 0;
+    for (size_t bit = 0; bit < 8 * good.size; bit++) {
+        char flipped = (char)(good.data[bit / 8] ^ 1 << bit % 8);
+        cr_assert_eq(pwrite(descriptor, &flipped, 1, (off_t)(bit / 8)), 1);
+        struct kiln_cache_store *store = store_fixture_open_layers(directory, path);
+        unsigned hits = store_fixture_has(store, 1);
+        hits += store_fixture_has(store, 2);
+        misses += 2 - hits;
+        cr_assert_lt(hits, 2, "bit %zu", bit);
+        kiln_cache_store_close(store);
+        cr_assert_eq(pwrite(descriptor, &good.data[bit / 8], 1, (off_t)(bit / 8)), 1);
+    }
+    cr_assert_geq(misses, 8 * good.size);
+    cr_assert_eq(close(descriptor), 0);
+    kiln_buffer_fini(&good);
 }

@@ -11,6 +11,7 @@
 #include "cache/cache_store.h"
 #include "cache/cache_warning.h"
 #include "cache/entry_file.h"
+#include "cache/pack_file.h"
 #include "runtime/support/log.h"
 #include "runtime/support/temporary_name.h"
 
@@ -52,11 +53,11 @@ struct fault {
 
 static const struct fault fault_list[] = {
     {FAULT_ONCE, EIO, 1},     {FAULT_ONCE, ENOSPC, 5},  {FAULT_ONCE, EDQUOT, 0},
-    {FAULT_ONCE, EACCES, 5},  {FAULT_ONCE, ESTALE, 2},  {FAULT_ONCE, ENOENT, 5},
+    {FAULT_ONCE, EACCES, 5},  {FAULT_ONCE, ESTALE, 5},  {FAULT_ONCE, ENOENT, 5},
     {FAULT_ONCE, EINTR, 5},   {FAULT_ONCE, EMFILE, 0},  {FAULT_STAYS, ENOSPC, 7},
     {FAULT_STAYS, EIO, 7},    {FAULT_STAYS, EROFS, 0},  {FAULT_STAYS, EACCES, 0},
-    {FAULT_STAYS, ESTALE, 7}, {FAULT_STAYS, ENOENT, 0}, {FAULT_LATE, EIO, 3},
-    {FAULT_SHORT, 0, 3},
+    {FAULT_STAYS, ESTALE, 7}, {FAULT_STAYS, ENOENT, 0}, {FAULT_LATE, EIO, 5},
+    {FAULT_SHORT, 0, 5},
 };
 
 static struct fault armed;
@@ -144,13 +145,14 @@ enum {
     ABSENT = 11,
     NEW = 12,
     IMPORTED = 13,
-    KEYS = 14,
+    PACKED = 14,
+    KEYS = 15,
     ENTRY_BYTES = 2000,
     BUDGET_BYTES = 12000, /* six of the entries: an insert evicts */
 };
 
 static char directory[2048];
-static char layer[2048];
+static char tiers[4200];                       /* a directory with LAYERED and a pack with PACKED */
 static char orphan[KILN_TEMPORARY_NAME_BYTES]; /* of a process that is gone */
 static unsigned faults;
 static unsigned warnings;
@@ -329,7 +331,7 @@ static void use_inventory(struct kiln_cache_store *store)
 static void exercise(void)
 {
     activity = "open";
-    struct kiln_cache_store *store = open_store(directory, BUDGET_BYTES, layer);
+    struct kiln_cache_store *store = open_store(directory, BUDGET_BYTES, tiers);
     if (store == NULL)
         return;
     activity = "look up";
@@ -339,6 +341,7 @@ static void exercise(void)
     if (look_up(store, ABSENT))
         fault("an absent entry is a hit");
     bool was_layered = look_up(store, LAYERED);
+    was_layered = look_up(store, PACKED) && was_layered;
     activity = "insert";
     bool inserted = insert(store, NEW);
     activity = "look up again";
@@ -372,7 +375,7 @@ static void check_health(struct fault what)
     struct kiln_error error;
     struct kiln_cache_stats stats = {0};
     kiln_error_init(&error);
-    struct kiln_cache_store *store = open_store(directory, 0, layer);
+    struct kiln_cache_store *store = open_store(directory, 0, tiers);
     if (store == NULL) {
         fault("it cannot be opened");
         return;
@@ -420,6 +423,37 @@ static void make_orphan_name(void)
     (void)close(ends[1]);
 }
 
+static bool make_layers(void)
+{
+    activity = "layers";
+    const char *path = temporary_path("layer");
+    const char *pack = temporary_path("pack");
+    (void)snprintf(tiers, sizeof tiers, "%s:%s", path, pack);
+    struct kiln_cache_store *store = open_store(path, 0, "");
+    bool made = store != NULL && insert(store, LAYERED);
+    kiln_cache_store_close(store);
+
+    static unsigned char payload[ENTRY_BYTES];
+    struct kiln_error error;
+    struct kiln_cache_key key = sample_key(PACKED);
+    struct kiln_buffer bytes;
+    struct kiln_pack_writer *writer = NULL;
+    bool added;
+    kiln_error_init(&error);
+    kiln_buffer_init(&bytes);
+    sample_payload_fill(payload, sizeof payload, PACKED, 1);
+    made = made && kiln_entry_encode(&key, payload, sizeof payload, &bytes, &error) == KILN_OK &&
+           kiln_pack_writer_create(pack, &writer, &error) == KILN_OK &&
+           kiln_pack_writer_add(writer, bytes.data, bytes.size, &added, &error) == KILN_OK &&
+           kiln_pack_writer_finish(writer, &error) == KILN_OK;
+    if (!made)
+        fault(error.text);
+    kiln_pack_writer_destroy(writer);
+    kiln_buffer_fini(&bytes);
+    kiln_cache_key_fini(&key);
+    return made;
+}
+
 /* Returns how many calls were made. */
 static unsigned long run(struct fault what, unsigned long at)
 {
@@ -451,16 +485,11 @@ int main(int argc, char **argv)
         return 1;
     }
     (void)snprintf(directory, sizeof directory, "%s", temporary_path("cache"));
-    (void)snprintf(layer, sizeof layer, "%s", temporary_path("layer"));
     kiln_log_set_sink(hear);
     kiln_log_set_level(KILN_LOG_WARN);
     make_orphan_name();
-    activity = "layer";
-    struct kiln_cache_store *store = open_store(layer, 0, "");
-    if (store == NULL)
+    if (!make_layers())
         return 1;
-    (void)insert(store, LAYERED);
-    kiln_cache_store_close(store);
 
     (void)run((struct fault){.kind = FAULT_NONE}, 0);
     unsigned long most_calls = 0;
