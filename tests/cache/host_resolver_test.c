@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 
@@ -48,6 +49,11 @@ static void *resolve_localhost(void *context)
 Test(host_resolver, names_from_several_threads)
 {
     enum { THREADS = 8 };
+    /* A system without /etc/hosts, as in a fresh chroot. */
+    struct addrinfo *list;
+    if (getaddrinfo("localhost", NULL, NULL, &list) != 0)
+        cr_skip_test("'localhost' has no address here");
+    freeaddrinfo(list);
     struct kiln_host_resolver *resolver = kiln_host_resolver_create("localhost", 6379);
     pthread_t threads[THREADS];
     for (unsigned i = 0; i < THREADS; i++)
