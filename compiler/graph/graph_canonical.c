@@ -5,12 +5,10 @@
  * table of Kiln grows; kinds and roles of operands are Kiln's own numbers. Parameters that the mode
  * does not read are left out, as is the alignment of tensors that have no memory.
  */
+#include "compiler/graph/canonical_form.h"
 #include "compiler/graph/graph_reader.h"
 
 #include <string.h>
-
-/* Raised whenever the layout of the form changes. */
-enum { CANONICAL_VERSION = 2, WIRE_BOOL = 0xff };
 
 /* One tensor or node; large enough for KILN_MAX_RANK and KILN_MAX_NODE_OPERANDS. */
 struct record {
@@ -45,7 +43,7 @@ static void put_real(struct record *record, double value)
 static void put_dtype(struct record *record, enum kiln_dtype dtype)
 {
     int wire = kiln_dtype_info(dtype)->wire;
-    put_u8(record, wire == KILN_DTYPE_NOT_ON_WIRE ? WIRE_BOOL : (uint32_t)wire);
+    put_u8(record, wire == KILN_DTYPE_NOT_ON_WIRE ? KILN_CANONICAL_BOOL : (uint32_t)wire);
 }
 
 static void append_record(struct kiln_buffer *buffer, const struct record *record)
@@ -164,7 +162,7 @@ static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node
 void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buffer *buffer)
 {
     struct record header = {.size = 0};
-    put_u32(&header, CANONICAL_VERSION);
+    put_u32(&header, KILN_CANONICAL_VERSION);
     put_u32(&header, graph->tensor_count);
     put_u32(&header, graph->node_count);
     append_record(buffer, &header);

@@ -1,0 +1,68 @@
+#include "runtime/engine/program_key.h"
+
+#include "compiler/graph/canonical_reader.h"
+#include "runtime/engine/program_format.h"
+
+#include <string.h>
+
+/* A text of its own; a NUL inside would hide what follows it. NULL and `failed` when it is none. */
+static const char *take_text(struct kiln_reader *reader, struct kiln_arena *arena)
+{
+    size_t size = 0;
+    const char *bytes = kiln_reader_field(reader, &size);
+    if (reader->failed || memchr(bytes, '\0', size) != NULL) {
+        reader->failed = true;
+        return NULL;
+    }
+    return kiln_arena_strndup(arena, bytes, size);
+}
+
+/* As kiln_lower_options_append_key writes them. */
+static void take_options(struct kiln_reader *reader, struct kiln_lower_options *options)
+{
+    size_t size = 0;
+    const void *bytes = kiln_reader_field(reader, &size);
+    struct kiln_reader field;
+    if (reader->failed)
+        return;
+    kiln_reader_init(&field, bytes, size);
+    uint32_t no_fusion = kiln_reader_u32(&field);
+    options->no_fusion = no_fusion != 0;
+    options->max_vector_elements = kiln_reader_u32(&field);
+    options->host_wave_size = kiln_reader_u32(&field);
+    if (field.failed || field.position != size || no_fusion > 1)
+        reader->failed = true;
+}
+
+enum kiln_status kiln_program_key_read(const void *bytes, size_t size, struct kiln_arena *arena,
+                                       struct kiln_program_key *ret_key, struct kiln_error *error)
+{
+    struct kiln_program_key key = {0};
+    struct kiln_reader reader;
+    kiln_reader_init(&reader, bytes, size);
+    size_t field_bytes = 0;
+    const void *field = kiln_reader_field(&reader, &field_bytes);
+    if (reader.failed || field_bytes != sizeof key.format_version)
+        return kiln_error_set(error, KILN_CORRUPT, "its key does not begin with a format version");
+    struct kiln_reader version;
+    kiln_reader_init(&version, field, field_bytes);
+    key.format_version = kiln_reader_u32(&version);
+    if (key.format_version != KILN_PROGRAM_FORMAT_VERSION)
+        return kiln_error_set(error, KILN_UNSUPPORTED,
+                              "its program is in format version '%u', not %d", key.format_version,
+                              KILN_PROGRAM_FORMAT_VERSION);
+    field = kiln_reader_field(&reader, &field_bytes);
+    key.target = take_text(&reader, arena);
+    key.templates_digest = take_text(&reader, arena);
+    key.compiler_identity = take_text(&reader, arena);
+    take_options(&reader, &key.options);
+    if (reader.failed || reader.position != size)
+        return kiln_error_set(error, KILN_CORRUPT, "its key does not have the fields of a program");
+    if (key.target == NULL || key.templates_digest == NULL || key.compiler_identity == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while reading a key");
+    enum kiln_status status =
+        kiln_graph_read_canonical(field, field_bytes, arena, &key.graph, error);
+    if (status == KILN_OK)
+        *ret_key = key;
+    return status;
+}

@@ -1,0 +1,25 @@
+/*
+ * The key of a compiled program taken apart again, for people who look into a cache. It is in files
+ * that anybody may have written. kiln_program_cache_append_key builds it.
+ */
+#ifndef KILN_RUNTIME_ENGINE_PROGRAM_KEY_H
+#define KILN_RUNTIME_ENGINE_PROGRAM_KEY_H
+
+#include "compiler/program.h"
+
+struct kiln_program_key {
+    uint32_t format_version; /* of the payload: KILN_PROGRAM_FORMAT_VERSION */
+    struct kiln_graph graph; /* as kiln_graph_read_canonical says: for describing only */
+    const char *target;
+    const char *templates_digest;
+    const char *compiler_identity;
+    struct kiln_lower_options options;
+};
+
+/* All memory of the result belongs to the arena; texts are untrusted. KILN_UNSUPPORTED for the key
+ * of a Kiln that builds them otherwise, KILN_CORRUPT, KILN_NO_MEMORY. */
+enum kiln_status kiln_program_key_read(const void *bytes, size_t size, struct kiln_arena *arena,
+                                       struct kiln_program_key *ret_key,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+#endif

@@ -1,0 +1,96 @@
+/* Keys of programs taken apart: what the engine puts in comes out, and damage is refused. */
+#include "runtime/engine/program_key.h"
+
+#include "compiler/graph/graph_reader.h"
+#include "runtime/engine/program_cache.h"
+#include "sample_graph.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct kiln_error error;
+static struct kiln_arena arena;
+static struct kiln_graph graph;
+static struct kiln_cache_key key;
+
+static void set_up(void)
+{
+    struct kiln_buffer bytes;
+    struct kiln_target target;
+    kiln_error_init(&error);
+    kiln_arena_init(&arena);
+    kiln_buffer_init(&bytes);
+    kiln_cache_key_init(&key);
+    sample_graph_write_add(&bytes);
+    cr_assert_eq(kiln_graph_read(bytes.data, bytes.size, &arena, &graph, &error), KILN_OK);
+    cr_assert_eq(kiln_target_parse("gfx90a:xnack-", &target, &error), KILN_OK);
+    const struct kiln_program_cache cache = {
+        .lower = {.no_fusion = true, .max_vector_elements = 4, .host_wave_size = 64}};
+    cr_assert_eq(kiln_program_cache_append_key(&cache, &graph, &target, "clang 19", &key, &error),
+                 KILN_OK);
+    kiln_buffer_fini(&bytes);
+}
+
+static void tear_down(void)
+{
+    kiln_cache_key_fini(&key);
+    kiln_arena_fini(&arena);
+}
+
+TestSuite(program_key, .init = set_up, .fini = tear_down, .timeout = 60);
+
+Test(program_key, has_what_the_engine_put_in)
+{
+    struct kiln_program_key found;
+    cr_assert_eq(kiln_program_key_read(key.bytes.data, key.bytes.size, &arena, &found, &error),
+                 KILN_OK, "%s", error.text);
+    cr_assert_eq(found.format_version, 1);
+    cr_assert_str_eq(found.target, "gfx90a:xnack-");
+    cr_assert_str_eq(found.templates_digest, kiln_templates_digest());
+    cr_assert_str_eq(found.compiler_identity, "clang 19");
+    cr_assert(found.options.no_fusion);
+    cr_assert_eq(found.options.max_vector_elements, 4);
+    cr_assert_eq(found.options.host_wave_size, 64);
+    cr_assert_eq(found.graph.node_count, 1);
+    cr_assert_str_eq(kiln_node_operation(&found.graph.nodes[0]), "ADD");
+    cr_assert_eq(found.graph.tensor_count, graph.tensor_count);
+}
+
+static enum kiln_status read_exactly(const void *bytes, size_t size)
+{
+    unsigned char *copy = malloc(size != 0 ? size : 1);
+    struct kiln_program_key found;
+    struct kiln_arena own;
+    memcpy(copy, bytes, size);
+    kiln_arena_init(&own);
+    kiln_error_init(&error);
+    enum kiln_status status = kiln_program_key_read(copy, size, &own, &found, &error);
+    free(copy);
+    kiln_arena_fini(&own);
+    return status;
+}
+
+Test(program_key, damage_never_crashes_and_truncations_are_refused)
+{
+    unsigned faults = 0;
+    for (size_t size = 0; size < key.bytes.size; size++)
+        faults += read_exactly(key.bytes.data, size) != KILN_CORRUPT;
+    for (size_t bit = 0; bit < 8 * key.bytes.size; bit++) {
+        key.bytes.data[bit / 8] ^= (char)(1 << bit % 8);
+        enum kiln_status status = read_exactly(key.bytes.data, key.bytes.size);
+        faults += status != KILN_OK && status != KILN_CORRUPT && status != KILN_UNSUPPORTED;
+        faults += status != KILN_OK && strlen(error.text) < 10;
+        key.bytes.data[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    cr_assert_eq(faults, 0, "%u", faults);
+    kiln_cache_key_add_text(&key, "one field more");
+    cr_assert_eq(read_exactly(key.bytes.data, key.bytes.size), KILN_CORRUPT);
+}
+
+Test(program_key, another_version_is_told)
+{
+    key.bytes.data[8] = 9;
+    cr_assert_eq(read_exactly(key.bytes.data, key.bytes.size), KILN_UNSUPPORTED);
+    cr_assert(strstr(error.text, "'9'"), "%s", error.text);
+}
