@@ -1,7 +1,11 @@
 #include "cli/compile_jobs.h"
 
+#include "cli/command_line.h"
 #include "cli/graph_input.h"
+#include "cli/hash_index.h"
+#include "cli/message.h"
 #include "cli/text.h"
+#include "compiler/graph/graph_reader.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,16 +16,22 @@
 struct source {
     pthread_mutex_t lock; /* held while reading: the other jobs of this file wait for it */
     bool is_read;
-    size_t jobs_left;
-    enum kiln_status status;
-    struct kiln_error *error; /* when status is not KILN_OK */
+    bool has_hash;
     bool is_no_graph;
-    struct kiln_graph_input input;
+    bool is_elsewhere;
+    size_t jobs_left;
+    size_t first_equal; /* index of the first file that was read with an equal graph */
+    struct kiln_hash128 hash;
+    enum kiln_status status;
+    struct kiln_error *error;       /* when status is not KILN_OK */
+    struct kiln_graph_input *input; /* while somebody needs it */
 };
 
 struct job {
     bool ready;
-    char *sentence; /* owned; NULL when done */
+    size_t first_waiting; /* index + 1 of a job with an equal graph that wants this one's result */
+    size_t next_waiting;  /* index + 1: the list goes on */
+    char *sentence;       /* owned; NULL when done */
     struct kiln_compile_result result;
 };
 
@@ -29,26 +39,73 @@ struct run {
     struct kiln_engine *engine;
     const struct kiln_graph_files *files;
     const struct kiln_target_list *targets;
+    const struct kiln_shard *shard;
     struct source *sources;
     struct job *jobs;
     size_t job_count;
 
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* of all below, and of the jobs that are ready or waited for */
     pthread_cond_t changed;
+    struct kiln_hash_index graphs;
     size_t next;
     size_t done;
     size_t failed;
-    bool cancelled;
+    bool cancelled; /* no job begins any more */
 };
 
-static void read_source(struct source *source, const char *path)
+/* Nothing compares the bytes of graphs that have one hash. Should two different ones ever meet, the
+ * worst that comes of it is that one of them is not precompiled. */
+static struct kiln_hash128 hash_graph(const struct kiln_graph *graph)
 {
+    struct kiln_buffer canonical;
+    kiln_buffer_init(&canonical);
+    kiln_graph_append_canonical(graph, &canonical);
+    if (canonical.failed) {
+        kiln_message_error("out of memory");
+        exit(KILN_EXIT_ENVIRONMENT);
+    }
+    struct kiln_hash128 hash = kiln_hash128(canonical.data, canonical.size);
+    kiln_buffer_fini(&canonical);
+    return hash;
+}
+
+static void drop_input(struct source *source)
+{
+    if (source->input)
+        kiln_graph_input_fini(source->input);
+    free(source->input);
+    source->input = NULL;
+}
+
+static void read_source(struct run *run, size_t file_index)
+{
+    struct source *source = &run->sources[file_index];
     source->error = kiln_cli_calloc(1, sizeof(*source->error));
+    source->input = kiln_cli_calloc(1, sizeof(*source->input));
     kiln_error_init(source->error);
-    source->status = kiln_graph_input_read(path, &source->input, source->error);
+    source->status =
+        kiln_graph_input_read(run->files->files[file_index].path, source->input, source->error);
     source->is_no_graph = source->status != KILN_OK && kiln_graph_input_is_no_graph(source->error);
+    const struct kiln_buffer *bytes = &source->input->bytes;
+    source->has_hash = source->status == KILN_OK || bytes->size;
     if (source->status == KILN_OK)
-        kiln_buffer_fini(&source->input.bytes); /* the graph does not refer to it */
+        source->hash = hash_graph(&source->input->graph);
+    else if (source->has_hash)
+        source->hash = kiln_hash128(bytes->data, bytes->size);
+    source->is_elsewhere = !kiln_shard_has(run->shard, source->hash);
+    source->first_equal = file_index;
+    if (source->status == KILN_OK && !source->is_elsewhere) {
+        kiln_buffer_fini(&source->input->bytes); /* the graph does not refer to it */
+        pthread_mutex_lock(&run->lock);
+        source->first_equal = kiln_hash_index_put(&run->graphs, source->hash, file_index);
+        pthread_mutex_unlock(&run->lock);
+    }
+    if (source->status != KILN_OK || source->is_elsewhere || source->first_equal != file_index)
+        drop_input(source);
+    if (source->status == KILN_OK) {
+        free(source->error); /* of thousands of files it would add up */
+        source->error = NULL;
+    }
     source->is_read = true;
 }
 
@@ -58,7 +115,7 @@ static void release_source(struct source *source)
     bool is_last = --source->jobs_left == 0;
     pthread_mutex_unlock(&source->lock);
     if (is_last) {
-        kiln_graph_input_fini(&source->input);
+        drop_input(source);
         free(source->error);
         source->error = NULL;
     }
@@ -81,48 +138,128 @@ static enum kiln_compile_outcome outcome_of_unread(const struct source *source, 
     return source->status == KILN_REJECTED ? KILN_COMPILE_DECLINED : KILN_COMPILE_UNREADABLE;
 }
 
-static void run_job(struct run *run, size_t index)
+static void compile_graph(struct run *run, const struct kiln_graph *graph, struct job *job)
 {
-    size_t file_index = index / run->targets->count;
-    size_t target_index = index % run->targets->count;
+    struct kiln_compile_result *result = &job->result;
+    const struct kiln_compiled_program *program = NULL;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status =
+        kiln_engine_program_key(run->engine, graph, result->target, result->key, &error);
+    if (status == KILN_OK)
+        status = kiln_engine_compile(run->engine, graph, result->target, &program, &result->origin,
+                                     &error);
+    if (status != KILN_OK) {
+        set_failure(job, status == KILN_REJECTED ? KILN_COMPILE_DECLINED : KILN_COMPILE_BROKEN,
+                    &error);
+        return;
+    }
+    result->outcome = KILN_COMPILE_DONE;
+    result->kernels = program->kernel_count;
+    for (uint32_t i = 0; i < program->kernel_count; i++)
+        result->code_bytes += program->kernels[i].object.size;
+    kiln_compiled_program_unref(program);
+}
+
+/* What became of an equal graph became of this one. */
+static void take_result(struct job *job, const struct job *first)
+{
+    struct kiln_compile_result *result = &job->result;
+    const struct kiln_compile_result *other = &first->result;
+    memcpy(result->key, other->key, sizeof(result->key));
+    if (other->outcome == KILN_COMPILE_DONE) {
+        result->outcome = KILN_COMPILE_DONE;
+        result->origin = KILN_ORIGIN_MEMORY;
+        result->kernels = other->kernels;
+        result->code_bytes = other->code_bytes;
+        return;
+    }
+    struct kiln_error error;
+    kiln_error_init(&error);
+    (void)kiln_error_set(&error, other->status, "graph '%s', which is equal to it, failed",
+                         other->path);
+    error.reject_reason = other->reject_reason;
+    set_failure(job, other->outcome, &error);
+}
+
+/* Whether the job has to wait for that of an equal graph; else its result is taken. */
+static bool wait_for_equal(struct run *run, size_t index, size_t first)
+{
+    struct job *job = &run->jobs[index];
+    struct job *other = &run->jobs[first];
+    pthread_mutex_lock(&run->lock);
+    bool has_to_wait = !other->ready;
+    if (has_to_wait) {
+        job->next_waiting = other->first_waiting;
+        other->first_waiting = index + 1;
+    } else {
+        take_result(job, other);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return has_to_wait;
+}
+
+/* False when the job waits for another one, whose end will be its own. */
+static bool run_job(struct run *run, size_t index)
+{
+    size_t target_count = run->targets->count;
+    size_t file_index = index / target_count;
+    size_t target_index = index % target_count;
     const struct kiln_graph_file *file = &run->files->files[file_index];
     struct source *source = &run->sources[file_index];
     struct job *job = &run->jobs[index];
     uint64_t start_ns = kiln_clock_ns();
+    bool is_done = true;
 
     job->result = (struct kiln_compile_result){
         .path = file->path, .target = &run->targets->targets[target_index], .sentence = ""};
     pthread_mutex_lock(&source->lock);
     if (!source->is_read)
-        read_source(source, file->path);
+        read_source(run, file_index);
     pthread_mutex_unlock(&source->lock);
+    job->result.has_hash = source->has_hash;
+    job->result.hash = source->hash;
 
-    if (source->status != KILN_OK) {
+    if (source->status != KILN_OK || source->is_elsewhere) {
         job->result.target = NULL;
-        if (target_index == 0)
-            set_failure(job, outcome_of_unread(source, file->is_found), source->error);
-        else
+        if (target_index != 0)
             job->result.outcome = KILN_COMPILE_REPEATED;
+        else if (source->is_elsewhere)
+            job->result.outcome = KILN_COMPILE_ELSEWHERE;
+        else
+            set_failure(job, outcome_of_unread(source, file->is_found), source->error);
+    } else if (source->first_equal != file_index) {
+        is_done = !wait_for_equal(run, index, source->first_equal * target_count + target_index);
     } else {
-        const struct kiln_compiled_program *program = NULL;
-        struct kiln_error error;
-        kiln_error_init(&error);
-        enum kiln_status status =
-            kiln_engine_compile(run->engine, &source->input.graph, job->result.target, &program,
-                                &job->result.origin, &error);
-        if (status == KILN_OK) {
-            job->result.outcome = KILN_COMPILE_DONE;
-            job->result.kernels = program->kernel_count;
-            for (uint32_t i = 0; i < program->kernel_count; i++)
-                job->result.code_bytes += program->kernels[i].object.size;
-            kiln_compiled_program_unref(program);
-        } else {
-            set_failure(job, status == KILN_REJECTED ? KILN_COMPILE_DECLINED : KILN_COMPILE_BROKEN,
-                        &error);
-        }
+        compile_graph(run, &source->input->graph, job);
     }
-    job->result.duration_ns = kiln_clock_ns() - start_ns;
+    if (is_done) /* else the job may be another thread's by now */
+        job->result.duration_ns = kiln_clock_ns() - start_ns;
     release_source(source);
+    return is_done;
+}
+
+static bool is_failure(enum kiln_compile_outcome outcome)
+{
+    return outcome == KILN_COMPILE_DECLINED || outcome == KILN_COMPILE_UNREADABLE ||
+           outcome == KILN_COMPILE_BROKEN;
+}
+
+/* Called with the lock held. */
+static void finish_job(struct run *run, size_t index)
+{
+    struct job *job = &run->jobs[index];
+    job->ready = true;
+    run->done++;
+    run->failed += is_failure(job->result.outcome);
+    for (size_t waiting = job->first_waiting; waiting;) {
+        struct job *other = &run->jobs[waiting - 1];
+        size_t next = other->next_waiting;
+        take_result(other, job);
+        finish_job(run, waiting - 1); /* nobody waits for that one */
+        waiting = next;
+    }
+    job->first_waiting = 0;
 }
 
 static void *work(void *context)
@@ -132,13 +269,10 @@ static void *work(void *context)
     while (!run->cancelled && run->next < run->job_count) {
         size_t index = run->next++;
         pthread_mutex_unlock(&run->lock);
-        run_job(run, index);
+        bool is_done = run_job(run, index);
         pthread_mutex_lock(&run->lock);
-        enum kiln_compile_outcome outcome = run->jobs[index].result.outcome;
-        run->jobs[index].ready = true;
-        run->done++;
-        run->failed += outcome != KILN_COMPILE_DONE && outcome != KILN_COMPILE_SKIPPED &&
-                       outcome != KILN_COMPILE_REPEATED;
+        if (is_done)
+            finish_job(run, index);
         pthread_cond_signal(&run->changed);
     }
     pthread_mutex_unlock(&run->lock);
@@ -157,44 +291,69 @@ static void wait_for_change(struct run *run)
     pthread_cond_timedwait(&run->changed, &run->lock, &until);
 }
 
-static void deliver_results(struct run *run, const struct kiln_compile_callbacks *callbacks)
+/* Hands out a result that is ready. Called with the lock held, gives it up meanwhile. */
+static bool deliver(struct run *run, struct job *job,
+                    const struct kiln_compile_callbacks *callbacks)
+{
+    if (job->result.outcome == KILN_COMPILE_REPEATED)
+        return true;
+    pthread_mutex_unlock(&run->lock);
+    bool go_on = callbacks->result(callbacks->context, &job->result);
+    free(job->sentence);
+    job->sentence = NULL;
+    pthread_mutex_lock(&run->lock);
+    return go_on;
+}
+
+/* Hands out results as they become ready, in their order, until the run is over or cancelled.
+ * Returns how many jobs it is done with, or SIZE_MAX when nobody wants more. */
+static size_t deliver_results(struct run *run, const struct kiln_compile_callbacks *callbacks)
 {
     pthread_mutex_lock(&run->lock);
     size_t delivered = 0;
     while (delivered < run->job_count && !run->cancelled) {
         struct job *job = &run->jobs[delivered];
+        size_t done = run->done;
+        size_t failed = run->failed;
+        pthread_mutex_unlock(&run->lock);
+        bool go_on = callbacks->progress(callbacks->context, done, failed);
+        pthread_mutex_lock(&run->lock);
+        run->cancelled = !go_on;
+        if (run->cancelled)
+            break;
         if (!job->ready) {
-            size_t done = run->done;
-            size_t failed = run->failed;
-            if (callbacks->progress) {
-                pthread_mutex_unlock(&run->lock);
-                callbacks->progress(callbacks->context, done, failed);
-                pthread_mutex_lock(&run->lock);
-            }
-            if (!job->ready)
-                wait_for_change(run);
+            wait_for_change(run);
             continue;
         }
         delivered++;
-        if (job->result.outcome == KILN_COMPILE_REPEATED)
-            continue;
-        pthread_mutex_unlock(&run->lock);
-        bool go_on = callbacks->result(callbacks->context, &job->result);
-        free(job->sentence);
-        job->sentence = NULL;
-        pthread_mutex_lock(&run->lock);
-        run->cancelled = !go_on;
+        if (!deliver(run, job, callbacks)) {
+            run->cancelled = true;
+            delivered = SIZE_MAX;
+        }
     }
+    pthread_mutex_unlock(&run->lock);
+    return delivered;
+}
+
+/* After the threads of a cancelled run have ended: what they still finished, gaps left out. */
+static void deliver_rest(struct run *run, size_t delivered,
+                         const struct kiln_compile_callbacks *callbacks)
+{
+    pthread_mutex_lock(&run->lock);
+    for (size_t i = delivered; i < run->job_count; i++)
+        if (run->jobs[i].ready && !deliver(run, &run->jobs[i], callbacks))
+            break;
     pthread_mutex_unlock(&run->lock);
 }
 
 enum kiln_status kiln_compile_jobs_run(struct kiln_engine *engine,
                                        const struct kiln_graph_files *files,
-                                       const struct kiln_target_list *targets, unsigned threads,
+                                       const struct kiln_target_list *targets,
+                                       const struct kiln_shard *shard, unsigned threads,
                                        const struct kiln_compile_callbacks *callbacks,
                                        struct kiln_error *error)
 {
-    struct run run = {.engine = engine, .files = files, .targets = targets};
+    struct run run = {.engine = engine, .files = files, .targets = targets, .shard = shard};
     run.job_count = files->count * targets->count;
     run.sources = kiln_cli_calloc(files->count, sizeof(*run.sources));
     run.jobs = kiln_cli_calloc(run.job_count, sizeof(*run.jobs));
@@ -219,12 +378,14 @@ enum kiln_status kiln_compile_jobs_run(struct kiln_engine *engine,
         started++;
     }
     enum kiln_status status = KILN_OK;
+    size_t delivered = SIZE_MAX;
     if (threads && !started)
         status = kiln_error_set(error, KILN_IO, "cannot start a thread: %s", strerror(failure));
     else
-        deliver_results(&run, callbacks);
+        delivered = deliver_results(&run, callbacks);
     for (unsigned i = 0; i < started; i++)
         pthread_join(workers[i], NULL);
+    deliver_rest(&run, delivered, callbacks);
 
     free(workers);
     pthread_cond_destroy(&run.changed);
@@ -233,11 +394,10 @@ enum kiln_status kiln_compile_jobs_run(struct kiln_engine *engine,
         free(run.jobs[i].sentence);
     for (size_t i = 0; i < files->count; i++) {
         pthread_mutex_destroy(&run.sources[i].lock);
-        free(run.sources[i].error);
-        /* Left over only when the run ended early. */
-        if (run.sources[i].jobs_left && run.sources[i].is_read)
-            kiln_graph_input_fini(&run.sources[i].input);
+        free(run.sources[i].error); /* this and the next: left over when the run ended early */
+        drop_input(&run.sources[i]);
     }
+    kiln_hash_index_fini(&run.graphs);
     free(run.jobs);
     free(run.sources);
     return status;

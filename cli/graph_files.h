@@ -1,5 +1,5 @@
 /*
- * Which files a command line means: files as they are named, directories searched.
+ * Which files a command line means: files as they are named, directories searched, manifests read.
  */
 #ifndef KILN_CLI_GRAPH_FILES_H
 #define KILN_CLI_GRAPH_FILES_H
@@ -31,5 +31,14 @@ void kiln_graph_files_fini(struct kiln_graph_files *files);
  */
 enum kiln_status kiln_graph_files_add(struct kiln_graph_files *files, const char *path,
                                       struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Appends what a manifest lists: the path of a graph or a directory per line, as above, relative to
+ * the folder of the manifest; '-' reads the list from standard input, relative to the current
+ * folder. Empty lines and those that begin with '#' are left out. KILN_NOT_FOUND or KILN_IO when it
+ * cannot be read, KILN_BAD_ARGUMENT when it is no text; files of lines before that may be appended.
+ */
+enum kiln_status kiln_graph_files_add_manifest(struct kiln_graph_files *files, const char *manifest,
+                                               struct kiln_error *error) KILN_NODISCARD;
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* From now on the first SIGINT, SIGTERM or SIGHUP is only noted; the second of the same kind ends
- * the process at once. Signals that the process was started without stay ignored. */
+/* From now on the first SIGINT, SIGTERM or SIGHUP is only noted; another one, half a second later
+ * or more, ends the process at once. Signals that the process was started without stay ignored. */
 void kiln_interrupt_watch(void);
 /* Whether one was noted. Cheap. */
 bool kiln_interrupt_pending(void);

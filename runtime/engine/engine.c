@@ -129,3 +129,23 @@ enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct ki
         *ret_program = &program->program;
     return status;
 }
+
+enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                         const struct kiln_target *target,
+                                         char ret_hex[KILN_CACHE_HASH_HEX + 1],
+                                         struct kiln_error *error)
+{
+    const char *identity = NULL;
+    struct kiln_cache_key key;
+    kiln_cache_key_init(&key);
+    enum kiln_status status = kiln_codegen_identity(engine->codegen, target, &identity, error);
+    if (status == KILN_OK)
+        status =
+            kiln_program_cache_append_key(&engine->programs, graph, target, identity, &key, error);
+    if (status == KILN_OK)
+        status = kiln_cache_key_finish(&key, error);
+    if (status == KILN_OK)
+        kiln_cache_key_hex(&key, ret_hex);
+    kiln_cache_key_fini(&key);
+    return status;
+}

@@ -9,6 +9,7 @@
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_H
 #define KILN_RUNTIME_ENGINE_ENGINE_H
 
+#include "cache/cache_key.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/graph/graph.h"
 #include "compiler/program.h"
@@ -87,6 +88,13 @@ enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct ki
                                      enum kiln_program_origin *ret_origin,
                                      struct kiln_error *error) KILN_NODISCARD;
 void kiln_compiled_program_unref(const struct kiln_compiled_program *program);
+
+/* The hash of the key under which the caches hold the program of a graph for a target: 32
+ * lower-case hex digits and a NUL. Compiles nothing and opens no cache. */
+enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                         const struct kiln_target *target,
+                                         char ret_hex[KILN_CACHE_HASH_HEX + 1],
+                                         struct kiln_error *error) KILN_NODISCARD;
 
 /* Reads the graph, compiles or finds its program for the engine's device, loads it. */
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,

@@ -112,3 +112,61 @@ Test(graph_files, endless_depth_is_an_error)
     cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_IO);
     cr_assert(strstr(error.text, "nested"), "%s", error.text);
 }
+
+static enum kiln_status add_manifest(const char *text, size_t size)
+{
+    cr_assert(write_file("lists/some.txt", text, size));
+    return kiln_graph_files_add_manifest(&files, temporary_path("lists/some.txt"), &error);
+}
+
+#define ADD_MANIFEST(text) add_manifest(text, sizeof(text) - 1)
+
+Test(graph_files, a_manifest_is_relative_to_its_folder)
+{
+    make_directory("lists");
+    make_directory("lists/more");
+    touch("lists/more/b.bin");
+    touch("lists/more/a.bin");
+    cr_assert_eq(ADD_MANIFEST("# what we run\n"
+                              "\n"
+                              "x.bin\r\n"
+                              "../y.bin\n"
+                              "more\n"
+                              "-\n"
+                              "/absolute.bin"),
+                 KILN_OK);
+    cr_assert_eq(files.count, 6);
+    cr_assert_str_eq(files.files[0].path, temporary_path("lists/x.bin"));
+    cr_assert_not(files.files[0].is_found, "it is an error when it is no graph");
+    cr_assert_str_eq(files.files[1].path, temporary_path("lists/../y.bin"));
+    cr_assert_str_eq(files.files[2].path, temporary_path("lists/more/a.bin"));
+    cr_assert_str_eq(files.files[3].path, temporary_path("lists/more/b.bin"));
+    cr_assert(files.files[3].is_found);
+    cr_assert_str_eq(files.files[4].path, temporary_path("lists/-"));
+    cr_assert_str_eq(files.files[5].path, "/absolute.bin");
+}
+
+Test(graph_files, a_manifest_of_nothing_lists_nothing)
+{
+    make_directory("lists");
+    cr_assert_eq(add_manifest("", 0), KILN_OK);
+    cr_assert_eq(ADD_MANIFEST("\n\r\n#only\n\n"), KILN_OK);
+    cr_assert_eq(files.count, 0);
+}
+
+Test(graph_files, a_manifest_that_is_no_text_is_refused)
+{
+    make_directory("lists");
+    cr_assert_eq(ADD_MANIFEST("good.bin\nb\0d.bin\n"), KILN_BAD_ARGUMENT);
+    cr_assert(strstr(error.text, "line 2"), "%s", error.text);
+    cr_assert(strstr(error.text, "hint:"), "%s", error.text);
+}
+
+Test(graph_files, a_manifest_that_is_missing_is_named)
+{
+    cr_assert_eq(kiln_graph_files_add_manifest(&files, temporary_path("none"), &error),
+                 KILN_NOT_FOUND);
+    cr_assert(strstr(error.text, "none"), "%s", error.text);
+    kiln_error_init(&error);
+    cr_assert_neq(kiln_graph_files_add_manifest(&files, root, &error), KILN_OK, "a directory");
+}

@@ -1,0 +1,468 @@
+#include "cli/compile_report.h"
+
+#include "cli/command_line.h"
+#include "cli/message.h"
+#include "cli/program_origin.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "compiler/graph/graph_reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    /* More results than this are not listed one by one on a terminal. */
+    TERMINAL_LINES = 20,
+    /* Sentences of one kind of failure; thousands of graphs fail for few reasons. */
+    SENTENCES_PER_KIND = 10,
+    HASH_HEX_BYTES = 33,
+};
+
+static void measure_columns(struct kiln_compile_report *report,
+                            const struct kiln_graph_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        char *path = kiln_text_escape(files->files[i].path);
+        int columns = kiln_text_columns(path);
+        report->path_columns = columns > report->path_columns ? columns : report->path_columns;
+        free(path);
+    }
+    report->target_columns = 3;
+    for (size_t i = 0; i < report->targets->count; i++) {
+        int columns = (int)strlen(report->targets->targets[i].name);
+        report->target_columns =
+            columns > report->target_columns ? columns : report->target_columns;
+    }
+}
+
+enum kiln_status kiln_compile_report_init(struct kiln_compile_report *report,
+                                          const struct kiln_compile_report_options *options,
+                                          const struct kiln_graph_files *files,
+                                          const struct kiln_target_list *targets,
+                                          const struct kiln_shard *shard, struct kiln_error *error)
+{
+    *report = (struct kiln_compile_report){.options = *options, .targets = targets, .shard = shard};
+    report->failures_only = isatty(STDOUT_FILENO) && files->count * targets->count > TERMINAL_LINES;
+    report->results = options->json ? kiln_json_array() : NULL;
+    report->by_target = kiln_cli_calloc(targets->count, sizeof(*report->by_target));
+    measure_columns(report, files);
+    if (!options->report_path)
+        return KILN_OK;
+    report->file = fopen(options->report_path, "we");
+    if (!report->file)
+        return kiln_error_set(error, KILN_IO, "cannot write the report '%s': %s",
+                              options->report_path, strerror(errno));
+    return KILN_OK;
+}
+
+void kiln_compile_report_fini(struct kiln_compile_report *report)
+{
+    for (size_t i = 0; i < report->failure_kinds; i++) {
+        free(report->failures[i].first_path);
+        free(report->failures[i].last_sentence);
+    }
+    free(report->failures);
+    free(report->by_target);
+    json_decref(report->results);
+    if (report->file)
+        fclose(report->file);
+}
+
+/* ---- counting ---- */
+
+static const char *outcome_name(enum kiln_compile_outcome outcome)
+{
+    switch (outcome) {
+    case KILN_COMPILE_DECLINED:
+        return "declined";
+    case KILN_COMPILE_UNREADABLE:
+        return "unreadable";
+    default:
+        return "failed";
+    }
+}
+
+static const char *outcome_text(const struct kiln_compile_result *result)
+{
+    return result->outcome == KILN_COMPILE_DONE ? kiln_program_origin_text(result->origin)
+                                                : outcome_name(result->outcome);
+}
+
+static const char *reason_text(enum kiln_status status, uint32_t reject_reason)
+{
+    return status == KILN_REJECTED ? kiln_reject_name(reject_reason) : kiln_status_name(status);
+}
+
+static void add_counts(struct kiln_compile_counts *counts, const struct kiln_compile_result *result)
+{
+    switch (result->outcome) {
+    case KILN_COMPILE_DONE:
+        counts->done[result->origin]++;
+        counts->kernels += result->kernels;
+        counts->code_bytes += result->code_bytes;
+        break;
+    case KILN_COMPILE_DECLINED:
+        counts->declined++;
+        break;
+    case KILN_COMPILE_UNREADABLE:
+        counts->unreadable++;
+        break;
+    default:
+        counts->broken++;
+        break;
+    }
+}
+
+static struct kiln_compile_failures *failures_of(struct kiln_compile_report *report,
+                                                 const struct kiln_compile_result *result)
+{
+    for (size_t i = 0; i < report->failure_kinds; i++) {
+        struct kiln_compile_failures *kind = &report->failures[i];
+        if (kind->outcome == result->outcome && kind->status == result->status &&
+            kind->reject_reason == result->reject_reason && kind->target == result->target)
+            return kind;
+    }
+    struct kiln_compile_failures *grown =
+        kiln_cli_calloc(report->failure_kinds + 1, sizeof(*grown));
+    if (report->failure_kinds)
+        memcpy(grown, report->failures, report->failure_kinds * sizeof(*grown));
+    free(report->failures);
+    report->failures = grown;
+    struct kiln_compile_failures *kind = &grown[report->failure_kinds++];
+    *kind = (struct kiln_compile_failures){.outcome = result->outcome,
+                                           .status = result->status,
+                                           .reject_reason = result->reject_reason,
+                                           .target = result->target,
+                                           .first_path = kiln_cli_strdup(result->path)};
+    return kind;
+}
+
+static void count_result(struct kiln_compile_report *report,
+                         const struct kiln_compile_result *result)
+{
+    add_counts(&report->total, result);
+    for (size_t i = 0; i < report->targets->count; i++)
+        if (!result->target || result->target == &report->targets->targets[i])
+            add_counts(&report->by_target[i], result);
+    if (result->outcome == KILN_COMPILE_DONE) {
+        if (result->origin == KILN_ORIGIN_COMPILED)
+            report->compiled_bytes += result->code_bytes;
+        return;
+    }
+    int exit_code = result->outcome == KILN_COMPILE_BROKEN ? kiln_message_exit_code(result->status)
+                                                           : KILN_EXIT_FAILED;
+    report->exit_code = exit_code > report->exit_code ? exit_code : report->exit_code;
+}
+
+/* ---- one result ---- */
+
+static json_t *result_json(const struct kiln_compile_result *result)
+{
+    bool is_done = result->outcome == KILN_COMPILE_DONE;
+    char hash[HASH_HEX_BYTES];
+    (void)snprintf(hash, sizeof(hash), "%016" PRIx64 "%016" PRIx64, result->hash.high,
+                   result->hash.low);
+    json_t *object = kiln_json_object();
+    kiln_json_set(object, "graph", kiln_json_text(result->path));
+    kiln_json_set(object, "graph_hash", result->has_hash ? json_string(hash) : json_null());
+    kiln_json_set(object, "target",
+                  result->target ? kiln_json_text(result->target->name) : json_null());
+    kiln_json_set(object, "outcome", json_string(outcome_text(result)));
+    kiln_json_set(object, "status", json_string(kiln_status_name(result->status)));
+    if (is_done) {
+        kiln_json_set(object, "origin", json_string(kiln_program_origin_text(result->origin)));
+        kiln_json_set(object, "kernels", json_integer(result->kernels));
+        kiln_json_set(object, "code_bytes", json_integer((json_int_t)result->code_bytes));
+    } else {
+        kiln_json_set(object, "reason",
+                      result->status == KILN_REJECTED
+                          ? json_string(kiln_reject_name(result->reject_reason))
+                          : json_null());
+        kiln_json_set(object, "message", kiln_json_text(result->sentence));
+    }
+    kiln_json_set(object, "key", result->key[0] ? json_string(result->key) : json_null());
+    kiln_json_set(object, "duration_ns", json_integer((json_int_t)result->duration_ns));
+    return object;
+}
+
+/* One line of the report file, whole when it returns: a run that is killed leaves what it did. */
+static void write_line(struct kiln_compile_report *report, const json_t *object)
+{
+    if (!report->file)
+        return;
+    errno = 0;
+    if (json_dumpf(object, report->file, JSON_COMPACT) == 0 && fputc('\n', report->file) != EOF &&
+        fflush(report->file) == 0)
+        return;
+    kiln_message_error("cannot write the report '%s': %s\nhint: the graphs are compiled without it",
+                       report->options.report_path, strerror(errno ? errno : EIO));
+    report->exit_code = KILN_EXIT_ENVIRONMENT;
+    fclose(report->file);
+    report->file = NULL;
+}
+
+static void print_line(const struct kiln_compile_report *report,
+                       const struct kiln_compile_result *result)
+{
+    char *path = kiln_text_escape(result->path);
+    const char *target = result->target ? result->target->name : "all";
+    printf("%s%*s  %-*s  ", path, report->path_columns - kiln_text_columns(path), "",
+           report->target_columns, target);
+    free(path);
+    if (result->outcome == KILN_COMPILE_DONE) {
+        char bytes[KILN_TEXT_AMOUNT_BYTES];
+        char duration[KILN_TEXT_AMOUNT_BYTES];
+        printf("%-10s  %2u %-7s  %10s  %9s\n", outcome_text(result), (unsigned)result->kernels,
+               result->kernels == 1 ? "kernel" : "kernels",
+               kiln_text_bytes(bytes, result->code_bytes),
+               kiln_text_duration(duration, result->duration_ns));
+    } else {
+        printf("%-10s  %s\n", outcome_text(result),
+               reason_text(result->status, result->reject_reason));
+    }
+}
+
+/* A machine without a compiler fails every graph in the same words: once is enough. Of other kinds
+ * of failure, a few sentences are. */
+static void tell_failure(struct kiln_compile_report *report,
+                         const struct kiln_compile_result *result)
+{
+    struct kiln_compile_failures *kind = failures_of(report, result);
+    kind->count++;
+    if (result->status == KILN_UNSUPPORTED && kind->last_sentence &&
+        strcmp(kind->last_sentence, result->sentence) == 0)
+        return;
+    free(kind->last_sentence);
+    kind->last_sentence = kiln_cli_strdup(result->sentence);
+    if (kind->count > SENTENCES_PER_KIND)
+        report->untold++;
+    else if (result->target)
+        kiln_message_error("'%s' for %s: %s", result->path, result->target->name, result->sentence);
+    else
+        kiln_message_error("%s", result->sentence);
+}
+
+bool kiln_compile_report_result(struct kiln_compile_report *report,
+                                const struct kiln_compile_result *result)
+{
+    if (result->outcome == KILN_COMPILE_SKIPPED) {
+        report->skipped++;
+        kiln_log(KILN_LOG_INFO, "skipped: %s", result->sentence);
+        return true;
+    }
+    if (result->outcome == KILN_COMPILE_ELSEWHERE) {
+        report->elsewhere++;
+        return true;
+    }
+    count_result(report, result);
+    bool failed = result->outcome != KILN_COMPILE_DONE;
+    if (report->options.json || report->file) {
+        json_t *object = result_json(result);
+        write_line(report, object);
+        if (report->options.json)
+            kiln_json_append(report->results, json_incref(object));
+        json_decref(object);
+    }
+    if (!report->options.json && (failed || !(report->options.quiet || report->failures_only))) {
+        kiln_progress_wipe();
+        print_line(report, result);
+        fflush(stdout);
+    }
+    if (failed)
+        tell_failure(report, result);
+    return !ferror(stdout); /* nobody reads: main says so */
+}
+
+/* ---- all of them ---- */
+
+static void print_targets(const struct kiln_compile_report *report)
+{
+    static const char *const headings[] = {"target", "compiled", "disk",
+                                           "memory", "declined", "unreadable",
+                                           "failed", "kernels",  "code"};
+    enum { COLUMNS = sizeof(headings) / sizeof(*headings) };
+    struct kiln_table table;
+    kiln_table_init(&table, COLUMNS, 0x1fe);
+    for (size_t i = 0; i < COLUMNS; i++)
+        kiln_table_add(&table, "%s", headings[i]);
+    for (size_t i = 0; i < report->targets->count; i++) {
+        const struct kiln_compile_counts *counts = &report->by_target[i];
+        char bytes[KILN_TEXT_AMOUNT_BYTES];
+        kiln_table_add(&table, "%s", report->targets->targets[i].name);
+        kiln_table_add(&table, "%zu", counts->done[KILN_ORIGIN_COMPILED]);
+        kiln_table_add(&table, "%zu", counts->done[KILN_ORIGIN_DISK]);
+        kiln_table_add(&table, "%zu", counts->done[KILN_ORIGIN_MEMORY]);
+        kiln_table_add(&table, "%zu", counts->declined);
+        kiln_table_add(&table, "%zu", counts->unreadable);
+        kiln_table_add(&table, "%zu", counts->broken);
+        kiln_table_add(&table, "%" PRIu64, counts->kernels);
+        kiln_table_add(&table, "%s", kiln_text_bytes(bytes, counts->code_bytes));
+    }
+    putchar('\n');
+    kiln_table_print(&table);
+    kiln_table_fini(&table);
+}
+
+static void print_failures(const struct kiln_compile_report *report)
+{
+    static const char *const headings[] = {"graphs", "outcome", "reason", "target",
+                                           "first of them"};
+    enum { COLUMNS = sizeof(headings) / sizeof(*headings) };
+    struct kiln_table table;
+    kiln_table_init(&table, COLUMNS, 0x1);
+    for (size_t i = 0; i < COLUMNS; i++)
+        kiln_table_add(&table, "%s", headings[i]);
+    for (size_t i = 0; i < report->failure_kinds; i++) {
+        const struct kiln_compile_failures *kind = &report->failures[i];
+        kiln_table_add(&table, "%zu", kind->count);
+        kiln_table_add(&table, "%s", outcome_name(kind->outcome));
+        kiln_table_add(&table, "%s", reason_text(kind->status, kind->reject_reason));
+        kiln_table_add(&table, "%s", kind->target ? kind->target->name : "all");
+        kiln_table_add(&table, "%s", kind->first_path);
+    }
+    putchar('\n');
+    kiln_table_print(&table);
+    kiln_table_fini(&table);
+}
+
+static void print_summary(const struct kiln_compile_report *report, uint64_t duration_ns,
+                          const struct kiln_codegen_counters *counters)
+{
+    const struct kiln_compile_counts *total = &report->total;
+    size_t targets = report->targets->count;
+    size_t failures = total->declined + total->unreadable + total->broken;
+    char bytes[KILN_TEXT_AMOUNT_BYTES];
+    char duration[KILN_TEXT_AMOUNT_BYTES];
+    if (targets > 1)
+        print_targets(report);
+    if (failures > 1)
+        print_failures(report);
+    if (targets > 1 || failures > 1)
+        putchar('\n');
+    printf("%zu compiled, %zu from disk, %zu from memory", total->done[KILN_ORIGIN_COMPILED],
+           total->done[KILN_ORIGIN_DISK], total->done[KILN_ORIGIN_MEMORY]);
+    if (total->declined)
+        printf(", %zu declined", total->declined);
+    if (total->unreadable)
+        printf(", %zu unreadable", total->unreadable);
+    if (total->broken)
+        printf(", %zu failed", total->broken);
+    printf("; %zu %s, %" PRIu64 " kernels, %s, %s%s\n", targets,
+           targets == 1 ? "target" : "targets", total->kernels,
+           kiln_text_bytes(bytes, total->code_bytes), kiln_text_duration(duration, duration_ns),
+           counters->kernels_compiled + counters->workers_started ? "" : ", no compiler started");
+    if (report->skipped)
+        printf("%zu files in directories are no graphs\n", report->skipped);
+    if (report->shard->count)
+        printf("shard %u/%u: %zu graphs are in the others\n", report->shard->index,
+               report->shard->count, report->elsewhere);
+}
+
+static void set_counts(json_t *object, const struct kiln_compile_counts *counts)
+{
+    kiln_json_set(object, "compiled", json_integer((json_int_t)counts->done[KILN_ORIGIN_COMPILED]));
+    kiln_json_set(object, "disk", json_integer((json_int_t)counts->done[KILN_ORIGIN_DISK]));
+    kiln_json_set(object, "memory", json_integer((json_int_t)counts->done[KILN_ORIGIN_MEMORY]));
+    kiln_json_set(object, "declined", json_integer((json_int_t)counts->declined));
+    kiln_json_set(object, "unreadable", json_integer((json_int_t)counts->unreadable));
+    kiln_json_set(object, "failed", json_integer((json_int_t)counts->broken));
+    kiln_json_set(object, "kernels", json_integer((json_int_t)counts->kernels));
+    kiln_json_set(object, "code_bytes", json_integer((json_int_t)counts->code_bytes));
+}
+
+static json_t *targets_json(const struct kiln_compile_report *report)
+{
+    json_t *list = kiln_json_array();
+    for (size_t i = 0; i < report->targets->count; i++) {
+        json_t *object = kiln_json_object();
+        kiln_json_set(object, "target", kiln_json_text(report->targets->targets[i].name));
+        set_counts(object, &report->by_target[i]);
+        kiln_json_append(list, object);
+    }
+    return list;
+}
+
+static json_t *failures_json(const struct kiln_compile_report *report)
+{
+    json_t *list = kiln_json_array();
+    for (size_t i = 0; i < report->failure_kinds; i++) {
+        const struct kiln_compile_failures *kind = &report->failures[i];
+        json_t *object = kiln_json_object();
+        kiln_json_set(object, "outcome", json_string(outcome_name(kind->outcome)));
+        kiln_json_set(object, "status", json_string(kiln_status_name(kind->status)));
+        kiln_json_set(object, "reason",
+                      kind->status == KILN_REJECTED
+                          ? json_string(kiln_reject_name(kind->reject_reason))
+                          : json_null());
+        kiln_json_set(object, "target",
+                      kind->target ? kiln_json_text(kind->target->name) : json_null());
+        kiln_json_set(object, "count", json_integer((json_int_t)kind->count));
+        kiln_json_set(object, "first_graph", kiln_json_text(kind->first_path));
+        kiln_json_append(list, object);
+    }
+    return list;
+}
+
+static json_t *summary_json(const struct kiln_compile_report *report, uint64_t duration_ns,
+                            const struct kiln_codegen_counters *counters)
+{
+    json_t *summary = kiln_json_object();
+    set_counts(summary, &report->total);
+    kiln_json_set(summary, "skipped_files", json_integer((json_int_t)report->skipped));
+    if (report->shard->count) {
+        char shard[32];
+        (void)snprintf(shard, sizeof(shard), "%u/%u", report->shard->index, report->shard->count);
+        kiln_json_set(summary, "shard", json_string(shard));
+        kiln_json_set(summary, "graphs_in_other_shards",
+                      json_integer((json_int_t)report->elsewhere));
+    }
+    kiln_json_set(summary, "targets", targets_json(report));
+    kiln_json_set(summary, "failures", failures_json(report));
+    kiln_json_set(summary, "interrupted", json_boolean(report->is_interrupted));
+    kiln_json_set(summary, "compile_workers_started",
+                  json_integer((json_int_t)counters->workers_started));
+    kiln_json_set(summary, "duration_ns", json_integer((json_int_t)duration_ns));
+    return summary;
+}
+
+static void finish_file(struct kiln_compile_report *report, json_t *summary)
+{
+    if (!report->file)
+        return;
+    json_t *line = kiln_json_object();
+    kiln_json_set(line, "summary", json_incref(summary));
+    write_line(report, line);
+    json_decref(line);
+    FILE *file = report->file;
+    report->file = NULL;
+    if (file && fclose(file) != 0) {
+        kiln_message_error("cannot write the report '%s': %s", report->options.report_path,
+                           strerror(errno));
+        report->exit_code = KILN_EXIT_ENVIRONMENT;
+    }
+}
+
+void kiln_compile_report_summary(struct kiln_compile_report *report, uint64_t duration_ns,
+                                 const struct kiln_codegen_counters *counters)
+{
+    if (report->untold)
+        kiln_message_note("'%zu' more failures have no sentence here\n"
+                          "hint: --report FILE and --json have all of them",
+                          report->untold);
+    json_t *summary = summary_json(report, duration_ns, counters);
+    finish_file(report, summary);
+    if (report->options.json) {
+        json_t *document = kiln_json_object();
+        kiln_json_set(document, "results", report->results);
+        kiln_json_set(document, "summary", summary);
+        report->results = NULL;
+        kiln_json_print(document);
+        return;
+    }
+    json_decref(summary);
+    if (!report->options.quiet)
+        print_summary(report, duration_ns, counters);
+}
