@@ -54,14 +54,15 @@ Test(temporary_name, an_orphan_is_known_once_its_writer_is_gone)
     cr_assert_eq(waitpid(child, NULL, 0), child);
     cr_assert(kiln_temporary_name_is_orphan(name), "the writer is gone: %s", name);
 
-    /* Its number belongs to another process now. */
+    /* Its number belongs to another process now, which started at another time: ours, which may
+     * have started in the same tick as the child or the one before. */
     char machine[20];
     unsigned process;
     unsigned long long start;
     cr_assert_eq(sscanf(name, ".kiln-%16[0-9a-f]-%x-%llx-", machine, &process, &start), 3);
     char reused[KILN_TEMPORARY_NAME_BYTES];
     (void)snprintf(reused, sizeof reused, ".kiln-%s-%x-%llx-0123456789abcdef.tmp", machine,
-                   (unsigned)getpid(), start - 1);
+                   (unsigned)getpid(), start + 100000);
     cr_assert(kiln_temporary_name_is_orphan(reused), "%s", reused);
 
     /* Of another machine, of one that could not say, and no such name at all. */
