@@ -116,9 +116,8 @@ static void check_operands(struct kiln_command_line *line)
     char hint[128];
     snprintf(hint, sizeof(hint), "usage: kiln %s [OPTION...] %s", command->name, command->operands);
     if (line->operand_count < command->least) {
-        kiln_command_line_fail(line, hint, "%s is missing",
-                               strcmp(command->operands, "GRAPH...") == 0 ? "GRAPH"
-                                                                          : command->operands);
+        kiln_command_line_fail(line, hint, "%.*s is missing", (int)strcspn(command->operands, " ."),
+                               command->operands);
     } else if (line->operand_count > command->most) {
         kiln_command_line_fail(line, hint, "unexpected argument '%s'",
                                line->operands[command->most]);

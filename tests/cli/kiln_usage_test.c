@@ -47,9 +47,9 @@ static const struct {
     {{"explain", "--dot", "--json", "g"},
      "option '--dot' prints a Graphviz graph and nothing else",
      NULL},
-    {{"cache"}, "stats|verify|clear is missing", NULL},
+    {{"cache"}, "ACTION is missing", NULL},
     {{"cache", "stat"}, "unknown action 'stat'", "did you mean 'stats'?"},
-    {{"cache", "prune"}, "unknown action 'prune'", "stats, verify or clear"},
+    {{"cache", "frobnicate"}, "unknown action 'frobnicate'", "import or merge"},
 };
 
 Test(kiln_usage, says_what_is_wrong)
