@@ -17,7 +17,8 @@
 static const struct kiln_benchmark_group groups[] = {
     {"load", kiln_benchmark_load},       {"compile", kiln_benchmark_compile},
     {"cache", kiln_benchmark_cache},     {"plugin", kiln_benchmark_plugin},
-    {"execute", kiln_benchmark_execute},
+    {"execute", kiln_benchmark_execute}, {"precompile", kiln_benchmark_precompile},
+    {"warm", kiln_benchmark_warm},
 };
 enum { GROUP_COUNT = sizeof(groups) / sizeof(groups[0]), MAX_ROWS = 64 };
 
@@ -121,6 +122,32 @@ static void print_ratio(const char *name, double ratio, const char *budget)
     printf("%-52s %9.1fx %42s %s\n", name, ratio, "", budget);
 }
 
+static void print_ratio_of(const struct table *table, const char *numerator,
+                           const char *denominator, const char *name, const char *budget)
+{
+    const struct kiln_row *above = find_row(table, numerator);
+    const struct kiln_row *below = find_row(table, denominator);
+    if (above && below)
+        print_ratio(name, above->median_ns / below->median_ns, budget);
+}
+
+static void print_cache_ratios(const struct table *table)
+{
+    char one[KILN_ROW_TEXT_BYTES];
+    char two[KILN_ROW_TEXT_BYTES];
+    char name[KILN_ROW_TEXT_BYTES];
+    (void)snprintf(one, sizeof(one), KILN_ROW_PRECOMPILE, 1U);
+    (void)snprintf(two, sizeof(two), KILN_ROW_PRECOMPILE, 2U);
+    print_ratio_of(table, one, two, "precompile: one worker / two", "at least 1.7x");
+    for (unsigned i = 0; i < kiln_benchmark_device_count; i++) {
+        (void)snprintf(one, sizeof(one), KILN_ROW_COLD, kiln_benchmark_devices[i]);
+        (void)snprintf(two, sizeof(two), KILN_ROW_WARM, kiln_benchmark_devices[i]);
+        (void)snprintf(name, sizeof(name), "100 plans on %s: empty cache / all on disk",
+                       kiln_benchmark_devices[i]);
+        print_ratio_of(table, one, two, name, "at least 50x");
+    }
+}
+
 /* What two rows of the same run say together. */
 static void print_ratios(const struct table *table)
 {
@@ -141,6 +168,7 @@ static void print_ratios(const struct table *table)
         printf("%-52s %10s %42s below 1 us\n", "ExecuteOpGraph adds to a launch",
                duration(execute->median_ns - launch->median_ns, text), "");
     }
+    print_cache_ratios(table);
 }
 
 static bool wanted(const struct kiln_benchmark_group *group, int count, char **names)
@@ -171,7 +199,8 @@ int main(int argc, char **argv)
             known |= strcmp(names[i], groups[g].name) == 0;
         if (!known) {
             fprintf(stderr,
-                    "error: unknown group '%s'\nhint: load, compile, cache, plugin, execute\n",
+                    "error: unknown group '%s'\nhint: load, compile, cache, plugin, execute, "
+                    "precompile, warm\n",
                     names[i]);
             return 2;
         }

@@ -44,10 +44,15 @@ void kiln_benchmark_cache(struct kiln_report *report);
 void kiln_benchmark_plugin(struct kiln_report *report);
 void kiln_benchmark_execute(struct kiln_report *report);
 void kiln_benchmark_load(struct kiln_report *report);
+void kiln_benchmark_precompile(struct kiln_report *report);
+void kiln_benchmark_warm(struct kiln_report *report);
 
 /* Names of rows that main compares. */
 #define KILN_ROW_COMPILE_WORKER "compile %s: warm worker"
 #define KILN_ROW_COMPILE_HIPRTC "compile %s: hipRTC, same source"
+#define KILN_ROW_PRECOMPILE     "precompile 24 graphs for gfx90a, workers: %u"
+#define KILN_ROW_COLD           "100 plans on %s, empty cache"
+#define KILN_ROW_WARM           "100 plans on %s, all on disk"
 #define KILN_ROW_EXECUTE        "ExecuteOpGraph, launch is a no-op"
 #define KILN_ROW_LAUNCH         "the no-op launch alone"
 
@@ -59,6 +64,10 @@ struct kiln_compile_graph {
 };
 extern const struct kiln_compile_graph kiln_compile_graphs[];
 extern const unsigned kiln_compile_graph_count;
+
+/* Devices of the warm group. */
+extern const char *const kiln_benchmark_devices[];
+extern const unsigned kiln_benchmark_device_count;
 
 /* Nanoseconds of the monotonic clock. */
 uint64_t kiln_clock_ns(void);
