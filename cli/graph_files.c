@@ -121,8 +121,8 @@ static enum kiln_status add_directory(struct kiln_graph_files *files, const char
         return kiln_error_set(error, KILN_IO, "directory '%s' is nested more than %d deep", path,
                               MAX_DEPTH);
     }
-    char **names;
-    size_t count;
+    char **names = NULL;
+    size_t count = 0;
     enum kiln_status status = list_directory(path, &names, &count, error);
     if (status != KILN_OK)
         return status;
