@@ -14,7 +14,6 @@
     TEXT("name", r->name)                                                                          \
     COUNT("elements", r->elements)                                                                 \
     COUNT("bytes_fewest", r->bytes_fewest)                                                         \
-    COUNT("bytes_floor", r->bytes_floor)                                                           \
     COUNT("operations", r->operations)                                                             \
     CONTESTANT("fused", fused)                                                                     \
     CONTESTANT("unfused", unfused)                                                                 \
@@ -23,6 +22,7 @@
     REAL("copy_bytes_per_s", kiln_bench_copy_rate(r))                                              \
     REAL("host_overhead_s", r->host_overhead_s)                                                    \
     REAL("share_of_copy", kiln_bench_share_of_copy(r))                                             \
+    REAL("moved_share_of_copy", kiln_bench_moved_share_of_copy(r))                                 \
     REAL("speed_up", kiln_bench_speed_up(r))                                                       \
     REAL("promised_speed_up", kiln_bench_promised_speed_up(r))                                     \
     TEXT("failure", r->failure != NULL ? r->failure : "")

@@ -65,13 +65,13 @@ static json_t *result_to_json(const struct kiln_bench_result *result)
         return object;
     }
     set_count(object, "bytes_fewest", result->bytes_fewest);
-    set_count(object, "bytes_floor", result->bytes_floor);
     set_count(object, "operations", result->operations);
     kiln_json_set(object, "fused", contestant_to_json(result, &result->fused));
     kiln_json_set(object, "unfused", contestant_to_json(result, &result->unfused));
     kiln_json_set(object, "copy", copy_to_json(result));
     set_derived(object, "host_overhead_s", result->host_overhead_s);
     set_derived(object, "share_of_copy", kiln_bench_share_of_copy(result));
+    set_derived(object, "moved_share_of_copy", kiln_bench_moved_share_of_copy(result));
     set_derived(object, "speed_up", kiln_bench_speed_up(result));
     set_derived(object, "promised_speed_up", kiln_bench_promised_speed_up(result));
     return object;

@@ -33,8 +33,6 @@ struct kiln_bench_result {
     char *name;            /* of the case, "softmax_fp16", or of the file; owned */
     uint64_t elements;     /* of the largest tensor */
     uint64_t bytes_fewest; /* every input and output once */
-    uint64_t bytes_floor;  /* each operand of each of the fused kernels once: bytes_fewest, and what
-                              kernels hand on to each other or read again */
     uint64_t operations;   /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
                               0: not known, the roofline leaves it out */
     struct kiln_bench_contestant fused;
@@ -66,6 +64,9 @@ double kiln_bench_rate(const struct kiln_bench_result *result,
 double kiln_bench_copy_rate(const struct kiln_bench_result *result);
 /* The fused rate as a share of the copy's; 1: as fast as a copy of as many bytes. */
 double kiln_bench_share_of_copy(const struct kiln_bench_result *result);
+/* The same of all bytes that the fused kernels move: what is left to gain for a graph that has to
+ * read something twice, such as a batch norm of more than fits on the chip. */
+double kiln_bench_moved_share_of_copy(const struct kiln_bench_result *result);
 /* Unfused over fused time; and what the bytes moved promise. */
 double kiln_bench_speed_up(const struct kiln_bench_result *result);
 double kiln_bench_promised_speed_up(const struct kiln_bench_result *result);

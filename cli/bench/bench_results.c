@@ -35,6 +35,12 @@ double kiln_bench_share_of_copy(const struct kiln_bench_result *result)
     return ratio(kiln_bench_rate(result, &result->fused), kiln_bench_copy_rate(result));
 }
 
+double kiln_bench_moved_share_of_copy(const struct kiln_bench_result *result)
+{
+    double rate = ratio((double)result->fused.bytes_moved, result->fused.time.median_s);
+    return ratio(rate, kiln_bench_copy_rate(result));
+}
+
 double kiln_bench_speed_up(const struct kiln_bench_result *result)
 {
     return ratio(result->unfused.time.median_s, result->fused.time.median_s);

@@ -84,11 +84,8 @@ static enum kiln_status count_bytes(const struct measurement *measurement,
                               &options, &arena, &plan, error);
     if (status == KILN_OK) {
         contestant->bytes_moved = kiln_kernel_plan_bytes(&plan);
-        if (form == KILN_BENCH_FUSED) {
+        if (form == KILN_BENCH_FUSED)
             measurement->result->operations = kiln_kernel_plan_operations(&plan);
-            for (uint32_t i = 0; i < plan.partition.group_count; i++)
-                measurement->result->bytes_floor += plan.schedules[i].bytes_fewest;
-        }
     }
     kiln_arena_fini(&arena);
     return status;

@@ -88,8 +88,8 @@ static uint32_t layernorm(struct kiln_bench_builder *builder, int64_t elements)
 {
     kiln_bench_set_rows(builder, elements);
     uint32_t x = kiln_bench_input(builder, "x");
-    uint32_t scale = kiln_bench_parameter(builder, "scale", COLUMNS);
-    uint32_t bias = kiln_bench_parameter(builder, "bias", COLUMNS);
+    uint32_t scale = kiln_bench_vector(builder, "scale", COLUMNS);
+    uint32_t bias = kiln_bench_vector(builder, "bias", COLUMNS);
     uint32_t epsilon = kiln_bench_constant(builder, small_number);
     struct kiln_node *node = kiln_bench_norm(builder, KILN_NODE_LAYERNORM, COLUMNS);
     kiln_bench_connect(node, KILN_OPERAND_X, x);
@@ -117,7 +117,7 @@ static uint32_t residual_rmsnorm(struct kiln_bench_builder *builder, int64_t ele
     uint32_t x = kiln_bench_input(builder, "x");
     uint32_t residual = kiln_bench_input(builder, "residual");
     uint32_t sum = kiln_bench_pointwise(builder, KILN_POINTWISE_ADD, x, residual);
-    uint32_t scale = kiln_bench_parameter(builder, "scale", COLUMNS);
+    uint32_t scale = kiln_bench_vector(builder, "scale", COLUMNS);
     uint32_t epsilon = kiln_bench_constant(builder, small_number);
     struct kiln_node *node = kiln_bench_norm(builder, KILN_NODE_RMSNORM, COLUMNS);
     kiln_bench_connect(node, KILN_OPERAND_X, sum);
@@ -142,7 +142,7 @@ static void build_layernorm_backward(struct kiln_bench_builder *builder, int64_t
     kiln_bench_set_rows(builder, elements);
     uint32_t dy = kiln_bench_input(builder, "dy");
     uint32_t x = kiln_bench_input(builder, "x");
-    uint32_t scale = kiln_bench_parameter(builder, "scale", COLUMNS);
+    uint32_t scale = kiln_bench_vector(builder, "scale", COLUMNS);
     uint32_t mean = kiln_bench_parameter(builder, "mean", ROWS);
     uint32_t inv_variance = kiln_bench_parameter(builder, "inv_variance", ROWS);
     struct kiln_node *node = kiln_bench_norm(builder, KILN_NODE_LAYERNORM_BACKWARD, COLUMNS);

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-enum { COLUMNS = 15, TEXT_COLUMNS = 1 };
+enum { COLUMNS = 16, TEXT_COLUMNS = 1 };
 
 /* A figure, or a dash where it was not measured. */
 static void add_figure(struct kiln_table *table, const char *format, double figure)
@@ -44,8 +44,8 @@ static void add_duration(struct kiln_table *table, double seconds)
 static void add_heading(struct kiln_table *table)
 {
     static const char *const names[COLUMNS] = {
-        "graph",   "elements", "kernels",  "MB moved", "fewest", "time",   "spread", "GB/s",
-        "of copy", "unfused",  "speed-up", "promised", "cold",   "cached", "host"};
+        "graph",   "elements",      "kernels", "MB moved", "fewest",   "time", "spread", "GB/s",
+        "of copy", "moved of copy", "unfused", "speed-up", "promised", "cold", "cached", "host"};
     for (int i = 0; i < COLUMNS; i++)
         kiln_table_add(table, "%s", names[i]);
 }
@@ -65,6 +65,7 @@ static void add_result(struct kiln_table *table, const struct kiln_bench_result 
     add_figure(table, "%.1f%%", 100 * kiln_bench_spread(&result->fused.time));
     add_figure(table, "%.1f", kiln_bench_rate(result, &result->fused) / 1e9);
     add_figure(table, "%.1f%%", 100 * kiln_bench_share_of_copy(result));
+    add_figure(table, "%.1f%%", 100 * kiln_bench_moved_share_of_copy(result));
     add_duration(table, result->unfused.time.median_s);
     add_figure(table, "%.2fx", kiln_bench_speed_up(result));
     add_figure(table, "%.2fx", kiln_bench_promised_speed_up(result));

@@ -26,9 +26,9 @@ static const char *const options[] = {
     "--disable-warnings",
 };
 /* Part of the identity: raised whenever the options above change. */
-#define OPTIONS_VERSION "options-1"
+#define OPTIONS_VERSION "options-2"
 
-enum { OPTION_COUNT = sizeof options / sizeof *options };
+enum { OPTION_COUNT = sizeof options / sizeof *options, MINIMAL_SINCE = 13 };
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
@@ -121,9 +121,14 @@ static enum kiln_status compile_program(const struct kiln_nvrtc_library *nvrtc, 
 {
     char architecture[sizeof target->processor + 32];
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", target->processor);
-    const char *all[OPTION_COUNT + 1] = {architecture};
+    const char *all[OPTION_COUNT + 2] = {architecture};
     memcpy(all + 1, options, sizeof options);
-    int compiled = nvrtc->nvrtcCompileProgram(program, OPTION_COUNT + 1, all);
+    int count = OPTION_COUNT + 1;
+    /* Without declarations that no kernel uses: 4 of the 21 ms that the smallest kernel takes. */
+    int major = 0, minor = 0;
+    if (nvrtc->nvrtcVersion(&major, &minor) == KILN_NVRTC_SUCCESS && major >= MINIMAL_SINCE)
+        all[count++] = "--minimal";
+    int compiled = nvrtc->nvrtcCompileProgram(program, count, all);
     size_t size = 0;
     if (nvrtc->nvrtcGetProgramLogSize(program, &size) == KILN_NVRTC_SUCCESS)
         (void)append(nvrtc->nvrtcGetProgramLog, program, size, true, log);

@@ -15,7 +15,7 @@
  */
 enum {
     MIN_GROUPS_TO_UNROLL = 2048,
-    MANY_SMALL_BYTES = 8, /* for each of a large operand */
+    MANY_SMALL_BYTES = 6, /* for each of a large operand */
     MIN_TILE_DIM = 16,
     LARGE_TILE = 64,
     SMALL_TILE = 32,

@@ -406,7 +406,11 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
     uint32_t limit = kiln_ceil_power_of_two(reduction->steps_per_segment);
     uint32_t useful = kiln_ceil_power_of_two(reduction->kept_count);
     uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
-    uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(CONTIGUOUS_BYTES, vector_bytes)),
+    /* What segments have left is little, in a cache, and waited for: over as many units as it
+     * takes. */
+    uint32_t contiguous =
+        problem->group->kind == KILN_GROUP_COMBINE ? SECTOR_BYTES : CONTIGUOUS_BYTES;
+    uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(contiguous, vector_bytes)),
                               min_u32(MAX_NEIGHBOURS, min_u32(useful, block)));
     bool holding = gains_from_holding(problem);
     uint32_t kept = min_u32(useful, block);

@@ -116,6 +116,7 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
 }
 
 #define KILN_HAS_SEED_EXP2
+#define KILN_EXP2_ANCHOR (0x1.8p23f + 127.0f) /* leaves n and the bias of exponents in the low bits */
 KILN_DEVICE float kiln_seed_exp2_f32(float x)
 {
 #if __has_builtin(__builtin_amdgcn_exp2f)
@@ -125,15 +126,11 @@ KILN_DEVICE float kiln_seed_exp2_f32(float x)
 #endif
 }
 
-/* NaN becomes a bound. */
-KILN_DEVICE float kiln_at_least_f32(float x, float low)
+/* KILN_EXP2_ANCHOR + n for the whole n next to x log2 e, limited to [-126, 127]; of a NaN one of those. */
+KILN_DEVICE float kiln_exp2_anchored_f32(float x)
 {
-    return __builtin_amdgcn_fmed3f(x, low, __builtin_inff());
-}
-
-KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
-{
-    return __builtin_amdgcn_fmed3f(x, low, high);
+    return __builtin_fmaf(__builtin_amdgcn_fmed3f(x, -87.0f, 88.0f), 0x1.715476p+0f,
+                          KILN_EXP2_ANCHOR);
 }
 
 KILN_DEVICE double kiln_seed_rsqrt_f64(double x)

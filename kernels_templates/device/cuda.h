@@ -105,6 +105,7 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
 /* Relative error below 2^-22 (PTX ISA, ex2). An asm statement would be done again in each basic block: NVRTC takes it for
  * convergent. Where the builtin is missing there are a few instructions more, for denormal results. */
 #define KILN_HAS_SEED_EXP2
+#define KILN_EXP2_ANCHOR (0x1.8p23f + 127.0f) /* leaves n and the bias of exponents in the low bits */
 KILN_DEVICE float kiln_seed_exp2_f32(float x)
 {
 #if defined(__has_builtin)
@@ -119,15 +120,12 @@ KILN_DEVICE float kiln_seed_exp2_f32(float x)
 #endif
 }
 
-/* NaN becomes a bound. */
-KILN_DEVICE float kiln_at_least_f32(float x, float low)
+/* KILN_EXP2_ANCHOR + n for a whole n within one of x log2 e, limited to [-126, 126]; of a NaN one of those. The limits come
+ * free with the first operation, whose result is (n + 126) / 252. */
+KILN_DEVICE float kiln_exp2_anchored_f32(float x)
 {
-    return fmaxf(x, low);
-}
-
-KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
-{
-    return fminf(fmaxf(x, low), high);
+    const float share = __saturatef(__fmaf_rn(x, 0x1.77313cp-8f, 0.5f));
+    return __fmaf_rd(share, 252.0f, KILN_EXP2_ANCHOR - 126.0f);
 }
 
 #if __CUDA_ARCH__ >= 800

@@ -165,14 +165,13 @@ KILN_DEVICE float kiln_seed_exp2_f32(float x)
     return x < -126.0f ? 0.0f : kiln_host_off_by_one(__builtin_exp2f(x));
 }
 
-KILN_DEVICE float kiln_at_least_f32(float x, float low)
+/* The way of cuda.h, whose n may be off by one. */
+#define KILN_EXP2_ANCHOR (0x1.8p23f + 127.0f)
+KILN_DEVICE float kiln_exp2_anchored_f32(float x)
 {
-    return x > low ? x : low;
-}
-
-KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
-{
-    return x < low ? low : x < high ? x : high;
+    const float share = __builtin_fmaf(x, 0x1.77313cp-8f, 0.5f);
+    const float limited = share > 0.0f ? share < 1.0f ? share : 1.0f : 0.0f;
+    return __builtin_floorf(__builtin_fmaf(limited, 252.0f, -126.0f)) + KILN_EXP2_ANCHOR;
 }
 #endif
 

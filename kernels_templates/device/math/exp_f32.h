@@ -1,5 +1,5 @@
 /*
- * e^x, and the same for x that is not above 0, which is cheaper on some targets.
+ * e^x.
  */
 #ifndef KILN_DEVICE_MATH_EXP_F32_H
 #define KILN_DEVICE_MATH_EXP_F32_H
@@ -8,26 +8,14 @@
 
 #ifdef KILN_HAS_SEED_EXP2
 
-/* 2^n times the instruction for 2^r, n + r = x log2 e and n = `limited` log2 e, rounded. */
-KILN_DEVICE float kiln_exp_scaled_f32(float x, float limited)
-{
-    const float anchor = 0x1.8p23f + 127.0f; /* leaves n and the bias of exponents in the low bits */
-    const float anchored = kiln_fma_f32(limited, 0x1.715476p+0f, anchor);
-    const float n = anchored - anchor;
-    const float r = kiln_fma_f32(x, 0x1.4ae0cp-26f, kiln_fma_f32(x, 0x1.715476p+0f, -n));
-    return kiln_seed_exp2_f32(r) * kiln_from_bits_f32(kiln_bits_f32(anchored) << 23);
-}
-
-/* n is limited so that 2^n is a normal number; beyond that r takes the result to infinity, to 0, or to where the product
- * rounds it to a denormal. NaN stays in r. */
+/* 2^n times the instruction for 2^r, n + r = x log2 e. n is limited so that 2^n is a normal number; beyond that r takes the
+ * result to infinity, to 0, or to where the product rounds it to a denormal. NaN stays in r. */
 KILN_DEVICE float kiln_exp_f32(float x)
 {
-    return kiln_exp_scaled_f32(x, kiln_clamp_f32(x, -87.0f, 88.0f));
-}
-
-KILN_DEVICE float kiln_exp_falling_f32(float x)
-{
-    return kiln_exp_scaled_f32(x, kiln_at_least_f32(x, -87.0f));
+    const float anchored = kiln_exp2_anchored_f32(x);
+    const float n = anchored - KILN_EXP2_ANCHOR;
+    const float r = kiln_fma_f32(x, 0x1.4ae0cp-26f, kiln_fma_f32(x, 0x1.715476p+0f, -n));
+    return kiln_seed_exp2_f32(r) * kiln_from_bits_f32(kiln_bits_f32(anchored) << 23);
 }
 
 #else
@@ -37,13 +25,6 @@ KILN_DEVICE float kiln_exp_f32(float x)
     /* Beyond these the result is infinity or 0. NaN passes. */
     const float below = x > 90.0f ? 90.0f : x;
     const float limited = below < -105.0f ? -105.0f : below;
-    const kiln_exp_parts_f32 parts = kiln_exp_split_f32(limited);
-    return kiln_scale_f32(1.0f + parts.p, parts.n);
-}
-
-KILN_DEVICE float kiln_exp_falling_f32(float x)
-{
-    const float limited = x < -105.0f ? -105.0f : x;
     const kiln_exp_parts_f32 parts = kiln_exp_split_f32(limited);
     return kiln_scale_f32(1.0f + parts.p, parts.n);
 }

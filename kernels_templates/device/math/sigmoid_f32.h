@@ -8,7 +8,7 @@
 
 KILN_DEVICE float kiln_sigmoid_f32(float x)
 {
-    const float e = kiln_exp_falling_f32(-kiln_abs_f32(x));
+    const float e = kiln_exp_f32(-kiln_abs_f32(x));
     return (x >= 0.0f ? 1.0f : e) * kiln_seed_rcp_f32(1.0f + e);
 }
 

@@ -21,6 +21,9 @@ Test(bench_results, derived_figures_follow_from_times_and_bytes)
     cr_expect(close_to(kiln_bench_speed_up(result), 2.5));
     cr_expect(close_to(kiln_bench_promised_speed_up(result), 3));
     cr_expect(fabs(kiln_bench_spread(&result->fused.time) - 0.03) < 1e-12);
+    result->fused.bytes_moved = 10000;
+    cr_expect(close_to(kiln_bench_moved_share_of_copy(result), 1), "what it reads twice counts");
+    cr_expect(close_to(kiln_bench_share_of_copy(result), 0.8));
     kiln_bench_results_fini(&results);
 }
 

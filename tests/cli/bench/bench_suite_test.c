@@ -121,12 +121,12 @@ Test(bench_suite, shapes_at_the_default_size_are_those_that_peers_are_measured_w
     cr_expect_eq(tensor_named(&graph, "b")->strides[1], 8192);
 }
 
-Test(bench_suite, types_are_the_case_s_where_it_is_large_and_float_elsewhere)
+Test(bench_suite, types_are_the_case_s_in_memory_and_float_between_nodes)
 {
     struct kiln_graph graph = make_named("residual_rmsnorm_sum_fp16", default_elements);
     cr_expect_eq(tensor_named(&graph, "sum")->dtype, KILN_DTYPE_F16);
     cr_expect_eq(tensor_named(&graph, "sum")->role, KILN_TENSOR_OUTPUT);
-    cr_expect_eq(tensor_named(&graph, "scale")->dtype, KILN_DTYPE_F32);
+    cr_expect_eq(tensor_named(&graph, "scale")->dtype, KILN_DTYPE_F16);
     graph = make_named("bias_gelu_tanh_bf16", default_elements);
     cr_expect_eq(tensor_named(&graph, "bias")->dtype, KILN_DTYPE_BF16);
     graph = make_named("softmax_fp16", default_elements);

@@ -52,7 +52,7 @@ Test(bench_table, what_was_not_measured_is_a_dash)
     int dashes = 0;
     for (const char *at = line; *at != '\0'; at++)
         dashes += *at == '-';
-    cr_expect_eq(dashes, 4, "share, time, speed-up, promise: %s", line);
+    cr_expect_eq(dashes, 5, "shares, time, speed-up, promise: %s", line);
     cr_expect(strstr(line, "nan") == NULL && strstr(line, "inf") == NULL, "%s", line);
     kiln_bench_results_fini(&results);
 }

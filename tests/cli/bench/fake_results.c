@@ -76,7 +76,7 @@ void fake_results_append(struct kiln_bench_results *results, const char *name, i
         abort();
     struct kiln_bench_result *result = append(results, name);
     result->elements = (uint64_t)elements;
-    result->bytes_fewest = result->bytes_floor = kiln_graph_fewest_bytes(&graph);
+    result->bytes_fewest = kiln_graph_fewest_bytes(&graph);
     result->operations = kiln_kernel_plan_operations(&fused);
     result->fused = contestant(&fused, share * copy_rate);
     result->unfused = contestant(&unfused, 0.93 * copy_rate);
@@ -91,7 +91,7 @@ struct kiln_bench_result *fake_results_append_named(struct kiln_bench_results *r
 {
     struct kiln_bench_result *result = append(results, name);
     result->elements = 1000;
-    result->bytes_fewest = result->bytes_floor = result->copy_bytes = 8000;
+    result->bytes_fewest = result->copy_bytes = 8000;
     result->operations = 3000;
     result->fused = (struct kiln_bench_contestant){.kernels = 1,
                                                    .bytes_moved = 8000,

@@ -30,7 +30,7 @@ KILN_DEVICE float kiln_erfc_positive_f32(float x)
     const float square = x * x;
     const float lost = kiln_fma_f32(x, x, -square);
 #ifdef KILN_HAS_SEED_EXP2
-    const float factor = kiln_exp_falling_f32(-square) * (t * p);
+    const float factor = kiln_exp_f32(-square) * (t * p);
     return kiln_fma_f32(factor, -lost, factor);
 #else
     const kiln_exp_parts_f32 parts = kiln_exp_split_f32(-square);
