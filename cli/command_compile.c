@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/text.h"
+#include "runtime/support/environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,6 +69,18 @@ static void check_budget(const struct kiln_compile_report *report)
                          kiln_text_bytes(kept, limit));
 }
 
+/* An empty KILN_CACHE_DIR is right for a run of the plugin and strange for a run that is to fill a
+ * cache. Of a directory that cannot be used, the store itself warns. */
+static void check_directory(const struct settings *settings)
+{
+    const char *directory = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR);
+    const char *remote = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_REMOTE);
+    if (settings->cache_directory || !directory || *directory || (remote && *remote))
+        return;
+    kiln_message_warning("there is no cache directory: nothing of what is compiled is kept\n"
+                         "hint: name one with --cache or KILN_CACHE_DIR");
+}
+
 static void tell_interruption(const struct kiln_compile_report *report, size_t jobs)
 {
     const struct kiln_compile_counts *total = &report->total;
@@ -116,6 +129,7 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     struct kiln_engine *engine;
     struct kiln_compile_report report;
     int exit_code = KILN_EXIT_ENVIRONMENT;
+    check_directory(settings);
     if (kiln_engine_create(&options, &engine, &error) != KILN_OK) {
         kiln_message_error("%s", error.text);
         return exit_code;

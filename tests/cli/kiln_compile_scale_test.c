@@ -437,8 +437,8 @@ Test(kiln_compile_scale, failures_are_grouped_and_told_a_few_times)
 Test(kiln_compile_scale, a_table_tells_the_targets_apart)
 {
     static const char *const arguments[] = {"compile", "--json", "-t", "host,gfx90a", NULL, NULL};
-    const char *const environment[] = {host_compiler, "KILN_COMGR_LIBRARY=/none",
-                                       "KILN_CLANG=/none", NULL};
+    const char *const environment[] = {host_compiler, "KILN_COMGR_LIBRARY=/dev/null/comgr",
+                                       "KILN_CLANG=/dev/null/clang", NULL};
     const char *with_graph[MAX_ARGUMENTS];
     memcpy(with_graph, arguments, sizeof arguments);
     with_graph[4] = write_graph("one.json", 10);
@@ -500,4 +500,20 @@ Test(kiln_compile_scale, what_the_cache_cannot_keep_is_said)
     kiln_process_run(&kiln);
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
     cr_assert(strstr(kiln.err, "KILN_CACHE_MAX_SIZE"), "%s", kiln.err);
+}
+
+Test(kiln_compile_scale, a_cache_that_keeps_nothing_is_said)
+{
+    const char *arguments[] = {"compile", "-t", "host", write_graph("one.json", 10),
+                               NULL,      NULL, NULL};
+    const char *const environment[] = {host_compiler, "KILN_CACHE_DIR=", NULL};
+    struct kiln_process kiln = {.arguments = arguments, .environment = environment};
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "there is no cache directory"), "%s", kiln.err);
+    arguments[4] = "--cache";
+    arguments[5] = temporary_path("elsewhere");
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_assert_null(strstr(kiln.err, "there is no cache directory"), "%s", kiln.err);
 }
