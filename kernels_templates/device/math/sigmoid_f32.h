@@ -9,7 +9,13 @@
 KILN_DEVICE float kiln_sigmoid_f32(float x)
 {
     const float e = kiln_exp_f32(-kiln_abs_f32(x));
-    return (x >= 0.0f ? 1.0f : e) * kiln_seed_rcp_f32(1.0f + e);
+    const float numerator = x >= 0.0f ? 1.0f : e;
+#ifdef KILN_HAS_SEED_EXP2
+    return numerator * kiln_seed_rcp_f32(1.0f + e);
+#else
+    /* Never above 1, or the product with a large x would overflow. A GPU's instruction inverts 1 exactly. */
+    return numerator / (1.0f + e);
+#endif
 }
 
 #endif
