@@ -3,8 +3,8 @@
  *
  * It makes a CUBIN for exactly one processor, so no driver compiles anything when a kernel is
  * loaded, and what the cache holds is what runs. Options are those that keep the promises of the
- * device headers: operations are not contracted, division and square root are correctly rounded,
- * denormals are kept.
+ * device headers: operations are not contracted, square roots and quotients of doubles are
+ * correctly rounded, denormals are kept.
  */
 #include "compiler/codegen/compiler.h"
 #include "compiler/codegen/compiler_search.h"

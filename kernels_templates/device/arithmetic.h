@@ -71,7 +71,7 @@
 #define kiln_mul_i64(a, b) ((long long)((unsigned long long)(a) * (unsigned long long)(b)))
 #define kiln_neg_i64(a)    ((long long)(0ull - (unsigned long long)(a)))
 
-/* Division is correctly rounded by the compiler's expansion. */
+/* Division is correctly rounded by the compiler's expansion. For CUDA that of floats is replaced: quotient_f32.h. */
 #define kiln_add_f32(a, b) ((a) + (b))
 #define kiln_sub_f32(a, b) ((a) - (b))
 #define kiln_mul_f32(a, b) ((a) * (b))

@@ -100,7 +100,7 @@ typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
 
 /* A vector of an operand while it waits to be used: KILN_INPUT declares a member, KILN_LOAD_INPUT fills it. On the host, whose
  * caches hold what registers would on a GPU, it stays where it is in memory: gcc would copy it to the stack and back.
- * KILN_LOAD_STREAM is for an operand that is large and that nobody else reads at the time: it leaves the nearest cache to what
+ * KILN_LOAD_STREAM is for an operand that is large and that hardly anybody else reads at the time: it leaves the nearest cache to what
  * is read again, such as the scale and bias of a norm. */
 #ifdef KILN_LOAD_ONE
 #define KILN_INPUT(type, name, count)    type name[count]
