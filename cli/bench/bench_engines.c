@@ -81,6 +81,7 @@ static enum kiln_status open_engine(struct kiln_engine **engine, const char *dev
 {
     const struct kiln_engine_options options = {
         .cache_directory = cache,
+        .is_cache_isolated = true,
         .device = device,
         .lower = kiln_bench_lower_options(form),
     };

@@ -1,6 +1,7 @@
 /*
  * The engines of `kiln bench`, and how long they take to make a plan. Their caches lie in a
- * temporary directory, so that the user's own cache is neither read nor written.
+ * temporary directory, so that the user's own cache, its layers and its shared tier are neither
+ * read nor written.
  */
 #ifndef KILN_CLI_BENCH_BENCH_ENGINES_H
 #define KILN_CLI_BENCH_BENCH_ENGINES_H

@@ -30,6 +30,19 @@ static enum kiln_status copy_text(const char *text, char **ret_copy, struct kiln
     return KILN_OK;
 }
 
+static struct kiln_cache_options store_options_of(const struct kiln_engine *engine,
+                                                  const struct kiln_engine_options *options)
+{
+    static const uint64_t no_limit = 0;
+    if (!options->is_cache_isolated)
+        return (struct kiln_cache_options){.directory = engine->cache_directory};
+    return (struct kiln_cache_options){.directory = engine->cache_directory,
+                                       .max_bytes = &no_limit,
+                                       .layers = "",
+                                       .system_layer = "",
+                                       .remote = ""};
+}
+
 static enum kiln_status init(struct kiln_engine *engine, const struct kiln_engine_options *options,
                              struct kiln_error *error)
 {
@@ -39,9 +52,10 @@ static enum kiln_status init(struct kiln_engine *engine, const struct kiln_engin
     if (status == KILN_OK)
         status = kiln_codegen_create(&options->codegen, &engine->codegen, error);
     kiln_engine_devices_init(&engine->devices, engine->device_name, engine->codegen);
+    const struct kiln_cache_options store = store_options_of(engine, options);
     if (status == KILN_OK)
-        status = kiln_program_cache_init(&engine->programs, engine->cache_directory,
-                                         engine->codegen, &options->lower, error);
+        status = kiln_program_cache_init(&engine->programs, &store, engine->codegen,
+                                         &options->lower, error);
     if (status == KILN_OK)
         status = kiln_module_table_init(&engine->modules, &engine->programs, error);
     return status;

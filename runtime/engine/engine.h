@@ -21,7 +21,10 @@ struct kiln_plan;   /* ref-counted; a graph compiled for and loaded on one devic
 
 struct kiln_engine_options {
     const char *cache_directory; /* NULL: as in cache/cache_store.h */
-    const char *device;          /* NULL: as in kiln_device_open, decided at the first plan */
+    /* Nothing but the directory, without limit: no layers and no shared tier, whatever the
+     * environment names. For measurements. */
+    bool is_cache_isolated;
+    const char *device; /* NULL: as in kiln_device_open, decided at the first plan */
     struct kiln_codegen_options codegen;
     struct kiln_lower_options lower;
 };

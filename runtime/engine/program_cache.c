@@ -26,14 +26,15 @@ static bool is_program_shared(void *object)
     return atomic_load_explicit(&program->references, memory_order_relaxed) > 1;
 }
 
-enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache, const char *directory,
+enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
+                                         const struct kiln_cache_options *store_options,
                                          struct kiln_codegen *codegen,
                                          const struct kiln_lower_options *lower,
                                          struct kiln_error *error)
 {
     static const struct kiln_object_type type = {ref_program, unref_program, is_program_shared};
-    *cache =
-        (struct kiln_program_cache){.directory = directory, .codegen = codegen, .lower = *lower};
+    *cache = (struct kiln_program_cache){
+        .store_options = *store_options, .codegen = codegen, .lower = *lower};
     enum kiln_status status = kiln_object_table_create(&type, &cache->programs, error);
     if (status)
         return status;
@@ -79,10 +80,8 @@ static enum kiln_status open_store(struct kiln_program_cache *cache,
 {
     enum kiln_status status = KILN_OK;
     pthread_mutex_lock(&cache->lock);
-    if (!cache->store) {
-        const struct kiln_cache_options options = {.directory = cache->directory};
-        status = kiln_cache_store_open(&options, &cache->store, error);
-    }
+    if (!cache->store)
+        status = kiln_cache_store_open(&cache->store_options, &cache->store, error);
     if (status == KILN_OK)
         *ret_store = cache->store;
     pthread_mutex_unlock(&cache->lock);

@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 struct kiln_program_cache {
-    const char *directory; /* borrowed; NULL: as in cache/cache_store.h */
+    struct kiln_cache_options store_options;
     struct kiln_codegen *codegen;
     struct kiln_lower_options lower;
     struct kiln_object_table *programs; /* key -> struct kiln_shared_program */
@@ -20,8 +20,9 @@ struct kiln_program_cache {
     struct kiln_cache_store *store;     /* opened at the first miss in memory */
 };
 
-/* Opens nothing yet. `directory` and `codegen` must outlive the cache. */
-enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache, const char *directory,
+/* Opens nothing yet. What the store's options point to and `codegen` must outlive the cache. */
+enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
+                                         const struct kiln_cache_options *store_options,
                                          struct kiln_codegen *codegen,
                                          const struct kiln_lower_options *lower,
                                          struct kiln_error *error) KILN_NODISCARD;
