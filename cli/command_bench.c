@@ -283,6 +283,7 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     struct kiln_error error;
     kiln_error_init(&error);
     struct kiln_bench_run run;
+    struct kiln_bench_results results = {.results = NULL};
     int exit_code;
     /* Better now than after all has been measured. */
     if (settings->plot_directory &&
@@ -296,18 +297,19 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
             kiln_message_error("%s", error.text);
         exit_code = KILN_EXIT_ENVIRONMENT;
     } else {
-        struct kiln_bench_results results = {
+        results = (struct kiln_bench_results){
             .device = kiln_cli_strdup(device->ops->name),
             .target = kiln_cli_strdup(device->target.name),
             .results = kiln_cli_calloc(subjects->count, sizeof(*results.results)),
         };
         exit_code = for_each_subject(settings, subjects, &run, &results);
-        if (results.count != 0 && !kiln_interrupt_pending())
-            exit_code = report(settings, &results, exit_code);
-        kiln_bench_results_fini(&results);
     }
     kiln_bench_run_fini(&run);
-    kiln_interrupt_deliver();
+    /* Nothing is left to tidy: neither a slow reader nor gnuplot must keep the process. */
+    kiln_interrupt_unwatch();
+    if (results.count != 0)
+        exit_code = report(settings, &results, exit_code);
+    kiln_bench_results_fini(&results);
     return exit_code;
 }
 

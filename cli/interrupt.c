@@ -10,6 +10,9 @@
  * two. */
 enum { ONE_WISH_MILLISECONDS = 500 };
 
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+enum { NUMBERS = sizeof(numbers) / sizeof(*numbers) };
+
 static volatile sig_atomic_t noted;
 static struct timespec noted_at; /* written before `noted` */
 
@@ -36,8 +39,7 @@ static void note(int number)
 
 void kiln_interrupt_watch(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+    for (size_t i = 0; i < NUMBERS; i++) {
         struct sigaction before;
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler == SIG_IGN)
             continue;
@@ -50,6 +52,17 @@ void kiln_interrupt_watch(void)
 bool kiln_interrupt_pending(void)
 {
     return noted != 0;
+}
+
+void kiln_interrupt_unwatch(void)
+{
+    for (size_t i = 0; i < NUMBERS; i++) {
+        struct sigaction now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == note)
+            (void)signal(numbers[i], SIG_DFL);
+    }
+    /* Afterwards, so that none is noted and forgotten in between. */
+    kiln_interrupt_deliver();
 }
 
 void kiln_interrupt_deliver(void)

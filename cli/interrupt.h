@@ -11,6 +11,9 @@
 void kiln_interrupt_watch(void);
 /* Whether one was noted. Cheap. */
 bool kiln_interrupt_pending(void);
+/* After tidying up: ends the process as kiln_interrupt_deliver does; when no signal was noted, from
+ * now on one ends it at once again. */
+void kiln_interrupt_unwatch(void);
 /* After tidying up: ends the process by the signal that was noted, so that whoever started it sees
  * the interruption; returns when none was. */
 void kiln_interrupt_deliver(void);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every column: TEXT(name, value), COUNT, or REAL, which is empty where it was not measured. `r` is
- * the result. */
+/* Every column: TEXT(name, value), COUNT or REAL; 0, which is what was not measured, is empty. `r`
+ * is the result. */
 #define COLUMNS                                                                                    \
     TEXT("device", results->device)                                                                \
     TEXT("target", results->target)                                                                \
@@ -84,7 +84,9 @@ static void print_result(FILE *stream, const struct kiln_bench_results *results,
     print_text(stream, value);                                                                     \
     comma = ",";
 #define COUNT(name, value)                                                                         \
-    fprintf(stream, "%s%" PRIu64, comma, (uint64_t)(value));                                       \
+    fputs(comma, stream);                                                                          \
+    if ((value) != 0)                                                                              \
+        fprintf(stream, "%" PRIu64, (uint64_t)(value));                                            \
     comma = ",";
 #define REAL(name, value)                                                                          \
     fputs(comma, stream);                                                                          \

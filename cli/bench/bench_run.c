@@ -127,7 +127,8 @@ static enum kiln_status make_copy(struct measurement *measurement, struct kiln_e
     return status;
 }
 
-static enum kiln_status allocate_workspace(struct measurement *measurement,
+/* Takes what it needs from the bytes that may be taken. */
+static enum kiln_status allocate_workspace(struct measurement *measurement, uint64_t *free_bytes,
                                            struct kiln_error *error)
 {
     struct kiln_device *device = measurement->run->device;
@@ -139,36 +140,39 @@ static enum kiln_status allocate_workspace(struct measurement *measurement,
     }
     if (bytes == 0)
         return KILN_OK;
-    struct kiln_device_memory memory;
-    enum kiln_status status = device->ops->describe_memory(device, &memory, error);
-    /* Where memory is overcommitted, the process would be killed for it later. */
-    if (status == KILN_OK && bytes > memory.free_bytes / 2)
-        status = kiln_error_set(error, KILN_NO_MEMORY,
-                                "a workspace of %.1f GiB does not fit into half of the %.1f GiB "
-                                "that are free",
-                                (double)bytes / 0x1p30, (double)memory.free_bytes / 0x1p30);
-    if (status == KILN_OK)
-        status = device->ops->allocate(device, (size_t)bytes, &measurement->workspace, error);
-    return status;
+    if (bytes > *free_bytes / 2)
+        return kiln_error_set(error, KILN_NO_MEMORY,
+                              "a workspace of %.1f GiB does not fit into half of the %.1f GiB "
+                              "that are free",
+                              (double)bytes / 0x1p30, (double)*free_bytes / 0x1p30);
+    *free_bytes -= bytes;
+    return device->ops->allocate(device, (size_t)bytes, &measurement->workspace, error);
 }
 
+/* The copy is made after the graph's memory is had: what is too large for a copy is too large for
+ * that. */
 static enum kiln_status allocate(struct measurement *measurement, struct kiln_error *error)
 {
     struct kiln_device *device = measurement->run->device;
     struct kiln_device_memory memory;
-    enum kiln_status status = allocate_workspace(measurement, error);
+    enum kiln_status status = device->ops->describe_memory(device, &memory, error);
+    /* All of it from what was free in the beginning: where memory is overcommitted, what is
+     * allocated stays free until it is touched, and then the process is killed for it. */
     if (status == KILN_OK)
-        status = device->ops->describe_memory(device, &memory, error);
+        status = allocate_workspace(measurement, &memory.free_bytes, error);
     if (status)
         return status;
-    /* A quarter of what is free for the graph, as much for the copy. */
+    /* A quarter of the rest for the graph, as much for the copy. */
     uint64_t rotation_bytes = CACHES_OF_ROTATION * memory.cache_bytes;
+    uint64_t limit_bytes = memory.free_bytes / 4;
     status = kiln_bench_buffers_init(&measurement->buffers, device, &measurement->input->graph,
-                                     rotation_bytes, memory.free_bytes / 4, error);
+                                     rotation_bytes, limit_bytes, error);
+    if (status == KILN_OK)
+        status = make_copy(measurement, error);
     if (status == KILN_OK)
         status =
             kiln_bench_buffers_init(&measurement->copy_buffers, device, &measurement->copy.graph,
-                                    rotation_bytes, memory.free_bytes / 4, error);
+                                    rotation_bytes, limit_bytes, error);
     return status;
 }
 
@@ -235,8 +239,6 @@ enum kiln_status kiln_bench_run_graph(struct kiln_bench_run *run,
     result->elements = kiln_bench_largest_tensor(&input->graph);
     result->bytes_fewest = kiln_graph_fewest_bytes(&input->graph);
     enum kiln_status status = compile(&measurement, error);
-    if (status == KILN_OK)
-        status = make_copy(&measurement, error);
     if (status == KILN_OK)
         status = allocate(&measurement, error);
     if (status == KILN_OK)

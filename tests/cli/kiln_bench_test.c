@@ -155,6 +155,42 @@ Test(kiln_bench, says_what_does_not_fit_into_memory)
     const json_t *result = json_array_get(json_object_get(document, "results"), 0);
     cr_expect(strstr(text_member(result, "failure"), "8.0 TiB do not fit"), "%s", kiln.out);
     json_decref(document);
+    /* A copy of as many bytes as three tensors of that size could not even be built. */
+    kiln = KILN("bench", "--device", "host", "--elements", "1099511627776", "--no-unfused",
+                "add_relu_fp32");
+    cr_expect_eq(kiln.exit_code, 3, "%s", kiln.err);
+    cr_expect(strstr(kiln.out, "12.0 TiB do not fit"), "%s", kiln.out);
+}
+
+/* What the environment says of caches changes no compile time: a layer that has the program, a
+ * directory that may hold nothing. Nor is the shared tier asked. */
+Test(kiln_bench, compile_times_are_those_of_a_cache_of_its_own)
+{
+    char graphs[3000];
+    char layer[3000];
+    char layers[4000];
+    snprintf(graphs, sizeof(graphs), "%s", temporary_path("graphs"));
+    snprintf(layer, sizeof(layer), "%s", temporary_path("layer"));
+    snprintf(layers, sizeof(layers), "KILN_CACHE_LAYERS=%s", layer);
+    struct kiln_process kiln =
+        KILN("bench", "--elements", "16384", "--save-graphs", graphs, "row_sum_fp32");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    kiln = KILN("compile", "--cache", layer, "--target", "host", graphs);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    kiln = (struct kiln_process){
+        .arguments = (const char *const[]){"bench", SMALL, "--json", graphs, NULL},
+        .environment =
+            (const char *const[]){layers, "KILN_CACHE_MAX_SIZE=1", "KILN_CACHE_REMOTE=no URL",
+                                  "KILN_LOG_LEVEL=warn", NULL},
+    };
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect_null(strstr(kiln.err, "KILN_CACHE_REMOTE"), "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *result = json_array_get(json_object_get(document, "results"), 0);
+    check_contestant(json_object_get(result, "fused"));
+    check_contestant(json_object_get(result, "unfused"));
+    json_decref(document);
 }
 
 Test(kiln_bench, explains_operands_that_mean_nothing)
@@ -304,4 +340,30 @@ Test(kiln_bench, an_interruption_leaves_nothing_behind_either)
     int status = system(script);
     cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
     cr_expect_eq(directory_count(temporary_path("tmp")), 0);
+}
+
+/* When the last figure is had nothing is left to tidy up: while gnuplot draws, nothing temporary is
+ * there any more, and a signal ends the process at once. */
+Test(kiln_bench, an_interruption_does_not_wait_for_plots)
+{
+    const char *const names[] = {"tmp", "bin"};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(mkdir(temporary_path(names[i]), 0700), 0);
+    static const char slow[] = "#!/bin/sh\nls \"$TMPDIR\" | wc -l > \"$SEEN.part\"\n"
+                               "mv \"$SEEN.part\" \"$SEEN\"\nsleep 30\n";
+    char gnuplot[4096];
+    snprintf(gnuplot, sizeof(gnuplot), "%s", write_file("bin/gnuplot", slow, sizeof(slow) - 1));
+    cr_assert_eq(chmod(gnuplot, 0700), 0);
+    char root[3000];
+    snprintf(root, sizeof(root), "%s", temporary_path(""));
+    char script[16384];
+    snprintf(script, sizeof(script),
+             "cd '%s' && export TMPDIR=\"$PWD/tmp\" SEEN=\"$PWD/seen\" PATH=\"$PWD/bin:$PATH\"; "
+             "'%s' bench --device host --elements 16384 --samples 3 --plot plots row_sum_fp32 "
+             ">table & kiln=$!; while ! test -e seen; do sleep 0.05; done; kill -TERM $kiln; "
+             "start=$(date +%%s); wait $kiln; code=$?; "
+             "test $(($(date +%%s) - start)) -lt 20 && test $(cat seen) = 0 && exit $code",
+             root, KILN_BINARY);
+    int status = system(script);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
 }

@@ -105,11 +105,13 @@ Test(bench_csv, names_cannot_break_the_lines_or_a_terminal)
 Test(bench_csv, what_was_not_measured_is_empty)
 {
     struct kiln_bench_results results = {.device = NULL};
-    fake_results_append_named(&results, "graph")->unfused.time =
-        (struct kiln_bench_time){.samples = 0};
+    fake_results_append_named(&results, "graph")->unfused = (struct kiln_bench_contestant){0};
     char *text = print(&results);
     struct line heading, line;
     (void)read_line(read_line(text, &heading), &line);
+    cr_expect_str_eq(field(&heading, &line, "unfused_kernels"), "");
+    cr_expect_str_eq(field(&heading, &line, "unfused_bytes_moved"), "");
+    cr_expect_str_eq(field(&heading, &line, "unfused_samples"), "");
     cr_expect_str_eq(field(&heading, &line, "unfused_median_s"), "");
     cr_expect_str_eq(field(&heading, &line, "speed_up"), "");
     free(text);
