@@ -56,6 +56,11 @@ class Value:
     dtype: str  # of the tensor in PyTorch; "" for numbers
 
 
+def _identifier(text: str) -> str:
+    """Names in graphs are any text; not all that \\w takes may stand in Python's names."""
+    return re.sub(r"\W", "_", text, flags=re.ASCII)
+
+
 def _promote(values: list[Value]) -> str:
     """The type that PyTorch computes in and returns."""
     types = {value.dtype for value in values if value.dtype not in ("", "BOOL")}
@@ -76,7 +81,7 @@ class _Writer:
     # ---- names ----
 
     def _name(self, uid: int) -> str:
-        return "t" + re.sub(r"\W", "_", f"{uid}_{self.graph.tensors[uid].name}").rstrip("_")
+        return _identifier(f"t{uid}_{self.graph.tensors[uid].name}").rstrip("_")
 
     def _cast(self, dtype: str) -> str:
         return "" if self.exact else f".to({TORCH_TYPES[dtype]})"
@@ -298,7 +303,7 @@ def translate(graph: Graph, exact: bool = False) -> Translation:
         elif id(node) not in absorbed:
             _NODES[node.kind](writer, node)
     outputs = [t.uid for t in graph.outputs if t.uid not in writer.kept_inside]
-    function = "graph_" + re.sub(r"\W", "_", graph.name)
+    function = _identifier(f"graph_{graph.name}")
     lines = [f"def {function}({', '.join(writer.arguments)}):", *writer.lines,
              f"return ({', '.join(writer.values[uid].text for uid in outputs)},)"]
     return Translation(

@@ -96,7 +96,11 @@ def to_markdown(environment: dict[str, str], results: list[CaseResult]) -> str:
 
 def to_json(environment: dict[str, str], results: list[CaseResult]) -> dict[str, Any]:
     def one(result: CaseResult) -> dict[str, Any]:
+        # JSON has no NaN; that the results differ is in `disagreements`.
+        errors = {name: error if math.isfinite(error) else None
+                  for name, error in (result.errors or {}).items()}
         derived = {
+            "errors": errors or None,
             "kiln_over_compiled": result.faster_than(result.compiled),
             "kiln_over_eager": result.faster_than(result.eager),
             "share_of_copy": result.share_of_copy,

@@ -40,7 +40,7 @@ def dtype_of(tensor: Tensor) -> torch.dtype:
 
 def make_function(translation: Translation, directory: Path) -> Function:
     """From a file in the directory: torch.compile looks at where functions come from."""
-    path = directory / f"{translation.function}_{len(list(directory.glob('*.py')))}.py"
+    path = directory / f"function_{len(list(directory.glob('*.py')))}.py"
     path.write_text(f"{IMPORTS}\n\n\n{translation.source}", encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader

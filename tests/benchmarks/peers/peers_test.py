@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
 import subprocess
@@ -95,14 +96,24 @@ class SuiteTest(unittest.TestCase):
         self.assertNotIn(".to(", translate(wide, exact=True).source)
 
     def test_parameters_are_prepared_as_modules_hold_them(self) -> None:
-        prepared = {argument.name: argument.prepare
-                    for argument in translate(self.graphs["layernorm_fp16"]).arguments}
+        graph = self.graphs["layernorm_fp16"]
+        tensors = dict(graph.tensors)
+        tensors[2] = dataclasses.replace(tensors[2], dtype="FLOAT")
+        prepared = {argument.name: argument.prepare for argument in
+                    translate(Graph(graph.name, tensors, graph.nodes)).arguments}
         expected = "{}.reshape((8192,)).to(torch.float16)"
         self.assertEqual(prepared["t2_scale_parameter"], expected)
         prepared = {argument.name: argument.prepare for argument in
                     translate(self.graphs["batchnorm_inference_relu_fp16"]).arguments}
         expected = "{}.reshape(-1).pow(-2).sub(1e-05)"
         self.assertEqual(prepared["t3_inv_variance_as_variance"], expected)
+
+    def test_names_are_any_text(self) -> None:
+        graph = self.graphs["copy_fp32"]
+        tensors = {uid: dataclasses.replace(tensor, name="x²\n\"):\n") for uid, tensor
+                   in graph.tensors.items()}
+        translation = translate(Graph("²" * 300, tensors, graph.nodes))
+        self.assertEqual(len(call(translation, mock.MagicMock())), 1)
 
     def test_fewest_bytes_and_footprint(self) -> None:
         graph = self.graphs["transpose_add_fp16"]
@@ -166,6 +177,13 @@ class ReportTest(unittest.TestCase):
         rows = [line for line in to_markdown({"device": "x"}, results).splitlines() if "|" in line]
         self.assertEqual({row.count("|") for row in rows}, {len(COLUMNS) + 1})
         self.assertEqual(to_json({}, results)["results"][0]["kiln_over_compiled"], 2)
+
+    def test_json_has_no_nan(self) -> None:
+        results = self.results()
+        results[0].errors = {"Kiln and double": math.nan, "eager and double": 0.5}
+        written = json.dumps(to_json({}, results), allow_nan=False)
+        self.assertEqual(json.loads(written)["results"][0]["errors"],
+                         {"Kiln and double": None, "eager and double": 0.5})
 
     def test_results_of_kiln_are_taken(self) -> None:
         time = {"median_s": 2.0, "low_s": 1.0, "high_s": 3.0, "samples": 5}
