@@ -14,8 +14,10 @@
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
  *   KILN_KEPT                                rows, of `columns` vectors of rows
  *   KILN_STEPS, KILN_TAILS                   of a row
- *   KILN_SEGMENTS                            how many work-groups share a row: in turns, as its work-items do, so that all
- *                                            of the row's end is what the caches hold when the last have read it
+ *   KILN_SEGMENTS                            how many work-groups share a row
+ *   KILN_SEGMENTS_TAKE_TURNS                 as the work-items of a row do; otherwise each has a stretch of it
+ *   KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS   from the first of a segment to the first of the next
+ *   KILN_STRIDE                              from a work-item's step to its next, and likewise of tails
  *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    how many steps are loaded at once, and whether that is all there are
  *   KILN_RESIDENT_TAILS                      the same of tails; 0: tails are loaded one by one in every pass
  *   KILN_CHAINS, KILN_CHAIN_STEPS            into how many chains a work-item's steps (and tails) are cut, and how many each
@@ -45,18 +47,16 @@
 #error "the lanes of a wave merge what the waves of a row have left"
 #endif
 
-/* From a work-item's step to its next, and likewise of tails. */
-#define KILN_STRIDE (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED)
-
 /* All work-items have the same number of steps, and whole turns of them. */
 #define KILN_ARE_EVEN                                                                              \
-    (KILN_CHAINS == 1 && KILN_STEPS > 0 && KILN_STEPS % (KILN_STRIDE * KILN_STEPS_PER_ITEM) == 0)
+    (KILN_CHAINS == 1 && KILN_STEPS > 0 &&                                                         \
+     KILN_STEPS % (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
 
 /* A work-item's share. */
 struct kiln_share {
     kiln_position position; /* on the kept axes */
     kiln_index step;        /* its first one */
-    kiln_index end;
+    kiln_index end;         /* not after the segment's */
 #if KILN_TAILS > 0
     kiln_index tail;
     kiln_index end_of_tails;
@@ -97,6 +97,14 @@ KILN_DEVICE unsigned kiln_place_along_kept()
 #endif
 }
 
+/* Where a segment's part of the `count` steps or tails of a row ends. */
+KILN_DEVICE kiln_index kiln_end_of_segment(kiln_index segment, kiln_index size, kiln_index count)
+{
+    if (KILN_SEGMENTS == 1 || KILN_SEGMENTS_TAKE_TURNS || (segment + 1) * size > count)
+        return count;
+    return (segment + 1) * size;
+}
+
 /* Neighbouring work-groups get neighbouring memory. */
 KILN_DEVICE void kiln_take_share(kiln_index chunk, kiln_share &share)
 {
@@ -113,18 +121,18 @@ KILN_DEVICE void kiln_take_share(kiln_index chunk, kiln_share &share)
     kiln_locate_row(kept, segment, share.position);
     share.is_inside = KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0 || kept < KILN_KEPT;
     share.is_first = place == 0;
-    share.step = segment * KILN_ITEMS_ALONG_REDUCED + place;
-    share.end = KILN_STEPS;
+    share.step = segment * KILN_SEGMENT_STEPS + place;
+    share.end = kiln_end_of_segment(segment, KILN_SEGMENT_STEPS, KILN_STEPS);
 #if KILN_TAILS > 0
-    share.tail = share.step;
-    share.end_of_tails = KILN_TAILS;
+    share.tail = segment * KILN_SEGMENT_TAILS + place;
+    share.end_of_tails = kiln_end_of_segment(segment, KILN_SEGMENT_TAILS, KILN_TAILS);
 #endif
 }
 
 KILN_DEVICE unsigned kiln_count_steps(const kiln_share &share)
 {
     if (KILN_ARE_EVEN)
-        return share.is_inside ? KILN_STEPS / KILN_STRIDE : 0;
+        return share.is_inside ? KILN_STEPS / (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED) : 0;
     if (!share.is_inside || share.step >= share.end)
         return 0;
     return (unsigned)((share.end - share.step + KILN_STRIDE - 1) / KILN_STRIDE);

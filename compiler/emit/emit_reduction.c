@@ -135,6 +135,8 @@ void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct ki
     struct kiln_reduction_emission reduction = {
         .emission = emission, .reduction = layout, .vector = schedule->vector_elems};
     count_steps(&reduction);
+    bool take_turns = layout->segments_take_turns;
+    uint64_t items = layout->items_along_reduced;
     uint32_t waves = kiln_reduction_waves_per_row(layout, emission->target->wave_size);
     uint32_t shuffles = 0;
     while (waves << (shuffles + 1) <= layout->items_along_reduced)
@@ -151,6 +153,10 @@ void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct ki
         {"STEPS", reduction.steps, suffix},
         {"TAILS", reduction.tails, suffix},
         {"SEGMENTS", layout->segment_count, suffix},
+        {"SEGMENTS_TAKE_TURNS", take_turns, ""},
+        {"SEGMENT_STEPS", take_turns ? items : reduction.segment_steps, suffix},
+        {"SEGMENT_TAILS", take_turns ? items : reduction.segment_tails, suffix},
+        {"STRIDE", take_turns ? layout->segment_count * items : items, suffix},
         {"STEPS_PER_ITEM", reduction.steps_per_item, ""},
         {"IS_RESIDENT", layout->is_resident, ""},
         {"RESIDENT_TAILS", reduction.resident_tails, ""},

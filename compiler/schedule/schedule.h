@@ -51,15 +51,17 @@ struct kiln_access_schedule {
  * vectors.
  *
  * A work-group has items_along_reduced x items_along_kept work-items. Every work-item does the
- * steps r, r + n, ... of its row (or of its vector of rows), n = segment_count *
- * items_along_reduced being how many work-items share it and r which of them it is: those of a
- * segment are neighbours, and segments take turns. Then the accumulators are merged over the
- * work-items of the row and segment, always in the same order.
+ * steps r, r + items_along_reduced, ... of its row (or of its vector of rows), r being its place
+ * along the reduced axes; then the accumulators are merged over the work-items of the row, always
+ * in the same order. Of segments that take turns the work-items are counted together: r, r +
+ * segment_count * items_along_reduced, ..., those of a segment being neighbours.
  *
  * Steps are numbered over the reduced axes, the last one fastest, rows (vectors of rows) over the
  * kept ones; the inner axis counts as ceil(cols / vector_elems) in both, since a vector never
  * crosses the end of a line of the inner axis. In the form `rows` the kernel walks elements that
- * fill no vector by themselves, shared out in the same way; some segments may be empty.
+ * fill no vector by themselves, shared out in the same way. Where segments do
+ * not take turns, segment s has the whole vectors from s * ceil(vectors / segment_count) on, and
+ * likewise of such elements. Some segments may be empty.
  */
 struct kiln_reduction_schedule {
     uint32_t reduced_axes; /* bit per collapsed axis */
@@ -70,9 +72,13 @@ struct kiln_reduction_schedule {
      * every element is loaded once and waits in registers from pass to pass. */
     uint32_t steps_per_item;
     bool is_resident;
-    uint64_t kept_count;        /* rows; in the form `columns` vectors of rows */
-    uint64_t step_count;        /* steps of a row: vectors in the form `rows`, else elements */
-    uint32_t segment_count;     /* PARTIAL: work-groups that share a row; else 1 */
+    uint64_t kept_count;    /* rows; in the form `columns` vectors of rows */
+    uint64_t step_count;    /* steps of a row: vectors in the form `rows`, else elements */
+    uint32_t segment_count; /* PARTIAL: work-groups that share a row; else 1 */
+    /* On a GPU, where work-groups advance together: what the caches hold when the last have read it
+     * is all of the row's end. A core of a CPU fetches ahead, so there each reads its own stretch.
+     */
+    bool segments_take_turns;
     uint64_t steps_per_segment; /* at most, up to whole turns: ceil(step_count / segment_count) */
 };
 

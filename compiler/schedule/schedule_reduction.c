@@ -453,6 +453,7 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
 {
     struct kiln_reduction_schedule *reduction = &schedule->reduction;
     count_work(problem->group, schedule);
+    reduction->segments_take_turns = !problem->is_host;
     if (problem->is_host)
         lay_out_host(problem, schedule);
     else if (reduction->is_columns)

@@ -178,6 +178,34 @@ Test(emit_reduction, the_last_vector_of_rows_is_moved_back)
     ir_fixture_destroy(cuda.fixture);
 }
 
+/* Those of a CPU would fetch whole pages for a vector of each. */
+Test(emit_reduction, segments_take_turns_on_a_gpu_and_have_stretches_on_a_cpu)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .kind = KILN_GROUP_PARTIAL,
+                                 .rank = 2,
+                                 .dims = {1, 1 << 20},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32,
+                                 .segment_count = 16};
+    struct emitted gpu = emit("gfx90a", &sum);
+    uint32_t items = gpu.schedule.reduction.items_along_reduced;
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "#define KILN_STRIDE %uu\n", 16 * items);
+    EXPECT_TEXT(gpu, expected);
+    (void)snprintf(expected, sizeof expected, "#define KILN_SEGMENT_STEPS %uu\n", items);
+    EXPECT_TEXT(gpu, expected);
+    EXPECT_TEXT(gpu, "#define KILN_SEGMENTS_TAKE_TURNS 1\n");
+    ir_fixture_destroy(gpu.fixture);
+    struct emitted cpu = emit("host", &sum);
+    EXPECT_TEXT(cpu, "#define KILN_STRIDE 1u\n");
+    (void)snprintf(expected, sizeof expected, "#define KILN_SEGMENT_STEPS %uu\n",
+                   (1u << 16) / cpu.schedule.vector_elems);
+    EXPECT_TEXT(cpu, expected);
+    EXPECT_TEXT(cpu, "#define KILN_SEGMENTS_TAKE_TURNS 0\n");
+    ir_fixture_destroy(cpu.fixture);
+}
+
 Test(emit_reduction, segments_store_components_and_are_merged_from_them)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,

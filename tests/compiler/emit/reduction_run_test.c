@@ -26,6 +26,8 @@ struct layout {
     uint32_t steps;  /* loaded together; 0: all, and held */
     bool grid_is_short;
     bool index_is_64bit;
+    bool segments_take_turns;
+    bool walks_back;
 };
 
 enum { MAX_COMPONENTS = 3 };
@@ -79,6 +81,8 @@ static struct kiln_schedule force(struct ir_fixture *fixture, const struct kiln_
     schedule.lds_bytes = kiln_reduction_lds_bytes(&schedule.passes, reduction,
                                                   schedule.vector_elems, layout->wave_size);
     schedule.index_is_64bit |= layout->index_is_64bit;
+    reduction->segments_take_turns = layout->segments_take_turns;
+    schedule.walks_back = layout->walks_back;
     return schedule;
 }
 
@@ -260,6 +264,7 @@ static void check_layouts(const struct reduction_case *cases, uint32_t case_coun
                                     .vector = 1u << number % 4,
                                     .steps = items < 16 ? 1 + number % 4 : number % 3,
                                     .grid_is_short = number % 4 == 1,
+                                    .walks_back = number % 8 < 4,
                                     .index_is_64bit = number % 5 == 2};
             check(&reduction, &layout);
             number++;
@@ -399,7 +404,9 @@ Test(reduction_run, segments_are_combined)
                                 .vector = 1u << i % 4,
                                 .steps = 1 + i % 3,
                                 .grid_is_short = i % 3 == 0,
-                                .index_is_64bit = i % 4 == 0};
+                                .index_is_64bit = i % 4 == 0,
+                                .segments_take_turns = i / 2 % 2 == 0,
+                                .walks_back = i % 3 != 1};
         check_segments(reduction, &layout, i % 2 == 0 ? 7 : 64);
     }
 }
