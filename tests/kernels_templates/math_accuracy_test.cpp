@@ -403,7 +403,8 @@ int main(int argument_count, char **arguments)
 {
     const uint64_t samples = argument_count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 200000;
     const char *only = argument_count > 2 ? arguments[2] : nullptr;
-    bool fine = check_zero_signs() & check_ends_of_sigmoid();
+    bool fine = check_zero_signs();
+    fine &= check_ends_of_sigmoid();
     if (!only)
         fine &= check_quotients(samples);
     for (const function &f : functions) {
