@@ -10,7 +10,8 @@
  *
  * All merges are in an order that depends on nothing but the schedule.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next), KILN_VECTOR and
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR and
+ *   KILN_CHUNK(turn)                         which of the chunks is next
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
  *   KILN_KEPT                                rows, of `columns` vectors of rows
  *   KILN_STEPS, KILN_TAILS                   of a row
