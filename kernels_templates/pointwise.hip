@@ -3,10 +3,10 @@
  * a work-group apart from each other, loads them all, then computes and stores. A vector that is cut by the
  * end of its row is done element by element.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next), KILN_VECTOR,
- * KILN_VECTORS_PER_ITEM, KILN_COLS (elements of a row), KILN_VECTORS (all rows together), KILN_HAS_TAILS (rows
- * are no whole number of vectors), kiln_index, kiln_arguments, kiln_position and kiln_locate, the group's kiln_inputs, kiln_load and
- * kiln_compute for a vector, and with tails the same for an element.
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
+ * KILN_VECTOR, KILN_VECTORS_PER_ITEM, KILN_COLS (elements of a row), KILN_VECTORS (all rows together), KILN_HAS_TAILS
+ * (rows are no whole number of vectors), kiln_index, kiln_arguments, kiln_position and kiln_locate, the group's
+ * kiln_inputs, kiln_load and kiln_compute for a vector, and with tails the same for an element.
  */
 #ifndef KILN_SYMBOL
 #include "default/pointwise_prelude.h"

@@ -3,10 +3,11 @@
  * elements over the inner axis ("column") and the tile axis ("line"). Operands that are dense along the tile
  * axis pass through LDS, so that every access to memory is wide and consecutive over the work-items.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next), KILN_VECTOR,
- * KILN_TILE, KILN_COLS and KILN_LINES (sizes of the two axes), KILN_HAS_TAILS (one of them is no whole number of
- * vectors), KILN_HAS_TRANSPOSED_STORES, kiln_index, kiln_arguments, kiln_tiles, kiln_position and kiln_locate_tile, the group's kiln_inputs, kiln_stage_in,
- * kiln_load, kiln_compute and kiln_stage_out for a vector, and with tails the same for an element.
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
+ * KILN_VECTOR, KILN_TILE, KILN_COLS and KILN_LINES (sizes of the two axes), KILN_HAS_TAILS (one of them is no whole
+ * number of vectors), KILN_HAS_TRANSPOSED_STORES, kiln_index, kiln_arguments, kiln_tiles, kiln_position and
+ * kiln_locate_tile, the group's kiln_inputs, kiln_stage_in, kiln_load, kiln_compute and kiln_stage_out for a vector,
+ * and with tails the same for an element.
  *
  * In LDS an element lies at [column][line] with one element of padding per column.
  */
