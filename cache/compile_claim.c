@@ -69,11 +69,12 @@ static bool read_owner(const struct kiln_compile_claim *claim,
     return true;
 }
 
-static void drop(const struct kiln_compile_claim *claim, const char *owner)
+/* False when the owner's claim stays, in a directory that cannot be written any more. */
+static bool drop(const struct kiln_compile_claim *claim, const char *owner)
 {
     char now[KILN_TEMPORARY_NAME_BYTES];
-    if (read_owner(claim, now) && strcmp(now, owner) == 0)
-        (void)unlinkat(claim->fanout, claim->name, 0);
+    return !read_owner(claim, now) || strcmp(now, owner) != 0 ||
+           unlinkat(claim->fanout, claim->name, 0) == 0 || errno == ENOENT;
 }
 
 enum kiln_claim kiln_compile_claim_take(struct kiln_compile_claim *claim, uint64_t deadline)
@@ -95,14 +96,15 @@ enum kiln_claim kiln_compile_claim_take(struct kiln_compile_claim *claim, uint64
         if (!read_owner(claim, owner))
             return KILN_CLAIM_WAITED;
         if (kiln_temporary_name_is_orphan(owner)) {
-            drop(claim, owner);
+            if (!drop(claim, owner))
+                return KILN_CLAIM_NONE;
             has_waited = false;
             continue;
         }
         if (faccessat(claim->fanout, claim->entry, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
             return KILN_CLAIM_WAITED;
         if (kiln_monotonic_milliseconds() >= deadline) {
-            drop(claim, owner); /* so that nobody else waits for it */
+            (void)drop(claim, owner); /* so that nobody else waits for it */
             return KILN_CLAIM_NONE;
         }
         (void)poll(NULL, 0, pause);
@@ -117,7 +119,7 @@ void kiln_compile_claim_close(struct kiln_compile_claim *claim)
     if (claim->fanout < 0)
         return;
     if (claim->owner[0] != '\0')
-        drop(claim, claim->owner);
+        (void)drop(claim, claim->owner);
     (void)close(claim->fanout);
     claim->fanout = -1;
 }

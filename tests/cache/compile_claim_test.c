@@ -263,6 +263,35 @@ Test(compile_claim, cannot_be_made_in_a_directory_that_is_read_only)
     cr_expect_eq(unprivileged_run(temporary_path("."), claim_unprivileged), KILN_CLAIM_NONE);
 }
 
+/* The claim of a dead process that cannot be removed: the file system became read-only, say. */
+static int claim_over_a_dead_one(void)
+{
+    struct kiln_cache_store *own;
+    if (kiln_cache_store_open(
+            &(struct kiln_cache_options){.directory = temporary_path("unprivileged")}, &own,
+            &error) != KILN_OK)
+        return 10;
+    struct kiln_compile_claim claim;
+    kiln_compile_claim_open(&claim, own, &key);
+    pid_t owner = fork();
+    if (owner == 0)
+        _exit(kiln_compile_claim_take(&claim, 0) != KILN_CLAIM_TAKEN);
+    int status;
+    if (waitpid(owner, &status, 0) != owner || status != 0 || fchmod(claim.fanout, 0500) != 0)
+        return 11;
+    int result = (int)kiln_compile_claim_take(&claim, in_milliseconds(LONG_MILLISECONDS));
+    if (fchmod(claim.fanout, 0700) != 0)
+        return 12;
+    kiln_compile_claim_close(&claim);
+    kiln_cache_store_close(own);
+    return result;
+}
+
+Test(compile_claim, of_a_dead_process_that_cannot_be_removed_keeps_nobody)
+{
+    cr_expect_eq(unprivileged_run(temporary_path("."), claim_over_a_dead_one), KILN_CLAIM_NONE);
+}
+
 Test(compile_claim, cannot_be_made_without_a_directory)
 {
     kiln_cache_store_close(store);
