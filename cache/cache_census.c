@@ -80,7 +80,7 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
     struct kiln_cache_record record = {.bytes = (uint64_t)attributes.st_size};
     date_record(&record, census->now_ns, fanout, file, attributes.st_mtim);
     if (kind == KILN_CACHE_FILE_TEMPORARY) {
-        if ((census->now_ns - record.use_ns > PATIENCE_NS || kiln_temporary_name_is_orphan(file)) &&
+        if ((record.use_ns < census->now_ns - PATIENCE_NS || kiln_temporary_name_is_orphan(file)) &&
             unlinkat(fanout, file, 0) == 0) {
             census->removed_files++;
             census->removed_bytes += record.bytes;

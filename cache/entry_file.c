@@ -78,8 +78,9 @@ static void note_use(int descriptor, const struct stat *attributes)
     struct timespec now;
     if (clock_gettime(CLOCK_REALTIME, &now) != 0)
         return;
-    int64_t age_s = (int64_t)now.tv_sec - (int64_t)attributes->st_mtim.tv_sec;
-    if (age_s < KILN_ENTRY_USE_INTERVAL_S && age_s > -KILN_ENTRY_USE_INTERVAL_S)
+    /* A file's time may be any number. */
+    if (attributes->st_mtim.tv_sec > now.tv_sec - KILN_ENTRY_USE_INTERVAL_S &&
+        attributes->st_mtim.tv_sec < now.tv_sec + KILN_ENTRY_USE_INTERVAL_S)
         return;
     /* UTIME_NOW: on a network file system the server's clock, which all machines share. In a place
      * that cannot be written nothing is noted, and nothing is evicted either. */

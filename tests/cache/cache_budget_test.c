@@ -286,6 +286,31 @@ Test(cache_budget, an_insert_removes_what_dead_writers_left_where_it_writes)
     kiln_cache_store_close(store);
 }
 
+/* As old as a file system can say, which is before what 64 bits of nanoseconds reach. Not all file
+ * systems can. */
+Test(cache_budget, times_before_all_history_are_old)
+{
+    const int64_t ages_s = INT64_MAX / 2;
+    static const char ancient[] = ".kiln-0-0-0-0123456789abcdef.tmp";
+    if (access("/dev/shm", W_OK) == 0) {
+        temporary_directory_remove();
+        cr_assert_eq(setenv("TMPDIR", "/dev/shm", 1), 0);
+        cr_assert_not_null(temporary_directory_make());
+        (void)snprintf(directory, sizeof directory, "%s", temporary_path("cache"));
+    }
+    struct kiln_cache_store *store = store_fixture_open(directory, 10 * KIB);
+    store_fixture_insert(store, 1, 10);
+    store_fixture_age(path_of(1), ages_s);
+    cr_assert(store_fixture_has(store, 1));
+    cr_assert_leq(store_fixture_age_of(path_of(1)), HOUR_S, "the use is noted");
+    store_fixture_age(path_of(1), ages_s);
+    write_temporary(1, ancient, 10000000000);
+    store_fixture_insert(store, 2, 10 * KIB - FRAME);
+    cr_assert_not(has_temporary(1, ancient));
+    cr_assert_not(store_fixture_is_file(directory, 1));
+    kiln_cache_store_close(store);
+}
+
 Test(cache_budget, a_count_removes_litter_everywhere)
 {
     char orphan[KILN_TEMPORARY_NAME_BYTES];
