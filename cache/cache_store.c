@@ -9,7 +9,6 @@
 #include "runtime/support/file.h"
 #include "runtime/support/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,8 +207,7 @@ static bool fits(struct kiln_cache_store *store, size_t size)
 
 static bool has_key(const struct kiln_entry *entry, const struct kiln_cache_key *key)
 {
-    return entry->view.key_bytes == key->bytes.size &&
-           (key->bytes.size == 0 || memcmp(entry->view.key, key->bytes.data, key->bytes.size) == 0);
+    return kiln_entry_view_has_key(&entry->view, key->bytes.data, key->bytes.size);
 }
 
 /*
@@ -364,8 +362,7 @@ static bool is_present(struct kiln_cache_store *store, struct kiln_hash128 hash,
     (void)close(fanout);
     if (!present)
         return false;
-    present = entry.view.key_bytes == view->key_bytes &&
-              (view->key_bytes == 0 || memcmp(entry.view.key, view->key, view->key_bytes) == 0);
+    present = kiln_entry_view_has_key(&entry.view, view->key, view->key_bytes);
     kiln_entry_fini(&entry);
     return present;
 }
@@ -390,28 +387,5 @@ enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, c
         status = write_entry(store, hash, entry, size, error);
     if (status == KILN_OK)
         *ret_added = !present;
-    return status;
-}
-
-enum kiln_status kiln_cache_store_remove(struct kiln_cache_store *store,
-                                         const struct kiln_cache_key *key, struct kiln_error *error)
-{
-    if (!kiln_cache_store_has_directory(store))
-        return KILN_OK;
-    struct kiln_entry_name name;
-    kiln_entry_name_set(&name, key);
-    int fanout;
-    enum kiln_status status =
-        kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout, error);
-    if (status == KILN_NOT_FOUND) {
-        kiln_error_init(error);
-        return KILN_OK;
-    }
-    if (status != KILN_OK)
-        return status;
-    if (unlinkat(fanout, name.file, 0) != 0 && errno != ENOENT && errno != ESTALE)
-        status = kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s/%s': %m",
-                                store->directory.path, name.fanout, name.file);
-    (void)close(fanout);
     return status;
 }

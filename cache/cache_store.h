@@ -93,10 +93,5 @@ enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
 enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, const void *entry,
                                                size_t size, bool *ret_added,
                                                struct kiln_error *error) KILN_NODISCARD;
-/* Removes the entry from the directory, when it turned out to be of no use (a code object that the
- * device refuses). Layers and the shared tier keep theirs. KILN_OK also when there is none. */
-enum kiln_status kiln_cache_store_remove(struct kiln_cache_store *store,
-                                         const struct kiln_cache_key *key,
-                                         struct kiln_error *error) KILN_NODISCARD;
 
 #endif

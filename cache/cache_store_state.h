@@ -1,5 +1,5 @@
 /*
- * What a store is made of: for cache_store.c, cache_tiers.c and cache_inventory.c.
+ * What a store is made of: for cache_store.c, cache_inventory.c, cache_visit.c and compile_claim.c.
  */
 #ifndef KILN_CACHE_CACHE_STORE_STATE_H
 #define KILN_CACHE_CACHE_STORE_STATE_H

@@ -85,3 +85,9 @@ enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_e
     *ret_view = view;
     return KILN_OK;
 }
+
+bool kiln_entry_view_has_key(const struct kiln_entry_view *view, const void *key, size_t key_bytes)
+{
+    return view->key_bytes == key_bytes &&
+           (key_bytes == 0 || memcmp(view->key, key, key_bytes) == 0);
+}

@@ -9,6 +9,7 @@
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -39,5 +40,8 @@ enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key, const void 
  * writes it. */
 enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_entry_view *ret_view,
                                    struct kiln_error *error) KILN_NODISCARD;
+
+/* Compares byte for byte: two keys may have one hash. */
+bool kiln_entry_view_has_key(const struct kiln_entry_view *view, const void *key, size_t key_bytes);
 
 #endif

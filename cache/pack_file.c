@@ -167,8 +167,7 @@ static enum kiln_status read_row(const struct kiln_pack_file *pack, const struct
     struct kiln_entry_view view;
     enum kiln_status status = read_verified(pack, row, bytes, &view, error);
     if (status == KILN_OK && key != NULL &&
-        (view.key_bytes != key->bytes.size ||
-         (view.key_bytes != 0 && memcmp(view.key, key->bytes.data, view.key_bytes) != 0)))
+        !kiln_entry_view_has_key(&view, key->bytes.data, key->bytes.size))
         status = kiln_error_set(error, KILN_NOT_FOUND, "it is of another key with the same hash");
     if (status != KILN_OK) {
         free(bytes);

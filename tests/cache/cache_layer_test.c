@@ -97,9 +97,6 @@ Test(cache_layer, a_layer_is_not_changed)
     struct kiln_cache_pruned pruned;
     cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK);
     cr_assert_eq(pruned.removed_files, 0);
-    struct kiln_cache_key key = sample_key(1);
-    cr_assert_eq(kiln_cache_store_remove(store, &key, &error), KILN_OK);
-    kiln_cache_key_fini(&key);
     cr_assert(store_fixture_has(store, 1));
     kiln_cache_store_close(store);
 }

@@ -140,7 +140,6 @@ static bool is_transfer(const char *name)
 enum {
     OLD = 0,
     DAMAGED = 1,
-    REMOVED = 2,
     LAYERED = 10,
     ABSENT = 11,
     NEW = 12,
@@ -317,10 +316,6 @@ static void use_inventory(struct kiln_cache_store *store)
     kiln_buffer_fini(&bytes);
     kiln_cache_key_fini(&key);
 
-    key = sample_key(REMOVED);
-    kiln_error_init(&error);
-    (void)went_well(kiln_cache_store_remove(store, &key, &error), &error);
-    kiln_cache_key_fini(&key);
     const struct kiln_cache_prune prune = {.max_bytes = 5000, .max_age_s = 5000};
     struct kiln_cache_pruned pruned;
     kiln_error_init(&error);
