@@ -73,14 +73,20 @@ enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
 /*
  * Compiles one kernel and checks the code object against what the recipe promises: ELF machine and
  * flags, the entry symbol, kernarg size 8*argument_count, LDS, block size, no scratch. A compiler's
- * refusal gives KILN_COMPILE_FAILED with the source line, the log, and the name of the file the
- * source was dumped to.
+ * refusal gives KILN_COMPILE_FAILED with the source line and the log.
  */
 enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
                                       const struct kiln_target *target,
                                       const struct kiln_kernel *kernel,
                                       struct kiln_code_object *ret_object,
                                       struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * For who gives up on a kernel that does not compile: writes its source to a file in KILN_DUMP_DIR
+ * or the directory for temporary files, and adds a hint to `error` that names it. The name depends
+ * on the source, so that failing again makes no second file. What cannot be written is warned of.
+ */
+void kiln_codegen_dump_source(const struct kiln_kernel *kernel, struct kiln_error *error);
 
 void kiln_code_object_fini(struct kiln_code_object *object);
 

@@ -1,12 +1,5 @@
 #include "compiler/codegen/compile_error.h"
 
-#include "runtime/support/environment.h"
-#include "runtime/support/file.h"
-#include "runtime/support/hash.h"
-#include "runtime/support/log.h"
-
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,37 +60,6 @@ static const char *find_line(const struct kiln_compile_source *source, unsigned 
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     *ret_length = (size_t)((newline != NULL ? newline : end) - at);
     return at;
-}
-
-/* Writes the source to a file only we can read; false when that is not possible. */
-static bool dump_source(const struct kiln_compile_request *request, char *path, size_t capacity)
-{
-    const char *directory = kiln_environment_text(KILN_ENVIRONMENT_KILN_DUMP_DIR);
-    if (directory == NULL || *directory == '\0')
-        directory = secure_getenv("TMPDIR");
-    if (directory == NULL || *directory == '\0')
-        directory = "/tmp";
-    char name[48];
-    size_t length = 0;
-    for (const char *at = request->source.symbol; *at != '\0' && length + 1 < sizeof name; at++) {
-        bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-                        (*at >= '0' && *at <= '9') || *at == '_';
-        name[length++] = *at;
-        if (!is_plain)
-            name[length - 1] = '_';
-    }
-    name[length] = '\0';
-    uint64_t hash = kiln_hash64(request->source.text, request->source.size_bytes);
-    int size = snprintf(path, capacity, "%s/kiln-%s-%016" PRIx64 ".hip", directory, name, hash);
-    if (size < 0 || (size_t)size >= capacity)
-        return false;
-    struct kiln_error error;
-    kiln_error_init(&error);
-    if (kiln_file_write(path, request->source.text, request->source.size_bytes, KILN_FILE_PRIVATE,
-                        &error) == KILN_OK)
-        return true;
-    kiln_log(KILN_LOG_WARN, "cannot keep the source of a kernel: %s", error.text);
-    return false;
 }
 
 static size_t count_lines(const char *text)
@@ -184,7 +146,4 @@ void kiln_compile_error_complete(const struct kiln_compile_request *request, con
     free(hint_copy);
     if (out_of_memory)
         kiln_error_hint(error, "KILN_COMPILE_MEMORY is the memory of a compiler, in MiB");
-    char path[PATH_MAX];
-    if (dump_source(request, path, sizeof path))
-        kiln_error_hint(error, "the source is in '%s'", path);
 }

@@ -86,8 +86,9 @@ static enum kiln_status copy_kernel(struct kiln_shared_program *shared,
     return KILN_OK;
 }
 
+/* `ret_failed`: the kernel that the error is about; left alone when it is about none. */
 static enum kiln_status collect(const struct compile_job *job, struct kiln_shared_program *shared,
-                                struct kiln_error *error)
+                                const struct kiln_kernel **ret_failed, struct kiln_error *error)
 {
     const struct kiln_program *program = job->program;
     struct kiln_compiled_program *compiled = &shared->program;
@@ -101,6 +102,7 @@ static enum kiln_status collect(const struct compile_job *job, struct kiln_share
         const struct kernel_result *result = &job->results[i];
         if (result->status) {
             *error = result->error;
+            *ret_failed = &program->kernels[i];
             return result->status;
         }
         status = copy_kernel(shared, &program->kernels[i], &result->object, &compiled->kernels[i],
@@ -111,11 +113,10 @@ static enum kiln_status collect(const struct compile_job *job, struct kiln_share
     return KILN_OK;
 }
 
-static enum kiln_status compile_lowered(struct kiln_codegen *codegen,
-                                        const struct kiln_target *target,
-                                        const struct kiln_program *program,
-                                        struct kiln_shared_program *shared,
-                                        struct kiln_error *error)
+static enum kiln_status
+compile_lowered(struct kiln_codegen *codegen, const struct kiln_target *target,
+                const struct kiln_program *program, struct kiln_shared_program *shared,
+                const struct kiln_kernel **ret_failed, struct kiln_error *error)
 {
     struct compile_job job = {.codegen = codegen, .target = target, .program = program};
     atomic_init(&job.next_kernel, 0);
@@ -124,7 +125,7 @@ static enum kiln_status compile_lowered(struct kiln_codegen *codegen,
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to compile '%u' kernels",
                               program->kernel_count);
     run_job(&job);
-    enum kiln_status status = collect(&job, shared, error);
+    enum kiln_status status = collect(&job, shared, ret_failed, error);
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         if (job.results[i].status == KILN_OK)
             kiln_code_object_fini(&job.results[i].object);
@@ -145,28 +146,46 @@ static enum kiln_status validate(const struct kiln_shared_program *shared,
     return status;
 }
 
+/* `arena` gets the kernels, of which `ret_failed` is the one that the error is about, if any. */
 static enum kiln_status
 lower_and_compile(struct kiln_codegen *codegen, const struct kiln_graph *graph,
                   const struct kiln_target *target, const struct kiln_lower_options *options,
-                  struct kiln_shared_program **ret_program, struct kiln_error *error)
+                  struct kiln_arena *arena, struct kiln_shared_program **ret_program,
+                  const struct kiln_kernel **ret_failed, struct kiln_error *error)
 {
-    struct kiln_arena arena;
-    kiln_arena_init(&arena);
     struct kiln_shared_program *shared = NULL;
     struct kiln_program program = {0};
-    enum kiln_status status = kiln_lower(graph, target, options, &arena, &program, NULL, error);
+    enum kiln_status status = kiln_lower(graph, target, options, arena, &program, NULL, error);
     if (status == KILN_OK)
         status = kiln_shared_program_create(&shared, error);
     if (status == KILN_OK)
-        status = compile_lowered(codegen, target, &program, shared, error);
+        status = compile_lowered(codegen, target, &program, shared, ret_failed, error);
     if (status == KILN_OK)
         status = validate(shared, graph, error);
     if (status)
         kiln_shared_program_unref(shared);
     else
         *ret_program = shared;
-    kiln_arena_fini(&arena);
     return status;
+}
+
+/* False when that fails too. */
+static bool compile_without_vectors(struct kiln_codegen *codegen, const struct kiln_graph *graph,
+                                    const struct kiln_target *target,
+                                    const struct kiln_lower_options *options,
+                                    struct kiln_shared_program **ret_program)
+{
+    struct kiln_lower_options without_vectors = *options;
+    without_vectors.max_vector_elements = 1;
+    const struct kiln_kernel *failed = NULL;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
+    enum kiln_status status = lower_and_compile(codegen, graph, target, &without_vectors, &arena,
+                                                ret_program, &failed, &error);
+    kiln_arena_fini(&arena);
+    return status == KILN_OK;
 }
 
 enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct kiln_graph *graph,
@@ -175,20 +194,24 @@ enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct
                                       struct kiln_shared_program **ret_program,
                                       struct kiln_error *error)
 {
+    const struct kiln_kernel *failed = NULL;
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
     enum kiln_status status =
-        lower_and_compile(codegen, graph, target, options, ret_program, error);
-    if (status != KILN_COMPILE_FAILED || options->max_vector_elements == 1)
-        return status;
-    /* A compiler that spills, or keeps an array in memory, is refused; element by element there is
-     * no array. */
-    kiln_log(KILN_LOG_WARN, "compiling for '%s' again without vectors: %s", target->name,
-             error->text);
-    struct kiln_lower_options without_vectors = *options;
-    without_vectors.max_vector_elements = 1;
-    struct kiln_error second;
-    kiln_error_init(&second);
-    if (lower_and_compile(codegen, graph, target, &without_vectors, ret_program, &second))
-        return status; /* the first failure is the one to report */
-    kiln_error_init(error);
-    return KILN_OK;
+        lower_and_compile(codegen, graph, target, options, &arena, ret_program, &failed, error);
+    if (status == KILN_COMPILE_FAILED && options->max_vector_elements != 1) {
+        /* A compiler that spills, or keeps an array in memory, is refused; element by element there
+         * is no array. */
+        kiln_log(KILN_LOG_INFO, "compiling for '%s' again without vectors: %.*s", target->name,
+                 (int)strcspn(error->text, "\n"), error->text);
+        if (compile_without_vectors(codegen, graph, target, options, ret_program)) {
+            kiln_error_init(error);
+            status = KILN_OK;
+        }
+    }
+    /* The first failure is the one to report. */
+    if (failed && (status == KILN_COMPILE_FAILED || status == KILN_TIMEOUT))
+        kiln_codegen_dump_source(failed, error);
+    kiln_arena_fini(&arena);
+    return status;
 }

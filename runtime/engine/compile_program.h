@@ -9,7 +9,7 @@
 /* Compiles the kernels of a program at the same time, as many as there are workers; waits for all
  * of them. A program that does not compile (a compiler that spills is refused) is lowered and
  * compiled once more without vectors. The error is that of the first kernel, in program order, that
- * failed. */
+ * failed; a source is dumped only of that one. */
 enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct kiln_graph *graph,
                                       const struct kiln_target *target,
                                       const struct kiln_lower_options *options,

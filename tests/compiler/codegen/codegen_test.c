@@ -220,6 +220,12 @@ static void expect_compile_error(const char *target_text, const char *line_text)
         cr_expect(strstr(error.text, line_text) != NULL, "'%s' expected: %s", line_text,
                   error.text);
         cr_expect(strstr(error.text, "\nlog:\n") != NULL, "%s", error.text);
+        cr_expect(strstr(error.text, "the source is in") == NULL, "%s", error.text);
+        if (round == 0) {
+            cr_expect_eq(rmdir(directory), 0, "dumped before anybody gave up");
+            cr_assert_eq(mkdir(directory, 0700), 0);
+        }
+        kiln_codegen_dump_source(&kernel, &error);
         const char *hint = strstr(error.text, "hint: the source is in '");
         cr_assert_not_null(hint, "%s", error.text);
         char path[512];

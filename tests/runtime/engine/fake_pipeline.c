@@ -134,6 +134,12 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     return KILN_OK;
 }
 
+void kiln_codegen_dump_source(const struct kiln_kernel *kernel, struct kiln_error *error)
+{
+    atomic_fetch_add(&fake_pipeline.dumped, 1);
+    kiln_error_hint(error, "the source of '%s' is '%s'", kernel->symbol, kernel->source);
+}
+
 void kiln_code_object_fini(struct kiln_code_object *object)
 {
     free(object->bytes);

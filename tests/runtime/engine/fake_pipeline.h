@@ -27,6 +27,7 @@ struct fake_pipeline {
     bool objects_are_bad;          /* no device loads what is compiled */
     atomic_uint lowered;           /* calls so far */
     atomic_uint compiled;
+    atomic_uint dumped; /* sources of failed kernels */
     atomic_uint identities;
 };
 /* Visible, so that a test can reach the one inside of a plugin that is built with it. */

@@ -321,7 +321,9 @@ Test(plan, failures_are_told_and_leave_nothing)
     fake_pipeline.failing_kernel = 2;
     cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error),
                  KILN_COMPILE_FAILED);
-    cr_expect_str_eq(error.text, "kernel 'kernel_2' does not compile");
+    cr_expect_str_eq(error.text, "kernel 'kernel_2' does not compile\n"
+                                 "hint: the source of 'kernel_2' is 'vectors'");
+    cr_expect_eq(atomic_load(&fake_pipeline.dumped), 1);
     cr_expect_null(plan);
     fake_pipeline.failing_kernel = 0;
     hip.fail("hipModuleLoadData", KILN_STAND_IN_OUT_OF_MEMORY, 2);
@@ -468,6 +470,7 @@ Test(plan, what_does_not_compile_with_vectors_is_compiled_without)
     fake_pipeline.vectors_fail = 1;
     struct kiln_plan *plan = make_plan(engine);
     cr_expect_eq(atomic_load(&fake_pipeline.lowered), 2);
+    cr_expect_eq(atomic_load(&fake_pipeline.dumped), 0, "no source of a program that is there");
     cr_expect_str_empty(error.text);
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
