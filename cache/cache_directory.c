@@ -54,13 +54,22 @@ enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_p
     return KILN_OK;
 }
 
+static const char others_may_write[] = "other users may write to it";
+
 const char *kiln_cache_directory_distrust(const struct stat *attributes, bool is_layer)
 {
     if (attributes->st_uid != geteuid() && !(is_layer && attributes->st_uid == 0))
         return "it belongs to another user";
     if ((attributes->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return "other users may write to it";
+        return others_may_write;
     return NULL;
+}
+
+void kiln_cache_directory_distrust_hint(const char *reason, const char *path,
+                                        struct kiln_error *error)
+{
+    if (strcmp(reason, others_may_write) == 0)
+        kiln_error_hint(error, "chmod go-w '%s'", path);
 }
 
 /* Opens a directory and checks what was opened, not what the path says. `follow`: 0 or O_NOFOLLOW.
@@ -107,10 +116,12 @@ static enum kiln_status open_path(const char *path, bool is_layer,
     if (descriptor < 0) {
         enum kiln_status status =
             reason == NULL && (errno == ENOENT || errno == ENOTDIR) ? KILN_NOT_FOUND : KILN_IO;
-        if (reason != NULL)
+        if (reason != NULL) {
             (void)kiln_error_set(error, status, "cannot use the directory '%s': %s", path, reason);
-        else
+            kiln_cache_directory_distrust_hint(reason, path, error);
+        } else {
             (void)kiln_error_set(error, status, "cannot open the directory '%s': %m", path);
+        }
         free(copy);
         return status;
     }

@@ -50,5 +50,8 @@ enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_direct
 /* NULL when the thing belongs to this user (of a layer: or to root) and nobody else can write to
  * it, else the reason. */
 const char *kiln_cache_directory_distrust(const struct stat *attributes, bool is_layer);
+/* For an error about such a thing: adds how to put it right, where the owner can. */
+void kiln_cache_directory_distrust_hint(const char *reason, const char *path,
+                                        struct kiln_error *error);
 
 #endif

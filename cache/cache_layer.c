@@ -13,8 +13,11 @@ static enum kiln_status open_pack(const char *path, const struct stat *attribute
         reason = "it is neither a directory nor an ordinary file";
     else
         reason = kiln_cache_directory_distrust(attributes, true);
-    if (reason != NULL)
-        return kiln_error_set(error, KILN_IO, "cannot use '%s': %s", path, reason);
+    if (reason != NULL) {
+        (void)kiln_error_set(error, KILN_IO, "cannot use '%s': %s", path, reason);
+        kiln_cache_directory_distrust_hint(reason, path, error);
+        return KILN_IO;
+    }
     return kiln_pack_file_open(path, &layer->pack, error);
 }
 

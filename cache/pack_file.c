@@ -68,7 +68,8 @@ static enum kiln_status read_index(struct kiln_pack_file *pack, uint64_t file_by
     return status;
 }
 
-static enum kiln_status open_checked(struct kiln_pack_file *pack, struct kiln_error *error)
+static enum kiln_status open_checked(struct kiln_pack_file *pack, const char *path,
+                                     struct kiln_error *error)
 {
     struct stat attributes;
     if (fstat(pack->descriptor, &attributes) != 0)
@@ -76,8 +77,11 @@ static enum kiln_status open_checked(struct kiln_pack_file *pack, struct kiln_er
     if (!S_ISREG(attributes.st_mode))
         return kiln_error_set(error, KILN_IO, "it is not an ordinary file");
     const char *reason = kiln_cache_directory_distrust(&attributes, true);
-    if (reason != NULL)
-        return kiln_error_set(error, KILN_IO, "%s", reason);
+    if (reason != NULL) {
+        (void)kiln_error_set(error, KILN_IO, "%s", reason);
+        kiln_cache_directory_distrust_hint(reason, path, error);
+        return KILN_IO;
+    }
     return read_index(pack, (uint64_t)attributes.st_size, error);
 }
 
@@ -97,7 +101,7 @@ enum kiln_status kiln_pack_file_open(const char *path, struct kiln_pack_file **r
         free(pack);
         return status;
     }
-    enum kiln_status status = open_checked(pack, error);
+    enum kiln_status status = open_checked(pack, path, error);
     if (status != KILN_OK) {
         kiln_error_prefix(error, "cannot use the pack '%s'", path);
         kiln_pack_file_close(pack);

@@ -367,11 +367,12 @@ static void list_directory(struct kiln_config_rows *rows)
             reason = kiln_cache_directory_distrust(&attributes, false);
         if (!reason && access(path, W_OK | X_OK) != 0)
             reason = strerror(errno);
-        char sentence[KILN_ERROR_TEXT_BYTES];
-        (void)snprintf(sentence, sizeof(sentence), "cannot use the directory '%.1024s': %s", path,
-                       reason ? reason : "");
-        if (reason)
-            add_problem(row, sentence);
+        if (reason) {
+            (void)kiln_error_set(&error, KILN_IO, "cannot use the directory '%s': %s", path,
+                                 reason);
+            kiln_cache_directory_distrust_hint(reason, path, &error);
+            add_problem(row, error.text);
+        }
     }
     free(path);
 }
@@ -390,8 +391,11 @@ static void list_store(struct kiln_config_rows *rows)
         return;
     }
     uint64_t limit = kiln_cache_store_max_bytes(store);
+    const char *max_size = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_MAX_SIZE);
+    uint64_t parsed;
+    bool is_size = max_size && kiln_cache_bytes_parse(max_size, &parsed);
     add_row(rows, "cache limit", limit ? kiln_text_bytes(bytes, limit) : "none",
-            is_set(KILN_ENVIRONMENT_KILN_CACHE_MAX_SIZE) ? "KILN_CACHE_MAX_SIZE" : FROM_DEFAULT);
+            is_size ? "KILN_CACHE_MAX_SIZE" : FROM_DEFAULT);
     for (size_t i = 0; i < kiln_cache_store_layer_count(store); i++) {
         struct kiln_cache_layer_info layer = kiln_cache_store_layer(store, i);
         add_row(rows, layer.is_pack ? "cache layer (pack)" : "cache layer", layer.path,

@@ -41,7 +41,7 @@ static void report_damage(struct verification *verification, const char *place, 
     if (file)
         kiln_text_write(stdout, file, false);
     fputs(": ", stdout);
-    kiln_text_write(stdout, reason, false);
+    kiln_text_write(stdout, reason, true); /* a hint may be there */
     putchar('\n');
 }
 

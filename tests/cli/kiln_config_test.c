@@ -187,6 +187,7 @@ Test(kiln_config, bad_values_have_their_sentences)
     }
     const json_t *directory = row_of(document, "derived", "cache directory");
     cr_assert(strstr(text_member(directory, "problem"), "symbolic link"));
+    expect(document, "derived", "cache limit", "1.0 GiB", "default");
     json_decref(document);
     /* The same below the tables. */
     kiln = run(false, environment);
@@ -209,6 +210,17 @@ Test(kiln_config, a_good_value_is_no_problem)
     expect(document, "derived", "compile worker", "none: in this process",
            "KILN_COMPILE_IN_PROCESS");
     json_decref(document);
+}
+
+Test(kiln_config, a_directory_that_others_may_write_to_has_a_hint)
+{
+    char pair[1100];
+    cr_assert_eq(mkdir(temporary_path("open"), 0700), 0);
+    cr_assert_eq(chmod(temporary_path("open"), 0770), 0);
+    (void)snprintf(pair, sizeof pair, "KILN_CACHE_DIR=%s", temporary_path("open"));
+    struct kiln_process kiln = CONFIG_JSON(pair);
+    cr_assert_eq(kiln.exit_code, 1);
+    cr_assert(strstr(kiln.out, "\\nhint: chmod go-w '"), "%s", kiln.out);
 }
 
 Test(kiln_config, secrets_are_not_shown)
