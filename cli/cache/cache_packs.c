@@ -161,6 +161,19 @@ static enum kiln_status export_named(const struct kiln_cache_request *request,
     return status;
 }
 
+static enum kiln_status fail_empty(const struct kiln_cache_store *store,
+                                   const struct transfer *transfer, struct kiln_error *error)
+{
+    if (transfer->damaged_count)
+        return kiln_error_set(error, KILN_CORRUPT,
+                              "all entries of the cache directory are damaged");
+    if (kiln_cache_store_directory(store))
+        return kiln_error_set(error, KILN_NOT_FOUND, "the cache directory has no entry");
+    return kiln_error_set(error, KILN_NOT_FOUND,
+                          "there is no cache directory\nhint: entries of layers are exported by "
+                          "their keys, and 'kiln cache merge' copies packs");
+}
+
 int kiln_cache_export(const struct kiln_cache_request *request, struct kiln_error *error)
 {
     const char *path = request->operands[0];
@@ -176,13 +189,13 @@ int kiln_cache_export(const struct kiln_cache_request *request, struct kiln_erro
     else
         status = kiln_cache_store_visit(request->store, KILN_CACHE_SOURCE_DIRECTORY, pack_entry,
                                         &transfer, error);
-    if (status == KILN_OK && transfer.added == 0 && request->target && transfer.seen)
+    if (status == KILN_OK && transfer.added == 0 && transfer.seen > transfer.damaged_count)
         status = kiln_error_set(error, KILN_NOT_FOUND,
                                 "none of %llu cache entries is for '%s'\nhint: 'kiln cache ls' "
                                 "shows the target of each",
                                 (unsigned long long)transfer.seen, request->target);
     else if (status == KILN_OK && transfer.added == 0)
-        status = kiln_error_set(error, KILN_NOT_FOUND, "the cache directory has no entry");
+        status = fail_empty(request->store, &transfer, error);
     status = end_pack(&transfer, status, path, error);
     if (status == KILN_OK)
         print_pack(request, &transfer, "exported", path);

@@ -406,21 +406,39 @@ Test(kiln_cache_pack, no_directory_is_needed_to_look_into_layers)
                                       {"cache", "show", key_of("GELU_FWD")},
                                       {"cache", "clear"},
                                       {"cache", "prune"},
-                                      {"cache", "import", temporary_path("a.pack")}};
+                                      {"cache", "import", temporary_path("a.pack")},
+                                      {"cache", "export", temporary_path("b.pack")}};
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         struct kiln_process kiln = {.arguments = actions[i], .environment = environment};
         kiln_process_run(&kiln);
-        cr_assert_eq(kiln.exit_code, i < 4 ? 0 : 3, "%s: %s", actions[i][1], kiln.err);
+        cr_assert_eq(kiln.exit_code, i < 4 ? 0 : i < 7 ? 3 : 1, "%s: %s", actions[i][1], kiln.err);
         cr_assert(i < 4 ? strstr(kiln.out, i == 3 ? "GELU" : "2") != NULL
                         : strstr(kiln.err, "there is no cache directory") != NULL,
                   "%s%s", kiln.out, kiln.err);
     }
 }
 
+Test(kiln_cache_pack, a_pack_that_others_may_write_to_has_a_hint)
+{
+    static const char hint[] = "\nhint: chmod go-w '";
+    fill();
+    (void)KILN("cache", "export", temporary_path("a.pack"));
+    cr_assert_eq(chmod(temporary_path("a.pack"), 0664), 0);
+    struct kiln_process kiln = KILN("cache", "import", temporary_path("a.pack"));
+    cr_assert_eq(kiln.exit_code, 3);
+    cr_assert(strstr(kiln.err, hint), "%s", kiln.err);
+    kiln = KILN_WITH(variable_of("KILN_CACHE_LAYERS", "a.pack"), "cache", "ls");
+    cr_assert(strstr(kiln.err, hint), "%s", kiln.err);
+    kiln = KILN("cache", "verify", temporary_path("a.pack"));
+    cr_assert_eq(kiln.exit_code, 1);
+    cr_assert(strstr(kiln.out, hint), "%s", kiln.out);
+}
+
 Test(kiln_cache_pack, damage_is_left_out_and_told)
 {
     fill();
     const char *key = key_of("GELU_FWD");
+    const char *other = key_of("RELU_FWD");
     struct kiln_process kiln = KILN("cache", "export", temporary_path("good.pack"));
     cr_assert_eq(kiln.exit_code, 0);
     struct kiln_buffer pack = content_of("good.pack");
@@ -457,6 +475,13 @@ Test(kiln_cache_pack, damage_is_left_out_and_told)
     cr_assert_eq(json_array_size(json_object_get(document, "damaged")), 1);
     json_decref(document);
     cr_assert(strstr(kiln.err, "is left out"), "%s", kiln.err);
+    flip_byte(entry_path("cache", other), 50);
+    kiln = KILN("cache", "export", temporary_path("none.pack"));
+    cr_assert_eq(kiln.exit_code, 1);
+    cr_assert(strstr(kiln.err, "all entries of the cache directory are damaged"), "%s", kiln.err);
+    kiln = KILN("cache", "export", "-t", "gfx90a", temporary_path("none.pack"));
+    cr_assert(strstr(kiln.err, "all entries of the cache directory are damaged"), "%s", kiln.err);
+    cr_assert_neq(access(temporary_path("none.pack"), F_OK), 0);
     /* The directory is only read. */
     kiln = KILN("cache", "verify");
     cr_assert_eq(kiln.exit_code, 1);
