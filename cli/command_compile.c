@@ -52,7 +52,11 @@ static bool take_progress(void *context, size_t done, size_t failed)
 {
     (void)context;
     kiln_progress_update(done, failed);
-    return !kiln_interrupt_pending();
+    if (!kiln_interrupt_pending())
+        return true;
+    /* That may take a while, or for ever where a graph comes from a pipe that nobody writes to. */
+    kiln_message_note("finishing what has begun\nhint: interrupt again to end at once");
+    return false;
 }
 
 /* What does not fit goes again, the oldest first, and nobody would know why it is missing. */

@@ -19,6 +19,8 @@ enum {
     /* Sentences of one kind of failure; thousands of graphs fail for few reasons. */
     SENTENCES_PER_KIND = 10,
     HASH_HEX_BYTES = 33,
+    /* Longer paths are not aligned: one of them would widen the lines of all others. */
+    WIDEST_PATH_COLUMNS = 120,
 };
 
 static void measure_columns(struct kiln_compile_report *report,
@@ -27,7 +29,8 @@ static void measure_columns(struct kiln_compile_report *report,
     for (size_t i = 0; i < files->count; i++) {
         char *path = kiln_text_escape(files->files[i].path);
         int columns = kiln_text_columns(path);
-        report->path_columns = columns > report->path_columns ? columns : report->path_columns;
+        if (columns > report->path_columns && columns <= WIDEST_PATH_COLUMNS)
+            report->path_columns = columns;
         free(path);
     }
     report->target_columns = 3;
@@ -209,8 +212,8 @@ static void print_line(const struct kiln_compile_report *report,
 {
     char *path = kiln_text_escape(result->path);
     const char *target = result->target ? result->target->name : "all";
-    printf("%s%*s  %-*s  ", path, report->path_columns - kiln_text_columns(path), "",
-           report->target_columns, target);
+    int gap = report->path_columns - kiln_text_columns(path);
+    printf("%s%*s  %-*s  ", path, gap > 0 ? gap : 0, "", report->target_columns, target);
     free(path);
     if (result->outcome == KILN_COMPILE_DONE) {
         char bytes[KILN_TEXT_AMOUNT_BYTES];

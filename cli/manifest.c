@@ -36,6 +36,8 @@ static enum kiln_status add_lines(struct kiln_graph_files *files, const char *ma
     enum kiln_status status = KILN_OK;
     const char *at = kiln_buffer_text(text);
     const char *end = at + text->size;
+    if (text->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
+        at += 3;
     for (unsigned long number = 1; at < end && status == KILN_OK; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *next = newline ? newline + 1 : end;

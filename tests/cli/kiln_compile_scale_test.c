@@ -211,7 +211,9 @@ Test(kiln_compile_scale, equal_graphs_fail_once)
 
 Test(kiln_compile_scale, a_manifest_lists_graphs)
 {
-    static const char list[] = "# two graphs and a folder\n0000.json\n\n0001.json\r\nmore\n";
+    /* With the byte order mark that some editors put in front. */
+    static const char list[] =
+        "\xef\xbb\xbf# two graphs and a folder\n0000.json\n\n0001.json\r\nmore\n";
     write_graphs("graphs", 10, 2);
     write_graphs("graphs/more", 20, 3);
     const char *manifest = write_file("graphs/manifest", list, sizeof list - 1);
@@ -222,6 +224,20 @@ Test(kiln_compile_scale, a_manifest_lists_graphs)
     kiln = COMPILE("--json", "-m", manifest, write_graph("other.json", 99));
     cr_assert_eq(summary_of(&kiln, "compiled"), 1);
     cr_assert_eq(summary_of(&kiln, "disk"), 5);
+}
+
+Test(kiln_compile_scale, a_long_line_of_a_manifest_widens_no_other)
+{
+    enum { LONG = 20000 };
+    char list[LONG + 32];
+    memset(list, 'x', LONG);
+    memcpy(list + LONG, "\n0000.json\n0001.json\n", 22);
+    write_graphs("graphs", 10, 2);
+    write_file("graphs/manifest", list, LONG + 21);
+    struct kiln_process kiln = COMPILE("-m", temporary_path("graphs/manifest"));
+    cr_assert_eq(kiln.exit_code, 1);
+    cr_assert(strstr(kiln.out, "2 compiled"), "%s", kiln.out);
+    cr_assert_lt(strlen(kiln.out), (size_t)LONG + 4096);
 }
 
 Test(kiln_compile_scale, a_manifest_comes_on_standard_input)
@@ -475,6 +491,7 @@ Test(kiln_compile_scale, an_interrupted_run_keeps_what_is_done_and_goes_on)
     struct kiln_process kiln = COMPILE("-j", "1", "--report", report, temporary_path("graphs"));
     cr_assert_eq(kiln.exit_code, 128 + 2, "%d: %s", kiln.exit_code, kiln.err);
     const char *note = strstr(kiln.err, "interrupted: ");
+    cr_assert(strstr(kiln.err, "interrupt again to end at once"), "%s", kiln.err);
     int done = note ? atoi(note + strlen("interrupted: ")) : -1;
     cr_assert_geq(done, 5, "%s", kiln.err);
     cr_assert_lt(done, FEW, "%s", kiln.err);
