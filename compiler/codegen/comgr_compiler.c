@@ -6,6 +6,7 @@
 
 #include "runtime/support/environment.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,13 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     return KILN_OK;
 }
 
+/*
+ * One thread at a time, for compilations in this process. comgr 2.4 takes a lock of its own, but
+ * not early enough: of processes whose first compilations came from several threads one in ten
+ * crashed, in LLVM's registration of options.
+ */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
 static enum kiln_status serves(const struct kiln_compiler *compiler,
                                const struct kiln_target *target, bool *ret_serves,
                                struct kiln_error *error)
@@ -74,6 +82,7 @@ static enum kiln_status serves(const struct kiln_compiler *compiler,
     (void)snprintf(isa, sizeof isa, ISA_PREFIX "%s", target->processor);
     size_t count = 0;
     bool is_listed = false;
+    pthread_mutex_lock(&one_at_a_time);
     if (comgr->get_isa_count(&count) != KILN_COMGR_STATUS_SUCCESS)
         count = 0;
     for (size_t i = 0; i < count && !is_listed; i++) {
@@ -81,6 +90,7 @@ static enum kiln_status serves(const struct kiln_compiler *compiler,
         is_listed = comgr->get_isa_name(i, &name) == KILN_COMGR_STATUS_SUCCESS && name != NULL &&
                     strcmp(name, isa) == 0;
     }
+    pthread_mutex_unlock(&one_at_a_time);
     *ret_serves = is_listed;
     return KILN_OK;
 }
@@ -201,6 +211,7 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
         kiln_comgr_library_open(compiler->path, compiler->identity, &job.comgr, error);
     if (status != KILN_OK)
         return status;
+    pthread_mutex_lock(&one_at_a_time);
     status = prepare(&job, target, source, error);
     if (status == KILN_OK)
         status = step(&job, KILN_COMGR_ACTION_COMPILE_SOURCE_TO_BC,
@@ -216,6 +227,7 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
             check(&job, append_data(&job, job.sets[3], KILN_COMGR_DATA_KIND_EXECUTABLE, object),
                   "give the code object", error);
     job_fini(&job);
+    pthread_mutex_unlock(&one_at_a_time);
     return status;
 }
 
@@ -273,11 +285,14 @@ static enum kiln_status disassemble(const struct kiln_compiler *compiler,
     (void)snprintf(isa, sizeof isa, ISA_PREFIX "%s", target->name);
     struct kiln_comgr_handle info;
     struct instructions instructions = {.elf = &elf, .symbol = &symbol, .text = text};
+    pthread_mutex_lock(&one_at_a_time);
     unsigned code =
         job.comgr->create_disassembly_info(isa, read_code, print_instruction, print_address, &info);
     status = check(&job, code, "disassemble", error);
-    if (status != KILN_OK)
+    if (status != KILN_OK) {
+        pthread_mutex_unlock(&one_at_a_time);
         return status;
+    }
     kiln_buffer_printf(text, "%s:\n", object->symbol);
     for (uint64_t at = 0; at < symbol.size_bytes;) {
         uint64_t size = 0;
@@ -289,6 +304,7 @@ static enum kiln_status disassemble(const struct kiln_compiler *compiler,
         at += size;
     }
     (void)job.comgr->destroy_disassembly_info(info);
+    pthread_mutex_unlock(&one_at_a_time);
     return KILN_OK;
 }
 

@@ -308,6 +308,32 @@ Test(codegen, in_process)
 
 enum { THREADS = 6, JOBS = 4 };
 
+static void *compile_in_process(void *context)
+{
+    struct kiln_target target = sample_target("gfx90a");
+    struct kiln_code_object object = compile(context, &target);
+    kiln_code_object_fini(&object);
+    return NULL;
+}
+
+/* The first compilations of a process, all at once: comgr 2.4 crashes one time in ten if it is let.
+ */
+Test(codegen, threads_take_turns_in_process)
+{
+    struct kiln_target target = sample_target("gfx90a");
+    struct kiln_codegen *codegen = sample_codegen(NULL, 60);
+    sample_require(codegen, &target);
+    kiln_codegen_unref(codegen);
+    cr_assert_eq(setenv("KILN_COMPILE_IN_PROCESS", "1", 1), 0);
+    codegen = sample_codegen("/nonexistent", 60);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, compile_in_process, codegen), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    kiln_codegen_unref(codegen);
+}
+
 static void *compile_several(void *context)
 {
     struct kiln_codegen *codegen = context;
