@@ -146,4 +146,6 @@ void kiln_compile_error_complete(const struct kiln_compile_request *request, con
     free(hint_copy);
     if (out_of_memory)
         kiln_error_hint(error, "KILN_COMPILE_MEMORY is the memory of a compiler, in MiB");
+    if (status == KILN_TIMEOUT)
+        kiln_error_hint(error, "KILN_COMPILE_TIMEOUT is the time for a kernel, in seconds");
 }
