@@ -279,6 +279,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
     const bool is_speaker = kiln_place_along_reduced() % together == 0;
     const unsigned place = kiln_place_along_kept();
     typename Pass::merged other;
+    /* Rolled, for the time it takes to compile: a turn waits for local memory anyway. */
     KILN_NO_UNROLL
     for (unsigned half = KILN_WAVES_PER_ROW / 2; half > 0; half /= 2) {
         if (half < KILN_WAVES_PER_ROW / 2)

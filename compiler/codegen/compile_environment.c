@@ -31,22 +31,31 @@ static const char *const kept[] = {
     "UBSAN_OPTIONS",
 };
 
+/* Of those: the cache is none of a compiler's business, and its address may hold a password. */
+static const char *const dropped[] = {"KILN_CACHE_"};
+
 static const char *const added[] = {
     "AMD_COMGR_CACHE=0", /* comgr's own cache: hardly ever hits, and writes a file per kernel */
     "LC_ALL=C",
 };
 
-static bool is_kept(const char *variable)
+static bool is_one_of(const char *variable, const char *const *names, size_t name_count)
 {
     size_t length = strcspn(variable, "=");
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        size_t count = strlen(kept[i]);
-        bool is_prefix = kept[i][count - 1] == '_';
+    for (size_t i = 0; i < name_count; i++) {
+        size_t count = strlen(names[i]);
+        bool is_prefix = names[i][count - 1] == '_';
         if ((is_prefix ? length >= count : length == count) &&
-            memcmp(variable, kept[i], count) == 0)
+            memcmp(variable, names[i], count) == 0)
             return true;
     }
     return false;
+}
+
+static bool is_kept(const char *variable)
+{
+    return is_one_of(variable, kept, sizeof kept / sizeof *kept) &&
+           !is_one_of(variable, dropped, sizeof dropped / sizeof *dropped);
 }
 
 static bool is_temporary_directory(const char *variable)

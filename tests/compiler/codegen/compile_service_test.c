@@ -515,7 +515,7 @@ Test(compile_service, compilers_get_a_clean_state)
         "COMPILER_PATH",  "GCC_EXEC_PREFIX",      "LD_PRELOAD",         "LD_AUDIT",
         "AMD_COMGR_X",    "CCC_OVERRIDE_OPTIONS", "HIP_PATH",           "ROCM_PATH",
         "LANG",           "SOURCE_DATE_EPOCH",    "NVCC_APPEND_FLAGS",  "CCACHE_COMPILER",
-        "A_NEW_VARIABLE", "GLIBC_TUNABLES",
+        "A_NEW_VARIABLE", "GLIBC_TUNABLES",       "KILN_CACHE_REMOTE",
     };
     for (size_t i = 0; i < sizeof changing / sizeof *changing; i++)
         cr_assert_eq(setenv(changing[i], "", 1), 0);
