@@ -320,6 +320,13 @@ static void *compile_in_process(void *context)
  */
 Test(codegen, threads_take_turns_in_process)
 {
+#if defined(__SANITIZE_ADDRESS__)
+    cr_skip_test("LLVM does not run in a process with this sanitizer");
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    cr_skip_test("LLVM does not run in a process with this sanitizer");
+#endif
+#endif
     struct kiln_target target = sample_target("gfx90a");
     struct kiln_codegen *codegen = sample_codegen(NULL, 60);
     sample_require(codegen, &target);
