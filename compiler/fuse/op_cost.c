@@ -1,6 +1,6 @@
 #include "compiler/fuse/op_cost.h"
 
-enum { TRANSCENDENTAL_COST = 8, LONG_POLYNOMIAL_COST = 32 };
+enum { TRANSCENDENTAL_COST = 8, LONG_POLYNOMIAL_COST = 16 };
 
 uint32_t kiln_op_cost(const struct kiln_op *op)
 {
@@ -17,7 +17,7 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
     case KILN_OP_DIV:
         return TRANSCENDENTAL_COST;
     case KILN_OP_ERF:
-    case KILN_OP_ERFC:
+    case KILN_OP_NORMAL_CDF:
         return LONG_POLYNOMIAL_COST;
     default:
         return 1;

@@ -72,8 +72,8 @@ static double evaluate_real(enum kiln_opcode opcode, double a, double b)
         return tanh(a);
     case KILN_OP_ERF:
         return erf(a);
-    case KILN_OP_ERFC:
-        return erfc(a);
+    case KILN_OP_NORMAL_CDF:
+        return 0.5 * erfc(-a * M_SQRT1_2);
     default:
         return NAN;
     }

@@ -5,7 +5,8 @@
  * value where the textbook formula cancels or overflows:
  *   - sigmoid and its derivative go through e = exp(-|x|) in [0, 1]: s = (x >= 0 ? 1 : e) / (1 + e)
  * and s*(1 - s) = e / (1 + e)^2; tanh'(x) = 1 - tanh(x)^2 = 4*e / (1 + e)^2 with e = exp(-2|x|);
- *   - (1 + tanh u)/2 = sigmoid(2u), and (1 + erf u)/2 = erfc(-u)/2, which do not cancel for u < 0;
+ *   - (1 + tanh u)/2 = sigmoid(2u), and the normal distribution function is an operation of its own:
+ * neither cancels for negative numbers;
  *   - ln(1 + exp z) = max(z, 0) + log1p(exp(-|z|)); exp(x) - 1 = expm1(x).
  * Infinities and NaN come out as the textbook formulas give them: no product is skipped because a
  * factor is zero.
@@ -23,7 +24,6 @@ struct formula {
     uint32_t a, b;   /* the first two in `scalar` */
 };
 
-static const double SQRT_1_2 = 0.70710678118654752440; /* 1/sqrt(2) */
 static const double SQRT_2_OVER_PI = 0.79788456080286535588;
 static const double INV_SQRT_2_PI = 0.39894228040143267794; /* 1/sqrt(2*pi) */
 static const double GELU_CUBIC = 0.044715;
@@ -77,10 +77,9 @@ static uint32_t sigmoid_slope(const struct formula *f, uint32_t x)
     return mul(f, sigmoid(f, x), sigmoid(f, unary(f, KILN_OP_NEG, x)));
 }
 
-/* The standard normal distribution function: erfc(-x/sqrt(2))/2. */
 static uint32_t normal_distribution(const struct formula *f, uint32_t x)
 {
-    return scale(f, unary(f, KILN_OP_ERFC, scale(f, x, -SQRT_1_2)), 0.5);
+    return unary(f, KILN_OP_NORMAL_CDF, x);
 }
 
 /* 2*sqrt(2/pi)*(x + 0.044715*x^3): twice the argument of tanh in the approximate GELU. */

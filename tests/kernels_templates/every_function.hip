@@ -23,8 +23,6 @@
 #include "device/math/cos_f64.h"
 #include "device/math/erf_f32.h"
 #include "device/math/erf_f64.h"
-#include "device/math/erfc_f32.h"
-#include "device/math/erfc_f64.h"
 #include "device/math/exp_f32.h"
 #include "device/math/exp_f64.h"
 #include "device/math/expm1_f32.h"
@@ -33,6 +31,8 @@
 #include "device/math/log1p_f64.h"
 #include "device/math/log_f32.h"
 #include "device/math/log_f64.h"
+#include "device/math/normal_cdf_f32.h"
+#include "device/math/normal_cdf_f64.h"
 #include "device/math/rsqrt_f32.h"
 #include "device/math/rsqrt_f64.h"
 #include "device/math/sigmoid_f32.h"
@@ -127,7 +127,7 @@ template <class To, class From> struct mapping {
     UNARY(sigmoid, scalar, type)                                                                   \
     UNARY(tanh, scalar, type)                                                                      \
     UNARY(erf, scalar, type)                                                                       \
-    UNARY(erfc, scalar, type)                                                                      \
+    UNARY(normal_cdf, scalar, type)                                                                \
     ROUND(f16, scalar, type)                                                                       \
     ROUND(bf16, scalar, type)                                                                      \
     ROUND(f8e4m3, scalar, type)                                                                    \

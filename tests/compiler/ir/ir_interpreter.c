@@ -43,6 +43,16 @@ static float sigmoidf(float x)
     return x >= 0 ? 1 / (1 + expf(-x)) : expf(x) / (1 + expf(x));
 }
 
+static double normal_cdf(double x)
+{
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+static float normal_cdff(float x)
+{
+    return (float)normal_cdf(x);
+}
+
 /* A function of math.h, or of those above, in the scalar's own precision, or in double for both. */
 #define MATH(name)                                                                                 \
     (scalar == KILN_SCALAR_F64            ? name(a)                                                \
@@ -120,7 +130,7 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
         result = MATH(erf);
         break;
     default:
-        result = MATH(erfc);
+        result = MATH(normal_cdf);
         break;
     }
     return jitter(machine, scalar, result, a, b, 2);
