@@ -5,8 +5,8 @@
  * value where the textbook formula cancels or overflows:
  *   - sigmoid and its derivative go through e = exp(-|x|) in [0, 1]: s = (x >= 0 ? 1 : e) / (1 + e)
  * and s*(1 - s) = e / (1 + e)^2; tanh'(x) = 1 - tanh(x)^2 = 4*e / (1 + e)^2 with e = exp(-2|x|);
- *   - (1 + tanh u)/2 = sigmoid(2u), and the normal distribution function is an operation of its own:
- * neither cancels for negative numbers;
+ *   - (1 + tanh u)/2 = sigmoid(2u), and the normal distribution function is an operation of its
+ * own: neither cancels for negative numbers;
  *   - ln(1 + exp z) = max(z, 0) + log1p(exp(-|z|)); exp(x) - 1 = expm1(x).
  * Infinities and NaN come out as the textbook formulas give them: no product is skipped because a
  * factor is zero.
