@@ -9,10 +9,12 @@
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MANY = 200, FEW = 24, MAX_ARGUMENTS = 24 };
@@ -533,4 +535,16 @@ Test(kiln_compile_scale, a_cache_that_keeps_nothing_is_said)
     kiln_process_run(&kiln);
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
     cr_assert_null(strstr(kiln.err, "there is no cache directory"), "%s", kiln.err);
+}
+
+/* A pipe that nobody writes to never ends: reading it must not outlive the signal. */
+Test(kiln_compile_scale, an_interruption_ends_the_wait_for_a_pipe)
+{
+    char script[8192];
+    (void)snprintf(script, sizeof script,
+                   "cd '%s' && mkfifo pipe && timeout --foreground --preserve-status -k 20 1 "
+                   "'%s' compile -t host --cache cache pipe",
+                   temporary_path("."), KILN_BINARY);
+    int status = system(script);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
 }
