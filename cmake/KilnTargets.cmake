@@ -12,6 +12,9 @@ if(KILN_SANITIZE)
                         -fno-sanitize-recover=undefined)
     add_link_options(-fsanitize=${KILN_SANITIZE})
 endif()
+if(KILN_SANITIZE MATCHES address)
+    target_sources(kiln_options INTERFACE ${PROJECT_SOURCE_DIR}/cmake/asan_default_options.c)
+endif()
 
 # kiln_add_library(NAME SOURCE...): a static library of the project.
 function(kiln_add_library name)
