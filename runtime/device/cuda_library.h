@@ -1,17 +1,15 @@
 /*
- * The CUDA driver library, opened at run time: Kiln builds and loads without CUDA.
+ * The functions of the CUDA driver library.
  */
 #ifndef KILN_RUNTIME_DEVICE_CUDA_LIBRARY_H
 #define KILN_RUNTIME_DEVICE_CUDA_LIBRARY_H
 
-#include "runtime/support/error.h"
+#include "runtime/device/gpu_library.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Values of the driver API that Kiln relies on. */
 enum {
-    KILN_CUDA_SUCCESS = 0,
     KILN_CUDA_ERROR_STUB_LIBRARY = 34,
     KILN_CUDA_ERROR_NO_DEVICE = 100,
     KILN_CUDA_DEVICE_CACHE_BYTES = 38,      /* CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE */
@@ -21,26 +19,17 @@ enum {
 };
 
 struct kiln_cuda_library {
-    void *handle; /* of dlopen */
+    struct kiln_gpu_library base;
 #define KILN_CUDA_FUNCTION(name, symbol, parameters) int(*name) parameters;
 #include "runtime/device/cuda_functions.def"
 };
 
 /*
- * Opens the library: one that the process has loaded already, else KILN_CUDA_LIBRARY, else
- * libcuda.so.1. KILN_UNSUPPORTED when there is none or it lacks a function of cuda_functions.def.
- * Nothing is initialised.
+ * Opens libcuda.so.1, or what KILN_CUDA_LIBRARY names, as kiln_gpu_library_open does.
+ * KILN_UNSUPPORTED when there is none or it lacks a function of cuda_functions.def. Nothing is
+ * initialised. To be closed with kiln_gpu_library_close.
  */
 enum kiln_status kiln_cuda_library_open(struct kiln_cuda_library *ret_library,
                                         struct kiln_error *error) KILN_NODISCARD;
-/* Drops the handle. The library itself stays in the process. */
-void kiln_cuda_library_close(struct kiln_cuda_library *library);
-
-/* KILN_OK for CUDA_SUCCESS, else KILN_DEVICE (KILN_NO_MEMORY for CUDA_ERROR_OUT_OF_MEMORY) and a
- * sentence: `action`, then the driver's own text and number. `action` says what was being done,
- * "loading kernel 'k'". */
-enum kiln_status kiln_cuda_check(const struct kiln_cuda_library *library, int code,
-                                 struct kiln_error *error, const char *action, ...)
-    KILN_PRINTF(4, 5) KILN_NODISCARD;
 
 #endif

@@ -26,7 +26,7 @@ enum kiln_status kiln_hip_architecture(const struct kiln_hip_library *library, i
     _Alignas(16) char properties[PROPERTIES_BYTES];
     memset(properties, 0, sizeof(properties));
     enum kiln_status status =
-        kiln_hip_check(library, library->get_properties(properties, ordinal), error,
+        kiln_gpu_check(&library->base, library->get_properties(properties, ordinal), error,
                        "reading the properties of HIP device '%d'", ordinal);
     if (status)
         return status;

@@ -1,8 +1,8 @@
 #include "runtime/device/hip_device.h"
 
+#include "runtime/device/gpu_device.h"
 #include "runtime/device/hip_architecture.h"
 #include "runtime/device/hip_library.h"
-#include "runtime/support/log.h"
 
 #include <stdlib.h>
 
@@ -16,39 +16,162 @@
 static const uint64_t largest_cache_bytes = (uint64_t)256 << 20;
 
 struct hip_device {
-    struct kiln_device base;
+    struct kiln_gpu_device gpu;
     struct kiln_hip_library library;
 };
 
-static struct hip_device *hip_device(struct kiln_device *device)
+static const struct kiln_hip_library *hip_of(const struct kiln_gpu_device *device)
 {
-    return (struct hip_device *)device;
+    return &((const struct hip_device *)device)->library;
 }
 
-/* Makes the device current on this thread; `ret_previous` is what leave_device needs. */
-static enum kiln_status enter_device(const struct hip_device *device, int *ret_previous,
+/* An ordinal where other drivers have a context. */
+static void *as_current(int ordinal)
+{
+    return (void *)(intptr_t)ordinal;
+}
+
+static int get_current(const struct kiln_gpu_device *device, void **ret_current)
+{
+    int ordinal = 0;
+    int code = hip_of(device)->hipGetDevice(&ordinal);
+    *ret_current = as_current(ordinal);
+    return code;
+}
+
+static int set_current(const struct kiln_gpu_device *device, void *current)
+{
+    return hip_of(device)->hipSetDevice((int)(intptr_t)current);
+}
+
+static int load_module(const struct kiln_gpu_device *device, void **ret_module, const void *code)
+{
+    return hip_of(device)->hipModuleLoadData(ret_module, code);
+}
+
+static int find_function(const struct kiln_gpu_device *device, void **ret_function, void *module,
+                         const char *symbol)
+{
+    return hip_of(device)->hipModuleGetFunction(ret_function, module, symbol);
+}
+
+static int unload_module(const struct kiln_gpu_device *device, void *module)
+{
+    return hip_of(device)->hipModuleUnload(module);
+}
+
+static int launch_kernel(const struct kiln_gpu_device *device, const struct kiln_launch *launch,
+                         kiln_stream stream)
+{
+    size_t kernarg_bytes = launch->kernarg_bytes;
+    void *extra[] = {LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->kernarg,
+                     LAUNCH_PARAM_BUFFER_SIZE, &kernarg_bytes, LAUNCH_PARAM_END};
+    return hip_of(device)->hipModuleLaunchKernel(
+        launch->function, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+        launch->block[1], launch->block[2], 0, stream, NULL, extra);
+}
+
+static int allocate(const struct kiln_gpu_device *device, void **ret_pointer, size_t bytes)
+{
+    return hip_of(device)->hipMalloc(ret_pointer, bytes);
+}
+
+static int release(const struct kiln_gpu_device *device, void *pointer)
+{
+    return hip_of(device)->hipFree(pointer);
+}
+
+static int copy_in(const struct kiln_gpu_device *device, void *to, const void *host_from,
+                   size_t bytes)
+{
+    return hip_of(device)->hipMemcpy(to, host_from, bytes, KILN_HIP_MEMCPY_TO_DEVICE);
+}
+
+static int copy_out(const struct kiln_gpu_device *device, void *host_to, const void *from,
+                    size_t bytes)
+{
+    return hip_of(device)->hipMemcpy(host_to, from, bytes, KILN_HIP_MEMCPY_FROM_DEVICE);
+}
+
+static int copy_within(const struct kiln_gpu_device *device, void *to, const void *from,
+                       size_t bytes, kiln_stream stream)
+{
+    return hip_of(device)->hipMemcpyDtoDAsync(to, (void *)(uintptr_t)from, bytes, stream);
+}
+
+static int wait_for_stream(const struct kiln_gpu_device *device, kiln_stream stream)
+{
+    return hip_of(device)->hipStreamSynchronize(stream);
+}
+
+static int wait_for_device(const struct kiln_gpu_device *device)
+{
+    return hip_of(device)->hipDeviceSynchronize();
+}
+
+static int describe_memory(const struct kiln_gpu_device *device,
+                           struct kiln_device_memory *ret_memory)
+{
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    int code = hip_of(device)->hipMemGetInfo(&free_bytes, &total_bytes);
+    *ret_memory = (struct kiln_device_memory){free_bytes, largest_cache_bytes};
+    return code;
+}
+
+static int create_event(const struct kiln_gpu_device *device, void **ret_event)
+{
+    return hip_of(device)->hipEventCreate(ret_event);
+}
+
+static int destroy_event(const struct kiln_gpu_device *device, void *event)
+{
+    return hip_of(device)->hipEventDestroy(event);
+}
+
+static int record_event(const struct kiln_gpu_device *device, void *event, kiln_stream stream)
+{
+    return hip_of(device)->hipEventRecord(event, stream);
+}
+
+static int wait_for_event(const struct kiln_gpu_device *device, void *event)
+{
+    return hip_of(device)->hipEventSynchronize(event);
+}
+
+static int elapsed(const struct kiln_gpu_device *device, float *ret_milliseconds, void *first,
+                   void *second)
+{
+    return hip_of(device)->hipEventElapsedTime(ret_milliseconds, first, second);
+}
+
+static const struct kiln_gpu_driver driver = {
+    .get_current = get_current,
+    .set_current = set_current,
+    .load_module = load_module,
+    .find_function = find_function,
+    .unload_module = unload_module,
+    .launch = launch_kernel,
+    .allocate = allocate,
+    .release = release,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .copy_within = copy_within,
+    .wait_for_stream = wait_for_stream,
+    .wait_for_device = wait_for_device,
+    .describe_memory = describe_memory,
+    .create_event = create_event,
+    .destroy_event = destroy_event,
+    .record_event = record_event,
+    .wait_for_event = wait_for_event,
+    .elapsed = elapsed,
+};
+
+static enum kiln_status find_current(const struct kiln_hip_library *hip, int *ret_ordinal,
                                      struct kiln_error *error)
 {
-    const struct kiln_hip_library *hip = &device->library;
-    int previous = 0;
-    enum kiln_status status =
-        kiln_hip_check(hip, hip->hipGetDevice(&previous), error, "asking for the current device");
-    if (status == KILN_OK && previous != device->base.ordinal)
-        status = kiln_hip_check(hip, hip->hipSetDevice(device->base.ordinal), error,
-                                "making device '%d' current", device->base.ordinal);
-    if (status == KILN_OK)
-        *ret_previous = previous;
-    return status;
-}
-
-static void leave_device(const struct hip_device *device, int previous)
-{
-    if (previous == device->base.ordinal)
-        return;
-    int code = device->library.hipSetDevice(previous);
-    if (code != KILN_HIP_SUCCESS)
-        kiln_log(KILN_LOG_ERROR, "HIP device '%d' could not be made current again (HIP error %d)",
-                 previous, code);
+    return kiln_gpu_check(&hip->base, hip->hipGetDevice(ret_ordinal), error,
+                          "asking for the current HIP device");
 }
 
 /* KILN_UNSUPPORTED where there is no GPU: a machine without one is no failure. */
@@ -58,13 +181,12 @@ static enum kiln_status find_device(const struct kiln_hip_library *hip, int *ret
     int count = 0;
     int code = hip->hipGetDeviceCount(&count);
     if (code == KILN_HIP_ERROR_NO_DEVICE || code == KILN_HIP_ERROR_INSUFFICIENT_DRIVER ||
-        (code == KILN_HIP_SUCCESS && count <= 0))
+        (code == KILN_GPU_SUCCESS && count <= 0))
         return kiln_error_set(error, KILN_UNSUPPORTED, "HIP finds no 'AMD GPU' on this machine");
-    enum kiln_status status = kiln_hip_check(hip, code, error, "counting the HIP devices");
+    enum kiln_status status = kiln_gpu_check(&hip->base, code, error, "counting the HIP devices");
     if (status)
         return status;
-    return kiln_hip_check(hip, hip->hipGetDevice(ret_ordinal), error,
-                          "asking for the current device");
+    return find_current(hip, ret_ordinal, error);
 }
 
 static enum kiln_status hip_open(const struct kiln_device_ops *ops, struct kiln_device **ret_device,
@@ -73,322 +195,49 @@ static enum kiln_status hip_open(const struct kiln_device_ops *ops, struct kiln_
     struct hip_device *device = calloc(1, sizeof(*device));
     if (!device)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory for device 'hip'");
-    device->base.ops = ops;
+    struct kiln_device *base = &device->gpu.base;
+    base->ops = ops;
     /* Linux runs gfx9 and newer with unaligned access enabled, for which element alignment is
      * enough. */
-    device->base.needs_vector_alignment = false;
+    base->needs_vector_alignment = false;
+    device->gpu.driver = &driver;
+    device->gpu.library = &device->library.base;
     enum kiln_status status = kiln_hip_library_open(&device->library, error);
     if (status)
         goto fail;
-    status = find_device(&device->library, &device->base.ordinal, error);
+    status = find_device(&device->library, &base->ordinal, error);
     if (status)
         goto fail;
-    status =
-        kiln_hip_architecture(&device->library, device->base.ordinal, &device->base.target, error);
+    device->gpu.own = as_current(base->ordinal);
+    status = kiln_hip_architecture(&device->library, base->ordinal, &base->target, error);
     if (status)
         goto fail;
-    *ret_device = &device->base;
+    *ret_device = base;
     return KILN_OK;
 
 fail:
-    kiln_hip_library_close(&device->library);
+    kiln_gpu_library_close(&device->library.base);
     free(device);
     return status;
 }
 
 static void hip_close(struct kiln_device *base)
 {
-    struct hip_device *device = hip_device(base);
-    kiln_hip_library_close(&device->library);
+    struct hip_device *device = (struct hip_device *)base;
+    kiln_gpu_library_close(&device->library.base);
     free(device);
-}
-
-static enum kiln_status hip_load(struct kiln_device *base, const void *code, size_t size,
-                                 const char *symbol, uint32_t lds_bytes, bool uses_barrier,
-                                 struct kiln_device_module **ret_module,
-                                 struct kiln_device_function **ret_function,
-                                 struct kiln_error *error)
-{
-    /* The code object itself says all of this. */
-    (void)size;
-    (void)lds_bytes;
-    (void)uses_barrier;
-    struct hip_device *device = hip_device(base);
-    const struct kiln_hip_library *hip = &device->library;
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    void *module = NULL;
-    void *function = NULL;
-    status = kiln_hip_check(hip, hip->hipModuleLoadData(&module, code), error,
-                            "loading the code object of kernel '%s'", symbol);
-    if (status == KILN_OK) {
-        status = kiln_hip_check(hip, hip->hipModuleGetFunction(&function, module, symbol), error,
-                                "finding kernel '%s' in its code object", symbol);
-        if (status) {
-            int code_unload = hip->hipModuleUnload(module);
-            if (code_unload != KILN_HIP_SUCCESS)
-                kiln_log(KILN_LOG_WARN, "the module of kernel '%s' could not be unloaded", symbol);
-        }
-    }
-    leave_device(device, previous);
-    if (status)
-        return status;
-    /* Kiln's handles are HIP's own pointers: nothing is allocated for them. */
-    *ret_module = module;
-    *ret_function = function;
-    return KILN_OK;
-}
-
-/* A kernel of the module may still run on a stream that nobody has waited for: HIP does not say
- * that unloading waits, so this does. It is rare: a module goes when the engine goes, or when
- * thousands of newer ones have come. What cannot be waited for, a stream that is being captured,
- * say, keeps its module. */
-static void hip_unload(struct kiln_device *base, struct kiln_device_module *module)
-{
-    if (!module)
-        return;
-    struct hip_device *device = hip_device(base);
-    const struct kiln_hip_library *hip = &device->library;
-    struct kiln_error error;
-    kiln_error_init(&error);
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, &error);
-    if (status == KILN_OK) {
-        status =
-            kiln_hip_check(hip, hip->hipDeviceSynchronize(), &error,
-                           "waiting for HIP device '%d' before unloading a module", base->ordinal);
-        if (status == KILN_OK)
-            status =
-                kiln_hip_check(hip, hip->hipModuleUnload(module), &error, "unloading a module");
-        leave_device(device, previous);
-    }
-    if (status)
-        kiln_log(KILN_LOG_WARN, "%s", error.text);
-}
-
-static enum kiln_status hip_launch(struct kiln_device *base, kiln_stream stream,
-                                   const struct kiln_launch *launch, struct kiln_error *error)
-{
-    struct hip_device *device = hip_device(base);
-    const struct kiln_hip_library *hip = &device->library;
-    size_t kernarg_bytes = launch->kernarg_bytes;
-    void *extra[] = {LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->kernarg,
-                     LAUNCH_PARAM_BUFFER_SIZE, &kernarg_bytes, LAUNCH_PARAM_END};
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    status = kiln_hip_check(hip,
-                            hip->hipModuleLaunchKernel(launch->function, launch->grid[0],
-                                                       launch->grid[1], launch->grid[2],
-                                                       launch->block[0], launch->block[1],
-                                                       launch->block[2], 0, stream, NULL, extra),
-                            error, "launching a kernel on HIP device '%d'", base->ordinal);
-    leave_device(device, previous);
-    return status;
-}
-
-static enum kiln_status hip_allocate(struct kiln_device *base, size_t bytes, void **ret_pointer,
-                                     struct kiln_error *error)
-{
-    struct hip_device *device = hip_device(base);
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    void *pointer = NULL;
-    /* hipMalloc(0) gives NULL, which reads as "no memory" elsewhere. */
-    status =
-        kiln_hip_check(&device->library, device->library.hipMalloc(&pointer, bytes ? bytes : 1),
-                       error, "allocating '%zu' bytes of device memory", bytes);
-    leave_device(device, previous);
-    if (status == KILN_OK)
-        *ret_pointer = pointer;
-    return status;
-}
-
-static void hip_release(struct kiln_device *base, void *pointer)
-{
-    if (!pointer)
-        return;
-    struct hip_device *device = hip_device(base);
-    struct kiln_error error;
-    kiln_error_init(&error);
-    if (kiln_hip_check(&device->library, device->library.hipFree(pointer), &error,
-                       "freeing device memory"))
-        kiln_log(KILN_LOG_WARN, "%s", error.text);
-}
-
-static enum kiln_status copy(struct kiln_device *base, void *to, const void *from, size_t bytes,
-                             int kind, struct kiln_error *error)
-{
-    if (bytes == 0)
-        return KILN_OK;
-    struct hip_device *device = hip_device(base);
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    status = kiln_hip_check(&device->library, device->library.hipMemcpy(to, from, bytes, kind),
-                            error, "copying '%zu' bytes %s the device", bytes,
-                            kind == KILN_HIP_MEMCPY_TO_DEVICE ? "to" : "from");
-    leave_device(device, previous);
-    return status;
-}
-
-static enum kiln_status hip_copy_in(struct kiln_device *device, void *to, const void *from,
-                                    size_t bytes, struct kiln_error *error)
-{
-    return copy(device, to, from, bytes, KILN_HIP_MEMCPY_TO_DEVICE, error);
-}
-
-static enum kiln_status hip_copy_out(struct kiln_device *device, void *to, const void *from,
-                                     size_t bytes, struct kiln_error *error)
-{
-    return copy(device, to, from, bytes, KILN_HIP_MEMCPY_FROM_DEVICE, error);
-}
-
-static enum kiln_status hip_synchronize(struct kiln_device *base, kiln_stream stream,
-                                        struct kiln_error *error)
-{
-    struct hip_device *device = hip_device(base);
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    status = kiln_hip_check(&device->library, device->library.hipStreamSynchronize(stream), error,
-                            "waiting for a stream of HIP device '%d'", base->ordinal);
-    leave_device(device, previous);
-    return status;
-}
-
-static enum kiln_status hip_copy_within(struct kiln_device *base, kiln_stream stream, void *to,
-                                        const void *from, size_t bytes, struct kiln_error *error)
-{
-    if (bytes == 0)
-        return KILN_OK;
-    struct hip_device *device = hip_device(base);
-    const struct kiln_hip_library *hip = &device->library;
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    status =
-        kiln_hip_check(hip, hip->hipMemcpyDtoDAsync(to, (void *)(uintptr_t)from, bytes, stream),
-                       error, "copying '%zu' bytes within the device", bytes);
-    leave_device(device, previous);
-    return status;
-}
-
-static enum kiln_status hip_describe_memory(struct kiln_device *base,
-                                            struct kiln_device_memory *ret_memory,
-                                            struct kiln_error *error)
-{
-    struct hip_device *device = hip_device(base);
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    size_t free_bytes = 0;
-    size_t total_bytes = 0;
-    status =
-        kiln_hip_check(&device->library, device->library.hipMemGetInfo(&free_bytes, &total_bytes),
-                       error, "asking for the free memory of HIP device '%d'", base->ordinal);
-    leave_device(device, previous);
-    if (status == KILN_OK)
-        *ret_memory = (struct kiln_device_memory){free_bytes, largest_cache_bytes};
-    return status;
-}
-
-static enum kiln_status hip_event_create(struct kiln_device *base,
-                                         struct kiln_device_event **ret_event,
-                                         struct kiln_error *error)
-{
-    struct hip_device *device = hip_device(base);
-    int previous = 0;
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    void *event = NULL;
-    status = kiln_hip_check(&device->library, device->library.hipEventCreate(&event), error,
-                            "making an event on HIP device '%d'", base->ordinal);
-    leave_device(device, previous);
-    if (status == KILN_OK)
-        *ret_event = event;
-    return status;
-}
-
-static void hip_event_destroy(struct kiln_device *base, struct kiln_device_event *event)
-{
-    if (!event)
-        return;
-    struct hip_device *device = hip_device(base);
-    struct kiln_error error;
-    kiln_error_init(&error);
-    if (kiln_hip_check(&device->library, device->library.hipEventDestroy(event), &error,
-                       "destroying an event"))
-        kiln_log(KILN_LOG_WARN, "%s", error.text);
-}
-
-static enum kiln_status hip_event_record(struct kiln_device *base, struct kiln_device_event *event,
-                                         kiln_stream stream, struct kiln_error *error)
-{
-    struct hip_device *device = hip_device(base);
-    int previous = 0;
-    /* The default stream is that of the current device. */
-    enum kiln_status status = enter_device(device, &previous, error);
-    if (status)
-        return status;
-    status = kiln_hip_check(&device->library, device->library.hipEventRecord(event, stream), error,
-                            "recording an event on HIP device '%d'", base->ordinal);
-    leave_device(device, previous);
-    return status;
-}
-
-static enum kiln_status hip_event_elapsed(struct kiln_device *base, struct kiln_device_event *first,
-                                          struct kiln_device_event *second, double *ret_seconds,
-                                          struct kiln_error *error)
-{
-    const struct kiln_hip_library *hip = &hip_device(base)->library;
-    float milliseconds = 0;
-    enum kiln_status status =
-        kiln_hip_check(hip, hip->hipEventSynchronize(second), error,
-                       "waiting for an event of HIP device '%d'", base->ordinal);
-    if (status == KILN_OK)
-        status = kiln_hip_check(hip, hip->hipEventElapsedTime(&milliseconds, first, second), error,
-                                "asking for the time between two events");
-    if (status == KILN_OK)
-        *ret_seconds = (double)milliseconds / 1e3;
-    return status;
 }
 
 static enum kiln_status hip_current_ordinal(struct kiln_device *base, int *ret_ordinal,
                                             struct kiln_error *error)
 {
-    const struct kiln_hip_library *hip = &hip_device(base)->library;
-    return kiln_hip_check(hip, hip->hipGetDevice(ret_ordinal), error,
-                          "asking for the current device");
+    return find_current(&((struct hip_device *)base)->library, ret_ordinal, error);
 }
 
 const struct kiln_device_ops kiln_hip_device_ops = {
     .name = "hip",
     .open = hip_open,
     .close = hip_close,
-    .load = hip_load,
-    .unload = hip_unload,
-    .launch = hip_launch,
-    .allocate = hip_allocate,
-    .release = hip_release,
-    .copy_in = hip_copy_in,
-    .copy_out = hip_copy_out,
-    .synchronize = hip_synchronize,
-    .copy_within = hip_copy_within,
-    .describe_memory = hip_describe_memory,
-    .event_create = hip_event_create,
-    .event_destroy = hip_event_destroy,
-    .event_record = hip_event_record,
-    .event_elapsed = hip_event_elapsed,
+    KILN_GPU_DEVICE_OPS,
     .current_ordinal = hip_current_ordinal,
 };

@@ -1,16 +1,13 @@
 /*
- * The HIP runtime library, opened at run time: Kiln builds and loads without ROCm.
+ * The functions of the HIP runtime library.
  */
 #ifndef KILN_RUNTIME_DEVICE_HIP_LIBRARY_H
 #define KILN_RUNTIME_DEVICE_HIP_LIBRARY_H
 
-#include "runtime/support/error.h"
-
-#include <stddef.h>
+#include "runtime/device/gpu_library.h"
 
 /* Values of HIP that Kiln relies on; the same in every ROCm release. */
 enum {
-    KILN_HIP_SUCCESS = 0,
     KILN_HIP_ERROR_INSUFFICIENT_DRIVER = 35,
     KILN_HIP_ERROR_NO_DEVICE = 100,
     KILN_HIP_MEMCPY_TO_DEVICE = 1,
@@ -18,7 +15,7 @@ enum {
 };
 
 struct kiln_hip_library {
-    void *handle; /* of dlopen */
+    struct kiln_gpu_library base;
 #define KILN_HIP_FUNCTION(name, parameters) int(*name) parameters;
 #include "runtime/device/hip_functions.def"
     const char *(*hipGetErrorString)(int code);
@@ -27,21 +24,11 @@ struct kiln_hip_library {
 };
 
 /*
- * Opens the library: one that the process has loaded already, so that Kiln and the application
- * share one runtime, else KILN_HIP_LIBRARY, else libamdhip64.so.7, .6, .5 and libamdhip64.so.
- * KILN_UNSUPPORTED when there is none or it lacks a function of hip_functions.def.
+ * Opens libamdhip64.so.7, .6, .5 or libamdhip64.so, or what KILN_HIP_LIBRARY names, as
+ * kiln_gpu_library_open does. KILN_UNSUPPORTED when there is none or it lacks a function of
+ * hip_functions.def. To be closed with kiln_gpu_library_close.
  */
 enum kiln_status kiln_hip_library_open(struct kiln_hip_library *ret_library,
                                        struct kiln_error *error) KILN_NODISCARD;
-/* Drops the handle. The library itself stays in the process: HIP does not survive being unloaded.
- */
-void kiln_hip_library_close(struct kiln_hip_library *library);
-
-/* KILN_OK for hipSuccess, else KILN_DEVICE (KILN_NO_MEMORY for hipErrorOutOfMemory) and a sentence:
- * `action`, then HIP's own text and number. `action` says what was being done, "loading kernel
- * 'k'". */
-enum kiln_status kiln_hip_check(const struct kiln_hip_library *library, int code,
-                                struct kiln_error *error, const char *action, ...)
-    KILN_PRINTF(4, 5) KILN_NODISCARD;
 
 #endif

@@ -99,7 +99,7 @@ Test(hip_device, no_gpu_is_unsupported_and_a_failing_one_is_not)
     hip.fail("hipGetDeviceCount", KILN_STAND_IN_INVALID_VALUE, 0);
     expect_open_fails(KILN_DEVICE, "invalid argument (HIP error 1)");
     hip.fail("hipGetDevice", KILN_STAND_IN_INVALID_VALUE, 0);
-    expect_open_fails(KILN_DEVICE, "asking for the current device failed");
+    expect_open_fails(KILN_DEVICE, "asking for the current HIP device failed");
     hip.fail("hipGetDevicePropertiesR0600", KILN_STAND_IN_INVALID_VALUE, 0);
     expect_open_fails(KILN_DEVICE, "properties of HIP device '0'");
 }

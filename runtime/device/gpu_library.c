@@ -1,0 +1,80 @@
+#include "runtime/device/gpu_library.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* hipErrorOutOfMemory and CUDA_ERROR_OUT_OF_MEMORY. */
+enum { OUT_OF_MEMORY = 2 };
+
+static void *open_first(const char *const *names, int flags)
+{
+    void *handle = NULL;
+    for (; handle == NULL && *names != NULL; names++)
+        handle = dlopen(*names, flags);
+    return handle;
+}
+
+enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
+                                       struct kiln_gpu_library *ret_library,
+                                       struct kiln_error *error)
+{
+    const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+    const char *variable = kiln_environment_info(kind->variable)->name;
+    const char *named = kiln_environment_text(kind->variable);
+    void *handle = open_first(kind->names, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!handle && named && *named) {
+        handle = dlopen(named, flags);
+        if (!handle)
+            return kiln_error_set(error, KILN_UNSUPPORTED,
+                                  "%s library '%s' of %s cannot be loaded: %s", kind->title, named,
+                                  variable, dlerror());
+    }
+    if (!handle)
+        handle = open_first(kind->names, flags);
+    if (!handle) {
+        (void)kiln_error_set(error, KILN_UNSUPPORTED,
+                             "%s library '%s' is not found on this machine", kind->title,
+                             kind->names_text);
+        kiln_error_hint(error, "%s or name it in %s", kind->install_hint, variable);
+        return KILN_UNSUPPORTED;
+    }
+    *ret_library = (struct kiln_gpu_library){kind, handle};
+    return KILN_OK;
+}
+
+enum kiln_status kiln_gpu_library_find(const struct kiln_gpu_library *library, const char *symbol,
+                                       void *ret_function, struct kiln_error *error)
+{
+    void *address = dlsym(library->handle, symbol);
+    if (!address)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "%s library has no function '%s'",
+                              library->kind->title, symbol);
+    /* POSIX's way from an object pointer to a function pointer. */
+    memcpy(ret_function, &address, sizeof(address));
+    return KILN_OK;
+}
+
+void kiln_gpu_library_close(struct kiln_gpu_library *library)
+{
+    if (library->handle)
+        dlclose(library->handle);
+    library->handle = NULL;
+}
+
+enum kiln_status kiln_gpu_check(const struct kiln_gpu_library *library, int code,
+                                struct kiln_error *error, const char *action, ...)
+{
+    if (code == KILN_GPU_SUCCESS)
+        return KILN_OK;
+    char action_text[256];
+    va_list arguments;
+    va_start(arguments, action);
+    vsnprintf(action_text, sizeof(action_text), action, arguments);
+    va_end(arguments);
+    const char *text = library->kind->error_text(library, code);
+    return kiln_error_set(error, code == OUT_OF_MEMORY ? KILN_NO_MEMORY : KILN_DEVICE,
+                          "%s failed: %s (%s error %d)", action_text, text ? text : "no text",
+                          library->kind->title, code);
+}

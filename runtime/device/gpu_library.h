@@ -1,0 +1,58 @@
+/*
+ * A GPU's library, HIP's runtime or CUDA's driver, opened at run time: Kiln builds and loads
+ * without either.
+ */
+#ifndef KILN_RUNTIME_DEVICE_GPU_LIBRARY_H
+#define KILN_RUNTIME_DEVICE_GPU_LIBRARY_H
+
+#include "runtime/support/environment.h"
+#include "runtime/support/error.h"
+
+#include <stddef.h>
+
+/* What every function of both libraries returns when it succeeds. */
+enum { KILN_GPU_SUCCESS = 0 };
+
+struct kiln_gpu_library;
+
+/* Which library: one constant per kind. */
+struct kiln_gpu_library_kind {
+    const char *title;                       /* in messages: "HIP", "CUDA" */
+    const char *const *names;                /* files, the preferred first; ends with NULL */
+    const char *names_text;                  /* the same in messages */
+    const char *install_hint;                /* what to do where none is found */
+    enum kiln_environment_variable variable; /* that may name another file */
+    /* The library's own text for a code; NULL when it has none. */
+    const char *(*error_text)(const struct kiln_gpu_library *library, int code);
+};
+
+/* Head of a library with its functions, which embeds it as first member. */
+struct kiln_gpu_library {
+    const struct kiln_gpu_library_kind *kind;
+    void *handle; /* of dlopen */
+};
+
+/*
+ * Opens a library: one that the process has loaded already, so that Kiln and the application share
+ * one, else what the variable names, else the first of `names` that is there. KILN_UNSUPPORTED with
+ * a sentence when there is none.
+ */
+enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
+                                       struct kiln_gpu_library *ret_library,
+                                       struct kiln_error *error) KILN_NODISCARD;
+/* Writes a function's address to `ret_function`, a pointer to a function pointer; KILN_UNSUPPORTED
+ * when the library has none of that name. */
+enum kiln_status kiln_gpu_library_find(const struct kiln_gpu_library *library, const char *symbol,
+                                       void *ret_function, struct kiln_error *error) KILN_NODISCARD;
+/* Drops the handle; nothing when there is none. The library itself stays in the process: it does
+ * not survive being unloaded. */
+void kiln_gpu_library_close(struct kiln_gpu_library *library);
+
+/* KILN_OK for success, else KILN_DEVICE (KILN_NO_MEMORY when the device is out of it) and a
+ * sentence: `action`, then the library's own text and number. `action` says what was being done,
+ * "loading kernel 'k'". */
+enum kiln_status kiln_gpu_check(const struct kiln_gpu_library *library, int code,
+                                struct kiln_error *error, const char *action, ...)
+    KILN_PRINTF(4, 5) KILN_NODISCARD;
+
+#endif
