@@ -1,36 +1,18 @@
 #include "tests/stand_ins/amdhip64_stand_in.h"
 
+#include "tests/stand_ins/driver_objects.h"
+
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT         __attribute__((visibility("default")))
 #define DEFAULT_GFX    "gfx90a:sramecc+:xnack-"
 #define DEFAULT_OFFSET 1160
 
-struct function {
-    struct module *module;
-    char symbol[256];
-};
-
-struct module {
-    int device;
-    struct function function;
-};
-
-struct event {
-    int device;
-    int recorded; /* its number among all that were recorded; 0: never */
-};
-
 static int device_count = KILN_STAND_IN_DEVICES;
 static char architecture[64] = DEFAULT_GFX;
 static size_t architecture_offset = DEFAULT_OFFSET;
-static int live_modules;
-static int live_allocations;
-static int live_events;
-static int recorded_events;
 static _Thread_local int current_device;
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
@@ -43,11 +25,6 @@ static int finish(const char *function, int result, uint64_t a, uint64_t b, uint
     struct kiln_stand_in_call call = {.arguments = {a, b, c, d}};
     record(function, result, &call);
     return result;
-}
-
-static uint64_t word(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
 }
 
 EXPORT void kiln_stand_in_reset(void)
@@ -67,21 +44,6 @@ EXPORT void kiln_stand_in_set_architecture(const char *name, size_t offset)
 EXPORT void kiln_stand_in_set_device_count(int value)
 {
     device_count = value;
-}
-
-EXPORT int kiln_stand_in_live_modules(void)
-{
-    return live_modules;
-}
-
-EXPORT int kiln_stand_in_live_allocations(void)
-{
-    return live_allocations;
-}
-
-EXPORT int kiln_stand_in_live_events(void)
-{
-    return live_events;
 }
 
 /* ---- HIP ---- */
@@ -112,20 +74,8 @@ EXPORT int hipDeviceSynchronize(void);
 
 const char *hipGetErrorString(int code)
 {
-    switch (code) {
-    case KILN_STAND_IN_INVALID_VALUE:
-        return "invalid argument";
-    case KILN_STAND_IN_OUT_OF_MEMORY:
-        return "out of memory";
-    case KILN_STAND_IN_INVALID_IMAGE:
-        return "device kernel image is invalid";
-    case KILN_STAND_IN_INVALID_HANDLE:
-        return "invalid resource handle";
-    case KILN_STAND_IN_NOT_FOUND:
-        return "named symbol not found";
-    default:
-        return "some other error";
-    }
+    const char *text = kiln_driver_error_text(code);
+    return text ? text : "some other error";
 }
 
 int hipGetDeviceCount(int *ret_count)
@@ -167,42 +117,27 @@ int hipGetDevicePropertiesR0600(void *properties, int ordinal)
 
 int hipModuleLoadData(void **module, const void *image)
 {
-    int code = memcmp(image, "\177ELF", 4) == 0 ? 0 : KILN_STAND_IN_INVALID_IMAGE;
-    code = kiln_record_outcome("hipModuleLoadData", code);
-    struct module *loaded = NULL;
-    if (code == 0) {
-        loaded = calloc(1, sizeof(*loaded));
-        if (!loaded)
-            abort();
-        loaded->device = current_device;
-        loaded->function.module = loaded;
-        *module = loaded;
-        kiln_record_count(&live_modules, 1);
-    }
-    return finish("hipModuleLoadData", code, word(loaded), word(image), 0, 0);
+    int code = kiln_record_outcome("hipModuleLoadData", kiln_driver_check_image(image));
+    if (code == 0)
+        *module = kiln_driver_load(current_device);
+    return finish("hipModuleLoadData", code, code ? 0 : word(*module), word(image), 0, 0);
 }
 
 int hipModuleUnload(void *module)
 {
     int code = kiln_record_outcome("hipModuleUnload", 0);
-    if (code == 0) {
-        free(module);
-        kiln_record_count(&live_modules, -1);
-    }
+    if (code == 0)
+        kiln_driver_unload(module);
     return finish("hipModuleUnload", code, word(module), 0, 0, 0);
 }
 
 int hipModuleGetFunction(void **function, void *module, const char *name)
 {
     int code = kiln_record_outcome("hipModuleGetFunction", 0);
-    struct module *loaded = module;
-    struct kiln_stand_in_call call = {.arguments = {0, word(module)}};
+    if (code == 0)
+        *function = kiln_driver_find(module, name);
+    struct kiln_stand_in_call call = {.arguments = {code ? 0 : word(*function), word(module)}};
     snprintf(call.symbol, sizeof(call.symbol), "%s", name);
-    if (code == 0) {
-        snprintf(loaded->function.symbol, sizeof(loaded->function.symbol), "%s", name);
-        *function = &loaded->function;
-        call.arguments[0] = word(&loaded->function);
-    }
     record("hipModuleGetFunction", code, &call);
     return code;
 }
@@ -211,21 +146,10 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,
                           void *stream, void **parameters, void **extra)
 {
-    const struct function *kernel = function;
+    const struct kiln_driver_function *kernel = function;
     struct kiln_stand_in_call call = {.arguments = {word(function), grid_x, grid_y, grid_z, block_x,
                                                     block_y, block_z, lds_bytes, word(stream)}};
-    snprintf(call.symbol, sizeof(call.symbol), "%s", kernel->symbol);
-    bool packed =
-        !parameters && extra && word(extra[0]) == 1 && word(extra[2]) == 2 && word(extra[4]) == 3;
-    int code = packed ? 0 : KILN_STAND_IN_INVALID_VALUE;
-    if (packed) {
-        size_t bytes = *(const size_t *)extra[3];
-        if (bytes > sizeof(call.kernarg))
-            code = KILN_STAND_IN_INVALID_VALUE;
-        else
-            memcpy(call.kernarg, extra[1], bytes);
-        call.kernarg_bytes = (uint32_t)bytes;
-    }
+    int code = kiln_driver_take_arguments(kernel, parameters, extra, 3, &call);
     if (kernel->module->device != current_device)
         code = KILN_STAND_IN_INVALID_HANDLE;
     code = kiln_record_outcome("hipModuleLaunchKernel", code);
@@ -236,22 +160,16 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
 int hipMalloc(void **pointer, size_t bytes)
 {
     int code = kiln_record_outcome("hipMalloc", 0);
-    if (code == 0) {
-        *pointer = aligned_alloc(256, (bytes + 255) / 256 * 256);
-        if (!*pointer)
-            abort();
-        kiln_record_count(&live_allocations, 1);
-    }
+    if (code == 0)
+        *pointer = kiln_driver_allocate(bytes);
     return finish("hipMalloc", code, code ? 0 : word(*pointer), bytes, 0, 0);
 }
 
 int hipFree(void *pointer)
 {
     int code = kiln_record_outcome("hipFree", 0);
-    if (code == 0) {
-        free(pointer);
-        kiln_record_count(&live_allocations, -1);
-    }
+    if (code == 0)
+        kiln_driver_free(pointer);
     return finish("hipFree", code, word(pointer), 0, 0, 0);
 }
 
@@ -285,37 +203,25 @@ int hipMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 int hipEventCreate(void **event)
 {
     int code = kiln_record_outcome("hipEventCreate", 0);
-    struct event *made = NULL;
-    if (code == 0) {
-        made = calloc(1, sizeof(*made));
-        if (!made)
-            abort();
-        made->device = current_device;
-        *event = made;
-        kiln_record_count(&live_events, 1);
-    }
-    return finish("hipEventCreate", code, word(made), 0, 0, 0);
+    if (code == 0)
+        *event = kiln_driver_create_event(current_device);
+    return finish("hipEventCreate", code, code ? 0 : word(*event), 0, 0, 0);
 }
 
 int hipEventDestroy(void *event)
 {
     int code = kiln_record_outcome("hipEventDestroy", 0);
-    if (code == 0) {
-        free(event);
-        kiln_record_count(&live_events, -1);
-    }
+    if (code == 0)
+        kiln_driver_destroy_event(event);
     return finish("hipEventDestroy", code, word(event), 0, 0, 0);
 }
 
 int hipEventRecord(void *event, void *stream)
 {
-    struct event *recorded = event;
-    int code = recorded->device == current_device ? 0 : KILN_STAND_IN_INVALID_HANDLE;
-    code = kiln_record_outcome("hipEventRecord", code);
-    if (code == 0) {
-        kiln_record_count(&recorded_events, 1);
-        recorded->recorded = recorded_events;
-    }
+    bool fits = ((const struct kiln_driver_event *)event)->device == current_device;
+    int code = kiln_record_outcome("hipEventRecord", fits ? 0 : KILN_STAND_IN_INVALID_HANDLE);
+    if (code == 0)
+        kiln_driver_record_event(event);
     return finish("hipEventRecord", code, word(event), word(stream), 0, 0);
 }
 
@@ -327,12 +233,11 @@ int hipEventSynchronize(void *event)
 
 int hipEventElapsedTime(float *milliseconds, void *first, void *second)
 {
-    const struct event *from = first;
-    const struct event *to = second;
-    int code = from->recorded && to->recorded ? 0 : KILN_STAND_IN_INVALID_HANDLE;
+    float elapsed = 0;
+    int code = kiln_driver_elapsed(first, second, &elapsed);
     code = kiln_record_outcome("hipEventElapsedTime", code);
     if (code == 0)
-        *milliseconds = (float)((to->recorded - from->recorded) * KILN_STAND_IN_EVENT_MILLISECONDS);
+        *milliseconds = elapsed;
     return finish("hipEventElapsedTime", code, word(first), word(second), 0, 0);
 }
 

@@ -14,26 +14,11 @@
 
 enum { KILN_STAND_IN_DEVICES = 3 };
 
-/* HIP's codes that the stand-in gives by itself. */
-enum {
-    KILN_STAND_IN_INVALID_VALUE = 1,
-    KILN_STAND_IN_OUT_OF_MEMORY = 2,
-    KILN_STAND_IN_NO_DEVICE = 100,
-    KILN_STAND_IN_INVALID_DEVICE = 101,
-    KILN_STAND_IN_INVALID_IMAGE = 200,
-    KILN_STAND_IN_INVALID_HANDLE = 400,
-    KILN_STAND_IN_NOT_FOUND = 500,
-};
-
 /* Forgets calls and settings; modules and memory stay. */
 void kiln_stand_in_reset(void);
 /* What the properties call the processor ("gfx90a:sramecc+:xnack-"), and where in the struct they
  * do (at least 256). */
 void kiln_stand_in_set_architecture(const char *name, size_t offset);
 void kiln_stand_in_set_device_count(int count);
-/* Modules loaded and not unloaded; allocations not freed; events not destroyed. */
-int kiln_stand_in_live_modules(void);
-int kiln_stand_in_live_allocations(void);
-int kiln_stand_in_live_events(void);
 
 #endif

@@ -17,6 +17,21 @@ enum {
     KILN_STAND_IN_EVENT_MILLISECONDS = 3,
 };
 
+/* The codes that the stand-ins give by themselves: HIP has taken CUDA's numbers. */
+enum {
+    KILN_STAND_IN_INVALID_VALUE = 1,
+    KILN_STAND_IN_OUT_OF_MEMORY = 2,
+    KILN_STAND_IN_NOT_INITIALIZED = 3,
+    KILN_STAND_IN_NO_DEVICE = 100,
+    KILN_STAND_IN_INVALID_DEVICE = 101,
+    KILN_STAND_IN_INVALID_IMAGE = 200,
+    KILN_STAND_IN_INVALID_CONTEXT = 201,
+    KILN_STAND_IN_INVALID_HANDLE = 400,
+    KILN_STAND_IN_NOT_FOUND = 500,
+    KILN_STAND_IN_LAUNCH_FAILURE = 719, /* of an earlier kernel: the device is lost */
+    KILN_STAND_IN_STREAM_IS_CAPTURED = 900,
+};
+
 struct kiln_stand_in_call {
     const char *function;
     int result;

@@ -1,9 +1,10 @@
 #include "tests/stand_ins/cuda_stand_in.h"
 
+#include "tests/stand_ins/driver_objects.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -12,27 +13,14 @@ struct context {
     int device;
 };
 
-struct module {
-    const struct context *context;
-    struct function {
-        struct module *module;
-        char symbol[256];
-    } function;
-};
-
 /* In front of the memory that is handed out. */
 struct allocation {
-    _Alignas(256) const struct context *context;
-    struct allocation *next;
+    _Alignas(256) struct allocation *next;
+    int device;
     size_t bytes;
 };
 
-struct event {
-    const struct context *context;
-    int recorded; /* its number among all that were recorded; 0: never */
-};
-
-enum { CACHE_BYTES = 50 << 20 };
+enum { CACHE_BYTES = 50 << 20, ANY = -1 };
 
 static struct context contexts[KILN_CUDA_STAND_IN_DEVICES] = {{0}, {1}};
 static int device_count = KILN_CUDA_STAND_IN_DEVICES;
@@ -40,11 +28,7 @@ static int capability[2] = {9, 0};
 static int cache_bytes = CACHE_BYTES;
 static int local_bytes;
 static int initialized;
-static int live_modules;
-static int live_allocations;
 static int live_contexts;
-static int live_events;
-static int recorded_events;
 static _Thread_local struct context *current;
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
@@ -59,22 +43,18 @@ static int finish(const char *function, int result, uint64_t a, uint64_t b, uint
     return result;
 }
 
-static uint64_t word(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 /* The code of a function that needs the driver to be initialised. */
 static int after_init(const char *function, int code)
 {
-    return kiln_record_outcome(function, initialized ? code : KILN_CUDA_STAND_IN_NOT_INITIALIZED);
+    return kiln_record_outcome(function, initialized ? code : KILN_STAND_IN_NOT_INITIALIZED);
 }
 
-/* The code of a function that needs a current context, and that one where `needed` is not NULL. */
-static int in_context(const char *function, const struct context *needed, int code)
+/* The code of a function that needs a current context, and that of the device where it is not ANY.
+ */
+static int in_context(const char *function, int device, int code)
 {
-    bool fits = current && (!needed || needed == current);
-    return after_init(function, fits ? code : KILN_CUDA_STAND_IN_INVALID_CONTEXT);
+    bool fits = current && (device == ANY || device == current->device);
+    return after_init(function, fits ? code : KILN_STAND_IN_INVALID_CONTEXT);
 }
 
 EXPORT void kiln_stand_in_reset(void)
@@ -111,21 +91,6 @@ EXPORT void kiln_stand_in_set_local_bytes(int bytes)
 EXPORT void *kiln_stand_in_context(int device)
 {
     return &contexts[device];
-}
-
-EXPORT int kiln_stand_in_live_modules(void)
-{
-    return live_modules;
-}
-
-EXPORT int kiln_stand_in_live_allocations(void)
-{
-    return live_allocations;
-}
-
-EXPORT int kiln_stand_in_live_events(void)
-{
-    return live_events;
 }
 
 EXPORT int kiln_stand_in_live_contexts(void)
@@ -167,37 +132,16 @@ EXPORT int cuStreamSynchronize(void *stream);
 
 int cuInit(unsigned flags)
 {
-    int code = device_count == 0 ? KILN_CUDA_STAND_IN_NO_DEVICE : 0;
-    code = kiln_record_outcome("cuInit", flags == 0 ? code : KILN_CUDA_STAND_IN_INVALID_VALUE);
+    int code = device_count == 0 ? KILN_STAND_IN_NO_DEVICE : 0;
+    code = kiln_record_outcome("cuInit", flags == 0 ? code : KILN_STAND_IN_INVALID_VALUE);
     initialized |= code == 0;
     return finish("cuInit", code, flags, 0, 0);
 }
 
 int cuGetErrorString(int code, const char **text)
 {
-    switch (code) {
-    case KILN_CUDA_STAND_IN_INVALID_VALUE:
-        *text = "invalid argument";
-        return 0;
-    case KILN_CUDA_STAND_IN_OUT_OF_MEMORY:
-        *text = "out of memory";
-        return 0;
-    case KILN_CUDA_STAND_IN_INVALID_IMAGE:
-        *text = "device kernel image is invalid";
-        return 0;
-    case KILN_CUDA_STAND_IN_INVALID_CONTEXT:
-        *text = "invalid device context";
-        return 0;
-    case KILN_CUDA_STAND_IN_INVALID_HANDLE:
-        *text = "invalid resource handle";
-        return 0;
-    case KILN_CUDA_STAND_IN_NOT_FOUND:
-        *text = "named symbol not found";
-        return 0;
-    default:
-        *text = NULL; /* as the driver does */
-        return KILN_CUDA_STAND_IN_INVALID_VALUE;
-    }
+    *text = kiln_driver_error_text(code); /* NULL too is as the driver does */
+    return *text ? 0 : KILN_STAND_IN_INVALID_VALUE;
 }
 
 int cuDeviceGetCount(int *count)
@@ -212,7 +156,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     bool known = (attribute == 38 || attribute == 75 || attribute == 76) && device >= 0 &&
                  device < device_count;
-    int code = after_init("cuDeviceGetAttribute", known ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE);
+    int code = after_init("cuDeviceGetAttribute", known ? 0 : KILN_STAND_IN_INVALID_VALUE);
     if (code == 0)
         *value = attribute == 38 ? cache_bytes : capability[attribute - 75];
     return finish("cuDeviceGetAttribute", code, (uint64_t)attribute, (uint64_t)device, 0);
@@ -221,8 +165,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     bool known = device >= 0 && device < device_count;
-    int code =
-        after_init("cuDevicePrimaryCtxRetain", known ? 0 : KILN_CUDA_STAND_IN_INVALID_DEVICE);
+    int code = after_init("cuDevicePrimaryCtxRetain", known ? 0 : KILN_STAND_IN_INVALID_DEVICE);
     if (code == 0) {
         *context = &contexts[device];
         kiln_record_count(&live_contexts, 1);
@@ -256,7 +199,7 @@ int cuCtxSetCurrent(void *context)
 
 int cuCtxGetDevice(int *device)
 {
-    int code = in_context("cuCtxGetDevice", NULL, 0);
+    int code = in_context("cuCtxGetDevice", ANY, 0);
     if (code == 0)
         *device = current->device;
     return finish("cuCtxGetDevice", code, 0, 0, 0);
@@ -264,55 +207,40 @@ int cuCtxGetDevice(int *device)
 
 int cuCtxSynchronize(void)
 {
-    return finish("cuCtxSynchronize", in_context("cuCtxSynchronize", NULL, 0), 0, 0, 0);
+    return finish("cuCtxSynchronize", in_context("cuCtxSynchronize", ANY, 0), 0, 0, 0);
 }
 
 int cuModuleLoadData(void **module, const void *image)
 {
-    int code = memcmp(image, "\177ELF", 4) == 0 ? 0 : KILN_CUDA_STAND_IN_INVALID_IMAGE;
-    code = in_context("cuModuleLoadData", NULL, code);
-    struct module *loaded = NULL;
-    if (code == 0) {
-        loaded = calloc(1, sizeof(*loaded));
-        if (!loaded)
-            abort();
-        loaded->context = current;
-        loaded->function.module = loaded;
-        *module = loaded;
-        kiln_record_count(&live_modules, 1);
-    }
-    return finish("cuModuleLoadData", code, word(loaded), word(image), 0);
+    int code = in_context("cuModuleLoadData", ANY, kiln_driver_check_image(image));
+    if (code == 0)
+        *module = kiln_driver_load(current->device);
+    return finish("cuModuleLoadData", code, code ? 0 : word(*module), word(image), 0);
 }
 
 int cuModuleUnload(void *module)
 {
-    const struct module *loaded = module;
-    int code = in_context("cuModuleUnload", loaded->context, 0);
-    if (code == 0) {
-        free(module);
-        kiln_record_count(&live_modules, -1);
-    }
+    const struct kiln_driver_module *loaded = module;
+    int code = in_context("cuModuleUnload", loaded->device, 0);
+    if (code == 0)
+        kiln_driver_unload(module);
     return finish("cuModuleUnload", code, word(module), 0, 0);
 }
 
 int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     int code = after_init("cuModuleGetFunction", 0);
-    struct module *loaded = module;
-    struct kiln_stand_in_call call = {.arguments = {0, word(module)}};
+    if (code == 0)
+        *function = kiln_driver_find(module, name);
+    struct kiln_stand_in_call call = {.arguments = {code ? 0 : word(*function), word(module)}};
     snprintf(call.symbol, sizeof(call.symbol), "%s", name);
-    if (code == 0) {
-        snprintf(loaded->function.symbol, sizeof(loaded->function.symbol), "%s", name);
-        *function = &loaded->function;
-        call.arguments[0] = word(&loaded->function);
-    }
     record("cuModuleGetFunction", code, &call);
     return code;
 }
 
 int cuFuncGetAttribute(int *value, int attribute, void *function)
 {
-    int code = attribute == 3 ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE;
+    int code = attribute == 3 ? 0 : KILN_STAND_IN_INVALID_VALUE;
     code = after_init("cuFuncGetAttribute", code);
     if (code == 0)
         *value = local_bytes;
@@ -323,22 +251,11 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,
                    void *stream, void **parameters, void **extra)
 {
-    const struct function *kernel = function;
+    const struct kiln_driver_function *kernel = function;
     struct kiln_stand_in_call call = {.arguments = {word(function), grid_x, grid_y, grid_z, block_x,
                                                     block_y, block_z, lds_bytes, word(stream)}};
-    snprintf(call.symbol, sizeof(call.symbol), "%s", kernel->symbol);
-    bool packed =
-        !parameters && extra && word(extra[0]) == 1 && word(extra[2]) == 2 && word(extra[4]) == 0;
-    int code = packed ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE;
-    if (packed) {
-        size_t bytes = *(const size_t *)extra[3];
-        if (bytes > sizeof(call.kernarg))
-            code = KILN_CUDA_STAND_IN_INVALID_VALUE;
-        else
-            memcpy(call.kernarg, extra[1], bytes);
-        call.kernarg_bytes = (uint32_t)bytes;
-    }
-    code = in_context("cuLaunchKernel", kernel->module->context, code);
+    int code = kiln_driver_take_arguments(kernel, parameters, extra, 0, &call);
+    code = in_context("cuLaunchKernel", kernel->module->device, code);
     record("cuLaunchKernel", code, &call);
     return code;
 }
@@ -346,25 +263,25 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
 static pthread_mutex_t allocations_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation *allocations;
 
-/* The context of the allocation that all these bytes lie in; NULL: there is none. */
-static const struct context *context_of(uint64_t pointer, size_t bytes)
+/* The device of the allocation that all these bytes lie in; ANY: there is none. */
+static int device_of(uint64_t pointer, size_t bytes)
 {
-    const struct context *context = NULL;
+    int device = ANY;
     pthread_mutex_lock(&allocations_lock);
-    for (const struct allocation *at = allocations; at && !context; at = at->next) {
+    for (const struct allocation *at = allocations; at && device == ANY; at = at->next) {
         uint64_t first = word(at + 1);
         if (pointer >= first && bytes <= at->bytes && pointer - first <= at->bytes - bytes)
-            context = at->context;
+            device = at->device;
     }
     pthread_mutex_unlock(&allocations_lock);
-    return context;
+    return device;
 }
 
 /* The code of a function that touches device memory. */
 static int in_memory(const char *function, uint64_t pointer, size_t bytes)
 {
-    const struct context *context = context_of(pointer, bytes);
-    return in_context(function, context, context ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE);
+    int device = device_of(pointer, bytes);
+    return in_context(function, device, device == ANY ? KILN_STAND_IN_INVALID_VALUE : 0);
 }
 
 static void add_allocation(struct allocation *allocation)
@@ -388,17 +305,13 @@ static void remove_allocation(const struct allocation *allocation)
 
 int cuMemAlloc_v2(uint64_t *pointer, size_t bytes)
 {
-    int code = in_context("cuMemAlloc", NULL, bytes ? 0 : KILN_CUDA_STAND_IN_INVALID_VALUE);
+    int code = in_context("cuMemAlloc", ANY, bytes ? 0 : KILN_STAND_IN_INVALID_VALUE);
     if (code == 0) {
-        struct allocation *allocation =
-            aligned_alloc(256, sizeof(*allocation) + (bytes + 255) / 256 * 256);
-        if (!allocation)
-            abort();
-        allocation->context = current;
+        struct allocation *allocation = kiln_driver_allocate(sizeof(*allocation) + bytes);
+        allocation->device = current->device;
         allocation->bytes = bytes;
         add_allocation(allocation);
         *pointer = word(allocation + 1);
-        kiln_record_count(&live_allocations, 1);
     }
     return finish("cuMemAlloc", code, code ? 0 : *pointer, bytes, 0);
 }
@@ -409,8 +322,7 @@ int cuMemFree_v2(uint64_t pointer)
     int code = in_memory("cuMemFree", pointer, 0);
     if (code == 0) {
         remove_allocation(allocation);
-        free(allocation);
-        kiln_record_count(&live_allocations, -1);
+        kiln_driver_free(allocation);
     }
     return finish("cuMemFree", code, pointer, 0, 0);
 }
@@ -445,7 +357,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
-    int code = in_context("cuMemGetInfo", NULL, 0);
+    int code = in_context("cuMemGetInfo", ANY, 0);
     if (code == 0) {
         *free_bytes = KILN_STAND_IN_FREE_BYTES;
         *total_bytes = KILN_STAND_IN_TOTAL_BYTES;
@@ -455,59 +367,52 @@ int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 
 int cuEventCreate(void **event, unsigned flags)
 {
-    int code = in_context("cuEventCreate", NULL, 0);
-    struct event *made = NULL;
-    if (code == 0) {
-        made = calloc(1, sizeof(*made));
-        if (!made)
-            abort();
-        made->context = current;
-        *event = made;
-        kiln_record_count(&live_events, 1);
-    }
-    return finish("cuEventCreate", code, word(made), flags, 0);
+    int code = in_context("cuEventCreate", ANY, 0);
+    if (code == 0)
+        *event = kiln_driver_create_event(current->device);
+    return finish("cuEventCreate", code, code ? 0 : word(*event), flags, 0);
+}
+
+/* The code of a function that needs the event's context. */
+static int of_event(const char *function, const struct kiln_driver_event *event, int code)
+{
+    return in_context(function, event->device, code);
 }
 
 int cuEventDestroy_v2(void *event)
 {
-    int code = in_context("cuEventDestroy", ((const struct event *)event)->context, 0);
-    if (code == 0) {
-        free(event);
-        kiln_record_count(&live_events, -1);
-    }
+    int code = of_event("cuEventDestroy", event, 0);
+    if (code == 0)
+        kiln_driver_destroy_event(event);
     return finish("cuEventDestroy", code, word(event), 0, 0);
 }
 
 int cuEventRecord(void *event, void *stream)
 {
-    struct event *recorded = event;
-    int code = in_context("cuEventRecord", recorded->context, 0);
-    if (code == 0) {
-        kiln_record_count(&recorded_events, 1);
-        recorded->recorded = recorded_events;
-    }
+    int code = of_event("cuEventRecord", event, 0);
+    if (code == 0)
+        kiln_driver_record_event(event);
     return finish("cuEventRecord", code, word(event), word(stream), 0);
 }
 
 int cuEventSynchronize(void *event)
 {
-    int code = in_context("cuEventSynchronize", ((const struct event *)event)->context, 0);
-    return finish("cuEventSynchronize", code, word(event), 0, 0);
+    return finish("cuEventSynchronize", of_event("cuEventSynchronize", event, 0), word(event), 0,
+                  0);
 }
 
 int cuEventElapsedTime(float *milliseconds, void *first, void *second)
 {
-    const struct event *from = first;
-    const struct event *to = second;
-    int code = from->recorded && to->recorded ? 0 : KILN_CUDA_STAND_IN_INVALID_HANDLE;
-    code = in_context("cuEventElapsedTime", from->context, code);
+    float elapsed = 0;
+    int code = kiln_driver_elapsed(first, second, &elapsed);
+    code = of_event("cuEventElapsedTime", first, code);
     if (code == 0)
-        *milliseconds = (float)((to->recorded - from->recorded) * KILN_STAND_IN_EVENT_MILLISECONDS);
+        *milliseconds = elapsed;
     return finish("cuEventElapsedTime", code, word(first), word(second), 0);
 }
 
 int cuStreamSynchronize(void *stream)
 {
-    int code = in_context("cuStreamSynchronize", NULL, 0);
+    int code = in_context("cuStreamSynchronize", ANY, 0);
     return finish("cuStreamSynchronize", code, word(stream), 0, 0);
 }

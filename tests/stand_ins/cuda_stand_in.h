@@ -15,19 +15,6 @@
 
 enum { KILN_CUDA_STAND_IN_DEVICES = 2 };
 
-/* The driver's codes that the stand-in gives by itself. */
-enum {
-    KILN_CUDA_STAND_IN_INVALID_VALUE = 1,
-    KILN_CUDA_STAND_IN_OUT_OF_MEMORY = 2,
-    KILN_CUDA_STAND_IN_NOT_INITIALIZED = 3,
-    KILN_CUDA_STAND_IN_NO_DEVICE = 100,
-    KILN_CUDA_STAND_IN_INVALID_DEVICE = 101,
-    KILN_CUDA_STAND_IN_INVALID_IMAGE = 200,
-    KILN_CUDA_STAND_IN_INVALID_CONTEXT = 201,
-    KILN_CUDA_STAND_IN_INVALID_HANDLE = 400,
-    KILN_CUDA_STAND_IN_NOT_FOUND = 500,
-};
-
 /* Forgets calls and settings, not modules, memory and contexts. */
 void kiln_stand_in_reset(void);
 void kiln_stand_in_set_device_count(int count);
@@ -39,11 +26,7 @@ void kiln_stand_in_set_cache_bytes(int bytes);
 void kiln_stand_in_set_local_bytes(int bytes);
 /* The primary context of a device. */
 void *kiln_stand_in_context(int device);
-/* Modules loaded and not unloaded; allocations not freed; events not destroyed; contexts retained
- * and not released. */
-int kiln_stand_in_live_modules(void);
-int kiln_stand_in_live_allocations(void);
-int kiln_stand_in_live_events(void);
+/* Contexts retained and not released. */
 int kiln_stand_in_live_contexts(void);
 
 #endif

@@ -2,11 +2,11 @@
 
 #include "compiler/codegen/isa_text.h"
 #include "sample_kernel.h"
+#include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,16 +18,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *directory = opendir("/proc/self/fd");
-    while (readdir(directory) != NULL)
-        count++;
-    (void)closedir(directory);
-    return count;
-}
 
 static size_t count_lines(const char *path, const char *word)
 {
@@ -359,7 +349,7 @@ Test(codegen, threads_share_two_workers_and_leave_nothing)
     cr_assert_eq(setenv("TMPDIR", directory, 1), 0);
     /* A descriptor that is not closed on exec must not reach the workers. */
     int leaky = open("/dev/null", O_RDONLY);
-    size_t descriptors = count_descriptors();
+    int descriptors = directory_count("/proc/self/fd");
     struct kiln_codegen *codegen = sample_codegen(NULL, 60);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
@@ -372,7 +362,7 @@ Test(codegen, threads_share_two_workers_and_leave_nothing)
     cr_expect_geq(counters.workers_started, 1);
     cr_expect_eq(counters.kernels_compiled, THREADS * JOBS);
     kiln_codegen_unref(codegen);
-    cr_expect_eq(count_descriptors(), descriptors);
+    cr_expect_eq(directory_count("/proc/self/fd"), descriptors);
     cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "a child is left");
     cr_expect_eq(errno, ECHILD);
     cr_expect_eq(rmdir(directory), 0, "temporary files are left in '%s'", directory);

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static const char amdgpu_source[] =
@@ -81,4 +82,32 @@ void sample_require(struct kiln_codegen *codegen, const struct kiln_target *targ
         cr_skip_test("%s", error.text);
     }
     cr_assert_eq(status, KILN_OK, "%s", error.text);
+}
+
+enum kiln_status sample_compile(struct kiln_codegen *codegen, const char *target_name,
+                                const char *source, struct kiln_error *error)
+{
+    struct kiln_target target = sample_target(target_name);
+    struct kiln_kernel kernel =
+        source != NULL ? sample_kernel_with(source) : sample_kernel(&target);
+    struct kiln_code_object object;
+    kiln_error_init(error);
+    enum kiln_status status = kiln_codegen_compile(codegen, &target, &kernel, &object, error);
+    if (status == KILN_OK)
+        kiln_code_object_fini(&object);
+    return status;
+}
+
+char *sample_doubling_source(const char *before, const char *element, int doublings,
+                             const char *after)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    (void)fprintf(file, "#define A0 %s\n", element);
+    for (int i = 1; i <= doublings; i++)
+        (void)fprintf(file, "#define A%d A%d A%d\n", i, i - 1, i - 1);
+    (void)fprintf(file, "%s A%d %s\n", before, doublings, after);
+    (void)fclose(file);
+    return text;
 }

@@ -6,102 +6,146 @@ const struct kiln_norm_shape kiln_norm_shapes[KILN_NORM_SHAPES] = {
     {4, {1, 1, 3, 7}, 1}, {5, {2, 2, 1, 3, 2}, 2},
 };
 
+enum extent {
+    NO_NORMS, /* of an operand that norms do not have */
+    LIKE_X,
+    AFFINE,
+    ROW, /* a statistic */
+    ONE, /* one element, always float */
+};
+
+/* What an operand is by its role, in whatever norm, as input or as output. */
+static const struct form {
+    enum extent extent;
+    double offset, spread; /* of an input's elements, as in kiln_trial_input */
+} forms[KILN_OPERAND_COUNT] = {
+    [KILN_OPERAND_X] = {LIKE_X, 0, 1},
+    [KILN_OPERAND_DY] = {LIKE_X, 0, 1},
+    [KILN_OPERAND_SCALE] = {AFFINE, 1, 0.5},
+    [KILN_OPERAND_BIAS] = {AFFINE, 0, 1},
+    [KILN_OPERAND_EPSILON] = {ONE, 1e-3, 0},
+    [KILN_OPERAND_MOMENTUM] = {ONE, 0.3, 0},
+    [KILN_OPERAND_MEAN] = {ROW, 0, 0.5},
+    [KILN_OPERAND_VARIANCE] = {ROW, 1, 0.5},
+    [KILN_OPERAND_INV_VARIANCE] = {ROW, 1.5, 0.4},
+    [KILN_OPERAND_INV_RMS] = {ROW, 1.5, 0.4},
+    [KILN_OPERAND_PREV_RUNNING_MEAN] = {ROW, 0, 1},
+    [KILN_OPERAND_PREV_RUNNING_VARIANCE] = {ROW, 1, 0.5},
+    [KILN_OPERAND_NEXT_RUNNING_MEAN] = {ROW, 0, 0},
+    [KILN_OPERAND_NEXT_RUNNING_VARIANCE] = {ROW, 0, 0},
+    [KILN_OPERAND_Y] = {LIKE_X, 0, 0},
+    [KILN_OPERAND_DX] = {LIKE_X, 0, 0},
+    [KILN_OPERAND_DSCALE] = {AFFINE, 0, 0},
+    [KILN_OPERAND_DBIAS] = {AFFINE, 0, 0},
+};
+
 const struct kiln_norm_kind kiln_norm_kind_layernorm = {
-    KILN_NODE_LAYERNORM,
-    5,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_AFFINE, KILN_OPERAND_BIAS, false, 2, 0, 0, 1},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 4, 0, 1e-3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_Y, true, 0, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_MEAN, true, 8, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_VARIANCE, true, 16, 0, 0, 0}}};
+    .kind = KILN_NODE_LAYERNORM,
+    .bits = 5,
+    .inputs = {{KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_BIAS, 2, 0},
+               {KILN_OPERAND_EPSILON, 4, 0}},
+    .outputs = {{KILN_OPERAND_Y, 0, 0},
+                {KILN_OPERAND_MEAN, 8, 0},
+                {KILN_OPERAND_INV_VARIANCE, 16, 0}},
+};
 
 const struct kiln_norm_kind kiln_norm_kind_layernorm_backward = {
-    KILN_NODE_LAYERNORM_BACKWARD,
-    6,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_DY, false, 0, 0, 0, 1},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_ROW, KILN_OPERAND_MEAN, false, 2, 0, 0, 0.5},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_VARIANCE, false, 2, 0, 1.5, 0.4},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 4, 0, 1e-3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_DX, true, 8, 0, 0, 0},
-     {KILN_NORM_AFFINE, KILN_OPERAND_DSCALE, true, 16, 0, 0, 0},
-     {KILN_NORM_AFFINE, KILN_OPERAND_DBIAS, true, 32, 0, 0, 0}}};
+    .kind = KILN_NODE_LAYERNORM_BACKWARD,
+    .bits = 6,
+    .inputs = {{KILN_OPERAND_DY, 0, 0},
+               {KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_MEAN, 2, 0},
+               {KILN_OPERAND_INV_VARIANCE, 2, 0},
+               {KILN_OPERAND_EPSILON, 4, 0}},
+    .outputs = {{KILN_OPERAND_DX, 8, 0}, {KILN_OPERAND_DSCALE, 16, 0}, {KILN_OPERAND_DBIAS, 32, 0}},
+};
 
 const struct kiln_norm_kind kiln_norm_kind_rmsnorm = {
-    KILN_NODE_RMSNORM,
-    4,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_AFFINE, KILN_OPERAND_BIAS, false, 2, 0, 0, 1},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 4, 0, 1e-3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_Y, true, 0, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_RMS, true, 8, 0, 0, 0}}};
+    .kind = KILN_NODE_RMSNORM,
+    .bits = 4,
+    .inputs = {{KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_BIAS, 2, 0},
+               {KILN_OPERAND_EPSILON, 4, 0}},
+    .outputs = {{KILN_OPERAND_Y, 0, 0}, {KILN_OPERAND_INV_RMS, 8, 0}},
+};
 
 const struct kiln_norm_kind kiln_norm_kind_rmsnorm_backward = {
-    KILN_NODE_RMSNORM_BACKWARD,
-    6,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_DY, false, 0, 0, 0, 1},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_RMS, false, 2, 0, 1.5, 0.4},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 4, 0, 1e-3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_DX, true, 8, 0, 0, 0},
-     {KILN_NORM_AFFINE, KILN_OPERAND_DSCALE, true, 16, 0, 0, 0},
-     {KILN_NORM_AFFINE, KILN_OPERAND_DBIAS, true, 32, 0, 0, 0}}};
+    .kind = KILN_NODE_RMSNORM_BACKWARD,
+    .bits = 6,
+    .inputs = {{KILN_OPERAND_DY, 0, 0},
+               {KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_INV_RMS, 2, 0},
+               {KILN_OPERAND_EPSILON, 4, 0}},
+    .outputs = {{KILN_OPERAND_DX, 8, 0}, {KILN_OPERAND_DSCALE, 16, 0}, {KILN_OPERAND_DBIAS, 32, 0}},
+};
 
 const struct kiln_norm_kind kiln_norm_kind_batchnorm_inference = {
-    KILN_NODE_BATCHNORM_INFERENCE,
-    4,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_ROW, KILN_OPERAND_MEAN, false, 0, 0, 0, 0.5},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_VARIANCE, false, 0, 8, 1.5, 0.4},
-     {KILN_NORM_ROW, KILN_OPERAND_VARIANCE, false, 8, 0, 1, 0.5},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_AFFINE, KILN_OPERAND_BIAS, false, 2, 0, 0, 1},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 12, 0, 1e-3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_Y, true, 0, 0, 0, 0}}};
+    .kind = KILN_NODE_BATCHNORM_INFERENCE,
+    .bits = 4,
+    .inputs = {{KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_MEAN, 0, 0},
+               {KILN_OPERAND_INV_VARIANCE, 0, 8},
+               {KILN_OPERAND_VARIANCE, 8, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_BIAS, 2, 0},
+               {KILN_OPERAND_EPSILON, 12, 0}},
+    .outputs = {{KILN_OPERAND_Y, 0, 0}},
+};
 
 const struct kiln_norm_kind kiln_norm_kind_batchnorm_training = {
-    KILN_NODE_BATCHNORM_TRAINING,
-    7,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_AFFINE, KILN_OPERAND_BIAS, false, 2, 0, 0, 1},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 4, 0, 1e-3, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_PREV_RUNNING_MEAN, false, 8, 0, 0, 1},
-     {KILN_NORM_ROW, KILN_OPERAND_PREV_RUNNING_VARIANCE, false, 8, 0, 1, 0.5},
-     {KILN_NORM_ONE, KILN_OPERAND_MOMENTUM, false, 16, 0, 0.3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_Y, true, 0, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_MEAN, true, 32, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_VARIANCE, true, 64, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_NEXT_RUNNING_MEAN, true, 8, 0, 0, 0},
-     {KILN_NORM_ROW, KILN_OPERAND_NEXT_RUNNING_VARIANCE, true, 8, 0, 0, 0}}};
+    .kind = KILN_NODE_BATCHNORM_TRAINING,
+    .bits = 7,
+    .inputs = {{KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_BIAS, 2, 0},
+               {KILN_OPERAND_EPSILON, 4, 0},
+               {KILN_OPERAND_PREV_RUNNING_MEAN, 8, 0},
+               {KILN_OPERAND_PREV_RUNNING_VARIANCE, 8, 0},
+               {KILN_OPERAND_MOMENTUM, 16, 0}},
+    .outputs = {{KILN_OPERAND_Y, 0, 0},
+                {KILN_OPERAND_MEAN, 32, 0},
+                {KILN_OPERAND_INV_VARIANCE, 64, 0},
+                {KILN_OPERAND_NEXT_RUNNING_MEAN, 8, 0},
+                {KILN_OPERAND_NEXT_RUNNING_VARIANCE, 8, 0}},
+};
 
 const struct kiln_norm_kind kiln_norm_kind_batchnorm_backward = {
-    KILN_NODE_BATCHNORM_BACKWARD,
-    6,
-    {{KILN_NORM_LIKE_X, KILN_OPERAND_X, false, 0, 0, 0, 1},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_DY, false, 0, 0, 0, 1},
-     {KILN_NORM_AFFINE, KILN_OPERAND_SCALE, false, 1, 0, 1, 0.5},
-     {KILN_NORM_ROW, KILN_OPERAND_MEAN, false, 2, 0, 0, 0.5},
-     {KILN_NORM_ROW, KILN_OPERAND_INV_VARIANCE, false, 2, 0, 1.5, 0.4},
-     {KILN_NORM_ONE, KILN_OPERAND_EPSILON, false, 4, 0, 1e-3, 0},
-     {KILN_NORM_LIKE_X, KILN_OPERAND_DX, true, 8, 0, 0, 0},
-     {KILN_NORM_AFFINE, KILN_OPERAND_DSCALE, true, 16, 0, 0, 0},
-     {KILN_NORM_AFFINE, KILN_OPERAND_DBIAS, true, 32, 0, 0, 0}}};
+    .kind = KILN_NODE_BATCHNORM_BACKWARD,
+    .bits = 6,
+    .inputs = {{KILN_OPERAND_X, 0, 0},
+               {KILN_OPERAND_DY, 0, 0},
+               {KILN_OPERAND_SCALE, 1, 0},
+               {KILN_OPERAND_MEAN, 2, 0},
+               {KILN_OPERAND_INV_VARIANCE, 2, 0},
+               {KILN_OPERAND_EPSILON, 4, 0}},
+    .outputs = {{KILN_OPERAND_DX, 8, 0}, {KILN_OPERAND_DSCALE, 16, 0}, {KILN_OPERAND_DBIAS, 32, 0}},
+};
 
 static bool is_batchnorm(const struct kiln_norm_kind *kind)
 {
     return kind->kind >= KILN_NODE_BATCHNORM_INFERENCE;
 }
 
+/* Whether the list goes on here. */
+static bool is_operand(const struct kiln_norm_operand *at)
+{
+    return forms[at->role].extent != NO_NORMS;
+}
+
+static bool is_there(const struct kiln_norm_operand *operand, uint32_t subset)
+{
+    return (operand->when & ~subset) == 0 && (operand->unless & subset) == 0;
+}
+
 bool kiln_norm_has_output(const struct kiln_norm_kind *kind, uint32_t subset)
 {
-    for (const struct kiln_norm_operand *row = kind->rows; row->extent != KILN_NORM_END; row++) {
-        if (row->is_output && (row->when & ~subset) == 0)
+    for (const struct kiln_norm_operand *at = kind->outputs; is_operand(at); at++) {
+        if (is_there(at, subset))
             return true;
     }
     return false;
@@ -124,25 +168,33 @@ void kiln_norm_build(struct kiln_trial *trial, const struct kiln_norm_kind *kind
         rows[i] = reduced ? 1 : shape->dims[i];
         affine[i] = reduced == is_batchnorm(kind) ? 1 : shape->dims[i];
     }
-    for (const struct kiln_norm_operand *row = kind->rows; row->extent != KILN_NORM_END; row++) {
-        if ((row->when & ~subset) != 0 || (row->unless & subset) != 0)
+    const struct {
+        enum kiln_dtype dtype;
+        uint32_t rank;
+        const int64_t *dims;
+    } extents[] = {
+        [LIKE_X] = {types->x, shape->rank, shape->dims},
+        [AFFINE] = {types->other, shape->rank, affine},
+        [ROW] = {types->other, shape->rank, rows},
+        [ONE] = {KILN_DTYPE_F32, 1, &one},
+    };
+    for (const struct kiln_norm_operand *at = kind->inputs; is_operand(at); at++) {
+        if (!is_there(at, subset))
             continue;
-        const int64_t *dims = row->extent == KILN_NORM_LIKE_X   ? shape->dims
-                              : row->extent == KILN_NORM_AFFINE ? affine
-                              : row->extent == KILN_NORM_ROW    ? rows
-                                                                : &one;
-        uint32_t rank = row->extent == KILN_NORM_ONE ? 1 : shape->rank;
-        enum kiln_dtype dtype = row->extent == KILN_NORM_LIKE_X ? types->x
-                                : row->extent == KILN_NORM_ONE  ? KILN_DTYPE_F32
-                                                                : types->other;
-        bool follows = row->role == KILN_OPERAND_X || row->role == KILN_OPERAND_MEAN;
-        double center = row->offset + (follows ? offset : 0);
-        if (row->is_output)
-            kiln_trial_output(trial, row->role, dtype, rank, dims);
-        else if (row->extent == KILN_NORM_ONE && subset % 2 == 0)
-            kiln_trial_constant(trial, row->role, dtype, center);
+        enum extent extent = forms[at->role].extent;
+        bool follows = at->role == KILN_OPERAND_X || at->role == KILN_OPERAND_MEAN;
+        double center = forms[at->role].offset + (follows ? offset : 0);
+        if (extent == ONE && subset % 2 == 0)
+            kiln_trial_constant(trial, at->role, KILN_DTYPE_F32, center);
         else
-            kiln_trial_input(trial, row->role, dtype, rank, dims, center, row->spread);
+            kiln_trial_input(trial, at->role, extents[extent].dtype, extents[extent].rank,
+                             extents[extent].dims, center, forms[at->role].spread);
+    }
+    for (const struct kiln_norm_operand *at = kind->outputs; is_operand(at); at++) {
+        enum extent extent = forms[at->role].extent;
+        if (is_there(at, subset))
+            kiln_trial_output(trial, at->role, extents[extent].dtype, extents[extent].rank,
+                              extents[extent].dims);
     }
     kiln_trial_import(trial);
 }

@@ -6,7 +6,7 @@
 
 #include "tests/compiler/ir/import_trial.h"
 
-enum { KILN_NORM_SHAPES = 10, KILN_NORM_MAX_ELEMENTS = 64, KILN_NORM_MAX_OPERANDS = 16 };
+enum { KILN_NORM_SHAPES = 10, KILN_NORM_MAX_ELEMENTS = 64, KILN_NORM_MAX_OPERANDS = 8 };
 
 struct kiln_norm_shape {
     uint32_t rank;
@@ -21,27 +21,18 @@ struct kiln_norm_types {
     enum kiln_dtype other; /* of affine operands and statistics */
 };
 
-enum kiln_norm_extent {
-    KILN_NORM_END, /* no further operand */
-    KILN_NORM_LIKE_X,
-    KILN_NORM_AFFINE,
-    KILN_NORM_ROW, /* a statistic */
-    KILN_NORM_ONE, /* one element, always float */
-};
-
 struct kiln_norm_operand {
-    enum kiln_norm_extent extent;
     enum kiln_operand role;
-    bool is_output;
-    uint32_t when;         /* it is there when all these bits are set in the trial's subset */
-    uint32_t unless;       /* and none of these */
-    double offset, spread; /* inputs: as in kiln_trial_input */
+    uint32_t when;   /* it is there when all these bits are set in the trial's subset */
+    uint32_t unless; /* and none of these */
 };
 
 struct kiln_norm_kind {
     enum kiln_node_kind kind;
     uint32_t bits; /* of a subset of the optional operands */
-    struct kiln_norm_operand rows[KILN_NORM_MAX_OPERANDS];
+    /* Both end where there is no norm's operand. */
+    struct kiln_norm_operand inputs[KILN_NORM_MAX_OPERANDS];
+    struct kiln_norm_operand outputs[KILN_NORM_MAX_OPERANDS];
 };
 
 extern const struct kiln_norm_kind kiln_norm_kind_layernorm;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 512, LINE_BYTES = 512 };
+enum { PATH_BYTES = 1024, LINE_BYTES = 512 };
 
 /* The whole file in the arena; NULL when it is absent. */
 static void *read_file(struct kiln_arena *arena, const char *path, size_t *ret_size)

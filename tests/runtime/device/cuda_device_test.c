@@ -3,14 +3,12 @@
  * with which arguments, and what becomes of their errors.
  */
 #include "runtime/device/cuda_device.h"
+#include "tests/runtime/device/gpu_fixture.h"
 #include "tests/runtime/support/captured_log.h"
-#include "tests/stand_ins/stand_in.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char code_object[] = "\177ELF and what follows";
 
 static struct cuda_stand_in cuda;
 static struct kiln_error error;
@@ -23,44 +21,9 @@ static void set_up(void)
 
 TestSuite(cuda_device, .init = set_up);
 
-static struct kiln_device *open_device(void)
-{
-    struct kiln_device *device = NULL;
-    enum kiln_status status = kiln_device_open("cuda", &device, &error);
-    cr_assert_eq(status, KILN_OK, "%s", error.text);
-    return device;
-}
-
-struct loaded {
-    struct kiln_device_module *module;
-    struct kiln_device_function *function;
-};
-
-static struct loaded load(struct kiln_device *device)
-{
-    struct loaded loaded = {0};
-    enum kiln_status status = device->ops->load(device, code_object, sizeof(code_object), "kernel",
-                                                0, false, &loaded.module, &loaded.function, &error);
-    cr_assert_eq(status, KILN_OK, "%s", error.text);
-    return loaded;
-}
-
-static void expect_trace(size_t first, const char *expected)
-{
-    char text[4096];
-    cr_expect_str_eq(stand_in_trace(&cuda.base, first, text, sizeof(text)), expected);
-}
-
-static const struct kiln_stand_in_call *find(const char *function)
-{
-    const struct kiln_stand_in_call *call = stand_in_find(&cuda.base, function, 0);
-    cr_assert_not_null(call, "'%s' was not called", function);
-    return call;
-}
-
 Test(cuda_device, opens_the_first_device_without_a_context)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("cuda");
     cr_expect_eq(device->ordinal, 0);
     cr_expect_str_eq(device->target.name, "sm_90");
     cr_expect_eq(device->target.kind, KILN_TARGET_CUDA);
@@ -76,10 +39,10 @@ Test(cuda_device, opens_the_device_of_the_current_context)
     cr_assert_eq(cuda.init(0), 0);
     cuda.set_current(cuda.context(1));
     cuda.set_capability(12, 0);
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("cuda");
     cr_expect_eq(device->ordinal, 1);
     cr_expect_str_eq(device->target.name, "sm_120");
-    cr_expect_eq(find("cuDevicePrimaryCtxRetain")->arguments[0], 1);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuDevicePrimaryCtxRetain")->arguments[0], 1);
     int current = -1;
     cuda.set_current(cuda.context(0));
     cr_expect_eq(device->ops->current_ordinal(device, &current, &error), KILN_OK);
@@ -89,12 +52,7 @@ Test(cuda_device, opens_the_device_of_the_current_context)
 
 static void expect_open_fails(enum kiln_status expected, const char *part)
 {
-    struct kiln_device *device = NULL;
-    kiln_error_init(&error);
-    cr_expect_eq(kiln_device_open("cuda", &device, &error), expected);
-    cr_expect_null(device);
-    cr_expect_eq(error.status, expected);
-    cr_expect_not_null(strstr(error.text, part), "'%s' lacks '%s'", error.text, part);
+    gpu_expect_open_fails("cuda", expected, part);
     cr_expect_eq(cuda.live_contexts(), 0);
 }
 
@@ -112,7 +70,7 @@ Test(cuda_device, no_gpu_is_unsupported_and_a_failing_one_is_not)
     static const char *const functions[] = {"cuInit", "cuDeviceGetCount", "cuCtxGetCurrent",
                                             "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain"};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        cuda.base.fail(functions[i], KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+        cuda.base.fail(functions[i], KILN_STAND_IN_INVALID_VALUE, 0);
         expect_open_fails(KILN_DEVICE, "invalid argument (CUDA error 1)");
     }
     cuda.base.fail("cuInit", 999, 0);
@@ -129,32 +87,21 @@ Test(cuda_device, library_that_is_not_there_is_named)
 
 Test(cuda_device, loads_launches_and_unloads_in_its_own_context)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("cuda");
     size_t first = cuda.base.call_count();
-    struct loaded loaded = load(device);
-    expect_trace(first, "cuCtxGetCurrent cuCtxSetCurrent cuModuleLoadData cuModuleGetFunction "
-                        "cuFuncGetAttribute cuCtxSetCurrent ");
-    cr_expect_eq(find("cuModuleLoadData")->arguments[1], (uint64_t)(uintptr_t)code_object);
-    cr_expect_str_eq(find("cuModuleGetFunction")->symbol, "kernel");
+    struct gpu_loaded loaded = gpu_load(device);
+    gpu_expect_trace(&cuda.base, first,
+                     "cuCtxGetCurrent cuCtxSetCurrent cuModuleLoadData cuModuleGetFunction "
+                     "cuFuncGetAttribute cuCtxSetCurrent ");
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuModuleLoadData")->arguments[1],
+                 (uint64_t)(uintptr_t)gpu_code_object);
+    cr_expect_str_eq(gpu_first_call(&cuda.base, "cuModuleGetFunction")->symbol, "kernel");
     void *current = device;
     cr_expect_eq(cuda.get_current(&current), 0);
     cr_expect_null(current, "the thread had no context");
 
-    const uint64_t kernarg[3] = {0x1122334455667788, 7, UINT64_MAX};
-    int stream = 0;
-    const struct kiln_launch launch = {.function = loaded.function,
-                                       .grid = {5, 6, 7},
-                                       .block = {64, 2, 1},
-                                       .kernarg = kernarg,
-                                       .kernarg_bytes = sizeof(kernarg)};
-    cr_assert_eq(device->ops->launch(device, &stream, &launch, &error), KILN_OK, "%s", error.text);
-    const struct kiln_stand_in_call *call = find("cuLaunchKernel");
-    const uint64_t expected[] = {(uint64_t)(uintptr_t)loaded.function, 5, 6, 7, 64, 2, 1, 0,
-                                 (uint64_t)(uintptr_t)&stream};
-    cr_expect_arr_eq(call->arguments, expected, sizeof(expected));
-    cr_expect_eq(call->kernarg_bytes, sizeof(kernarg));
-    cr_expect_arr_eq(call->kernarg, kernarg, sizeof(kernarg));
-    cr_expect_eq(call->device, 0);
+    gpu_expect_launch_arrives(&cuda.base, device, &loaded, "cuLaunchKernel");
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuLaunchKernel")->device, 0);
 
     cr_expect_eq(cuda.base.live_modules(), 1);
     device->ops->unload(device, loaded.module);
@@ -165,11 +112,11 @@ Test(cuda_device, loads_launches_and_unloads_in_its_own_context)
 Test(cuda_device, kernels_that_spill_are_told_of)
 {
     captured_log_start(KILN_LOG_WARN);
-    struct kiln_device *device = open_device();
-    device->ops->unload(device, load(device).module);
+    struct kiln_device *device = gpu_open("cuda");
+    device->ops->unload(device, gpu_load(device).module);
     cr_expect_eq(captured_log_count(KILN_LOG_WARN), 0);
     cuda.set_local_bytes(24);
-    device->ops->unload(device, load(device).module);
+    device->ops->unload(device, gpu_load(device).module);
     cr_expect_str_eq(captured_log_last(),
                      "kernel 'kernel' keeps '24' bytes per work-item in memory");
     kiln_device_close(device);
@@ -177,14 +124,13 @@ Test(cuda_device, kernels_that_spill_are_told_of)
 
 Test(cuda_device, needs_no_switch_where_its_context_is_current)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = load(device);
-    const struct kiln_launch launch = {
-        .function = loaded.function, .grid = {1, 1, 1}, .block = {64, 1, 1}, .kernarg = ""};
+    struct kiln_device *device = gpu_open("cuda");
+    struct gpu_loaded loaded = gpu_load(device);
+    const struct kiln_launch launch = gpu_launch_of(&loaded);
     cuda.set_current(cuda.context(0));
     size_t first = cuda.base.call_count();
     cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
-    expect_trace(first, "cuCtxGetCurrent cuLaunchKernel ");
+    gpu_expect_trace(&cuda.base, first, "cuCtxGetCurrent cuLaunchKernel ");
     cuda.set_current(cuda.context(1));
     cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
     void *current = NULL;
@@ -196,31 +142,24 @@ Test(cuda_device, needs_no_switch_where_its_context_is_current)
 
 Test(cuda_device, load_errors_are_sentences_and_leave_nothing)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = {0};
-    cr_expect_eq(device->ops->load(device, "no code object", 15, "kernel", 0, false, &loaded.module,
-                                   &loaded.function, &error),
-                 KILN_DEVICE);
-    cr_expect_str_eq(error.text, "loading the code object of kernel 'kernel' failed: device kernel "
-                                 "image is invalid (CUDA error 200)");
-    cuda.base.fail("cuModuleGetFunction", KILN_CUDA_STAND_IN_NOT_FOUND, 0);
-    cr_expect_eq(device->ops->load(device, code_object, sizeof(code_object), "kernel", 0, false,
-                                   &loaded.module, &loaded.function, &error),
-                 KILN_DEVICE);
-    cr_expect_str_eq(error.text, "finding kernel 'kernel' in its code object failed: named symbol "
-                                 "not found (CUDA error 500)");
-    cr_expect_null(loaded.module);
+    struct kiln_device *device = gpu_open("cuda");
+    gpu_expect_load_fails(device, "no code object", KILN_DEVICE,
+                          "loading the code object of kernel 'kernel' failed: device kernel "
+                          "image is invalid (CUDA error 200)");
+    cuda.base.fail("cuModuleGetFunction", KILN_STAND_IN_NOT_FOUND, 0);
+    gpu_expect_load_fails(device, gpu_code_object, KILN_DEVICE,
+                          "finding kernel 'kernel' in its code object failed: named symbol "
+                          "not found (CUDA error 500)");
     cr_expect_eq(cuda.base.live_modules(), 0);
     kiln_device_close(device);
 }
 
 Test(cuda_device, launch_errors_are_reported_at_the_launch)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = load(device);
-    const struct kiln_launch launch = {
-        .function = loaded.function, .grid = {1, 1, 1}, .block = {64, 1, 1}, .kernarg = ""};
-    cuda.base.fail("cuLaunchKernel", KILN_CUDA_STAND_IN_INVALID_VALUE, 1);
+    struct kiln_device *device = gpu_open("cuda");
+    struct gpu_loaded loaded = gpu_load(device);
+    const struct kiln_launch launch = gpu_launch_of(&loaded);
+    cuda.base.fail("cuLaunchKernel", KILN_STAND_IN_INVALID_VALUE, 1);
     cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK);
     cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_DEVICE);
     cr_expect_str_eq(error.text, "launching a kernel on CUDA device '0' failed: invalid argument "
@@ -231,64 +170,62 @@ Test(cuda_device, launch_errors_are_reported_at_the_launch)
 
 Test(cuda_device, waits_for_kernels_before_it_unloads)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = load(device);
-    cuda.base.fail("cuCtxSynchronize", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    struct kiln_device *device = gpu_open("cuda");
+    struct gpu_loaded loaded = gpu_load(device);
+    cuda.base.fail("cuCtxSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
     device->ops->unload(device, loaded.module);
     cr_expect_eq(cuda.base.live_modules(), 1, "unloaded while a kernel may run");
     cuda.base.fail("cuCtxSynchronize", 0, 0);
     size_t first = cuda.base.call_count();
     device->ops->unload(device, loaded.module);
     cr_expect_eq(cuda.base.live_modules(), 0);
-    expect_trace(first, "cuCtxGetCurrent cuCtxSetCurrent cuCtxSynchronize cuModuleUnload "
-                        "cuCtxSetCurrent ");
+    gpu_expect_trace(&cuda.base, first,
+                     "cuCtxGetCurrent cuCtxSetCurrent cuCtxSynchronize cuModuleUnload "
+                     "cuCtxSetCurrent ");
     kiln_device_close(device);
 }
 
 Test(cuda_device, moves_memory)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("cuda");
     void *memory = NULL;
     void *nothing = NULL;
     cr_assert_eq(device->ops->allocate(device, 16, &memory, &error), KILN_OK, "%s", error.text);
     cr_assert_eq(device->ops->allocate(device, 0, &nothing, &error), KILN_OK, "%s", error.text);
     cr_expect_not_null(nothing);
-    char text[16] = "fifteen letters";
-    char back[16] = "";
-    cr_expect_eq(device->ops->copy_in(device, memory, text, sizeof(text), &error), KILN_OK);
-    cr_expect_eq(device->ops->copy_out(device, back, memory, sizeof(text), &error), KILN_OK);
-    cr_expect_str_eq(back, text);
-    cr_expect_eq(device->ops->synchronize(device, back, &error), KILN_OK);
-    cr_expect_eq(find("cuStreamSynchronize")->arguments[0], (uint64_t)(uintptr_t)back);
+    gpu_expect_copies_arrive(device, memory);
+    int stream = 0;
+    cr_expect_eq(device->ops->synchronize(device, &stream, &error), KILN_OK);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuStreamSynchronize")->arguments[0],
+                 (uint64_t)(uintptr_t)&stream);
     device->ops->release(device, memory);
     device->ops->release(device, nothing);
     device->ops->release(device, NULL);
     cr_expect_eq(cuda.base.live_allocations(), 0);
 
-    cuda.base.fail("cuMemAlloc", KILN_CUDA_STAND_IN_OUT_OF_MEMORY, 0);
+    cuda.base.fail("cuMemAlloc", KILN_STAND_IN_OUT_OF_MEMORY, 0);
     cr_expect_eq(device->ops->allocate(device, 16, &memory, &error), KILN_NO_MEMORY);
     cr_expect_not_null(strstr(error.text, "'16' bytes"));
-    cuda.base.fail("cuStreamSynchronize", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cuda.base.fail("cuStreamSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
     cr_expect_eq(device->ops->synchronize(device, NULL, &error), KILN_DEVICE);
     kiln_device_close(device);
 }
 
 Test(cuda_device, copies_within_the_device_on_a_stream)
 {
-    struct kiln_device *device = open_device();
-    void *one = NULL;
-    void *other = NULL;
-    cr_assert_eq(device->ops->allocate(device, 16, &one, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(device->ops->allocate(device, 16, &other, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(device->ops->copy_in(device, one, "fifteen letters", 16, &error), KILN_OK);
+    struct kiln_device *device = gpu_open("cuda");
+    void *one = gpu_allocate_text(device, "fifteen letters");
+    void *other = gpu_allocate_text(device, "");
     int stream = 0;
     size_t first = cuda.base.call_count();
     cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 16, &error), KILN_OK);
     cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 0, &error), KILN_OK);
-    expect_trace(first, "cuCtxGetCurrent cuCtxSetCurrent cuMemcpyDtoDAsync cuCtxSetCurrent ");
+    gpu_expect_trace(&cuda.base, first,
+                     "cuCtxGetCurrent cuCtxSetCurrent cuMemcpyDtoDAsync cuCtxSetCurrent ");
     const uint64_t expected[] = {(uint64_t)(uintptr_t)other, (uint64_t)(uintptr_t)one, 16,
                                  (uint64_t)(uintptr_t)&stream};
-    cr_expect_arr_eq(find("cuMemcpyDtoDAsync")->arguments, expected, sizeof(expected));
+    cr_expect_arr_eq(gpu_first_call(&cuda.base, "cuMemcpyDtoDAsync")->arguments, expected,
+                     sizeof(expected));
     cr_expect_str_eq(other, "fifteen letters");
     /* Somewhere inside, but not beyond the end. */
     cr_expect_eq(device->ops->copy_within(device, NULL, (char *)other + 8, one, 8, &error),
@@ -296,7 +233,7 @@ Test(cuda_device, copies_within_the_device_on_a_stream)
     cr_expect_eq(memcmp(other, "fifteen fifteen ", 16), 0);
     cr_expect_eq(device->ops->copy_within(device, NULL, (char *)other + 8, one, 9, &error),
                  KILN_DEVICE);
-    cuda.base.fail("cuMemcpyDtoDAsync", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cuda.base.fail("cuMemcpyDtoDAsync", KILN_STAND_IN_INVALID_VALUE, 0);
     cr_expect_eq(device->ops->copy_within(device, NULL, other, one, 16, &error), KILN_DEVICE);
     cr_expect_str_eq(error.text, "copying '16' bytes within the device failed: invalid argument "
                                  "(CUDA error 1)");
@@ -307,7 +244,7 @@ Test(cuda_device, copies_within_the_device_on_a_stream)
 
 Test(cuda_device, describes_its_memory)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("cuda");
     struct kiln_device_memory memory = {0};
     cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_OK);
     cr_expect_eq(memory.free_bytes, KILN_STAND_IN_FREE_BYTES);
@@ -317,7 +254,7 @@ Test(cuda_device, describes_its_memory)
     cr_expect_eq(memory.cache_bytes, 1 << 20);
     static const char *const functions[] = {"cuMemGetInfo", "cuDeviceGetAttribute"};
     for (size_t i = 0; i < 2; i++) {
-        cuda.base.fail(functions[i], KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+        cuda.base.fail(functions[i], KILN_STAND_IN_INVALID_VALUE, 0);
         cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_DEVICE);
     }
     kiln_device_close(device);
@@ -325,32 +262,19 @@ Test(cuda_device, describes_its_memory)
 
 Test(cuda_device, times_by_events)
 {
-    struct kiln_device *device = open_device();
-    struct kiln_device_event *events[2] = {NULL, NULL};
-    for (size_t i = 0; i < 2; i++)
-        cr_assert_eq(device->ops->event_create(device, &events[i], &error), KILN_OK, "%s",
-                     error.text);
-    double seconds = -1;
-    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
-                 KILN_DEVICE, "events that were never recorded have no time between them");
-    cr_expect_str_eq(error.text, "asking for the time between two events failed: invalid resource "
-                                 "handle (CUDA error 400)");
-    cr_expect_eq(seconds, -1);
+    struct kiln_device *device = gpu_open("cuda");
+    struct kiln_device_event *events[2];
     int stream = 0;
-    for (size_t i = 0; i < 2; i++)
-        cr_expect_eq(device->ops->event_record(device, events[i], &stream, &error), KILN_OK, "%s",
-                     error.text);
-    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
-                 KILN_OK, "%s", error.text);
-    cr_expect_float_eq(seconds, (double)KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
-    cr_expect_eq(find("cuEventCreate")->arguments[1], 0, "timing is on");
-    cr_expect_eq(find("cuEventRecord")->arguments[1], (uint64_t)(uintptr_t)&stream);
-    cr_expect_eq(find("cuEventSynchronize")->arguments[0], (uint64_t)(uintptr_t)events[1]);
-    cr_expect_eq(cuda.base.live_events(), 2);
-    for (size_t i = 0; i < 2; i++)
-        device->ops->event_destroy(device, events[i]);
-    device->ops->event_destroy(device, NULL);
-    cr_expect_eq(cuda.base.live_events(), 0);
+    gpu_expect_events_time(device, &stream,
+                           "asking for the time between two events failed: invalid resource handle "
+                           "(CUDA error 400)",
+                           events);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuEventCreate")->arguments[1], 0, "timing is on");
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuEventRecord")->arguments[1],
+                 (uint64_t)(uintptr_t)&stream);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuEventSynchronize")->arguments[0],
+                 (uint64_t)(uintptr_t)events[1]);
+    gpu_expect_events_end(&cuda.base, device, events);
     void *current = device;
     cr_expect_eq(cuda.get_current(&current), 0);
     cr_expect_null(current, "the thread had no context");
@@ -359,22 +283,22 @@ Test(cuda_device, times_by_events)
 
 Test(cuda_device, errors_of_events_are_sentences)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("cuda");
     struct kiln_device_event *event = NULL;
-    cuda.base.fail("cuEventCreate", KILN_CUDA_STAND_IN_OUT_OF_MEMORY, 0);
+    cuda.base.fail("cuEventCreate", KILN_STAND_IN_OUT_OF_MEMORY, 0);
     cr_expect_eq(device->ops->event_create(device, &event, &error), KILN_NO_MEMORY);
     cr_expect_null(event);
-    cuda.base.fail("cuEventRecord", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cuda.base.fail("cuEventRecord", KILN_STAND_IN_INVALID_VALUE, 0);
     cr_assert_eq(device->ops->event_create(device, &event, &error), KILN_OK);
     cr_expect_eq(device->ops->event_record(device, event, NULL, &error), KILN_DEVICE);
     cr_expect_str_eq(error.text, "recording an event on CUDA device '0' failed: invalid argument "
                                  "(CUDA error 1)");
-    cuda.base.fail("cuEventSynchronize", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cuda.base.fail("cuEventSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
     double seconds = 0;
     cr_expect_eq(device->ops->event_elapsed(device, event, event, &seconds, &error), KILN_DEVICE);
     cr_expect_not_null(strstr(error.text, "waiting for an event"));
     captured_log_start(KILN_LOG_WARN);
-    cuda.base.fail("cuEventDestroy", KILN_CUDA_STAND_IN_INVALID_VALUE, 0);
+    cuda.base.fail("cuEventDestroy", KILN_STAND_IN_INVALID_VALUE, 0);
     device->ops->event_destroy(device, event);
     cr_expect_eq(captured_log_count(KILN_LOG_WARN), 1);
     cuda.base.fail("cuEventDestroy", 0, 0);

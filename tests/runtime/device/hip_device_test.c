@@ -3,13 +3,11 @@
  * arguments, and what becomes of their errors.
  */
 #include "runtime/device/hip_device.h"
-#include "tests/stand_ins/stand_in.h"
+#include "tests/runtime/device/gpu_fixture.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char code_object[] = "\177ELF and what follows";
 
 static struct stand_in hip;
 static struct kiln_error error;
@@ -22,43 +20,15 @@ static void set_up(void)
 
 TestSuite(hip_device, .init = set_up);
 
-static struct kiln_device *open_device(void)
-{
-    struct kiln_device *device = NULL;
-    enum kiln_status status = kiln_device_open("hip", &device, &error);
-    cr_assert_eq(status, KILN_OK, "%s", error.text);
-    return device;
-}
-
-struct loaded {
-    struct kiln_device_module *module;
-    struct kiln_device_function *function;
-};
-
-static struct loaded load(struct kiln_device *device)
-{
-    struct loaded loaded = {0};
-    enum kiln_status status = device->ops->load(device, code_object, sizeof(code_object), "kernel",
-                                                0, false, &loaded.module, &loaded.function, &error);
-    cr_assert_eq(status, KILN_OK, "%s", error.text);
-    return loaded;
-}
-
-static void expect_trace(size_t first, const char *expected)
-{
-    char text[4096];
-    cr_expect_str_eq(stand_in_trace(&hip, first, text, sizeof(text)), expected);
-}
-
 Test(hip_device, opens_the_current_device)
 {
     hip.set_device(2);
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     cr_expect_eq(device->ordinal, 2);
     cr_expect_str_eq(device->target.name, "gfx90a:sramecc+:xnack-");
     cr_expect_str_eq(device->target.processor, "gfx90a");
     cr_expect_eq(device->target.wave_size, 64);
-    cr_expect_eq(stand_in_find(&hip, "hipGetDevicePropertiesR0600", 0)->arguments[0], 2);
+    cr_expect_eq(gpu_first_call(&hip, "hipGetDevicePropertiesR0600")->arguments[0], 2);
     kiln_device_close(device);
 }
 
@@ -67,77 +37,54 @@ Test(hip_device, finds_the_processor_wherever_the_layout_has_it)
     static const size_t offsets[] = {256, 396, 640, 1160, 2047};
     for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
         hip.set_architecture("gfx1100", offsets[i]);
-        struct kiln_device *device = open_device();
+        struct kiln_device *device = gpu_open("hip");
         cr_expect_str_eq(device->target.name, "gfx1100");
         kiln_device_close(device);
     }
 }
 
-static void expect_open_fails(enum kiln_status expected, const char *part)
-{
-    struct kiln_device *device = NULL;
-    kiln_error_init(&error);
-    cr_expect_eq(kiln_device_open("hip", &device, &error), expected);
-    cr_expect_null(device);
-    cr_expect_eq(error.status, expected);
-    cr_expect_not_null(strstr(error.text, part), "'%s' lacks '%s'", error.text, part);
-}
-
 Test(hip_device, says_which_processor_it_does_not_know)
 {
     hip.set_architecture("gfx803", 1160);
-    expect_open_fails(KILN_DEVICE, "'gfx803'");
+    gpu_expect_open_fails("hip", KILN_DEVICE, "'gfx803'");
     hip.set_architecture("nothing of the kind", 1160);
-    expect_open_fails(KILN_DEVICE, "no 'gfx' processor");
+    gpu_expect_open_fails("hip", KILN_DEVICE, "no 'gfx' processor");
 }
 
 Test(hip_device, no_gpu_is_unsupported_and_a_failing_one_is_not)
 {
     hip.set_device_count(0);
-    expect_open_fails(KILN_UNSUPPORTED, "no 'AMD GPU'");
+    gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "no 'AMD GPU'");
     hip.set_device_count(1);
     hip.fail("hipGetDeviceCount", KILN_STAND_IN_INVALID_VALUE, 0);
-    expect_open_fails(KILN_DEVICE, "invalid argument (HIP error 1)");
+    gpu_expect_open_fails("hip", KILN_DEVICE, "invalid argument (HIP error 1)");
     hip.fail("hipGetDevice", KILN_STAND_IN_INVALID_VALUE, 0);
-    expect_open_fails(KILN_DEVICE, "asking for the current HIP device failed");
+    gpu_expect_open_fails("hip", KILN_DEVICE, "asking for the current HIP device failed");
     hip.fail("hipGetDevicePropertiesR0600", KILN_STAND_IN_INVALID_VALUE, 0);
-    expect_open_fails(KILN_DEVICE, "properties of HIP device '0'");
+    gpu_expect_open_fails("hip", KILN_DEVICE, "properties of HIP device '0'");
 }
 
 Test(hip_device, library_that_is_not_there_is_named)
 {
     setenv("KILN_HIP_LIBRARY", "libno_such_hip.so", 1);
-    expect_open_fails(KILN_UNSUPPORTED, "'libno_such_hip.so'");
+    gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "'libno_such_hip.so'");
     setenv("KILN_HIP_LIBRARY", "libm.so.6", 1);
-    expect_open_fails(KILN_UNSUPPORTED, "no function 'hipGetDeviceCount'");
+    gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "no function 'hipGetDeviceCount'");
 }
 
 Test(hip_device, loads_launches_and_unloads)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     size_t first = hip.call_count();
-    struct loaded loaded = load(device);
-    expect_trace(first, "hipGetDevice hipModuleLoadData hipModuleGetFunction ");
-    cr_expect_eq(stand_in_find(&hip, "hipModuleLoadData", 0)->arguments[1],
-                 (uint64_t)(uintptr_t)code_object);
-    cr_expect_str_eq(stand_in_find(&hip, "hipModuleGetFunction", 0)->symbol, "kernel");
+    struct gpu_loaded loaded = gpu_load(device);
+    gpu_expect_trace(&hip, first, "hipGetDevice hipModuleLoadData hipModuleGetFunction ");
+    cr_expect_eq(gpu_first_call(&hip, "hipModuleLoadData")->arguments[1],
+                 (uint64_t)(uintptr_t)gpu_code_object);
+    cr_expect_str_eq(gpu_first_call(&hip, "hipModuleGetFunction")->symbol, "kernel");
 
-    const uint64_t kernarg[3] = {0x1122334455667788, 7, UINT64_MAX};
-    int stream = 0;
-    const struct kiln_launch launch = {.function = loaded.function,
-                                       .grid = {5, 6, 7},
-                                       .block = {64, 2, 1},
-                                       .kernarg = kernarg,
-                                       .kernarg_bytes = sizeof(kernarg)};
     first = hip.call_count();
-    cr_assert_eq(device->ops->launch(device, &stream, &launch, &error), KILN_OK, "%s", error.text);
-    expect_trace(first, "hipGetDevice hipModuleLaunchKernel ");
-    const struct kiln_stand_in_call *call = stand_in_find(&hip, "hipModuleLaunchKernel", 0);
-    const uint64_t expected[] = {(uint64_t)(uintptr_t)loaded.function, 5, 6, 7, 64, 2, 1, 0,
-                                 (uint64_t)(uintptr_t)&stream};
-    cr_expect_arr_eq(call->arguments, expected, sizeof(expected));
-    cr_expect_eq(call->kernarg_bytes, sizeof(kernarg));
-    cr_expect_arr_eq(call->kernarg, kernarg, sizeof(kernarg));
+    gpu_expect_launch_arrives(&hip, device, &loaded, "hipModuleLaunchKernel");
+    gpu_expect_trace(&hip, first, "hipGetDevice hipModuleLaunchKernel ");
 
     cr_expect_eq(hip.live_modules(), 1);
     device->ops->unload(device, loaded.module);
@@ -148,17 +95,17 @@ Test(hip_device, loads_launches_and_unloads)
 Test(hip_device, works_on_its_device_and_gives_the_callers_back)
 {
     hip.set_device(1);
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     hip.set_device(0);
     size_t first = hip.call_count();
-    struct loaded loaded = load(device);
-    expect_trace(first,
-                 "hipGetDevice hipSetDevice hipModuleLoadData hipModuleGetFunction hipSetDevice ");
-    cr_expect_eq(stand_in_find(&hip, "hipModuleLoadData", 0)->device, 1);
-    const struct kiln_launch launch = {
-        .function = loaded.function, .grid = {1, 1, 1}, .block = {64, 1, 1}, .kernarg = ""};
+    struct gpu_loaded loaded = gpu_load(device);
+    gpu_expect_trace(
+        &hip, first,
+        "hipGetDevice hipSetDevice hipModuleLoadData hipModuleGetFunction hipSetDevice ");
+    cr_expect_eq(gpu_first_call(&hip, "hipModuleLoadData")->device, 1);
+    const struct kiln_launch launch = gpu_launch_of(&loaded);
     cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
-    cr_expect_eq(stand_in_find(&hip, "hipModuleLaunchKernel", 0)->device, 1);
+    cr_expect_eq(gpu_first_call(&hip, "hipModuleLaunchKernel")->device, 1);
     cr_expect_eq(hip.call(hip.call_count() - 1)->arguments[0], 0, "device 0 is current again");
     int current = -1;
     cr_expect_eq(device->ops->current_ordinal(device, &current, &error), KILN_OK);
@@ -169,30 +116,23 @@ Test(hip_device, works_on_its_device_and_gives_the_callers_back)
 
 Test(hip_device, load_errors_are_sentences_and_leave_nothing)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = {0};
-    cr_expect_eq(device->ops->load(device, "no code object", 15, "kernel", 0, false, &loaded.module,
-                                   &loaded.function, &error),
-                 KILN_DEVICE);
-    cr_expect_str_eq(error.text, "loading the code object of kernel 'kernel' failed: device kernel "
-                                 "image is invalid (HIP error 200)");
+    struct kiln_device *device = gpu_open("hip");
+    gpu_expect_load_fails(device, "no code object", KILN_DEVICE,
+                          "loading the code object of kernel 'kernel' failed: device kernel "
+                          "image is invalid (HIP error 200)");
     hip.fail("hipModuleGetFunction", KILN_STAND_IN_NOT_FOUND, 0);
-    cr_expect_eq(device->ops->load(device, code_object, sizeof(code_object), "kernel", 0, false,
-                                   &loaded.module, &loaded.function, &error),
-                 KILN_DEVICE);
-    cr_expect_str_eq(error.text, "finding kernel 'kernel' in its code object failed: named symbol "
-                                 "not found (HIP error 500)");
-    cr_expect_null(loaded.module);
+    gpu_expect_load_fails(device, gpu_code_object, KILN_DEVICE,
+                          "finding kernel 'kernel' in its code object failed: named symbol "
+                          "not found (HIP error 500)");
     cr_expect_eq(hip.live_modules(), 0);
     kiln_device_close(device);
 }
 
 Test(hip_device, launch_errors_are_reported_at_the_launch)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = load(device);
-    const struct kiln_launch launch = {
-        .function = loaded.function, .grid = {1, 1, 1}, .block = {64, 1, 1}, .kernarg = ""};
+    struct kiln_device *device = gpu_open("hip");
+    struct gpu_loaded loaded = gpu_load(device);
+    const struct kiln_launch launch = gpu_launch_of(&loaded);
     hip.fail("hipModuleLaunchKernel", KILN_STAND_IN_INVALID_VALUE, 1);
     cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK);
     cr_expect_eq(device->ops->launch(device, NULL, &launch, &error), KILN_DEVICE);
@@ -207,8 +147,8 @@ Test(hip_device, launch_errors_are_reported_at_the_launch)
 
 Test(hip_device, waits_for_kernels_before_it_unloads)
 {
-    struct kiln_device *device = open_device();
-    struct loaded loaded = load(device);
+    struct kiln_device *device = gpu_open("hip");
+    struct gpu_loaded loaded = gpu_load(device);
     size_t first = hip.call_count();
     hip.fail("hipDeviceSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
     device->ops->unload(device, loaded.module);
@@ -216,8 +156,7 @@ Test(hip_device, waits_for_kernels_before_it_unloads)
     hip.fail("hipDeviceSynchronize", 0, 0);
     device->ops->unload(device, loaded.module);
     cr_expect_eq(hip.live_modules(), 0);
-    char trace[256];
-    cr_expect_str_eq(stand_in_trace(&hip, first, trace, sizeof trace),
+    gpu_expect_trace(&hip, first,
                      "hipGetDevice hipDeviceSynchronize "
                      "hipGetDevice hipDeviceSynchronize hipModuleUnload ");
     kiln_device_close(device);
@@ -225,19 +164,16 @@ Test(hip_device, waits_for_kernels_before_it_unloads)
 
 Test(hip_device, moves_memory)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     void *memory = NULL;
     cr_assert_eq(device->ops->allocate(device, 16, &memory, &error), KILN_OK);
-    char text[16] = "fifteen letters";
-    char back[16] = "";
-    cr_expect_eq(device->ops->copy_in(device, memory, text, sizeof(text), &error), KILN_OK);
-    cr_expect_eq(device->ops->copy_out(device, back, memory, sizeof(text), &error), KILN_OK);
-    cr_expect_str_eq(back, text);
-    cr_expect_eq(stand_in_find(&hip, "hipMemcpy", 0)->arguments[3], 1);
+    gpu_expect_copies_arrive(device, memory);
+    cr_expect_eq(gpu_first_call(&hip, "hipMemcpy")->arguments[3], 1);
     cr_expect_eq(stand_in_find(&hip, "hipMemcpy", 1)->arguments[3], 2);
-    cr_expect_eq(device->ops->synchronize(device, back, &error), KILN_OK);
-    cr_expect_eq(stand_in_find(&hip, "hipStreamSynchronize", 0)->arguments[0],
-                 (uint64_t)(uintptr_t)back);
+    int stream = 0;
+    cr_expect_eq(device->ops->synchronize(device, &stream, &error), KILN_OK);
+    cr_expect_eq(gpu_first_call(&hip, "hipStreamSynchronize")->arguments[0],
+                 (uint64_t)(uintptr_t)&stream);
     device->ops->release(device, memory);
     cr_expect_eq(hip.live_allocations(), 0);
 
@@ -251,20 +187,17 @@ Test(hip_device, moves_memory)
 
 Test(hip_device, copies_within_the_device_on_a_stream)
 {
-    struct kiln_device *device = open_device();
-    void *one = NULL;
-    void *other = NULL;
-    cr_assert_eq(device->ops->allocate(device, 16, &one, &error), KILN_OK);
-    cr_assert_eq(device->ops->allocate(device, 16, &other, &error), KILN_OK);
-    cr_assert_eq(device->ops->copy_in(device, one, "fifteen letters", 16, &error), KILN_OK);
+    struct kiln_device *device = gpu_open("hip");
+    void *one = gpu_allocate_text(device, "fifteen letters");
+    void *other = gpu_allocate_text(device, "");
     int stream = 0;
     size_t first = hip.call_count();
     cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 16, &error), KILN_OK);
     cr_expect_eq(device->ops->copy_within(device, &stream, other, one, 0, &error), KILN_OK);
-    expect_trace(first, "hipGetDevice hipMemcpyDtoDAsync ");
+    gpu_expect_trace(&hip, first, "hipGetDevice hipMemcpyDtoDAsync ");
     const uint64_t expected[] = {(uint64_t)(uintptr_t)other, (uint64_t)(uintptr_t)one, 16,
                                  (uint64_t)(uintptr_t)&stream};
-    cr_expect_arr_eq(stand_in_find(&hip, "hipMemcpyDtoDAsync", 0)->arguments, expected,
+    cr_expect_arr_eq(gpu_first_call(&hip, "hipMemcpyDtoDAsync")->arguments, expected,
                      sizeof(expected));
     cr_expect_str_eq(other, "fifteen letters");
     hip.fail("hipMemcpyDtoDAsync", KILN_STAND_IN_INVALID_VALUE, 0);
@@ -279,13 +212,13 @@ Test(hip_device, copies_within_the_device_on_a_stream)
 Test(hip_device, describes_its_memory)
 {
     hip.set_device(1);
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     hip.set_device(0);
     struct kiln_device_memory memory = {0};
     cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_OK);
     cr_expect_eq(memory.free_bytes, KILN_STAND_IN_FREE_BYTES);
     cr_expect_geq(memory.cache_bytes, 256u << 20, "no less than the largest there is");
-    cr_expect_eq(stand_in_find(&hip, "hipMemGetInfo", 0)->device, 1);
+    cr_expect_eq(gpu_first_call(&hip, "hipMemGetInfo")->device, 1);
     hip.fail("hipMemGetInfo", KILN_STAND_IN_INVALID_VALUE, 0);
     cr_expect_eq(device->ops->describe_memory(device, &memory, &error), KILN_DEVICE);
     kiln_device_close(device);
@@ -294,41 +227,26 @@ Test(hip_device, describes_its_memory)
 Test(hip_device, times_by_events_of_its_own_device)
 {
     hip.set_device(1);
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     hip.set_device(0);
-    struct kiln_device_event *events[2] = {NULL, NULL};
-    for (size_t i = 0; i < 2; i++)
-        cr_assert_eq(device->ops->event_create(device, &events[i], &error), KILN_OK, "%s",
-                     error.text);
-    double seconds = -1;
-    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
-                 KILN_DEVICE, "events that were never recorded have no time between them");
-    cr_expect_str_eq(error.text, "asking for the time between two events failed: invalid resource "
-                                 "handle (HIP error 400)");
-    cr_expect_eq(seconds, -1);
+    struct kiln_device_event *events[2];
     int stream = 0;
-    for (size_t i = 0; i < 2; i++)
-        cr_expect_eq(device->ops->event_record(device, events[i], &stream, &error), KILN_OK, "%s",
-                     error.text);
-    cr_expect_eq(device->ops->event_elapsed(device, events[0], events[1], &seconds, &error),
-                 KILN_OK, "%s", error.text);
-    cr_expect_float_eq(seconds, (double)KILN_STAND_IN_EVENT_MILLISECONDS * 1e-3, 1e-9);
-    cr_expect_eq(stand_in_find(&hip, "hipEventRecord", 0)->arguments[1],
+    gpu_expect_events_time(device, &stream,
+                           "asking for the time between two events failed: invalid resource handle "
+                           "(HIP error 400)",
+                           events);
+    cr_expect_eq(gpu_first_call(&hip, "hipEventRecord")->arguments[1],
                  (uint64_t)(uintptr_t)&stream);
-    cr_expect_eq(stand_in_find(&hip, "hipEventRecord", 0)->device, 1);
-    cr_expect_eq(stand_in_find(&hip, "hipEventSynchronize", 0)->arguments[0],
+    cr_expect_eq(gpu_first_call(&hip, "hipEventRecord")->device, 1);
+    cr_expect_eq(gpu_first_call(&hip, "hipEventSynchronize")->arguments[0],
                  (uint64_t)(uintptr_t)events[1]);
-    cr_expect_eq(hip.live_events(), 2);
-    for (size_t i = 0; i < 2; i++)
-        device->ops->event_destroy(device, events[i]);
-    device->ops->event_destroy(device, NULL);
-    cr_expect_eq(hip.live_events(), 0);
+    gpu_expect_events_end(&hip, device, events);
     kiln_device_close(device);
 }
 
 Test(hip_device, errors_of_events_are_sentences)
 {
-    struct kiln_device *device = open_device();
+    struct kiln_device *device = gpu_open("hip");
     struct kiln_device_event *event = NULL;
     hip.fail("hipEventCreate", KILN_STAND_IN_OUT_OF_MEMORY, 0);
     cr_expect_eq(device->ops->event_create(device, &event, &error), KILN_NO_MEMORY);

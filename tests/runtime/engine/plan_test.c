@@ -2,11 +2,8 @@
  * Plans on the hip device's stand-in with a compiler that does nothing: what is compiled, cached,
  * loaded and shared, and what exactly a launch passes to the driver.
  */
-#include "compiler/graph/graph_reader.h"
-#include "runtime/engine/engine.h"
 #include "tests/runtime/engine/fake_pipeline.h"
-#include "tests/runtime/engine/sample_graph.h"
-#include "tests/stand_ins/stand_in.h"
+#include "tests/runtime/engine/plan_fixture.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -17,85 +14,45 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct stand_in hip;
-static char directory[64];
-static struct kiln_buffer graph;
-static struct kiln_error error;
+TestSuite(plan, .init = plan_fixture_init, .fini = plan_fixture_fini);
 
-static void set_up(void)
+static enum kiln_status check_graph(struct kiln_engine *engine)
 {
-    hip = stand_in_open();
-    snprintf(directory, sizeof(directory), "/tmp/kiln_plan_test_XXXXXX");
-    cr_assert_not_null(mkdtemp(directory));
-    kiln_buffer_init(&graph);
-    kiln_error_init(&error);
-    sample_graph_write_add(&graph);
-}
-
-static void tear_down(void)
-{
-    kiln_buffer_fini(&graph);
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-    cr_expect_eq(system(command), 0);
-}
-
-TestSuite(plan, .init = set_up, .fini = tear_down);
-
-static struct kiln_engine *make_engine(void)
-{
-    const struct kiln_engine_options options = {.cache_directory = directory, .device = "hip"};
-    struct kiln_engine *engine = NULL;
-    cr_assert_eq(kiln_engine_create(&options, &engine, &error), KILN_OK, "%s", error.text);
-    return engine;
-}
-
-static struct kiln_plan *make_plan(struct kiln_engine *engine)
-{
-    struct kiln_plan *plan = NULL;
-    enum kiln_status status = kiln_plan_create(engine, graph.data, graph.size, &plan, &error);
-    cr_assert_eq(status, KILN_OK, "%s", error.text);
-    return plan;
-}
-
-static void rewrite(const struct sample_graph *sample)
-{
-    kiln_buffer_clear(&graph);
-    sample_graph_write(sample, &graph);
+    return kiln_engine_check(engine, fixture.graph.data, fixture.graph.size, &fixture.error);
 }
 
 Test(plan, an_engine_opens_nothing_before_it_must)
 {
-    struct kiln_engine *engine = make_engine();
-    cr_expect_eq(hip.call_count(), 0);
-    cr_expect_eq(kiln_engine_check(engine, "no graph at all", 15, &error), KILN_REJECTED);
-    cr_expect_eq(hip.call_count(), 0, "a declined graph needs no device");
-    cr_expect_eq(kiln_engine_check(engine, graph.data, graph.size, &error), KILN_OK);
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_expect_eq(fixture.hip.call_count(), 0);
+    cr_expect_eq(kiln_engine_check(engine, "no graph at all", 15, &fixture.error), KILN_REJECTED);
+    cr_expect_eq(fixture.hip.call_count(), 0, "a declined graph needs no device");
+    cr_expect_eq(check_graph(engine), KILN_OK);
     cr_expect_eq(atomic_load(&fake_pipeline.lowered), 0);
     kiln_engine_unref(engine);
 }
 
 Test(plan, comes_from_the_compiler_then_memory_then_disk)
 {
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_COMPILED);
     cr_expect_eq(kiln_plan_kernel_count(plan), 1);
     cr_expect_str_eq(kiln_plan_device(plan)->target.name, "gfx90a:sramecc+:xnack-");
-    struct kiln_plan *second = make_plan(engine);
+    struct kiln_plan *second = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_origin(second), KILN_ORIGIN_MEMORY);
-    cr_expect_eq(hip.live_modules(), 1, "two plans of one graph share the module");
+    cr_expect_eq(fixture.hip.live_modules(), 1, "two plans of one graph share the module");
     kiln_plan_unref(plan);
     kiln_plan_unref(second);
-    plan = make_plan(engine);
+    plan = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_MEMORY, "it stays loaded without plans");
     kiln_engine_unref(engine);
-    cr_expect_eq(hip.live_modules(), 1, "the plan keeps its engine");
+    cr_expect_eq(fixture.hip.live_modules(), 1, "the plan keeps its engine");
     kiln_plan_unref(plan);
-    cr_expect_eq(hip.live_modules(), 0);
+    cr_expect_eq(fixture.hip.live_modules(), 0);
 
-    engine = make_engine();
-    plan = make_plan(engine);
+    engine = plan_fixture_engine();
+    plan = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_DISK);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 1);
     kiln_plan_unref(plan);
@@ -104,53 +61,47 @@ Test(plan, comes_from_the_compiler_then_memory_then_disk)
 
 Test(plan, uids_and_names_do_not_make_another_program)
 {
-    struct kiln_engine *engine = make_engine();
-    kiln_plan_unref(make_plan(engine));
+    struct kiln_engine *engine = plan_fixture_engine();
+    kiln_plan_unref(plan_fixture_plan(engine));
     const int64_t uids[] = {-5, 900};
-    rewrite(&(struct sample_graph){KILN_WIRE_ERA_NOV2025, KILN_DTYPE_F32, 1000, 2, uids, 0, false});
-    struct kiln_plan *plan = make_plan(engine);
+    plan_fixture_rewrite(
+        &(struct sample_graph){KILN_WIRE_ERA_NOV2025, KILN_DTYPE_F32, 1000, 2, uids, 0, false});
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_MEMORY);
     kiln_plan_unref(plan);
-    rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1001, 2, NULL, 3, false});
-    plan = make_plan(engine);
+    plan_fixture_rewrite(
+        &(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1001, 2, NULL, 3, false});
+    plan = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_COMPILED);
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
 }
 
-static enum kiln_program_origin origin_in_new_engine(void)
-{
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
-    enum kiln_program_origin origin = kiln_plan_origin(plan);
-    kiln_plan_unref(plan);
-    kiln_engine_unref(engine);
-    return origin;
-}
-
 Test(plan, key_covers_compiler_templates_and_target)
 {
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_COMPILED);
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_DISK);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_DISK);
     fake_pipeline.identity = "fake 2";
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
     fake_pipeline.digest = "templates 2";
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_COMPILED);
-    hip.set_architecture("gfx90a:sramecc+:xnack+", 1160);
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_COMPILED);
-    hip.set_architecture("gfx90a:sramecc+:xnack-", 1160);
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_DISK);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    fixture.hip.set_architecture("gfx90a:sramecc+:xnack+", 1160);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    fixture.hip.set_architecture("gfx90a:sramecc+:xnack-", 1160);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_DISK);
 }
 
 Test(plan, lives_without_a_cache_that_cannot_be_written)
 {
-    struct kiln_engine *engine = make_engine();
-    kiln_plan_unref(make_plan(engine)); /* opens the store */
+    struct kiln_engine *engine = plan_fixture_engine();
+    kiln_plan_unref(plan_fixture_plan(engine)); /* opens the store */
     char command[160];
-    snprintf(command, sizeof(command), "rm -rf '%s' && touch '%s'", directory, directory);
+    snprintf(command, sizeof(command), "rm -rf '%s' && touch '%s'", fixture.directory,
+             fixture.directory);
     cr_assert_eq(system(command), 0);
-    rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F16, 8, 2, NULL, 3, false});
-    kiln_plan_unref(make_plan(engine));
+    plan_fixture_rewrite(
+        &(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F16, 8, 2, NULL, 3, false});
+    kiln_plan_unref(plan_fixture_plan(engine));
     kiln_engine_unref(engine);
 }
 
@@ -158,17 +109,19 @@ static const struct kiln_stand_in_call *execute(const struct kiln_plan *plan, vo
                                                 const struct kiln_buffer_binding *buffers,
                                                 uint32_t count)
 {
-    size_t first = hip.call_count();
-    enum kiln_status status = kiln_plan_execute(plan, &hip, workspace, buffers, count, &error);
-    cr_assert_eq(status, KILN_OK, "%s", error.text);
-    cr_assert_eq(hip.call_count(), first + 2, "the current device, one launch, nothing else");
-    return hip.call(first + 1);
+    size_t first = fixture.hip.call_count();
+    enum kiln_status status =
+        kiln_plan_execute(plan, &fixture.hip, workspace, buffers, count, &fixture.error);
+    cr_assert_eq(status, KILN_OK, "%s", fixture.error.text);
+    cr_assert_eq(fixture.hip.call_count(), first + 2,
+                 "the current device, one launch, nothing else");
+    return fixture.hip.call(first + 1);
 }
 
 Test(plan, execute_packs_pointers_by_uid_in_any_order)
 {
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     float a[4], b[4], y[4], other;
     const struct kiln_buffer_binding buffers[] = {
         {77, &other}, {3, y}, {2, b}, {-1, &other}, {1, a}};
@@ -178,7 +131,7 @@ Test(plan, execute_packs_pointers_by_uid_in_any_order)
     cr_expect_eq(call->kernarg_bytes, sizeof(expected));
     cr_expect_arr_eq(call->kernarg, expected, sizeof(expected));
     cr_expect_str_eq(call->symbol, "kernel_1");
-    cr_expect_eq(call->arguments[8], (uint64_t)(uintptr_t)&hip, "the caller's stream");
+    cr_expect_eq(call->arguments[8], (uint64_t)(uintptr_t)&fixture.hip, "the caller's stream");
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
 }
@@ -187,17 +140,17 @@ static void expect_refused(const struct kiln_plan *plan, void *workspace,
                            const struct kiln_buffer_binding *buffers, uint32_t count,
                            const char *sentence)
 {
-    size_t first = hip.call_count();
-    cr_expect_eq(kiln_plan_execute(plan, NULL, workspace, buffers, count, &error),
+    size_t first = fixture.hip.call_count();
+    cr_expect_eq(kiln_plan_execute(plan, NULL, workspace, buffers, count, &fixture.error),
                  KILN_BAD_ARGUMENT);
-    cr_expect_str_eq(error.text, sentence);
-    cr_expect_eq(hip.call_count(), first, "nothing is launched");
+    cr_expect_str_eq(fixture.error.text, sentence);
+    cr_expect_eq(fixture.hip.call_count(), first, "nothing is launched");
 }
 
 Test(plan, execute_refuses_what_cannot_work)
 {
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     float a[4], b[4], y[4];
     struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
     expect_refused(plan, NULL, buffers, 2, "no buffer is given for tensor uid '3'");
@@ -217,13 +170,14 @@ Test(plan, execute_refuses_what_cannot_work)
 Test(plan, workspace_is_aligned_by_the_plan)
 {
     fake_pipeline.workspace_bytes = 1000;
-    struct kiln_engine *engine = make_engine();
+    struct kiln_engine *engine = plan_fixture_engine();
     uint64_t bound = 0;
-    cr_expect_eq(kiln_engine_workspace_bytes(engine, graph.data, graph.size, &bound, &error),
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bound,
+                                             &fixture.error),
                  KILN_OK);
     cr_expect_eq(bound, 1255);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 0, "asking compiles nothing");
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     cr_expect_eq(kiln_plan_workspace_bytes(plan), 1255);
     float a[4], b[4], y[4];
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
@@ -241,9 +195,10 @@ Test(plan, workspace_is_aligned_by_the_plan)
 
 Test(plan, host_scalars_are_read_when_executing)
 {
-    rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F16, 8, 3, NULL, 9, true});
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    plan_fixture_rewrite(
+        &(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F16, 8, 3, NULL, 9, true});
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     uint16_t a[8], b[8], y[8];
     unsigned char scalar[4] = {0xaa, 0x34, 0x12, 0xbb}; /* at an odd address */
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, scalar + 1}, {9, y}};
@@ -274,10 +229,10 @@ Test(plan, five_hundred_tensors)
     buffers[COUNT] = (struct kiln_buffer_binding){INT64_MIN, &data[COUNT]};
     for (int i = 0; i < COUNT; i++) /* 3 and 500 share no factor: every slot was filled */
         cr_assert_not_null(buffers[i].pointer);
-    rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F64, 1, COUNT, uids, INT64_MIN,
-                                   false});
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    plan_fixture_rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F64, 1, COUNT,
+                                                uids, INT64_MIN, false});
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     const struct kiln_stand_in_call *call = execute(plan, NULL, buffers, COUNT + 1);
     cr_assert_eq(call->kernarg_bytes, 8 * (COUNT + 1));
     /* Tensors in order of first appearance: both inputs of the first node, then one input a node,
@@ -296,227 +251,101 @@ Test(plan, kernels_are_compiled_together_and_launched_in_order)
 {
     fake_pipeline.kernel_count = 20;
     fake_pipeline.compile_microseconds = 1000;
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 20);
     cr_expect_eq(kiln_plan_kernel_count(plan), 20);
     float a[4], b[4], y[4];
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
-    cr_assert_eq(kiln_plan_execute(plan, NULL, NULL, buffers, 3, &error), KILN_OK);
+    cr_assert_eq(kiln_plan_execute(plan, NULL, NULL, buffers, 3, &fixture.error), KILN_OK);
     for (uint32_t i = 0; i < 20; i++) {
         char symbol[32];
         snprintf(symbol, sizeof(symbol), "kernel_%u", i + 1);
-        cr_expect_str_eq(stand_in_find(&hip, "hipModuleLaunchKernel", i)->symbol, symbol);
+        cr_expect_str_eq(stand_in_find(&fixture.hip, "hipModuleLaunchKernel", i)->symbol, symbol);
     }
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
-    cr_expect_eq(hip.live_modules(), 0);
+    cr_expect_eq(fixture.hip.live_modules(), 0);
 }
 
 Test(plan, failures_are_told_and_leave_nothing)
 {
-    struct kiln_engine *engine = make_engine();
+    struct kiln_engine *engine = plan_fixture_engine();
     struct kiln_plan *plan = NULL;
     fake_pipeline.kernel_count = 3;
     fake_pipeline.failing_kernel = 2;
-    cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error),
-                 KILN_COMPILE_FAILED);
-    cr_expect_str_eq(error.text, "kernel 'kernel_2' does not compile\n"
-                                 "hint: the source of 'kernel_2' is 'vectors'");
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_COMPILE_FAILED);
+    cr_expect_str_eq(fixture.error.text, "kernel 'kernel_2' does not compile\n"
+                                         "hint: the source of 'kernel_2' is 'vectors'");
     cr_expect_eq(atomic_load(&fake_pipeline.dumped), 1);
     cr_expect_null(plan);
     fake_pipeline.failing_kernel = 0;
-    hip.fail("hipModuleLoadData", KILN_STAND_IN_OUT_OF_MEMORY, 2);
-    cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error), KILN_NO_MEMORY);
-    cr_expect_eq(hip.live_modules(), 0, "what was loaded of the program is unloaded");
-    hip.fail("hipModuleLoadData", 0, 0);
-    plan = make_plan(engine);
-    hip.fail("hipModuleLaunchKernel", KILN_STAND_IN_INVALID_VALUE, 1);
+    fixture.hip.fail("hipModuleLoadData", KILN_STAND_IN_OUT_OF_MEMORY, 2);
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_NO_MEMORY);
+    cr_expect_eq(fixture.hip.live_modules(), 0, "what was loaded of the program is unloaded");
+    fixture.hip.fail("hipModuleLoadData", 0, 0);
+    plan = plan_fixture_plan(engine);
+    fixture.hip.fail("hipModuleLaunchKernel", KILN_STAND_IN_INVALID_VALUE, 1);
     float a[4], b[4], y[4];
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
-    cr_expect_eq(kiln_plan_execute(plan, NULL, NULL, buffers, 3, &error), KILN_DEVICE);
+    cr_expect_eq(kiln_plan_execute(plan, NULL, NULL, buffers, 3, &fixture.error), KILN_DEVICE);
     kiln_plan_unref(plan);
-    kiln_engine_unref(engine);
-}
-
-/* Puts the graph's program into the cache directory without loading it. */
-static void precompile(void)
-{
-    struct kiln_arena arena;
-    struct kiln_graph read;
-    struct kiln_target target;
-    const struct kiln_compiled_program *program = NULL;
-    enum kiln_program_origin origin;
-    kiln_arena_init(&arena);
-    struct kiln_engine *engine = make_engine();
-    cr_assert_eq(kiln_graph_read(graph.data, graph.size, &arena, &read, &error), KILN_OK);
-    cr_assert_eq(kiln_target_parse("gfx90a:sramecc+:xnack-", &target, &error), KILN_OK);
-    cr_assert_eq(kiln_engine_compile(engine, &read, &target, &program, &origin, &error), KILN_OK,
-                 "%s", error.text);
-    kiln_compiled_program_unref(program);
-    kiln_engine_unref(engine);
-    kiln_arena_fini(&arena);
-}
-
-Test(plan, cached_program_that_the_device_refuses_is_compiled_again)
-{
-    fake_pipeline.objects_are_bad = true;
-    precompile();
-    fake_pipeline.objects_are_bad = false;
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
-    cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_COMPILED);
-    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2);
-    cr_expect_eq(hip.live_modules(), 1);
-    cr_expect_str_empty(error.text);
-    kiln_plan_unref(plan);
-    hip.set_device_count(2);
-    hip.set_device(1); /* the program in memory is the good one too */
-    plan = make_plan(engine);
-    cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_MEMORY);
-    kiln_plan_unref(plan);
-    kiln_engine_unref(engine);
-    cr_expect_eq(origin_in_new_engine(), KILN_ORIGIN_DISK, "the good one is in the cache");
-    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2);
-}
-
-/* The same sentence, without a compiler or a driver, as often as it is asked for. */
-static void expect_declined(struct kiln_engine *engine, unsigned compiled)
-{
-    static const char sentence[] = "loading the code object of kernel 'kernel_1' failed: ";
-    static const char hint[] = "\nhint: plans of this graph are declined until the process ends";
-    struct kiln_plan *plan = NULL;
-    char first[KILN_ERROR_TEXT_BYTES];
-    cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error), KILN_DEVICE);
-    cr_expect_eq(strncmp(error.text, sentence, sizeof(sentence) - 1), 0, "%s", error.text);
-    cr_expect_not_null(strstr(error.text, hint), "%s", error.text);
-    cr_expect_eq(atomic_load(&fake_pipeline.compiled), compiled);
-    memcpy(first, error.text, sizeof(first));
-    hip.fail("hipModuleLoadData", 0, 0);
-    for (int i = 0; i < 3; i++) {
-        kiln_error_init(&error);
-        cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error), KILN_DEVICE);
-        cr_expect_str_eq(error.text, first);
-    }
-    cr_expect_eq(atomic_load(&fake_pipeline.compiled), compiled);
-    cr_expect_eq(hip.live_modules(), 0);
-    cr_expect_null(plan);
-}
-
-Test(plan, program_that_is_refused_twice_is_declined)
-{
-    precompile();
-    struct kiln_engine *engine = make_engine();
-    hip.fail("hipModuleLoadData", KILN_STAND_IN_INVALID_IMAGE, 0);
-    expect_declined(engine, 2);
-    /* That is this program's trouble alone. */
-    rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1001, 2, NULL, 3, false});
-    kiln_plan_unref(make_plan(engine));
-    kiln_engine_unref(engine);
-}
-
-Test(plan, program_from_the_compiler_that_is_refused_is_declined)
-{
-    struct kiln_engine *engine = make_engine();
-    hip.fail("hipModuleLoadData", KILN_STAND_IN_INVALID_IMAGE, 0);
-    expect_declined(engine, 1);
-    kiln_engine_unref(engine);
-}
-
-Test(plan, refused_program_that_cannot_be_compiled_again_is_declined)
-{
-    fake_pipeline.objects_are_bad = true;
-    precompile();
-    fake_pipeline.failing_kernel = 1;
-    struct kiln_engine *engine = make_engine();
-    expect_declined(engine, 3); /* once more without vectors */
-    cr_expect_not_null(strstr(error.text, "kernel 'kernel_1' does not compile"), "%s", error.text);
-    kiln_engine_unref(engine);
-}
-
-static void *create_once(void *context)
-{
-    struct kiln_error thread_error;
-    kiln_error_init(&thread_error);
-    struct kiln_plan *plan = NULL;
-    enum kiln_status status =
-        kiln_plan_create(context, graph.data, graph.size, &plan, &thread_error);
-    kiln_plan_unref(plan);
-    return (void *)(intptr_t)status;
-}
-
-Test(plan, threads_share_one_second_compilation)
-{
-    fake_pipeline.objects_are_bad = true;
-    precompile();
-    fake_pipeline.objects_are_bad = false;
-    fake_pipeline.compile_microseconds = 20000;
-    struct kiln_engine *engine = make_engine();
-    pthread_t threads[8];
-    for (int i = 0; i < 8; i++)
-        cr_assert_eq(pthread_create(&threads[i], NULL, create_once, engine), 0);
-    for (int i = 0; i < 8; i++) {
-        void *status = NULL;
-        pthread_join(threads[i], &status);
-        cr_expect_eq((intptr_t)status, KILN_OK);
-    }
-    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2);
     kiln_engine_unref(engine);
 }
 
 Test(plan, what_does_not_compile_with_vectors_is_compiled_without)
 {
-    struct kiln_engine *engine = make_engine();
+    struct kiln_engine *engine = plan_fixture_engine();
     fake_pipeline.vectors_fail = 1;
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     cr_expect_eq(atomic_load(&fake_pipeline.lowered), 2);
     cr_expect_eq(atomic_load(&fake_pipeline.dumped), 0, "no source of a program that is there");
-    cr_expect_str_empty(error.text);
+    cr_expect_str_empty(fixture.error.text);
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
 }
 
 Test(plan, a_machine_without_device_or_compiler_is_remembered)
 {
-    hip.set_device_count(0);
-    struct kiln_engine *engine = make_engine();
-    cr_expect_eq(kiln_engine_check(engine, graph.data, graph.size, &error), KILN_UNSUPPORTED);
-    size_t calls = hip.call_count();
-    kiln_error_init(&error);
-    cr_expect_eq(kiln_engine_check(engine, graph.data, graph.size, &error), KILN_UNSUPPORTED);
-    cr_expect_not_null(strstr(error.text, "no 'AMD GPU'"));
-    cr_expect_eq(hip.call_count(), calls);
+    fixture.hip.set_device_count(0);
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_expect_eq(check_graph(engine), KILN_UNSUPPORTED);
+    size_t calls = fixture.hip.call_count();
+    kiln_error_init(&fixture.error);
+    cr_expect_eq(check_graph(engine), KILN_UNSUPPORTED);
+    cr_expect_not_null(strstr(fixture.error.text, "no 'AMD GPU'"));
+    cr_expect_eq(fixture.hip.call_count(), calls);
     kiln_engine_unref(engine);
 
-    hip.set_device_count(1);
+    fixture.hip.set_device_count(1);
     fake_pipeline.identity = NULL;
-    engine = make_engine();
-    cr_expect_eq(kiln_engine_check(engine, graph.data, graph.size, &error), KILN_UNSUPPORTED);
-    cr_expect_str_eq(error.text, "nothing compiles for 'gfx90a:sramecc+:xnack-'");
+    engine = plan_fixture_engine();
+    cr_expect_eq(check_graph(engine), KILN_UNSUPPORTED);
+    cr_expect_str_eq(fixture.error.text, "nothing compiles for 'gfx90a:sramecc+:xnack-'");
     struct kiln_plan *plan = NULL;
-    cr_expect_eq(kiln_plan_create(engine, graph.data, graph.size, &plan, &error), KILN_UNSUPPORTED);
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_UNSUPPORTED);
     cr_expect_eq(atomic_load(&fake_pipeline.identities), 1);
     kiln_engine_unref(engine);
 }
 
 Test(plan, each_device_gets_its_own_modules)
 {
-    struct kiln_engine *engine = make_engine();
+    struct kiln_engine *engine = plan_fixture_engine();
     struct kiln_plan *plans[2];
     for (int i = 0; i < 2; i++) {
-        hip.set_device(i);
-        plans[i] = make_plan(engine);
+        fixture.hip.set_device(i);
+        plans[i] = plan_fixture_plan(engine);
         cr_expect_eq(kiln_plan_device(plans[i])->ordinal, i);
     }
-    cr_expect_eq(hip.live_modules(), 2);
+    cr_expect_eq(fixture.hip.live_modules(), 2);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 1, "one program for both");
     cr_expect_eq(atomic_load(&fake_pipeline.identities), 2);
-    hip.set_device(0);
+    fixture.hip.set_device(0);
     float a[4], b[4], y[4];
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
-    cr_expect_eq(kiln_plan_execute(plans[1], NULL, NULL, buffers, 3, &error), KILN_OK, "%s",
-                 error.text);
-    cr_expect_eq(stand_in_find(&hip, "hipModuleLaunchKernel", 0)->device, 1);
+    cr_expect_eq(kiln_plan_execute(plans[1], NULL, NULL, buffers, 3, &fixture.error), KILN_OK, "%s",
+                 fixture.error.text);
+    cr_expect_eq(stand_in_find(&fixture.hip, "hipModuleLaunchKernel", 0)->device, 1);
     kiln_plan_unref(plans[0]);
     kiln_plan_unref(plans[1]);
     kiln_engine_unref(engine);
@@ -531,7 +360,8 @@ static void *plan_and_execute(void *context)
     const struct kiln_buffer_binding buffers[] = {{3, data[2]}, {1, data[0]}, {2, data[1]}};
     for (int i = 0; i < 50; i++) {
         struct kiln_plan *plan = NULL;
-        if (kiln_plan_create(engine, graph.data, graph.size, &plan, &thread_error) ||
+        if (kiln_plan_create(engine, fixture.graph.data, fixture.graph.size, &plan,
+                             &thread_error) ||
             kiln_plan_execute(plan, NULL, NULL, buffers, 3, &thread_error))
             return "failed";
         kiln_plan_unref(plan);
@@ -542,19 +372,12 @@ static void *plan_and_execute(void *context)
 Test(plan, many_threads_compile_once)
 {
     fake_pipeline.compile_microseconds = 20000;
-    struct kiln_engine *engine = make_engine();
-    pthread_t threads[8];
-    for (int i = 0; i < 8; i++)
-        cr_assert_eq(pthread_create(&threads[i], NULL, plan_and_execute, engine), 0);
-    for (int i = 0; i < 8; i++) {
-        void *failure = NULL;
-        pthread_join(threads[i], &failure);
-        cr_expect_null(failure);
-    }
+    struct kiln_engine *engine = plan_fixture_engine();
+    plan_fixture_run_threads(plan_and_execute, engine);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 1);
-    cr_expect_eq(hip.live_modules(), 1);
+    cr_expect_eq(fixture.hip.live_modules(), 1);
     kiln_engine_unref(engine);
-    cr_expect_eq(hip.live_modules(), 0);
+    cr_expect_eq(fixture.hip.live_modules(), 0);
 }
 
 enum { PROCESSES = 8, GRAPHS = 10 };
@@ -562,11 +385,11 @@ enum { PROCESSES = 8, GRAPHS = 10 };
 /* In a process of its own: the number of kernels that it has compiled. */
 static unsigned plan_all_graphs(void)
 {
-    struct kiln_engine *engine = make_engine();
+    struct kiln_engine *engine = plan_fixture_engine();
     for (int i = 0; i < GRAPHS; i++) {
-        rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1000 + i, 2, NULL, 3,
-                                       false});
-        kiln_plan_unref(make_plan(engine));
+        plan_fixture_rewrite(&(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 1000 + i,
+                                                    2, NULL, 3, false});
+        kiln_plan_unref(plan_fixture_plan(engine));
     }
     kiln_engine_unref(engine);
     return atomic_load(&fake_pipeline.compiled);
@@ -594,7 +417,8 @@ Test(plan, many_processes_compile_once)
     cr_expect_geq(compiled, GRAPHS);
     cr_expect_leq(compiled, 2 * GRAPHS, "%u kernels compiled", compiled);
     char command[160];
-    snprintf(command, sizeof(command), "test -z \"$(find '%s' -name '.kiln-*')\"", directory);
+    snprintf(command, sizeof(command), "test -z \"$(find '%s' -name '.kiln-*')\"",
+             fixture.directory);
     cr_expect_eq(system(command), 0, "claims are left behind");
 }
 
@@ -613,8 +437,8 @@ static void *execute_once(void *context)
 
 Test(plan, executes_on_a_small_stack)
 {
-    struct kiln_engine *engine = make_engine();
-    struct kiln_plan *plan = make_plan(engine);
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
     /* What runs over the stack meets memory that it cannot touch. */
     char *memory = mmap(NULL, GUARD_BYTES + SMALL_STACK_BYTES, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
