@@ -49,7 +49,9 @@ struct kiln_device_ops {
     enum kiln_status (*open)(const struct kiln_device_ops *ops, struct kiln_device **ret_device,
                              struct kiln_error *error);
     void (*close)(struct kiln_device *device);
-    /* Loads a checked code object; `symbol` is its entry point. */
+    /* Loads a checked code object; `symbol` is its entry point. KILN_REFUSED when the device does
+     * not take this code object, as far as the driver tells; KILN_DEVICE when it would take none:
+     * it is lost, say, or a stream is being captured. */
     enum kiln_status (*load)(struct kiln_device *device, const void *code, size_t size,
                              const char *symbol, uint32_t lds_bytes, bool uses_barrier,
                              struct kiln_device_module **ret_module,

@@ -50,6 +50,16 @@ static void warn_of_local_memory(const struct kiln_gpu_device *device, void *fun
                  bytes);
 }
 
+/* Of a call that was given a code object: KILN_REFUSED in the place of KILN_DEVICE when `code` does
+ * not say that the device is at fault. */
+static enum kiln_status blame_object(enum kiln_status status, int code, struct kiln_error *error)
+{
+    if (status != KILN_DEVICE || kiln_gpu_is_device_state(code))
+        return status;
+    error->status = KILN_REFUSED;
+    return KILN_REFUSED;
+}
+
 enum kiln_status kiln_gpu_load(struct kiln_device *base, const void *code, size_t size,
                                const char *symbol, uint32_t lds_bytes, bool uses_barrier,
                                struct kiln_device_module **ret_module,
@@ -66,12 +76,13 @@ enum kiln_status kiln_gpu_load(struct kiln_device *base, const void *code, size_
         return status;
     void *module = NULL;
     void *function = NULL;
-    status = kiln_gpu_check(device->library, device->driver->load_module(device, &module, code),
-                            error, "loading the code object of kernel '%s'", symbol);
+    int result = device->driver->load_module(device, &module, code);
+    status = kiln_gpu_check(device->library, result, error,
+                            "loading the code object of kernel '%s'", symbol);
     if (status == KILN_OK) {
-        status = kiln_gpu_check(device->library,
-                                device->driver->find_function(device, &function, module, symbol),
-                                error, "finding kernel '%s' in its code object", symbol);
+        result = device->driver->find_function(device, &function, module, symbol);
+        status = kiln_gpu_check(device->library, result, error,
+                                "finding kernel '%s' in its code object", symbol);
         if (status == KILN_OK)
             warn_of_local_memory(device, function, symbol);
         else if (device->driver->unload_module(device, module) != KILN_GPU_SUCCESS)
@@ -79,7 +90,7 @@ enum kiln_status kiln_gpu_load(struct kiln_device *base, const void *code, size_
     }
     leave_device(device, previous);
     if (status)
-        return status;
+        return blame_object(status, result, error);
     /* Kiln's handles are the driver's own pointers: nothing is allocated for them. */
     *ret_module = module;
     *ret_function = function;

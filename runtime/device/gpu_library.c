@@ -63,6 +63,31 @@ void kiln_gpu_library_close(struct kiln_gpu_library *library)
     library->handle = NULL;
 }
 
+bool kiln_gpu_is_device_state(int code)
+{
+    /* hipError_t and CUresult have the same numbers for these. */
+    static const struct {
+        int first, last;
+    } states[] = {
+        {3, 4},     /* not initialised, or no longer */
+        {46, 46},   /* another process has the device */
+        {100, 101}, /* no device, or none of that number */
+        {201, 201}, /* the context is not valid */
+        {214, 214}, /* uncorrectable memory error */
+        {220, 220}, /* NVLink error */
+        {401, 401}, /* illegal state */
+        {700, 700}, /* an earlier kernel's illegal address */
+        {702, 702}, /* an earlier kernel ran too long */
+        {709, 710}, /* the context is destroyed; an earlier kernel's assertion */
+        {714, 719}, /* other errors of an earlier kernel */
+        {900, 908}, /* a stream is being captured */
+    };
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (code >= states[i].first && code <= states[i].last)
+            return true;
+    return false;
+}
+
 enum kiln_status kiln_gpu_check(const struct kiln_gpu_library *library, int code,
                                 struct kiln_error *error, const char *action, ...)
 {

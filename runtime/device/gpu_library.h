@@ -8,6 +8,7 @@
 #include "runtime/support/environment.h"
 #include "runtime/support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What every function of both libraries returns when it succeeds. */
@@ -47,6 +48,10 @@ enum kiln_status kiln_gpu_library_find(const struct kiln_gpu_library *library, c
 /* Drops the handle; nothing when there is none. The library itself stays in the process: it does
  * not survive being unloaded. */
 void kiln_gpu_library_close(struct kiln_gpu_library *library);
+
+/* Whether a code that is not success speaks of the state the device is in, not of what the call was
+ * given. Unknown codes do not. */
+bool kiln_gpu_is_device_state(int code);
 
 /* KILN_OK for success, else KILN_DEVICE (KILN_NO_MEMORY when the device is out of it) and a
  * sentence: `action`, then the library's own text and number. `action` says what was being done,

@@ -87,7 +87,7 @@ static enum kiln_status load_library(const void *code, size_t size, const char *
                                 strerror(errno));
     else if ((library = open_uniquely(file)) == NULL)
         status =
-            kiln_error_set(error, KILN_DEVICE, "cannot load kernel '%s': %s", symbol, dlerror());
+            kiln_error_set(error, KILN_REFUSED, "cannot load kernel '%s': %s", symbol, dlerror());
     close(file);
     if (status == KILN_OK)
         *ret_library = library;

@@ -87,10 +87,12 @@ struct load_request {
     enum kiln_program_origin origin;
 };
 
-/* Whether the code object is at fault, and not the machine's memory or files. */
+/* Whether the code object is at fault, and not the machine's memory or files or the state the
+ * device is in. */
 static bool is_refusal(enum kiln_status status)
 {
-    return status != KILN_OK && status != KILN_NO_MEMORY && status != KILN_IO;
+    return status != KILN_OK && status != KILN_NO_MEMORY && status != KILN_IO &&
+           status != KILN_DEVICE;
 }
 
 /*

@@ -143,14 +143,24 @@ Test(cuda_device, needs_no_switch_where_its_context_is_current)
 Test(cuda_device, load_errors_are_sentences_and_leave_nothing)
 {
     struct kiln_device *device = gpu_open("cuda");
-    gpu_expect_load_fails(device, "no code object", KILN_DEVICE,
+    gpu_expect_load_fails(device, "no code object", KILN_REFUSED,
                           "loading the code object of kernel 'kernel' failed: device kernel "
                           "image is invalid (CUDA error 200)");
     cuda.base.fail("cuModuleGetFunction", KILN_STAND_IN_NOT_FOUND, 0);
-    gpu_expect_load_fails(device, gpu_code_object, KILN_DEVICE,
+    gpu_expect_load_fails(device, gpu_code_object, KILN_REFUSED,
                           "finding kernel 'kernel' in its code object failed: named symbol "
                           "not found (CUDA error 500)");
     cr_expect_eq(cuda.base.live_modules(), 0);
+    kiln_device_close(device);
+}
+
+Test(cuda_device, a_lost_device_does_not_refuse_the_code_object)
+{
+    struct kiln_device *device = gpu_open("cuda");
+    cuda.base.fail("cuModuleLoadData", KILN_STAND_IN_LAUNCH_FAILURE, 0);
+    gpu_expect_load_fails(device, gpu_code_object, KILN_DEVICE,
+                          "loading the code object of kernel 'kernel' failed: unspecified launch "
+                          "failure (CUDA error 719)");
     kiln_device_close(device);
 }
 

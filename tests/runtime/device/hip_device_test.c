@@ -117,14 +117,24 @@ Test(hip_device, works_on_its_device_and_gives_the_callers_back)
 Test(hip_device, load_errors_are_sentences_and_leave_nothing)
 {
     struct kiln_device *device = gpu_open("hip");
-    gpu_expect_load_fails(device, "no code object", KILN_DEVICE,
+    gpu_expect_load_fails(device, "no code object", KILN_REFUSED,
                           "loading the code object of kernel 'kernel' failed: device kernel "
                           "image is invalid (HIP error 200)");
     hip.fail("hipModuleGetFunction", KILN_STAND_IN_NOT_FOUND, 0);
-    gpu_expect_load_fails(device, gpu_code_object, KILN_DEVICE,
+    gpu_expect_load_fails(device, gpu_code_object, KILN_REFUSED,
                           "finding kernel 'kernel' in its code object failed: named symbol "
                           "not found (HIP error 500)");
     cr_expect_eq(hip.live_modules(), 0);
+    kiln_device_close(device);
+}
+
+Test(hip_device, a_lost_device_does_not_refuse_the_code_object)
+{
+    struct kiln_device *device = gpu_open("hip");
+    hip.fail("hipModuleLoadData", KILN_STAND_IN_LAUNCH_FAILURE, 0);
+    gpu_expect_load_fails(device, gpu_code_object, KILN_DEVICE,
+                          "loading the code object of kernel 'kernel' failed: unspecified launch "
+                          "failure (HIP error 719)");
     kiln_device_close(device);
 }
 

@@ -276,9 +276,9 @@ static void expect_refused(const void *bytes, size_t size, const char *symbol,
 
 Test(host_device, refuses_what_is_no_kernel)
 {
-    expect_refused("no code", 7, "scale", KILN_DEVICE);
-    expect_refused(code, 0, "scale", KILN_DEVICE);
-    expect_refused(code, 100, "scale", KILN_DEVICE);
+    expect_refused("no code", 7, "scale", KILN_REFUSED);
+    expect_refused(code, 0, "scale", KILN_REFUSED);
+    expect_refused(code, 100, "scale", KILN_REFUSED);
     expect_refused(code, code_bytes, "no_such_kernel", KILN_NOT_FOUND);
     char long_name[400];
     memset(long_name, 'a', sizeof long_name - 1);

@@ -62,7 +62,7 @@ static void expect_declined(struct kiln_engine *engine, unsigned compiled)
     static const char hint[] = "\nhint: plans of this graph are declined until the process ends";
     struct kiln_plan *plan = NULL;
     char first[KILN_ERROR_TEXT_BYTES];
-    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_DEVICE);
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_REFUSED);
     cr_expect_eq(strncmp(fixture.error.text, sentence, sizeof(sentence) - 1), 0, "%s",
                  fixture.error.text);
     cr_expect_not_null(strstr(fixture.error.text, hint), "%s", fixture.error.text);
@@ -71,7 +71,7 @@ static void expect_declined(struct kiln_engine *engine, unsigned compiled)
     fixture.hip.fail("hipModuleLoadData", 0, 0);
     for (int i = 0; i < 3; i++) {
         kiln_error_init(&fixture.error);
-        cr_expect_eq(plan_fixture_create(engine, &plan), KILN_DEVICE);
+        cr_expect_eq(plan_fixture_create(engine, &plan), KILN_REFUSED);
         cr_expect_str_eq(fixture.error.text, first);
     }
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), compiled);
@@ -109,6 +109,25 @@ Test(plan_refusal, refused_program_that_cannot_be_compiled_again_is_declined)
     expect_declined(engine, 3); /* once more without vectors */
     cr_expect_not_null(strstr(fixture.error.text, "kernel 'kernel_1' does not compile"), "%s",
                        fixture.error.text);
+    kiln_engine_unref(engine);
+}
+
+/* What the device is in says nothing of the program: it is kept, and taken when that has passed. */
+Test(plan_refusal, device_in_trouble_costs_no_program)
+{
+    static const int codes[] = {KILN_STAND_IN_LAUNCH_FAILURE, KILN_STAND_IN_STREAM_IS_CAPTURED};
+    precompile();
+    struct kiln_engine *engine = plan_fixture_engine();
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        struct kiln_plan *plan = NULL;
+        fixture.hip.fail("hipModuleLoadData", codes[i], 0);
+        kiln_error_init(&fixture.error);
+        cr_expect_eq(plan_fixture_create(engine, &plan), KILN_DEVICE);
+        cr_expect_null(strstr(fixture.error.text, "declined"), "%s", fixture.error.text);
+    }
+    fixture.hip.fail("hipModuleLoadData", 0, 0);
+    kiln_plan_unref(plan_fixture_plan(engine));
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 1);
     kiln_engine_unref(engine);
 }
 
