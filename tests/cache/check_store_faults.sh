@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fails when the store calls a function of libc that touches files and that store_faults.def has no row for, so that
-# store_faults.c cannot make it fail.
+# fault_wrappers.c cannot make it fail.
 #
 # usage: check_store_faults.sh NM libkiln_cache.a libkiln_support.a
 set -euo pipefail
@@ -26,7 +26,7 @@ mapfile -t members < <("$nm" -A -u "$cache" | sed -E 's/^[^:]*:([^:]*):.*/\1/' |
     echo "found no members in '$cache'" >&2
     exit 1
 }
-wrapped=$(sed -nE 's/^WRAPPED\([a-z_]+, ([a-z0-9_]+),.*/\1/p; s/^WRAPPED_OPEN\(([a-z0-9_]+),.*/\1/p' "$table")
+wrapped=$(sed -nE 's/^WRAPPED\([a-z_]+, ([a-z0-9_]+),.*/\1/p; s/^WRAPPED_(TRANSFER|OPEN)\(([a-z0-9_]+),.*/\2/p' "$table")
 
 faults=0
 checked=0

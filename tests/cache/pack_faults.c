@@ -2,106 +2,27 @@
  * Every file-system call that writing and reading a pack make fails once, in several ways, and
  * again from there on for good. Each time: the old pack stays or the new one is there, whole; what
  * fails says why; nothing wrong is found, and neither descriptors nor files are left.
- *
- * The linker puts the functions of store_faults.def in the place of libc's (--wrap).
  */
 #include "cache/entry_format.h"
 #include "cache/pack_file.h"
 #include "runtime/support/file.h"
 
+#include "tests/cache/fault_wrappers.h"
 #include "tests/cache/sample_key.h"
 #include "tests/cache/sample_payload.h"
 #include "tests/runtime/support/temporary_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef int (*scan_filter)(const struct dirent *);
-typedef int (*scan_order)(const struct dirent **, const struct dirent **);
-
-enum fault_kind { FAULT_NONE, FAULT_ONCE, FAULT_STAYS, FAULT_SHORT };
-
-static const struct fault {
-    enum fault_kind kind;
-    int number; /* errno */
-} fault_list[] = {
+static const struct fault fault_list[] = {
     {FAULT_ONCE, EIO},    {FAULT_ONCE, ENOSPC}, {FAULT_ONCE, EDQUOT},  {FAULT_ONCE, EACCES},
     {FAULT_ONCE, ESTALE}, {FAULT_ONCE, EINTR},  {FAULT_STAYS, ENOSPC}, {FAULT_STAYS, EIO},
     {FAULT_STAYS, EROFS}, {FAULT_SHORT, 0},
 };
-
-static struct fault armed;
-static unsigned long calls;
-static unsigned long fault_at;
-static bool unlink_failed;
-
-static bool is_due(void)
-{
-    if (armed.kind == FAULT_NONE)
-        return false;
-    calls++;
-    return calls == fault_at || (armed.kind == FAULT_STAYS && calls > fault_at);
-}
-
-#define UNWRAP(...) __VA_ARGS__
-#define WRAPPED(type, name, parameters, arguments, failure)                                        \
-    type __real_##name parameters;                                                                 \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters                                                                  \
-    {                                                                                              \
-        if (!is_due())                                                                             \
-            return __real_##name arguments;                                                        \
-        if (armed.kind == FAULT_SHORT)                                                             \
-            return SHORTENED_##name;                                                               \
-        if (strcmp(#name, "close") == 0) /* gives the descriptor back whatever it says */          \
-            (void)!__real_##name arguments;                                                        \
-        unlink_failed = unlink_failed || strcmp(#name, "unlinkat") == 0;                           \
-        errno = armed.number;                                                                      \
-        return failure;                                                                            \
-    }
-#define WRAPPED_OPEN(name, parameters, arguments)                                                  \
-    int __real_##name(UNWRAP parameters, ...);                                                     \
-    int __wrap_##name(UNWRAP parameters, ...);                                                     \
-    int __wrap_##name(UNWRAP parameters, ...)                                                      \
-    {                                                                                              \
-        mode_t mode = 0;                                                                           \
-        if ((flags & O_CREAT) != 0) {                                                              \
-            va_list list;                                                                          \
-            va_start(list, flags);                                                                 \
-            mode = va_arg(list, mode_t);                                                           \
-            va_end(list);                                                                          \
-        }                                                                                          \
-        if (!is_due() || armed.kind == FAULT_SHORT)                                                \
-            return __real_##name(UNWRAP arguments, mode);                                          \
-        errno = armed.number;                                                                      \
-        return -1;                                                                                 \
-    }
-/* At least one byte: none would be the end of the file. */
-#define HALF                (size > 1 ? size / 2 : size)
-#define SHORTENED_read      __real_read(descriptor, bytes, HALF)
-#define SHORTENED_write     __real_write(descriptor, bytes, HALF)
-#define SHORTENED_pread     __real_pread(descriptor, bytes, HALF, offset)
-#define SHORTENED_pwrite    __real_pwrite(descriptor, bytes, HALF, offset)
-#define SHORTENED_fstat     __real_fstat(descriptor, attributes)
-#define SHORTENED_fstatat   __real_fstatat(directory, path, attributes, flags)
-#define SHORTENED_stat      __real_stat(path, attributes)
-#define SHORTENED_close     __real_close(descriptor)
-#define SHORTENED_fsync     __real_fsync(descriptor)
-#define SHORTENED_renameat  __real_renameat(from, old_path, to, new_path)
-#define SHORTENED_unlinkat  __real_unlinkat(directory, path, flags)
-#define SHORTENED_mkdir     __real_mkdir(path, mode)
-#define SHORTENED_mkdirat   __real_mkdirat(directory, path, mode)
-#define SHORTENED_futimens  __real_futimens(descriptor, times)
-#define SHORTENED_utimensat __real_utimensat(directory, path, times, flags)
-#define SHORTENED_scandirat __real_scandirat(directory, path, items, filter, order)
-#include "tests/cache/store_faults.def"
 
 enum { OLD_ENTRIES = 2, ENTRIES = 6, PAYLOAD_BYTES = 300 };
 
@@ -114,8 +35,7 @@ static unsigned faults;
 static void fault(const char *text)
 {
     if (faults++ < 20)
-        (void)fprintf(stderr, "fault: %s (call %lu, kind %d, errno %d)\n", text, fault_at,
-                      (int)armed.kind, armed.number);
+        (void)fprintf(stderr, "fault: %s (%s)\n", text, fault_wrappers_describe());
 }
 
 static bool went_well(enum kiln_status status, const struct kiln_error *error)
@@ -226,13 +146,10 @@ static unsigned long run(struct fault what, unsigned long at)
     kiln_error_init(&error);
     if (kiln_file_write(path, old_pack.data, old_pack.size, 0, &error) != KILN_OK)
         fault(error.text);
-    armed = what;
-    calls = 0;
-    fault_at = at;
-    unlink_failed = false;
+    fault_wrappers_arm(what, at);
     bool written = write_pack(ENTRIES);
     unsigned found = read_pack();
-    armed.kind = FAULT_NONE;
+    unsigned long made = fault_wrappers_disarm();
     if (what.kind == FAULT_NONE && (!written || found != ENTRIES))
         fault("not all of it works without a fault");
     if (what.kind == FAULT_SHORT && (!written || found != ENTRIES))
@@ -244,14 +161,14 @@ static unsigned long run(struct fault what, unsigned long at)
     if (written ? !is_new : !is_new && !is_equal(&bytes, &old_pack))
         fault("the pack is neither the old one nor the new one");
     kiln_buffer_fini(&bytes);
-    if (directory_count(directory) != 1 && !unlink_failed)
+    if (directory_count(directory) != 1 && !fault_wrappers_unlink_failed())
         fault("a temporary file is left");
     if (read_pack() != (is_new ? (unsigned)ENTRIES : (unsigned)OLD_ENTRIES))
         fault("afterwards an entry is not found");
     if (unlink(path) != 0)
         fault("the pack cannot be removed");
     (void)rmdir(directory);
-    return calls;
+    return made;
 }
 
 int main(void)

@@ -4,8 +4,6 @@
  * wrong is ever found, nothing leaks, and the next run without faults is healthy.
  *
  * usage: store_faults [all]
- *
- * The linker puts the functions of store_faults.def in the place of libc's (--wrap).
  */
 #include "cache/cache_inventory.h"
 #include "cache/cache_store.h"
@@ -15,15 +13,14 @@
 #include "runtime/support/log.h"
 #include "runtime/support/temporary_name.h"
 
+#include "tests/cache/fault_wrappers.h"
 #include "tests/cache/sample_key.h"
 #include "tests/cache/sample_payload.h"
 #include "tests/runtime/support/temporary_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,110 +29,19 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef int (*scan_filter)(const struct dirent *);
-typedef int (*scan_order)(const struct dirent **, const struct dirent **);
-
-enum fault_kind {
-    FAULT_NONE,
-    FAULT_ONCE,  /* the call fails and does nothing */
-    FAULT_STAYS, /* so do all later ones */
-    FAULT_LATE,  /* the call does what it should and then says that it failed */
-    FAULT_SHORT, /* a read or write of half the bytes */
-};
-
-struct fault {
-    enum fault_kind kind;
-    int number; /* errno */
+static const struct {
+    struct fault fault;
     /* Without "all" on the command line only every so manieth call fails, since the whole takes
      * minutes; 0: none. */
     unsigned stride;
+} fault_list[] = {
+    {{FAULT_ONCE, EIO}, 1},     {{FAULT_ONCE, ENOSPC}, 5},  {{FAULT_ONCE, EDQUOT}, 0},
+    {{FAULT_ONCE, EACCES}, 5},  {{FAULT_ONCE, ESTALE}, 5},  {{FAULT_ONCE, ENOENT}, 5},
+    {{FAULT_ONCE, EINTR}, 5},   {{FAULT_ONCE, EMFILE}, 0},  {{FAULT_STAYS, ENOSPC}, 7},
+    {{FAULT_STAYS, EIO}, 7},    {{FAULT_STAYS, EROFS}, 0},  {{FAULT_STAYS, EACCES}, 0},
+    {{FAULT_STAYS, ESTALE}, 7}, {{FAULT_STAYS, ENOENT}, 0}, {{FAULT_LATE, EIO}, 5},
+    {{FAULT_SHORT, 0}, 5},
 };
-
-static const struct fault fault_list[] = {
-    {FAULT_ONCE, EIO, 1},     {FAULT_ONCE, ENOSPC, 5},  {FAULT_ONCE, EDQUOT, 0},
-    {FAULT_ONCE, EACCES, 5},  {FAULT_ONCE, ESTALE, 5},  {FAULT_ONCE, ENOENT, 5},
-    {FAULT_ONCE, EINTR, 5},   {FAULT_ONCE, EMFILE, 0},  {FAULT_STAYS, ENOSPC, 7},
-    {FAULT_STAYS, EIO, 7},    {FAULT_STAYS, EROFS, 0},  {FAULT_STAYS, EACCES, 0},
-    {FAULT_STAYS, ESTALE, 7}, {FAULT_STAYS, ENOENT, 0}, {FAULT_LATE, EIO, 5},
-    {FAULT_SHORT, 0, 5},
-};
-
-static struct fault armed;
-static unsigned long calls;    /* since it was armed */
-static unsigned long fault_at; /* the call that fails, from 1 */
-
-static bool is_due(void)
-{
-    if (armed.kind == FAULT_NONE)
-        return false;
-    calls++;
-    return calls == fault_at || (armed.kind == FAULT_STAYS && calls > fault_at);
-}
-
-/* close() gives the descriptor back whatever it says. */
-static bool happens_anyway(const char *name)
-{
-    return armed.kind == FAULT_LATE || strcmp(name, "close") == 0;
-}
-
-static bool is_transfer(const char *name)
-{
-    return strcmp(name, "read") == 0 || strcmp(name, "write") == 0 || strcmp(name, "pread") == 0 ||
-           strcmp(name, "pwrite") == 0;
-}
-
-/* What an open or a listing would have given is not lost track of: it just fails. */
-#define UNWRAP(...) __VA_ARGS__
-#define WRAPPED(type, name, parameters, arguments, failure)                                        \
-    type __real_##name parameters;                                                                 \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters                                                                  \
-    {                                                                                              \
-        if (!is_due())                                                                             \
-            return __real_##name arguments;                                                        \
-        if (armed.kind == FAULT_SHORT)                                                             \
-            return is_transfer(#name) ? SHORTENED_##name : __real_##name arguments;                \
-        if (happens_anyway(#name) && strcmp(#name, "scandirat") != 0)                              \
-            (void)!__real_##name arguments;                                                        \
-        errno = armed.number;                                                                      \
-        return failure;                                                                            \
-    }
-#define WRAPPED_OPEN(name, parameters, arguments)                                                  \
-    int __real_##name(UNWRAP parameters, ...);                                                     \
-    int __wrap_##name(UNWRAP parameters, ...);                                                     \
-    int __wrap_##name(UNWRAP parameters, ...)                                                      \
-    {                                                                                              \
-        mode_t mode = 0;                                                                           \
-        if ((flags & O_CREAT) != 0) {                                                              \
-            va_list list;                                                                          \
-            va_start(list, flags);                                                                 \
-            mode = va_arg(list, mode_t);                                                           \
-            va_end(list);                                                                          \
-        }                                                                                          \
-        if (!is_due() || armed.kind == FAULT_SHORT)                                                \
-            return __real_##name(UNWRAP arguments, mode);                                          \
-        errno = armed.number;                                                                      \
-        return -1;                                                                                 \
-    }
-/* At least one byte: none would be the end of the file. */
-#define HALF                (size > 1 ? size / 2 : size)
-#define SHORTENED_read      __real_read(descriptor, bytes, HALF)
-#define SHORTENED_write     __real_write(descriptor, bytes, HALF)
-#define SHORTENED_pread     __real_pread(descriptor, bytes, HALF, offset)
-#define SHORTENED_pwrite    __real_pwrite(descriptor, bytes, HALF, offset)
-#define SHORTENED_fstat     -1
-#define SHORTENED_fstatat   -1
-#define SHORTENED_stat      -1
-#define SHORTENED_close     -1
-#define SHORTENED_fsync     -1
-#define SHORTENED_renameat  -1
-#define SHORTENED_unlinkat  -1
-#define SHORTENED_mkdir     -1
-#define SHORTENED_mkdirat   -1
-#define SHORTENED_futimens  -1
-#define SHORTENED_utimensat -1
-#define SHORTENED_scandirat -1
-#include "tests/cache/store_faults.def"
 
 enum {
     OLD = 0,
@@ -160,8 +66,7 @@ static const char *activity;
 static void fault(const char *text)
 {
     if (faults++ < 20)
-        (void)fprintf(stderr, "fault: %s: %s (call %lu, kind %d, %s)\n", activity, text, fault_at,
-                      (int)armed.kind, strerrorname_np(armed.number));
+        (void)fprintf(stderr, "fault: %s: %s (%s)\n", activity, text, fault_wrappers_describe());
 }
 
 static void hear(enum kiln_log_level level, const char *message)
@@ -323,7 +228,7 @@ static void use_inventory(struct kiln_cache_store *store)
 }
 
 /* All that a process does with a store. */
-static void exercise(void)
+static void exercise(struct fault what)
 {
     activity = "open";
     struct kiln_cache_store *store = open_store(directory, BUDGET_BYTES, tiers);
@@ -341,7 +246,7 @@ static void exercise(void)
     bool inserted = insert(store, NEW);
     activity = "look up again";
     bool found = look_up(store, NEW);
-    if (armed.kind == FAULT_NONE && !(was_there && was_layered && inserted && found))
+    if (what.kind == FAULT_NONE && !(was_there && was_layered && inserted && found))
         fault("not all of it works without a fault");
     activity = "replace";
     (void)insert(store, OLD);
@@ -456,15 +361,12 @@ static unsigned long run(struct fault what, unsigned long at)
     kiln_cache_warnings_forget();
     warnings = 0;
     int descriptors = count_descriptors();
-    armed = what;
-    calls = 0;
-    fault_at = at;
-    exercise();
-    unsigned long made = calls;
+    fault_wrappers_arm(what, at);
+    exercise(what);
+    unsigned long made = fault_wrappers_disarm();
     /* One for the damaged entry, few for one cause in its different activities. */
     if (warnings > 8)
         fault("too many warnings");
-    armed.kind = FAULT_NONE;
     activity = "after";
     if (count_descriptors() != descriptors)
         fault("descriptors leak");
@@ -493,7 +395,7 @@ int main(int argc, char **argv)
         unsigned stride = all ? 1 : fault_list[i].stride;
         unsigned long made = stride != 0 ? ULONG_MAX : 0;
         for (unsigned long at = 1; at <= made; at += stride) {
-            made = run(fault_list[i], at);
+            made = run(fault_list[i].fault, at);
             runs++;
             most_calls = made > most_calls ? made : most_calls;
         }
