@@ -7,11 +7,9 @@
 #include "runtime/support/environment.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     WARM_UP_ELEMENTS = 1024,
@@ -33,13 +31,9 @@ static enum kiln_status make_directory(struct kiln_error *error)
 {
     static bool is_registered;
     assert(!directory);
-    directory = kiln_scratch_directory_create();
-    if (!directory) {
-        enum kiln_status status = kiln_error_set(
-            error, KILN_IO, "cannot make a temporary directory: %s", strerror(errno));
-        kiln_error_hint(error, "name another place in TMPDIR");
-        return status;
-    }
+    directory = kiln_scratch_directory_create(error);
+    if (!directory)
+        return error->status;
     if (!is_registered)
         is_registered = atexit(remove_directory) == 0;
     return KILN_OK;

@@ -87,15 +87,27 @@ static enum kiln_status get_toolchain(struct kiln_codegen *codegen,
                                       const struct kiln_toolchain **ret_toolchain,
                                       struct kiln_error *error)
 {
-    enum kiln_status status = KILN_OK;
     (void)pthread_mutex_lock(&codegen->lock);
-    if (!codegen->has_toolchain)
-        status = kiln_toolchain_find(&codegen->toolchain, error);
-    codegen->has_toolchain = status == KILN_OK;
+    bool has_toolchain = codegen->has_toolchain;
     (void)pthread_mutex_unlock(&codegen->lock);
-    if (status == KILN_OK)
-        *ret_toolchain = &codegen->toolchain;
-    return status;
+    if (!has_toolchain) {
+        /* Without the lock, which a child that is forked meanwhile would wait for without end; of
+         * two threads that look, the first's is taken. */
+        struct kiln_toolchain found;
+        enum kiln_status status = kiln_toolchain_find(&found, error);
+        if (status != KILN_OK)
+            return status;
+        (void)pthread_mutex_lock(&codegen->lock);
+        bool is_late = codegen->has_toolchain;
+        if (!is_late)
+            codegen->toolchain = found;
+        codegen->has_toolchain = true;
+        (void)pthread_mutex_unlock(&codegen->lock);
+        if (is_late)
+            kiln_toolchain_fini(&found);
+    }
+    *ret_toolchain = &codegen->toolchain;
+    return KILN_OK;
 }
 
 enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,

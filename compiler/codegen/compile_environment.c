@@ -1,5 +1,7 @@
 #include "compiler/codegen/compile_environment.h"
 
+#include "runtime/support/buffer.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <stdbool.h>
@@ -64,113 +66,116 @@ static bool is_temporary_directory(const char *variable)
            strncmp(variable, "TEMP=", 5) == 0;
 }
 
-/* The array and its texts, behind one another; with both NULL only counts. */
-struct layout {
-    char **array;
-    char *texts;
-    size_t count;
-    size_t bytes;
-};
-
-/* Starts a variable; its text follows in pieces. */
-static void begin(struct layout *layout)
-{
-    if (layout->array != NULL)
-        layout->array[layout->count] = layout->texts + layout->bytes;
-    layout->count++;
-}
-
-static void append(struct layout *layout, const char *text, size_t size)
-{
-    if (layout->texts != NULL)
-        memcpy(layout->texts + layout->bytes, text, size);
-    layout->bytes += size;
-}
-
-static void append_all(struct layout *layout, const char *text)
-{
-    append(layout, text, strlen(text));
-}
-
 /* A list of directories with the relative ones made absolute: compilers run in another directory
  * than the host. */
-static void append_directories(struct layout *layout, const char *variable, const char *here)
+static void append_directories(struct kiln_buffer *texts, const char *variable, const char *here)
 {
     const char *at = strchr(variable, '=') + 1;
-    append(layout, variable, (size_t)(at - variable));
+    kiln_buffer_append(texts, variable, (size_t)(at - variable));
     while (here != NULL) {
         size_t length = strcspn(at, ":");
         if (*at != '/') {
-            append_all(layout, here);
-            append(layout, "/", length != 0);
+            kiln_buffer_append_text(texts, here);
+            kiln_buffer_append(texts, "/", length != 0);
         }
-        append(layout, at, length);
+        kiln_buffer_append(texts, at, length);
         at += length;
         if (*at == '\0')
             return;
-        append(layout, at++, 1);
+        kiln_buffer_append(texts, at++, 1);
     }
-    append_all(layout, at);
+    kiln_buffer_append_text(texts, at);
 }
 
-static void lay_out(struct layout *layout, const char *temporary_directory, const char *here)
+/* Appends all variables, each with its NUL; returns how many. */
+static size_t append_variables(struct kiln_buffer *texts, const char *temporary_directory,
+                               const char *here)
 {
     static const char directories[] = "LD_LIBRARY_PATH=";
+    size_t count = 0;
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++) {
-        if (!is_kept(environ[i]) ||
-            (temporary_directory != NULL && is_temporary_directory(environ[i])))
+        const char *variable = environ[i];
+        if (!is_kept(variable) || (temporary_directory != NULL && is_temporary_directory(variable)))
             continue;
-        bool is_list = strncmp(environ[i], directories, sizeof directories - 1) == 0;
-        if (is_list && environ[i][sizeof directories - 1] == '\0')
+        bool is_list = strncmp(variable, directories, sizeof directories - 1) == 0;
+        if (is_list && variable[sizeof directories - 1] == '\0')
             continue;
-        begin(layout);
         if (is_list)
-            append_directories(layout, environ[i], here);
+            append_directories(texts, variable, here);
         else
-            append_all(layout, environ[i]);
-        append(layout, "", 1);
+            kiln_buffer_append_text(texts, variable);
+        kiln_buffer_append(texts, "", 1);
+        count++;
     }
-    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
-        begin(layout);
-        append(layout, added[i], strlen(added[i]) + 1);
-    }
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++, count++)
+        kiln_buffer_append(texts, added[i], strlen(added[i]) + 1);
     if (temporary_directory != NULL) {
-        begin(layout);
-        append_all(layout, "TMPDIR=");
-        append(layout, temporary_directory, strlen(temporary_directory) + 1);
+        kiln_buffer_printf(texts, "TMPDIR=%s", temporary_directory);
+        kiln_buffer_append(texts, "", 1);
+        count++;
     }
+    return count;
 }
 
 char **kiln_compile_environment_create(const char *temporary_directory)
 {
     char *here = getcwd(NULL, 0); /* NULL: it is gone, or cannot be seen */
-    struct layout layout = {.array = NULL};
-    lay_out(&layout, temporary_directory, here);
-    char **array = malloc((layout.count + 1) * sizeof *array + layout.bytes);
-    if (array != NULL) {
-        layout = (struct layout){.array = array, .texts = (char *)(array + layout.count + 1)};
-        lay_out(&layout, temporary_directory, here);
-        array[layout.count] = NULL;
-    }
+    struct kiln_buffer texts;
+    kiln_buffer_init(&texts);
+    /* Read once: another thread of the host may be changing its environment. */
+    size_t count = append_variables(&texts, temporary_directory, here);
     free(here);
+    char **array = texts.failed ? NULL : malloc((count + 1) * sizeof *array + texts.size);
+    if (array != NULL) {
+        char *text = memcpy(array + count + 1, texts.data, texts.size);
+        for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
+            array[i] = text;
+        array[count] = NULL;
+    }
+    kiln_buffer_fini(&texts);
     return array;
 }
 
-char *kiln_scratch_directory_create(void)
+#define SCRATCH_NAME "kiln-compile-"
+
+char *kiln_scratch_directory_create(struct kiln_error *error)
 {
-    const char *parent = secure_getenv("TMPDIR");
-    if (parent == NULL || *parent != '/')
-        parent = "/tmp";
-    char *path;
-    if (asprintf(&path, "%s/kiln-compile-XXXXXX", parent) < 0)
-        return NULL;
-    if (mkdtemp(path) == NULL) {
-        int mkdtemp_errno = errno;
+    const char *parents[] = {secure_getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    int first_errno = 0;
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        char *path = NULL;
+        if (parents[i] == NULL || *parents[i] != '/')
+            continue;
+        if (asprintf(&path, "%s/" SCRATCH_NAME "XXXXXX", parents[i]) < 0) {
+            (void)kiln_error_set(error, KILN_NO_MEMORY,
+                                 "out of memory for a directory for temporary files");
+            return NULL;
+        }
+        if (mkdtemp(path) != NULL)
+            return path;
+        if (first_errno == 0)
+            first_errno = errno;
         free(path);
-        errno = mkdtemp_errno;
-        return NULL;
     }
-    return path;
+    (void)kiln_error_set(error, KILN_IO,
+                         "cannot create a directory for temporary files in TMPDIR, '/tmp' or "
+                         "'/var/tmp': %s",
+                         strerror(first_errno));
+    kiln_error_hint(error, "TMPDIR names the directory to use");
+    return NULL;
+}
+
+bool kiln_scratch_directory_is_intact(const char *path)
+{
+    struct stat attributes;
+    return lstat(path, &attributes) == 0 && S_ISDIR(attributes.st_mode) &&
+           attributes.st_uid == geteuid();
+}
+
+bool kiln_scratch_directory_is_one(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && strncmp(slash + 1, SCRATCH_NAME, sizeof SCRATCH_NAME - 1) == 0;
 }
 
 static int remove_entry(const char *path, const struct stat *attributes, int kind, struct FTW *walk)

@@ -123,14 +123,25 @@ static void release(struct kiln_compile_service *service, struct kiln_worker *wo
 static enum kiln_status find_worker(struct kiln_compile_service *service, const char **ret_path,
                                     struct kiln_error *error)
 {
-    enum kiln_status status = KILN_OK;
     (void)pthread_mutex_lock(&service->lock);
-    if (service->worker_path == NULL)
-        status = kiln_worker_find(NULL, &service->worker_path, error);
-    if (status == KILN_OK)
-        *ret_path = service->worker_path;
+    *ret_path = service->worker_path;
     (void)pthread_mutex_unlock(&service->lock);
-    return status;
+    if (*ret_path != NULL)
+        return KILN_OK;
+    /* Without the lock, which a child that is forked meanwhile would wait for without end. */
+    char *found = NULL;
+    enum kiln_status status = kiln_worker_find(NULL, &found, error);
+    if (status != KILN_OK)
+        return status;
+    (void)pthread_mutex_lock(&service->lock);
+    if (service->worker_path == NULL) {
+        service->worker_path = found;
+        found = NULL;
+    }
+    *ret_path = service->worker_path;
+    (void)pthread_mutex_unlock(&service->lock);
+    free(found);
+    return KILN_OK;
 }
 
 static enum kiln_status start_worker(struct kiln_compile_service *service, uint64_t deadline,

@@ -46,14 +46,17 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     static const char *const names[] = {"c++", "g++", "clang++"};
     const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_HOST_CXX);
     char *path = NULL;
-    if (configured != NULL && *configured != '\0') {
+    bool is_configured = configured != NULL && *configured != '\0';
+    if (is_configured) {
         path = kiln_program_find(configured);
     } else {
         for (size_t i = 0; i < sizeof names / sizeof *names && path == NULL; i++)
             path = kiln_program_find(names[i]);
     }
     if (path == NULL)
-        return kiln_error_set(error, KILN_NOT_FOUND, "there is no C++ compiler here");
+        return is_configured
+                   ? kiln_error_set(error, KILN_NOT_FOUND, "there is no '%s' here", configured)
+                   : kiln_error_set(error, KILN_NOT_FOUND, "there is no C++ compiler here");
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
     /* ccache and its like are one program for all compilers: what it is called says which. */

@@ -232,18 +232,33 @@ static void *serve_all(void *context)
     leave(0);
 }
 
-int main(int count, char **arguments)
+static bool read_arguments(int count, char **arguments)
 {
     for (int i = 1; i < count; i += 2) {
         bool has_value = i + 1 < count;
-        if (has_value && strcmp(arguments[i], "--scratch") == 0) {
+        if (has_value && strcmp(arguments[i], "--scratch") == 0 &&
+            kiln_scratch_directory_is_one(arguments[i + 1]))
             scratch = arguments[i + 1];
-        } else if (has_value && strcmp(arguments[i], "--host") == 0) {
+        else if (has_value && strcmp(arguments[i], "--host") == 0)
             host = (pid_t)strtol(arguments[i + 1], NULL, 10);
-        } else {
-            (void)fprintf(stderr, "kiln-compile: Kiln starts this program by itself\n");
-            return 2;
-        }
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Started by hand it has nobody to talk to, and would only remove the directory. */
+static bool has_peer(void)
+{
+    struct stat attributes;
+    return fstat(STDIN_FILENO, &attributes) == 0 && S_ISSOCK(attributes.st_mode);
+}
+
+int main(int count, char **arguments)
+{
+    if (!has_peer() || !read_arguments(count, arguments)) {
+        (void)fprintf(stderr, "kiln-compile: Kiln starts this program by itself\n");
+        return 2;
     }
     settle();
     /* The conversation has descriptors of its own: what compilers print goes to standard error. */

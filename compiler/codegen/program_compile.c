@@ -5,7 +5,6 @@
 #include "runtime/support/subprocess.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +41,9 @@ static void workshop_fini(struct workshop *workshop)
 static enum kiln_status workshop_init(struct workshop *workshop, const char *name,
                                       struct kiln_error *error)
 {
-    *workshop = (struct workshop){.directory = kiln_scratch_directory_create()};
-    if (workshop->directory == NULL) {
-        (void)kiln_error_set(error, KILN_IO, "cannot create a directory for temporary files: %s",
-                             strerror(errno));
-        kiln_error_hint(error, "TMPDIR names the directory to use");
-        return KILN_IO;
-    }
+    *workshop = (struct workshop){.directory = kiln_scratch_directory_create(error)};
+    if (workshop->directory == NULL)
+        return error->status;
     int length =
         snprintf(workshop->file, sizeof workshop->file, "%s/%s", workshop->directory, name);
     workshop->environment = kiln_compile_environment_create(workshop->directory);
@@ -109,6 +104,10 @@ enum kiln_status kiln_program_compile(struct kiln_program_arguments *arguments,
     kiln_buffer_init(&content);
     if (status == KILN_OK)
         status = kiln_file_read(workshop.file, KILN_COMPILE_OBJECT_LIMIT_BYTES, &content, error);
+    if (status == KILN_NOT_FOUND)
+        status = kiln_error_set(error, KILN_COMPILE_FAILED,
+                                "'%s' ended without an error and made no code object",
+                                arguments->texts[0]);
     if (status == KILN_OK)
         kiln_buffer_append(object, content.data, content.size);
     kiln_buffer_fini(&content);

@@ -54,22 +54,36 @@ void kiln_toolchain_fini(struct kiln_toolchain *toolchain)
     *toolchain = (struct kiln_toolchain){.count = 0};
 }
 
+/* Why a compiler is not here, after what was said before; nothing when it is. */
+static void append_absence(const struct kiln_compiler_ops *ops, struct kiln_buffer *absences)
+{
+    struct kiln_compiler compiler = {.ops = ops};
+    struct kiln_error reason;
+    kiln_error_init(&reason);
+    if (ops->find(&compiler, &reason) == KILN_OK)
+        kiln_compiler_fini(&compiler);
+    else
+        kiln_buffer_printf(absences, "%s%s", absences->size != 0 ? "; " : ": ", reason.text);
+}
+
 enum kiln_status kiln_toolchain_unsupported(const struct kiln_target *target,
                                             struct kiln_error *error)
 {
-    (void)kiln_error_set(error, KILN_UNSUPPORTED, "no compiler here serves target '%s'",
-                         target->name);
-    char hints[512] = "";
-    size_t used = 0;
+    struct kiln_buffer absences, hints;
+    kiln_buffer_init(&absences);
+    kiln_buffer_init(&hints);
     for (size_t i = 0; i < kiln_compiler_count(); i++) {
         const struct kiln_compiler_ops *ops = kiln_compiler_at(i);
-        if (ops->kind != target->kind || used >= sizeof hints)
+        if (ops->kind != target->kind)
             continue;
-        int length = snprintf(hints + used, sizeof hints - used, "%s%s", used != 0 ? "; or " : "",
-                              ops->hint);
-        used += length > 0 ? (size_t)length : 0;
+        append_absence(ops, &absences);
+        kiln_buffer_printf(&hints, "%s%s", hints.size != 0 ? "; or " : "", ops->hint);
     }
-    if (used != 0)
-        kiln_error_hint(error, "%s", hints);
+    (void)kiln_error_set(error, KILN_UNSUPPORTED, "no compiler here serves target '%s'%s",
+                         target->name, kiln_buffer_text(&absences));
+    if (hints.size != 0)
+        kiln_error_hint(error, "%s", kiln_buffer_text(&hints));
+    kiln_buffer_fini(&absences);
+    kiln_buffer_fini(&hints);
     return KILN_UNSUPPORTED;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,9 +169,14 @@ static enum kiln_status explain_failure(const struct kiln_worker *worker, enum k
 static enum kiln_status create_noise_file(int *ret_descriptor, struct kiln_error *error)
 {
     int descriptor = memfd_create("kiln-compile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    /* It cannot grow over the limit: a compiler that talks without end fills no memory. */
-    if (descriptor >= 0 && (ftruncate(descriptor, KILN_COMPILE_LOG_LIMIT_BYTES) != 0 ||
-                            fcntl(descriptor, F_ADD_SEALS, F_SEAL_GROW) != 0)) {
+    /* A larger file than the process may write would end it with SIGXFSZ. */
+    off_t size = KILN_COMPILE_LOG_LIMIT_BYTES;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)size)
+        size = (off_t)limit.rlim_cur;
+    /* It cannot grow over that: a compiler that talks without end fills no memory. */
+    if (descriptor >= 0 &&
+        (ftruncate(descriptor, size) != 0 || fcntl(descriptor, F_ADD_SEALS, F_SEAL_GROW) != 0)) {
         int sealing_errno = errno;
         (void)close(descriptor);
         errno = sealing_errno;
@@ -206,10 +212,10 @@ static enum kiln_status start_process(struct kiln_worker *worker, const char *pa
     };
     enum kiln_status status = kiln_subprocess_start(&spawn, &worker->process, error);
     free(environment);
-    if (status == KILN_NOT_FOUND) {
+    if (status == KILN_NOT_FOUND || status == KILN_IO)
         kiln_error_hint(error, "KILN_COMPILE_WORKER names the worker");
+    if (status == KILN_NOT_FOUND)
         error->status = status = KILN_UNSUPPORTED;
-    }
     return status;
 }
 
@@ -257,11 +263,9 @@ enum kiln_status kiln_worker_start(const char *path, uint64_t deadline,
         status = kiln_subprocess_socket_pair(pair, error);
     if (status == KILN_OK) {
         worker->socket = pair[0];
-        worker->scratch = kiln_scratch_directory_create();
+        worker->scratch = kiln_scratch_directory_create(error);
         if (worker->scratch == NULL)
-            status =
-                kiln_error_set(error, KILN_IO, "cannot create a directory for temporary files: %s",
-                               strerror(errno));
+            status = error->status;
     }
     if (status == KILN_OK)
         status = start_process(worker, path, pair[1], error);
@@ -281,6 +285,13 @@ enum kiln_status kiln_worker_ask(struct kiln_worker *worker,
                                  const struct kiln_compile_request *request, uint64_t deadline,
                                  struct kiln_compile_result *result, struct kiln_error *error)
 {
+    /* Without it each compilation would fail, as long as the worker lives. */
+    if (!kiln_scratch_directory_is_intact(worker->scratch)) {
+        worker->is_dead = true;
+        return kiln_error_set(error, KILN_COMPILE_FAILED,
+                              "the compile worker's directory for temporary files '%s' is gone",
+                              worker->scratch);
+    }
     struct kiln_buffer message;
     kiln_buffer_init(&message);
     kiln_worker_append_request(request, &message);

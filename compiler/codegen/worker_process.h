@@ -32,8 +32,8 @@ enum kiln_status kiln_worker_start(const char *path, uint64_t deadline,
 
 /*
  * Sends a request and waits for the result. KILN_OK: the worker has answered, and the result says
- * how the job went. KILN_TIMEOUT and KILN_COMPILE_FAILED (the worker died or is mad): the worker is
- * dead, and result->log holds what it wrote to standard error.
+ * how the job went. KILN_TIMEOUT and KILN_COMPILE_FAILED (the worker died, is mad or has lost its
+ * directory): the worker is dead, and result->log holds what it wrote to standard error.
  */
 enum kiln_status kiln_worker_ask(struct kiln_worker *worker,
                                  const struct kiln_compile_request *request, uint64_t deadline,

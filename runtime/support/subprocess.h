@@ -2,7 +2,7 @@
  * Starting other programs from inside a process that is not ours: any number of threads, any signal
  * handlers, any open descriptors. A child gets the three descriptors that it is given and no other,
  * an empty signal mask and default signal actions; nothing here raises SIGPIPE, and no child stays
- * behind as a zombie.
+ * behind as a zombie once it is ended here.
  */
 #ifndef KILN_RUNTIME_SUPPORT_SUBPROCESS_H
 #define KILN_RUNTIME_SUPPORT_SUBPROCESS_H

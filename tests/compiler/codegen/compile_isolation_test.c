@@ -1,6 +1,7 @@
 /* Hosts of every kind: what one has done to itself reaches no worker and no compiler, and what
  * those do does not reach the host. */
 #include "compiler/codegen/codegen.h"
+#include "compiler/codegen/compile_environment.h"
 
 #include "sample_kernel.h"
 #include "worker_directory.h"
@@ -9,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +81,20 @@ Test(compile_isolation, compilers_print_nothing_here)
     cr_assert_eq(fstat(descriptor, &attributes), 0);
     cr_expect_eq(attributes.st_size, 0, "%lld bytes came out", (long long)attributes.st_size);
     cr_expect_eq(unlink(compiler) | unlink(printed), 0);
+    worker_directory_remove();
+}
+
+Test(compile_isolation, compiler_that_makes_nothing)
+{
+    worker_directory_make();
+    const char *compiler = worker_directory_write_compiler("cat >/dev/null\n");
+    struct kiln_codegen *codegen = sample_codegen(REAL_WORKER, 60);
+    struct kiln_error error;
+    cr_expect_eq(sample_compile(codegen, "host", NULL, &error), KILN_COMPILE_FAILED);
+    cr_expect(strstr(error.text, "ended without an error and made no code object") != NULL, "%s",
+              error.text);
+    kiln_codegen_unref(codegen);
+    cr_expect_eq(unlink(compiler), 0);
     worker_directory_remove();
 }
 
@@ -158,6 +175,90 @@ Test(compile_isolation, compilers_get_a_clean_state)
     cr_expect_eq(unlink(compiler) | unlink(state), 0);
     worker_directory_remove();
 }
+
+/* What cleans temporary directories takes that of a worker too, which lives for long. */
+Test(compile_isolation, worker_without_its_directory_is_replaced)
+{
+    worker_directory_make();
+    struct kiln_codegen *codegen = sample_codegen(REAL_WORKER, 60);
+    struct kiln_error error;
+    cr_assert_eq(sample_compile(codegen, "host", NULL, &error), KILN_OK, "%s", error.text);
+    glob_t found;
+    cr_assert_eq(glob(worker_directory_path("kiln-compile-*"), 0, NULL, &found), 0);
+    cr_assert_eq(found.gl_pathc, 1);
+    kiln_scratch_directory_remove(found.gl_pathv[0]);
+    globfree(&found);
+    for (int i = 0; i < 2; i++)
+        cr_expect_eq(sample_compile(codegen, "host", NULL, &error), KILN_OK, "%s", error.text);
+    struct kiln_codegen_counters counters;
+    kiln_codegen_counters(codegen, &counters);
+    cr_expect_eq(counters.workers_started, 2);
+    kiln_codegen_unref(codegen);
+    worker_directory_remove();
+}
+
+/* Whatever is larger raises SIGXFSZ. The worker sets a limit of its own. */
+Test(compile_isolation, host_may_write_small_files_only)
+{
+    worker_directory_make();
+    const struct rlimit small = {.rlim_cur = 8192, .rlim_max = RLIM_INFINITY};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct kiln_codegen *codegen = sample_codegen(REAL_WORKER, 60);
+    struct kiln_error error;
+    cr_expect_eq(sample_compile(codegen, "host", NULL, &error), KILN_OK, "%s", error.text);
+    kiln_codegen_unref(codegen);
+    worker_directory_remove();
+}
+
+/* Without a host it would only remove the directory. */
+Test(compile_isolation, worker_does_nothing_by_hand)
+{
+    worker_directory_make();
+    const char *scratch = worker_directory_path("kiln-compile-mine");
+    cr_assert_eq(mkdir(scratch, 0700), 0);
+    char command[512];
+    (void)snprintf(command, sizeof command, "%s --scratch %s </dev/null >/dev/null 2>&1",
+                   REAL_WORKER, scratch);
+    int status = system(command); /* NOLINT: a path of this test's own */
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 2, "wait status %d", status);
+    cr_expect_eq(rmdir(scratch), 0);
+    worker_directory_remove();
+}
+
+static void *find_compilers(void *codegen)
+{
+    const struct kiln_target target = sample_target("host");
+    struct kiln_error error;
+    const char *identity;
+    kiln_error_init(&error);
+    return (void *)(intptr_t)kiln_codegen_identity(codegen, &target, &identity, &error);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) /* whose own locks a child may find taken */
+/* Compilers are looked for without a lock, which a child that is forked meanwhile would keep. */
+Test(compile_isolation, forked_while_compilers_are_looked_for)
+{
+    enum { ROUNDS = 40, CHILD_SECONDS = 5 };
+    for (int i = 0; i < ROUNDS; i++) {
+        struct kiln_codegen *codegen = sample_codegen(REAL_WORKER, 60);
+        pthread_t thread;
+        cr_assert_eq(pthread_create(&thread, NULL, find_compilers, codegen), 0);
+        (void)usleep((useconds_t)i * 50);
+        pid_t child = fork();
+        cr_assert_geq(child, 0);
+        if (child == 0) {
+            (void)alarm(CHILD_SECONDS);
+            _exit(find_compilers(codegen) == (void *)(intptr_t)KILN_OK ? 0 : 1);
+        }
+        int status = 0;
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %d: wait status %d", i,
+                  status);
+        cr_assert_eq(pthread_join(thread, NULL), 0);
+        kiln_codegen_unref(codegen);
+    }
+}
+#endif
 
 static void collect_all(int signal_number)
 {

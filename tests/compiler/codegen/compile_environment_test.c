@@ -1,0 +1,83 @@
+/* The environment of compilers while the host's changes, and directories for temporary files where
+ * TMPDIR names none. (What reaches a compiler: compile_isolation_test.c.) */
+#include "compiler/codegen/compile_environment.h"
+
+#include <criterion/criterion.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define VARIABLE "KILN_OF_THIS_TEST"
+enum { LONG_BYTES = 8192 };
+
+static char long_value[LONG_BYTES];
+static _Atomic bool is_over;
+
+static void *change_all_the_time(void *context)
+{
+    (void)context;
+    while (!atomic_load(&is_over)) {
+        (void)setenv(VARIABLE, "x", 1);
+        (void)setenv(VARIABLE, long_value, 1);
+    }
+    return NULL;
+}
+
+/* Counted first and copied then, a variable that had grown went past the end of the array. */
+Test(compile_environment, host_changes_its_environment_meanwhile)
+{
+    enum { ROUNDS = 3000 };
+    memset(long_value, 'y', sizeof long_value - 1);
+    cr_assert_eq(setenv(VARIABLE, long_value, 1), 0);
+    pthread_t changer;
+    cr_assert_eq(pthread_create(&changer, NULL, change_all_the_time, NULL), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        char **environment = kiln_compile_environment_create("/scratch");
+        cr_assert_not_null(environment);
+        size_t found = 0;
+        for (char **at = environment; *at != NULL; at++) {
+            if (strncmp(*at, VARIABLE "=", sizeof VARIABLE) != 0)
+                continue;
+            const char *value = *at + sizeof VARIABLE;
+            cr_assert(strcmp(value, "x") == 0 || strcmp(value, long_value) == 0, "%.80s", value);
+            found++;
+        }
+        cr_assert_eq(found, 1);
+        free(environment);
+    }
+    atomic_store(&is_over, true);
+    cr_assert_eq(pthread_join(changer, NULL), 0);
+}
+
+Test(compile_environment, scratch_directory_is_where_it_can_be)
+{
+    static const char *const parents[] = {"/nonexistent", "/proc", "relative", ""};
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        struct kiln_error error;
+        struct stat attributes;
+        kiln_error_init(&error);
+        cr_assert_eq(setenv("TMPDIR", parents[i], 1), 0);
+        char *path = kiln_scratch_directory_create(&error);
+        cr_assert_not_null(path, "%s", error.text);
+        cr_expect_eq(strncmp(path, "/tmp/", 5), 0, "%s", path);
+        cr_expect(kiln_scratch_directory_is_one(path), "%s", path);
+        cr_expect(kiln_scratch_directory_is_intact(path));
+        cr_assert_eq(stat(path, &attributes), 0);
+        cr_expect_eq(attributes.st_mode & 0777, 0700);
+        kiln_scratch_directory_remove(path);
+        cr_expect_not(kiln_scratch_directory_is_intact(path));
+        free(path);
+    }
+}
+
+Test(compile_environment, not_every_directory_is_a_scratch_directory)
+{
+    static const char *const paths[] = {"/tmp", "kiln-compile-x", "/home/kiln-compile", "",
+                                        "/tmp/kiln-compile-x/y"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        cr_expect_not(kiln_scratch_directory_is_one(paths[i]), "%s", paths[i]);
+    cr_expect(kiln_scratch_directory_is_one("/tmp/kiln-compile-x"));
+}
