@@ -5,6 +5,7 @@
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
 #include "compiler/schedule/vector_access.h"
+#include "runtime/support/limited_sum.h"
 
 /* What the partition has to choose between, best guess first. */
 static const struct kiln_partition_strategy strategies[] = {
@@ -20,7 +21,7 @@ uint64_t kiln_kernel_plan_bytes(const struct kiln_kernel_plan *plan)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < plan->partition.group_count; i++)
-        bytes += plan->schedules[i].bytes_moved;
+        bytes = kiln_limited_sum(bytes, plan->schedules[i].bytes_moved);
     return bytes;
 }
 
@@ -33,8 +34,12 @@ uint64_t kiln_graph_fewest_bytes(const struct kiln_graph *graph)
             continue;
         uint64_t elements = 1;
         for (uint32_t axis = 0; axis < tensor->rank; axis++)
-            elements *= tensor->strides[axis] != 0 ? (uint64_t)tensor->dims[axis] : 1;
-        bytes += elements * kiln_dtype_info(tensor->dtype)->bytes;
+            elements = kiln_limited_product(
+                elements, tensor->strides[axis] != 0 ? (uint64_t)tensor->dims[axis] : 1);
+        /* Elements may share memory, as windows do that overlap. */
+        uint64_t footprint = (uint64_t)kiln_tensor_footprint_elements(tensor);
+        elements = elements < footprint ? elements : footprint;
+        bytes = kiln_limited_sum(bytes, elements * kiln_dtype_info(tensor->dtype)->bytes);
     }
     return bytes;
 }

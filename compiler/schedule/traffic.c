@@ -1,6 +1,7 @@
 #include "compiler/schedule/traffic.h"
 
 #include "compiler/schedule/vector_access.h"
+#include "runtime/support/limited_sum.h"
 
 enum {
     /* Of a core's own cache, so much of a row is still there when it is read again. */
@@ -63,7 +64,8 @@ void kiln_measure_traffic(const struct kiln_fusion_group *group, const struct ki
             continue;
         uint64_t bytes = kiln_scheduled_access_bytes(group, schedule, i);
         bool once = stays_on_chip || reads[i] == 0 || is_small_and_shared(schedule, i, bytes);
-        schedule->bytes_fewest += bytes;
-        schedule->bytes_moved += once ? bytes : bytes * reads[i];
+        schedule->bytes_fewest = kiln_limited_sum(schedule->bytes_fewest, bytes);
+        schedule->bytes_moved = kiln_limited_sum(
+            schedule->bytes_moved, once ? bytes : kiln_limited_product(bytes, reads[i]));
     }
 }

@@ -325,3 +325,32 @@ Test(kernel_plan, operations_are_those_that_the_graph_asks_for)
                  "kernels that compute a value again do not count it again");
     cr_expect_eq(operations_per_element("softmax_backward", false), 1 + 1 + 1 + 1);
 }
+
+/* Strides of 0 and windows that overlap make more elements than memory; huge ones no small sum. */
+Test(kernel_plan, fewest_bytes_are_those_of_the_memory)
+{
+    static const struct {
+        int64_t dims[2], strides[2];
+        uint64_t bytes; /* of two such tensors */
+    } cases[] = {
+        {{1000, 1000}, {1000, 1}, 8000000},
+        {{1000, 1000}, {0, 1}, 8000},
+        {{1000, 1000}, {1, 1}, 2 * 4 * 1999},
+        {{1000, 10}, {16, 1}, 2 * 4 * 10000},
+        {{(int64_t)1 << 40, (int64_t)1 << 40}, {1, 1}, 2 * 4 * (((uint64_t)1 << 41) - 1)},
+        {{(int64_t)1 << 30, (int64_t)1 << 30}, {(int64_t)1 << 30, 1}, INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kiln_tensor tensors[2] = {0};
+        struct kiln_graph of_two = {.tensors = tensors, .tensor_count = 2};
+        for (size_t k = 0; k < 2; k++) {
+            tensors[k].role = k == 0 ? KILN_TENSOR_INPUT : KILN_TENSOR_OUTPUT;
+            tensors[k].dtype = KILN_DTYPE_F32;
+            tensors[k].rank = 2;
+            memcpy(tensors[k].dims, cases[i].dims, sizeof cases[i].dims);
+            memcpy(tensors[k].strides, cases[i].strides, sizeof cases[i].strides);
+        }
+        cr_expect_eq(kiln_graph_fewest_bytes(&of_two), cases[i].bytes, "case %zu: %llu", i,
+                     (unsigned long long)kiln_graph_fewest_bytes(&of_two));
+    }
+}

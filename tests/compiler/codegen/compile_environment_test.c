@@ -75,7 +75,7 @@ Test(compile_environment, scratch_directory_is_where_it_can_be)
 
 Test(compile_environment, not_every_directory_is_a_scratch_directory)
 {
-    static const char *const paths[] = {"/tmp", "kiln-compile-x", "/home/kiln-compile", "",
+    static const char *const paths[] = {"/tmp", "kiln-compile-x", "/var/kiln-compile", "",
                                         "/tmp/kiln-compile-x/y"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         cr_expect_not(kiln_scratch_directory_is_one(paths[i]), "%s", paths[i]);
