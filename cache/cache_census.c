@@ -77,6 +77,8 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
     struct stat attributes;
     if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
         return KILN_OK; /* evicted or renamed by another process */
+    if (S_ISDIR(attributes.st_mode))
+        return KILN_OK;
     struct kiln_cache_record record = {.bytes = (uint64_t)attributes.st_size};
     date_record(&record, census->now_ns, fanout, file, attributes.st_mtim);
     if (kind == KILN_CACHE_FILE_TEMPORARY) {
@@ -89,6 +91,8 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
         census->bytes += record.bytes;
         return KILN_OK;
     }
+    if (!S_ISREG(attributes.st_mode) || record.bytes > KILN_ENTRY_LIMIT_BYTES)
+        record.use_ns = INT64_MIN;
     record.hash = hash_of_name(file);
     census->bytes += record.bytes;
     return add_record(census, &record, error);
@@ -118,14 +122,12 @@ enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *direc
 {
     struct kiln_cache_census census;
     begin(&census);
-    enum kiln_status status = kiln_cache_walk(directory, count_file, &census, error);
+    enum kiln_status status = kiln_cache_walk(directory, count_file, NULL, &census, error);
     if (status == KILN_NO_MEMORY) {
         kiln_cache_census_fini(&census);
         return status;
     }
     kiln_error_init(error);
-    if (census.count != 0)
-        qsort(census.records, census.count, sizeof *census.records, compare_records);
     *ret_census = census;
     return KILN_OK;
 }
@@ -176,6 +178,11 @@ enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
                                          const struct kiln_hash128 *keep, struct kiln_error *error)
 {
     enum kiln_status result = KILN_OK;
+    for (size_t i = 0; i < census->count; i++)
+        if (census->records[i].bytes > target_bytes)
+            census->records[i].use_ns = INT64_MIN;
+    if (census->count != 0)
+        qsort(census->records, census->count, sizeof *census->records, compare_records);
     for (size_t i = 0; i < census->count; i++) {
         const struct kiln_cache_record *record = &census->records[i];
         if (census->bytes <= target_bytes && record->use_ns >= since_ns)

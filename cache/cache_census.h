@@ -14,14 +14,16 @@
 #include <stdint.h>
 
 struct kiln_cache_record {
-    int64_t use_ns;  /* last use: the file's time, but not in the future; since 1970 */
+    /* Last use: the file's time, but not in the future; since 1970. INT64_MIN: it cannot be an
+     * entry, being no ordinary file or too large for one. */
+    int64_t use_ns;
     int64_t file_ns; /* the file's time */
     uint64_t bytes;
     struct kiln_hash128 hash; /* the entry's name */
 };
 
 struct kiln_cache_census {
-    struct kiln_cache_record *records; /* owned; by last use, oldest first, then by hash */
+    struct kiln_cache_record *records; /* owned */
     size_t count;
     size_t capacity;
     uint64_t bytes; /* of all entries, and of files that are being written */
@@ -34,7 +36,8 @@ struct kiln_cache_census {
  * Counts all files, and removes litter: temporary ones that nobody writes any more, since their
  * writer was a process of this machine that has ended, or nothing is known of it and the file is an
  * hour old. A time that lies more than an hour ahead is set back to now, since it comes from a
- * clock that was wrong and would look like a use for ever. What cannot be counted is left out.
+ * clock that was wrong and would look like a use for ever. What cannot be counted is left out, and
+ * so are directories, which nobody could remove.
  */
 enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *directory,
                                         struct kiln_cache_census *ret_census,
@@ -42,10 +45,11 @@ enum kiln_status kiln_cache_census_take(const struct kiln_cache_directory *direc
 void kiln_cache_census_fini(struct kiln_cache_census *census);
 
 /*
- * Removes entries from the oldest on, until those that are left were used at `since_ns` or later
- * and all files have at most `target_bytes`. `keep` (may be NULL): the entry that stays. Entries
- * that were used or replaced since the census stay too. KILN_IO when some cannot be removed; the
- * others are.
+ * Removes entries from the oldest on, those of one time in the order of hashes, until those that
+ * are left were used at `since_ns` or later and all files have at most `target_bytes`. When they
+ * have more, what is larger than that alone goes before all others: it would have to go in the end,
+ * with nothing left beside it. `keep` (may be NULL): the entry that stays. Entries that were used
+ * or replaced since the census stay too. KILN_IO when some cannot be removed; the others are.
  */
 enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
                                          const struct kiln_cache_directory *directory,

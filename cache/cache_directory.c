@@ -16,6 +16,14 @@ static const char *set_value(const char *variable)
     return value != NULL && *value != '\0' ? value : NULL;
 }
 
+/* The XDG specification has relative paths ignored; they would be another place in each directory
+ * that a program is started in. */
+static const char *absolute_value(const char *variable)
+{
+    const char *value = set_value(variable);
+    return value != NULL && *value == '/' ? value : NULL;
+}
+
 enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_path,
                                              struct kiln_error *error)
 {
@@ -29,13 +37,9 @@ enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_p
     }
     if (base == NULL && (base = set_value("HIPDNN_CACHE_DIR")) != NULL)
         below = "/kiln";
-    /* The XDG specification has relative paths ignored. */
-    if (base == NULL && (base = set_value("XDG_CACHE_HOME")) != NULL) {
+    if (base == NULL && (base = absolute_value("XDG_CACHE_HOME")) != NULL)
         below = "/kiln";
-        if (*base != '/')
-            base = NULL;
-    }
-    if (base == NULL && (base = set_value("HOME")) != NULL)
+    if (base == NULL && (base = absolute_value("HOME")) != NULL)
         below = "/.cache/kiln";
     if (base == NULL) {
         enum kiln_status status =
@@ -114,8 +118,7 @@ static enum kiln_status open_path(const char *path, bool is_layer,
     const char *reason;
     int descriptor = open_trusted(AT_FDCWD, path, is_layer ? 0 : O_NOFOLLOW, is_layer, &reason);
     if (descriptor < 0) {
-        enum kiln_status status =
-            reason == NULL && (errno == ENOENT || errno == ENOTDIR) ? KILN_NOT_FOUND : KILN_IO;
+        enum kiln_status status = reason == NULL && errno == ENOENT ? KILN_NOT_FOUND : KILN_IO;
         if (reason != NULL) {
             (void)kiln_error_set(error, status, "cannot use the directory '%s': %s", path, reason);
             kiln_cache_directory_distrust_hint(reason, path, error);
@@ -135,12 +138,18 @@ enum kiln_status kiln_cache_directory_open(const char *path,
                                            struct kiln_error *error)
 {
     enum kiln_status status = kiln_directory_make(path, 0700, error);
-    if (status != KILN_OK)
-        return status;
-    status = open_path(path, false, ret_directory, error);
+    if (status == KILN_OK)
+        status = open_path(path, false, ret_directory, error);
     if (status == KILN_NOT_FOUND)
         error->status = status = KILN_IO;
     return status;
+}
+
+enum kiln_status kiln_cache_directory_open_existing(const char *path,
+                                                    struct kiln_cache_directory *ret_directory,
+                                                    struct kiln_error *error)
+{
+    return open_path(path, false, ret_directory, error);
 }
 
 enum kiln_status kiln_cache_directory_open_layer(const char *path,
@@ -162,6 +171,8 @@ enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_direct
                                                   const char *name, bool create,
                                                   int *ret_descriptor, struct kiln_error *error)
 {
+    if (directory->descriptor < 0)
+        return kiln_error_set(error, KILN_NOT_FOUND, "there is no directory '%s'", directory->path);
     const char *reason = NULL;
     int descriptor =
         open_trusted(directory->descriptor, name, O_NOFOLLOW, directory->is_layer, &reason);

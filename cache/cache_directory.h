@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 struct kiln_cache_directory {
-    int descriptor; /* -1: none */
+    int descriptor; /* -1: none, or not there: nothing is found in it and nothing can be created */
     char *path;     /* owned; NULL: none */
     bool is_layer;  /* only read; root may own it, and all in it, as well as this user */
 };
@@ -33,6 +33,10 @@ enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_p
 enum kiln_status kiln_cache_directory_open(const char *path,
                                            struct kiln_cache_directory *ret_directory,
                                            struct kiln_error *error) KILN_NODISCARD;
+/* The same without creating anything: KILN_NOT_FOUND when it is not there. */
+enum kiln_status kiln_cache_directory_open_existing(const char *path,
+                                                    struct kiln_cache_directory *ret_directory,
+                                                    struct kiln_error *error) KILN_NODISCARD;
 /* Opens a layer, which is never created. Its path may be a symbolic link: trust is in the owner of
  * what was opened. KILN_NOT_FOUND when it does not exist, KILN_IO, KILN_NO_MEMORY. */
 enum kiln_status kiln_cache_directory_open_layer(const char *path,

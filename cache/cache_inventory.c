@@ -3,6 +3,7 @@
 #include "cache/cache_census.h"
 #include "cache/cache_store_state.h"
 #include "cache/cache_walk.h"
+#include "cache/cache_warning.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +32,21 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
 }
 
 static enum kiln_status walk(struct kiln_cache_store *store, kiln_cache_visitor visit,
-                             void *context, struct kiln_error *error)
+                             kiln_cache_skipper skip, void *context, struct kiln_error *error)
 {
     if (!kiln_cache_store_has_directory(store))
         return KILN_OK;
-    return kiln_cache_walk(&store->directory, visit, context, error);
+    return kiln_cache_walk(&store->directory, visit, skip, context, error);
+}
+
+static enum kiln_status warn_of_skipped(void *context, const char *fanout_name, const char *reason,
+                                        struct kiln_error *error)
+{
+    (void)context;
+    (void)fanout_name;
+    (void)error;
+    kiln_cache_warn_once(reason, reason, "a part of the cache is left out: %s", reason);
+    return KILN_OK;
 }
 
 enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
@@ -43,7 +54,7 @@ enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
                                         struct kiln_error *error)
 {
     struct kiln_cache_stats stats = {0};
-    enum kiln_status status = walk(store, count_file, &stats, error);
+    enum kiln_status status = walk(store, count_file, warn_of_skipped, &stats, error);
     if (status == KILN_OK)
         *ret_stats = stats;
     return status;
@@ -86,6 +97,17 @@ static enum kiln_status verify_file(void *context, enum kiln_cache_file_kind kin
     return KILN_OK;
 }
 
+static enum kiln_status report_skipped(void *context, const char *fanout_name, const char *reason,
+                                       struct kiln_error *error)
+{
+    (void)error;
+    struct verification *verification = context;
+    verification->stats.damaged++;
+    if (verification->report != NULL)
+        verification->report(verification->context, fanout_name, false, reason);
+    return KILN_OK;
+}
+
 enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
                                          void (*report)(void *context, const char *file, bool ok,
                                                         const char *reason),
@@ -93,33 +115,55 @@ enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
                                          struct kiln_error *error)
 {
     struct verification verification = {.report = report, .context = context};
-    enum kiln_status status = walk(store, verify_file, &verification, error);
+    enum kiln_status status = walk(store, verify_file, report_skipped, &verification, error);
     if (status == KILN_OK)
         *ret_stats = verification.stats;
     return status;
 }
+
+struct clearing {
+    uint64_t removed;
+    struct kiln_error *failure; /* the first place that could not be emptied; KILN_OK: none */
+};
 
 static enum kiln_status remove_file(void *context, enum kiln_cache_file_kind kind, int fanout,
                                     const char *fanout_name, const char *file,
                                     struct kiln_error *error)
 {
     (void)kind;
-    uint64_t *removed = context;
+    struct clearing *clearing = context;
     if (unlinkat(fanout, file, 0) == 0)
-        (*removed)++;
+        clearing->removed++;
     else if (errno != ENOENT && errno != ESTALE)
         return kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s': %m",
                               fanout_name, file);
     return KILN_OK;
 }
 
+static enum kiln_status note_skipped(void *context, const char *fanout_name, const char *reason,
+                                     struct kiln_error *error)
+{
+    (void)fanout_name;
+    (void)error;
+    struct clearing *clearing = context;
+    if (clearing->failure->status == KILN_OK)
+        (void)kiln_error_set(clearing->failure, KILN_IO, "%s", reason);
+    return KILN_OK;
+}
+
 enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
                                         struct kiln_error *error)
 {
-    uint64_t removed = 0;
-    enum kiln_status status = walk(store, remove_file, &removed, error);
+    struct kiln_error failure;
+    kiln_error_init(&failure);
+    struct clearing clearing = {.failure = &failure};
+    enum kiln_status status = walk(store, remove_file, note_skipped, &clearing, error);
+    if (status == KILN_OK && failure.status != KILN_OK) {
+        *error = failure;
+        status = failure.status;
+    }
     if (status == KILN_OK)
-        *ret_removed = removed;
+        *ret_removed = clearing.removed;
     return status;
 }
 
@@ -177,14 +221,15 @@ enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
                                        void *context, struct kiln_error *error)
 {
     struct listing listing = {visit, context, KILN_CACHE_SOURCE_DIRECTORY};
-    enum kiln_status status = walk(store, list_file, &listing, error);
+    enum kiln_status status = walk(store, list_file, warn_of_skipped, &listing, error);
     for (size_t i = 0; i < store->layer_count && status == KILN_OK; i++) {
         const struct kiln_cache_layer *layer = &store->layers[i];
         listing.source = (int)i;
         if (layer->pack != NULL)
             status = list_pack(layer->pack, &listing, error);
         else
-            status = kiln_cache_walk(&layer->directory, list_file, &listing, error);
+            status =
+                kiln_cache_walk(&layer->directory, list_file, warn_of_skipped, &listing, error);
     }
     return status;
 }

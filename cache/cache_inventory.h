@@ -1,5 +1,7 @@
 /*
- * What is in a store: for `kiln cache`. The shared tier is in none of it.
+ * What is in a store: for `kiln cache`. The shared tier is in none of it. A fan-out directory that
+ * cannot be used (a link, a file of that name, somebody else's) is left out with a warning, unless
+ * it says otherwise below.
  */
 #ifndef KILN_CACHE_CACHE_INVENTORY_H
 #define KILN_CACHE_CACHE_INVENTORY_H
@@ -21,13 +23,14 @@ enum kiln_status kiln_cache_store_stats(struct kiln_cache_store *store,
                                         struct kiln_error *error) KILN_NODISCARD;
 /* Reads and verifies every entry of the directory and removes none; `report` (may be NULL) is
  * called for each in the order of their names, ok or not, `file` being relative to the directory,
- * `reason` empty when ok. */
+ * `reason` empty when ok. A fan-out directory that cannot be used is one damaged file. */
 enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
                                          void (*report)(void *context, const char *file, bool ok,
                                                         const char *reason),
                                          void *context, struct kiln_cache_stats *ret_stats,
                                          struct kiln_error *error) KILN_NODISCARD;
-/* Removes all entries and temporary files of this format from the directory; nothing else in it. */
+/* Removes all entries and temporary files of this format from the directory; nothing else in it.
+ * KILN_IO also when there is a fan-out directory that cannot be used: the others are emptied. */
 enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
                                         struct kiln_error *error) KILN_NODISCARD;
 

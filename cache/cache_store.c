@@ -16,12 +16,18 @@
 #include <unistd.h>
 
 static enum kiln_status open_directory(struct kiln_cache_store *store, const char *directory,
-                                       struct kiln_error *error)
+                                       bool no_create, struct kiln_error *error)
 {
     char *path = NULL;
     enum kiln_status status = kiln_cache_directory_choose(directory, &path, error);
-    if (status == KILN_OK && path != NULL)
+    if (status == KILN_OK && path != NULL && no_create)
+        status = kiln_cache_directory_open_existing(path, &store->directory, error);
+    else if (status == KILN_OK && path != NULL)
         status = kiln_cache_directory_open(path, &store->directory, error);
+    if (status == KILN_NOT_FOUND && no_create && path != NULL && directory == NULL) {
+        store->directory = (struct kiln_cache_directory){.descriptor = -1, .path = path};
+        return KILN_OK;
+    }
     free(path);
     if (status != KILN_OK && (status == KILN_NO_MEMORY || directory != NULL))
         return status;
@@ -110,10 +116,11 @@ enum kiln_status kiln_cache_store_open(const struct kiln_cache_options *options,
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while opening the cache");
     store->directory.descriptor = -1;
     atomic_init(&store->told_of_large_entry, false);
+    atomic_init(&store->unwritten, 0);
     kiln_cache_budget_init(&store->budget, options->max_bytes != NULL
                                                ? *options->max_bytes
                                                : kiln_cache_max_bytes_setting());
-    enum kiln_status status = open_directory(store, options->directory, error);
+    enum kiln_status status = open_directory(store, options->directory, options->no_create, error);
     if (status == KILN_OK)
         status = open_layers(store, options->layers, options->system_layer, error);
     if (status == KILN_OK)
@@ -205,6 +212,21 @@ static bool fits(struct kiln_cache_store *store, size_t size)
     return false;
 }
 
+/* Writes an entry to the directory, if there is one and it may hold the entry. */
+static enum kiln_status keep_entry(struct kiln_cache_store *store, const struct kiln_cache_key *key,
+                                   const struct kiln_buffer *entry, struct kiln_error *error)
+{
+    if (!kiln_cache_store_has_directory(store))
+        return KILN_OK;
+    bool is_small = fits(store, entry->size);
+    enum kiln_status status = KILN_OK;
+    if (is_small)
+        status = write_entry(store, (struct kiln_hash128){key->hash_high, key->hash_low},
+                             entry->data, entry->size, error);
+    store->unwritten += !is_small || status != KILN_OK;
+    return status;
+}
+
 static bool has_key(const struct kiln_entry *entry, const struct kiln_cache_key *key)
 {
     return kiln_entry_view_has_key(&entry->view, key->bytes.data, key->bytes.size);
@@ -279,9 +301,7 @@ static enum kiln_status look_up_remote(struct kiln_cache_store *store,
         kiln_buffer_fini(&entry.bytes);
         return status == KILN_NO_MEMORY ? status : KILN_NOT_FOUND;
     }
-    if (kiln_cache_store_has_directory(store) && fits(store, entry.bytes.size) &&
-        write_entry(store, (struct kiln_hash128){key->hash_high, key->hash_low}, entry.bytes.data,
-                    entry.bytes.size, error) != KILN_OK)
+    if (keep_entry(store, key, &entry.bytes, error) != KILN_OK)
         kiln_cache_warn_once("insert", error->text, "a shared cache entry is not kept: %s",
                              error->text);
     *ret_entry = entry;
@@ -297,6 +317,24 @@ static void *take_payload(struct kiln_entry *entry)
     return memory;
 }
 
+/* What a lookup in one tier or all of them came to. */
+static enum kiln_status finish_lookup(enum kiln_status status, const struct kiln_cache_key *key,
+                                      struct kiln_entry *entry, void **ret_payload,
+                                      size_t *ret_size, struct kiln_error *error)
+{
+    if (status == KILN_NO_MEMORY)
+        return status;
+    if (status != KILN_OK) {
+        char hex[KILN_CACHE_HASH_HEX + 1];
+        kiln_cache_key_hex(key, hex);
+        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", hex);
+    }
+    kiln_error_init(error);
+    *ret_size = entry->view.payload_bytes;
+    *ret_payload = take_payload(entry);
+    return KILN_OK;
+}
+
 enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error)
@@ -310,17 +348,16 @@ enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
     }
     if (status == KILN_NOT_FOUND && store->remote != NULL)
         status = look_up_remote(store, key, &entry, error);
-    if (status == KILN_NO_MEMORY)
-        return status;
-    if (status != KILN_OK) {
-        char hex[KILN_CACHE_HASH_HEX + 1];
-        kiln_cache_key_hex(key, hex);
-        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", hex);
-    }
-    kiln_error_init(error);
-    *ret_size = entry.view.payload_bytes;
-    *ret_payload = take_payload(&entry);
-    return KILN_OK;
+    return finish_lookup(status, key, &entry, ret_payload, ret_size, error);
+}
+
+enum kiln_status kiln_cache_store_lookup_again(struct kiln_cache_store *store,
+                                               const struct kiln_cache_key *key, void **ret_payload,
+                                               size_t *ret_size, struct kiln_error *error)
+{
+    struct kiln_entry entry;
+    enum kiln_status status = look_up_directory(store, key, &entry, error);
+    return finish_lookup(status, key, &entry, ret_payload, ret_size, error);
 }
 
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
@@ -332,15 +369,31 @@ enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
     struct kiln_buffer bytes;
     kiln_buffer_init(&bytes);
     enum kiln_status status = kiln_entry_encode(key, payload, size, &bytes, error);
-    if (status != KILN_OK)
+    if (status != KILN_OK) {
+        store->unwritten++;
         return status;
+    }
     if (store->remote != NULL)
         kiln_remote_cache_store(store->remote, key, bytes.data, bytes.size);
-    if (kiln_cache_store_has_directory(store) && fits(store, bytes.size))
-        status = write_entry(store, (struct kiln_hash128){key->hash_high, key->hash_low},
-                             bytes.data, bytes.size, error);
+    status = keep_entry(store, key, &bytes, error);
     kiln_buffer_fini(&bytes);
     return status;
+}
+
+size_t kiln_cache_store_flush(struct kiln_cache_store *store, uint32_t milliseconds)
+{
+    return store->remote != NULL ? kiln_remote_cache_flush(store->remote, milliseconds) : 0;
+}
+
+struct kiln_cache_losses kiln_cache_store_losses(struct kiln_cache_store *store)
+{
+    struct kiln_cache_losses losses = {.unwritten = store->unwritten};
+    if (store->remote != NULL) {
+        /* First what waits: what is dropped in between is rather counted twice than not at all. */
+        losses.unsent = kiln_remote_cache_flush(store->remote, 0);
+        losses.unsent += kiln_remote_cache_dropped(store->remote);
+    }
+    return losses;
 }
 
 /* Whether the directory has a good entry with the same key. */

@@ -36,6 +36,9 @@ struct kiln_cache_options {
     const char *system_layer;
     /* URL of the shared tier; "": none. Else KILN_CACHE_REMOTE. */
     const char *remote;
+    /* For who only looks: the directory is not created. When it is not there, that is
+     * KILN_NOT_FOUND where `directory` names it, else an empty store that takes no insert. */
+    bool no_create;
 };
 
 /*
@@ -75,6 +78,12 @@ struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_stor
 enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error) KILN_NODISCARD;
+/* The same in the directory alone: for a second look, after which another process may have inserted
+ * the entry there. */
+enum kiln_status kiln_cache_store_lookup_again(struct kiln_cache_store *store,
+                                               const struct kiln_cache_key *key, void **ret_payload,
+                                               size_t *ret_size,
+                                               struct kiln_error *error) KILN_NODISCARD;
 /*
  * Writes or replaces an entry in the directory and hands it to the shared tier, which sends it
  * later; does nothing in a store that has neither, and keeps no entry larger than the limit. A
@@ -84,6 +93,16 @@ enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, const void *payload,
                                          size_t size, struct kiln_error *error) KILN_NODISCARD;
+
+/* Entries that a tier was given and did not keep, since the store was opened. */
+struct kiln_cache_losses {
+    uint64_t unwritten; /* by the directory: it could not be written, or they exceed its limit */
+    uint64_t unsent;    /* by the shared tier, those that are not sent yet among them */
+};
+/* For programs that fill a cache. Waits until the shared tier was sent what waits, or that was
+ * dropped, so many milliseconds at most. Returns how many entries still wait. */
+size_t kiln_cache_store_flush(struct kiln_cache_store *store, uint32_t milliseconds);
+struct kiln_cache_losses kiln_cache_store_losses(struct kiln_cache_store *store);
 /*
  * For import: verifies the bytes of a whole entry and writes it to the directory under the name
  * that its key hashes to, unless a good entry of that key is there already, for which `ret_added`

@@ -16,6 +16,7 @@ struct kiln_cache_store {
     struct kiln_cache_directory directory; /* its path is NULL when there is none */
     struct kiln_cache_budget budget;
     atomic_bool told_of_large_entry;
+    _Atomic uint64_t unwritten;      /* as in struct kiln_cache_losses */
     struct kiln_cache_layer *layers; /* owned */
     size_t layer_count;
     struct kiln_remote_cache *remote; /* owned; NULL: none */

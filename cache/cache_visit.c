@@ -60,6 +60,15 @@ static enum kiln_status visit_file(void *context, enum kiln_cache_file_kind kind
     return hand_over(visit, &visited, status, &entry, &judgement, error);
 }
 
+static enum kiln_status visit_skipped(void *context, const char *fanout_name, const char *reason,
+                                      struct kiln_error *error)
+{
+    const struct visit *visit = context;
+    struct kiln_cache_visited visited = {.is_directory = true, .status = KILN_IO, .reason = reason};
+    memcpy(visited.hex, fanout_name, KILN_ENTRY_FANOUT_NAME_BYTES);
+    return visit->visit(visit->context, &visited, error);
+}
+
 static enum kiln_status visit_pack(const struct kiln_pack_file *pack, const struct visit *visit,
                                    struct kiln_error *error)
 {
@@ -89,7 +98,7 @@ enum kiln_status kiln_cache_layer_visit(const struct kiln_cache_layer *layer,
     struct visit state = {visit, context, true};
     if (layer->pack != NULL)
         return visit_pack(layer->pack, &state, error);
-    return kiln_cache_walk(&layer->directory, visit_file, &state, error);
+    return kiln_cache_walk(&layer->directory, visit_file, visit_skipped, &state, error);
 }
 
 enum kiln_status kiln_cache_store_visit(struct kiln_cache_store *store, int source,
@@ -101,5 +110,5 @@ enum kiln_status kiln_cache_store_visit(struct kiln_cache_store *store, int sour
         return kiln_cache_layer_visit(&store->layers[source], visit, context, error);
     if (!kiln_cache_store_has_directory(store))
         return KILN_OK;
-    return kiln_cache_walk(&store->directory, visit_file, &state, error);
+    return kiln_cache_walk(&store->directory, visit_file, visit_skipped, &state, error);
 }

@@ -11,8 +11,10 @@
 /* Valid during the visit. */
 struct kiln_cache_visited {
     char hex[KILN_CACHE_HASH_HEX + 1]; /* the name: by the file or by the index of the pack */
-    uint64_t bytes;                    /* of the whole entry, as directory or index say */
-    int64_t last_use_s;                /* seconds since 1970, to about an hour; 0 in a pack */
+    /* No entry but a whole fan-out directory, of that name, which cannot be used: with KILN_IO. */
+    bool is_directory;
+    uint64_t bytes;     /* of the whole entry, as directory or index say */
+    int64_t last_use_s; /* seconds since 1970, to about an hour; 0 in a pack */
     /* KILN_OK; KILN_CORRUPT when it is damaged, KILN_IO when it could not be judged: then with the
      * reason, and without bytes. */
     enum kiln_status status;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* scandir's filter has no context argument; the fan-out name is checked by the caller. */
@@ -15,6 +16,11 @@ static int is_cache_file(const struct dirent *item)
 {
     return kiln_entry_name_matches(item->d_name, item->d_name) ||
            kiln_temporary_name_matches(item->d_name);
+}
+
+static int is_anything(const struct dirent *item)
+{
+    return strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0;
 }
 
 static int is_temporary(const struct dirent *item)
@@ -56,70 +62,120 @@ static void free_names(struct names *names)
     free(names->items);
 }
 
-/* `ret_ended`: the visitor, not the directory, gave the status. */
-static enum kiln_status walk_fanout(int fanout, const char *fanout_name,
-                                    int (*filter)(const struct dirent *), kiln_cache_visitor visit,
-                                    void *context, bool *ret_ended, struct kiln_error *error)
+static enum kiln_status visit_names(const struct names *names, int fanout, const char *fanout_name,
+                                    kiln_cache_visitor visit, void *context,
+                                    struct kiln_error *error)
 {
-    struct names names;
-    *ret_ended = false;
-    enum kiln_status status = list(fanout, filter, &names);
-    if (status == KILN_NOT_FOUND)
-        return KILN_OK;
-    if (status != KILN_OK)
-        return kiln_error_set(error, status, "cannot list the cache directory '%s': %m",
-                              fanout_name);
-    for (int i = 0; i < names.count && status == KILN_OK; i++) {
-        const char *file = names.items[i]->d_name;
+    enum kiln_status status = KILN_OK;
+    for (int i = 0; i < names->count && status == KILN_OK; i++) {
+        const char *file = names->items[i]->d_name;
         if (kiln_temporary_name_matches(file))
             status = visit(context, KILN_CACHE_FILE_TEMPORARY, fanout, fanout_name, file, error);
         else if (kiln_entry_name_matches(fanout_name, file))
             status = visit(context, KILN_CACHE_FILE_ENTRY, fanout, fanout_name, file, error);
     }
-    *ret_ended = status != KILN_OK;
-    free_names(&names);
+    return status;
+}
+
+/* Opens and lists a fan-out directory: both, or neither. */
+static enum kiln_status open_and_list(const struct kiln_cache_directory *directory,
+                                      const char *name, int *ret_fanout, struct names *ret_names,
+                                      struct kiln_error *error)
+{
+    int fanout;
+    enum kiln_status status =
+        kiln_cache_directory_open_fanout(directory, name, false, &fanout, error);
+    if (status != KILN_OK)
+        return status;
+    status = list(fanout, is_cache_file, ret_names);
+    if (status == KILN_OK) {
+        *ret_fanout = fanout;
+        return KILN_OK;
+    }
+    (void)kiln_error_set(error, status, "cannot list the directory '%s/%s': %m", directory->path,
+                         name);
+    (void)close(fanout);
+    return status;
+}
+
+static enum kiln_status walk_fanout(const struct kiln_cache_directory *directory, const char *name,
+                                    kiln_cache_visitor visit, kiln_cache_skipper skip,
+                                    void *context, struct kiln_error *error)
+{
+    struct kiln_error failure;
+    kiln_error_init(&failure);
+    struct names files;
+    int fanout;
+    enum kiln_status status = open_and_list(directory, name, &fanout, &files, &failure);
+    if (status == KILN_NOT_FOUND)
+        return KILN_OK;
+    if (status == KILN_NO_MEMORY)
+        *error = failure;
+    else if (status != KILN_OK)
+        status = skip != NULL ? skip(context, name, failure.text, error) : KILN_OK;
+    else {
+        status = visit_names(&files, fanout, name, visit, context, error);
+        free_names(&files);
+        (void)close(fanout);
+    }
     return status;
 }
 
 enum kiln_status kiln_cache_walk(const struct kiln_cache_directory *directory,
-                                 kiln_cache_visitor visit, void *context, struct kiln_error *error)
+                                 kiln_cache_visitor visit, kiln_cache_skipper skip, void *context,
+                                 struct kiln_error *error)
 {
     struct names names;
-    enum kiln_status result = list(directory->descriptor, is_fanout, &names);
-    if (result == KILN_NOT_FOUND)
+    if (directory->descriptor < 0)
         return KILN_OK;
-    if (result != KILN_OK)
-        return kiln_error_set(error, result, "cannot list the cache directory '%s': %m",
+    enum kiln_status status = list(directory->descriptor, is_fanout, &names);
+    if (status == KILN_NOT_FOUND)
+        return KILN_OK;
+    if (status != KILN_OK)
+        return kiln_error_set(error, status, "cannot list the cache directory '%s': %m",
                               directory->path);
-    bool ended = false;
-    for (int i = 0; i < names.count && !ended; i++) {
-        const char *name = names.items[i]->d_name;
-        struct kiln_error failure;
-        kiln_error_init(&failure);
-        int fanout;
-        enum kiln_status status =
-            kiln_cache_directory_open_fanout(directory, name, false, &fanout, &failure);
-        if (status == KILN_OK) {
-            status = walk_fanout(fanout, name, is_cache_file, visit, context, &ended, &failure);
-            if (status != KILN_OK && !ended)
-                kiln_error_prefix(&failure, "cache '%s'", directory->path);
-            (void)close(fanout);
-        } else if (status == KILN_NOT_FOUND) {
-            status = KILN_OK;
-        }
-        if (status != KILN_OK && (result == KILN_OK || ended)) {
-            result = status;
-            *error = failure;
-        }
-    }
+    for (int i = 0; i < names.count && status == KILN_OK; i++)
+        status = walk_fanout(directory, names.items[i]->d_name, visit, skip, context, error);
     free_names(&names);
-    return result;
+    return status;
+}
+
+static bool is_directory(int parent, const char *name)
+{
+    struct stat attributes;
+    return fstatat(parent, name, &attributes, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(attributes.st_mode);
+}
+
+enum kiln_status kiln_cache_walk_recognize(const struct kiln_cache_directory *directory,
+                                           bool *ret_is_cache, struct kiln_error *error)
+{
+    struct names names;
+    enum kiln_status status = list(directory->descriptor, is_anything, &names);
+    if (status != KILN_OK && status != KILN_NOT_FOUND)
+        return kiln_error_set(error, status, "cannot list the directory '%s': %m", directory->path);
+    bool is_cache = status == KILN_NOT_FOUND || names.count == 0;
+    for (int i = 0; status == KILN_OK && i < names.count && !is_cache; i++)
+        is_cache = is_fanout(names.items[i]) &&
+                   is_directory(directory->descriptor, names.items[i]->d_name);
+    if (status == KILN_OK)
+        free_names(&names);
+    *ret_is_cache = is_cache;
+    return KILN_OK;
 }
 
 enum kiln_status kiln_cache_walk_temporary(int fanout, const char *fanout_name,
                                            kiln_cache_visitor visit, void *context,
                                            struct kiln_error *error)
 {
-    bool ended;
-    return walk_fanout(fanout, fanout_name, is_temporary, visit, context, &ended, error);
+    struct names names;
+    enum kiln_status status = list(fanout, is_temporary, &names);
+    if (status == KILN_NOT_FOUND)
+        return KILN_OK;
+    if (status != KILN_OK)
+        return kiln_error_set(error, status, "cannot list the cache directory '%s': %m",
+                              fanout_name);
+    status = visit_names(&names, fanout, fanout_name, visit, context, error);
+    free_names(&names);
+    return status;
 }

@@ -14,8 +14,8 @@
  * file, so that the store counts it and removes it like one.
  *
  * Calling sequence, after a lookup that missed: kiln_compile_claim_open, kiln_compile_claim_take;
- * look again unless KILN_CLAIM_NONE came back; compile and insert if that missed too;
- * kiln_compile_claim_close.
+ * look again unless KILN_CLAIM_NONE came back, in the directory alone when the claim was taken;
+ * compile and insert if that missed too; kiln_compile_claim_close.
  */
 #ifndef KILN_CACHE_COMPILE_CLAIM_H
 #define KILN_CACHE_COMPILE_CLAIM_H

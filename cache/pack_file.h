@@ -46,6 +46,9 @@ enum kiln_status kiln_pack_file_read_entry(const struct kiln_pack_file *pack, si
 
 struct kiln_pack_writer; /* opaque; writes a temporary file next to the pack */
 
+/* A symbolic link at `path` stays, and what it names is written. KILN_IO when something is there
+ * that is no ordinary file, or when nothing can be written there; KILN_NOT_FOUND without the
+ * directory; KILN_BAD_ARGUMENT when the path names no file; KILN_NO_MEMORY. */
 enum kiln_status kiln_pack_writer_create(const char *path, struct kiln_pack_writer **ret_writer,
                                          struct kiln_error *error) KILN_NODISCARD;
 /* Verifies the entry and adds it; `ret_added` is false when the pack already has one of its hash:

@@ -6,6 +6,7 @@
 
 #include "cache/entry_format.h"
 #include "cache/pack_format.h"
+#include "runtime/support/file_target.h"
 #include "runtime/support/temporary_file.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 enum { FEWEST_SLOTS = 256, NO_ROW = 0 };
 
 struct kiln_pack_writer {
-    char *path;    /* owned */
+    char *path;    /* owned: with no link at its end */
     int directory; /* -1: none */
     struct kiln_temporary_file file;
     bool is_open; /* the file */
@@ -51,12 +52,13 @@ enum kiln_status kiln_pack_writer_create(const char *path, struct kiln_pack_writ
         return fail_without_memory(error);
     writer->directory = -1;
     writer->is_sorted = true;
-    writer->path = strdup(path);
     writer->slot_count = FEWEST_SLOTS;
     writer->slots = calloc(writer->slot_count, sizeof *writer->slots);
     enum kiln_status status = KILN_OK;
-    if (writer->path == NULL || writer->slots == NULL)
+    if (writer->slots == NULL)
         status = fail_without_memory(error);
+    if (status == KILN_OK)
+        status = kiln_file_target(path, true, &writer->path, error);
     const char *name = NULL;
     if (status == KILN_OK)
         status = kiln_file_open_parent(writer->path, &writer->directory, &name, error);

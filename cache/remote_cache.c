@@ -34,7 +34,7 @@ struct slot {
  * one of its own.
  */
 struct session {
-    const struct kiln_remote_cache *remote;
+    struct kiln_remote_cache *remote;
     pid_t process;
     struct kiln_host_resolver *resolver;
     struct kiln_remote_writer *writer;
@@ -44,12 +44,14 @@ struct session {
     struct slot slots[CONNECTIONS];
     struct kiln_circuit_breaker server;
     struct kiln_circuit_breaker writes; /* of a server that answers but takes nothing */
+    bool is_read_only;                  /* and that was made so by somebody */
 };
 
 struct kiln_remote_cache {
     struct kiln_remote_url url;
     char name[sizeof "redis://[]:65535/4294967295" + sizeof(((struct kiln_remote_url *)0)->host)];
     _Atomic(struct session *) session; /* NULL before the first use */
+    _Atomic uint64_t dropped;
 };
 
 /* Of this process and all stores in it. */
@@ -152,11 +154,15 @@ static enum kiln_log_level failure_level(const struct kiln_error *error)
 }
 
 /* A user or a replica that may only read was made so by somebody. */
+static bool is_intended(const struct kiln_error *refusal)
+{
+    return strstr(refusal->text, "': NOPERM ") != NULL ||
+           strstr(refusal->text, "': READONLY ") != NULL;
+}
+
 static enum kiln_log_level refusal_level(const struct kiln_error *error)
 {
-    bool is_intended =
-        strstr(error->text, "': NOPERM ") != NULL || strstr(error->text, "': READONLY ") != NULL;
-    return is_intended ? KILN_LOG_INFO : level_of(&told_of_refusal);
+    return is_intended(error) ? KILN_LOG_INFO : level_of(&told_of_refusal);
 }
 
 /* One question, on a connection that may be open; a value is taken in or given out. */
@@ -216,19 +222,26 @@ static void send_value(void *context, const char *key, const void *value, size_t
     pthread_mutex_lock(&session->mutex);
     bool admitted = kiln_breaker_admit(&session->writes, now, &writes_ticket) &&
                     kiln_breaker_admit(&session->server, now, &server_ticket);
+    bool is_wanted = !session->is_read_only;
     pthread_mutex_unlock(&session->mutex);
-    if (!admitted)
+    if (!admitted) {
+        session->remote->dropped += is_wanted;
         return;
+    }
 
     struct kiln_error error;
     kiln_error_init(&error);
     enum kiln_remote_answer answer =
         perform(session, &session->writer_connection, &request, &error);
+    bool refused = answer == KILN_REMOTE_REFUSED;
+    bool is_read_only = refused && is_intended(&error);
+    session->remote->dropped += answer != KILN_REMOTE_DONE && !is_read_only;
     /* Of a write that was cut short because the process ends nobody has to hear. */
     if (answer != KILN_REMOTE_DONE && kiln_monotonic_milliseconds() >= atomic_load(give_up_ms))
         return;
-    bool refused = answer == KILN_REMOTE_REFUSED;
     pthread_mutex_lock(&session->mutex);
+    if (refused || answer == KILN_REMOTE_DONE)
+        session->is_read_only = is_read_only;
     struct change server =
         report(&session->server, server_ticket, refused ? OUTCOME_GOOD : outcome_of(answer));
     struct change writes = report(&session->writes, writes_ticket,
@@ -252,7 +265,7 @@ static void session_destroy(struct session *session)
     free(session);
 }
 
-static struct session *session_create(const struct kiln_remote_cache *remote)
+static struct session *session_create(struct kiln_remote_cache *remote)
 {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL || pthread_mutex_init(&session->mutex, NULL) != 0) {
@@ -430,13 +443,28 @@ void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln
     char name[KEY_BYTES];
     key_text(key, name);
     struct session *session = session_of(remote);
-    if (session == NULL)
+    if (session != NULL && size <= KILN_REMOTE_VALUE_LIMIT_BYTES &&
+        kiln_remote_writer_push(session->writer, name, entry, size))
         return;
+    remote->dropped++;
     if (size > KILN_REMOTE_VALUE_LIMIT_BYTES)
         kiln_log(KILN_LOG_INFO, "the entry '%s' of %zu bytes is too large for the shared cache",
                  name, size);
-    else if (!kiln_remote_writer_push(session->writer, name, entry, size))
+    else
         kiln_log(KILN_LOG_INFO,
                  "the entry '%s' is not sent to the shared cache '%s': too much waits", name,
                  remote->name);
+}
+
+size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t milliseconds)
+{
+    struct session *session = atomic_load(&remote->session);
+    if (session == NULL || session->process != getpid())
+        return 0;
+    return kiln_remote_writer_flush(session->writer, milliseconds);
+}
+
+uint64_t kiln_remote_cache_dropped(const struct kiln_remote_cache *remote)
+{
+    return remote->dropped;
 }

@@ -15,6 +15,7 @@
 #include "runtime/support/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct kiln_remote_cache; /* opaque, thread-safe */
 
@@ -38,5 +39,11 @@ enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
  * waits already. */
 void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln_cache_key *key,
                              const void *entry, size_t size);
+/* Waits until what was stored is sent or dropped, so many milliseconds at most. Returns how many
+ * entries are not. */
+size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t milliseconds);
+/* How many entries were dropped so far, except for a server that lets this user read only: that was
+ * somebody's wish. */
+uint64_t kiln_remote_cache_dropped(const struct kiln_remote_cache *remote);
 
 #endif

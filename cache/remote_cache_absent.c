@@ -46,3 +46,18 @@ void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln
     (void)size;
     assert(!"there is none");
 }
+
+size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t milliseconds)
+{
+    (void)remote;
+    (void)milliseconds;
+    assert(!"there is none");
+    return 0;
+}
+
+uint64_t kiln_remote_cache_dropped(const struct kiln_remote_cache *remote)
+{
+    (void)remote;
+    assert(!"there is none");
+    return 0;
+}

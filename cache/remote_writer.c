@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct item {
     struct item *next;
@@ -19,8 +20,10 @@ struct kiln_remote_writer {
     _Atomic uint64_t give_up_ms;
     pthread_mutex_t mutex; /* of all below */
     pthread_cond_t changed;
+    pthread_cond_t idle; /* nothing waits and nothing is being sent */
     pthread_t thread;
     bool has_thread;
+    bool is_sending;
     bool closing;
     struct item *first;
     struct item **last; /* where the next one is linked */
@@ -38,6 +41,11 @@ struct kiln_remote_writer *kiln_remote_writer_create(kiln_remote_sender sender, 
         return NULL;
     }
     (void)pthread_cond_init(&writer->changed, NULL);
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&writer->idle, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
     writer->sender = sender;
     writer->context = context;
     atomic_init(&writer->give_up_ms, UINT64_MAX);
@@ -48,6 +56,9 @@ struct kiln_remote_writer *kiln_remote_writer_create(kiln_remote_sender sender, 
 /* The next value, or NULL for the end; called with the lock held. */
 static struct item *take(struct kiln_remote_writer *writer)
 {
+    writer->is_sending = false;
+    if (writer->first == NULL)
+        pthread_cond_broadcast(&writer->idle);
     while (writer->first == NULL && !writer->closing)
         pthread_cond_wait(&writer->changed, &writer->mutex);
     struct item *item = writer->first;
@@ -58,6 +69,7 @@ static struct item *take(struct kiln_remote_writer *writer)
         writer->last = &writer->first;
     writer->values--;
     writer->bytes -= item->size;
+    writer->is_sending = true;
     return item;
 }
 
@@ -91,9 +103,30 @@ void kiln_remote_writer_destroy(struct kiln_remote_writer *writer)
         writer->first = item->next;
         free(item);
     }
+    pthread_cond_destroy(&writer->idle);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->mutex);
     free(writer);
+}
+
+/* Called with the lock held. */
+static size_t count_unsent(const struct kiln_remote_writer *writer)
+{
+    return writer->values + writer->is_sending;
+}
+
+size_t kiln_remote_writer_flush(struct kiln_remote_writer *writer, uint32_t milliseconds)
+{
+    uint64_t end_ms = kiln_monotonic_milliseconds() + milliseconds;
+    struct timespec end = {.tv_sec = (time_t)(end_ms / 1000),
+                           .tv_nsec = (long)(end_ms % 1000) * 1000000};
+    int failure = 0;
+    pthread_mutex_lock(&writer->mutex);
+    while (failure == 0 && count_unsent(writer) != 0)
+        failure = pthread_cond_timedwait(&writer->idle, &writer->mutex, &end);
+    size_t unsent = count_unsent(writer);
+    pthread_mutex_unlock(&writer->mutex);
+    return unsent;
 }
 
 /* Called with the lock held. */

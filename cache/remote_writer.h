@@ -28,6 +28,9 @@ typedef void (*kiln_remote_sender)(void *context, const char *key, const void *v
 struct kiln_remote_writer *kiln_remote_writer_create(kiln_remote_sender sender, void *context);
 /* Waits for the values to be sent, KILN_REMOTE_FLUSH_MS at most, and drops the rest. */
 void kiln_remote_writer_destroy(struct kiln_remote_writer *writer);
+/* Waits until all values are sent or dropped, so many milliseconds at most. Returns how many are
+ * not. */
+size_t kiln_remote_writer_flush(struct kiln_remote_writer *writer, uint32_t milliseconds);
 /* Copies the value and starts the thread when there is none. False when it is dropped: too much
  * waits already, or there is no memory or no thread to be had. */
 bool kiln_remote_writer_push(struct kiln_remote_writer *writer, const char *key, const void *value,

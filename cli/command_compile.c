@@ -2,40 +2,69 @@
  * kiln compile: graphs into the cache.
  */
 #include "cache/cache_settings.h"
+#include "cache/cache_store.h"
 #include "cli/command_line.h"
 #include "cli/compile_jobs.h"
 #include "cli/compile_report.h"
+#include "cli/graph_input.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/text.h"
 #include "runtime/support/environment.h"
+#include "runtime/support/subprocess.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+    MAX_JOBS = 256,
+    /* How long the end waits for what the shared tier is not sent yet: a cluster is to find it, and
+     * nobody but this program waits. */
+    FLUSH_MILLISECONDS = 10000,
+    FLUSH_STEP_MILLISECONDS = 100,
+};
+
+/* The values of an option in their order. */
+struct texts {
+    const char **texts; /* owned, the array */
+    size_t count;
+};
+
 struct settings {
-    const char *target_text;
+    struct texts targets;
+    struct texts manifests;
     const char *cache_directory;
-    const char *manifest;
     struct kiln_shard shard;
     uint64_t jobs;
     struct kiln_compile_report_options report;
 };
 
-static unsigned default_jobs(void)
+/* Those of the machine, less what taskset, cpusets and batch systems keep from this process. */
+static uint64_t count_cores(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > 256 ? 256 : (unsigned)cores;
+    cpu_set_t cores;
+    /* It fails on more of them than the set can have. */
+    if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
+        return MAX_JOBS;
+    int count = CPU_COUNT(&cores);
+    return count > MAX_JOBS ? MAX_JOBS : (uint64_t)count;
 }
 
-static enum kiln_status choose_targets(const char *text, struct kiln_target_list *ret_targets,
+static enum kiln_status choose_targets(const struct texts *texts,
+                                       struct kiln_target_list *ret_targets,
                                        struct kiln_error *error)
 {
-    if (text)
-        return kiln_target_list_parse(text, ret_targets, error);
-    enum kiln_status status = kiln_target_list_here(ret_targets, error);
+    enum kiln_status status = KILN_OK;
+    for (size_t i = 0; i < texts->count && status == KILN_OK; i++)
+        status = kiln_target_list_add(ret_targets, texts->texts[i], error);
+    if (texts->count)
+        return status;
+    status = kiln_target_list_here(ret_targets, error);
     if (status == KILN_OK && ret_targets->targets[0].kind == KILN_TARGET_HOST) {
         kiln_message_note("no GPU here: compiling for the host device\n"
                           "hint: name the GPUs to compile for, as in --target gfx90a,gfx1030");
@@ -73,16 +102,48 @@ static void check_budget(const struct kiln_compile_report *report)
                          kiln_text_bytes(kept, limit));
 }
 
-/* An empty KILN_CACHE_DIR is right for a run of the plugin and strange for a run that is to fill a
- * cache. Of a directory that cannot be used, the store itself warns. */
-static void check_directory(const struct settings *settings)
+/* A cache that keeps nothing is right for a run of the plugin; here it must be somebody's wish. */
+static enum kiln_status open_cache(struct kiln_engine *engine, const struct settings *settings,
+                                   struct kiln_cache_store **ret_store, struct kiln_error *error)
 {
+    static const char hint[] = "name one with --cache or KILN_CACHE_DIR";
+    enum kiln_status status = kiln_engine_cache(engine, ret_store, error);
+    if (status != KILN_OK || kiln_cache_store_directory(*ret_store) ||
+        kiln_cache_store_remote(*ret_store))
+        return status;
     const char *directory = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR);
-    const char *remote = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_REMOTE);
-    if (settings->cache_directory || !directory || *directory || (remote && *remote))
-        return;
-    kiln_message_warning("there is no cache directory: nothing of what is compiled is kept\n"
-                         "hint: name one with --cache or KILN_CACHE_DIR");
+    if (!settings->cache_directory && directory && !*directory) {
+        kiln_message_warning("there is no cache directory: nothing of what is compiled is kept\n"
+                             "hint: %s",
+                             hint);
+        return KILN_OK;
+    }
+    (void)kiln_error_set(error, KILN_IO,
+                         "there is no cache directory: nothing of what is compiled would be kept");
+    kiln_error_hint(error, "%s", hint);
+    return error->status;
+}
+
+static void flush_cache(struct kiln_cache_store *store)
+{
+    uint64_t end_ms = kiln_monotonic_milliseconds() + FLUSH_MILLISECONDS;
+    while (kiln_cache_store_flush(store, FLUSH_STEP_MILLISECONDS) && !kiln_interrupt_pending() &&
+           kiln_monotonic_milliseconds() < end_ms)
+        ;
+}
+
+static void tell_losses(const struct kiln_cache_losses *losses, const char *remote)
+{
+    if (losses->unwritten)
+        kiln_message_error("'%" PRIu64 "' programs could not be stored in the cache directory\n"
+                           "hint: -v tells why; the same command compiles them again",
+                           losses->unwritten);
+    /* No failure: the shared tier never is one, whatever becomes of its server. */
+    if (losses->unsent)
+        kiln_message_warning("the shared cache '%s' did not take '%" PRIu64 "' programs\n"
+                             "hint: with an empty directory (--cache) the same command takes from "
+                             "it what it has, and sends it the others again",
+                             remote, losses->unsent);
 }
 
 static void tell_interruption(const struct kiln_compile_report *report, size_t jobs)
@@ -90,14 +151,15 @@ static void tell_interruption(const struct kiln_compile_report *report, size_t j
     const struct kiln_compile_counts *total = &report->total;
     size_t done = total->done[KILN_ORIGIN_COMPILED] + total->done[KILN_ORIGIN_DISK] +
                   total->done[KILN_ORIGIN_MEMORY];
-    kiln_message_note("interrupted: %zu of %zu programs are done and stay in the cache\n"
+    kiln_message_note("interrupted: %zu of %zu programs are done%s\n"
                       "hint: the same command goes on where this one was stopped",
-                      done, jobs);
+                      done, jobs, report->losses.unwritten ? "" : " and stay in the cache");
 }
 
-static int run(struct kiln_engine *engine, const struct settings *settings,
-               const struct kiln_graph_files *files, const struct kiln_target_list *targets,
-               struct kiln_compile_report *report, struct kiln_error *error)
+static int run(struct kiln_engine *engine, struct kiln_cache_store *store,
+               const struct settings *settings, const struct kiln_graph_files *files,
+               const struct kiln_target_list *targets, struct kiln_compile_report *report,
+               struct kiln_error *error)
 {
     struct kiln_compile_callbacks callbacks = {report, take_result, take_progress};
     size_t jobs = files->count * targets->count;
@@ -112,10 +174,13 @@ static int run(struct kiln_engine *engine, const struct settings *settings,
         kiln_message_error("%s", error->text);
         return KILN_EXIT_ENVIRONMENT;
     }
+    flush_cache(store);
     struct kiln_codegen_counters counters;
     kiln_engine_codegen_counters(engine, &counters);
+    report->losses = kiln_cache_store_losses(store);
     report->is_interrupted = kiln_interrupt_pending();
     kiln_compile_report_summary(report, kiln_clock_ns() - start_ns, &counters);
+    tell_losses(&report->losses, kiln_cache_store_remote(store));
     check_budget(report);
     if (report->is_interrupted)
         tell_interruption(report, jobs);
@@ -130,26 +195,48 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     struct kiln_engine_options options = {0};
     options.cache_directory = settings->cache_directory;
     options.codegen.max_workers = (uint32_t)settings->jobs;
-    struct kiln_engine *engine;
-    struct kiln_compile_report report;
+    struct kiln_engine *engine = NULL;
+    struct kiln_cache_store *store = NULL;
     int exit_code = KILN_EXIT_ENVIRONMENT;
-    check_directory(settings);
-    if (kiln_engine_create(&options, &engine, &error) != KILN_OK) {
-        kiln_message_error("%s", error.text);
-        return exit_code;
+    enum kiln_status status = kiln_engine_create(&options, &engine, &error);
+    if (status == KILN_OK)
+        status = open_cache(engine, settings, &store, &error);
+    if (status == KILN_OK) {
+        struct kiln_compile_report report;
+        status = kiln_compile_report_init(&report, &settings->report, files, targets,
+                                          &settings->shard, &error);
+        if (status == KILN_OK)
+            exit_code = run(engine, store, settings, files, targets, &report, &error);
+        kiln_compile_report_fini(&report);
     }
-    if (kiln_compile_report_init(&report, &settings->report, files, targets, &settings->shard,
-                                 &error) == KILN_OK)
-        exit_code = run(engine, settings, files, targets, &report, &error);
-    else
+    if (status != KILN_OK)
         kiln_message_error("%s", error.text);
-    kiln_compile_report_fini(&report);
     kiln_engine_unref(engine);
     if (kiln_interrupt_pending()) {
         fflush(stdout);
         kiln_interrupt_deliver();
     }
     return exit_code;
+}
+
+static bool is_file(const char *path, const struct stat *file)
+{
+    struct stat other;
+    int failure = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(path, &other);
+    return failure == 0 && other.st_dev == file->st_dev && other.st_ino == file->st_ino;
+}
+
+/* Found in a directory and no graph, as the report of the last run is: it would be skipped. */
+static bool is_skipped(const struct kiln_graph_file *file)
+{
+    struct kiln_graph_input input;
+    struct kiln_error error;
+    if (!file->is_found)
+        return false;
+    kiln_error_init(&error);
+    enum kiln_status status = kiln_graph_input_read(file->path, &input, &error);
+    kiln_graph_input_fini(&input);
+    return status != KILN_OK && kiln_graph_input_is_no_graph(&error);
 }
 
 /* Returns the exit code; what is wrong has been said. */
@@ -159,14 +246,14 @@ static int add_files(const struct kiln_command_line *line, const struct settings
     struct kiln_error error;
     kiln_error_init(&error);
     enum kiln_status status = KILN_OK;
-    if (settings->manifest)
-        status = kiln_graph_files_add_manifest(files, settings->manifest, &error);
-    for (int i = 0; i < line->operand_count && status == KILN_OK; i++)
-        status = kiln_graph_files_add(files, line->operands[i], &error);
+    for (size_t i = 0; i < settings->manifests.count && status == KILN_OK; i++)
+        status = kiln_graph_files_add_manifest(files, settings->manifests.texts[i], &error);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);
         return status == KILN_BAD_ARGUMENT ? KILN_EXIT_FAILED : KILN_EXIT_ENVIRONMENT;
     }
+    for (int i = 0; i < line->operand_count; i++)
+        kiln_graph_files_add(files, line->operands[i]);
     if (files->count)
         return KILN_EXIT_OK;
     if (line->operand_count)
@@ -174,8 +261,41 @@ static int add_files(const struct kiln_command_line *line, const struct settings
             "there are no graphs in '%s'\nhint: graphs in directories are *.bin and *.json",
             line->operands[0]);
     else
-        kiln_message_error("manifest '%s' lists no graphs", settings->manifest);
+        kiln_message_error("manifest '%s' lists no graphs", settings->manifests.texts[0]);
     return KILN_EXIT_FAILED;
+}
+
+/* A report is written while the graphs are read: over one of them it would destroy it. Returns the
+ * exit code; what is wrong has been said. */
+static int check_report(const struct settings *settings, const struct kiln_graph_files *files)
+{
+    const char *path = settings->report.report_path;
+    struct stat report;
+    if (!path || stat(path, &report) != 0 || !S_ISREG(report.st_mode))
+        return KILN_EXIT_OK;
+    const char *what = NULL;
+    for (size_t i = 0; i < settings->manifests.count && !what; i++)
+        if (is_file(settings->manifests.texts[i], &report))
+            what = "a manifest";
+    for (size_t i = 0; i < files->count && !what; i++)
+        if (is_file(files->files[i].path, &report) && !is_skipped(&files->files[i]))
+            what = "one of the graphs";
+    if (!what)
+        return KILN_EXIT_OK;
+    kiln_message_error("the report would overwrite '%s', which is %s\n"
+                       "hint: name another file with --report",
+                       path, what);
+    return KILN_EXIT_USAGE;
+}
+
+static void add_text(struct texts *texts, const char *text)
+{
+    const char **grown = kiln_cli_calloc(texts->count + 1, sizeof(*grown));
+    if (texts->count)
+        memcpy(grown, texts->texts, texts->count * sizeof(*grown));
+    free(texts->texts);
+    grown[texts->count++] = text;
+    texts->texts = grown;
 }
 
 static void set_option(struct kiln_command_line *line, enum kiln_option_id option,
@@ -183,16 +303,16 @@ static void set_option(struct kiln_command_line *line, enum kiln_option_id optio
 {
     switch (option) {
     case KILN_OPTION_COMPILE_TARGET:
-        settings->target_text = line->value;
+        add_text(&settings->targets, line->value);
         break;
     case KILN_OPTION_COMPILE_CACHE:
         settings->cache_directory = line->value;
         break;
     case KILN_OPTION_COMPILE_JOBS:
-        (void)kiln_command_line_number(line, 1, 256, &settings->jobs);
+        (void)kiln_command_line_number(line, 1, MAX_JOBS, &settings->jobs);
         break;
     case KILN_OPTION_COMPILE_MANIFEST:
-        settings->manifest = line->value;
+        add_text(&settings->manifests, line->value);
         break;
     case KILN_OPTION_COMPILE_SHARD:
         if (!kiln_shard_parse(line->value, &settings->shard))
@@ -214,34 +334,41 @@ static void set_option(struct kiln_command_line *line, enum kiln_option_id optio
     }
 }
 
-int kiln_command_compile(struct kiln_command_line *line)
+static int execute(const struct kiln_command_line *line, const struct settings *settings)
 {
-    struct settings settings = {.jobs = default_jobs()};
-    enum kiln_option_id option;
-    while ((option = kiln_command_line_next(line)) != KILN_OPTION_END)
-        set_option(line, option, &settings);
-    if (!line->stopped && line->operand_count == 0 && !settings.manifest)
-        return kiln_command_line_fail(line, "usage: kiln compile [OPTION...] GRAPH...",
-                                      "GRAPH is missing");
-    if (line->stopped)
-        return line->exit_code;
-
     struct kiln_error error;
     kiln_error_init(&error);
     struct kiln_target_list targets = {0};
     struct kiln_graph_files files;
     kiln_graph_files_init(&files);
     int exit_code = KILN_EXIT_OK;
-    enum kiln_status status = choose_targets(settings.target_text, &targets, &error);
+    enum kiln_status status = choose_targets(&settings->targets, &targets, &error);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);
         exit_code = status == KILN_BAD_ARGUMENT ? KILN_EXIT_USAGE : KILN_EXIT_ENVIRONMENT;
     }
     if (exit_code == KILN_EXIT_OK)
-        exit_code = add_files(line, &settings, &files);
+        exit_code = add_files(line, settings, &files);
     if (exit_code == KILN_EXIT_OK)
-        exit_code = compile(&settings, &files, &targets);
+        exit_code = check_report(settings, &files);
+    if (exit_code == KILN_EXIT_OK)
+        exit_code = compile(settings, &files, &targets);
     kiln_graph_files_fini(&files);
     kiln_target_list_fini(&targets);
+    return exit_code;
+}
+
+int kiln_command_compile(struct kiln_command_line *line)
+{
+    struct settings settings = {.jobs = count_cores()};
+    enum kiln_option_id option;
+    while ((option = kiln_command_line_next(line)) != KILN_OPTION_END)
+        set_option(line, option, &settings);
+    if (!line->stopped && line->operand_count == 0 && !settings.manifests.count)
+        kiln_command_line_fail(line, "usage: kiln compile [OPTION...] GRAPH...",
+                               "GRAPH is missing");
+    int exit_code = line->stopped ? line->exit_code : execute(line, &settings);
+    free(settings.targets.texts);
+    free(settings.manifests.texts);
     return exit_code;
 }

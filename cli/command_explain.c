@@ -83,8 +83,8 @@ static enum kiln_status choose_target(struct work *work, int *ret_exit_code,
 {
     const char *text = work->settings->target_text;
     struct kiln_target_list targets = {0};
-    enum kiln_status status = text ? kiln_target_list_parse(text, &targets, error)
-                                   : kiln_target_list_here(&targets, error);
+    enum kiln_status status =
+        text ? kiln_target_list_add(&targets, text, error) : kiln_target_list_here(&targets, error);
     if (status == KILN_OK && targets.count > 1) {
         status =
             kiln_error_set(error, KILN_BAD_ARGUMENT, "explain takes one target, not '%s'", text);

@@ -51,7 +51,8 @@ static void print_command_list(void)
         printf("  %-10s", command->name);
         print_wrapped(command->summary, 12, 12);
     }
-    puts("\n'kiln help COMMAND' explains a command. Variables: docs/environment.md.");
+    puts("\n'kiln help COMMAND' explains a command. An option that is given twice counts as given\n"
+         "the last time, unless it is repeatable. Variables: docs/environment.md.");
 }
 
 void kiln_command_print_help(enum kiln_command_id id)
@@ -119,7 +120,9 @@ void kiln_command_print_markdown(void)
          "on a\n"
          "terminal only, and not when `NO_COLOR` is set. Long options may be shortened as long as "
          "they stay\n"
-         "unambiguous. Environment variables: [environment.md](environment.md).\n\n"
+         "unambiguous. An option that is given twice counts as given the last time, unless it is "
+         "repeatable.\n"
+         "Environment variables: [environment.md](environment.md).\n\n"
          "| command | |\n| --- | --- |");
     for (unsigned i = 0; i < KILN_COMMAND_COUNT; i++) {
         const struct kiln_command *command = kiln_command((enum kiln_command_id)i);

@@ -83,8 +83,11 @@ static void read_source(struct run *run, size_t file_index)
     source->error = kiln_cli_calloc(1, sizeof(*source->error));
     source->input = kiln_cli_calloc(1, sizeof(*source->input));
     kiln_error_init(source->error);
-    source->status =
-        kiln_graph_input_read(run->files->files[file_index].path, source->input, source->error);
+    const struct kiln_graph_file *file = &run->files->files[file_index];
+    if (file->trouble)
+        source->status = kiln_error_set(source->error, KILN_IO, "%s", file->trouble);
+    else
+        source->status = kiln_graph_input_read(file->path, source->input, source->error);
     source->is_no_graph = source->status != KILN_OK && kiln_graph_input_is_no_graph(source->error);
     const struct kiln_buffer *bytes = &source->input->bytes;
     source->has_hash = source->status == KILN_OK || bytes->size;

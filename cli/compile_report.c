@@ -353,6 +353,10 @@ static void print_summary(const struct kiln_compile_report *report, uint64_t dur
         printf(", %zu unreadable", total->unreadable);
     if (total->broken)
         printf(", %zu failed", total->broken);
+    if (report->losses.unwritten)
+        printf(", %" PRIu64 " not stored", report->losses.unwritten);
+    if (report->losses.unsent)
+        printf(", %" PRIu64 " not shared", report->losses.unsent);
     printf("; %zu %s, %" PRIu64 " kernels, %s, %s%s\n", targets,
            targets == 1 ? "target" : "targets", total->kernels,
            kiln_text_bytes(bytes, total->code_bytes), kiln_text_duration(duration, duration_ns),
@@ -414,6 +418,8 @@ static json_t *summary_json(const struct kiln_compile_report *report, uint64_t d
 {
     json_t *summary = kiln_json_object();
     set_counts(summary, &report->total);
+    kiln_json_set(summary, "not_stored", json_integer((json_int_t)report->losses.unwritten));
+    kiln_json_set(summary, "not_shared", json_integer((json_int_t)report->losses.unsent));
     kiln_json_set(summary, "skipped_files", json_integer((json_int_t)report->skipped));
     if (report->shard->count) {
         char shard[32];
@@ -455,6 +461,8 @@ void kiln_compile_report_summary(struct kiln_compile_report *report, uint64_t du
         kiln_message_note("'%zu' more failures have no sentence here\n"
                           "hint: --report FILE and --json have all of them",
                           report->untold);
+    if (report->losses.unwritten)
+        report->exit_code = KILN_EXIT_ENVIRONMENT;
     json_t *summary = summary_json(report, duration_ns, counters);
     finish_file(report, summary);
     if (report->options.json) {

@@ -5,6 +5,7 @@
 #ifndef KILN_CLI_COMPILE_REPORT_H
 #define KILN_CLI_COMPILE_REPORT_H
 
+#include "cache/cache_store.h"
 #include "cli/compile_jobs.h"
 #include "compiler/codegen/codegen.h"
 
@@ -54,8 +55,9 @@ struct kiln_compile_report {
     size_t failure_kinds;
     size_t skipped;
     size_t elsewhere;
-    size_t untold;           /* failures whose sentences were left out */
-    uint64_t compiled_bytes; /* of the programs that this run compiled */
+    size_t untold;                   /* failures whose sentences were left out */
+    uint64_t compiled_bytes;         /* of the programs that this run compiled */
+    struct kiln_cache_losses losses; /* set before the summary */
     bool is_interrupted;
     int exit_code; /* the worst so far */
 };
@@ -73,7 +75,8 @@ void kiln_compile_report_fini(struct kiln_compile_report *report);
 /* As in kiln_compile_callbacks: false when nobody reads stdout any more. */
 bool kiln_compile_report_result(struct kiln_compile_report *report,
                                 const struct kiln_compile_result *result);
-/* After the last result: tables, the summary, the end of the report file. */
+/* After the last result: tables, the summary, the end of the report file. What the cache
+ * directory did not take raises the exit code. */
 void kiln_compile_report_summary(struct kiln_compile_report *report, uint64_t duration_ns,
                                  const struct kiln_codegen_counters *counters);
 

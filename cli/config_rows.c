@@ -340,7 +340,7 @@ static const char *source_of_directory(void)
         return "KILN_CACHE_DIR";
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
         const char *value = secure_getenv(variables[i]);
-        bool counts = value && *value && (i != 1 || *value == '/');
+        bool counts = value && *value && (i == 0 || *value == '/');
         if (counts)
             return variables[i];
     }

@@ -19,13 +19,15 @@ void kiln_graph_files_init(struct kiln_graph_files *files)
 
 void kiln_graph_files_fini(struct kiln_graph_files *files)
 {
-    for (size_t i = 0; i < files->count; i++)
+    for (size_t i = 0; i < files->count; i++) {
         free(files->files[i].path);
+        free(files->files[i].trouble);
+    }
     free(files->files);
     kiln_graph_files_init(files);
 }
 
-static void append(struct kiln_graph_files *files, char *path, bool is_found)
+static void append(struct kiln_graph_files *files, struct kiln_graph_file file)
 {
     if (files->count == files->capacity) {
         size_t capacity = files->capacity ? files->capacity * 2 : 64;
@@ -36,7 +38,14 @@ static void append(struct kiln_graph_files *files, char *path, bool is_found)
         files->files = grown;
         files->capacity = capacity;
     }
-    files->files[files->count++] = (struct kiln_graph_file){path, is_found};
+    files->files[files->count++] = file;
+}
+
+static void append_trouble(struct kiln_graph_files *files, const char *path,
+                           const struct kiln_error *error)
+{
+    append(files, (struct kiln_graph_file){.path = kiln_cli_strdup(path),
+                                           .trouble = kiln_cli_strdup(error->text)});
 }
 
 static char *join(const char *directory, const char *name)
@@ -114,28 +123,34 @@ static enum kiln_status list_directory(const char *path, char ***ret_names, size
     return KILN_OK;
 }
 
-static enum kiln_status add_directory(struct kiln_graph_files *files, const char *path, int depth,
-                                      struct kiln_error *error)
+static void add_directory(struct kiln_graph_files *files, const char *path, int depth)
 {
-    if (depth > MAX_DEPTH) {
-        return kiln_error_set(error, KILN_IO, "directory '%s' is nested more than %d deep", path,
-                              MAX_DEPTH);
-    }
     char **names = NULL;
     size_t count = 0;
-    enum kiln_status status = list_directory(path, &names, &count, error);
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status =
+        depth > MAX_DEPTH
+            ? kiln_error_set(&error, KILN_IO, "directory '%s' is nested more than %d deep", path,
+                             MAX_DEPTH)
+            : list_directory(path, &names, &count, &error);
     if (status != KILN_OK)
-        return status;
+        append_trouble(files, path, &error);
     for (size_t i = 0; i < count; i++) {
         char *child = join(path, names[i]);
         struct stat link_info;
         struct stat info;
-        if (status == KILN_OK && lstat(child, &link_info) == 0 && S_ISDIR(link_info.st_mode)) {
-            status = add_directory(files, child, depth + 1, error);
-        } else if (status == KILN_OK && stat(child, &info) == 0 && S_ISREG(info.st_mode) &&
+        if (lstat(child, &link_info) != 0) {
+            if (errno != ENOENT) { /* else somebody has just removed it */
+                (void)kiln_error_set(&error, KILN_IO, "cannot look at '%s': %m", child);
+                append_trouble(files, child, &error);
+            }
+        } else if (S_ISDIR(link_info.st_mode)) {
+            add_directory(files, child, depth + 1);
+        } else if (stat(child, &info) == 0 && S_ISREG(info.st_mode) &&
                    (has_suffix(names[i], ".bin") || (has_suffix(names[i], ".json") &&
                                                      !has_binary_beside(names, count, names[i])))) {
-            append(files, child, true);
+            append(files, (struct kiln_graph_file){.path = child, .is_found = true});
             child = NULL;
         }
         free(child);
@@ -143,15 +158,13 @@ static enum kiln_status add_directory(struct kiln_graph_files *files, const char
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
-    return status;
 }
 
-enum kiln_status kiln_graph_files_add(struct kiln_graph_files *files, const char *path,
-                                      struct kiln_error *error)
+void kiln_graph_files_add(struct kiln_graph_files *files, const char *path)
 {
     struct stat info;
     if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return add_directory(files, path, 0, error);
-    append(files, kiln_cli_strdup(path), false);
-    return KILN_OK;
+        add_directory(files, path, 0);
+    else
+        append(files, (struct kiln_graph_file){.path = kiln_cli_strdup(path)});
 }

@@ -12,6 +12,8 @@
 struct kiln_graph_file {
     char *path;    /* owned; "-" is standard input */
     bool is_found; /* found in a directory: skipped when it holds no graph */
+    char *trouble; /* owned; NULL, or `path` stands for files that cannot be found, and this says
+                      why: a directory that cannot be read, say */
 };
 
 struct kiln_graph_files {
@@ -27,10 +29,10 @@ void kiln_graph_files_fini(struct kiln_graph_files *files);
  * Appends the file, or, for a directory, every *.bin below it in the order of names, and every
  * *.json that has no .bin of the same stem beside it. Links to directories are followed for `path`
  * itself only; hidden files and directories are left out. A path that does not exist is appended
- * too: reading it says so. Fails when a directory cannot be read.
+ * too: reading it says so. What cannot be searched is appended with its trouble, in the place of
+ * what would be found in it.
  */
-enum kiln_status kiln_graph_files_add(struct kiln_graph_files *files, const char *path,
-                                      struct kiln_error *error) KILN_NODISCARD;
+void kiln_graph_files_add(struct kiln_graph_files *files, const char *path);
 
 /*
  * Appends what a manifest lists: the path of a graph or a directory per line, as above, relative to

@@ -33,31 +33,30 @@ static enum kiln_status add_lines(struct kiln_graph_files *files, const char *ma
                                   const struct kiln_buffer *text, struct kiln_error *error)
 {
     size_t folder = strcmp(manifest, "-") == 0 ? 0 : folder_length(manifest);
-    enum kiln_status status = KILN_OK;
     const char *at = kiln_buffer_text(text);
     const char *end = at + text->size;
     if (text->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
         at += 3;
-    for (unsigned long number = 1; at < end && status == KILN_OK; number++) {
+    for (unsigned long number = 1; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *next = newline ? newline + 1 : end;
         size_t length = (size_t)((newline ? newline : end) - at);
         if (memchr(at, '\0', length)) {
-            status = kiln_error_set(error, KILN_BAD_ARGUMENT,
-                                    "line %lu of manifest '%s' is no text", number, manifest);
+            (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "line %lu of manifest '%s' is no text",
+                                 number, manifest);
             kiln_error_hint(error, "a manifest has the path of one graph per line");
-            return status;
+            return error->status;
         }
         if (length && at[length - 1] == '\r')
             length--;
         if (length && *at != '#') {
             char *path = path_of_line(manifest, folder, at, length);
-            status = kiln_graph_files_add(files, path, error);
+            kiln_graph_files_add(files, path);
             free(path);
         }
         at = next;
     }
-    return status;
+    return KILN_OK;
 }
 
 enum kiln_status kiln_graph_files_add_manifest(struct kiln_graph_files *files, const char *manifest,

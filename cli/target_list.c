@@ -20,13 +20,16 @@ static void append_once(struct kiln_target_list *list, const struct kiln_target 
     list->targets[list->count++] = *target;
 }
 
-enum kiln_status kiln_target_list_parse(const char *text, struct kiln_target_list *ret_list,
-                                        struct kiln_error *error)
+enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char *text,
+                                      struct kiln_error *error)
 {
     size_t commas = 0;
     for (const char *at = text; *at; at++)
         commas += *at == ',';
-    struct kiln_target_list list = {kiln_cli_calloc(commas + 1, sizeof(*list.targets)), 0};
+    struct kiln_target_list grown = {
+        kiln_cli_calloc(list->count + commas + 1, sizeof(*grown.targets)), 0};
+    for (size_t i = 0; i < list->count; i++)
+        append_once(&grown, &list->targets[i]);
     enum kiln_status status = KILN_OK;
     const char *at = text;
     for (size_t i = 0; i <= commas && status == KILN_OK; i++) {
@@ -43,15 +46,14 @@ enum kiln_status kiln_target_list_parse(const char *text, struct kiln_target_lis
             status = kiln_target_parse(name, &target, error);
         }
         if (status == KILN_OK)
-            append_once(&list, &target);
+            append_once(&grown, &target);
         at += length + 1;
     }
-    if (status != KILN_OK) {
-        kiln_target_list_fini(&list);
-        return status;
-    }
-    *ret_list = list;
-    return KILN_OK;
+    struct kiln_target_list *unused = status == KILN_OK ? list : &grown;
+    kiln_target_list_fini(unused);
+    if (status == KILN_OK)
+        *list = grown;
+    return status;
 }
 
 enum kiln_status kiln_target_list_here(struct kiln_target_list *ret_list, struct kiln_error *error)

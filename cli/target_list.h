@@ -14,10 +14,10 @@ struct kiln_target_list {
     size_t count;
 };
 
-/* Parses "gfx90a,gfx1030"; repeated targets count once. KILN_BAD_ARGUMENT for an unknown or empty
- * name. */
-enum kiln_status kiln_target_list_parse(const char *text, struct kiln_target_list *ret_list,
-                                        struct kiln_error *error) KILN_NODISCARD;
+/* Adds those of "gfx90a,gfx1030"; repeated targets count once. KILN_BAD_ARGUMENT for an unknown or
+ * empty name, with nothing added. */
+enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char *text,
+                                      struct kiln_error *error) KILN_NODISCARD;
 /* The target of the device that plans run on here: KILN_DEVICE, else a GPU, else the host. */
 enum kiln_status kiln_target_list_here(struct kiln_target_list *ret_list,
                                        struct kiln_error *error) KILN_NODISCARD;

@@ -5,6 +5,7 @@
 #include "cli/text.h"
 #include "compiler/graph/wire_messages.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,17 @@ static void append(struct kiln_bench_subjects *subjects, struct kiln_bench_subje
     subjects->subjects[subjects->count++] = subject;
 }
 
+/* Two rows must not have one name: a file that has another's is called by its path. */
+static void rename_to_path(struct kiln_bench_subject *subject)
+{
+    bool is_name_alone = strcmp(subject->name, subject->path) == 0;
+    size_t size = strlen(subject->path) + sizeof "./";
+    char *name = kiln_cli_calloc(size, 1);
+    (void)snprintf(name, size, "%s%s", is_name_alone ? "./" : "", subject->path);
+    free(subject->name);
+    subject->name = name;
+}
+
 static void add_case_of_size(struct kiln_bench_subjects *subjects,
                              const struct kiln_bench_case *which, int64_t elements)
 {
@@ -48,6 +60,9 @@ static void add_case_of_size(struct kiln_bench_subjects *subjects,
             return;
     char name[KILN_BENCH_NAME_BYTES];
     kiln_bench_case_name(which, name);
+    for (size_t i = 0; i < subjects->count; i++)
+        if (subjects->subjects[i].path && strcmp(subjects->subjects[i].name, name) == 0)
+            rename_to_path(&subjects->subjects[i]);
     append(subjects, (struct kiln_bench_subject){
                          .name = kiln_cli_strdup(name), .which = which, .elements = elements});
 }
@@ -96,33 +111,36 @@ static char *stem_of(const char *path)
 
 static void add_file(struct kiln_bench_subjects *subjects, const struct kiln_graph_file *file)
 {
-    char *name = stem_of(file->path);
-    for (size_t i = 0; i < subjects->count; i++) {
-        const struct kiln_bench_subject *other = &subjects->subjects[i];
-        if (other->path && strcmp(other->path, file->path) == 0) {
-            free(name);
+    for (size_t i = 0; i < subjects->count; i++)
+        if (subjects->subjects[i].path && strcmp(subjects->subjects[i].path, file->path) == 0)
             return;
-        }
-        if (strcmp(other->name, name) == 0) {
-            free(name);
-            name = kiln_cli_strdup(file->path);
+    struct kiln_bench_subject subject = {
+        .name = stem_of(file->path),
+        .path = kiln_cli_strdup(file->path),
+        .is_found = file->is_found,
+    };
+    for (size_t i = 0; i < subjects->count; i++) {
+        if (strcmp(subjects->subjects[i].name, subject.name) == 0) {
+            rename_to_path(&subject);
+            break;
         }
     }
-    append(subjects, (struct kiln_bench_subject){
-                         .name = name,
-                         .path = kiln_cli_strdup(file->path),
-                         .is_found = file->is_found,
-                     });
+    append(subjects, subject);
 }
 
 static enum kiln_status add_files(struct kiln_bench_subjects *subjects, const char *path,
                                   struct kiln_error *error)
 {
+    enum kiln_status status = KILN_OK;
     struct kiln_graph_files files;
     kiln_graph_files_init(&files);
-    enum kiln_status status = kiln_graph_files_add(&files, path, error);
-    for (size_t i = 0; i < files.count && status == KILN_OK; i++)
-        add_file(subjects, &files.files[i]);
+    kiln_graph_files_add(&files, path);
+    for (size_t i = 0; i < files.count && status == KILN_OK; i++) {
+        if (files.files[i].trouble)
+            status = kiln_error_set(error, KILN_IO, "%s", files.files[i].trouble);
+        else
+            add_file(subjects, &files.files[i]);
+    }
     kiln_graph_files_fini(&files);
     return status;
 }

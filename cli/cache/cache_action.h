@@ -5,6 +5,7 @@
 #define KILN_CLI_CACHE_CACHE_ACTION_H
 
 #include "cache/cache_inventory.h"
+#include "cache/cache_layer.h"
 #include "cache/cache_visit.h"
 #include "cli/text.h"
 
@@ -41,6 +42,11 @@ void kiln_cache_set_stats(json_t *document, const struct kiln_cache_stats *stats
 /* "label      17 entries, 3.0 MiB". */
 void kiln_cache_print_amount(const char *label, uint64_t count, const char *one, const char *many,
                              uint64_t bytes);
+
+/* cache_packs.c. Opens a pack or a directory that the user named, as kiln_cache_layer_open does.
+ * KILN_BAD_ARGUMENT for a directory that is plainly none of a cache. */
+enum kiln_status kiln_cache_open_place(const char *path, struct kiln_cache_layer *ret_layer,
+                                       struct kiln_error *error) KILN_NODISCARD;
 
 /* cache_list.c. The one entry whose name starts with `prefix`, in the directory and all layers.
  * KILN_BAD_ARGUMENT with a list when there are several, KILN_NOT_FOUND, KILN_IO. */

@@ -87,6 +87,10 @@ static enum kiln_status list_entry(void *context, const struct kiln_cache_visite
     (void)error;
     struct listing *listing = context;
     struct kiln_entry_description description;
+    if (entry->is_directory) {
+        kiln_message_warning("a part of the cache is left out: %s", entry->reason);
+        return KILN_OK;
+    }
     bool whole = entry->status == KILN_OK;
     if (whole)
         kiln_entry_describe(&entry->view, true, &description);

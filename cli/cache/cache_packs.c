@@ -5,6 +5,7 @@
  * What cannot be opened or written ends the command before anything has changed, except that an
  * import keeps what it has added and goes on with the next file.
  */
+#include "cache/cache_walk.h"
 #include "cache/pack_file.h"
 #include "cli/cache/cache_action.h"
 #include "cli/cache/entry_description.h"
@@ -28,17 +29,47 @@ struct transfer {
     uint64_t repeated; /* the destination had them */
     uint64_t too_large;
     uint64_t damaged_count;
+    uint64_t unusable_count; /* directories of entries */
 };
 
-static void report_damage(struct transfer *transfer, const char *hex, const char *reason)
+enum kiln_status kiln_cache_open_place(const char *path, struct kiln_cache_layer *ret_layer,
+                                       struct kiln_error *error)
 {
-    transfer->damaged_count++;
-    kiln_message_warning("entry '%s' of '%s' is left out: %s", hex, transfer->place, reason);
+    struct kiln_cache_layer layer;
+    enum kiln_status status = kiln_cache_layer_open(path, &layer, error);
+    if (status != KILN_OK)
+        return status;
+    bool is_cache = true;
+    if (!layer.pack)
+        status = kiln_cache_walk_recognize(&layer.directory, &is_cache, error);
+    if (!is_cache) {
+        status = kiln_error_set(error, KILN_BAD_ARGUMENT, "'%s' is no cache directory", path);
+        kiln_error_hint(error, "one has directories in it that are named by two hex digits");
+    }
+    if (status == KILN_OK)
+        *ret_layer = layer;
+    else
+        kiln_cache_layer_close(&layer);
+    return status;
+}
+
+static void report_damage(struct transfer *transfer, const struct kiln_cache_visited *damaged)
+{
+    if (damaged->is_directory) {
+        transfer->unusable_count++;
+        kiln_message_warning("a part of the cache is left out: %s", damaged->reason);
+    } else {
+        transfer->seen++;
+        transfer->damaged_count++;
+        kiln_message_warning("entry '%s' of '%s' is left out: %s", damaged->hex, transfer->place,
+                             damaged->reason);
+    }
     if (transfer->damaged) {
         json_t *entry = kiln_json_object();
         kiln_json_set(entry, "place", kiln_json_text(transfer->place));
-        kiln_json_set(entry, "key", kiln_json_text(hex));
-        kiln_json_set(entry, "reason", kiln_json_text(reason));
+        kiln_json_set(entry, "key",
+                      damaged->is_directory ? json_null() : kiln_json_text(damaged->hex));
+        kiln_json_set(entry, "reason", kiln_json_text(damaged->reason));
         kiln_json_append(transfer->damaged, entry);
     }
 }
@@ -75,11 +106,11 @@ static enum kiln_status pack_entry(void *context, const struct kiln_cache_visite
     struct transfer *transfer = context;
     if (kiln_interrupt_pending())
         return fail_interrupted(error);
-    transfer->seen++;
     if (entry->status != KILN_OK) {
-        report_damage(transfer, entry->hex, entry->reason);
+        report_damage(transfer, entry);
         return KILN_OK;
     }
+    transfer->seen++;
     if (is_left_out(transfer, &entry->view))
         return KILN_OK;
     bool added = false;
@@ -131,7 +162,7 @@ static int exit_code(const struct transfer *transfer, enum kiln_status status)
 {
     if (status != KILN_OK)
         return kiln_message_exit_code(status);
-    return transfer->damaged_count ? KILN_EXIT_FAILED : KILN_EXIT_OK;
+    return transfer->damaged_count || transfer->unusable_count ? KILN_EXIT_FAILED : KILN_EXIT_OK;
 }
 
 /* Entries that were named, wherever they are. */
@@ -204,35 +235,45 @@ int kiln_cache_export(const struct kiln_cache_request *request, struct kiln_erro
     return exit_code(&transfer, status);
 }
 
+static enum kiln_status read_place(struct transfer *transfer, const char *path,
+                                   kiln_cache_entry_visitor visit, struct kiln_error *error)
+{
+    struct kiln_cache_layer layer;
+    enum kiln_status status = kiln_cache_open_place(path, &layer, error);
+    if (status != KILN_OK)
+        return status;
+    transfer->place = path;
+    status = kiln_cache_layer_visit(&layer, visit, transfer, error);
+    kiln_cache_layer_close(&layer);
+    return status;
+}
+
 int kiln_cache_merge(const struct kiln_cache_request *request, struct kiln_error *error)
 {
     const char *path = request->operands[0];
-    int count = request->operand_count - 1;
-    struct kiln_cache_layer *layers = kiln_cli_calloc((size_t)count, sizeof *layers);
     struct transfer transfer = {0};
     enum kiln_status status = KILN_OK;
-    int opened = 0;
-    /* All of them first: nothing is written when one is missing. */
-    for (; opened < count && status == KILN_OK; opened += status == KILN_OK)
-        status = kiln_cache_layer_open(request->operands[opened + 1], &layers[opened], error);
+    /* All of them first: nothing is written when one is missing. One at a time: there may be more
+     * of them than descriptors. */
+    for (int i = 1; i < request->operand_count && status == KILN_OK; i++) {
+        struct kiln_cache_layer layer;
+        status = kiln_cache_open_place(request->operands[i], &layer, error);
+        if (status == KILN_OK)
+            kiln_cache_layer_close(&layer);
+    }
     if (status == KILN_OK)
         status = kiln_pack_writer_create(path, &transfer.writer, error);
     if (status == KILN_OK) {
         kiln_interrupt_watch();
         transfer.damaged = request->json ? kiln_json_array() : NULL;
-        for (int i = 0; i < count && status == KILN_OK; i++) {
-            transfer.place = layers[i].path;
-            status = kiln_cache_layer_visit(&layers[i], pack_entry, &transfer, error);
-        }
+        for (int i = 1; i < request->operand_count && status == KILN_OK; i++)
+            status = read_place(&transfer, request->operands[i], pack_entry, error);
         status = end_pack(&transfer, status, path, error);
     }
     if (status == KILN_OK)
         print_pack(request, &transfer, "merged", path);
     else
         json_decref(transfer.damaged);
-    for (int i = 0; i < opened; i++)
-        kiln_cache_layer_close(&layers[i]);
-    free(layers);
     return exit_code(&transfer, status);
 }
 
@@ -242,11 +283,11 @@ static enum kiln_status import_entry(void *context, const struct kiln_cache_visi
     struct transfer *transfer = context;
     if (kiln_interrupt_pending())
         return fail_interrupted(error);
-    transfer->seen++;
     if (entry->status != KILN_OK) {
-        report_damage(transfer, entry->hex, entry->reason);
+        report_damage(transfer, entry);
         return KILN_OK;
     }
+    transfer->seen++;
     bool added = false;
     enum kiln_status status = kiln_cache_store_insert_entry(transfer->store, entry->entry,
                                                             (size_t)entry->bytes, &added, error);
@@ -259,19 +300,6 @@ static enum kiln_status import_entry(void *context, const struct kiln_cache_visi
     }
     if (status == KILN_OK)
         count_added(transfer, added, entry->bytes);
-    return status;
-}
-
-static enum kiln_status import_place(struct transfer *transfer, const char *path,
-                                     struct kiln_error *error)
-{
-    struct kiln_cache_layer layer;
-    enum kiln_status status = kiln_cache_layer_open(path, &layer, error);
-    if (status != KILN_OK)
-        return status;
-    transfer->place = path;
-    status = kiln_cache_layer_visit(&layer, import_entry, transfer, error);
-    kiln_cache_layer_close(&layer);
     return status;
 }
 
@@ -305,7 +333,7 @@ int kiln_cache_import(const struct kiln_cache_request *request, struct kiln_erro
     int worst = KILN_EXIT_OK;
     kiln_interrupt_watch();
     for (int i = 0; i < request->operand_count && !kiln_interrupt_pending(); i++) {
-        enum kiln_status status = import_place(&transfer, request->operands[i], error);
+        enum kiln_status status = read_place(&transfer, request->operands[i], import_entry, error);
         if (status == KILN_OK)
             continue;
         kiln_message_error("%s", error->text);
@@ -323,7 +351,7 @@ int kiln_cache_import(const struct kiln_cache_request *request, struct kiln_erro
     }
     fflush(stdout);
     kiln_interrupt_deliver();
-    if (worst == KILN_EXIT_OK && (transfer.damaged_count || transfer.too_large))
-        worst = KILN_EXIT_FAILED;
+    if (worst == KILN_EXIT_OK)
+        worst = transfer.too_large ? KILN_EXIT_FAILED : exit_code(&transfer, KILN_OK);
     return worst;
 }

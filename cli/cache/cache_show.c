@@ -63,8 +63,8 @@ static enum kiln_status extract(struct shown *shown, const char *directory,
                            code_suffix(shown->description.key.target));
         status = kiln_buffer_check(&path, error);
         if (status == KILN_OK)
-            status =
-                kiln_file_write(path.data, kernel->object.bytes, kernel->object.size, 0, error);
+            status = kiln_file_write(path.data, kernel->object.bytes, kernel->object.size,
+                                     KILN_FILE_FOLLOW, error);
         if (status == KILN_OK)
             shown->files[i] = kiln_cli_strdup(path.data);
         kiln_buffer_fini(&path);

@@ -56,20 +56,21 @@ static enum kiln_status verify_entry(void *context, const struct kiln_cache_visi
 {
     (void)error;
     struct verification *verification = context;
-    verification->entries++;
+    verification->entries += !entry->is_directory;
     verification->bytes += entry->bytes;
     if (entry->status != KILN_OK)
         report_damage(verification, verification->place, entry->hex, entry->reason);
     return KILN_OK;
 }
 
-/* A layer, a pack or a directory: what cannot be opened counts as damaged. `places` is NULL for
- * text. */
+/* A layer, a pack or a directory: what cannot be opened counts as damaged. `is_named`: by the user,
+ * who may have meant another one. `places` is NULL for text. */
 static enum kiln_status verify_place(struct verification *verification, const char *path,
-                                     json_t *places, struct kiln_error *error)
+                                     bool is_named, json_t *places, struct kiln_error *error)
 {
     struct kiln_cache_layer layer;
-    enum kiln_status status = kiln_cache_layer_open(path, &layer, error);
+    enum kiln_status status = is_named ? kiln_cache_open_place(path, &layer, error)
+                                       : kiln_cache_layer_open(path, &layer, error);
     if (status == KILN_NO_MEMORY)
         return status;
     if (status != KILN_OK) {
@@ -117,12 +118,12 @@ static enum kiln_status verify_layers(struct verification *verification,
     enum kiln_status status = KILN_OK;
     for (char *path = strtok_r(paths, ":", &rest); path && status == KILN_OK;
          path = strtok_r(NULL, ":", &rest))
-        status = verify_place(verification, path, places, error);
+        status = verify_place(verification, path, true, places, error);
     free(paths);
     for (size_t i = 0; i < kiln_cache_store_layer_count(store) && status == KILN_OK; i++)
         if (kiln_cache_store_layer(store, i).is_system)
-            status =
-                verify_place(verification, kiln_cache_store_layer(store, i).path, places, error);
+            status = verify_place(verification, kiln_cache_store_layer(store, i).path, false,
+                                  places, error);
     return status;
 }
 
@@ -143,7 +144,7 @@ int kiln_cache_verify(const struct kiln_cache_request *request, struct kiln_erro
             status = verify_layers(&verification, request->store, places, error);
     }
     for (int i = 0; i < request->operand_count && status == KILN_OK; i++)
-        status = verify_place(&verification, request->operands[i], places, error);
+        status = verify_place(&verification, request->operands[i], true, places, error);
     if (status != KILN_OK) {
         json_decref(verification.damaged);
         json_decref(places);

@@ -89,6 +89,12 @@ void kiln_engine_unref(struct kiln_engine *engine)
         destroy(engine);
 }
 
+enum kiln_status kiln_engine_cache(struct kiln_engine *engine, struct kiln_cache_store **ret_store,
+                                   struct kiln_error *error)
+{
+    return kiln_program_cache_store(&engine->programs, ret_store, error);
+}
+
 void kiln_engine_codegen_counters(const struct kiln_engine *engine,
                                   struct kiln_codegen_counters *ret_counters)
 {

@@ -16,6 +16,7 @@
 #include "runtime/device/device.h"
 #include "runtime/support/error.h"
 
+struct kiln_cache_store;
 struct kiln_engine; /* ref-counted; owns the store, the compile pool and the module table */
 struct kiln_plan;   /* ref-counted; a graph compiled for and loaded on one device */
 
@@ -49,6 +50,12 @@ enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph
 enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
                                              size_t size, uint64_t *ret_bytes,
                                              struct kiln_error *error) KILN_NODISCARD;
+
+/* The cache of compiled programs, opened if nothing was asked of it yet, for callers that want to
+ * know early whether it can be used, or what it kept. The engine owns it. Fails as
+ * kiln_cache_store_open does. */
+enum kiln_status kiln_engine_cache(struct kiln_engine *engine, struct kiln_cache_store **ret_store,
+                                   struct kiln_error *error) KILN_NODISCARD;
 
 /* What the compilers did so far for this engine. */
 void kiln_engine_codegen_counters(const struct kiln_engine *engine,

@@ -35,11 +35,7 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
     static const struct kiln_object_type type = {ref_program, unref_program, is_program_shared};
     *cache = (struct kiln_program_cache){
         .store_options = *store_options, .codegen = codegen, .lower = *lower};
-    enum kiln_status status = kiln_object_table_create(&type, &cache->programs, error);
-    if (status)
-        return status;
-    pthread_mutex_init(&cache->lock, NULL);
-    return KILN_OK;
+    return kiln_object_table_create(&type, &cache->programs, error);
 }
 
 void kiln_program_cache_fini(struct kiln_program_cache *cache)
@@ -48,7 +44,6 @@ void kiln_program_cache_fini(struct kiln_program_cache *cache)
         return;
     kiln_object_table_destroy(cache->programs);
     kiln_cache_store_close(cache->store);
-    pthread_mutex_destroy(&cache->lock);
 }
 
 enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
@@ -75,17 +70,23 @@ enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *
     return status;
 }
 
-static enum kiln_status open_store(struct kiln_program_cache *cache,
-                                   struct kiln_cache_store **ret_store, struct kiln_error *error)
+enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
+                                          struct kiln_cache_store **ret_store,
+                                          struct kiln_error *error)
 {
-    enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&cache->lock);
-    if (!cache->store)
-        status = kiln_cache_store_open(&cache->store_options, &cache->store, error);
-    if (status == KILN_OK)
-        *ret_store = cache->store;
-    pthread_mutex_unlock(&cache->lock);
-    return status;
+    struct kiln_cache_store *store = atomic_load(&cache->store);
+    if (!store) {
+        struct kiln_cache_store *fresh = NULL;
+        enum kiln_status status = kiln_cache_store_open(&cache->store_options, &fresh, error);
+        if (status)
+            return status;
+        if (atomic_compare_exchange_strong(&cache->store, &store, fresh))
+            store = fresh;
+        else /* another thread was faster */
+            kiln_cache_store_close(fresh);
+    }
+    *ret_store = store;
+    return KILN_OK;
 }
 
 struct make_request {
@@ -95,8 +96,12 @@ struct make_request {
     enum kiln_program_origin origin;
 };
 
+typedef enum kiln_status (*lookup_function)(struct kiln_cache_store *store,
+                                            const struct kiln_cache_key *key, void **ret_payload,
+                                            size_t *ret_size, struct kiln_error *error);
+
 /* KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
-static enum kiln_status read_stored(struct kiln_cache_store *store,
+static enum kiln_status read_stored(struct kiln_cache_store *store, lookup_function look_up,
                                     const struct kiln_cache_key *key,
                                     const struct kiln_graph *graph,
                                     struct kiln_shared_program **ret_program,
@@ -104,7 +109,7 @@ static enum kiln_status read_stored(struct kiln_cache_store *store,
 {
     void *payload = NULL;
     size_t size = 0;
-    enum kiln_status status = kiln_cache_store_lookup(store, key, &payload, &size, error);
+    enum kiln_status status = look_up(store, key, &payload, &size, error);
     if (status)
         return status;
     status = kiln_program_format_read(payload, size, graph, ret_program, error);
@@ -157,8 +162,14 @@ static enum kiln_status compile_once(struct make_request *request, struct kiln_c
     enum kiln_status status = KILN_NOT_FOUND;
     kiln_compile_claim_open(&claim, store, key);
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
-    if (kiln_compile_claim_take(&claim, deadline) != KILN_CLAIM_NONE)
-        status = read_stored(store, key, request->graph, ret_program, error);
+    enum kiln_claim claimed = kiln_compile_claim_take(&claim, deadline);
+    /* Who took the claim at once may have missed what its last owner has just put into the
+     * directory; layers and the shared tier were asked a moment ago. */
+    if (claimed != KILN_CLAIM_NONE)
+        status = read_stored(store,
+                             claimed == KILN_CLAIM_TAKEN ? kiln_cache_store_lookup_again
+                                                         : kiln_cache_store_lookup,
+                             key, request->graph, ret_program, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         request->origin = KILN_ORIGIN_COMPILED;
@@ -175,12 +186,12 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
 {
     struct make_request *request = context;
     struct kiln_cache_store *store = NULL;
-    enum kiln_status status = open_store(request->cache, &store, error);
+    enum kiln_status status = kiln_program_cache_store(request->cache, &store, error);
     if (status)
         return status;
     struct kiln_shared_program *program = NULL;
     request->origin = KILN_ORIGIN_DISK;
-    status = read_stored(store, key, request->graph, &program, error);
+    status = read_stored(store, kiln_cache_store_lookup, key, request->graph, &program, error);
     if (status == KILN_NOT_FOUND)
         status = compile_once(request, store, key, &program, error);
     if (status == KILN_OK)
@@ -263,7 +274,7 @@ void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln
     kiln_error_init(&error);
     enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, &error);
     if (status == KILN_OK)
-        status = open_store(cache, &store, &error);
+        status = kiln_program_cache_store(cache, &store, &error);
     if (status == KILN_OK)
         write_stored(store, &key, program);
     kiln_cache_key_fini(&key);

@@ -9,15 +9,14 @@
 #include "cache/object_table.h"
 #include "runtime/engine/shared_program.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 struct kiln_program_cache {
     struct kiln_cache_options store_options;
     struct kiln_codegen *codegen;
     struct kiln_lower_options lower;
-    struct kiln_object_table *programs; /* key -> struct kiln_shared_program */
-    pthread_mutex_t lock;               /* of opening the store */
-    struct kiln_cache_store *store;     /* opened at the first miss in memory */
+    struct kiln_object_table *programs;       /* key -> struct kiln_shared_program */
+    _Atomic(struct kiln_cache_store *) store; /* NULL before the first miss in memory */
 };
 
 /* Opens nothing yet. What the store's options point to and `codegen` must outlive the cache. */
@@ -27,6 +26,12 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
                                          const struct kiln_lower_options *lower,
                                          struct kiln_error *error) KILN_NODISCARD;
 void kiln_program_cache_fini(struct kiln_program_cache *cache);
+
+/* The store, opened by the first who asks for it; the cache owns it. Fails as kiln_cache_store_open
+ * does. Takes no lock, which a child that is forked meanwhile would wait for. */
+enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
+                                          struct kiln_cache_store **ret_store,
+                                          struct kiln_error *error) KILN_NODISCARD;
 
 /*
  * Adds to an initialised key all that decides what a program is: format version, canonical graph,

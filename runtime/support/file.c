@@ -1,5 +1,6 @@
 #include "runtime/support/file.h"
 
+#include "runtime/support/file_target.h"
 #include "runtime/support/temporary_file.h"
 
 #include <errno.h>
@@ -126,13 +127,19 @@ enum kiln_status kiln_file_write_at(int directory, const char *name, const void 
 enum kiln_status kiln_file_write(const char *path, const void *bytes, size_t size, unsigned flags,
                                  struct kiln_error *error)
 {
-    int directory;
-    const char *name;
-    enum kiln_status status = kiln_file_open_parent(path, &directory, &name, error);
+    char *target;
+    enum kiln_status status =
+        kiln_file_target(path, (flags & KILN_FILE_FOLLOW) != 0, &target, error);
     if (status != KILN_OK)
         return status;
-    status = kiln_file_write_at(directory, name, bytes, size, flags, error);
-    (void)close(directory);
+    int directory;
+    const char *name;
+    status = kiln_file_open_parent(target, &directory, &name, error);
+    if (status == KILN_OK) {
+        status = kiln_file_write_at(directory, name, bytes, size, flags, error);
+        (void)close(directory);
+    }
+    free(target);
     return status;
 }
 

@@ -30,13 +30,17 @@ enum kiln_status kiln_file_read_descriptor(int descriptor, const char *path, siz
 enum kiln_file_flag {
     KILN_FILE_PRIVATE = 1, /* mode 0600, else 0666; both less the umask */
     KILN_FILE_SYNC = 2,    /* data and name are on the disk when the call returns */
+    KILN_FILE_FOLLOW = 4,  /* a symbolic link stays, and what it names is written: for
+                              kiln_file_write and names that a user chose */
 };
 
 /*
  * Creates or replaces a file so that readers see the old content or the new, never a part: writes a
  * temporary file in the same directory (temporary_name.h) and renames it. `flags` is a sum of enum
  * kiln_file_flag. On failure the old file is as it was and no temporary file is left. A symbolic
- * link is replaced, not followed.
+ * link is replaced, not followed, without KILN_FILE_FOLLOW. kiln_file_write replaces nothing else
+ * that is no ordinary file (file_target.h): KILN_IO; the _at variant replaces what can be renamed
+ * over.
  */
 enum kiln_status kiln_file_write(const char *path, const void *bytes, size_t size, unsigned flags,
                                  struct kiln_error *error) KILN_NODISCARD;

@@ -18,7 +18,10 @@
 
 enum {
     SMALL_FILE_BYTES = 512, /* more than /proc/PID/stat has before the start time */
-    START_FIELD = 22,       /* of /proc/PID/stat, counted from 1 */
+    /* Fields of /proc/PID/stat, counted from 1. */
+    STATE_FIELD = 3,
+    THREADS_FIELD = 20,
+    START_FIELD = 22,
     SHORTEST_MIDDLE = 16,
 };
 
@@ -59,20 +62,38 @@ static uint64_t machine_identity(void)
     return kiln_hash64(&identity, sizeof identity);
 }
 
-/* When the process started, in ticks since the boot; 0 when it cannot be found out. `path` is of
- * its stat file. */
-static uint64_t start_time(const char *path, int64_t process)
+struct process_state {
+    uint64_t start; /* when it started, in ticks since the boot; 0: it cannot be found out */
+    bool has_ended; /* and nobody has asked for its exit status yet */
+};
+
+static const char *next_field(const char *field)
 {
+    const char *space = field != NULL ? strchr(field, ' ') : NULL;
+    return space != NULL ? space + 1 : NULL;
+}
+
+/* `path` is of the process's stat file. */
+static struct process_state read_state(const char *path, int64_t process)
+{
+    struct process_state state = {0};
     char text[SMALL_FILE_BYTES];
     if (read_small_file(path, text) == 0 || strtoll(text, NULL, 10) != process)
-        return 0;
+        return state;
     /* The second field is the program's name in parentheses and may hold any character. */
-    const char *field = strrchr(text, ')');
-    for (unsigned i = 2; i < START_FIELD && field != NULL; i++) {
-        field = strchr(field, ' ');
-        field = field != NULL ? field + 1 : NULL;
+    const char *field = next_field(strrchr(text, ')'));
+    char letter = field != NULL ? *field : '\0';
+    uint64_t threads = 0;
+    for (unsigned i = STATE_FIELD; i < START_FIELD && field != NULL; i++) {
+        if (i == THREADS_FIELD)
+            threads = strtoull(field, NULL, 10);
+        field = next_field(field);
     }
-    return field != NULL ? strtoull(field, NULL, 10) : 0;
+    if (field != NULL)
+        state.start = strtoull(field, NULL, 10);
+    /* A main thread that has ended is a zombie too while the others go on. */
+    state.has_ended = letter == 'X' || (letter == 'Z' && threads <= 1);
+    return state;
 }
 
 /*
@@ -97,8 +118,8 @@ void kiln_temporary_name_make(char ret_name[KILN_TEMPORARY_NAME_BYTES], unsigned
     int64_t process = getpid();
     (void)snprintf(ret_name, KILN_TEMPORARY_NAME_BYTES,
                    "%s%016" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%016" PRIx64 "%s", prefix,
-                   machine_identity(), (uint64_t)process, start_time("/proc/self/stat", process),
-                   draw_unique(attempt), suffix);
+                   machine_identity(), (uint64_t)process,
+                   read_state("/proc/self/stat", process).start, draw_unique(attempt), suffix);
 }
 
 bool kiln_temporary_name_matches(const char *name)
@@ -138,6 +159,6 @@ bool kiln_temporary_name_is_orphan(const char *name)
         return true;
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", process);
-    uint64_t start_now = start_time(path, (int64_t)process);
-    return start_now != 0 && start_now != start;
+    struct process_state now = read_state(path, (int64_t)process);
+    return now.start != 0 && (now.start != start || now.has_ended);
 }

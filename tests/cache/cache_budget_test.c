@@ -201,6 +201,49 @@ Test(cache_budget, an_entry_larger_than_the_limit_is_left_out_and_told_of_once)
     kiln_cache_store_close(store);
 }
 
+/* A file that cannot stay, however new it looks, costs no entry. */
+Test(cache_budget, what_cannot_be_an_entry_goes_first)
+{
+    static const off_t sizes[] = {(off_t)5 << 30, (off_t)257 << 20, 10 * KIB};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct kiln_cache_store *store = store_fixture_open(directory, 0);
+        for (unsigned j = 0; j < 6; j++) {
+            store_fixture_insert(store, j, KIB - FRAME);
+            store_fixture_age(path_of(j), 100);
+        }
+        store_fixture_insert(store, 9, 10);
+        cr_assert_eq(truncate(path_of(9), sizes[i]), 0, "%m"); /* no room is taken */
+        kiln_cache_store_close(store);
+        store = store_fixture_open(directory, 9 * KIB);
+        store_fixture_insert(store, 6, KIB - FRAME);
+        for (unsigned j = 0; j <= 6; j++)
+            cr_assert(store_fixture_is_file(directory, j), "%zu: %u", i, j);
+        cr_assert_not(store_fixture_is_file(directory, 9));
+        kiln_cache_store_close(store);
+    }
+}
+
+Test(cache_budget, no_ordinary_file_and_no_directory)
+{
+    struct kiln_cache_store *store = store_fixture_open(directory, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        store_fixture_insert(store, i, KIB - FRAME);
+        store_fixture_age(path_of(i), 100);
+    }
+    for (unsigned i = 8; i < 10; i++) {
+        store_fixture_insert(store, i, 10);
+        cr_assert_eq(unlink(path_of(i)), 0);
+    }
+    cr_assert_eq(mkfifo(path_of(8), 0600), 0);
+    cr_assert_eq(mkdir(path_of(9), 0700), 0);
+    const struct kiln_cache_prune prune = {4 * KIB, 50};
+    struct kiln_cache_pruned pruned;
+    cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(pruned.removed_files, 5, "the FIFO, and all that is old");
+    cr_assert(store_fixture_is_file(directory, 9), "a directory is nobody's entry");
+    kiln_cache_store_close(store);
+}
+
 Test(cache_budget, a_smaller_limit_takes_hold)
 {
     struct kiln_cache_store *store = store_fixture_open(directory, 0);

@@ -78,6 +78,64 @@ Test(cache_directory, empty_and_relative_values)
     assert_default(temporary_path("home/.cache/kiln"), 0);
 }
 
+/* It would be another directory wherever a program is started. */
+Test(cache_directory, a_relative_home_is_none)
+{
+    cr_assert_eq(chdir(temporary_path(".")), 0);
+    setenv("HOME", "home", 1);
+    assert_default(NULL, 1);
+    cr_assert_not_null(strstr(captured_log_last(), "no environment variable names a place"));
+    setenv("XDG_CACHE_HOME", temporary_path("xdg"), 1);
+    assert_default(temporary_path("xdg/kiln"), 0);
+    cr_assert_eq(directory_count(temporary_path(".")), 1);
+}
+
+/* Who only looks. */
+Test(cache_directory, none_is_created_on_request)
+{
+    struct kiln_error error;
+    struct kiln_cache_store *store = NULL;
+    struct kiln_cache_options options = {.directory = temporary_path("a/b"), .no_create = true};
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "/a/b': No such file"), "%s", error.text);
+
+    /* One that the environment names is where entries will be. */
+    options.directory = NULL;
+    setenv("KILN_CACHE_DIR", temporary_path("a/b"), 1);
+    captured_log_start(KILN_LOG_WARN);
+    cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK, "%s", error.text);
+    cr_assert_str_eq(kiln_cache_store_directory(store), temporary_path("a/b"));
+    struct kiln_cache_key key = sample_key(1);
+    struct kiln_cache_stats stats = {.entries = 99};
+    void *payload = NULL;
+    size_t size = 0;
+    uint64_t removed = 99;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(stats.entries, 0);
+    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(removed, 0);
+    const struct kiln_cache_prune prune = {0, 0};
+    struct kiln_cache_pruned pruned = {.removed_files = 99};
+    cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(pruned.removed_files, 0);
+    cr_assert_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_NOT_FOUND);
+    cr_assert_eq(captured_log_count(KILN_LOG_WARN), 0);
+    kiln_cache_key_fini(&key);
+    kiln_cache_store_close(store);
+    cr_assert_eq(directory_count(temporary_path(".")), 0);
+
+    /* What is no directory is no empty one. */
+    cr_assert_eq(close(open(temporary_path("a"), O_CREAT | O_WRONLY, 0600)), 0);
+    kiln_cache_warnings_forget();
+    cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK);
+    cr_assert_null(kiln_cache_store_directory(store));
+    cr_assert_eq(captured_log_count(KILN_LOG_WARN), 1);
+    kiln_cache_store_close(store);
+}
+
 Test(cache_directory, empty_own_variable_asks_for_memory_only)
 {
     setenv("HOME", temporary_path("home"), 1);

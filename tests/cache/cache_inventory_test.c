@@ -7,6 +7,7 @@
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,17 +254,41 @@ Test(cache_inventory, an_entry_larger_than_the_limit_is_no_import)
     kiln_cache_store_close(small);
 }
 
+static void keep_damaged(void *context, const char *file, bool ok, const char *reason)
+{
+    char *damaged = context; /* of 256 bytes */
+    if (!ok)
+        (void)snprintf(damaged + strlen(damaged), 256 - strlen(damaged), "%s: %s\n", file,
+                       strrchr(reason, ':') + 2);
+}
+
 /* A fan-out directory that cannot be used is told of; the others are walked. */
 Test(cache_inventory, a_walk_goes_on_after_a_place_that_it_cannot_use)
 {
     char path[4200];
     (void)snprintf(path, sizeof path, "%s/00", directory);
     cr_assert_eq(symlink(layer, path), 0);
+    (void)snprintf(path, sizeof path, "%s/ff", directory);
+    cr_assert_eq(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+    captured_log_start(KILN_LOG_WARN);
     struct kiln_cache_stats stats = {.entries = 77};
-    cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_IO);
-    cr_assert_not_null(strstr(error.text, "it is a symbolic link"), "%s", error.text);
+    cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(stats.entries, 3);
+    cr_assert_eq(captured_log_count(KILN_LOG_WARN), 2);
+    cr_assert_not_null(strstr(captured_log_last(), "/ff': Not a directory"), "%s",
+                       captured_log_last());
+    struct listed listed = {.count = 0};
+    cr_assert_eq(kiln_cache_store_list(store, keep_item, &listed, &error), KILN_OK);
+    cr_assert_eq(listed.count, 6);
+    cr_assert_eq(captured_log_count(KILN_LOG_WARN), 2, "each is told of once");
+    char damaged[256] = "";
+    cr_assert_eq(kiln_cache_store_verify(store, keep_damaged, damaged, &stats, &error), KILN_OK);
+    cr_assert_str_eq(damaged, "00: it is a symbolic link\nff: Not a directory\n");
+    cr_assert_eq(stats.entries, 3);
+    cr_assert_eq(stats.damaged, 2);
     uint64_t removed = 0;
     cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_IO);
+    cr_assert_not_null(strstr(error.text, "it is a symbolic link"), "%s", error.text);
     for (unsigned i = 1; i <= 3; i++)
         cr_assert_not(store_fixture_is_file(directory, i));
 }

@@ -85,6 +85,35 @@ static enum kiln_status see(void *context, const struct kiln_cache_visited *entr
     return KILN_OK;
 }
 
+static enum kiln_status see_places(void *context, const struct kiln_cache_visited *entry,
+                                   struct kiln_error *ret_error)
+{
+    if (!entry->is_directory)
+        return see(context, entry, ret_error);
+    struct seen *seen = context;
+    cr_assert_str_eq(entry->hex, "00");
+    cr_assert_eq(entry->status, KILN_IO);
+    cr_assert_not_null(strstr(entry->reason, "symbolic link"), "%s", entry->reason);
+    cr_assert_eq(seen->whole, 0, "in the order of names");
+    seen->damaged++;
+    return KILN_OK;
+}
+
+Test(cache_visit, a_place_that_cannot_be_used_is_one_damaged_item)
+{
+    struct kiln_cache_store *store = open_and_fill();
+    char path[4200];
+    (void)snprintf(path, sizeof path, "%s/00", directory);
+    cr_assert_eq(symlink("/", path), 0);
+    struct seen seen = {.has_times = true};
+    cr_assert_eq(
+        kiln_cache_store_visit(store, KILN_CACHE_SOURCE_DIRECTORY, see_places, &seen, &error),
+        KILN_OK, "%s", error.text);
+    cr_assert_eq(seen.whole, COUNT);
+    cr_assert_eq(seen.damaged, 1);
+    kiln_cache_store_close(store);
+}
+
 Test(cache_visit, directory_layer_and_pack)
 {
     struct kiln_cache_store *store = open_and_fill();

@@ -2,6 +2,7 @@
 
 #include "tests/cli/kiln_process.h"
 #include "tests/runtime/support/temporary_directory.h"
+#include "tests/runtime/support/unprivileged.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -48,8 +49,8 @@ static void expect(const char *const *names, size_t count)
 
 Test(graph_files, a_file_is_taken_as_named)
 {
-    cr_assert_eq(kiln_graph_files_add(&files, "no/such/file", &error), KILN_OK);
-    cr_assert_eq(kiln_graph_files_add(&files, "-", &error), KILN_OK);
+    kiln_graph_files_add(&files, "no/such/file");
+    kiln_graph_files_add(&files, "-");
     cr_assert_eq(files.count, 2);
     cr_assert_str_eq(files.files[0].path, "no/such/file");
     cr_assert_not(files.files[0].is_found);
@@ -68,7 +69,7 @@ Test(graph_files, a_directory_is_searched_in_the_order_of_names)
     touch("aa/z.bin");
     make_directory("aa/deeper");
     touch("aa/deeper/y.json");
-    cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_OK);
+    kiln_graph_files_add(&files, root);
     expect((const char *const[]){"a.bin", "aa/deeper/y.json", "aa/z.bin", "b.bin", "c.json"}, 5);
     cr_assert(files.files[0].is_found);
 }
@@ -78,7 +79,7 @@ Test(graph_files, json_beside_a_binary_describes_it)
     touch("a.bin");
     touch("a.json");
     touch("ab.json");
-    cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_OK);
+    kiln_graph_files_add(&files, root);
     expect((const char *const[]){"a.bin", "ab.json"}, 2);
 }
 
@@ -87,7 +88,7 @@ Test(graph_files, a_trailing_slash_is_not_doubled)
     char path[1024];
     touch("a.bin");
     snprintf(path, sizeof(path), "%s/", root);
-    cr_assert_eq(kiln_graph_files_add(&files, path, &error), KILN_OK);
+    kiln_graph_files_add(&files, path);
     expect((const char *const[]){"a.bin"}, 1);
 }
 
@@ -97,11 +98,12 @@ Test(graph_files, linked_directories_are_not_entered)
     touch("real/a.bin");
     cr_assert_eq(symlink(root, temporary_path("real/loop")), 0);
     cr_assert_eq(symlink("nowhere", temporary_path("real/broken.bin")), 0);
-    cr_assert_eq(kiln_graph_files_add(&files, temporary_path("real"), &error), KILN_OK);
+    kiln_graph_files_add(&files, temporary_path("real"));
     expect((const char *const[]){"real/a.bin"}, 1);
 }
 
-Test(graph_files, endless_depth_is_an_error)
+/* It stands for what is not found, and the rest is found. */
+Test(graph_files, endless_depth_is_told_in_its_place)
 {
     char path[2048] = "d";
     make_directory(path);
@@ -109,8 +111,32 @@ Test(graph_files, endless_depth_is_an_error)
         strcat(path, "/d");
         cr_assert_eq(mkdir(temporary_path(path), 0700), 0);
     }
-    cr_assert_eq(kiln_graph_files_add(&files, root, &error), KILN_IO);
-    cr_assert(strstr(error.text, "nested"), "%s", error.text);
+    touch("a.bin");
+    touch("e.bin");
+    kiln_graph_files_add(&files, root);
+    cr_assert_eq(files.count, 3);
+    cr_assert_str_eq(files.files[0].path, temporary_path("a.bin"));
+    cr_assert_null(files.files[0].trouble);
+    cr_assert(strstr(files.files[1].trouble, "nested"), "%s", files.files[1].trouble);
+    cr_assert_str_eq(files.files[2].path, temporary_path("e.bin"));
+}
+
+static int search_locked_directory(void)
+{
+    if (mkdir(temporary_path("locked"), 0) != 0)
+        return 10;
+    kiln_graph_files_add(&files, root);
+    if (chmod(temporary_path("locked"), 0700) != 0)
+        return 11;
+    if (files.count != 2 || !files.files[0].trouble || files.files[1].trouble)
+        return 12;
+    return strstr(files.files[0].trouble, "locked") ? 0 : 13;
+}
+
+Test(graph_files, a_directory_without_access_is_told_in_its_place)
+{
+    touch("z.bin");
+    cr_assert_eq(unprivileged_run(root, search_locked_directory), 0);
 }
 
 static enum kiln_status add_manifest(const char *text, size_t size)

@@ -83,6 +83,32 @@ Test(kiln_cache, verify_finds_a_flipped_bit)
     json_decref(document);
 }
 
+/* A name that was mistyped is told, and nothing is made of it. */
+Test(kiln_cache, looking_creates_nothing)
+{
+    char path[4200];
+    (void)snprintf(path, sizeof path, "%s", temporary_path("typo/deep/er"));
+    char pack[4200];
+    (void)snprintf(pack, sizeof pack, "%s", temporary_path("a.pack"));
+    const char *const actions[][3] = {
+        {"ls"}, {"stats"}, {"verify"}, {"prune"}, {"clear"}, {"show", "12"}, {"export", pack},
+    };
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        struct kiln_process kiln = KILN("cache", "--cache", path, actions[i][0], actions[i][1]);
+        cr_assert_eq(kiln.exit_code, 3, "%s: %s", actions[i][0], kiln.out);
+        cr_assert(strstr(kiln.err, "typo/deep/er': No such file or directory"), "%s", kiln.err);
+        cr_assert_eq(directory_count(temporary_path(".")), 0);
+        /* One that the environment names is simply empty. */
+        kiln = KILN("cache", actions[i][0], actions[i][1]);
+        cr_assert_eq(kiln.exit_code, i < 5 ? 0 : 1, "%s: %s", actions[i][0], kiln.err);
+        cr_assert_eq(directory_count(temporary_path(".")), 0);
+    }
+    struct kiln_process kiln = KILN("cache", "ls", "--json");
+    json_t *document = parse_json(kiln.out);
+    cr_assert_str_eq(text_member(document, "directory"), temporary_path("cache"));
+    json_decref(document);
+}
+
 Test(kiln_cache, an_unusable_directory_is_an_environment_error)
 {
     struct kiln_process kiln = KILN("cache", "stats", "--cache", "/dev/null/x");

@@ -129,11 +129,14 @@ Test(kiln_config, follows_the_rule_of_the_cache_directory)
         expect(document, "derived", "cache directory", cases[i].directory, cases[i].source);
         json_decref(document);
     }
-    json_t *document = config_by("");
-    const json_t *row = row_of(document, "derived", "cache directory");
-    cr_assert_str_eq(text_member(row, "source"), "no variable");
-    cr_assert(strstr(text_member(row, "problem"), "KILN_CACHE_DIR"));
-    json_decref(document);
+    static const char *const none[] = {"", "XDG_CACHE_HOME=x HOME=relative"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        json_t *document = config_by(none[i]);
+        const json_t *row = row_of(document, "derived", "cache directory");
+        cr_assert_str_eq(text_member(row, "source"), "no variable");
+        cr_assert(strstr(text_member(row, "problem"), "KILN_CACHE_DIR"));
+        json_decref(document);
+    }
 }
 
 Test(kiln_config, bad_values_have_their_sentences)
@@ -159,7 +162,7 @@ Test(kiln_config, bad_values_have_their_sentences)
         {"KILN_LOG_LEVEL", "loud", "no log level"},
         {"KILN_DUMP_DIR", "/dev/null/dump", "cannot write to '/dev/null/dump'"},
         {"KILN_CAPTURE_DIR", "/dev/null", "it is no directory"},
-        {"KILN_HOST_CXX", "/dev/null/c++", "no C++ compiler"},
+        {"KILN_HOST_CXX", "/dev/null/c++", "there is no '/dev/null/c++' here"},
         {"KILN_CLANG", "/dev/null/clang", "no clang"},
         {"KILN_COMGR_LIBRARY", "/dev/null/comgr.so", "'/dev/null/comgr.so'"},
         {"KILN_NVRTC_LIBRARY", "/dev/null/nvrtc.so", "'/dev/null/nvrtc.so'"},

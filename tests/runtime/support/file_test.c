@@ -94,12 +94,67 @@ Test(file, write_replaces_a_link_and_not_what_it_names)
     assert_content(temporary_path("link"), "new");
 }
 
+static enum kiln_status follow_and_write(const char *name, struct kiln_error *error)
+{
+    return kiln_file_write(temporary_path(name), "new", 3, KILN_FILE_FOLLOW, error);
+}
+
+static bool is_link(const char *name)
+{
+    struct stat attributes;
+    return lstat(temporary_path(name), &attributes) == 0 && S_ISLNK(attributes.st_mode);
+}
+
+Test(file, write_follows_links_where_a_user_chose_the_name)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(mkdir(temporary_path("d"), 0700), 0);
+    cr_assert_eq(write_text(temporary_path("d/target"), "old", &error), KILN_OK);
+    cr_assert_eq(symlink("d/first", temporary_path("link")), 0);
+    cr_assert_eq(symlink("target", temporary_path("d/first")), 0);
+    cr_assert_eq(follow_and_write("link", &error), KILN_OK, "%s", error.text);
+    cr_assert(is_link("link") && is_link("d/first"));
+    assert_content(temporary_path("d/target"), "new");
+    cr_assert_eq(symlink(temporary_path("d/later"), temporary_path("dangling")), 0);
+    cr_assert_eq(follow_and_write("dangling", &error), KILN_OK, "%s", error.text);
+    cr_assert(is_link("dangling"));
+    assert_content(temporary_path("d/later"), "new");
+    cr_assert_eq(symlink("circle", temporary_path("circle")), 0);
+    cr_assert_eq(follow_and_write("circle", &error), KILN_IO);
+    cr_assert_not_null(strstr(error.text, "symbolic links"), "%s", error.text);
+    cr_assert(is_link("circle"));
+}
+
+/* A rename would put a file in their place: as root, in that of /dev/null. */
+Test(file, write_refuses_what_is_no_ordinary_file)
+{
+    struct kiln_error error;
+    struct stat attributes;
+    kiln_error_init(&error);
+    cr_assert_eq(mkfifo(temporary_path("fifo"), 0600), 0);
+    cr_assert_eq(symlink("fifo", temporary_path("link")), 0);
+    for (unsigned flags = 0; flags <= KILN_FILE_FOLLOW; flags += KILN_FILE_FOLLOW) {
+        cr_assert_eq(kiln_file_write(temporary_path("fifo"), "x", 1, flags, &error), KILN_IO);
+        cr_assert_not_null(strstr(error.text, "fifo': it is not an ordinary file\nhint: "), "%s",
+                           error.text);
+        cr_assert_eq(kiln_file_write(temporary_path("."), "x", 1, flags, &error), KILN_IO);
+        cr_assert_not_null(strstr(error.text, "it is a directory"), "%s", error.text);
+    }
+    cr_assert_eq(follow_and_write("link", &error), KILN_IO);
+    cr_assert_eq(lstat(temporary_path("fifo"), &attributes), 0);
+    cr_assert(S_ISFIFO(attributes.st_mode));
+    cr_assert_eq(directory_count(temporary_path(".")), 2);
+}
+
 Test(file, failed_replacement_leaves_no_temporary_file)
 {
     struct kiln_error error;
     kiln_error_init(&error);
     cr_assert_eq(mkdir(temporary_path("taken"), 0700), 0);
-    cr_assert_eq(write_text(temporary_path("taken"), "x", &error), KILN_IO);
+    int directory = open(temporary_path("."), O_RDONLY | O_DIRECTORY);
+    cr_assert_eq(kiln_file_write_at(directory, "taken", "x", 1, 0, &error), KILN_IO);
+    cr_assert_eq(close(directory), 0);
     cr_assert_not_null(strstr(error.text, "cannot replace 'taken'"), "%s", error.text);
     cr_assert_eq(directory_count(temporary_path(".")), 1);
 }

@@ -1,10 +1,12 @@
 #include "runtime/support/temporary_name.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,4 +78,92 @@ Test(temporary_name, an_orphan_is_known_once_its_writer_is_gone)
     cr_assert_not(kiln_temporary_name_is_orphan(".kiln-0123456789abcdef.tmp"));
     cr_assert_not(kiln_temporary_name_is_orphan(".kiln-----------------------.tmp"));
     cr_assert_not(kiln_temporary_name_is_orphan("notes.txt"));
+}
+
+/* What the next two share: a child that has made a name and lives as a zombie or with one, as after
+ * a SIGKILL whose parent does not wait. */
+static char *shared_name;
+
+static pid_t start_writer(void (*end)(int ready))
+{
+    shared_name = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(shared_name, MAP_FAILED);
+    int ready[2];
+    cr_assert_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        /* What may be in the second field of its stat file. */
+        (void)prctl(PR_SET_NAME, "a) Z 1 (b) R");
+        kiln_temporary_name_make(shared_name, 0);
+        end(ready[1]);
+        _exit(0);
+    }
+    char byte;
+    (void)close(ready[1]);
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    return child;
+}
+
+static void stay(int ready)
+{
+    (void)!write(ready, "x", 1);
+    for (;;)
+        pause();
+}
+
+Test(temporary_name, a_writer_that_nobody_waits_for_has_ended)
+{
+    pid_t child = start_writer(stay);
+    cr_assert_not(kiln_temporary_name_is_orphan(shared_name), "the writer lives: %s", shared_name);
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    siginfo_t ended;
+    cr_assert_eq(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    cr_expect(kiln_temporary_name_is_orphan(shared_name), "the writer is a zombie: %s",
+              shared_name);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+}
+
+static pthread_t main_thread;
+
+static void *tell_when_alone(void *context)
+{
+    (void)pthread_join(main_thread, NULL);
+    stay(*(int *)context);
+    return NULL;
+}
+
+static void end_main_thread(int ready)
+{
+    static int descriptor;
+    pthread_t thread;
+    descriptor = ready;
+    main_thread = pthread_self();
+    if (pthread_create(&thread, NULL, tell_when_alone, &descriptor) == 0)
+        pthread_exit(NULL);
+}
+
+/* The letter behind the name in the process's stat file. */
+static char state_of(pid_t process)
+{
+    char path[64];
+    char text[512] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    cr_assert_not_null(file);
+    (void)!fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    const char *end = strrchr(text, ')');
+    cr_assert_not_null(end);
+    return end[1] == ' ' ? end[2] : '?';
+}
+
+Test(temporary_name, a_writer_whose_main_thread_has_ended_lives)
+{
+    pid_t child = start_writer(end_main_thread);
+    while (state_of(child) != 'Z')
+        (void)usleep(1000);
+    cr_expect_not(kiln_temporary_name_is_orphan(shared_name), "%s", shared_name);
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    cr_assert_eq(waitpid(child, NULL, 0), child);
 }

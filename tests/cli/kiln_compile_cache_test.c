@@ -1,0 +1,125 @@
+/* What becomes of a run of `kiln compile` whose cache does not take what is compiled. */
+#include "tests/cli/compile_fixture.h"
+#include "tests/cli/json_check.h"
+#include "tests/runtime/support/temporary_directory.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(kiln_compile_cache, .init = compile_fixture_set_up, .fini = temporary_directory_remove,
+          .timeout = 240);
+
+enum { FEW = 5 };
+
+/* Every entry of the cache would be in a directory that is a file. */
+static void block_directory(void)
+{
+    char name[16];
+    cr_assert_eq(mkdir(temporary_path("cache"), 0700), 0);
+    for (int i = 0; i < 256; i++) {
+        (void)snprintf(name, sizeof name, "cache/%02x", (unsigned)i);
+        cr_assert(write_file(name, "", 0));
+    }
+}
+
+static void unblock_directory(void)
+{
+    char name[16];
+    for (int i = 0; i < 256; i++) {
+        (void)snprintf(name, sizeof name, "cache/%02x", (unsigned)i);
+        cr_assert_eq(unlink(temporary_path(name)), 0);
+    }
+}
+
+Test(kiln_compile_cache, a_directory_that_takes_nothing_is_a_failure)
+{
+    char report[1100];
+    (void)snprintf(report, sizeof report, "%s", temporary_path("report.jsonl"));
+    block_directory();
+    compile_fixture_write_graphs("graphs", 10, FEW);
+    struct kiln_process kiln = COMPILE("--report", report, temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 3, "%d: %s", kiln.exit_code, kiln.err);
+    cr_expect(strstr(kiln.out, "5 compiled, 0 from disk, 0 from memory, 5 not stored;"), "%s",
+              kiln.out);
+    cr_expect(strstr(kiln.err, "'5' programs could not be stored"), "%s", kiln.err);
+    json_t *last = compile_fixture_line(compile_fixture_slurp(report), FEW);
+    const json_t *summary = json_object_get(last, "summary");
+    cr_expect_eq(integer_member(summary, "not_stored"), FEW);
+    cr_expect_eq(integer_member(summary, "not_shared"), 0);
+    json_decref(last);
+    kiln = COMPILE("-q", "--json", temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 3, "%s", kiln.err);
+    cr_expect_eq(compile_fixture_summary(&kiln, "not_stored"), FEW);
+    /* The same command goes on where there is room again. */
+    unblock_directory();
+    kiln = COMPILE("--json", temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect_eq(compile_fixture_summary(&kiln, "compiled"), FEW);
+    cr_expect_eq(compile_fixture_summary(&kiln, "not_stored"), 0);
+    kiln = COMPILE("--json", temporary_path("graphs"));
+    cr_expect_eq(compile_fixture_summary(&kiln, "disk"), FEW);
+}
+
+Test(kiln_compile_cache, what_exceeds_its_limit_is_a_failure)
+{
+    compile_fixture_write_graphs("graphs", 10, 2);
+    struct kiln_process kiln =
+        COMPILE_WITH("KILN_CACHE_MAX_SIZE=1K", "--json", temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 3, "%s", kiln.err);
+    cr_expect_eq(compile_fixture_summary(&kiln, "not_stored"), 2);
+    cr_expect(strstr(kiln.err, "KILN_CACHE_MAX_SIZE"), "%s", kiln.err);
+}
+
+/* Each of the programs fits; the older goes. */
+Test(kiln_compile_cache, what_it_does_not_keep_is_said)
+{
+    compile_fixture_write_graphs("graphs", 10, 2);
+    struct kiln_process kiln = COMPILE_WITH("KILN_CACHE_MAX_SIZE=20K", temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect(strstr(kiln.err, "KILN_CACHE_MAX_SIZE"), "%s", kiln.err);
+}
+
+static unsigned count_errors(const char *text)
+{
+    unsigned count = 0;
+    for (const char *at = text; (at = strstr(at, "error: ")) != NULL; at++)
+        count++;
+    return count;
+}
+
+Test(kiln_compile_cache, without_one_nothing_is_compiled_unless_it_is_wished)
+{
+    const char *graph = compile_fixture_write_graph("one.json", 10);
+    struct kiln_process kiln = COMPILE_WITH("KILN_CACHE_DIR=/proc/none", graph);
+    cr_expect_eq(kiln.exit_code, 3, "%d: %s", kiln.exit_code, kiln.err);
+    cr_expect(strstr(kiln.err, "there is no cache directory"), "%s", kiln.err);
+    cr_expect(strstr(kiln.err, "--cache"), "%s", kiln.err);
+    cr_expect_eq(compile_fixture_calls(), 0);
+    /* Wished for, to see whether graphs compile. */
+    kiln = COMPILE_WITH("KILN_CACHE_DIR=", "--json", graph);
+    cr_expect_eq(kiln.exit_code, 0, "%d: %s", kiln.exit_code, kiln.err);
+    cr_expect(strstr(kiln.err, "there is no cache directory"), "%s", kiln.err);
+    cr_expect_eq(compile_fixture_summary(&kiln, "compiled"), 1);
+    cr_expect_eq(compile_fixture_summary(&kiln, "not_stored"), 0);
+    kiln = COMPILE_WITH("KILN_CACHE_DIR=", "--cache", temporary_path("elsewhere"), graph);
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect_eq(count_errors(kiln.err), 0, "%s", kiln.err);
+}
+
+Test(kiln_compile_cache, that_cannot_be_used_is_said_once)
+{
+    static const char *const directories[] = {"/proc/none", "/dev/null/cache"};
+    compile_fixture_write_graphs("graphs", 10, FEW);
+    for (size_t i = 0; i < 2; i++) {
+        struct kiln_process kiln = COMPILE("--cache", directories[i], "--report",
+                                           temporary_path("report"), temporary_path("graphs"));
+        cr_expect_eq(kiln.exit_code, 3, "%d: %s", kiln.exit_code, kiln.err);
+        cr_expect_eq(count_errors(kiln.err), 1, "%s", kiln.err);
+        cr_expect_str_empty(kiln.out);
+        cr_expect_neq(access(temporary_path("report"), F_OK), 0, "it has begun");
+    }
+    cr_expect_eq(compile_fixture_calls(), 0);
+}
