@@ -215,5 +215,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < table.count; i++)
         print_row(&table.rows[i]);
     print_ratios(&table);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "error: cannot write the results: %s\n", strerror(errno));
+        return 1;
+    }
     return table.failures ? 1 : 0;
 }

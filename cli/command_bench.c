@@ -78,10 +78,17 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         }
     }
     settings->run.samples = (uint32_t)samples;
+    const char *quiet = settings->list ? "--list" : "--save-graphs";
+    bool measures = !settings->list && !settings->graph_directory;
     if (!line->stopped && settings->json && settings->csv)
         kiln_command_line_fail(line, "choose one of them",
-                               "--json and --csv both want standard "
-                               "output");
+                               "--json and --csv both want standard output");
+    else if (!line->stopped && !measures && (settings->plot_directory || settings->csv))
+        kiln_command_line_fail(line, "choose one of them", "%s measures nothing to show with %s",
+                               quiet, settings->csv ? "--csv" : "--plot");
+    else if (!line->stopped && settings->list && (line->operand_count || settings->graph_directory))
+        kiln_command_line_fail(line, "leave out the rest",
+                               "--list shows the suite and nothing else");
     return !line->stopped;
 }
 
@@ -159,7 +166,7 @@ static enum kiln_status save_graph(const struct settings *settings,
     enum kiln_status status =
         kiln_graph_json_from_bytes(input->bytes.data, input->bytes.size, &text, error);
     if (status == KILN_OK)
-        status = kiln_file_write(path, text.data, text.size, 0, error);
+        status = kiln_file_write(path, text.data, text.size, KILN_FILE_FOLLOW, error);
     free(path);
     kiln_buffer_fini(&text);
     return status;
@@ -245,7 +252,10 @@ static int for_each_subject(const struct settings *settings,
                 exit_code = worse(exit_code, status);
                 failed++;
             }
-            results->results[results->count++] = result;
+            if (status && kiln_interrupt_pending())
+                free(result.name); /* half measured */
+            else
+                results->results[results->count++] = result;
         }
         keep_as_previous(&reading);
     }
@@ -257,17 +267,19 @@ static int for_each_subject(const struct settings *settings,
     return exit_code;
 }
 
-static int report(const struct settings *settings, const struct kiln_bench_results *results,
-                  int exit_code)
+static void print(const struct settings *settings, const struct kiln_bench_results *results)
 {
     if (settings->json)
         kiln_json_print(kiln_bench_to_json(results));
     else if (settings->csv)
         kiln_bench_print_csv(results, stdout);
-    else
+    else if (results->count != 0)
         kiln_bench_print_table(results);
-    if (!settings->plot_directory)
-        return exit_code;
+}
+
+static int plot(const struct settings *settings, const struct kiln_bench_results *results,
+                int exit_code)
+{
     struct kiln_error error;
     kiln_error_init(&error);
     enum kiln_status status = kiln_bench_plot(results, settings->plot_directory, &error);
@@ -305,10 +317,19 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
         exit_code = for_each_subject(settings, subjects, &run, &results);
     }
     kiln_bench_run_fini(&run);
+    /* What an hour has measured is shown also when it is interrupted then; a second interruption
+     * ends that. */
+    if (kiln_interrupt_pending() && results.count != 0) {
+        print(settings, &results);
+        (void)fflush(stdout);
+    }
     /* Nothing is left to tidy: neither a slow reader nor gnuplot must keep the process. */
     kiln_interrupt_unwatch();
-    if (results.count != 0)
-        exit_code = report(settings, &results, exit_code);
+    if (results.device != NULL) {
+        print(settings, &results);
+        if (settings->plot_directory && results.count != 0)
+            exit_code = plot(settings, &results, exit_code);
+    }
     kiln_bench_results_fini(&results);
     return exit_code;
 }
@@ -320,7 +341,7 @@ static int save(const struct settings *settings, const struct kiln_bench_subject
     enum kiln_status status = kiln_directory_make(settings->graph_directory, 0777, &error);
     if (status) {
         kiln_message_error("%s", error.text);
-        return kiln_message_exit_code(status);
+        return KILN_EXIT_ENVIRONMENT;
     }
     struct kiln_bench_results results = {
         .results = kiln_cli_calloc(subjects->count, sizeof(*results.results))};

@@ -79,20 +79,29 @@ void kiln_tensor_memory_fill(struct kiln_tensor_memory *memory, kiln_element_mak
     }
 }
 
+#define FILE_HINT                                                                                  \
+    "a file holds the memory of the tensor: 1 + sum of (dim-1)*stride elements, little endian"
+
 enum kiln_status kiln_tensor_memory_load(struct kiln_tensor_memory *memory, const char *path,
                                          struct kiln_error *error)
 {
     struct kiln_buffer content;
     kiln_buffer_init(&content);
-    enum kiln_status status = kiln_file_read(path, SIZE_MAX / 4, &content, error);
+    enum kiln_status status = kiln_file_read(path, memory->bytes, &content, error);
+    if (status == KILN_BAD_ARGUMENT) {
+        (void)kiln_error_set(
+            error, KILN_BAD_ARGUMENT,
+            "input file '%s' has more than the %zu bytes of the tensor with uid '%lld'", path,
+            memory->bytes, (long long)memory->tensor->uid);
+        kiln_error_hint(error, FILE_HINT);
+    }
     if (status != KILN_OK)
         return status;
     if (content.size != memory->bytes) {
         status = kiln_error_set(error, KILN_BAD_ARGUMENT,
                                 "input file '%s' has %zu bytes, the tensor with uid '%lld' has %zu",
                                 path, content.size, (long long)memory->tensor->uid, memory->bytes);
-        kiln_error_hint(error, "a file holds the memory of the tensor: 1 + sum of (dim-1)*stride "
-                               "elements, little endian");
+        kiln_error_hint(error, FILE_HINT);
     } else if (content.size) {
         memcpy(memory->before + memory->offset, content.data, content.size);
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096, OUTPUT_LIMIT_BYTES = 2048, TIMEOUT_MILLISECONDS = 60000 };
 
@@ -42,7 +43,7 @@ static enum kiln_status write_file(const char *directory, const char *name, cons
     if (status == KILN_OK)
         status = kiln_buffer_check(content, error);
     if (status == KILN_OK)
-        status = kiln_file_write(path, content->data, content->size, 0, error);
+        status = kiln_file_write(path, content->data, content->size, KILN_FILE_FOLLOW, error);
     return status;
 }
 
@@ -63,6 +64,19 @@ static enum kiln_status write_plot(const struct plot *plot,
     kiln_buffer_fini(&data);
     kiln_buffer_fini(&script);
     return status;
+}
+
+/* Of an earlier run: beside this one's plots it would look as if it belonged to them. */
+static void remove_plot(const struct plot *plot, const char *directory)
+{
+    static const char *const endings[] = {".tsv", ".gp", ".svg", ".png"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char path[PATH_BYTES];
+        struct kiln_error ignored;
+        kiln_error_init(&ignored);
+        if (join(directory, plot->name, endings[i], path, &ignored) == KILN_OK)
+            (void)unlink(path);
+    }
 }
 
 static enum kiln_status draw(const char *gnuplot, const struct plot *plot, const char *directory,
@@ -99,6 +113,8 @@ enum kiln_status kiln_bench_plot(const struct kiln_bench_results *results, const
     for (int i = 0; status == KILN_OK && i < PLOT_COUNT; i++) {
         status = write_plot(&plots[i], results, directory, &is_written[i], error);
         is_any_written |= is_written[i];
+        if (status == KILN_OK && !is_written[i])
+            remove_plot(&plots[i], directory);
     }
     if (status != KILN_OK || !is_any_written)
         return status;

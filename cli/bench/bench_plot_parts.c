@@ -82,6 +82,7 @@ void kiln_bench_plot_begin(struct kiln_buffer *script, const struct kiln_bench_r
     kiln_buffer_printf(
         script,
         "# Written by kiln bench. To draw it again, in this directory: gnuplot %s.gp\n"
+        "reset\n" /* where another plot's script came before */
         "directory = exists(\"ARG1\") ? (strlen(ARG1) > 0 ? ARG1.\"/\" : \"./\") : \"./\"\n"
         "data = directory.\"%s.tsv\"\n"
         "width = %.0f\n"

@@ -4,6 +4,7 @@
 #include "cli/text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum { COLUMNS = 16, TEXT_COLUMNS = 1 };
 
@@ -16,6 +17,8 @@ static void add_figure(struct kiln_table *table, const char *format, double figu
     char text[64];
     if (figure > 0) {
         (void)snprintf(text, sizeof text, format, figure);
+        if (strtod(text, NULL) == 0) /* rounded away */
+            (void)snprintf(text, sizeof text, "%.2g", figure);
         kiln_table_add(table, "%s", text);
     } else {
         kiln_table_add(table, "-");
@@ -62,7 +65,7 @@ static void add_result(struct kiln_table *table, const struct kiln_bench_result 
     add_figure(table, "%.1f", (double)result->fused.bytes_moved / 1e6);
     add_figure(table, "%.1f", (double)result->bytes_fewest / 1e6);
     add_duration(table, result->fused.time.median_s);
-    add_figure(table, "%.1f%%", 100 * kiln_bench_spread(&result->fused.time));
+    kiln_table_add(table, "%.1f%%", 100 * kiln_bench_spread(&result->fused.time));
     add_figure(table, "%.1f", kiln_bench_rate(result, &result->fused) / 1e9);
     add_figure(table, "%.1f%%", 100 * kiln_bench_share_of_copy(result));
     add_figure(table, "%.1f%%", 100 * kiln_bench_moved_share_of_copy(result));

@@ -23,7 +23,7 @@ enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
     const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
     const char *variable = kiln_environment_info(kind->variable)->name;
     const char *named = kiln_environment_text(kind->variable);
-    void *handle = open_first(kind->names, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *handle = open_first(kind->names, flags | RTLD_NOLOAD);
     if (!handle && named && *named) {
         handle = dlopen(named, flags);
         if (!handle)

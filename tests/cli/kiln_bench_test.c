@@ -204,6 +204,11 @@ Test(kiln_bench, explains_operands_that_mean_nothing)
     cr_assert_eq(mkdir(temporary_path("folder"), 0700), 0);
     kiln = KILN("bench", "--device", "host", temporary_path("folder"));
     expect_error(&kiln, 1, "there are no graphs to measure");
+    kiln = KILN("bench", "--device", "host", "--json", temporary_path("folder"));
+    cr_expect_eq(kiln.exit_code, 1);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_eq(json_array_size(json_object_get(document, "results")), 0);
+    json_decref(document);
 }
 
 Test(kiln_bench, explains_options_that_make_no_sense)
@@ -216,6 +221,14 @@ Test(kiln_bench, explains_options_that_make_no_sense)
     expect_error(&kiln, 2, "both want standard output");
     kiln = KILN("bench", "--device", "host", "--plot", "/proc/plots", "row_sum_fp32");
     expect_error(&kiln, 3, "'/proc/plots'");
+    kiln = KILN("bench", SMALL, "--save-graphs", "/proc/graphs", "row_sum_fp32");
+    expect_error(&kiln, 3, "'/proc/graphs'");
+    kiln = KILN("bench", "--list", "--csv");
+    expect_error(&kiln, 2, "--list measures nothing to show with --csv");
+    kiln = KILN("bench", "--save-graphs", "graphs", "--plot", "plots");
+    expect_error(&kiln, 2, "--save-graphs measures nothing to show with --plot");
+    kiln = KILN("bench", "--list", "softmax");
+    expect_error(&kiln, 2, "--list shows the suite and nothing else");
     kiln = KILN("bench", "--device", "abacus");
     expect_error(&kiln, 2, "device 'abacus' is not known");
 }
@@ -340,6 +353,53 @@ Test(kiln_bench, an_interruption_leaves_nothing_behind_either)
     int status = system(script);
     cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
     cr_expect_eq(directory_count(temporary_path("tmp")), 0);
+}
+
+Test(kiln_bench, an_interruption_shows_what_was_measured)
+{
+    json_t *document = NULL;
+    /* Until the first graph of the suite has been measured in that time. */
+    for (int seconds = 1; seconds <= 64 && document == NULL; seconds *= 2) {
+        char script[8192];
+        snprintf(script, sizeof(script),
+                 "'%s' bench --device host --elements 16384 --samples 1 --json >'%s' & kiln=$!; "
+                 "sleep %d; kill -TERM $kiln; wait $kiln",
+                 KILN_BINARY, temporary_path("results"), seconds);
+        int status = system(script);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
+        json_error_t why;
+        document = json_load_file(temporary_path("results"), 0, &why);
+    }
+    cr_assert_not_null(document);
+    const json_t *results = json_object_get(document, "results");
+    cr_expect_geq(json_array_size(results), 1);
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *fused = json_object_get(json_array_get(results, i), "fused");
+        cr_expect_gt(number(json_object_get(fused, "time"), "median_s"), 0);
+    }
+    json_decref(document);
+}
+
+/* A file that is called as a case is has its path for a name, whichever comes first. */
+Test(kiln_bench, no_two_rows_have_one_name)
+{
+    struct kiln_process kiln =
+        KILN("bench", SMALL, "--save-graphs", temporary_path("g"), "row_sum_fp32");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    char file[4096];
+    snprintf(file, sizeof(file), "%s", temporary_path("g/row_sum_fp32.json"));
+    for (int is_case_first = 0; is_case_first < 2; is_case_first++) {
+        kiln = KILN("bench", SMALL, "--json", is_case_first ? "row_sum_fp32" : file,
+                    is_case_first ? file : "row_sum_fp32");
+        cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+        json_t *document = parse_json(kiln.out);
+        const json_t *results = json_object_get(document, "results");
+        cr_assert_eq(json_array_size(results), 2);
+        size_t of_case = is_case_first ? 0 : 1;
+        cr_expect_str_eq(text_member(json_array_get(results, of_case), "name"), "row_sum_fp32");
+        cr_expect_str_eq(text_member(json_array_get(results, 1 - of_case), "name"), file);
+        json_decref(document);
+    }
 }
 
 /* When the last figure is had nothing is left to tidy up: while gnuplot draws, nothing temporary is

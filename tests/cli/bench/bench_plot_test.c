@@ -247,6 +247,45 @@ Test(bench_plot, a_directory_may_have_any_name)
     kiln_bench_results_fini(&results);
 }
 
+/* What the hint for machines without gnuplot says: one session for all scripts. */
+Test(bench_plot, all_scripts_draw_in_one_session)
+{
+    need_gnuplot();
+    struct kiln_bench_results results = {.device = NULL};
+    for (unsigned i = 12; i <= 24; i += 4)
+        fake_results_append(&results, "softmax_fp32", 1U << i, 0.9);
+    const char *directory = temporary_path("plots");
+    cr_assert_eq(kiln_bench_plot(&results, directory, &error), KILN_OK, "%s", error.text);
+    char command[1500];
+    (void)snprintf(command, sizeof command,
+                   "cd '%s' && rm *.svg *.png && gnuplot --default-settings *.gp >log 2>&1",
+                   directory);
+    cr_expect_eq(system(command), 0); /* NOLINT: a directory of this test's own */
+    static const char *const names[] = {"speed_up", "bandwidth", "roofline", "sweep"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_drawn(directory, names[i]);
+    kiln_bench_results_fini(&results);
+}
+
+Test(bench_plot, plots_of_an_earlier_run_do_not_stay)
+{
+    need_gnuplot();
+    const char *directory = temporary_path("plots");
+    struct kiln_bench_results results = measured();
+    cr_assert_eq(kiln_bench_plot(&results, directory, &error), KILN_OK, "%s", error.text);
+    cr_expect(has(directory, "roofline.svg"));
+    kiln_bench_results_fini(&results);
+    results = (struct kiln_bench_results){.device = NULL};
+    fake_results_append(&results, "copy_fp32", 1 << 24, 0.9); /* has no arithmetic */
+    cr_assert_eq(kiln_bench_plot(&results, directory, &error), KILN_OK, "%s", error.text);
+    static const char *const gone[] = {"roofline.svg", "roofline.png", "roofline.tsv",
+                                       "roofline.gp"};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        cr_expect_not(has(directory, gone[i]), "%s", gone[i]);
+    cr_expect(has(directory, "bandwidth.svg"));
+    kiln_bench_results_fini(&results);
+}
+
 Test(bench_plot, without_gnuplot_scripts_and_data_are_there)
 {
     struct kiln_bench_results results = measured();

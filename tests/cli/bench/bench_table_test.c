@@ -57,6 +57,19 @@ Test(bench_table, what_was_not_measured_is_a_dash)
     kiln_bench_results_fini(&results);
 }
 
+/* Small is not unmeasured, and neither is a spread of 0. */
+Test(bench_table, small_figures_are_figures)
+{
+    struct kiln_bench_results results = {.device = NULL};
+    struct kiln_bench_result *result = fake_results_append_named(&results, "graph");
+    result->fused.bytes_moved = 12;
+    result->fused.time.low_s = result->fused.time.high_s = result->fused.time.median_s;
+    const char *line = strchr(print(&results), '\n') + 1;
+    cr_expect(strstr(line, " 1.2e-05 ") != NULL, "%s", line);
+    cr_expect(strstr(line, " 0.0% ") != NULL, "%s", line);
+    kiln_bench_results_fini(&results);
+}
+
 Test(bench_table, failures_come_last_with_the_reason_and_nothing_moves_the_cursor)
 {
     struct kiln_bench_results results = {.device = NULL};
