@@ -52,8 +52,10 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown")
     options = parser.parse_args(arguments)
-    if options.samples < 1:
-        parser.error("--samples is 1 at least")
+    for name in ("elements", "samples"):
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            parser.error(f"--{name} is 1 at least")
     return options
 
 
@@ -118,6 +120,7 @@ def take_kiln_results(result: CaseResult, document: dict[str, Any]) -> None:
 
     result.bytes_fewest = document["bytes_fewest"]
     result.kiln, result.unfused, result.kiln_copy = map(time_of, ("fused", "unfused", "copy"))
+    result.kiln_copy_bytes = (document.get("copy") or {}).get("bytes_moved", 0)
     result.kiln_compile_s = document["fused"].get("compile_cold_s")
 
 
@@ -137,10 +140,11 @@ def measure(run: Run, path: Path, result: CaseResult) -> None:
     error = peer.largest_error(graph, translation, results, expected)
     compare(result, "compile and eager", *error)
     del results, expected
+    copy, result.torch_copy_bytes = peer.make_copy(graph.fewest_bytes)
     timer = peer.Timer({
         "eager": peer.make_contestant(function, sets),
         "compiled": peer.make_contestant(compiled, sets),
-        "copy": peer.make_copy(graph.fewest_bytes),
+        "copy": copy,
     })
     before = timer.measure(half)
     take_kiln_results(result, run.kiln.bench(path, run.options.samples))

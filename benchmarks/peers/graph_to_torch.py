@@ -6,6 +6,7 @@ nothing but plain calls, and tests need no PyTorch. README.md says which liberti
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -61,6 +62,11 @@ def _identifier(text: str) -> str:
     return re.sub(r"\W", "_", text, flags=re.ASCII)
 
 
+def _is_primary(expression: str) -> bool:
+    """Whether a method that is called on it takes all of it: a name or one call."""
+    return isinstance(ast.parse(expression, mode="eval").body, (ast.Call, ast.Name))
+
+
 def _promote(values: list[Value]) -> str:
     """The type that PyTorch computes in and returns."""
     types = {value.dtype for value in values if value.dtype not in ("", "BOOL")}
@@ -89,9 +95,13 @@ class _Writer:
     # ---- operands ----
 
     def _input(self, uid: int, prepare: str, suffix: str, dtype: str) -> Value:
-        argument = Argument(self._name(uid) + suffix, uid, prepare)
-        self.arguments.setdefault(argument.name, argument)
-        return Value(argument.name, dtype)
+        """An argument for each way in which nodes want the input prepared."""
+        name, ways = self._name(uid) + suffix, 1
+        while name in self.arguments and self.arguments[name].prepare != prepare:
+            ways += 1
+            name = f"{self._name(uid)}{suffix}_{ways}"
+        self.arguments[name] = Argument(name, uid, prepare)
+        return Value(name, dtype)
 
     def value(self, uid: int) -> Value:
         tensor = self.graph.tensors[uid]
@@ -114,6 +124,8 @@ class _Writer:
         uid = node.uid(name)
         if uid is None:
             return "None"
+        if self.graph.tensors[uid].constant is not None:
+            raise NotTranslated(f"{node.kind}Attributes whose {name} is a constant")
         own = self.graph.tensors[uid].dtype
         cast = self._cast(dtype) if dtype and dtype != own else ""
         expression = f"{{}}.reshape({shape}){cast}{then}"
@@ -146,8 +158,8 @@ class _Writer:
         tensor = self.graph.tensors[uid]
         conversion = self._conversion(tensor, dtype)
         if conversion:
-            simple = re.fullmatch(r"[\w.]+\(.*\)|\w+", expression)
-            expression = (expression if simple else f"({expression})") + conversion
+            whole = expression if _is_primary(expression) else f"({expression})"
+            expression = whole + conversion
             dtype = tensor.dtype
         elif expression.isidentifier() and not tensor.is_virtual:
             expression += ".clone()"

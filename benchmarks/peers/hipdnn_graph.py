@@ -44,6 +44,12 @@ class Tensor:
         """Elements of its memory, gaps included."""
         return 1 + sum((dim - 1) * stride for dim, stride in zip(self.dims, self.strides))
 
+    @property
+    def fewest_bytes(self) -> int:
+        """Every element once; elements may share memory, as along strides of 0."""
+        elements = math.prod(dim for dim, stride in zip(self.dims, self.strides) if stride != 0)
+        return min(elements, self.footprint) * FLOAT_BITS[self.dtype] // 8
+
 
 @dataclass(frozen=True)
 class Node:
@@ -95,9 +101,8 @@ class Graph:
 
     @property
     def fewest_bytes(self) -> int:
-        """Every input and output once."""
-        tensors = self.inputs + self.outputs
-        return sum(math.prod(t.dims) * FLOAT_BITS[t.dtype] // 8 for t in tensors)
+        """Every input and output once, as Kiln counts them."""
+        return sum(tensor.fewest_bytes for tensor in self.inputs + self.outputs)
 
     def reduced_axes(self, node: Node) -> tuple[int, ...]:
         """Of a reduction."""
@@ -124,8 +129,10 @@ def _node(attributes: dict[str, Any]) -> Node:
 
 
 def read_graph(path: Path) -> Graph:
-    """NotTranslated for nodes and tensors of kinds that have no translation."""
+    """NotTranslated for nodes and tensors of kinds that have no translation. Tensors that no node
+    uses are left out: Kiln has no operand for them."""
     document = json.loads(path.read_text(encoding="utf-8"))
-    tensors = [_tensor(tensor) for tensor in document["tensors"]]
     nodes = [_node(node) for node in document["nodes"]]
+    used = {uid for node in nodes for results in (False, True) for uid in node.uids(results)}
+    tensors = [_tensor(tensor) for tensor in document["tensors"] if tensor.get("uid", 0) in used]
     return Graph(document.get("name") or path.stem, {t.uid: t for t in tensors}, nodes)

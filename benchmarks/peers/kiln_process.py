@@ -35,7 +35,7 @@ class Kiln:
     def save_graphs(self, directory: Path, cases: list[str], elements: int | None) -> list[Path]:
         """The graphs of the cases, which may be files too, as JSON named after them. Those that
         Kiln cannot read are told of and left out."""
-        size = ["--elements", str(elements)] if elements else []
+        size = ["--elements", str(elements)] if elements is not None else []
         target = ["--save-graphs", str(directory)]
         try:
             self._run("bench", "--device", self.device, *size, *target, *cases)

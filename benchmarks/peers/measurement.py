@@ -45,9 +45,11 @@ class CaseResult:
     kiln: Time | None = None
     unfused: Time | None = None
     kiln_copy: Time | None = None
+    kiln_copy_bytes: int = 0  # read and written
     eager: Time | None = None
     compiled: Time | None = None
     torch_copy: Time | None = None
+    torch_copy_bytes: int = 0
     kiln_compile_s: float | None = None
     torch_compile_s: float | None = None
     idioms: tuple[str, ...] = ()
@@ -57,8 +59,16 @@ class CaseResult:
     disagreements: tuple[str, ...] = ()  # the comparisons whose error is over the tolerance
 
     def rate(self, time: Time | None) -> float | None:
-        """Fewest bytes over time, in bytes per second."""
+        """Fewest bytes over time, in bytes per second; not for the copies."""
         return self.bytes_fewest / time.median_s if time else None
+
+    @property
+    def kiln_copy_rate(self) -> float | None:
+        return self.kiln_copy_bytes / self.kiln_copy.median_s if self.kiln_copy else None
+
+    @property
+    def torch_copy_rate(self) -> float | None:
+        return self.torch_copy_bytes / self.torch_copy.median_s if self.torch_copy else None
 
     def faster_than(self, peer: Time | None) -> float | None:
         """Rate of Kiln over the peer's; above 1: Kiln is faster."""
@@ -70,7 +80,8 @@ class CaseResult:
 
     @property
     def share_of_copy(self) -> float | None:
-        return self.faster_than(self.kiln_copy)
+        rate, copy_rate = self.rate(self.kiln), self.kiln_copy_rate
+        return rate / copy_rate if rate is not None and copy_rate else None
 
     @property
     def compile_ratio(self) -> float | None:

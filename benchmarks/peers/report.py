@@ -10,12 +10,12 @@ from typing import Any
 from measurement import CaseResult, Time
 
 
-def _rate(pick: Callable[[CaseResult], Time | None]) -> Callable[[CaseResult], str]:
-    def show(result: CaseResult) -> str:
-        rate = result.rate(pick(result))
-        return "-" if rate is None else f"{rate * 1e-9:.0f}"
+def _number(value: float | None, form: str, scale: float = 1) -> str:
+    return "-" if value is None else f"{value * scale:{form}}"
 
-    return show
+
+def _rate(pick: Callable[[CaseResult], float | None]) -> Callable[[CaseResult], str]:
+    return lambda result: _number(pick(result), ".0f", 1e-9)
 
 
 def _ratio(pick: Callable[[CaseResult], Time | None]) -> Callable[[CaseResult], str]:
@@ -26,10 +26,6 @@ def _ratio(pick: Callable[[CaseResult], Time | None]) -> Callable[[CaseResult], 
     return show
 
 
-def _number(value: float | None, form: str, scale: float = 1) -> str:
-    return "-" if value is None else f"{value * scale:{form}}"
-
-
 def _agreement(result: CaseResult) -> str:
     if result.errors is None:
         return "-"
@@ -38,12 +34,12 @@ def _agreement(result: CaseResult) -> str:
 
 COLUMNS: list[tuple[str, Callable[[CaseResult], str]]] = [
     ("case", lambda r: r.name),
-    ("Kiln GB/s", _rate(lambda r: r.kiln)),
-    ("unfused", _rate(lambda r: r.unfused)),
-    ("eager", _rate(lambda r: r.eager)),
-    ("compile", _rate(lambda r: r.compiled)),
-    ("copy", _rate(lambda r: r.kiln_copy)),
-    ("torch copy", _rate(lambda r: r.torch_copy)),
+    ("Kiln GB/s", _rate(lambda r: r.rate(r.kiln))),
+    ("unfused", _rate(lambda r: r.rate(r.unfused))),
+    ("eager", _rate(lambda r: r.rate(r.eager))),
+    ("compile", _rate(lambda r: r.rate(r.compiled))),
+    ("copy", _rate(lambda r: r.kiln_copy_rate)),
+    ("torch copy", _rate(lambda r: r.torch_copy_rate)),
     ("of copy", lambda r: _number(r.share_of_copy, ".0%")),
     ("Kiln/compile", _ratio(lambda r: r.compiled)),
     ("Kiln/eager", _ratio(lambda r: r.eager)),

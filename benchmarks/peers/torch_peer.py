@@ -53,6 +53,11 @@ def make_function(translation: Translation, directory: Path) -> Function:
 # ---- inputs ----
 
 
+def memory_in_order(x: torch.Tensor, tensor: Tensor) -> torch.Tensor:
+    """All of the tensor's memory, gaps between its elements included, in one dimension."""
+    return x.as_strided((tensor.footprint,), (1,))
+
+
 def _narrowest(graph: Graph) -> torch.dtype:
     """Values of all inputs are numbers of this type, so that parameters lose nothing when a peer
     wants them in another one."""
@@ -63,14 +68,14 @@ def _narrowest(graph: Graph) -> torch.dtype:
 
 
 def make_inputs(graph: Graph, translation: Translation) -> dict[int, torch.Tensor]:
-    """By uid: random numbers."""
+    """By uid: random numbers. Their memory is filled, not their elements, which may share it."""
     narrowest, inputs = _narrowest(graph), {}
     for tensor in graph.inputs:
-        values = torch.rand(tensor.dims, device=DEVICE)
+        values = torch.rand(tensor.footprint, device=DEVICE)
         values = values + 0.5 if tensor.uid in translation.positive else values * 2 - 1
-        inputs[tensor.uid] = torch.empty_strided(tensor.dims, tensor.strides,
-                                                 dtype=dtype_of(tensor), device=DEVICE)
-        inputs[tensor.uid].copy_(values.to(narrowest))
+        x = torch.empty_strided(tensor.dims, tensor.strides, dtype=dtype_of(tensor), device=DEVICE)
+        memory_in_order(x, tensor).copy_(values.to(narrowest))
+        inputs[tensor.uid] = x
     return inputs
 
 
@@ -89,10 +94,8 @@ def rotation_of(set_bytes: int) -> int:
 
 def make_sets(graph: Graph, translation: Translation) -> list[list[torch.Tensor]]:
     """As many as the inputs alone need: outputs are the caching allocator's."""
-    first = make_inputs(graph, translation)
-    count = rotation_of(sum(x.numel() * x.element_size() for x in first.values()))
-    sets = [first] + [make_inputs(graph, translation) for _ in range(count - 1)]
-    return [prepare(translation, inputs) for inputs in sets]
+    count = rotation_of(sum(tensor.fewest_bytes for tensor in graph.inputs))
+    return [prepare(translation, make_inputs(graph, translation)) for _ in range(count)]
 
 
 # ---- compiling and timing ----
@@ -125,8 +128,8 @@ def make_contestant(function: Function, sets: list[list[torch.Tensor]]) -> Conte
     return lambda turn: function(*sets[turn % len(sets)])
 
 
-def make_copy(total_bytes: int) -> Contestant:
-    """y.copy_(x) that reads and writes so many bytes in all."""
+def make_copy(total_bytes: int) -> tuple[Contestant, int]:
+    """y.copy_(x) that reads and writes about so many bytes in all, and how many it really does."""
     elements = max(total_bytes // 2 // 4, 1)
     pairs = [(torch.rand(elements, device=DEVICE), torch.zeros(elements, device=DEVICE))
              for _ in range(rotation_of(total_bytes))]
@@ -135,7 +138,7 @@ def make_copy(total_bytes: int) -> Contestant:
         x, y = pairs[turn % len(pairs)]
         y.copy_(x)
 
-    return copy
+    return copy, 2 * 4 * elements
 
 
 class Timer:
@@ -212,8 +215,9 @@ def evaluate(translation: Translation, inputs: dict[int, torch.Tensor],
 
 
 def memory_of(x: torch.Tensor, tensor: Tensor) -> bytes:
-    host = torch.empty_strided(tensor.dims, tensor.strides, dtype=x.dtype).copy_(x)
-    return ctypes.string_at(host.data_ptr(), tensor.footprint * host.element_size())
+    """Of an input."""
+    host = memory_in_order(x, tensor).cpu()
+    return ctypes.string_at(host.data_ptr(), host.numel() * host.element_size())
 
 
 def from_memory(memory: bytes, tensor: Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,28 @@ def save_suite(directory: str) -> dict[str, Graph]:
     subprocess.run([os.environ["KILN"], "bench", "--elements", "65536", "--save-graphs", directory],
                    check=True)
     return {path.stem: read_graph(path) for path in Path(directory).glob("*.json")}
+
+
+def tensor(uid: int, dtype: str, dims: list[int], strides: list[int] | None = None,
+           **more: object) -> dict[str, object]:
+    packed = [math.prod(dims[axis + 1:]) for axis in range(len(dims))]
+    return {"uid": uid, "data_type": dtype, "dims": dims, "strides": strides or packed} | more
+
+
+def node(kind: str, attributes: dict[str, object]) -> dict[str, object]:
+    return {"attributes_type": f"{kind}Attributes", "attributes": attributes}
+
+
+def write_graph(path: Path, tensors: list[dict[str, object]],
+                nodes: list[dict[str, object]]) -> Graph:
+    document = {"name": "graph", "compute_data_type": "FLOAT", "tensors": tensors, "nodes": nodes}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return read_graph(path)
+
+
+def make_graph(tensors: list[dict[str, object]], nodes: list[dict[str, object]]) -> Graph:
+    with tempfile.TemporaryDirectory() as directory:
+        return write_graph(Path(directory) / "graph.json", tensors, nodes)
 
 
 def call(translation: Translation, torch: mock.MagicMock) -> tuple[object, ...]:
@@ -122,27 +145,89 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(graph.tensors[2].footprint, 256 * 256)
 
 
-class UntranslatedTest(unittest.TestCase):
-    def read(self, text: str) -> Graph:
+class FewestBytesTest(unittest.TestCase):
+    """The floor of the traffic has to be Kiln's: rates of both copies are compared."""
+
+    def graph_of_kilns_bytes(self, x: dict[str, object], *unused: dict[str, object]) -> Graph:
+        """x + 1, for which Kiln counts as many bytes."""
+        tensors = [x, tensor(2, "FLOAT", [1], value_type="Float32Value", value={"value": 1.0}),
+                   tensor(3, "HALF", [64, 196]), *unused]
+        add = node("Pointwise", {"operation": "ADD", "in_0_tensor_uid": 1, "in_1_tensor_uid": 2,
+                                 "out_0_tensor_uid": 3})
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "graph.json"
-            path.write_text(text, encoding="utf-8")
-            return read_graph(path)
+            graph = write_graph(path, tensors, [add])
+            explain = [os.environ["KILN"], "explain", "--target", "host", "--json", str(path)]
+            done = subprocess.run(explain, check=True, stdout=subprocess.PIPE)
+        self.assertEqual(graph.fewest_bytes, json.loads(done.stdout)["bytes_fewest"])
+        return graph
 
+    def test_memory_that_elements_share_counts_once(self) -> None:
+        y = 64 * 196 * 2
+        for strides, elements in (([196, 1], 64 * 196), ([0, 1], 196), ([0, 1000], 196),
+                                  ([400, 1], 64 * 196), ([2, 1], 63 * 2 + 196)):
+            with self.subTest(strides):
+                graph = self.graph_of_kilns_bytes(tensor(1, "FLOAT", [64, 196], strides))
+                self.assertEqual(graph.fewest_bytes, elements * 4 + y)
+
+    def test_a_tensor_that_no_node_uses_is_no_input(self) -> None:
+        for dtype in ("FLOAT", "INT32"):
+            with self.subTest(dtype):
+                unused = tensor(99, dtype, [1 << 20])
+                graph = self.graph_of_kilns_bytes(tensor(1, "FLOAT", [64, 196]), unused)
+                self.assertEqual([x.uid for x in graph.inputs], [1])
+
+
+class NormTest(unittest.TestCase):
+    def graph_of_norms(self, nodes: list[dict[str, object]]) -> Graph:
+        return make_graph([
+            tensor(1, "HALF", [8, 4], name="x"), tensor(2, "FLOAT", [8, 4], name="z"),
+            tensor(3, "FLOAT", [1, 4], name="s"), tensor(4, "HALF", [1, 4], virtual=True),
+            tensor(5, "FLOAT", [1], value={"value": 0.5}), tensor(6, "FLOAT", [8, 4], name="u"),
+            tensor(7, "FLOAT", [8, 4], name="v"), tensor(8, "HALF", [1, 4], name="b")], nodes)
+
+    def rmsnorm(self, x: int, y: int, **more: object) -> dict[str, object]:
+        return node("RMSNorm", {"x_tensor_uid": x, "scale_tensor_uid": 3, "epsilon_tensor_uid": 5,
+                                "y_tensor_uid": y} | more)
+
+    def test_a_parameter_prepared_in_two_ways_is_two_arguments(self) -> None:
+        nodes = [self.rmsnorm(1, 6), self.rmsnorm(2, 7)]
+        for ordered in (nodes, nodes[::-1], nodes + nodes):
+            translation = translate(self.graph_of_norms(ordered))
+            prepared = {argument.name: argument for argument in translation.arguments}
+            self.assertEqual(len(prepared), 4)
+            for x, cast in (("t1_x", ".to(torch.float16)"), ("t2_z", "")):
+                call_of_x = re.search(rf"F\.rms_norm\({x}, \(4,\), (\w+), 0\.5\)",
+                                      translation.source)
+                assert call_of_x
+                scale = prepared[call_of_x[1]]
+                self.assertEqual((scale.uid, scale.prepare), (3, "{}.reshape((4,))" + cast))
+
+    def test_a_conversion_is_of_the_whole_result(self) -> None:
+        relu = node("Pointwise", {"operation": "RELU_FWD", "in_0_tensor_uid": 8,
+                                  "out_0_tensor_uid": 4})
+        graph = self.graph_of_norms([relu, self.rmsnorm(1, 6, bias_tensor_uid=4)])
+        total = "F.rms_norm(t1_x, (4,), t3_s_parameter, 0.5) + t4.reshape((4,))"
+        self.assertIn(f"t6_u = ({total}).to(torch.float32)", translate(graph).source)
+
+    def test_a_parameter_that_is_a_constant_is_not_translated(self) -> None:
+        graph = self.graph_of_norms([self.rmsnorm(1, 6, bias_tensor_uid=5)])
+        with self.assertRaisesRegex(NotTranslated, "bias is a constant"):
+            translate(graph)
+
+
+class UntranslatedTest(unittest.TestCase):
     def test_a_node_without_translation_is_named(self) -> None:
-        node = '{"attributes_type": "MatmulAttributes", "attributes": {}}'
         with self.assertRaisesRegex(NotTranslated, "MatmulAttributes"):
-            self.read(f'{{"tensors": [], "nodes": [{node}]}}')
+            make_graph([], [node("Matmul", {})])
 
     def test_a_mode_without_translation_is_named(self) -> None:
-        tensors = ('{"uid": 1, "data_type": "FLOAT", "dims": [4], "strides": [1]},'
-                   '{"uid": 2, "data_type": "FLOAT", "dims": [4], "strides": [1]}')
-        node = ('{"attributes_type": "PointwiseAttributes", "attributes": {"operation": "%s",'
-                '"in_0_tensor_uid": 1, "out_0_tensor_uid": 2, "swish_beta": %s}}')
+        tensors = [tensor(uid, "FLOAT", [4]) for uid in (1, 2)]
         for mode, beta in (("GEN_INDEX", 1), ("SWISH_FWD", 2)):
-            text = f'{{"tensors": [{tensors}], "nodes": [{node % (mode, beta)}]}}'
+            pointwise = node("Pointwise", {"operation": mode, "in_0_tensor_uid": 1,
+                                           "out_0_tensor_uid": 2, "swish_beta": beta})
             with self.assertRaisesRegex(NotTranslated, mode):
-                translate(self.read(text))
+                translate(make_graph(tensors, [pointwise]))
 
 
 class ReportTest(unittest.TestCase):
@@ -152,6 +237,8 @@ class ReportTest(unittest.TestCase):
 
         measured = CaseResult("softmax_fp16", bytes_fewest=4_000_000_000, kiln=steady(1e-3),
                               eager=steady(4e-3), compiled=steady(2e-3), kiln_copy=steady(9e-4),
+                              kiln_copy_bytes=3_600_000_000, torch_copy=steady(1e-3),
+                              torch_copy_bytes=5_000_000_000,
                               kiln_compile_s=0.05, torch_compile_s=1.0,
                               errors={"Kiln and double": 0.5}, disagreements=("Kiln and double",))
         return [measured, CaseResult("matmul", failure="not translated: MatmulAttributes")]
@@ -167,7 +254,8 @@ class ReportTest(unittest.TestCase):
                          [show(results[0]) for _, show in COLUMNS]))
         self.assertEqual(cells["Kiln GB/s"], "4000")
         self.assertEqual(cells["unfused"], "-")
-        self.assertEqual(cells["of copy"], "90%")
+        self.assertEqual((cells["copy"], cells["torch copy"]), ("4000", "5000"))
+        self.assertEqual(cells["of copy"], "100%")
         self.assertEqual(cells["Kiln/compile"], "2.00 ±0.00")
         self.assertEqual(cells["Kiln/eager"], "4.00 ±0.00")
         self.assertEqual(cells["ratio"], "20.0")
@@ -190,9 +278,9 @@ class ReportTest(unittest.TestCase):
         result = CaseResult("x")
         compare_with_pytorch.take_kiln_results(result, {
             "bytes_fewest": 8, "fused": {"time": time, "compile_cold_s": None}, "unfused": None,
-            "copy": {"time": time}})
-        self.assertEqual(result.rate(result.kiln), 4)
-        self.assertEqual((result.unfused, result.share_of_copy), (None, 1))
+            "copy": {"time": time, "bytes_moved": 16}})
+        self.assertEqual((result.rate(result.kiln), result.kiln_copy_rate), (4, 8))
+        self.assertEqual((result.unfused, result.share_of_copy), (None, 0.5))
 
 
 class ProgramTest(unittest.TestCase):
@@ -204,6 +292,13 @@ class ProgramTest(unittest.TestCase):
         # Nothing is found that is installed: as a Python without PyTorch.
         program = [sys.executable, "-B", "-S", str(SOURCES / "compare_with_pytorch.py")]
         return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
+
+    def test_numbers_that_are_not_positive_are_refused(self) -> None:
+        for option in ("--elements", "--samples"):
+            for number in ("0", "-1"):
+                done = self.run_program("--kiln", sys.executable, option, number)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"{option} is 1 at least", done.stderr)
 
     def test_what_is_missing_is_one_sentence(self) -> None:
         for arguments, words in ((["--kiln", "/nowhere"], "program '/nowhere' was not found"),
