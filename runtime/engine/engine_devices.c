@@ -34,53 +34,37 @@ static enum kiln_status recall(const struct kiln_error *failure, struct kiln_err
     return failure->status;
 }
 
-/* Opens the device into the next free entry. */
-static enum kiln_status open_entry(struct kiln_engine_devices *devices, const char *name,
-                                   struct kiln_error *error)
+/* Without the lock, which a child that is forked meanwhile would wait for without end. */
+static enum kiln_status open_entry(const struct kiln_engine_devices *devices, const char *name,
+                                   struct kiln_engine_device *ret_entry, struct kiln_error *error)
 {
-    if (devices->count == KILN_ENGINE_MAX_DEVICES)
-        return kiln_error_set(error, KILN_UNSUPPORTED, "more than '%d' devices in one process",
-                              KILN_ENGINE_MAX_DEVICES);
-    struct kiln_engine_device *entry = &devices->entries[devices->count];
-    *entry = (struct kiln_engine_device){0};
-    enum kiln_status status = kiln_device_open(name, &entry->device, error);
+    struct kiln_engine_device entry = {0};
+    enum kiln_status status = kiln_device_open(name, &entry.device, error);
     if (status)
         return status;
     struct kiln_error identity_error;
     kiln_error_init(&identity_error);
-    if (kiln_codegen_identity(devices->codegen, &entry->device->target, &entry->compiler_identity,
+    if (kiln_codegen_identity(devices->codegen, &entry.device->target, &entry.compiler_identity,
                               &identity_error)) {
-        entry->compiler_identity = NULL;
-        entry->failure = remember(&identity_error);
-        if (!entry->failure) {
-            kiln_device_close(entry->device);
+        entry.compiler_identity = NULL;
+        entry.failure = remember(&identity_error);
+        if (!entry.failure) {
+            kiln_device_close(entry.device);
             return kiln_error_set(error, KILN_NO_MEMORY, "no memory to open a 'device'");
         }
     }
-    devices->count++;
+    *ret_entry = entry;
     return KILN_OK;
 }
 
-/* The first device decides the kind for the life of the engine. */
-static enum kiln_status open_first(struct kiln_engine_devices *devices, struct kiln_error *error)
-{
-    if (devices->failure)
-        return recall(devices->failure, error);
-    enum kiln_status status = open_entry(devices, devices->name, error);
-    if (status && status != KILN_NO_MEMORY)
-        devices->failure = remember(error);
-    return status;
-}
-
+/* NULL when the current device is not open yet; called with the lock held. */
 static enum kiln_status find_current(struct kiln_engine_devices *devices,
                                      const struct kiln_engine_device **ret_device,
                                      struct kiln_error *error)
 {
-    if (devices->count == 0) {
-        enum kiln_status status = open_first(devices, error);
-        if (status)
-            return status;
-    }
+    *ret_device = NULL;
+    if (devices->count == 0)
+        return devices->failure ? recall(devices->failure, error) : KILN_OK;
     struct kiln_device *first = devices->entries[0].device;
     int ordinal = first->ordinal;
     if (first->ops->current_ordinal) {
@@ -88,16 +72,45 @@ static enum kiln_status find_current(struct kiln_engine_devices *devices,
         if (status)
             return status;
     }
-    for (uint32_t i = 0; i < devices->count; i++) {
-        if (devices->entries[i].device->ordinal == ordinal) {
+    for (uint32_t i = 0; i < devices->count; i++)
+        if (devices->entries[i].device->ordinal == ordinal)
             *ret_device = &devices->entries[i];
-            return KILN_OK;
-        }
+    return KILN_OK;
+}
+
+static enum kiln_status open_current(struct kiln_engine_devices *devices, const char *name,
+                                     const struct kiln_engine_device **ret_device,
+                                     struct kiln_error *error)
+{
+    struct kiln_engine_device fresh;
+    enum kiln_status status = open_entry(devices, name, &fresh, error);
+    pthread_mutex_lock(&devices->lock);
+    if (status) {
+        /* The first device decides the kind for the life of the engine. */
+        if (devices->count == 0 && !devices->failure && status != KILN_NO_MEMORY)
+            devices->failure = remember(error);
+        pthread_mutex_unlock(&devices->lock);
+        return status;
     }
-    enum kiln_status status = open_entry(devices, first->ops->name, error);
-    if (status == KILN_OK)
-        *ret_device = &devices->entries[devices->count - 1];
-    return status;
+    const struct kiln_engine_device *found = NULL;
+    for (uint32_t i = 0; i < devices->count && !found; i++)
+        if (devices->entries[i].device->ordinal == fresh.device->ordinal)
+            found = &devices->entries[i];
+    bool is_taken = !found && devices->count < KILN_ENGINE_MAX_DEVICES;
+    if (is_taken) {
+        devices->entries[devices->count] = fresh;
+        found = &devices->entries[devices->count++];
+    }
+    pthread_mutex_unlock(&devices->lock);
+    if (!is_taken) { /* another thread was faster, or there are too many */
+        kiln_device_close(fresh.device);
+        free(fresh.failure);
+    }
+    if (!found)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "more than '%d' devices in one process",
+                              KILN_ENGINE_MAX_DEVICES);
+    *ret_device = found;
+    return KILN_OK;
 }
 
 enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices,
@@ -107,7 +120,10 @@ enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices
     const struct kiln_engine_device *device = NULL;
     pthread_mutex_lock(&devices->lock);
     enum kiln_status status = find_current(devices, &device, error);
+    const char *name = devices->count ? devices->entries[0].device->ops->name : devices->name;
     pthread_mutex_unlock(&devices->lock);
+    if (status == KILN_OK && !device)
+        status = open_current(devices, name, &device, error);
     if (status)
         return status;
     if (device->failure)

@@ -163,8 +163,8 @@ static enum kiln_status compile_once(struct make_request *request, struct kiln_c
     kiln_compile_claim_open(&claim, store, key);
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
     enum kiln_claim claimed = kiln_compile_claim_take(&claim, deadline);
-    /* Who took the claim at once may have missed what its last owner has just put into the
-     * directory; layers and the shared tier were asked a moment ago. */
+    /* Who took the claim, at once or from an owner that died, may have missed what its last owner
+     * has put into the directory; layers and the shared tier were asked before. */
     if (claimed != KILN_CLAIM_NONE)
         status = read_stored(store,
                              claimed == KILN_CLAIM_TAKEN ? kiln_cache_store_lookup_again

@@ -115,7 +115,8 @@ Test(plan_refusal, refused_program_that_cannot_be_compiled_again_is_declined)
 /* What the device is in says nothing of the program: it is kept, and taken when that has passed. */
 Test(plan_refusal, device_in_trouble_costs_no_program)
 {
-    static const int codes[] = {KILN_STAND_IN_LAUNCH_FAILURE, KILN_STAND_IN_STREAM_IS_CAPTURED};
+    static const int codes[] = {KILN_STAND_IN_LAUNCH_FAILURE, KILN_STAND_IN_STREAM_IS_CAPTURED,
+                                303 /* the loader failed, for whatever reason */, 999};
     precompile();
     struct kiln_engine *engine = plan_fixture_engine();
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
