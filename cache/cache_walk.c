@@ -18,9 +18,10 @@ static int is_cache_file(const struct dirent *item)
            kiln_temporary_name_matches(item->d_name);
 }
 
-static int is_anything(const struct dirent *item)
+/* Not what stands in new file systems and network directories too. */
+static int is_content(const struct dirent *item)
 {
-    return strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0;
+    return item->d_name[0] != '.' && strcmp(item->d_name, "lost+found") != 0;
 }
 
 static int is_temporary(const struct dirent *item)
@@ -151,7 +152,7 @@ enum kiln_status kiln_cache_walk_recognize(const struct kiln_cache_directory *di
                                            bool *ret_is_cache, struct kiln_error *error)
 {
     struct names names;
-    enum kiln_status status = list(directory->descriptor, is_anything, &names);
+    enum kiln_status status = list(directory->descriptor, is_content, &names);
     if (status != KILN_OK && status != KILN_NOT_FOUND)
         return kiln_error_set(error, status, "cannot list the directory '%s': %m", directory->path);
     bool is_cache = status == KILN_NOT_FOUND || names.count == 0;

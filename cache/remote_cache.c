@@ -452,8 +452,9 @@ void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln
                  name, size);
     else
         kiln_log(KILN_LOG_INFO,
-                 "the entry '%s' is not sent to the shared cache '%s': too much waits", name,
-                 remote->name);
+                 "the entry '%s' is not sent to the shared cache '%s': too much waits, or "
+                 "there is no memory or thread to send it",
+                 name, remote->name);
 }
 
 size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t milliseconds)

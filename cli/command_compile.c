@@ -49,10 +49,9 @@ static uint64_t count_cores(void)
 {
     cpu_set_t cores;
     /* It fails on more of them than the set can have. */
-    if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
-        return MAX_JOBS;
-    int count = CPU_COUNT(&cores);
-    return count > MAX_JOBS ? MAX_JOBS : (uint64_t)count;
+    long count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores)
+                                                                  : sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > MAX_JOBS ? MAX_JOBS : (uint64_t)count;
 }
 
 static enum kiln_status choose_targets(const struct texts *texts,
@@ -135,9 +134,10 @@ static void flush_cache(struct kiln_cache_store *store)
 static void tell_losses(const struct kiln_cache_losses *losses, const char *remote)
 {
     if (losses->unwritten)
-        kiln_message_error("'%" PRIu64 "' programs could not be stored in the cache directory\n"
-                           "hint: -v tells why; the same command compiles them again",
-                           losses->unwritten);
+        kiln_message_error(
+            "'%" PRIu64 "' programs could not be stored in the cache directory\n"
+            "hint: the warning before, or -v, says why; the same command tries again",
+            losses->unwritten);
     /* No failure: the shared tier never is one, whatever becomes of its server. */
     if (losses->unsent)
         kiln_message_warning("the shared cache '%s' did not take '%" PRIu64 "' programs\n"

@@ -66,7 +66,7 @@ static enum kiln_status write_plot(const struct plot *plot,
     return status;
 }
 
-/* Of an earlier run: beside this one's plots it would look as if it belonged to them. */
+/* Of an earlier run: beside what this one writes it would look as if it belonged there. */
 static void remove_plot(const struct plot *plot, const char *directory)
 {
     static const char *const endings[] = {".tsv", ".gp", ".svg", ".png"};
@@ -111,10 +111,9 @@ enum kiln_status kiln_bench_plot(const struct kiln_bench_results *results, const
     bool is_any_written = false;
     enum kiln_status status = kiln_directory_make(directory, 0777, error);
     for (int i = 0; status == KILN_OK && i < PLOT_COUNT; i++) {
+        remove_plot(&plots[i], directory);
         status = write_plot(&plots[i], results, directory, &is_written[i], error);
         is_any_written |= is_written[i];
-        if (status == KILN_OK && !is_written[i])
-            remove_plot(&plots[i], directory);
     }
     if (status != KILN_OK || !is_any_written)
         return status;

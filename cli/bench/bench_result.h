@@ -95,7 +95,7 @@ void kiln_bench_print_csv(const struct kiln_bench_results *results, FILE *stream
  *              rate; without graphs that have no arithmetic
  *   sweep      fewest bytes over time over size: when a graph was measured at several sizes
  * Of a graph at several sizes the others show the largest; plots that have nothing to show are left
- * out, and removed where an earlier run has left them. NAME.tsv and NAME.gp, the data and the
+ * out; those of an earlier run are removed. NAME.tsv and NAME.gp, the data and the
  * gnuplot script, stay there: `gnuplot NAME.gp` draws again. KILN_UNSUPPORTED with a hint when
  * there is no gnuplot; scripts and data are written even then. KILN_IO when the directory or a file
  * cannot be written or gnuplot fails.

@@ -9,20 +9,16 @@
 enum { COLUMNS = 16, TEXT_COLUMNS = 1 };
 
 /* A figure, or a dash where it was not measured. */
-static void add_figure(struct kiln_table *table, const char *format, double figure)
-    __attribute__((format(printf, 2, 0)));
-
-static void add_figure(struct kiln_table *table, const char *format, double figure)
+static void add_figure(struct kiln_table *table, int decimals, const char *unit, double figure)
 {
     char text[64];
-    if (figure > 0) {
-        (void)snprintf(text, sizeof text, format, figure);
-        if (strtod(text, NULL) == 0) /* rounded away */
-            (void)snprintf(text, sizeof text, "%.2g", figure);
-        kiln_table_add(table, "%s", text);
-    } else {
+    (void)snprintf(text, sizeof text, "%.*f", decimals, figure);
+    if (figure <= 0)
         kiln_table_add(table, "-");
-    }
+    else if (strtod(text, NULL) == 0) /* rounded away */
+        kiln_table_add(table, "%.2g%s", figure, unit);
+    else
+        kiln_table_add(table, "%s%s", text, unit);
 }
 
 /* Four digits, so that a difference within the spread shows. */
@@ -62,16 +58,16 @@ static void add_result(struct kiln_table *table, const struct kiln_bench_result 
                        result->unfused.kernels);
     else
         kiln_table_add(table, "%" PRIu32, result->fused.kernels);
-    add_figure(table, "%.1f", (double)result->fused.bytes_moved / 1e6);
-    add_figure(table, "%.1f", (double)result->bytes_fewest / 1e6);
+    add_figure(table, 1, "", (double)result->fused.bytes_moved / 1e6);
+    add_figure(table, 1, "", (double)result->bytes_fewest / 1e6);
     add_duration(table, result->fused.time.median_s);
     kiln_table_add(table, "%.1f%%", 100 * kiln_bench_spread(&result->fused.time));
-    add_figure(table, "%.1f", kiln_bench_rate(result, &result->fused) / 1e9);
-    add_figure(table, "%.1f%%", 100 * kiln_bench_share_of_copy(result));
-    add_figure(table, "%.1f%%", 100 * kiln_bench_moved_share_of_copy(result));
+    add_figure(table, 1, "", kiln_bench_rate(result, &result->fused) / 1e9);
+    add_figure(table, 1, "%", 100 * kiln_bench_share_of_copy(result));
+    add_figure(table, 1, "%", 100 * kiln_bench_moved_share_of_copy(result));
     add_duration(table, result->unfused.time.median_s);
-    add_figure(table, "%.2fx", kiln_bench_speed_up(result));
-    add_figure(table, "%.2fx", kiln_bench_promised_speed_up(result));
+    add_figure(table, 2, "x", kiln_bench_speed_up(result));
+    add_figure(table, 2, "x", kiln_bench_promised_speed_up(result));
     add_duration(table, result->fused.compile_cold_s);
     add_duration(table, result->fused.compile_cached_s);
     add_duration(table, result->host_overhead_s);

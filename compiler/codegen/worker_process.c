@@ -212,7 +212,8 @@ static enum kiln_status start_process(struct kiln_worker *worker, const char *pa
     };
     enum kiln_status status = kiln_subprocess_start(&spawn, &worker->process, error);
     free(environment);
-    if (status == KILN_NOT_FOUND || status == KILN_IO)
+    /* Other failures are not the path's: too many processes, say. */
+    if (status != KILN_OK && access(path, X_OK) != 0)
         kiln_error_hint(error, "KILN_COMPILE_WORKER names the worker");
     if (status == KILN_NOT_FOUND)
         error->status = status = KILN_UNSUPPORTED;

@@ -50,8 +50,8 @@ struct kiln_device_ops {
                              struct kiln_error *error);
     void (*close)(struct kiln_device *device);
     /* Loads a checked code object; `symbol` is its entry point. KILN_REFUSED when the device does
-     * not take this code object, as far as the driver tells; KILN_DEVICE when it would take none:
-     * it is lost, say, or a stream is being captured. */
+     * not take this code object, as far as the driver tells; KILN_DEVICE when it may take
+     * none at the moment: it is lost, say, or a stream is being captured. */
     enum kiln_status (*load)(struct kiln_device *device, const void *code, size_t size,
                              const char *symbol, uint32_t lds_bytes, bool uses_barrier,
                              struct kiln_device_module **ret_module,

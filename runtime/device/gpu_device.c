@@ -50,11 +50,11 @@ static void warn_of_local_memory(const struct kiln_gpu_device *device, void *fun
                  bytes);
 }
 
-/* Of a call that was given a code object: KILN_REFUSED in the place of KILN_DEVICE when `code` does
- * not say that the device is at fault. */
+/* Of a call that was given a code object: KILN_REFUSED in the place of KILN_DEVICE when `code`
+ * says that this is at fault. */
 static enum kiln_status blame_object(enum kiln_status status, int code, struct kiln_error *error)
 {
-    if (status != KILN_DEVICE || kiln_gpu_is_device_state(code))
+    if (status != KILN_DEVICE || !kiln_gpu_blames_object(code))
         return status;
     error->status = KILN_REFUSED;
     return KILN_REFUSED;

@@ -63,29 +63,36 @@ void kiln_gpu_library_close(struct kiln_gpu_library *library)
     library->handle = NULL;
 }
 
-bool kiln_gpu_is_device_state(int code)
+bool kiln_gpu_blames_object(int code)
 {
-    /* hipError_t and CUresult have the same numbers for these. */
-    static const struct {
-        int first, last;
-    } states[] = {
-        {3, 4},     /* not initialised, or no longer */
-        {46, 46},   /* another process has the device */
-        {100, 101}, /* no device, or none of that number */
-        {201, 201}, /* the context is not valid */
-        {214, 214}, /* uncorrectable memory error */
-        {220, 220}, /* NVLink error */
-        {401, 401}, /* illegal state */
-        {700, 700}, /* an earlier kernel's illegal address */
-        {702, 702}, /* an earlier kernel ran too long */
-        {709, 710}, /* the context is destroyed; an earlier kernel's assertion */
-        {714, 719}, /* other errors of an earlier kernel */
-        {900, 908}, /* a stream is being captured */
+    /* hipError_t and CUresult have the same numbers for these. Not among them: 303, that a shared
+     * object could not be initialised, which HIP gives for whatever ends its loader, a device
+     * without memory among it. */
+    enum {
+        INVALID_VALUE = 1,
+        INVALID_DEVICE_FUNCTION = 98,
+        INVALID_IMAGE = 200,
+        NO_BINARY_FOR_GPU = 209,
+        INVALID_PTX_OR_KERNEL_FILE = 218,
+        UNSUPPORTED_PTX_VERSION = 222,
+        INVALID_SOURCE = 300,
+        SHARED_OBJECT_SYMBOL_NOT_FOUND = 302,
+        NOT_FOUND = 500,
     };
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (code >= states[i].first && code <= states[i].last)
-            return true;
-    return false;
+    switch (code) {
+    case INVALID_VALUE:
+    case INVALID_DEVICE_FUNCTION:
+    case INVALID_IMAGE:
+    case NO_BINARY_FOR_GPU:
+    case INVALID_PTX_OR_KERNEL_FILE:
+    case UNSUPPORTED_PTX_VERSION:
+    case INVALID_SOURCE:
+    case SHARED_OBJECT_SYMBOL_NOT_FOUND:
+    case NOT_FOUND:
+        return true;
+    default:
+        return false;
+    }
 }
 
 enum kiln_status kiln_gpu_check(const struct kiln_gpu_library *library, int code,

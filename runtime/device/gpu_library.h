@@ -49,9 +49,9 @@ enum kiln_status kiln_gpu_library_find(const struct kiln_gpu_library *library, c
  * not survive being unloaded. */
 void kiln_gpu_library_close(struct kiln_gpu_library *library);
 
-/* Whether a code that is not success speaks of the state the device is in, not of what the call was
- * given. Unknown codes do not. */
-bool kiln_gpu_is_device_state(int code);
+/* Whether a code says that the code object, or the name in it, that a call was given is at fault.
+ * All others, unknown ones too, may be the device's or its memory's, which pass. */
+bool kiln_gpu_blames_object(int code);
 
 /* KILN_OK for success, else KILN_DEVICE (KILN_NO_MEMORY when the device is out of it) and a
  * sentence: `action`, then the library's own text and number. `action` says what was being done,

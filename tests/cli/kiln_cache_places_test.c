@@ -113,7 +113,7 @@ Test(kiln_cache_places, a_directory_that_is_no_cache_is_told)
     *strrchr(deep, '/') = '\0';
     char high[4200];
     (void)snprintf(high, sizeof high, "%s", temporary_path("."));
-    const char *const wrong[] = {"/", "/usr/bin", deep, high};
+    const char *const wrong[] = {deep, high};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct kiln_process kiln = KILN("cache", "import", wrong[i]);
         cr_assert_eq(kiln.exit_code, 1, "%s: %s", wrong[i], kiln.out);

@@ -63,10 +63,12 @@ Test(bench_table, small_figures_are_figures)
     struct kiln_bench_results results = {.device = NULL};
     struct kiln_bench_result *result = fake_results_append_named(&results, "graph");
     result->fused.bytes_moved = 12;
+    result->bytes_fewest = 1;
     result->fused.time.low_s = result->fused.time.high_s = result->fused.time.median_s;
     const char *line = strchr(print(&results), '\n') + 1;
     cr_expect(strstr(line, " 1.2e-05 ") != NULL, "%s", line);
     cr_expect(strstr(line, " 0.0% ") != NULL, "%s", line);
+    cr_expect(strstr(line, " 0.01% ") != NULL, "with its unit: %s", line);
     kiln_bench_results_fini(&results);
 }
 

@@ -225,6 +225,7 @@ Test(compile_isolation, worker_does_nothing_by_hand)
     worker_directory_remove();
 }
 
+#if !defined(__SANITIZE_ADDRESS__) /* whose own locks a child may find taken */
 static void *find_compilers(void *codegen)
 {
     const struct kiln_target target = sample_target("host");
@@ -234,7 +235,6 @@ static void *find_compilers(void *codegen)
     return (void *)(intptr_t)kiln_codegen_identity(codegen, &target, &identity, &error);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) /* whose own locks a child may find taken */
 /* Compilers are looked for without a lock, which a child that is forked meanwhile would keep. */
 Test(compile_isolation, forked_while_compilers_are_looked_for)
 {
