@@ -5,6 +5,7 @@
 #include "runtime/support/thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,11 @@ struct job {
 
 struct kiln_host_executor {
     uint32_t thread_limit; /* of its own threads */
+    _Atomic pid_t process; /* whose threads these are; negative: that is being made this process */
     pthread_mutex_t lock;
     pthread_cond_t job_listed;
     pthread_cond_t helper_left;
     /* Under the lock: */
-    pid_t process; /* whose threads these are */
     uint32_t thread_count;
     pthread_t *threads;
     bool is_ending;
@@ -155,18 +156,30 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* Under the lock. In a forked child the threads, and the jobs that they were at, are the parent's;
+/*
+ * To be called before anything else. In a forked child the threads, and the jobs that they were at,
+ * are the parent's. The lock may be held by one of them, which came late to a job that was done;
  * the conditions still count waiting threads that do not exist here, for which a broadcast would
- * wait. */
+ * wait. The first thread of the child makes them anew.
+ */
 static void leave_parent_behind(struct kiln_host_executor *executor)
 {
-    if (executor->process == getpid())
-        return;
-    executor->process = getpid();
-    executor->thread_count = 0;
-    executor->jobs = NULL;
-    (void)pthread_cond_init(&executor->job_listed, NULL);
-    (void)pthread_cond_init(&executor->helper_left, NULL);
+    pid_t here = getpid();
+    pid_t process = atomic_load(&executor->process);
+    while (process != here) {
+        if (process == -here) {
+            (void)sched_yield();
+            process = atomic_load(&executor->process);
+        } else if (atomic_compare_exchange_strong(&executor->process, &process, -here)) {
+            executor->thread_count = 0;
+            executor->jobs = NULL;
+            (void)pthread_mutex_init(&executor->lock, NULL);
+            (void)pthread_cond_init(&executor->job_listed, NULL);
+            (void)pthread_cond_init(&executor->helper_left, NULL);
+            atomic_store(&executor->process, here);
+            process = here;
+        }
+    }
 }
 
 /* Under the lock. Fewer threads than wanted will do. */
@@ -189,7 +202,6 @@ static void run_job(struct kiln_host_executor *executor, struct kiln_host_bench 
                     struct job *job)
 {
     pthread_mutex_lock(&executor->lock);
-    leave_parent_behind(executor);
     start_threads(executor);
     job->next = executor->jobs;
     job->is_listed = true;
@@ -216,6 +228,7 @@ enum kiln_status kiln_host_execute(struct kiln_host_executor *executor,
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "a grid of '%u x %u x %u' work-groups cannot be launched",
                               work->grid[0], work->grid[1], work->grid[2]);
+    leave_parent_behind(executor);
     struct kiln_host_bench *bench = NULL;
     enum kiln_status status = take_bench(executor, work, &bench, error);
     if (status)
@@ -246,7 +259,7 @@ enum kiln_status kiln_host_executor_create(uint32_t thread_count,
         free(executor);
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the host device");
     }
-    executor->process = getpid();
+    atomic_init(&executor->process, getpid());
     executor->threads = threads;
     executor->thread_limit = thread_count - 1;
     pthread_mutex_init(&executor->lock, NULL);
@@ -260,8 +273,8 @@ void kiln_host_executor_destroy(struct kiln_host_executor *executor)
 {
     if (executor == NULL)
         return;
-    pthread_mutex_lock(&executor->lock);
     leave_parent_behind(executor);
+    pthread_mutex_lock(&executor->lock);
     executor->is_ending = true;
     pthread_cond_broadcast(&executor->job_listed);
     pthread_mutex_unlock(&executor->lock);
