@@ -10,6 +10,7 @@
 #include "plugin_api/hipdnn_plugin_abi.h"
 #include "plugin_api/last_error.h"
 #include "plugin_api/plugin_state.h"
+#include "runtime/device/device.h"
 #include "runtime/support/log.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static hipdnnPluginStatus_t missing(const char *what)
 
 static hipdnnPluginStatus_t bad_context(hipdnnEnginePluginExecutionContext_t context)
 {
-    return kiln_last_error_bad_param("the execution context '%p' is not a live one of the handle",
+    return kiln_last_error_bad_param("the execution context '%p' is not a live one of this plugin",
                                      (void *)context);
 }
 
@@ -92,6 +93,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginSetStream(hipdnnEnginePluginHandle_t hand
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
     atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_ordinal, -1, memory_order_relaxed);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
@@ -263,7 +265,7 @@ hipdnnEnginePluginCreateExecutionContext(hipdnnEnginePluginHandle_t handle,
     kiln_error_init(&error);
     struct kiln_plan *plan = NULL;
     if (kiln_plan_create(handle->engine, op_graph->ptr, op_graph->size, &plan, &error) ||
-        kiln_plugin_context_create(handle, plan, execution_context, &error))
+        kiln_plugin_context_create(plan, execution_context, &error))
         return kiln_last_error_set(&error);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
@@ -274,7 +276,7 @@ hipdnnEnginePluginDestroyExecutionContext(hipdnnEnginePluginHandle_t handle,
 {
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
-    if (!kiln_plugin_context_is_valid(handle, execution_context) ||
+    if (!kiln_plugin_context_is_valid(execution_context) ||
         !kiln_plugin_context_destroy(execution_context))
         return bad_context(execution_context);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
@@ -286,11 +288,32 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(
 {
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
-    if (!kiln_plugin_context_is_valid(handle, execution_context))
+    if (!kiln_plugin_context_is_valid(execution_context))
         return bad_context(execution_context);
     if (!workspace_size)
         return missing("workspace_size");
     *workspace_size = kiln_plan_workspace_bytes(execution_context->plan);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+/*
+ * A plan runs on the device that it was made for, and so on streams of that one only; HIP runtimes
+ * do not all check. The answer is kept in the handle, where it may be of a stream that was set
+ * meanwhile: so nothing is refused without asking again.
+ */
+static hipdnnPluginStatus_t check_stream(hipdnnEnginePluginHandle_t handle, kiln_stream stream,
+                                         const struct kiln_plan *plan)
+{
+    const struct kiln_device *device = kiln_plan_device(plan);
+    if (!device->ops->stream_ordinal ||
+        atomic_load_explicit(&handle->stream_ordinal, memory_order_relaxed) == device->ordinal)
+        return HIPDNN_PLUGIN_STATUS_SUCCESS;
+    int ordinal = device->ops->stream_ordinal((struct kiln_device *)(uintptr_t)device, stream);
+    if (ordinal != -1 && ordinal != device->ordinal)
+        return kiln_last_error_bad_param("the stream of the handle belongs to device '%d', and the "
+                                         "execution context was made for device '%d'",
+                                         ordinal, device->ordinal);
+    atomic_store_explicit(&handle->stream_ordinal, device->ordinal, memory_order_relaxed);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
@@ -300,13 +323,18 @@ hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraph(
 {
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
-    if (!kiln_plugin_context_is_valid(handle, execution_context))
+    if (!kiln_plugin_context_is_valid(execution_context))
         return bad_context(execution_context);
     if (!device_buffers && num_device_buffers > 0)
         return missing("device_buffers");
+    kiln_stream stream = atomic_load_explicit(&handle->stream, memory_order_relaxed);
+    hipdnnPluginStatus_t status = HIPDNN_PLUGIN_STATUS_SUCCESS;
+    if (stream)
+        status = check_stream(handle, stream, execution_context->plan);
+    if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
+        return status;
     struct kiln_error error;
     kiln_error_init(&error);
-    kiln_stream stream = atomic_load_explicit(&handle->stream, memory_order_relaxed);
     const struct kiln_buffer_binding *buffers =
         (const struct kiln_buffer_binding *)(const void *)device_buffers;
     if (kiln_plan_execute(execution_context->plan, stream, workspace, buffers, num_device_buffers,

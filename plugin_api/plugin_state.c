@@ -32,11 +32,28 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
     return status;
 }
 
+/* The context is retracted already. */
+static void drop_context(hipdnnEnginePluginExecutionContext_t context)
+{
+    kiln_plan_unref(context->plan);
+    kiln_slot_table_give_back(&contexts, context);
+}
+
+/* Those that no host has destroyed: their plans hold the engine. */
+static void drop_all_contexts(void)
+{
+    struct kiln_slot_cursor cursor = {0};
+    hipdnnEnginePluginExecutionContext_t context;
+    while ((context = kiln_slot_table_retract_next(&contexts, &cursor)) != NULL)
+        drop_context(context);
+}
+
 static void release_shared(void)
 {
     pthread_mutex_lock(&shared.lock);
     if (--shared.users == 0) {
         /* Under the lock: whoever unloads the library next must find everything stopped. */
+        drop_all_contexts();
         kiln_engine_unref(shared.engine);
         kiln_graph_capture_destroy(shared.capture);
         shared.engine = NULL;
@@ -48,9 +65,10 @@ static void release_shared(void)
 enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,
                                            struct kiln_error *error)
 {
-    hipdnnEnginePluginHandle_t handle = kiln_slot_table_take(&handles, NULL);
+    hipdnnEnginePluginHandle_t handle = kiln_slot_table_take(&handles);
     if (!handle)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a 'handle'");
+    atomic_init(&handle->stream_ordinal, -1);
     enum kiln_status status = acquire_shared(handle, error);
     if (status) {
         kiln_slot_table_give_back(&handles, handle);
@@ -61,20 +79,10 @@ enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handl
     return KILN_OK;
 }
 
-/* The context is retracted already. */
-static void drop_context(hipdnnEnginePluginExecutionContext_t context)
-{
-    kiln_plan_unref(context->plan);
-    kiln_slot_table_give_back(&contexts, context);
-}
-
 bool kiln_plugin_handle_destroy(hipdnnEnginePluginHandle_t handle)
 {
     if (!kiln_slot_retract(handle))
         return false;
-    hipdnnEnginePluginExecutionContext_t context;
-    while ((context = kiln_slot_table_retract_owned(&contexts, handle)) != NULL)
-        drop_context(context);
     kiln_slot_table_give_back(&handles, handle);
     release_shared();
     return true;
@@ -85,12 +93,11 @@ bool kiln_plugin_handle_is_valid(hipdnnEnginePluginHandle_t handle)
     return kiln_slot_table_contains(&handles, handle);
 }
 
-enum kiln_status kiln_plugin_context_create(hipdnnEnginePluginHandle_t handle,
-                                            struct kiln_plan *plan,
+enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan,
                                             hipdnnEnginePluginExecutionContext_t *ret_context,
                                             struct kiln_error *error)
 {
-    hipdnnEnginePluginExecutionContext_t context = kiln_slot_table_take(&contexts, handle);
+    hipdnnEnginePluginExecutionContext_t context = kiln_slot_table_take(&contexts);
     if (!context) {
         kiln_plan_unref(plan);
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an 'execution context'");
@@ -109,10 +116,9 @@ bool kiln_plugin_context_destroy(hipdnnEnginePluginExecutionContext_t context)
     return true;
 }
 
-bool kiln_plugin_context_is_valid(hipdnnEnginePluginHandle_t handle,
-                                  hipdnnEnginePluginExecutionContext_t context)
+bool kiln_plugin_context_is_valid(hipdnnEnginePluginExecutionContext_t context)
 {
-    return kiln_slot_table_contains(&contexts, context) && context->slot.owner == handle;
+    return kiln_slot_table_contains(&contexts, context);
 }
 
 /* Hosts of Nov 2025 unload the library after the last handle and load it again later. */

@@ -4,51 +4,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SLOTS = 64 };
+enum { FIRST_CHUNK_SLOTS = 64 };
 
-struct kiln_slot_chunk {
-    struct kiln_slot_chunk *next; /* set before the chunk is linked in */
-    _Alignas(16) unsigned char slots[];
-};
+static size_t chunk_slots(size_t chunk)
+{
+    return (size_t)FIRST_CHUNK_SLOTS << chunk;
+}
 
-static struct kiln_slot *slot_at(const struct kiln_slot_table *table, struct kiln_slot_chunk *chunk,
+/* NULL when the table has no such chunk yet. */
+static struct kiln_slot *chunk_at(struct kiln_slot_table *table, size_t chunk)
+{
+    return atomic_load_explicit(&table->chunks[chunk], memory_order_acquire);
+}
+
+static struct kiln_slot *slot_at(const struct kiln_slot_table *table, struct kiln_slot *first,
                                  size_t index)
 {
-    return (struct kiln_slot *)(void *)(chunk->slots + index * table->slot_bytes);
+    return (struct kiln_slot *)(void *)((unsigned char *)first + index * table->slot_bytes);
 }
 
-static struct kiln_slot_chunk *first_chunk(struct kiln_slot_table *table)
+/* Called with the lock held. */
+static void add_chunk(struct kiln_slot_table *table)
 {
-    return atomic_load_explicit(&table->chunks, memory_order_acquire);
-}
-
-static struct kiln_slot *find_free(struct kiln_slot_table *table)
-{
-    for (struct kiln_slot_chunk *chunk = first_chunk(table); chunk; chunk = chunk->next) {
-        for (size_t i = 0; i < CHUNK_SLOTS; i++) {
-            struct kiln_slot *slot = slot_at(table, chunk, i);
-            if (!slot->is_taken)
-                return slot;
-        }
+    size_t chunk = 0;
+    while (chunk < KILN_SLOT_CHUNKS && chunk_at(table, chunk))
+        chunk++;
+    if (chunk == KILN_SLOT_CHUNKS)
+        return;
+    struct kiln_slot *first = calloc(chunk_slots(chunk), table->slot_bytes);
+    if (!first)
+        return;
+    for (size_t i = chunk_slots(chunk); i > 0; i--) {
+        struct kiln_slot *slot = slot_at(table, first, i - 1);
+        slot->next_free = table->free;
+        table->free = slot;
     }
-    struct kiln_slot_chunk *chunk = calloc(1, sizeof(*chunk) + CHUNK_SLOTS * table->slot_bytes);
-    if (!chunk)
-        return NULL;
-    chunk->next = first_chunk(table);
-    atomic_store_explicit(&table->chunks, chunk, memory_order_release);
-    return slot_at(table, chunk, 0);
+    atomic_store_explicit(&table->chunks[chunk], first, memory_order_release);
 }
 
-void *kiln_slot_table_take(struct kiln_slot_table *table, const void *owner)
+void *kiln_slot_table_take(struct kiln_slot_table *table)
 {
     pthread_mutex_lock(&table->lock);
-    struct kiln_slot *slot = find_free(table);
-    if (slot) {
-        slot->is_taken = true;
-        slot->owner = owner;
-        memset(slot + 1, 0, table->slot_bytes - sizeof(*slot));
-    }
+    if (!table->free)
+        add_chunk(table);
+    struct kiln_slot *slot = table->free;
+    if (slot)
+        table->free = slot->next_free;
     pthread_mutex_unlock(&table->lock);
+    if (slot)
+        memset(slot + 1, 0, table->slot_bytes - sizeof(*slot));
     return slot;
 }
 
@@ -61,9 +65,10 @@ void kiln_slot_publish(void *object)
 bool kiln_slot_table_contains(struct kiln_slot_table *table, const void *pointer)
 {
     uintptr_t address = (uintptr_t)pointer;
-    for (struct kiln_slot_chunk *chunk = first_chunk(table); chunk; chunk = chunk->next) {
-        uintptr_t start = (uintptr_t)chunk->slots;
-        if (address < start || address - start >= CHUNK_SLOTS * table->slot_bytes)
+    struct kiln_slot *first = NULL;
+    for (size_t i = 0; i < KILN_SLOT_CHUNKS && (first = chunk_at(table, i)) != NULL; i++) {
+        uintptr_t start = (uintptr_t)first;
+        if (address < start || address - start >= chunk_slots(i) * table->slot_bytes)
             continue;
         if ((address - start) % table->slot_bytes != 0)
             return false;
@@ -83,36 +88,28 @@ void kiln_slot_table_give_back(struct kiln_slot_table *table, void *object)
 {
     struct kiln_slot *slot = object;
     pthread_mutex_lock(&table->lock);
-    slot->is_taken = false;
+    slot->next_free = table->free;
+    table->free = slot;
     pthread_mutex_unlock(&table->lock);
 }
 
-static struct kiln_slot *find_owned(struct kiln_slot_table *table, const void *owner)
+void *kiln_slot_table_retract_next(struct kiln_slot_table *table, struct kiln_slot_cursor *cursor)
 {
-    for (struct kiln_slot_chunk *chunk = first_chunk(table); chunk; chunk = chunk->next) {
-        for (size_t i = 0; i < CHUNK_SLOTS; i++) {
-            struct kiln_slot *slot = slot_at(table, chunk, i);
-            if (slot->is_taken && slot->owner == owner && kiln_slot_retract(slot))
+    struct kiln_slot *first = NULL;
+    for (; cursor->chunk < KILN_SLOT_CHUNKS && (first = chunk_at(table, cursor->chunk)) != NULL;
+         cursor->chunk++, cursor->index = 0) {
+        while (cursor->index < chunk_slots(cursor->chunk)) {
+            struct kiln_slot *slot = slot_at(table, first, cursor->index++);
+            if (kiln_slot_retract(slot))
                 return slot;
         }
     }
     return NULL;
 }
 
-void *kiln_slot_table_retract_owned(struct kiln_slot_table *table, const void *owner)
-{
-    pthread_mutex_lock(&table->lock);
-    struct kiln_slot *slot = find_owned(table, owner);
-    pthread_mutex_unlock(&table->lock);
-    return slot;
-}
-
 void kiln_slot_table_fini(struct kiln_slot_table *table)
 {
-    struct kiln_slot_chunk *chunk = atomic_exchange(&table->chunks, NULL);
-    while (chunk) {
-        struct kiln_slot_chunk *next = chunk->next;
-        free(chunk);
-        chunk = next;
-    }
+    for (size_t i = 0; i < KILN_SLOT_CHUNKS; i++)
+        free(atomic_exchange(&table->chunks[i], NULL));
+    table->free = NULL;
 }

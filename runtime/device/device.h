@@ -94,6 +94,9 @@ struct kiln_device_ops {
      * open on the calling thread. Cheap: asked at each plan. */
     enum kiln_status (*current_ordinal)(struct kiln_device *device, int *ret_ordinal,
                                         struct kiln_error *error);
+    /* Optional: the ordinal of the device that a stream belongs to, -1 where the driver cannot
+     * tell. A default stream belongs to `device`. */
+    int (*stream_ordinal)(struct kiln_device *device, kiln_stream stream);
 };
 
 /* Common head of every device; implementations embed it as their first member. */

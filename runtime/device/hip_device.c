@@ -234,10 +234,22 @@ static enum kiln_status hip_current_ordinal(struct kiln_device *base, int *ret_o
     return find_current(&((struct hip_device *)base)->library, ret_ordinal, error);
 }
 
+static int hip_stream_ordinal(struct kiln_device *base, kiln_stream stream)
+{
+    const struct kiln_hip_library *hip = &((struct hip_device *)base)->library;
+    /* hipStreamLegacy and hipStreamPerThread are numbers: default streams of whatever device is
+     * current. */
+    enum { LAST_SPECIAL_STREAM = 2 };
+    if ((uintptr_t)stream <= LAST_SPECIAL_STREAM)
+        return base->ordinal;
+    return hip->hipGetStreamDeviceId ? hip->hipGetStreamDeviceId(stream) : -1;
+}
+
 const struct kiln_device_ops kiln_hip_device_ops = {
     .name = "hip",
     .open = hip_open,
     .close = hip_close,
     KILN_GPU_DEVICE_OPS,
     .current_ordinal = hip_current_ordinal,
+    .stream_ordinal = hip_stream_ordinal,
 };

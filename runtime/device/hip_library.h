@@ -19,6 +19,8 @@ struct kiln_hip_library {
 #define KILN_HIP_FUNCTION(name, parameters) int(*name) parameters;
 #include "runtime/device/hip_functions.def"
     const char *(*hipGetErrorString)(int code);
+    /* NULL in runtimes that lack it. -1 for what is no stream. */
+    int (*hipGetStreamDeviceId)(void *stream);
     /* Fills a hipDeviceProp_t of the library's own layout; which one is not told by the type. */
     int (*get_properties)(void *properties, int ordinal);
 };

@@ -317,33 +317,103 @@ Test(plugin_abi, declined_graphs_and_failures_have_their_statuses)
     cr_expect_null(context);
 }
 
-Test(plugin_abi, contexts_belong_to_their_handle)
+Test(plugin_abi, bad_contexts_are_refused)
 {
-    hipdnnEnginePluginHandle_t other = NULL;
-    cr_assert_eq(host.hipdnnEnginePluginCreate(&other), 0);
     hipdnnEnginePluginExecutionContext_t context = make_context();
-    const char sentence[] = "is not a live one of the handle";
+    const char sentence[] = "is not a live one of this plugin";
     size_t size = 5;
-    BAD(host.hipdnnEnginePluginExecuteOpGraph(other, context, NULL, NULL, 0), sentence);
-    BAD(host.hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(other, context, &size),
-        sentence);
-    BAD(host.hipdnnEnginePluginDestroyExecutionContext(other, context), sentence);
     BAD(host.hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(handle, context, NULL),
         "'workspace_size' is NULL");
     cr_expect_eq(host.hipdnnEnginePluginDestroyExecutionContext(handle, context), 0);
     BAD(host.hipdnnEnginePluginDestroyExecutionContext(handle, context), sentence);
+    BAD(host.hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(handle, context, &size),
+        sentence);
     BAD(host.hipdnnEnginePluginDestroyExecutionContext(handle, NULL), sentence);
     BAD(host.hipdnnEnginePluginExecuteOpGraph(handle, (void *)&size, NULL, NULL, 0), sentence);
-    cr_expect_eq(host.hipdnnEnginePluginDestroy(other), 0);
+    cr_expect_eq(size, 5);
+}
+
+static float memory[3][1000];
+static const hipdnnPluginDeviceBuffer_t all_buffers[] = {
+    {1, memory[0]}, {2, memory[1]}, {3, memory[2]}};
+
+static hipdnnPluginStatus_t execute(hipdnnEnginePluginHandle_t with,
+                                    hipdnnEnginePluginExecutionContext_t context)
+{
+    return host.hipdnnEnginePluginExecuteOpGraph(with, context, NULL, all_buffers, 3);
+}
+
+Test(plugin_abi, a_context_works_with_every_handle)
+{
+    int stream = 0;
+    hipdnnEnginePluginHandle_t other = NULL;
+    cr_assert_eq(host.hipdnnEnginePluginCreate(&other), 0);
+    cr_assert_eq(host.hipdnnEnginePluginSetStream(other, &stream), 0);
+    hipdnnEnginePluginExecutionContext_t context = make_context();
+    hipdnnEnginePluginExecutionContext_t left = make_context();
+    cr_expect_eq(execute(handle, context), 0, "%s", plugin_host_error(&host));
+    cr_expect_eq(execute(other, context), 0, "%s", plugin_host_error(&host));
+    cr_assert_not_null(stand_in_find(&hip, "hipModuleLaunchKernel", 1));
+    cr_expect_eq(stand_in_find(&hip, "hipModuleLaunchKernel", 0)->arguments[8], 0);
+    cr_expect_eq(stand_in_find(&hip, "hipModuleLaunchKernel", 1)->arguments[8],
+                 (uint64_t)(uintptr_t)&stream, "the stream is that of the call's handle");
+
+    /* It outlives the handle that it was made with. */
+    cr_expect_eq(host.hipdnnEnginePluginDestroy(handle), 0);
+    handle = other;
+    size_t size = 5;
+    cr_expect_eq(host.hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(other, context, &size),
+                 0);
+    cr_expect_eq(size, 0);
+    cr_expect_eq(execute(other, context), 0, "%s", plugin_host_error(&host));
+    cr_expect_eq(host.hipdnnEnginePluginDestroyExecutionContext(other, context), 0);
+    cr_expect_eq(hip.live_modules(), 1);
+    cr_expect_neq((void *)left, NULL, "goes with the last handle");
+}
+
+static size_t stream_questions(void)
+{
+    size_t count = 0;
+    while (stand_in_find(&hip, "hipGetStreamDeviceId", count))
+        count++;
+    return count;
+}
+
+Test(plugin_abi, a_stream_of_another_device_is_refused)
+{
+    int stream = 0;
+    hipdnnEnginePluginExecutionContext_t context = make_context();
+    cr_assert_eq(host.hipdnnEnginePluginSetStream(handle, &stream), 0);
+    hip.set_stream_device(1);
+    for (int i = 0; i < 2; i++)
+        BAD(execute(handle, context), "the stream of the handle belongs to device '1', and the "
+                                      "execution context was made for device '0'");
+    cr_expect_null(stand_in_find(&hip, "hipModuleLaunchKernel", 0));
+
+    hip.set_stream_device(0);
+    size_t asked = stream_questions();
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(execute(handle, context), 0, "%s", plugin_host_error(&host));
+    cr_expect_eq(stream_questions(), asked + 1, "asked once per stream");
+
+    /* A default stream is the plan's device's, whatever is current. */
+    cr_assert_eq(host.hipdnnEnginePluginSetStream(handle, NULL), 0);
+    cr_assert_eq(hip.set_device(1), 0);
+    cr_expect_eq(execute(handle, context), 0, "%s", plugin_host_error(&host));
+    cr_expect_eq(stream_questions(), asked + 1);
 }
 
 Test(plugin_abi, the_last_handle_takes_everything_with_it)
 {
+    hipdnnEnginePluginHandle_t other = NULL;
+    cr_assert_eq(host.hipdnnEnginePluginCreate(&other), 0);
     make_context();
     make_context();
     cr_expect_eq(hip.live_modules(), 1);
     cr_expect_eq(host.hipdnnEnginePluginDestroy(handle), 0);
     handle = NULL;
+    cr_expect_eq(hip.live_modules(), 1, "another handle may execute them");
+    cr_expect_eq(host.hipdnnEnginePluginDestroy(other), 0);
     cr_expect_eq(hip.live_modules(), 0);
 }
 

@@ -13,6 +13,7 @@
 static int device_count = KILN_STAND_IN_DEVICES;
 static char architecture[64] = DEFAULT_GFX;
 static size_t architecture_offset = DEFAULT_OFFSET;
+static int stream_device;
 static _Thread_local int current_device;
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
@@ -31,6 +32,7 @@ EXPORT void kiln_stand_in_reset(void)
 {
     kiln_record_reset();
     device_count = KILN_STAND_IN_DEVICES;
+    stream_device = 0;
     snprintf(architecture, sizeof(architecture), "%s", DEFAULT_GFX);
     architecture_offset = DEFAULT_OFFSET;
 }
@@ -44,6 +46,11 @@ EXPORT void kiln_stand_in_set_architecture(const char *name, size_t offset)
 EXPORT void kiln_stand_in_set_device_count(int value)
 {
     device_count = value;
+}
+
+EXPORT void kiln_stand_in_set_stream_device(int ordinal)
+{
+    stream_device = ordinal;
 }
 
 /* ---- HIP ---- */
@@ -71,6 +78,7 @@ EXPORT int hipEventSynchronize(void *event);
 EXPORT int hipEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int hipStreamSynchronize(void *stream);
 EXPORT int hipDeviceSynchronize(void);
+EXPORT int hipGetStreamDeviceId(void *stream);
 
 const char *hipGetErrorString(int code)
 {
@@ -251,4 +259,10 @@ int hipDeviceSynchronize(void)
 {
     int code = kiln_record_outcome("hipDeviceSynchronize", 0);
     return finish("hipDeviceSynchronize", code, 0, 0, 0, 0);
+}
+
+int hipGetStreamDeviceId(void *stream)
+{
+    finish("hipGetStreamDeviceId", 0, word(stream), 0, 0, 0);
+    return stream_device;
 }

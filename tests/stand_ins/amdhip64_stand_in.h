@@ -20,5 +20,7 @@ void kiln_stand_in_reset(void);
  * do (at least 256). */
 void kiln_stand_in_set_architecture(const char *name, size_t offset);
 void kiln_stand_in_set_device_count(int count);
+/* Which device every stream belongs to: 0 unless this says otherwise. */
+void kiln_stand_in_set_stream_device(int ordinal);
 
 #endif

@@ -43,6 +43,7 @@ struct stand_in stand_in_open(void)
     void *library;
     struct stand_in hip = open_library(KILN_STAND_IN_LIBRARY, "KILN_HIP_LIBRARY", &library);
     find(library, "kiln_stand_in_set_architecture", &hip.set_architecture);
+    find(library, "kiln_stand_in_set_stream_device", &hip.set_stream_device);
     find(library, "hipSetDevice", &hip.set_device);
     return hip;
 }

@@ -19,6 +19,7 @@ struct stand_in {
     int (*live_events)(void);
     /* Of HIP's alone. */
     void (*set_architecture)(const char *name, size_t offset);
+    void (*set_stream_device)(int ordinal);
     int (*set_device)(int ordinal); /* hipSetDevice */
 };
 
