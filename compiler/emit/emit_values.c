@@ -179,6 +179,19 @@ void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_v
     kiln_buffer_append_text(source, ")");
 }
 
+/* Whether many dividends have the same divisor: the elements of a vector, or those of a row. Not
+ * by a constant: compilers know better forms for some. */
+static bool shares_divisor(const struct kiln_emission *emission,
+                           const struct kiln_value_table *table, uint32_t value)
+{
+    const struct kiln_op *op = &emission->ir->ops[value];
+    if (op->opcode != KILN_OP_DIV || table->is_row[value])
+        return false;
+    uint32_t divisor = table->alias[op->operands[1]];
+    return emission->ir->ops[divisor].opcode != KILN_OP_CONSTANT &&
+           (table->is_row[divisor] || (table->varies[value] && !table->varies[divisor]));
+}
+
 void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln_value_table *table,
                          uint32_t value, const char *indent, struct kiln_buffer *source)
 {
@@ -217,7 +230,8 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
                            kiln_scalar_text(op->scalar));
     else
         kiln_buffer_printf(
-            source, "kiln_%s_%s(", info->text,
+            source, "kiln_%s%s_%s(", info->text,
+            shares_divisor(emission, table, value) ? "_shared" : "",
             kiln_scalar_text(info->rule == KILN_OP_RULE_COMPARE ? operand_scalar : op->scalar));
     for (uint32_t k = 0; k < info->arity; k++) {
         kiln_buffer_append_text(source, k == 0 ? "" : ", ");

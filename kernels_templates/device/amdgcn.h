@@ -115,6 +115,12 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return __builtin_amdgcn_rcpf(x);
 }
 
+/* The nearest finite number; of a NaN any number. */
+KILN_DEVICE float kiln_limit_f32(float x)
+{
+    return __builtin_amdgcn_fmed3f(x, -0x1.fffffep127f, 0x1.fffffep127f);
+}
+
 #define KILN_HAS_SEED_EXP2
 #define KILN_EXP2_ANCHOR (0x1.8p23f + 127.0f) /* leaves n and the bias of exponents in the low bits */
 KILN_DEVICE float kiln_seed_exp2_f32(float x)
@@ -139,5 +145,10 @@ KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 }
 
 #include "device/arithmetic.h"
+#include "device/quotient_f32.h"
+
+/* The compiler's own division is eleven instructions for every dividend; by a divisor that many share, five. */
+#undef kiln_div_shared_f32
+#define kiln_div_shared_f32(a, b) kiln_quotient_f32(a, b)
 
 #endif

@@ -71,11 +71,13 @@
 #define kiln_mul_i64(a, b) ((long long)((unsigned long long)(a) * (unsigned long long)(b)))
 #define kiln_neg_i64(a)    ((long long)(0ull - (unsigned long long)(a)))
 
-/* Division is correctly rounded by the compiler's expansion. For CUDA that of floats is replaced: quotient_f32.h. */
+/* Division is correctly rounded by the compiler's expansion. For CUDA that of floats is replaced, on AMD GPUs that by a divisor
+ * which many dividends share: quotient_f32.h. */
 #define kiln_add_f32(a, b) ((a) + (b))
 #define kiln_sub_f32(a, b) ((a) - (b))
 #define kiln_mul_f32(a, b) ((a) * (b))
 #define kiln_div_f32(a, b) ((float)(a) / (float)(b))
+#define kiln_div_shared_f32(a, b) kiln_div_f32(a, b)
 #define kiln_rcp_f32(a)    (1.0f / (float)(a))
 #define kiln_neg_f32(a)    (-(a))
 #define kiln_abs_f32(a)    __builtin_fabsf(a)
@@ -85,6 +87,7 @@
 #define kiln_sub_f64(a, b) ((a) - (b))
 #define kiln_mul_f64(a, b) ((a) * (b))
 #define kiln_div_f64(a, b) ((double)(a) / (double)(b))
+#define kiln_div_shared_f64(a, b) kiln_div_f64(a, b)
 #define kiln_rcp_f64(a)    (1.0 / (double)(a))
 #define kiln_neg_f64(a)    (-(a))
 #define kiln_abs_f64(a)    __builtin_fabs(a)

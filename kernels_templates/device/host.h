@@ -158,6 +158,13 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return kiln_host_off_by_one(1.0f / x);
 }
 
+/* The nearest finite number; of a NaN any number. */
+KILN_DEVICE float kiln_limit_f32(float x)
+{
+    const float largest = 0x1.fffffep127f;
+    return x > -largest ? x < largest ? x : largest : -largest;
+}
+
 /* v_exp_f32 and ex2.approx.ftz.f32, only for tests of what GPUs do: a polynomial is faster here. */
 #ifdef KILN_HAS_SEED_EXP2
 KILN_DEVICE float kiln_seed_exp2_f32(float x)

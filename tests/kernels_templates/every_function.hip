@@ -112,6 +112,7 @@ template <class To, class From> struct mapping {
 #define FLOAT(scalar, type)                                                                        \
     NUMBER(scalar, type)                                                                           \
     BINARY(div, scalar, type)                                                                      \
+    BINARY(div_shared, scalar, type)                                                               \
     UNARY(rcp, scalar, type)                                                                       \
     UNARY(ceil, scalar, type)                                                                      \
     UNARY(floor, scalar, type)                                                                     \

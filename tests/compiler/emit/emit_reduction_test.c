@@ -72,6 +72,18 @@ Test(emit_reduction, a_held_row_is_loaded_once_sixteen_bytes_at_a_time)
     ir_fixture_destroy(emitted.fixture);
 }
 
+/* An AMD GPU's correctly rounded division takes twice as long, and nothing of it can be shared. */
+Test(emit_reduction, a_row_is_divided_by_one_number_in_the_shared_form)
+{
+    struct reduction_case softmax = norm;
+    softmax.content = REDUCTION_SOFTMAX;
+    struct emitted emitted = emit("gfx942", &softmax);
+    EXPECT_TEXT(emitted, " = kiln_div_shared_f32(");
+    EXPECT_NO_TEXT(emitted, " = kiln_div_f32(");
+    EXPECT_TEXT(emitted, "#line 1 \"device/quotient_f32.h\"");
+    ir_fixture_destroy(emitted.fixture);
+}
+
 /* NVRTC has no infinity for a constant of the whole text. */
 Test(emit_reduction, constants_stand_where_they_are_used)
 {
