@@ -118,7 +118,7 @@ static enum kiln_status open_path(const char *path, bool is_layer,
     const char *reason;
     int descriptor = open_trusted(AT_FDCWD, path, is_layer ? 0 : O_NOFOLLOW, is_layer, &reason);
     if (descriptor < 0) {
-        enum kiln_status status = reason == NULL && errno == ENOENT ? KILN_NOT_FOUND : KILN_IO;
+        enum kiln_status status = reason == NULL ? kiln_status_of_errno(errno) : KILN_IO;
         if (reason != NULL) {
             (void)kiln_error_set(error, status, "cannot use the directory '%s': %s", path, reason);
             kiln_cache_directory_distrust_hint(reason, path, error);
@@ -191,7 +191,6 @@ enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_direct
         return kiln_error_set(error, KILN_IO, "cannot use the directory '%s/%s': %s",
                               directory->path, name, reason);
     /* ESTALE: another machine of a network file system has removed it. */
-    bool gone = errno == ENOENT || errno == ESTALE;
-    return kiln_error_set(error, gone ? KILN_NOT_FOUND : KILN_IO,
+    return kiln_error_set(error, kiln_status_of_errno(errno == ESTALE ? ENOENT : errno),
                           "cannot open the directory '%s/%s': %m", directory->path, name);
 }

@@ -27,9 +27,8 @@ enum kiln_status kiln_cache_layer_open(const char *path, struct kiln_cache_layer
     struct kiln_cache_layer layer = {.directory.descriptor = -1};
     struct stat attributes;
     if (stat(path, &attributes) != 0) {
-        bool absent = errno == ENOENT || errno == ENOTDIR;
-        return kiln_error_set(error, absent ? KILN_NOT_FOUND : KILN_IO, "cannot open '%s': %m",
-                              path);
+        return kiln_error_set(error, kiln_status_of_errno(errno == ENOTDIR ? ENOENT : errno),
+                              "cannot open '%s': %m", path);
     }
     layer.path = strdup(path);
     if (layer.path == NULL)

@@ -29,7 +29,7 @@ static enum kiln_status open_directory(struct kiln_cache_store *store, const cha
         return KILN_OK;
     }
     free(path);
-    if (status != KILN_OK && (status == KILN_NO_MEMORY || directory != NULL))
+    if (status != KILN_OK && (kiln_status_may_pass(status) || directory != NULL))
         return status;
     if (status != KILN_OK)
         kiln_cache_warn_once("open", error->text,
@@ -48,7 +48,7 @@ static enum kiln_status add_layer(struct kiln_cache_store *store, const char *pa
 {
     struct kiln_cache_layer layer;
     enum kiln_status status = kiln_cache_layer_open(path, &layer, error);
-    if (status == KILN_NO_MEMORY)
+    if (kiln_status_may_pass(status))
         return status;
     if (status != KILN_OK) {
         if (!is_system || status != KILN_NOT_FOUND)
@@ -97,7 +97,7 @@ static enum kiln_status open_remote(struct kiln_cache_store *store, const char *
     if (url == NULL || *url == '\0')
         return KILN_OK;
     enum kiln_status status = kiln_remote_cache_open(url, &store->remote, error);
-    if (status != KILN_OK && (status == KILN_NO_MEMORY || option != NULL))
+    if (status != KILN_OK && (kiln_status_may_pass(status) || option != NULL))
         return status;
     if (status != KILN_OK)
         kiln_cache_warn_once("open remote", error->text, "no cache is shared: %s", error->text);

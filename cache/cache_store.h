@@ -43,8 +43,8 @@ struct kiln_cache_options {
 
 /*
  * `options` may be NULL. What the environment names and cannot be used is left out with a warning
- * for each: the directory (memory only), a layer, the shared tier. Fails for lack of memory, or
- * when `options` names a directory or a URL that cannot be used.
+ * for each: the directory (memory only), a layer, the shared tier. Fails when kiln_status_may_pass,
+ * or when `options` names a directory or a URL that cannot be used.
  */
 enum kiln_status kiln_cache_store_open(const struct kiln_cache_options *options,
                                        struct kiln_cache_store **ret_store,

@@ -96,7 +96,7 @@ enum kiln_status kiln_pack_file_open(const char *path, struct kiln_pack_file **r
         pack->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     } while (pack->descriptor < 0 && errno == EINTR);
     if (pack->descriptor < 0) {
-        enum kiln_status status = errno == ENOENT || errno == ENOTDIR ? KILN_NOT_FOUND : KILN_IO;
+        enum kiln_status status = kiln_status_of_errno(errno == ENOTDIR ? ENOENT : errno);
         status = kiln_error_set(error, status, "cannot open '%s': %m", path);
         free(pack);
         return status;

@@ -143,6 +143,7 @@ int kiln_message_exit_code(enum kiln_status status)
     case KILN_UNSUPPORTED:
     case KILN_IO:
     case KILN_NO_MEMORY:
+    case KILN_SHORTAGE:
     case KILN_DEVICE:
     case KILN_REFUSED:
         return KILN_EXIT_ENVIRONMENT;

@@ -12,6 +12,7 @@
 #include "runtime/support/environment.h"
 #include "runtime/support/subprocess.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ static char *find_linker(const char *clang)
     return found;
 }
 
-/* A clang that is new enough, with its linker. */
+/* A clang that is new enough, with its linker; NULL, with errno, as kiln_library_find. */
 static char *find_clang(char **ret_linker)
 {
     const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_CLANG);
@@ -83,13 +84,19 @@ static char *find_clang(char **ret_linker)
         if (path == NULL)
             continue;
         char *linker = find_linker(path);
+        errno = 0;
         if (linker != NULL && (is_configured || kiln_binary_llvm_version(path) >= OLDEST_VERSION)) {
             *ret_linker = linker;
             return path;
         }
+        int failure = errno;
         free(linker);
         free(path);
+        errno = failure;
+        if (kiln_status_may_pass(kiln_status_of_errno(failure)))
+            return NULL;
     }
+    errno = ENOENT;
     return NULL;
 }
 
@@ -98,17 +105,18 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     char *linker = NULL;
     char *path = find_clang(&linker);
     if (path == NULL)
-        return kiln_error_set(error, KILN_NOT_FOUND, "there is no clang %d or newer with lld here",
-                              OLDEST_VERSION);
+        return kiln_compiler_absent(error, "there is no clang %d or newer with lld here",
+                                    OLDEST_VERSION);
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
     kiln_buffer_append_text(&identity, "clang " OPTIONS_VERSION);
-    bool is_readable = kiln_binary_append_identity(path, &identity) &&
-                       kiln_binary_append_identity(linker, &identity);
+    enum kiln_status status = KILN_OK;
+    if (!kiln_binary_append_identity(path, &identity) ||
+        !kiln_binary_append_identity(linker, &identity))
+        status = kiln_compiler_absent(error, "cannot read '%s' or its linker", path);
     free(linker);
-    enum kiln_status status = kiln_buffer_check(&identity, error);
-    if (status == KILN_OK && !is_readable)
-        status = kiln_error_set(error, KILN_NOT_FOUND, "cannot read '%s' or its linker", path);
+    if (status == KILN_OK)
+        status = kiln_buffer_check(&identity, error);
     if (status != KILN_OK) {
         free(path);
         kiln_buffer_fini(&identity);

@@ -44,14 +44,18 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
             path = kiln_library_find(names[i], NULL);
     }
     if (path == NULL)
-        return kiln_error_set(error, KILN_NOT_FOUND, "there is no '%s' here",
-                              configured != NULL && *configured != '\0' ? configured : names[1]);
+        return kiln_compiler_absent(
+            error, "there is no '%s' here",
+            configured != NULL && *configured != '\0' ? configured : "libamd_comgr.so.{3,2}");
 
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
     kiln_buffer_append_text(&identity, "comgr " OPTIONS_VERSION);
-    (void)kiln_binary_append_identity(path, &identity);
-    enum kiln_status status = kiln_buffer_check(&identity, error);
+    enum kiln_status status = KILN_OK;
+    if (!kiln_binary_append_identity(path, &identity))
+        status = kiln_compiler_absent(error, "cannot read '%s'", path);
+    if (status == KILN_OK)
+        status = kiln_buffer_check(&identity, error);
     if (status != KILN_OK) {
         free(path);
         kiln_buffer_fini(&identity);

@@ -4,9 +4,12 @@
 #include "runtime/support/file.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +18,32 @@
 
 enum { NEEDED_LIMIT = 64 };
 
+/* What the search goes on after: with a shortage nothing is found although it is there. */
+static bool is_shortage(int number)
+{
+    return kiln_status_may_pass(kiln_status_of_errno(number));
+}
+
+/* On failure errno says why: ENOEXEC when the file is no ELF file. */
 static bool open_binary(const char *path, int *ret_descriptor, struct kiln_elf *ret_elf)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor;
+    do {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
         return false;
     if (!kiln_elf_open_descriptor(descriptor, ret_elf)) {
         (void)close(descriptor);
+        errno = ENOEXEC;
         return false;
     }
     *ret_descriptor = descriptor;
     return true;
 }
 
-static uint16_t own_machine(void)
-{
-    static uint16_t machine; /* same value whoever writes it first */
-    struct kiln_elf elf;
-    int descriptor;
-    if (__atomic_load_n(&machine, __ATOMIC_RELAXED) == EM_NONE &&
-        open_binary("/proc/self/exe", &descriptor, &elf)) {
-        (void)close(descriptor);
-        __atomic_store_n(&machine, elf.machine, __ATOMIC_RELAXED);
-    }
-    return __atomic_load_n(&machine, __ATOMIC_RELAXED);
-}
+/* The ELF header of the library or program that this code is in, as the linker defines it. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 static char *resolve_library(const char *path)
 {
@@ -48,8 +52,10 @@ static char *resolve_library(const char *path)
     if (!open_binary(path, &descriptor, &elf))
         return NULL;
     (void)close(descriptor);
-    if (elf.type != ET_DYN || elf.machine != own_machine())
+    if (elf.type != ET_DYN || elf.machine != __ehdr_start.e_machine) {
+        errno = ENOEXEC;
         return NULL;
+    }
     return realpath(path, NULL);
 }
 
@@ -57,17 +63,22 @@ static char *join_and_resolve(const char *directory, size_t length, const char *
 {
     char path[PATH_MAX];
     int size = snprintf(path, sizeof path, "%.*s/%s", (int)length, directory, name);
-    if (length == 0 || length >= PATH_MAX || size < 0 || (size_t)size >= sizeof path)
+    if (length == 0 || length >= PATH_MAX || size < 0 || (size_t)size >= sizeof path) {
+        errno = ENOENT;
         return NULL;
+    }
     return resolve_library(path);
 }
 
 static char *find_in_directories(const char *directories, const char *name)
 {
     char *found = NULL;
+    errno = ENOENT;
     for (const char *at = directories; at != NULL && *at != '\0' && found == NULL;) {
         size_t length = strcspn(at, ":;");
         found = join_and_resolve(at, length, name);
+        if (found == NULL && is_shortage(errno))
+            return NULL;
         at += length + (at[length] != '\0');
     }
     return found;
@@ -85,7 +96,9 @@ static char *find_in_linker_cache(const char *name)
     kiln_buffer_init(&cache);
     kiln_error_init(&error);
     char *found = NULL;
+    errno = 0;
     if (kiln_file_read("/etc/ld.so.cache", 64U << 20, &cache, &error) == KILN_OK) {
+        errno = ENOENT;
         struct kiln_reader reader;
         kiln_reader_init(&reader, cache.data, cache.size);
         const char *head = kiln_reader_bytes(&reader, sizeof magic - 1);
@@ -103,7 +116,9 @@ static char *find_in_linker_cache(const char *name)
                 found = resolve_library(cache.data + path);
         }
     }
+    int search_errno = errno;
     kiln_buffer_fini(&cache);
+    errno = search_errno;
     return found;
 }
 
@@ -120,11 +135,11 @@ char *kiln_library_find(const char *name, const char *directories)
     if (strchr(name, '/') != NULL)
         return resolve_library(name);
     char *found = find_in_directories(directories, name);
-    if (found == NULL)
+    if (found == NULL && !is_shortage(errno))
         found = find_in_directories(secure_getenv("LD_LIBRARY_PATH"), name);
-    if (found == NULL)
+    if (found == NULL && !is_shortage(errno))
         found = find_in_linker_cache(name);
-    if (found == NULL)
+    if (found == NULL && !is_shortage(errno))
         found = find_in_directories(usual, name);
     return found;
 }
@@ -155,6 +170,7 @@ char *kiln_program_find(const char *name)
             return strdup(candidate);
         at += length + (at[length] != '\0');
     }
+    errno = ENOENT;
     return NULL;
 }
 
@@ -217,9 +233,12 @@ bool kiln_binary_append_identity(const char *path, struct kiln_buffer *identity)
     char *resolved = realpath(path, NULL);
     int descriptor = resolved != NULL ? open(resolved, O_RDONLY | O_CLOEXEC) : -1;
     if (descriptor < 0) {
+        int open_errno = errno;
         free(resolved);
+        errno = open_errno;
         return false;
     }
+    int shortage = 0;
     struct kiln_elf elf;
     bool is_elf = kiln_elf_open_descriptor(descriptor, &elf);
     append_file_identity(resolved, descriptor, is_elf ? &elf : NULL, identity);
@@ -236,13 +255,29 @@ bool kiln_binary_append_identity(const char *path, struct kiln_buffer *identity)
             if (needed != NULL && open_binary(needed, &needed_descriptor, &needed_elf)) {
                 append_file_identity(name, needed_descriptor, &needed_elf, identity);
                 (void)close(needed_descriptor);
+            } else if (is_compiler_library(name) && is_shortage(errno)) {
+                shortage = errno;
             }
             free(needed);
         }
     }
     (void)close(descriptor);
     free(resolved);
-    return true;
+    errno = shortage;
+    return shortage == 0;
+}
+
+enum kiln_status kiln_compiler_absent(struct kiln_error *error, const char *format, ...)
+{
+    int number = errno;
+    if (is_shortage(number))
+        return kiln_error_set(error, kiln_status_of_errno(number), "cannot look for a compiler: %s",
+                              strerror(number));
+    va_list arguments;
+    va_start(arguments, format);
+    (void)kiln_error_set_v(error, KILN_NOT_FOUND, format, arguments);
+    va_end(arguments);
+    return KILN_NOT_FOUND;
 }
 
 enum kiln_status kiln_binary_check_identity(const char *path, const char *identity,
@@ -250,11 +285,17 @@ enum kiln_status kiln_binary_check_identity(const char *path, const char *identi
 {
     struct kiln_buffer now;
     kiln_buffer_init(&now);
-    bool is_same = kiln_binary_append_identity(path, &now) && !now.failed &&
-                   strstr(identity, now.data) != NULL;
+    bool is_read = kiln_binary_append_identity(path, &now);
+    int reading_errno = errno;
+    enum kiln_status status = kiln_buffer_check(&now, error);
+    bool is_same = is_read && status == KILN_OK && strstr(identity, now.data) != NULL;
     kiln_buffer_fini(&now);
-    if (is_same)
-        return KILN_OK;
+    if (is_same || status != KILN_OK)
+        return status;
+    if (!is_read && is_shortage(reading_errno))
+        return kiln_error_set(error, kiln_status_of_errno(reading_errno),
+                              "cannot look at the compiler '%s': %s", path,
+                              strerror(reading_errno));
     (void)kiln_error_set(error, KILN_COMPILE_FAILED,
                          "the compiler '%s' has changed since the compilers were looked for", path);
     kiln_error_hint(error, "restart the program");

@@ -54,19 +54,19 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
             path = kiln_program_find(names[i]);
     }
     if (path == NULL)
-        return is_configured
-                   ? kiln_error_set(error, KILN_NOT_FOUND, "there is no '%s' here", configured)
-                   : kiln_error_set(error, KILN_NOT_FOUND, "there is no C++ compiler here");
+        return is_configured ? kiln_compiler_absent(error, "there is no '%s' here", configured)
+                             : kiln_compiler_absent(error, "there is no C++ compiler here");
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
     /* ccache and its like are one program for all compilers: what it is called says which. */
     kiln_buffer_printf(&identity, "host " OPTIONS_VERSION " called=%s", strrchr(path, '/') + 1);
     if (kiln_environment_flag(KILN_ENVIRONMENT_KILN_HOST_SANITIZE))
         kiln_buffer_append_text(&identity, " " SANITIZED);
-    bool is_readable = kiln_binary_append_identity(path, &identity);
-    enum kiln_status status = kiln_buffer_check(&identity, error);
-    if (status == KILN_OK && !is_readable)
-        status = kiln_error_set(error, KILN_NOT_FOUND, "cannot read '%s'", path);
+    enum kiln_status status = KILN_OK;
+    if (!kiln_binary_append_identity(path, &identity))
+        status = kiln_compiler_absent(error, "cannot read '%s'", path);
+    if (status == KILN_OK)
+        status = kiln_buffer_check(&identity, error);
     if (status != KILN_OK) {
         free(path);
         kiln_buffer_fini(&identity);

@@ -39,16 +39,17 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     for (size_t i = 0; i < sizeof names / sizeof *names && path == NULL && !is_configured; i++)
         path = kiln_library_find(names[i], NULL);
     if (path == NULL)
-        return kiln_error_set(error, KILN_NOT_FOUND, "there is no '%s' here",
-                              is_configured ? configured : names[0]);
+        return kiln_compiler_absent(error, "there is no '%s' here",
+                                    is_configured ? configured : "libnvrtc.so.{13,12}");
 
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
     kiln_buffer_append_text(&identity, "nvrtc " OPTIONS_VERSION);
-    bool is_readable = kiln_binary_append_identity(path, &identity);
-    enum kiln_status status = kiln_buffer_check(&identity, error);
-    if (status == KILN_OK && !is_readable)
-        status = kiln_error_set(error, KILN_NOT_FOUND, "cannot read '%s'", path);
+    enum kiln_status status = KILN_OK;
+    if (!kiln_binary_append_identity(path, &identity))
+        status = kiln_compiler_absent(error, "cannot read '%s'", path);
+    if (status == KILN_OK)
+        status = kiln_buffer_check(&identity, error);
     if (status != KILN_OK) {
         free(path);
         kiln_buffer_fini(&identity);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,7 +37,10 @@ static char *find_own_path(void)
     if (dladdr1(&anchor, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
         map->l_name != NULL && *map->l_name != '\0')
         return realpath(map->l_name, NULL);
-    return realpath("/proc/self/exe", NULL);
+    char *path = realpath("/proc/self/exe", NULL);
+    /* Without /proc: as the program was called, from the directory that it started in. */
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    return path == NULL && called != NULL ? realpath(called, NULL) : path;
 }
 
 /* A program that root or we ourselves put there: in a directory like /tmp others could. */

@@ -187,8 +187,8 @@ static enum kiln_status create_noise_file(int *ret_descriptor, struct kiln_error
     if (descriptor >= 0)
         (void)close(descriptor);
     if (moved < 0)
-        return kiln_error_set(error, KILN_IO, "cannot create a file in memory: %s",
-                              strerror(moving_errno));
+        return kiln_error_set(error, kiln_status_of_errno(moving_errno),
+                              "cannot create a file in memory: %s", strerror(moving_errno));
     *ret_descriptor = moved;
     return KILN_OK;
 }

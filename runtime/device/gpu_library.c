@@ -1,5 +1,7 @@
 #include "runtime/device/gpu_library.h"
 
+#include "runtime/support/file.h"
+
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,14 +28,25 @@ enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
     void *handle = open_first(kind->names, flags | RTLD_NOLOAD);
     if (!handle && named && *named) {
         handle = dlopen(named, flags);
+        /* dlopen gives no errno. */
+        char reason[512];
+        const char *told = handle ? NULL : dlerror();
+        (void)snprintf(reason, sizeof(reason), "%s", told ? told : "no reason");
+        enum kiln_status shortage =
+            handle ? KILN_OK : kiln_file_check_shortage("look for a GPU", error);
+        if (shortage)
+            return shortage;
         if (!handle)
             return kiln_error_set(error, KILN_UNSUPPORTED,
                                   "%s library '%s' of %s cannot be loaded: %s", kind->title, named,
-                                  variable, dlerror());
+                                  variable, reason);
     }
     if (!handle)
         handle = open_first(kind->names, flags);
     if (!handle) {
+        enum kiln_status shortage = kiln_file_check_shortage("look for a GPU", error);
+        if (shortage)
+            return shortage;
         (void)kiln_error_set(error, KILN_UNSUPPORTED,
                              "%s library '%s' is not found on this machine", kind->title,
                              kind->names_text);

@@ -36,7 +36,7 @@ struct kiln_gpu_library {
 /*
  * Opens a library: one that the process has loaded already, so that Kiln and the application share
  * one, else what the variable names, else the first of `names` that is there. KILN_UNSUPPORTED with
- * a sentence when there is none.
+ * a sentence when there is none; KILN_SHORTAGE or KILN_NO_MEMORY when it could not be looked for.
  */
 enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
                                        struct kiln_gpu_library *ret_library,

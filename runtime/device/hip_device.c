@@ -3,6 +3,7 @@
 #include "runtime/device/gpu_device.h"
 #include "runtime/device/hip_architecture.h"
 #include "runtime/device/hip_library.h"
+#include "runtime/support/file.h"
 
 #include <stdlib.h>
 
@@ -181,8 +182,13 @@ static enum kiln_status find_device(const struct kiln_hip_library *hip, int *ret
     int count = 0;
     int code = hip->hipGetDeviceCount(&count);
     if (code == KILN_HIP_ERROR_NO_DEVICE || code == KILN_HIP_ERROR_INSUFFICIENT_DRIVER ||
-        (code == KILN_GPU_SUCCESS && count <= 0))
-        return kiln_error_set(error, KILN_UNSUPPORTED, "HIP finds no 'AMD GPU' on this machine");
+        (code == KILN_GPU_SUCCESS && count <= 0)) {
+        /* A driver that cannot be opened looks like none. */
+        enum kiln_status shortage = kiln_file_check_shortage("look for a GPU", error);
+        return shortage ? shortage
+                        : kiln_error_set(error, KILN_UNSUPPORTED,
+                                         "HIP finds no 'AMD GPU' on this machine");
+    }
     enum kiln_status status = kiln_gpu_check(&hip->base, code, error, "counting the HIP devices");
     if (status)
         return status;

@@ -1,5 +1,7 @@
 #include "runtime/device/host_module.h"
 
+#include "runtime/support/file.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -64,6 +66,18 @@ static bool lacks_address_sanitizer(const void *code, size_t size)
     return memmem(code, size, entry, sizeof entry - 1) != NULL && !dlsym(RTLD_DEFAULT, entry);
 }
 
+/* What dlopen's failure was: dlerror tells no number. */
+static enum kiln_status explain_refusal(const char *symbol, struct kiln_error *error)
+{
+    char reason[512];
+    const char *told = dlerror();
+    (void)snprintf(reason, sizeof reason, "%s", told != NULL ? told : "no reason");
+    enum kiln_status status = kiln_file_check_shortage("load a kernel", error);
+    if (status)
+        return status;
+    return kiln_error_set(error, KILN_REFUSED, "cannot load kernel '%s': %s", symbol, reason);
+}
+
 static enum kiln_status load_library(const void *code, size_t size, const char *symbol,
                                      void **ret_library, struct kiln_error *error)
 {
@@ -78,16 +92,19 @@ static enum kiln_status load_library(const void *code, size_t size, const char *
     }
     int file = create_memory_file();
     if (file < 0)
-        return kiln_error_set(error, KILN_IO, "cannot make a memory file for kernel '%s': %s",
-                              symbol, strerror(errno));
+        return kiln_error_set(error, kiln_status_of_errno(errno),
+                              "cannot make a memory file for kernel '%s': %s", symbol,
+                              strerror(errno));
     void *library = NULL;
     enum kiln_status status = KILN_OK;
     if (!write_all(file, code, size))
         status = kiln_error_set(error, KILN_IO, "cannot write kernel '%s' to memory: %s", symbol,
                                 strerror(errno));
+    else if (access("/proc/self/fd", X_OK) != 0)
+        status = kiln_error_set(error, KILN_UNSUPPORTED,
+                                "the host device needs /proc, which is not mounted");
     else if ((library = open_uniquely(file)) == NULL)
-        status =
-            kiln_error_set(error, KILN_REFUSED, "cannot load kernel '%s': %s", symbol, dlerror());
+        status = explain_refusal(symbol, error);
     close(file);
     if (status == KILN_OK)
         *ret_library = library;

@@ -44,8 +44,14 @@ static enum kiln_status open_entry(const struct kiln_engine_devices *devices, co
         return status;
     struct kiln_error identity_error;
     kiln_error_init(&identity_error);
-    if (kiln_codegen_identity(devices->codegen, &entry.device->target, &entry.compiler_identity,
-                              &identity_error)) {
+    status = kiln_codegen_identity(devices->codegen, &entry.device->target,
+                                   &entry.compiler_identity, &identity_error);
+    if (kiln_status_may_pass(status)) {
+        kiln_device_close(entry.device);
+        *error = identity_error;
+        return status;
+    }
+    if (status) {
         entry.compiler_identity = NULL;
         entry.failure = remember(&identity_error);
         if (!entry.failure) {
@@ -87,7 +93,7 @@ static enum kiln_status open_current(struct kiln_engine_devices *devices, const 
     pthread_mutex_lock(&devices->lock);
     if (status) {
         /* The first device decides the kind for the life of the engine. */
-        if (devices->count == 0 && !devices->failure && status != KILN_NO_MEMORY)
+        if (devices->count == 0 && !devices->failure && !kiln_status_may_pass(status))
             devices->failure = remember(error);
         pthread_mutex_unlock(&devices->lock);
         return status;

@@ -35,7 +35,8 @@ void kiln_engine_devices_fini(struct kiln_engine_devices *devices);
 
 /*
  * The device that is current on this thread, opened when it is met for the first time. What went
- * wrong with a device is remembered and told again to every later caller. `ret_device` lives as
+ * wrong with a device is remembered and told again to every later caller, except for a failure that
+ * may pass (kiln_status_may_pass). `ret_device` lives as
  * long as the table.
  */
 enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices,

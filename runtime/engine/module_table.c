@@ -91,7 +91,7 @@ struct load_request {
  * device is in. */
 static bool is_refusal(enum kiln_status status)
 {
-    return status != KILN_OK && status != KILN_NO_MEMORY && status != KILN_IO &&
+    return status != KILN_OK && !kiln_status_may_pass(status) && status != KILN_IO &&
            status != KILN_DEVICE;
 }
 

@@ -181,12 +181,29 @@ static enum kiln_status compile_once(struct make_request *request, struct kiln_c
     return status;
 }
 
+static enum kiln_status remake_program(void *context, const struct kiln_cache_key *key,
+                                       void **ret_object, struct kiln_error *error)
+{
+    (void)key;
+    struct make_request *request = context;
+    request->origin = KILN_ORIGIN_COMPILED;
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status = compile(request, &program, error);
+    if (status == KILN_OK)
+        *ret_object = program;
+    return status;
+}
+
 static enum kiln_status make_program(void *context, const struct kiln_cache_key *key,
                                      void **ret_object, struct kiln_error *error)
 {
     struct make_request *request = context;
     struct kiln_cache_store *store = NULL;
     enum kiln_status status = kiln_program_cache_store(request->cache, &store, error);
+    if (status == KILN_SHORTAGE) { /* the next program asks for the store again */
+        kiln_error_init(error);
+        return remake_program(request, key, ret_object, error);
+    }
     if (status)
         return status;
     struct kiln_shared_program *program = NULL;
@@ -194,17 +211,6 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     status = read_stored(store, kiln_cache_store_lookup, key, request->graph, &program, error);
     if (status == KILN_NOT_FOUND)
         status = compile_once(request, store, key, &program, error);
-    if (status == KILN_OK)
-        *ret_object = program;
-    return status;
-}
-
-static enum kiln_status remake_program(void *context, const struct kiln_cache_key *key,
-                                       void **ret_object, struct kiln_error *error)
-{
-    (void)key;
-    struct kiln_shared_program *program = NULL;
-    enum kiln_status status = compile(context, &program, error);
     if (status == KILN_OK)
         *ret_object = program;
     return status;

@@ -1,5 +1,6 @@
 #include "runtime/support/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,28 @@ void kiln_error_prefix(struct kiln_error *error, const char *format, ...)
     memmove(error->text + length, error->text, kept);
     error->text[length + kept] = '\0';
     memcpy(error->text, prefix, length);
+}
+
+enum kiln_status kiln_status_of_errno(int number)
+{
+    switch (number) {
+    case ENOENT:
+        return KILN_NOT_FOUND;
+    case ENOMEM:
+        return KILN_NO_MEMORY;
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+    case EINTR:
+        return KILN_SHORTAGE;
+    default:
+        return KILN_IO;
+    }
+}
+
+bool kiln_status_may_pass(enum kiln_status status)
+{
+    return status == KILN_NO_MEMORY || status == KILN_SHORTAGE;
 }
 
 const char *kiln_status_name(enum kiln_status status)

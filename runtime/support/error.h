@@ -10,6 +10,7 @@
 #define KILN_RUNTIME_SUPPORT_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum kiln_status {
@@ -46,6 +47,13 @@ void kiln_error_hint(struct kiln_error *error, const char *format, ...) KILN_PRI
 
 /* Puts "prefix: " in front of the sentence (what was being done when it failed). */
 void kiln_error_prefix(struct kiln_error *error, const char *format, ...) KILN_PRINTF(2, 3);
+
+/* The status for an errno: KILN_NOT_FOUND, KILN_NO_MEMORY, KILN_SHORTAGE (EMFILE, ENFILE, EAGAIN,
+ * EINTR), else KILN_IO. */
+enum kiln_status kiln_status_of_errno(int number);
+/* Whether the same call may succeed a moment later, though nothing was changed for it: memory or
+ * something else ran out. Such a failure must not be remembered. */
+bool kiln_status_may_pass(enum kiln_status status);
 
 /* "KILN_IO" style name of a status; static, never NULL. */
 const char *kiln_status_name(enum kiln_status status);

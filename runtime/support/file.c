@@ -16,12 +16,7 @@ enum { READ_BYTES = 65536 };
 static enum kiln_status set_errno_error(struct kiln_error *error, const char *what,
                                         const char *path)
 {
-    enum kiln_status status = KILN_IO;
-    if (errno == ENOENT)
-        status = KILN_NOT_FOUND;
-    else if (errno == ENOMEM)
-        status = KILN_NO_MEMORY;
-    return kiln_error_set(error, status, "cannot %s '%s': %m", what, path);
+    return kiln_error_set(error, kiln_status_of_errno(errno), "cannot %s '%s': %m", what, path);
 }
 
 static ssize_t read_some(int descriptor, char *bytes, size_t size)
@@ -178,4 +173,15 @@ enum kiln_status kiln_directory_make(const char *path, mode_t mode, struct kiln_
     }
     free(prefix);
     return status;
+}
+
+enum kiln_status kiln_file_check_shortage(const char *action, struct kiln_error *error)
+{
+    int descriptor = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    enum kiln_status status = descriptor < 0 ? kiln_status_of_errno(errno) : KILN_OK;
+    if (!kiln_status_may_pass(status))
+        return KILN_OK;
+    return kiln_error_set(error, status, "cannot %s: %m", action);
 }

@@ -3,7 +3,7 @@
  *
  * The _at variants take an open directory and one name in it, for callers that must not have a path
  * resolved twice. Statuses: KILN_NOT_FOUND when the file or a directory of its path does not exist,
- * KILN_NO_MEMORY, else KILN_IO.
+ * KILN_NO_MEMORY, KILN_SHORTAGE, else KILN_IO.
  */
 #ifndef KILN_RUNTIME_SUPPORT_FILE_H
 #define KILN_RUNTIME_SUPPORT_FILE_H
@@ -51,5 +51,10 @@ enum kiln_status kiln_file_write_at(int directory, const char *name, const void 
  * it is there. */
 enum kiln_status kiln_directory_make(const char *path, mode_t mode,
                                      struct kiln_error *error) KILN_NODISCARD;
+
+/* KILN_OK when this process can open one more file, else KILN_SHORTAGE or KILN_NO_MEMORY and
+ * "cannot <action>: ...". For calls that fail and do not say whether they were able to look. */
+enum kiln_status kiln_file_check_shortage(const char *action,
+                                          struct kiln_error *error) KILN_NODISCARD;
 
 #endif

@@ -37,15 +37,18 @@ enum kiln_status kiln_subprocess_socket_pair(int ret_descriptors[2], struct kiln
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return kiln_error_set(error, KILN_IO, "cannot create a socket pair: %s", strerror(errno));
+        return kiln_error_set(error, kiln_status_of_errno(errno),
+                              "cannot create a socket pair: %m");
     bool first = move_above_standard(&pair[0]);
     bool second = move_above_standard(&pair[1]);
     if (!first || !second) {
+        int moving_errno = errno;
         if (first)
             (void)close(pair[0]);
         if (second)
             (void)close(pair[1]);
-        return kiln_error_set(error, KILN_IO, "cannot create a socket pair: %s", strerror(errno));
+        return kiln_error_set(error, kiln_status_of_errno(moving_errno),
+                              "cannot create a socket pair: %s", strerror(moving_errno));
     }
     memcpy(ret_descriptors, pair, sizeof pair);
     return KILN_OK;
@@ -113,8 +116,8 @@ without_attributes:
 done:
     if (failure == 0)
         return KILN_OK;
-    return kiln_error_set(error, failure == ENOENT ? KILN_NOT_FOUND : KILN_IO,
-                          "cannot start '%s': %s", spawn->arguments[0], strerror(failure));
+    return kiln_error_set(error, kiln_status_of_errno(failure), "cannot start '%s': %s",
+                          spawn->arguments[0], strerror(failure));
 }
 
 /* Whether the number is still this child's, running or dead: until it is collected no other process

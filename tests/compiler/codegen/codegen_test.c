@@ -3,6 +3,7 @@
 #include "compiler/codegen/isa_text.h"
 #include "sample_kernel.h"
 #include "tests/runtime/support/temporary_directory.h"
+#include "tests/runtime/support/without_proc.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -395,4 +396,27 @@ Test(codegen, compilers_behind_one_program_have_their_own_identities)
     }
     cr_expect_eq(rmdir(directory), 0);
     cr_expect_str_neq(identities[0], identities[1]);
+}
+
+static int compile_for_the_host(void)
+{
+    const struct kiln_codegen_options options = {.max_workers = 1};
+    struct kiln_codegen *codegen;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_codegen_create(&options, &codegen, &error) != KILN_OK)
+        return 1;
+    enum kiln_status status = sample_compile(codegen, "host", NULL, &error);
+    if (status != KILN_OK)
+        (void)fprintf(stderr, "%s\n", error.text);
+    kiln_codegen_unref(codegen);
+    return status == KILN_OK ? 0 : 1;
+}
+
+Test(codegen, compiles_without_proc)
+{
+    int result = without_proc_run(compile_for_the_host);
+    if (result < 0)
+        cr_skip_test("this process may not hide /proc");
+    cr_expect_eq(result, 0);
 }

@@ -1,10 +1,12 @@
 #include "compiler/codegen/compiler_search.h"
 #include "compiler/codegen/elf_file.h"
+#include "tests/runtime/support/without_proc.h"
 
 #include <criterion/criterion.h>
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,4 +130,20 @@ Test(elf_file, finds_libraries_like_the_linker)
     cr_expect_null(kiln_library_find("/etc/passwd", NULL), "not a library");
     free(again);
     free(libc);
+}
+
+static int find_libc(void)
+{
+    char *path = kiln_library_find("libc.so.6", NULL);
+    bool is_found = path != NULL;
+    free(path);
+    return is_found ? 0 : 1;
+}
+
+Test(elf_file, finds_libraries_without_proc)
+{
+    int result = without_proc_run(find_libc);
+    if (result < 0)
+        cr_skip_test("this process may not hide /proc");
+    cr_expect_eq(result, 0);
 }

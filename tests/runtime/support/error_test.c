@@ -1,6 +1,7 @@
 #include "runtime/support/error.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 TestSuite(error);
@@ -66,4 +67,15 @@ Test(error, every_status_has_a_name)
     cr_assert_str_eq(kiln_status_name(KILN_CORRUPT), "KILN_CORRUPT");
     cr_assert_str_eq(kiln_status_name(KILN_INTERNAL), "KILN_INTERNAL");
     cr_assert_str_eq(kiln_status_name((enum kiln_status)999), "KILN_UNKNOWN");
+}
+
+Test(error, shortages_are_told_from_lasting_failures)
+{
+    static const int passing[] = {EMFILE, ENFILE, EAGAIN, ENOMEM, EINTR};
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        cr_expect(kiln_status_may_pass(kiln_status_of_errno(passing[i])), "%d", passing[i]);
+    static const int lasting[] = {ENOENT, EACCES, EIO, ENOTDIR};
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
+        cr_expect_not(kiln_status_may_pass(kiln_status_of_errno(lasting[i])), "%d", lasting[i]);
+    cr_expect_eq(kiln_status_of_errno(ENOENT), KILN_NOT_FOUND);
 }
