@@ -298,6 +298,24 @@ static struct entry *board(struct kiln_object_table *table, struct entry *entry,
     return entry;
 }
 
+/* The object of an entry, with a reference for the caller; called with the lock held. */
+static void *use(struct kiln_object_table *table, struct entry *entry)
+{
+    unlink_from_uses(table, entry);
+    link_as_newest(table, entry);
+    table->type.ref(entry->object);
+    return entry->object;
+}
+
+void *kiln_object_table_find(struct kiln_object_table *table, const struct kiln_cache_key *key)
+{
+    pthread_mutex_lock(&table->mutex);
+    struct entry *entry = find(table, key);
+    void *object = entry != NULL && entry->flight == NULL ? use(table, entry) : NULL;
+    pthread_mutex_unlock(&table->mutex);
+    return object;
+}
+
 enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        const struct kiln_cache_key *key, kiln_object_maker maker,
                                        void *context, void **ret_object, struct kiln_error *error)
@@ -307,12 +325,8 @@ enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
     if (entry != NULL && entry->flight != NULL && entry->flight->process == getpid())
         return join_flight(table, entry->flight, ret_object, error);
     if (entry != NULL && entry->flight == NULL) {
-        unlink_from_uses(table, entry);
-        link_as_newest(table, entry);
-        void *object = entry->object;
-        table->type.ref(object);
+        *ret_object = use(table, entry);
         pthread_mutex_unlock(&table->mutex);
-        *ret_object = object;
         return KILN_OK;
     }
     entry = board(table, entry, key);

@@ -54,6 +54,9 @@ enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        void *context, void **ret_object,
                                        struct kiln_error *error) KILN_NODISCARD;
 
+/* The object for the key, with a reference for the caller; NULL when it is absent or being made. */
+void *kiln_object_table_find(struct kiln_object_table *table, const struct kiln_cache_key *key);
+
 /* Takes the object of the key out of the table when it is still this one, which turned out to be of
  * no use: the next request makes another. The caller holds a reference. */
 void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_cache_key *key,

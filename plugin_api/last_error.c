@@ -19,7 +19,6 @@ static hipdnnPluginStatus_t plugin_status(enum kiln_status status)
     case KILN_BAD_ARGUMENT:
         return HIPDNN_PLUGIN_STATUS_BAD_PARAM;
     case KILN_REJECTED:
-    case KILN_UNSUPPORTED:
         return HIPDNN_PLUGIN_STATUS_INVALID_VALUE;
     case KILN_NO_MEMORY:
         return HIPDNN_PLUGIN_STATUS_ALLOC_FAILED;

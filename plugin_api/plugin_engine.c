@@ -28,6 +28,15 @@ static hipdnnPluginStatus_t bad_handle(hipdnnEnginePluginHandle_t handle)
                                      (void *)handle);
 }
 
+/* What fails after the arguments were checked is this machine's doing, or Kiln's, not the host's:
+ * KILN_BAD_ARGUMENT is of an environment variable then. */
+static hipdnnPluginStatus_t fail_here(struct kiln_error *error)
+{
+    if (error->status == KILN_BAD_ARGUMENT)
+        error->status = KILN_INTERNAL;
+    return kiln_last_error_set(error);
+}
+
 static hipdnnPluginStatus_t missing(const char *what)
 {
     return kiln_last_error_bad_param("the argument '%s' is NULL", what);
@@ -76,7 +85,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginCreate(hipdnnEnginePluginHandle_t *handle
     struct kiln_error error;
     kiln_error_init(&error);
     if (kiln_plugin_handle_create(handle, &error))
-        return kiln_last_error_set(&error);
+        return fail_here(&error);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
@@ -244,7 +253,7 @@ hipdnnEnginePluginGetWorkspaceSize(hipdnnEnginePluginHandle_t handle,
     kiln_error_init(&error);
     uint64_t bytes = 0;
     if (kiln_engine_workspace_bytes(handle->engine, op_graph->ptr, op_graph->size, &bytes, &error))
-        return kiln_last_error_set(&error);
+        return fail_here(&error);
     *workspace_size = bytes;
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
@@ -266,7 +275,7 @@ hipdnnEnginePluginCreateExecutionContext(hipdnnEnginePluginHandle_t handle,
     struct kiln_plan *plan = NULL;
     if (kiln_plan_create(handle->engine, op_graph->ptr, op_graph->size, &plan, &error) ||
         kiln_plugin_context_create(plan, execution_context, &error))
-        return kiln_last_error_set(&error);
+        return fail_here(&error);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 

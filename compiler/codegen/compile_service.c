@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { QUERY_SECONDS = 10 };
+
 struct kiln_compile_service {
     pthread_mutex_t lock; /* guards all below but the counter; never held while something runs */
     pthread_cond_t freed;
@@ -173,7 +175,11 @@ enum kiln_status kiln_compile_service_run(struct kiln_compile_service *service,
     }
 
     struct kiln_worker *worker = acquire(service);
-    uint64_t deadline = kiln_monotonic_milliseconds() + (uint64_t)service->timeout_seconds * 1000;
+    /* Who asks which compiler there is waits with a graph in its hands that others could take. */
+    uint64_t seconds = service->timeout_seconds;
+    if (request->task == KILN_COMPILE_TASK_QUERY && seconds > QUERY_SECONDS)
+        seconds = QUERY_SECONDS;
+    uint64_t deadline = kiln_monotonic_milliseconds() + seconds * 1000;
     bool was_idle = worker != NULL && worker->jobs != 0;
     enum kiln_status status =
         worker != NULL ? KILN_OK : start_worker(service, deadline, &worker, error);

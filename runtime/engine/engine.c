@@ -13,6 +13,7 @@ static void destroy(struct kiln_engine *engine)
     kiln_module_table_fini(&engine->modules);
     kiln_program_cache_fini(&engine->programs);
     kiln_engine_devices_fini(&engine->devices);
+    kiln_declined_graphs_fini(&engine->declined);
     kiln_codegen_unref(engine->codegen);
     free(engine->cache_directory);
     free(engine->device_name);
@@ -51,6 +52,7 @@ static enum kiln_status init(struct kiln_engine *engine, const struct kiln_engin
         status = copy_text(options->device, &engine->device_name, error);
     if (status == KILN_OK)
         status = kiln_codegen_create(&options->codegen, &engine->codegen, error);
+    kiln_declined_graphs_init(&engine->declined);
     kiln_engine_devices_init(&engine->devices, engine->device_name, engine->codegen);
     const struct kiln_cache_options store = store_options_of(engine, options);
     if (status == KILN_OK)
@@ -101,6 +103,40 @@ void kiln_engine_codegen_counters(const struct kiln_engine *engine,
     kiln_codegen_counters(engine->codegen, ret_counters);
 }
 
+/* What is compiled already needs no compiler; else the compilers are asked. */
+static enum kiln_status check_program(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                      const struct kiln_engine_device *device,
+                                      const struct kiln_cache_key *key, struct kiln_error *error)
+{
+    /* Until then no cache is asked for the graph again, which may take a server's time. */
+    enum { MISS_MILLISECONDS = 30000 };
+    enum kiln_status status = kiln_program_cache_find(&engine->programs, graph, key, error);
+    if (status == KILN_OK || kiln_status_may_pass(status))
+        return status;
+    status = kiln_compile_ability_ask(device->ability, &device->device->target, error);
+    if (status && !kiln_status_may_pass(status))
+        kiln_declined_graphs_add(&engine->declined, key, error, MISS_MILLISECONDS);
+    return status;
+}
+
+static enum kiln_status check_graph(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                    const struct kiln_engine_device *device,
+                                    struct kiln_error *error)
+{
+    bool can_compile = kiln_compile_ability_is_known(device->ability);
+    if (can_compile && !kiln_declined_graphs_any(&engine->declined))
+        return KILN_OK;
+    struct kiln_cache_key key;
+    enum kiln_status status = kiln_program_cache_make_key(
+        &engine->programs, graph, &device->device->target, device->compiler_identity, &key, error);
+    if (status == KILN_OK)
+        status = kiln_declined_graphs_check(&engine->declined, &key, error);
+    if (status == KILN_OK && !can_compile)
+        status = check_program(engine, graph, device, &key, error);
+    kiln_cache_key_fini(&key);
+    return status;
+}
+
 enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                    struct kiln_error *error)
 {
@@ -108,9 +144,13 @@ enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph
     kiln_arena_init(&arena);
     struct kiln_graph graph;
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
-    kiln_arena_fini(&arena);
     const struct kiln_engine_device *device = NULL;
-    return status ? status : kiln_engine_devices_current(&engine->devices, &device, error);
+    if (status == KILN_OK)
+        status = kiln_engine_devices_current(&engine->devices, &device, error);
+    if (status == KILN_OK)
+        status = check_graph(engine, &graph, device, error);
+    kiln_arena_fini(&arena);
+    return status;
 }
 
 enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,

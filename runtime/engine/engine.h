@@ -38,9 +38,11 @@ struct kiln_engine *kiln_engine_ref(struct kiln_engine *engine);
 void kiln_engine_unref(struct kiln_engine *engine);
 
 /*
- * KILN_OK when a plan could be made for the graph, KILN_REJECTED with the reason when not. Nothing
- * is lowered or compiled. Another status says that this machine cannot run any graph: no device, or
- * no compiler for it; the device is opened by the first call and what came of it is remembered.
+ * KILN_OK when a plan can be made for the graph, KILN_REJECTED with the reason when not. Nothing is
+ * lowered or compiled. Another status says that this machine cannot run the graph: no device,
+ * nothing that compiles for it and no compiled program in memory or a cache, or a plan that failed
+ * before. The device is opened by the first call, and what came of it is remembered; the compilers
+ * are asked, which starts a worker, by the first graph that no cache holds.
  */
 enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                    struct kiln_error *error) KILN_NODISCARD;

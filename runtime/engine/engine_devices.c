@@ -1,5 +1,7 @@
 #include "runtime/engine/engine_devices.h"
 
+#include "runtime/support/log.h"
+
 #include <stdlib.h>
 
 void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *name,
@@ -9,11 +11,19 @@ void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *n
     pthread_mutex_init(&devices->lock, NULL);
 }
 
+static void close_entry(struct kiln_engine_device *entry)
+{
+    kiln_device_close(entry->device);
+    free(entry->failure);
+    if (entry->ability)
+        kiln_compile_ability_fini(entry->ability);
+    free(entry->ability);
+}
+
 void kiln_engine_devices_fini(struct kiln_engine_devices *devices)
 {
     for (uint32_t i = 0; i < devices->count; i++) {
-        kiln_device_close(devices->entries[i].device);
-        free(devices->entries[i].failure);
+        close_entry(&devices->entries[i]);
     }
     free(devices->failure);
     pthread_mutex_destroy(&devices->lock);
@@ -34,6 +44,11 @@ static enum kiln_status recall(const struct kiln_error *failure, struct kiln_err
     return failure->status;
 }
 
+static enum kiln_status no_memory(struct kiln_error *error)
+{
+    return kiln_error_set(error, KILN_NO_MEMORY, "no memory to open a 'device'");
+}
+
 /* Without the lock, which a child that is forked meanwhile would wait for without end. */
 static enum kiln_status open_entry(const struct kiln_engine_devices *devices, const char *name,
                                    struct kiln_engine_device *ret_entry, struct kiln_error *error)
@@ -42,12 +57,18 @@ static enum kiln_status open_entry(const struct kiln_engine_devices *devices, co
     enum kiln_status status = kiln_device_open(name, &entry.device, error);
     if (status)
         return status;
+    entry.ability = malloc(sizeof(*entry.ability));
+    if (!entry.ability) {
+        close_entry(&entry);
+        return no_memory(error);
+    }
+    kiln_compile_ability_init(entry.ability, devices->codegen);
     struct kiln_error identity_error;
     kiln_error_init(&identity_error);
     status = kiln_codegen_identity(devices->codegen, &entry.device->target,
                                    &entry.compiler_identity, &identity_error);
     if (kiln_status_may_pass(status)) {
-        kiln_device_close(entry.device);
+        close_entry(&entry);
         *error = identity_error;
         return status;
     }
@@ -55,8 +76,8 @@ static enum kiln_status open_entry(const struct kiln_engine_devices *devices, co
         entry.compiler_identity = NULL;
         entry.failure = remember(&identity_error);
         if (!entry.failure) {
-            kiln_device_close(entry.device);
-            return kiln_error_set(error, KILN_NO_MEMORY, "no memory to open a 'device'");
+            close_entry(&entry);
+            return no_memory(error);
         }
     }
     *ret_entry = entry;
@@ -108,9 +129,11 @@ static enum kiln_status open_current(struct kiln_engine_devices *devices, const 
         found = &devices->entries[devices->count++];
     }
     pthread_mutex_unlock(&devices->lock);
-    if (!is_taken) { /* another thread was faster, or there are too many */
-        kiln_device_close(fresh.device);
-        free(fresh.failure);
+    if (is_taken)
+        kiln_log(KILN_LOG_INFO, "plans run on device '%s' %d, target '%s'",
+                 found->device->ops->name, found->device->ordinal, found->device->target.name);
+    else { /* another thread was faster, or there are too many */
+        close_entry(&fresh);
     }
     if (!found)
         return kiln_error_set(error, KILN_UNSUPPORTED, "more than '%d' devices in one process",

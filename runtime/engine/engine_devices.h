@@ -1,12 +1,12 @@
 /*
  * The devices that an engine has opened: one of each ordinal of the engine's kind, with the
- * compiler that serves it. They stay open as long as the engine.
+ * compilers for it. They stay open as long as the engine.
  */
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_DEVICES_H
 #define KILN_RUNTIME_ENGINE_ENGINE_DEVICES_H
 
-#include "compiler/codegen/codegen.h"
 #include "runtime/device/device.h"
+#include "runtime/engine/compile_ability.h"
 
 #include <pthread.h>
 
@@ -15,7 +15,8 @@ enum { KILN_ENGINE_MAX_DEVICES = 64 };
 struct kiln_engine_device {
     struct kiln_device *device;
     const char *compiler_identity; /* of its target; belongs to the codegen; NULL: see `failure` */
-    struct kiln_error *failure;    /* why nothing compiles for it; NULL when something does */
+    struct kiln_error *failure;    /* why no compiler is here; NULL when one is */
+    struct kiln_compile_ability *ability; /* owned; changes, and is thread-safe */
 };
 
 /* Entries are added under the lock and never change or move afterwards. */

@@ -4,6 +4,7 @@
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_STATE_H
 #define KILN_RUNTIME_ENGINE_ENGINE_STATE_H
 
+#include "runtime/engine/declined_graphs.h"
 #include "runtime/engine/module_table.h"
 
 struct kiln_engine {
@@ -14,6 +15,7 @@ struct kiln_engine {
     struct kiln_engine_devices devices;
     struct kiln_program_cache programs;
     struct kiln_module_table modules;
+    struct kiln_declined_graphs declined;
 };
 
 #endif

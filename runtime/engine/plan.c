@@ -181,18 +181,15 @@ static enum kiln_status resolve(struct kiln_plan *plan, const struct kiln_graph 
 }
 
 static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                  const struct kiln_engine_device *device,
                                   struct kiln_plan **ret_plan, struct kiln_error *error)
 {
-    const struct kiln_engine_device *device = NULL;
-    enum kiln_status status = kiln_engine_devices_current(&engine->devices, &device, error);
-    if (status)
-        return status;
     struct kiln_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
         return no_memory(error);
     atomic_init(&plan->references, 1);
     plan->engine = kiln_engine_ref(engine);
-    status =
+    enum kiln_status status =
         kiln_module_table_get(&engine->modules, graph, device, &plan->loaded, &plan->origin, error);
     if (status == KILN_OK)
         status = resolve(plan, graph, error);
@@ -204,6 +201,39 @@ static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_
     return KILN_OK;
 }
 
+/* Failures that say something about the graph, or about Kiln. */
+static bool would_fail_again(enum kiln_status status)
+{
+    return status != KILN_OK && !kiln_status_may_pass(status) && status != KILN_IO &&
+           status != KILN_DEVICE;
+}
+
+/* Lets kiln_engine_check know what became of a graph that it had taken. */
+static void note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
+                         const struct kiln_engine_device *device, enum kiln_status status,
+                         const struct kiln_error *reason)
+{
+    /* Somebody may have killed the compiler, or taken its time. */
+    enum { COMPILER_MILLISECONDS = 600000 };
+    if (!would_fail_again(status) &&
+        !(status == KILN_OK && kiln_declined_graphs_any(&engine->declined)))
+        return;
+    struct kiln_error ignored;
+    struct kiln_cache_key key;
+    kiln_error_init(&ignored);
+    if (kiln_program_cache_make_key(&engine->programs, graph, &device->device->target,
+                                    device->compiler_identity, &key, &ignored) == KILN_OK) {
+        if (status == KILN_OK)
+            kiln_declined_graphs_remove(&engine->declined, &key);
+        else
+            kiln_declined_graphs_add(&engine->declined, &key, reason,
+                                     status == KILN_COMPILE_FAILED || status == KILN_TIMEOUT
+                                         ? COMPILER_MILLISECONDS
+                                         : UINT64_MAX);
+    }
+    kiln_cache_key_fini(&key);
+}
+
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                   struct kiln_plan **ret_plan, struct kiln_error *error)
 {
@@ -211,8 +241,13 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
     kiln_arena_init(&arena);
     struct kiln_graph graph;
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
+    const struct kiln_engine_device *device = NULL;
     if (status == KILN_OK)
-        status = make_plan(engine, &graph, ret_plan, error);
+        status = kiln_engine_devices_current(&engine->devices, &device, error);
+    if (status == KILN_OK) {
+        status = make_plan(engine, &graph, device, ret_plan, error);
+        note_outcome(engine, &graph, device, status, error);
+    }
     kiln_arena_fini(&arena);
     return status;
 }

@@ -216,16 +216,49 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     return status;
 }
 
-/* The finished key, to be finalised in any case. */
-static enum kiln_status make_key(const struct kiln_program_cache *cache,
-                                 const struct kiln_graph *graph, const struct kiln_target *target,
-                                 const char *compiler_identity, struct kiln_cache_key *key,
-                                 struct kiln_error *error)
+enum kiln_status kiln_program_cache_make_key(const struct kiln_program_cache *cache,
+                                             const struct kiln_graph *graph,
+                                             const struct kiln_target *target,
+                                             const char *compiler_identity,
+                                             struct kiln_cache_key *key, struct kiln_error *error)
 {
     kiln_cache_key_init(key);
     enum kiln_status status =
         kiln_program_cache_append_key(cache, graph, target, compiler_identity, key, error);
     return status ? status : kiln_cache_key_finish(key, error);
+}
+
+static enum kiln_status give_program(void *context, const struct kiln_cache_key *key,
+                                     void **ret_object, struct kiln_error *error)
+{
+    (void)key;
+    (void)error;
+    struct kiln_shared_program *program = context;
+    *ret_object = kiln_shared_program_ref(program);
+    return KILN_OK;
+}
+
+enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
+                                         const struct kiln_graph *graph,
+                                         const struct kiln_cache_key *key, struct kiln_error *error)
+{
+    void *object = kiln_object_table_find(cache->programs, key);
+    if (object) {
+        kiln_shared_program_unref(object);
+        return KILN_OK;
+    }
+    struct kiln_cache_store *store = NULL;
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status = kiln_program_cache_store(cache, &store, error);
+    if (status == KILN_OK)
+        status = read_stored(store, kiln_cache_store_lookup, key, graph, &program, error);
+    if (status)
+        return status;
+    status = kiln_object_table_get(cache->programs, key, give_program, program, &object, error);
+    kiln_shared_program_unref(program);
+    if (status == KILN_OK)
+        kiln_shared_program_unref(object);
+    return status;
 }
 
 enum kiln_status
@@ -237,7 +270,8 @@ kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph
     struct make_request request = {cache, graph, target, KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
     void *object = NULL;
-    enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, error);
+    enum kiln_status status =
+        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, error);
     if (status == KILN_OK)
         status =
             kiln_object_table_get(cache->programs, &key, make_program, &request, &object, error);
@@ -258,7 +292,8 @@ kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_g
     struct make_request request = {cache, graph, target, KILN_ORIGIN_COMPILED};
     struct kiln_cache_key key;
     void *object = NULL;
-    enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, error);
+    enum kiln_status status =
+        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, error);
     if (status == KILN_OK) {
         kiln_object_table_drop(cache->programs, &key, refused);
         status =
@@ -278,7 +313,8 @@ void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln
     struct kiln_cache_key key;
     struct kiln_cache_store *store = NULL;
     kiln_error_init(&error);
-    enum kiln_status status = make_key(cache, graph, target, compiler_identity, &key, &error);
+    enum kiln_status status =
+        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, &error);
     if (status == KILN_OK)
         status = kiln_program_cache_store(cache, &store, &error);
     if (status == KILN_OK)

@@ -44,6 +44,19 @@ enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *
                                                struct kiln_cache_key *key,
                                                struct kiln_error *error) KILN_NODISCARD;
 
+/* The finished key of a graph's program; the caller finis it, also after a failure. */
+enum kiln_status
+kiln_program_cache_make_key(const struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                            const struct kiln_target *target, const char *compiler_identity,
+                            struct kiln_cache_key *key, struct kiln_error *error) KILN_NODISCARD;
+
+/* KILN_OK when the program of the key is in memory or in a cache, from where it is read into
+ * memory; KILN_NOT_FOUND. Compiles nothing. */
+enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
+                                         const struct kiln_graph *graph,
+                                         const struct kiln_cache_key *key,
+                                         struct kiln_error *error) KILN_NODISCARD;
+
 /* The program, with a reference for the caller. A damaged entry is compiled anew and replaced; an
  * entry that cannot be written is logged and does without. */
 enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,

@@ -242,7 +242,27 @@ Test(plugin_abi, a_machine_that_can_run_nothing_declines)
     cr_expect_eq(count, 0);
     hipdnnEnginePluginExecutionContext_t context = NULL;
     expect_status(host.hipdnnEnginePluginCreateExecutionContext(handle, &config, &graph, &context),
-                  HIPDNN_PLUGIN_STATUS_INVALID_VALUE, "no 'AMD GPU'");
+                  HIPDNN_PLUGIN_STATUS_INTERNAL_ERROR, "no 'AMD GPU'");
+}
+
+Test(plugin_abi, a_machine_without_a_compiler_declines_and_is_not_the_hosts_fault)
+{
+    pipeline->query_status = KILN_UNSUPPORTED;
+    uint32_t count = 7;
+    int64_t id = 3;
+    cr_expect_eq(host.hipdnnEnginePluginGetApplicableEngineIds(handle, &graph, &id, 1, &count), 0);
+    cr_expect_eq(count, 0);
+    pipeline->identity = NULL;
+    setenv("KILN_DEVICE", "no-such-device", 1);
+    hipdnnEnginePluginHandle_t first = handle;
+    cr_assert_eq(host.hipdnnEnginePluginDestroy(first), 0);
+    cr_assert_eq(host.hipdnnEnginePluginCreate(&handle), 0);
+    hipdnnEnginePluginExecutionContext_t context = NULL;
+    size_t size = 0;
+    expect_status(host.hipdnnEnginePluginCreateExecutionContext(handle, &config, &graph, &context),
+                  HIPDNN_PLUGIN_STATUS_INTERNAL_ERROR, "'no-such-device'");
+    expect_status(host.hipdnnEnginePluginGetWorkspaceSize(handle, &config, &graph, &size),
+                  HIPDNN_PLUGIN_STATUS_INTERNAL_ERROR, "'no-such-device'");
 }
 
 Test(plugin_abi, details)

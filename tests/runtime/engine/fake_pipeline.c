@@ -110,6 +110,20 @@ enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
     return KILN_OK;
 }
 
+enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
+                                       const struct kiln_target *target,
+                                       char ret_name[KILN_COMPILER_NAME_BYTES],
+                                       struct kiln_error *error)
+{
+    (void)codegen;
+    atomic_fetch_add(&fake_pipeline.queries, 1);
+    if (fake_pipeline.query_status)
+        return kiln_error_set(error, (enum kiln_status)fake_pipeline.query_status,
+                              "nothing serves '%s'", target->name);
+    snprintf(ret_name, KILN_COMPILER_NAME_BYTES, "fake");
+    return KILN_OK;
+}
+
 enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
                                       const struct kiln_target *target,
                                       const struct kiln_kernel *kernel,

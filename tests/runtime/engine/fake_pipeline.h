@@ -20,6 +20,7 @@ struct fake_pipeline {
     uint64_t workspace_bytes;
     uint32_t alignment_bytes;      /* that tensor arguments ask for */
     const char *identity;          /* of the compiler; NULL: there is none */
+    uint32_t query_status;         /* enum kiln_status: how asking for the compiler ends */
     const char *digest;            /* of the templates */
     uint32_t failing_kernel;       /* counted from 1; 0: none */
     uint32_t vectors_fail;         /* 1: kernels lowered with vectors do not compile */
@@ -29,6 +30,7 @@ struct fake_pipeline {
     atomic_uint compiled;
     atomic_uint dumped; /* sources of failed kernels */
     atomic_uint identities;
+    atomic_uint queries;
 };
 /* Visible, so that a test can reach the one inside of a plugin that is built with it. */
 extern __attribute__((visibility("default"))) struct fake_pipeline fake_pipeline;

@@ -1,0 +1,37 @@
+/*
+ * Whether anything here compiles for a device: asked of the compilers themselves, in the worker,
+ * once, since a library that is there may lack the processor, and the worker may be missing.
+ */
+#ifndef KILN_RUNTIME_ENGINE_COMPILE_ABILITY_H
+#define KILN_RUNTIME_ENGINE_COMPILE_ABILITY_H
+
+#include "compiler/codegen/codegen.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct kiln_compile_ability {
+    struct kiln_codegen *codegen; /* borrowed */
+    atomic_bool is_there;         /* once true, it stays */
+    pthread_mutex_t lock;         /* of the rest; not held while asking */
+    struct kiln_error *failure;   /* the last answer, when that was no; owned */
+    uint64_t ask_again;           /* kiln_monotonic_milliseconds; UINT64_MAX: never */
+};
+
+void kiln_compile_ability_init(struct kiln_compile_ability *ability, struct kiln_codegen *codegen);
+void kiln_compile_ability_fini(struct kiln_compile_ability *ability);
+
+/* Whether the answer is known to be yes: one atomic read. */
+bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability);
+
+/*
+ * KILN_OK when something here compiles for the target, which is the same at every call. The first
+ * call starts a worker, which stays for the kernels to come; a "no" of the compilers is remembered,
+ * a failure to ask them for a minute, and one that may pass (kiln_status_may_pass) not at all.
+ */
+enum kiln_status kiln_compile_ability_ask(struct kiln_compile_ability *ability,
+                                          const struct kiln_target *target,
+                                          struct kiln_error *error) KILN_NODISCARD;
+
+#endif

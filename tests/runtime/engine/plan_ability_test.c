@@ -1,0 +1,96 @@
+/* A graph is taken only when a plan can be made of it: hosts never come back for another engine. */
+#include "tests/runtime/engine/fake_pipeline.h"
+#include "tests/runtime/engine/plan_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(plan_ability, .init = plan_fixture_init, .fini = plan_fixture_fini);
+
+static enum kiln_status check(struct kiln_engine *engine)
+{
+    kiln_error_init(&fixture.error);
+    return kiln_engine_check(engine, fixture.graph.data, fixture.graph.size, &fixture.error);
+}
+
+Test(plan_ability, nothing_that_compiles_means_no)
+{
+    fake_pipeline.query_status = KILN_UNSUPPORTED;
+    struct kiln_engine *engine = plan_fixture_engine();
+    for (int i = 0; i < 3; i++) {
+        cr_expect_eq(check(engine), KILN_UNSUPPORTED);
+        cr_expect_not_null(strstr(fixture.error.text, "nothing serves"), "%s", fixture.error.text);
+    }
+    cr_expect_eq(fake_pipeline.queries, 1, "it is asked once");
+    kiln_engine_unref(engine);
+}
+
+Test(plan_ability, a_compiler_is_asked_once)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(check(engine), KILN_OK);
+    cr_expect_eq(fake_pipeline.queries, 1);
+    kiln_engine_unref(engine);
+}
+
+Test(plan_ability, what_a_cache_holds_needs_no_compiler)
+{
+    cr_assert_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    fake_pipeline.query_status = KILN_UNSUPPORTED;
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    kiln_plan_unref(plan_fixture_plan(engine));
+    cr_expect_eq(fake_pipeline.queries, 0);
+    kiln_engine_unref(engine);
+}
+
+Test(plan_ability, a_shortage_while_asking_is_not_remembered)
+{
+    fake_pipeline.query_status = KILN_SHORTAGE;
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_expect_eq(check(engine), KILN_SHORTAGE);
+    fake_pipeline.query_status = KILN_OK;
+    cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    kiln_engine_unref(engine);
+}
+
+Test(plan_ability, a_graph_whose_plan_failed_is_declined)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = NULL;
+    cr_expect_eq(check(engine), KILN_OK);
+    fake_pipeline.failing_kernel = 1;
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_COMPILE_FAILED);
+    cr_expect_eq(check(engine), KILN_COMPILE_FAILED);
+    cr_expect_not_null(strstr(fixture.error.text, "does not compile"), "%s", fixture.error.text);
+
+    const struct sample_graph other = {.era = KILN_WIRE_ERA_CURRENT,
+                                       .dtype = KILN_DTYPE_F32,
+                                       .elements = 77,
+                                       .input_count = 2,
+                                       .output_uid = 9};
+    struct kiln_buffer first = fixture.graph;
+    kiln_buffer_init(&fixture.graph);
+    plan_fixture_rewrite(&other);
+    cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    kiln_buffer_fini(&fixture.graph);
+    fixture.graph = first;
+
+    fake_pipeline.failing_kernel = 0;
+    kiln_plan_unref(plan_fixture_plan(engine));
+    cr_expect_eq(check(engine), KILN_OK, "a plan that could be made after all");
+    kiln_engine_unref(engine);
+}
+
+Test(plan_ability, a_graph_that_the_device_refused_is_declined)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = NULL;
+    fake_pipeline.objects_are_bad = true;
+    cr_expect_eq(check(engine), KILN_OK);
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_REFUSED);
+    cr_expect_eq(check(engine), KILN_REFUSED);
+    kiln_engine_unref(engine);
+}
