@@ -132,10 +132,10 @@ KILN_DEVICE float kiln_seed_exp2_f32(float x)
 #endif
 }
 
-/* KILN_EXP2_ANCHOR + n for the whole n next to x log2 e, limited to [-126, 127]; of a NaN one of those. */
+/* KILN_EXP2_ANCHOR + n for the whole n next to x log2 e, limited to [-126, 126]; of a NaN one of those. */
 KILN_DEVICE float kiln_exp2_anchored_f32(float x)
 {
-    return __builtin_fmaf(__builtin_amdgcn_fmed3f(x, -87.0f, 88.0f), 0x1.715476p+0f,
+    return __builtin_fmaf(__builtin_amdgcn_fmed3f(x, -87.0f, 87.0f), 0x1.715476p+0f,
                           KILN_EXP2_ANCHOR);
 }
 
