@@ -28,6 +28,7 @@ struct settings {
     uint64_t elements; /* 0: by device */
     const char *plot_directory;
     const char *graph_directory;
+    const char *report_file;
     bool sweep;
     bool list;
     bool json;
@@ -67,6 +68,9 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_BENCH_PLOT:
             settings->plot_directory = line->value;
             break;
+        case KILN_OPTION_BENCH_REPORT:
+            settings->report_file = line->value;
+            break;
         case KILN_OPTION_BENCH_JSON:
             settings->json = true;
             break;
@@ -83,9 +87,13 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
     if (!line->stopped && settings->json && settings->csv)
         kiln_command_line_fail(line, "choose one of them",
                                "--json and --csv both want standard output");
-    else if (!line->stopped && !measures && (settings->plot_directory || settings->csv))
+    else if (!line->stopped && !measures &&
+             (settings->plot_directory || settings->report_file || settings->csv))
         kiln_command_line_fail(line, "choose one of them", "%s measures nothing to show with %s",
-                               quiet, settings->csv ? "--csv" : "--plot");
+                               quiet,
+                               settings->csv           ? "--csv"
+                               : settings->report_file ? "--report"
+                                                       : "--plot");
     else if (!line->stopped && settings->list && (line->operand_count || settings->graph_directory))
         kiln_command_line_fail(line, "leave out the rest",
                                "--list shows the suite and nothing else");
@@ -277,6 +285,17 @@ static void print(const struct settings *settings, const struct kiln_bench_resul
         kiln_bench_print_table(results);
 }
 
+static enum kiln_status write_report(const struct settings *settings,
+                                     const struct kiln_bench_results *results,
+                                     struct kiln_error *error)
+{
+    char *text = kiln_json_write(kiln_bench_to_json(results));
+    enum kiln_status status =
+        kiln_file_write(settings->report_file, text, strlen(text), KILN_FILE_FOLLOW, error);
+    free(text);
+    return status;
+}
+
 static int plot(const struct settings *settings, const struct kiln_bench_results *results,
                 int exit_code)
 {
@@ -298,8 +317,10 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     struct kiln_bench_results results = {.results = NULL};
     int exit_code;
     /* Better now than after all has been measured. */
-    if (settings->plot_directory &&
-        kiln_directory_make(settings->plot_directory, 0777, &error) != KILN_OK) {
+    if ((settings->plot_directory &&
+         kiln_directory_make(settings->plot_directory, 0777, &error) != KILN_OK) ||
+        (settings->report_file &&
+         kiln_file_write(settings->report_file, "", 0, KILN_FILE_FOLLOW, &error) != KILN_OK)) {
         kiln_message_error("%s", error.text);
         return KILN_EXIT_ENVIRONMENT;
     }
@@ -327,6 +348,10 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     kiln_interrupt_unwatch();
     if (results.device != NULL) {
         print(settings, &results);
+        if (settings->report_file && write_report(settings, &results, &error) != KILN_OK) {
+            kiln_message_error("%s", error.text);
+            exit_code = worse(exit_code, error.status);
+        }
         if (settings->plot_directory && results.count != 0)
             exit_code = plot(settings, &results, exit_code);
     }

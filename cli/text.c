@@ -204,6 +204,20 @@ json_t *kiln_json_array(void)
     return array;
 }
 
+char *kiln_json_write(json_t *document)
+{
+    char *text = json_dumps(document, JSON_INDENT(2));
+    if (text == NULL)
+        fail_without_memory();
+    json_decref(document);
+    size_t length = strlen(text);
+    char *line = kiln_cli_calloc(length + 2, 1);
+    memcpy(line, text, length);
+    line[length] = '\n';
+    free(text);
+    return line;
+}
+
 void kiln_json_print(json_t *document)
 {
     /* A failed write shows in ferror(stdout), which main checks. */

@@ -40,7 +40,10 @@ void kiln_json_set(json_t *object, const char *name, json_t *value);
 void kiln_json_append(json_t *array, json_t *value);
 json_t *kiln_json_object(void);
 json_t *kiln_json_array(void);
-/* Prints the document to stdout, indented, with a newline, and drops it. */
+/* The document as indented text with a newline at its end; drops the document. The caller frees the
+ * text. */
+char *kiln_json_write(json_t *document);
+/* Prints the same to stdout. */
 void kiln_json_print(json_t *document);
 
 #endif

@@ -24,6 +24,11 @@ if [[ ${1-} != --minimal ]]; then
                debootstrap debian-archive-keyring)
 fi
 
+# Sources of an emulator of AMD GPUs beside the project: what building it takes, for the hardware suite.
+if [[ ${1-} != --minimal && -d $kiln_root/../shared/emulator ]]; then
+    packages+=(llvm-19-dev libamdhip64-dev)
+fi
+
 advise() {
     say "$1; Kiln needs what Debian calls:"
     printf '  %s\n' "${packages[@]}" | column -c 100 >&2 2>/dev/null || printf '  %s\n' "${packages[@]}" >&2

@@ -1,24 +1,29 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds and runs the tests. On two cores: below 20 minutes.
 #
-# usage: test.sh [--quick]
+# usage: test.sh [--quick | --hip]
 #   --quick  only the first leg
+#   --hip    the hardware suite alone, in a release build: what a person with an AMD GPU should run once
 #
 # Legs:
 #   dev     gcc, debug, warnings are errors, every test
+#   hip     the hardware suite on a GPU or, in parts, on emulated ones (scripts/test_hip.sh), with the build of the first leg
 #   clang   everything built with clang 19, warnings are errors
 #   asan    address and undefined-behaviour sanitizers, every test but the checks of the tree
 #   debian  everything built and tested in a Debian 13 system (scripts/test_in_chroot.sh)
 #
 # All legs run even when one fails. The last line is 'N passed, N failed, N skipped', counting tests over all legs;
-# a leg that fails without a failed test counts as one failure.
+# a leg that fails without a failed test counts as one failure. Exit codes: 0 passed, 1 failed, 77 with --hip alone, where
+# there is nothing to run it on.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-legs=(dev clang asan debian)
+legs=(dev hip clang asan debian)
+hip_preset=dev
 case ${1-} in
 '') ;;
 --quick) legs=(dev) ;;
+--hip) legs=(hip) hip_preset=release ;;
 *) fail "unknown option '$1'" ;;
 esac
 
@@ -39,7 +44,9 @@ run_ctest() {
     ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$kiln_jobs" "$@"
 }
 
-leg_dev() { build dev && run_ctest dev; }
+# The hardware suite is a leg of its own.
+leg_dev() { build dev && run_ctest dev -LE '^hip$'; }
+leg_hip() { bash scripts/test_hip.sh "$hip_preset"; }
 leg_clang() {
     if ! command -v clang++-19 >/dev/null; then
         say "skipped: the clang leg: clang++-19 is not installed"
@@ -47,14 +54,15 @@ leg_clang() {
     fi
     build clang
 }
-leg_asan() { build asan && run_ctest asan -LE check; }
+leg_asan() { build asan && run_ctest asan -LE '^(check|hip)$'; }
 leg_debian() { bash scripts/test_in_chroot.sh; }
 
-# Adds what CTest's closing lines in a leg's output say to the totals.
+# Adds what CTest's closing lines in a leg's output say to the totals. A leg may run CTest several times.
 count_tests() {
     local output=$1 leg_failed leg_total leg_skipped
     read -r leg_failed leg_total < <(
-        sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$output" | tail -n 1
+        sed -nE 's/^[0-9]+% tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$output" |
+            awk '{ failed += $1; total += $2 } END { if (NR) print failed, total }'
     ) || return 0
     leg_skipped=$(grep -cE '\*\*\*Skipped|\(Disabled\)' "$output") || true
     failed=$((failed + leg_failed))
@@ -86,4 +94,7 @@ done
 heading "summary"
 printf '%s\n' "${summary[@]}"
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
-((failed == 0))
+((failed == 0)) || exit 1
+if [[ ${legs[*]} == hip ]] && ((passed == 0)); then
+    exit 77
+fi

@@ -90,7 +90,7 @@ inside bash -euc '
     ninja -C "$1/build" -j "$KILN_JOBS" --quiet
 ' bash "$inner"
 heading "Debian 13: tests"
-inside ctest --test-dir "$inner/build" --output-on-failure --no-tests=error -j "$KILN_JOBS"
+inside ctest --test-dir "$inner/build" -LE '^hip$' --output-on-failure --no-tests=error -j "$KILN_JOBS"
 heading "Debian 13: targets that its comgr knows and Debian 12's does not"
 inside bash -euc '
     kiln=$1/build/cli/kiln

@@ -193,6 +193,22 @@ Test(kiln_bench, compile_times_are_those_of_a_cache_of_its_own)
     json_decref(document);
 }
 
+Test(kiln_bench, writes_a_report_beside_the_table)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s", temporary_path("report.json"));
+    struct kiln_process kiln =
+        KILN("bench", SMALL, "--no-unfused", "--report", path, "add_relu_fp32");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect(strstr(kiln.out, "add_relu_fp32"), "no table: %s", kiln.out);
+    json_t *document = json_load_file(path, 0, NULL);
+    cr_assert(document, "no JSON in the report");
+    const json_t *result = json_array_get(json_object_get(document, "results"), 0);
+    cr_expect_str_eq(text_member(result, "name"), "add_relu_fp32");
+    check_contestant(json_object_get(result, "fused"));
+    json_decref(document);
+}
+
 Test(kiln_bench, explains_operands_that_mean_nothing)
 {
     struct kiln_process kiln = KILN("bench", "--device", "host", "sofmax");
@@ -227,6 +243,10 @@ Test(kiln_bench, explains_options_that_make_no_sense)
     expect_error(&kiln, 2, "--list measures nothing to show with --csv");
     kiln = KILN("bench", "--save-graphs", "graphs", "--plot", "plots");
     expect_error(&kiln, 2, "--save-graphs measures nothing to show with --plot");
+    kiln = KILN("bench", "--list", "--report", "report.json");
+    expect_error(&kiln, 2, "--list measures nothing to show with --report");
+    kiln = KILN("bench", "--device", "host", "--report", "/proc/report.json", "row_sum_fp32");
+    expect_error(&kiln, 3, "'/proc/report.json'");
     kiln = KILN("bench", "--list", "softmax");
     expect_error(&kiln, 2, "--list shows the suite and nothing else");
     kiln = KILN("bench", "--device", "abacus");

@@ -16,8 +16,8 @@
  */
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
-#include "compiler/reference/reference.h"
 #include "runtime/engine/engine.h"
+#include "tests/end_to_end/checked_graph.h"
 #include "tests/end_to_end/execute_on_device.h"
 #include "tests/support/random_graph.h"
 
@@ -61,74 +61,16 @@ static void report_graph(uint64_t seed, const struct kiln_graph *graph, const ch
     kiln_buffer_fini(&dump);
 }
 
-/* Marks in `reached` every element that an index reaches. */
-static void mark_reached(const struct kiln_tensor *tensor, unsigned char *reached)
-{
-    int64_t index[KILN_MAX_RANK] = {0};
-    for (;;) {
-        int64_t offset = 0;
-        for (uint32_t i = 0; i < tensor->rank; i++)
-            offset += index[i] * tensor->strides[i];
-        reached[offset] = 1;
-        uint32_t axis = tensor->rank;
-        while (axis > 0 && ++index[axis - 1] == tensor->dims[axis - 1])
-            index[--axis] = 0;
-        if (axis == 0)
-            return;
-    }
-}
-
-/* True when no byte between the elements of an output was touched. */
-static bool gaps_are_untouched(const struct kiln_tensor *tensor, const unsigned char *memory)
-{
-    size_t elements = (size_t)kiln_tensor_footprint_elements(tensor);
-    size_t bytes = kiln_dtype_info(tensor->dtype)->bytes;
-    unsigned char *reached = calloc(elements, 1);
-    bool untouched = reached != NULL;
-    if (reached != NULL)
-        mark_reached(tensor, reached);
-    for (size_t i = 0; untouched && i < elements * bytes; i++)
-        untouched = reached[i / bytes] || memory[i] == POISON;
-    free(reached);
-    return untouched;
-}
-
 static bool compare_outputs(struct run *run, uint64_t seed, const struct kiln_graph *graph,
                             void *const *memory, struct kiln_arena *arena, struct kiln_error *error)
 {
-    struct kiln_reference_tensor *reference =
-        kiln_arena_calloc(arena, graph->tensor_count, sizeof *reference);
-    if (reference == NULL || kiln_reference_run(graph, (const void *const *)memory, arena,
-                                                reference, error) != KILN_OK) {
+    struct checked_elements elements;
+    bool good = check_outputs(graph, memory, POISON, arena, &elements, error) == KILN_OK;
+    atomic_fetch_add(&run->totals.elements, elements.checked);
+    atomic_fetch_add(&run->totals.unchecked, elements.unchecked);
+    if (!good)
         report_graph(seed, graph, error->text);
-        return false;
-    }
-    for (uint32_t i = 0; i < graph->tensor_count; i++) {
-        const struct kiln_tensor *tensor = &graph->tensors[i];
-        if (tensor->role != KILN_TENSOR_OUTPUT)
-            continue;
-        struct kiln_comparison comparison;
-        kiln_reference_compare(graph, i, memory[i], &reference[i], &comparison);
-        atomic_fetch_add(&run->totals.elements, (uint64_t)comparison.elements);
-        atomic_fetch_add(&run->totals.unchecked, (uint64_t)comparison.unchecked);
-        char text[256];
-        if (comparison.wrong != 0) {
-            (void)snprintf(text, sizeof text,
-                           "tensor %" PRIu32 ": %" PRId64 " of %" PRId64
-                           " elements wrong, first at %" PRId64
-                           ": got %.17g, expected %.17g +- %.3g",
-                           i, comparison.wrong, comparison.elements, comparison.first_wrong,
-                           comparison.got, comparison.expected, comparison.bound);
-            report_graph(seed, graph, text);
-            return false;
-        }
-        if (!gaps_are_untouched(tensor, memory[i])) {
-            (void)snprintf(text, sizeof text, "tensor %" PRIu32 ": a gap was written", i);
-            report_graph(seed, graph, text);
-            return false;
-        }
-    }
-    return true;
+    return good;
 }
 
 /* A graph with memory for its tensors. */
@@ -138,35 +80,6 @@ struct subject {
     struct kiln_graph graph; /* as the engine sees it: ordinals are canonical */
     struct kiln_buffer bytes;
 };
-
-static void free_memory(const struct kiln_graph *graph, void **memory)
-{
-    for (uint32_t i = 0; memory != NULL && i < graph->tensor_count; i++)
-        free(memory[i]);
-    free(memory);
-}
-
-/* Memory of every tensor that has one: inputs filled, outputs poisoned. NULL without memory. */
-static void **make_memory(const struct run *run, const struct subject *subject)
-{
-    const struct kiln_graph *graph = &subject->graph;
-    void **memory = calloc(graph->tensor_count, sizeof *memory);
-    for (uint32_t i = 0; memory != NULL && i < graph->tensor_count; i++) {
-        const struct kiln_tensor *tensor = &graph->tensors[i];
-        if (tensor->role == KILN_TENSOR_VIRTUAL || tensor->role == KILN_TENSOR_CONSTANT)
-            continue;
-        size_t bytes = (size_t)kiln_tensor_footprint_bytes(tensor);
-        memory[i] = malloc(bytes);
-        if (memory[i] == NULL) {
-            free_memory(graph, memory);
-            return NULL;
-        }
-        memset(memory[i], POISON, bytes);
-        if (tensor->role != KILN_TENSOR_OUTPUT)
-            kiln_random_graph_fill(subject->seed, &run->graph_options, graph, i, memory[i]);
-    }
-    return memory;
-}
 
 static enum kiln_status execute_plan(const struct kiln_plan *plan, const struct subject *subject,
                                      void *const *memory, struct kiln_error *error)
@@ -199,7 +112,7 @@ static void **run_program(struct run *run, struct kiln_engine *engine,
                           const struct subject *subject, struct kiln_error *error)
 {
     struct kiln_plan *plan = NULL;
-    void **memory = make_memory(run, subject);
+    void **memory = make_tensor_memory(&subject->graph, subject->seed, &run->graph_options, POISON);
     enum kiln_status status = KILN_OK;
     if (memory == NULL)
         status = kiln_error_set(error, KILN_NO_MEMORY, "no memory for the tensors");
@@ -215,7 +128,7 @@ static void **run_program(struct run *run, struct kiln_engine *engine,
     if (status == KILN_OK)
         return memory;
     report_graph(subject->seed, &subject->graph, error->text);
-    free_memory(&subject->graph, memory);
+    free_tensor_memory(&subject->graph, memory);
     return NULL;
 }
 
@@ -235,7 +148,7 @@ static bool repeat(struct run *run, const struct subject *subject, void *const *
             report_graph(subject->seed, &subject->graph, text);
         }
     }
-    free_memory(&subject->graph, again);
+    free_tensor_memory(&subject->graph, again);
     return same;
 }
 
@@ -268,7 +181,7 @@ static bool run_graph(struct run *run, uint64_t seed)
         good = memory != NULL &&
                compare_outputs(run, seed, &subject.graph, memory, &subject.arena, &error) &&
                (run->other_engine == NULL || repeat(run, &subject, memory, &error));
-        free_memory(&subject.graph, memory);
+        free_tensor_memory(&subject.graph, memory);
     }
     kiln_buffer_fini(&subject.bytes);
     kiln_arena_fini(&subject.arena);

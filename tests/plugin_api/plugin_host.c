@@ -157,14 +157,43 @@ static enum plugin_host_outcome ask_details(const struct plugin_host *host,
     return PLUGIN_HOST_DONE;
 }
 
-static bool make_workspace(struct plugin_host_plan *plan)
+/* Memory full of NaN bytes. */
+static void *make_memory(struct kiln_device *device, size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (!memory)
+        return NULL;
+    memset(memory, 0xff, bytes);
+    if (!device)
+        return memory;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    void *on_device = NULL;
+    if (device->ops->allocate(device, bytes, &on_device, &error) ||
+        device->ops->copy_in(device, on_device, memory, bytes, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        device->ops->release(device, on_device);
+        on_device = NULL;
+    }
+    free(memory);
+    return on_device;
+}
+
+static void drop_memory(struct kiln_device *device, void *memory)
+{
+    if (device)
+        device->ops->release(device, memory);
+    else
+        free(memory);
+}
+
+static bool make_workspace(const struct plugin_host *host, struct plugin_host_plan *plan)
 {
     if (plan->workspace_bytes == 0)
         return true;
-    plan->workspace_memory = malloc(plan->workspace_bytes + 1);
+    plan->workspace_memory = make_memory(host->device, plan->workspace_bytes + 1);
     if (!plan->workspace_memory)
         return false;
-    memset(plan->workspace_memory, 0xff, plan->workspace_bytes + 1);
     plan->workspace = (char *)plan->workspace_memory + 1;
     return true;
 }
@@ -187,7 +216,7 @@ static enum plugin_host_outcome make_context(const struct plugin_host *host,
         return fail(host, "CreateExecutionContext", status, ret_text);
     status = host->hipdnnEnginePluginGetWorkspaceSizeFromExecutionContext(handle, plan->context,
                                                                           &plan->workspace_bytes);
-    if (status || plan->workspace_bytes > bound || !make_workspace(plan))
+    if (status || plan->workspace_bytes > bound || !make_workspace(host, plan))
         return fail(host, "GetWorkspaceSizeFromExecutionContext", status, ret_text);
     return PLUGIN_HOST_DONE;
 }
@@ -244,7 +273,7 @@ bool plugin_host_release(const struct plugin_host *host, hipdnnEnginePluginHandl
             fine = false;
         }
     }
-    free(plan->workspace_memory);
+    drop_memory(host->device, plan->workspace_memory);
     *plan = (struct plugin_host_plan){0};
     return fine;
 }

@@ -6,12 +6,14 @@
 #define KILN_TESTS_PLUGIN_HOST_H
 
 #include "plugin_api/hipdnn_plugin_abi.h"
+#include "runtime/device/device.h"
 
 #include <stdbool.h>
 
 struct plugin_host {
     void *library;
     int64_t engine_id;
+    struct kiln_device *device; /* borrowed: holds the workspaces; NULL: ordinary memory does */
 #define PLUGIN_FUNCTION(name, required) __typeof__(&name) name;
 #include "tests/plugin_api/plugin_functions.def"
 };
@@ -42,7 +44,7 @@ enum plugin_host_outcome {
     PLUGIN_HOST_FAILED, /* with a sentence */
 };
 
-/* A graph that was made ready to execute, with the memory of its workspace (ordinary memory). */
+/* A graph that was made ready to execute, with the memory of its workspace. */
 struct plugin_host_plan {
     hipdnnEnginePluginExecutionContext_t context;
     hipdnnPluginConstData_t details;

@@ -1,9 +1,11 @@
 /*
  * The plugin on real graphs: every graph of a folder goes through a test host. Graphs of pointwise
  * nodes, reductions, norms and batch norms that say "run" must give the expected outputs on the
- * host device; every other graph must be declined without an error.
+ * device; every other graph must be declined without an error.
  *
- * usage: shared_graphs_test PLUGIN FOLDER [NAME...]
+ * usage: shared_graphs_test [--device NAME] [--share I/N] PLUGIN FOLDER [NAME...]
+ *   --device  host (the default), hip or cuda
+ *   --share   only every N-th graph of the folder, from the I-th on; I counts from 1
  *
  * The folder's README states the formats. An output passes when |got - ref| <= tol + tol * |ref|,
  * NaN matching NaN only, for all outputs against the files under "file", or for all against those
@@ -20,6 +22,7 @@
 #include <jansson.h>
 
 #include <dirent.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +41,7 @@ struct tensor {
     const char *file;     /* of the JSON; NULL when there is no data */
     const char *file_dyx; /* `file` when there is none */
     unsigned char *memory;
+    void *on_device;
     size_t bytes;
 };
 
@@ -58,6 +62,12 @@ static struct {
     int declined;
     int failed;
 } counts;
+
+static struct {
+    const char *device;
+    int share;
+    int shares;
+} settings = {.device = "host", .share = 1, .shares = 1};
 
 static bool type_from_text(const char *text, enum kiln_dtype *ret_dtype)
 {
@@ -198,7 +208,7 @@ static void drop_case(struct graph_case *test)
 /* Inputs get their file's bytes, or zeros where there is none; outputs get a pattern. */
 static bool fill_memory(const struct graph_case *test, struct tensor *tensor)
 {
-    tensor->memory = aligned_alloc(256, (tensor->bytes + 255) / 256 * 256);
+    tensor->memory = malloc(tensor->bytes);
     if (!tensor->memory)
         return false;
     memset(tensor->memory, tensor->is_output ? FILL_BYTE : 0, tensor->bytes);
@@ -211,6 +221,35 @@ static bool fill_memory(const struct graph_case *test, struct tensor *tensor)
         memcpy(tensor->memory, content.data, content.size);
     kiln_buffer_fini(&content);
     return fine;
+}
+
+static bool copy_to_device(struct kiln_device *device, struct tensor *tensor,
+                           struct kiln_error *error)
+{
+    return device->ops->allocate(device, tensor->bytes, &tensor->on_device, error) == KILN_OK &&
+           device->ops->copy_in(device, tensor->on_device, tensor->memory, tensor->bytes, error) ==
+               KILN_OK;
+}
+
+static bool copy_outputs_back(struct kiln_device *device, struct graph_case *test,
+                              struct kiln_error *error)
+{
+    bool fine = device->ops->synchronize(device, NULL, error) == KILN_OK;
+    for (int i = 0; fine && i < test->tensor_count; i++) {
+        struct tensor *tensor = &test->tensors[i];
+        fine =
+            !tensor->is_output || device->ops->copy_out(device, tensor->memory, tensor->on_device,
+                                                        tensor->bytes, error) == KILN_OK;
+    }
+    return fine;
+}
+
+static void release_memory(struct kiln_device *device, struct graph_case *test)
+{
+    for (int i = 0; i < test->tensor_count; i++) {
+        device->ops->release(device, test->tensors[i].on_device);
+        test->tensors[i].on_device = NULL;
+    }
 }
 
 static double value_of(const struct tensor *tensor, const void *memory)
@@ -297,19 +336,25 @@ static bool execute(const struct plugin_host *host, hipdnnEnginePluginHandle_t h
                     struct graph_case *test, const struct plugin_host_plan *plan, char *ret_text)
 {
     static hipdnnPluginDeviceBuffer_t buffers[MAX_TENSORS];
+    struct kiln_error error;
+    kiln_error_init(&error);
     uint32_t count = 0;
     for (int i = test->tensor_count - 1; i >= 0; i--) {
         struct tensor *tensor = &test->tensors[i];
-        if (!fill_memory(test, tensor)) {
-            snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "tensor uid %lld has no memory or data",
-                     (long long)tensor->uid);
+        if (!fill_memory(test, tensor) || !copy_to_device(host->device, tensor, &error)) {
+            snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "tensor uid %lld has no memory or data: %s",
+                     (long long)tensor->uid, error.text);
             return false;
         }
-        buffers[count++] = (hipdnnPluginDeviceBuffer_t){tensor->uid, tensor->memory};
+        buffers[count++] = (hipdnnPluginDeviceBuffer_t){tensor->uid, tensor->on_device};
     }
     if (plugin_host_execute(host, handle, plan, buffers, count, ret_text) != PLUGIN_HOST_DONE)
         return false;
     counts.ran++;
+    if (!copy_outputs_back(host->device, test, &error)) {
+        snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "%s", error.text);
+        return false;
+    }
     if (!test->compare)
         return true;
     counts.compared++;
@@ -331,10 +376,12 @@ static bool run_case(const struct plugin_host *host, hipdnnEnginePluginHandle_t 
         return !test->must_run;
     }
     bool fine = test->must_run;
-    if (fine)
+    if (fine) {
         fine = execute(host, handle, test, &plan, ret_text);
-    else
+        release_memory(host->device, test);
+    } else {
         snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "taken, but must be declined");
+    }
     char release_text[PLUGIN_HOST_TEXT_BYTES];
     if (!plugin_host_release(host, handle, &plan, release_text)) {
         snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES, "%s", release_text);
@@ -384,7 +431,8 @@ static int test_folder(const struct plugin_host *host, hipdnnEnginePluginHandle_
     }
     for (int i = 0; i < count; i++) {
         entries[i]->d_name[strlen(entries[i]->d_name) - 4] = '\0';
-        test_graph(host, handle, folder, entries[i]->d_name);
+        if (i % settings.shares == settings.share - 1)
+            test_graph(host, handle, folder, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
@@ -392,31 +440,64 @@ static int test_folder(const struct plugin_host *host, hipdnnEnginePluginHandle_
     return counts.failed == 0 && counts.compared > 0 && counts.declined > 0 ? 0 : 1;
 }
 
+static bool parse(int argc, char **argv)
+{
+    static const struct option options[] = {{"device", required_argument, NULL, 'd'},
+                                            {"share", required_argument, NULL, 's'},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        char rest;
+        if (option == 'd')
+            settings.device = optarg;
+        else if (option != 's' ||
+                 sscanf(optarg, "%d/%d%c", &settings.share, &settings.shares, &rest) != 2)
+            return false;
+    }
+    return argc - optind >= 2 && settings.share >= 1 && settings.share <= settings.shares;
+}
+
+static int test_graphs(const struct plugin_host *host, hipdnnEnginePluginHandle_t handle,
+                       const char *folder, char *const *names)
+{
+    int result = 0;
+    if (*names == NULL)
+        result = test_folder(host, handle, folder);
+    for (; *names != NULL; names++)
+        test_graph(host, handle, folder, *names);
+    printf("%d graphs executed, %d compared, %d declined, %d failed\n", counts.ran, counts.compared,
+           counts.declined, counts.failed);
+    return result != 0 ? result : counts.failed != 0;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 3) {
-        fprintf(stderr, "usage: %s PLUGIN FOLDER [NAME...]\n", argv[0]);
+    if (!parse(argc, argv)) {
+        fprintf(stderr, "usage: %s [--device NAME] [--share I/N] PLUGIN FOLDER [NAME...]\n",
+                argv[0]);
         return 2;
     }
-    setenv("KILN_DEVICE", "host", 1);
+    setenv("KILN_DEVICE", settings.device, 1);
     struct plugin_host host;
+    struct kiln_device *device = NULL;
+    struct kiln_error error;
+    kiln_error_init(&error);
     char text[PLUGIN_HOST_TEXT_BYTES];
     hipdnnEnginePluginHandle_t handle = NULL;
-    if (!plugin_host_load(&host, argv[1], print_log, text) ||
+    enum kiln_status status = kiln_device_open(settings.device, &device, &error);
+    if (status != KILN_OK) {
+        printf("%s%s\n", status == KILN_UNSUPPORTED ? "skipped: " : "", error.text);
+        return status == KILN_UNSUPPORTED ? SKIPPED : 1;
+    }
+    if (!plugin_host_load(&host, argv[optind], print_log, text) ||
         host.hipdnnEnginePluginCreate(&handle)) {
         fprintf(stderr, "%s\n", text);
         return 1;
     }
-    int result = 0;
-    for (int i = 3; i < argc; i++)
-        test_graph(&host, handle, argv[2], argv[i]);
-    if (argc == 3)
-        result = test_folder(&host, handle, argv[2]);
-    else
-        result = counts.failed != 0;
-    printf("%d graphs executed, %d compared, %d declined, %d failed\n", counts.ran, counts.compared,
-           counts.declined, counts.failed);
+    host.device = device;
+    int result = test_graphs(&host, handle, argv[optind + 1], argv + optind + 2);
     host.hipdnnEnginePluginDestroy(handle);
     plugin_host_unload(&host);
+    kiln_device_close(device);
     return result;
 }
