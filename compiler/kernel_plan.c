@@ -6,6 +6,9 @@
 #include "compiler/ir/passes.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
+#include "runtime/support/log.h"
+
+#include <inttypes.h>
 
 /* What the partition has to choose between, best guess first. */
 static const struct kiln_partition_strategy strategies[] = {
@@ -153,6 +156,33 @@ static bool differs(const struct kiln_partition *first,
            (first->has_shared_values || !strategy->store_shared_values);
 }
 
+/* Tries what the first plan left open, as long as the steps suffice: `best` is the fastest of all,
+ * and first->steps grows by what it took. */
+static enum kiln_status try_others(const struct kiln_graph *graph,
+                                   const struct kiln_lower_options *options,
+                                   struct kiln_kernel_plan *first, struct kiln_kernel_plan *best,
+                                   struct kiln_error *error)
+{
+    double best_time = plan_time(best);
+    for (int i = 1; i < STRATEGY_COUNT && first->steps < KILN_PARTITION_MAX_STEPS; i++) {
+        if (first->partition.is_plain || !differs(&first->partition, &strategies[i]))
+            continue;
+        struct kiln_kernel_plan other = *first;
+        struct kiln_partition_strategy strategy = strategies[i];
+        strategy.max_steps = KILN_PARTITION_MAX_STEPS - first->steps;
+        enum kiln_status status = make_with(graph, options, &strategy, &other, error);
+        if (status != KILN_OK)
+            return status;
+        first->steps += other.partition.steps;
+        double time = plan_time(&other);
+        if (!other.partition.is_plain && time < best_time) {
+            best_time = time;
+            *best = other;
+        }
+    }
+    return KILN_OK;
+}
+
 enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
                                        const struct kiln_target *target,
                                        const struct kiln_lower_options *options,
@@ -175,20 +205,17 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
     if (status != KILN_OK)
         return status;
     struct kiln_kernel_plan best = plan;
-    double best_time = plan_time(&best);
-    for (int i = 1; i < STRATEGY_COUNT; i++) {
-        if (!differs(&plan.partition, &strategies[i]))
-            continue;
-        struct kiln_kernel_plan other = plan;
-        status = make_with(graph, options, &strategies[i], &other, error);
-        if (status != KILN_OK)
-            return status;
-        double time = plan_time(&other);
-        if (time < best_time) {
-            best_time = time;
-            best = other;
-        }
-    }
+    plan.steps = plan.partition.steps;
+    status = try_others(graph, options, &plan, &best, error);
+    if (status != KILN_OK)
+        return status;
+    best.steps = plan.steps;
+    if (best.partition.is_plain)
+        kiln_log(
+            KILN_LOG_INFO,
+            "the graph is too large to find out what could share a kernel: each of its %" PRIu32
+            " nodes gets kernels of its own",
+            graph->node_count);
     status = choose_directions(&best, graph, error);
     if (status == KILN_OK)
         *ret_plan = best;

@@ -18,6 +18,7 @@ struct kiln_kernel_plan {
     struct kiln_target target; /* as the options change it */
     struct kiln_partition partition;
     struct kiln_schedule *schedules; /* one per group */
+    uint64_t steps; /* that all partitions took which were tried (struct kiln_partition) */
 };
 
 enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,

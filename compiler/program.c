@@ -52,6 +52,10 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         return status;
     if (explanation != NULL)
         explain_ir(&plan.ir, explanation);
+    if (explanation != NULL && plan.partition.is_plain)
+        kiln_buffer_append_text(explanation,
+                                "plain partition: the graph is too large to find out what could "
+                                "share a kernel, so each node has kernels of its own\n");
 
     uint32_t count = plan.partition.group_count;
     struct kiln_program program = {

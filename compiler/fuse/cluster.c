@@ -7,8 +7,13 @@
 
 uint32_t kiln_cluster_find(const struct kiln_group_builder *builder, uint32_t cluster)
 {
-    while (builder->clusters[cluster].merged_into != KILN_NONE)
-        cluster = builder->clusters[cluster].merged_into;
+    struct kiln_cluster *clusters = builder->clusters;
+    while (clusters[cluster].merged_into != KILN_NONE) {
+        uint32_t above = clusters[cluster].merged_into;
+        if (clusters[above].merged_into != KILN_NONE) /* shortens the way for whoever asks next */
+            clusters[cluster].merged_into = clusters[above].merged_into;
+        cluster = above;
+    }
     return cluster;
 }
 
@@ -88,36 +93,44 @@ static bool is_stored_for_others(struct kiln_group_builder *builder, uint32_t va
     builder->has_shared_values = true;
     if (builder->strategy->store_shared_values)
         return true;
-    return builder->store_op[value] != KILN_NONE && kiln_full_load_count(builder, value) > 1;
+    return builder->store_op[value] != KILN_NONE && kiln_load_set_of(builder, value).count > 1;
 }
 
 /*
  * A kernel of this level that is not of its cluster needs a value. Its cluster stores the value, or
- * the row values that it can be computed again from.
+ * the row values that it can be computed again from. What other clusters have to store for that,
+ * they were asked for when the value was placed, for a kernel of a lower level. False when memory
+ * is out.
  */
-static void require_in_memory(struct kiln_group_builder *builder, uint32_t value, uint32_t level)
+static bool require_in_memory(struct kiln_group_builder *builder, uint32_t value, uint32_t level)
 {
-    bool *wanted = builder->wanted;
-    wanted[value] = true;
-    for (uint32_t current = value + 1; current-- > 0;) {
-        if (!wanted[current])
+    struct kiln_value_queue *wanted = &builder->wanted;
+    struct kiln_cluster *own = cluster_at(builder, kiln_cluster_of(builder, value));
+    bool good = true;
+    if (level < own->first_reader)
+        own->first_reader = level;
+    if (!builder->is_required[value])
+        kiln_value_queue_add(wanted, value);
+    while (wanted->count != 0) {
+        uint32_t current = kiln_value_queue_take(wanted);
+        uint32_t cluster = kiln_cluster_of(builder, current);
+        builder->steps++;
+        if (cluster == KILN_NONE || builder->is_required[current])
             continue;
-        wanted[current] = false;
-        uint32_t own = kiln_cluster_of(builder, current);
-        if (own == KILN_NONE)
-            continue;
-        struct kiln_cluster *cluster = cluster_at(builder, own);
-        if (level < cluster->first_reader)
-            cluster->first_reader = level;
+        builder->is_required[current] = true;
         const struct kiln_op *op = &builder->ir->ops[current];
-        bool is_border = op->domain == cluster->row_domain || kiln_op_is_reduction(op);
+        bool is_border =
+            op->domain == cluster_at(builder, cluster)->row_domain || kiln_op_is_reduction(op);
         if (builder->cut[current] || is_border || is_stored_for_others(builder, current)) {
-            builder->cut[current] = builder->needed[current] = true;
+            builder->needed[current] = true;
+            if (!builder->cut[current])
+                good = kiln_load_sets_cut(builder, current) && good;
             continue;
         }
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
-            wanted[op->operands[k]] = true;
+            kiln_value_queue_add(wanted, op->operands[k]);
     }
+    return good;
 }
 
 /* A value without a cluster that is read from memory by a kernel of this level. */
@@ -199,14 +212,16 @@ static void require_operands(struct kiln_group_builder *builder, uint32_t index,
                              uint32_t level)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
+    bool good = true;
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
         uint32_t operand = op->operands[k];
         uint32_t other = kiln_cluster_of(builder, operand);
         if (reads_from_memory(builder, index, operand))
             read_from_memory(builder, operand, level);
         else if (other != KILN_NONE && other != cluster)
-            require_in_memory(builder, operand, level);
+            good = require_in_memory(builder, operand, level) && good;
     }
+    builder->failed = builder->failed || !good;
 }
 
 /* Puts an operation into the cluster, with all clusters that can be merged for that; false when the
@@ -254,32 +269,42 @@ static bool can_take(const struct kiln_group_builder *builder, const struct kiln
                      uint32_t index, uint32_t axes, uint32_t level)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
-    return cluster->merged_into == KILN_NONE && cluster->kind != KILN_GROUP_COMBINE &&
+    return cluster->kind != KILN_GROUP_COMBINE &&
            cluster->domain == builder->ir->ops[op->operands[0]].domain && cluster->axes == axes &&
            may_share(builder, cluster, op->node) && can_be_at(cluster, level) &&
            cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS;
+}
+
+/* Whether no other reduction will ever join the cluster because it reads what this one's operand
+ * does. */
+static bool is_complete(const struct kiln_cluster *cluster)
+{
+    return cluster->is_closed || cluster->reduction_count >= KILN_CLUSTER_MAX_REDUCTIONS;
 }
 
 /* The first cluster that can take a reduction and reads something of its operand. */
 static uint32_t find_cluster_to_share(struct kiln_group_builder *builder, uint32_t index,
                                       uint32_t axes, uint32_t level)
 {
-    const struct kiln_ir *ir = builder->ir;
-    uint32_t first = 0;
-    while (first < builder->cluster_count &&
-           !can_take(builder, cluster_at(builder, first), index, axes, level))
-        first++;
-    if (first == builder->cluster_count || builder->bare[index])
-        return KILN_NONE;
-    kiln_find_sharers_of_loads(builder, ir->ops[index].operands[0]);
+    struct kiln_load_sets *sets = &builder->load_sets;
+    struct kiln_load_set set = kiln_load_set_of(builder, builder->ir->ops[index].operands[0]);
     uint32_t found = KILN_NONE;
-    for (uint32_t other = 0; other < index; other++) {
-        if (!kiln_op_is_reduction(&ir->ops[other]) ||
-            !builder->shares_load[ir->ops[other].operands[0]])
-            continue;
-        uint32_t cluster = kiln_cluster_find(builder, builder->accumulated_in[other]);
-        if (cluster < found && can_take(builder, cluster_at(builder, cluster), index, axes, level))
-            found = cluster;
+    for (uint32_t i = 0; !builder->bare[index] && set.loads != NULL && i < set.count; i++) {
+        uint32_t *link = &sets->first_reader[set.loads[i]];
+        while (*link != KILN_NONE) {
+            struct kiln_load_reader *reader = &sets->readers[*link];
+            uint32_t number =
+                kiln_cluster_find(builder, builder->accumulated_in[reader->reduction]);
+            const struct kiln_cluster *cluster = cluster_at(builder, number);
+            builder->steps++;
+            if (!kiln_load_reader_is_valid(builder, reader) || is_complete(cluster)) {
+                *link = reader->next;
+                continue;
+            }
+            if (number < found && can_take(builder, cluster, index, axes, level))
+                found = number;
+            link = &reader->next;
+        }
     }
     return found;
 }
@@ -328,6 +353,8 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
         builder->cluster[index] = found + 1;
         cluster_at(builder, found + 1)->reduction_count++;
     }
+    if (!kiln_load_sets_add_reader(builder, index))
+        builder->failed = true;
     require_operands(builder, index, found, cluster->level);
 }
 
@@ -359,27 +386,49 @@ static void reset(struct kiln_group_builder *builder)
         builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
         builder->first_reader[i] = KILN_NONE;
         builder->level[i] = 0;
-        builder->needed[i] = builder->reads_memory[i] = false;
+        builder->needed[i] = builder->reads_memory[i] = builder->is_required[i] = false;
     }
     find_always_cut(builder);
+    kiln_load_sets_reset(builder);
 }
 
-void kiln_assign_clusters(struct kiln_group_builder *builder)
+static void place(struct kiln_group_builder *builder, uint32_t index)
 {
-    const struct kiln_ir *ir = builder->ir;
-    reset(builder);
-    for (uint32_t i = 0; i < ir->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[i];
-        if (kiln_op_is_source(op) || op->opcode == KILN_OP_STORE)
+    const struct kiln_op *op = &builder->ir->ops[index];
+    builder->reads_memory[index] = kiln_broadcast_reads_memory(builder, index);
+    /* What it repeats is in memory: nothing is gained by having it there at full length. */
+    if (builder->reads_memory[index])
+        builder->always_cut[index] = builder->cut[index] = false;
+    if (!kiln_load_sets_place(builder, index))
+        builder->failed = true;
+    else if (kiln_op_is_reduction(op))
+        place_reduction(builder, index);
+    else if (!kiln_op_is_source(op) && op->opcode != KILN_OP_STORE)
+        place_elementwise(builder, index);
+}
+
+/* Lists the reductions of every cluster. */
+static void list_reductions(struct kiln_group_builder *builder)
+{
+    for (uint32_t i = 0; i < builder->cluster_count; i++)
+        builder->clusters[i].first_reduction = KILN_NONE;
+    for (uint32_t i = builder->ir->op_count; i-- > 0;) {
+        if (builder->accumulated_in[i] == KILN_NONE)
             continue;
-        if (kiln_op_is_reduction(op)) {
-            place_reduction(builder, i);
-            continue;
-        }
-        builder->reads_memory[i] = kiln_broadcast_reads_memory(builder, i);
-        /* What it repeats is in memory: nothing is gained by having it there at full length. */
-        if (builder->reads_memory[i])
-            builder->always_cut[i] = builder->cut[i] = false;
-        place_elementwise(builder, i);
+        uint32_t number = kiln_cluster_find(builder, builder->accumulated_in[i]);
+        struct kiln_cluster *cluster = cluster_at(builder, number);
+        builder->next_reduction[i] = cluster->first_reduction;
+        cluster->first_reduction = i;
+        if (cluster->kind == KILN_GROUP_PARTIAL)
+            cluster[1].first_reduction = i; /* its COMBINE is the next in the array */
     }
+}
+
+bool kiln_assign_clusters(struct kiln_group_builder *builder)
+{
+    reset(builder);
+    for (uint32_t i = 0; i < builder->ir->op_count && kiln_may_go_on(builder); i++)
+        place(builder, i);
+    list_reductions(builder);
+    return kiln_may_go_on(builder);
 }

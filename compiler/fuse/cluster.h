@@ -31,8 +31,9 @@ struct kiln_cluster {
     uint32_t merged_into; /* KILN_NONE: it stands for itself */
     uint32_t node;        /* graph node of its first reduction */
     uint32_t reduction_count;
-    uint32_t segment_count; /* PARTIAL, COMBINE */
-    bool is_closed;         /* takes no elementwise work but what its reductions need */
+    uint32_t segment_count;   /* PARTIAL, COMBINE */
+    uint32_t first_reduction; /* once all are assigned; the others: next_reduction of the builder */
+    bool is_closed;           /* takes no elementwise work but what its reductions need */
 };
 
 /* The cluster that stands for this one now. */
@@ -50,8 +51,9 @@ bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32
 
 /*
  * Gives every value its level and cluster; fills level, cluster, accumulated_in, cut, needed,
- * reads_memory and first_reader of the builder. May be called again after bare[] was changed.
+ * reads_memory, first_reader, load_sets and next_reduction of the builder. May be called again
+ * after bare[] was changed. False: kiln_may_go_on.
  */
-void kiln_assign_clusters(struct kiln_group_builder *builder);
+bool kiln_assign_clusters(struct kiln_group_builder *builder);
 
 #endif

@@ -1,6 +1,7 @@
 #include "compiler/fuse/group_accesses.h"
 
 #include "compiler/fuse/cluster.h"
+#include "compiler/fuse/layout_tensor.h"
 #include "compiler/fuse/reduction_passes.h"
 
 #include <string.h>
@@ -15,33 +16,6 @@ static void align_strides(const struct kiln_domain *domain, const int64_t *dims,
         if (dims[from] != 1)
             ret_strides[domain->rank - 1 - i] = strides[from];
     }
-}
-
-uint32_t kiln_layout_tensor(struct kiln_group_builder *builder, uint32_t value)
-{
-    const struct kiln_ir *ir = builder->ir;
-    if (ir->ops[value].tensor != KILN_NONE)
-        return ir->ops[value].tensor;
-    int64_t elements = kiln_domain_elements(&ir->domains[ir->ops[value].domain]);
-    uint32_t found = KILN_NONE;
-    uint32_t depth = 0;
-    uint32_t mark = ++builder->stamp_now;
-    builder->stack[depth++] = value;
-    builder->stamp[value] = mark;
-    while (depth > 0) {
-        uint32_t current = builder->stack[--depth];
-        const struct kiln_op *op = &ir->ops[current];
-        if (op->opcode == KILN_OP_LOAD && current < found &&
-            kiln_domain_elements(&ir->domains[op->domain]) == elements)
-            found = current;
-        for (uint32_t i = 0; i < kiln_opcode_info(op->opcode)->arity; i++) {
-            if (builder->stamp[op->operands[i]] != mark) {
-                builder->stamp[op->operands[i]] = mark;
-                builder->stack[depth++] = op->operands[i];
-            }
-        }
-    }
-    return found == KILN_NONE ? KILN_NONE : ir->ops[found].tensor;
 }
 
 /* Without gaps, the axes in the order that they have in the memory of a tensor (KILN_NONE:

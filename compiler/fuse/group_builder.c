@@ -1,23 +1,28 @@
 #include "compiler/fuse/group_builder.h"
 
+#include "compiler/fuse/closure.h"
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/group_accesses.h"
-#include "compiler/fuse/op_cost.h"
-#include "compiler/fuse/register_pressure.h"
 
 #include <string.h>
+
+/* What scheduling an operation of a group and writing its text takes, in steps of the
+ * partitioner. */
+enum { STEPS_OF_AN_OPERATION = 128 };
 
 bool kiln_group_builder_init(struct kiln_group_builder *builder)
 {
     uint32_t count = builder->ir->op_count;
     struct kiln_arena *arena = builder->arena;
-    bool **const flags[] = {&builder->reads_memory, &builder->cut,        &builder->always_cut,
-                            &builder->needed,       &builder->bare,       &builder->is_load,
-                            &builder->wanted,       &builder->shares_load};
+    bool **const flags[] = {&builder->reads_memory, &builder->cut,          &builder->always_cut,
+                            &builder->needed,       &builder->bare,         &builder->is_load,
+                            &builder->is_required,  &builder->wanted.is_in, &builder->knows_layout};
     uint32_t **const numbers[] = {
-        &builder->level,    &builder->first_reader, &builder->cluster, &builder->accumulated_in,
-        &builder->store_op, &builder->next_store,   &builder->stamp,   &builder->own,
-        &builder->ops,      &builder->live,         &builder->stack,   &builder->scratch};
+        &builder->level,          &builder->first_reader, &builder->cluster,
+        &builder->accumulated_in, &builder->store_op,     &builder->next_store,
+        &builder->stamp,          &builder->own,          &builder->ops,
+        &builder->live,           &builder->stack,        &builder->scratch,
+        &builder->wanted.heap,    &builder->layout,       &builder->next_reduction};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         *flags[i] = kiln_arena_calloc(arena, count, sizeof **flags[i]);
         if (*flags[i] == NULL)
@@ -37,7 +42,7 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
     /* An item per STORE and per value in the workspace, and while a group is split another one per
      * value. */
     builder->items = kiln_arena_calloc(arena, 2 * (size_t)count + 1, sizeof *builder->items);
-    if (builder->clusters == NULL || builder->items == NULL)
+    if (builder->clusters == NULL || builder->items == NULL || !kiln_load_sets_init(builder))
         return false;
     for (uint32_t i = 0; i < count; i++)
         builder->store_op[i] = KILN_NONE;
@@ -83,93 +88,14 @@ bool kiln_item_is_home(const struct kiln_group_builder *builder, const struct ki
     return item->store == builder->store_op[item->value];
 }
 
-static bool is_load(const struct kiln_group_builder *builder, uint32_t cluster, uint32_t value,
-                    uint32_t mark)
-{
-    const struct kiln_op *op = &builder->ir->ops[value];
-    /* COMBINE loads accumulators. */
-    if (kiln_op_is_reduction(op))
-        return !kiln_cluster_has_reduction(builder, cluster, value) ||
-               builder->clusters[cluster].kind == KILN_GROUP_COMBINE;
-    return op->opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
-           (builder->cut[value] && builder->own[value] != mark);
-}
-
-/* Marks what the group is for; returns the largest index. */
-static uint32_t mark_roots(struct kiln_group_builder *builder, uint32_t cluster,
-                           const uint32_t *items, uint32_t item_count, uint32_t mark)
-{
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < item_count; i++) {
-        const struct kiln_group_item *item = &builder->items[items[i]];
-        builder->stamp[item->value] = mark;
-        if (kiln_item_is_home(builder, item))
-            builder->own[item->value] = mark;
-        last = item->value > last ? item->value : last;
-    }
-    for (uint32_t value = 0; cluster != KILN_NONE && value < builder->ir->op_count; value++) {
-        if (!kiln_cluster_has_reduction(builder, cluster, value))
-            continue;
-        builder->stamp[value] = mark;
-        last = value > last ? value : last;
-    }
-    return last;
-}
-
-void kiln_group_closure(struct kiln_group_builder *builder, uint32_t cluster, const uint32_t *items,
-                        uint32_t item_count)
-{
-    const struct kiln_ir *ir = builder->ir;
-    uint32_t mark = ++builder->stamp_now;
-    uint32_t last = mark_roots(builder, cluster, items, item_count, mark);
-    builder->op_count = 0;
-    builder->cost = 0;
-    /* Operands have smaller indices than their users: one walk down sees every user before its
-     * operands. */
-    uint32_t first = last;
-    for (uint32_t value = last + 1; value-- > 0;) {
-        if (builder->stamp[value] != mark)
-            continue;
-        const struct kiln_op *op = &ir->ops[value];
-        first = value;
-        builder->is_load[value] = is_load(builder, cluster, value, mark);
-        for (uint32_t k = 0; !builder->is_load[value] && k < kiln_opcode_info(op->opcode)->arity;
-             k++)
-            builder->stamp[op->operands[k]] = mark;
-    }
-    for (uint32_t value = first; value <= last; value++) {
-        if (builder->stamp[value] != mark)
-            continue;
-        builder->ops[builder->op_count++] = value;
-        if (!builder->is_load[value])
-            builder->cost += kiln_op_cost(&ir->ops[value]);
-    }
-    builder->live_registers = kiln_register_pressure(
-        ir, builder->ops, builder->op_count, builder->is_load, builder->scratch, builder->live);
-}
-
-bool kiln_group_computes(const struct kiln_group_builder *builder, uint32_t value)
-{
-    return builder->stamp[value] == builder->stamp_now && !builder->is_load[value];
-}
-
-bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
-                               enum kiln_boundary *ret_boundary)
-{
-    uint32_t loads = 0;
-    for (uint32_t i = 0; i < builder->op_count; i++)
-        loads += builder->is_load[builder->ops[i]];
-    *ret_boundary = KILN_BOUNDARY_SIZE;
-    if (builder->op_count > KILN_GROUP_MAX_OPS || builder->cost > KILN_GROUP_MAX_COST ||
-        loads + item_count > KILN_GROUP_MAX_ACCESSES)
-        return true;
-    *ret_boundary = KILN_BOUNDARY_REGISTERS;
-    return builder->live_registers > kiln_register_budget(builder->target);
-}
-
 uint32_t kiln_register_budget(const struct kiln_target *target)
 {
     return target->vgprs / 2;
+}
+
+bool kiln_may_go_on(const struct kiln_group_builder *builder)
+{
+    return !builder->failed && builder->steps <= builder->max_steps;
 }
 
 /* Makes room for another group; NULL when memory is out. */
@@ -199,6 +125,7 @@ static bool append_closure(struct kiln_group_builder *builder,
         return false;
     *group = *pattern;
     group->op_count = builder->op_count;
+    builder->steps += (uint64_t)STEPS_OF_AN_OPERATION * builder->op_count;
     group->ops = kiln_arena_calloc(builder->arena, builder->op_count, sizeof *group->ops);
     group->live_registers = builder->live_registers;
     group->cost = builder->cost;

@@ -5,6 +5,7 @@
 #ifndef KILN_COMPILER_FUSE_GROUP_BUILDER_H
 #define KILN_COMPILER_FUSE_GROUP_BUILDER_H
 
+#include "compiler/fuse/load_sets.h"
 #include "compiler/fuse/partition.h"
 
 struct kiln_cluster;
@@ -48,10 +49,21 @@ struct kiln_group_builder {
     uint32_t *next_store;   /* of a STORE: the next one of the same value, or KILN_NONE */
     uint32_t *stamp;        /* mark of the last walk that visited the value */
     uint32_t stamp_now;
-    uint32_t *own;     /* mark of the last closure that stores the value to its home */
-    bool *shares_load; /* result of the last search (recompute.h) */
-    bool *wanted;      /* all false between uses */
-    /* Of the last closure: */
+    uint32_t *own;            /* mark of the last closure that stores the value to its home */
+    uint32_t *next_reduction; /* of the same cluster, or KILN_NONE */
+    struct kiln_load_sets load_sets;
+    bool *is_required;              /* others need the value: what they read instead of it is cut */
+    struct kiln_value_queue wanted; /* empty between uses */
+    bool *knows_layout;             /* layout_tensor.h */
+    uint32_t *layout;
+    /* Work done so far, in steps of a few nanoseconds: of the order of the time, and the same on
+     * every machine. Beyond max_steps it ends. */
+    uint64_t steps;
+    uint64_t max_steps;
+    bool is_plain; /* no reduction shares its kernel, and no node (options->no_fusion) */
+    bool failed;   /* memory ran out */
+    /* Of the last closure (closure.h): */
+    uint32_t closure_cluster;
     bool *is_load; /* read from memory there */
     uint32_t *ops; /* the values, ascending */
     uint32_t op_count;
@@ -59,6 +71,7 @@ struct kiln_group_builder {
     uint32_t live_registers;
     uint32_t *live; /* registers live behind ops[i] */
     uint32_t *stack;
+    uint32_t stack_count;
     uint32_t *scratch;
     struct kiln_group_item *items;
     uint32_t item_count;
@@ -83,24 +96,12 @@ uint32_t kiln_value_in_memory(const struct kiln_group_builder *builder, uint32_t
 bool kiln_item_is_home(const struct kiln_group_builder *builder,
                        const struct kiln_group_item *item);
 
-/*
- * Finds all values that a kernel storing these items (indices into builder->items) evaluates or
- * loads: ops, op_count, is_load, cost, live and live_registers of the builder. It is the kernel of
- * this cluster, and does its reductions too; KILN_NONE: it does none.
- */
-void kiln_group_closure(struct kiln_group_builder *builder, uint32_t cluster, const uint32_t *items,
-                        uint32_t item_count);
-
-/* Whether the last closure evaluates this value. */
-bool kiln_group_computes(const struct kiln_group_builder *builder, uint32_t value);
-
 /* Registers that one element's values may take: half of what the target has, for addresses and
  * vectors need the rest. */
 uint32_t kiln_register_budget(const struct kiln_target *target);
 
-/* Whether the last closure is too much for one kernel that stores this many items. */
-bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
-                               enum kiln_boundary *ret_boundary);
+/* Whether partitioning goes on: memory has not run out, and the steps have not. */
+bool kiln_may_go_on(const struct kiln_group_builder *builder);
 
 /* Appends the pointwise group that stores these items; false when memory is out. */
 bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,

@@ -101,6 +101,8 @@ struct kiln_partition {
     /* Which choices the strategy was asked for: another one would not differ otherwise. */
     bool has_segments;
     bool has_shared_values;
+    bool is_plain;  /* the steps did not suffice: every node has kernels of its own */
+    uint64_t steps; /* work that finding it took, the same on every machine */
 };
 
 /* Choices whose price shows only in the schedules: a caller tries, and keeps the cheapest
@@ -109,7 +111,13 @@ struct kiln_partition_strategy {
     bool never_segment;       /* no PARTIAL groups, however few rows there are */
     bool store_shared_values; /* element values of a reduction's kernel that others need go through
                                  memory; else they are computed again */
+    /* Work after which a plain partition is made instead, in steps of a few nanoseconds; 0:
+     * KILN_PARTITION_MAX_STEPS. A count and not a time, so that equal graphs give equal programs.
+     */
+    uint64_t max_steps;
 };
+
+#define KILN_PARTITION_MAX_STEPS (UINT64_C(1) << 27)
 
 /* Groups never exceed these; kiln_partition splits (KILN_BOUNDARY_REGISTERS, _SIZE) where they
  * would. */

@@ -4,7 +4,7 @@
  */
 #include "compiler/fuse/segments.h"
 
-#include "compiler/fuse/group_accesses.h"
+#include "compiler/fuse/layout_tensor.h"
 #include "compiler/fuse/target_rates.h"
 
 enum {

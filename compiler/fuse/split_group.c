@@ -9,6 +9,7 @@
  */
 #include "compiler/fuse/split_group.h"
 
+#include "compiler/fuse/closure.h"
 #include "compiler/fuse/op_cost.h"
 
 #include <string.h>
@@ -266,7 +267,7 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
     struct kiln_group_builder *builder = splitter->builder;
     begin(splitter, items, item_count);
     bool good = true;
-    for (;;) {
+    while (kiln_may_go_on(builder)) {
         kiln_group_closure(builder, KILN_NONE, splitter->items, splitter->item_count);
         find_uses(splitter);
         uint32_t work = 0;
@@ -284,7 +285,7 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
             break;
         boundary = reason;
     }
-    return good && append_copies(splitter);
+    return append_copies(splitter) && good && kiln_may_go_on(builder);
 }
 
 bool kiln_group_append_with_copies(struct kiln_splitter *splitter, uint32_t cluster,

@@ -16,6 +16,8 @@ static bool drop_domains(struct kiln_ir *ir)
         ir->domains[count] = ir->domains[i];
         names[i] = count++;
     }
+    if (count != ir->domain_count)
+        ir->domain_slot_count = 0; /* names change: the table is void */
     ir->domain_count = count;
     for (uint32_t i = 0; i < ir->op_count; i++)
         ir->ops[i].domain = names[ir->ops[i].domain];

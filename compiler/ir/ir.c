@@ -37,6 +37,55 @@ static bool reserve(struct kiln_ir *ir, void **items, uint32_t count, uint32_t *
     return true;
 }
 
+static uint32_t hash_domain(const struct kiln_domain *domain)
+{
+    uint64_t hash = domain->rank;
+    for (uint32_t i = 0; i < domain->rank; i++) {
+        hash = (hash ^ (uint64_t)domain->dims[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return (uint32_t)hash;
+}
+
+/* Where the index of a domain is, plus 1; 0: where to put it. */
+static uint32_t *probe_domain(const struct kiln_ir *ir, const struct kiln_domain *domain)
+{
+    uint32_t mask = ir->domain_slot_count - 1;
+    uint32_t slot = hash_domain(domain) & mask;
+    for (; ir->domain_slots[slot] != 0; slot = (slot + 1) & mask) {
+        const struct kiln_domain *other = &ir->domains[ir->domain_slots[slot] - 1];
+        if (other->rank == domain->rank &&
+            memcmp(other->dims, domain->dims, sizeof domain->dims) == 0)
+            break;
+    }
+    return &ir->domain_slots[slot];
+}
+
+/* The same with a table that holds all domains and has room for one more; NULL when memory is out.
+ */
+static uint32_t *find_domain_slot(struct kiln_ir *ir, const struct kiln_domain *domain)
+{
+    bool has_room = 2 * (ir->domain_count + 1) <= ir->domain_slot_count;
+    if (ir->failed)
+        return NULL;
+    if (!has_room || ir->domain_slots_used != ir->domain_count) {
+        uint32_t count = 64;
+        while (count < 4 * (ir->domain_count + 1))
+            count *= 2;
+        uint32_t *slots = kiln_arena_calloc(ir->arena, count, sizeof *slots);
+        if (slots == NULL) {
+            ir->failed = true;
+            return NULL;
+        }
+        ir->domain_slots = slots;
+        ir->domain_slot_count = count;
+        ir->domain_slots_used = ir->domain_count;
+        for (uint32_t i = 0; i < ir->domain_count; i++)
+            *probe_domain(ir, &ir->domains[i]) = i + 1;
+    }
+    return probe_domain(ir, domain);
+}
+
 uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank)
 {
     while (rank > 0 && dims[0] == 1) {
@@ -46,18 +95,19 @@ uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank)
     struct kiln_domain domain = {.rank = rank};
     for (uint32_t i = 0; i < rank; i++)
         domain.dims[i] = dims[i];
-    for (uint32_t i = 0; i < ir->domain_count; i++) {
-        if (ir->domains[i].rank == rank &&
-            memcmp(ir->domains[i].dims, domain.dims, sizeof domain.dims) == 0)
-            return i;
-    }
+    uint32_t *slot = find_domain_slot(ir, &domain);
+    if (slot == NULL)
+        return KILN_NONE;
+    if (*slot != 0)
+        return *slot - 1;
     void *items = ir->domains;
-    if (ir->failed ||
-        !reserve(ir, &items, ir->domain_count, &ir->domain_capacity, sizeof *ir->domains))
+    if (!reserve(ir, &items, ir->domain_count, &ir->domain_capacity, sizeof *ir->domains))
         return KILN_NONE;
     ir->domains = items;
     ir->domains[ir->domain_count] = domain;
-    return ir->domain_count++;
+    *slot = ++ir->domain_count;
+    ir->domain_slots_used = ir->domain_count;
+    return ir->domain_count - 1;
 }
 
 int64_t kiln_domain_elements(const struct kiln_domain *domain)

@@ -90,8 +90,11 @@ struct kiln_ir {
     struct kiln_domain *domains;
     uint32_t domain_count;
     uint32_t domain_capacity;
-    uint32_t node; /* the graph node that operations are being appended for */
-    bool failed;   /* an allocation failed; appends return KILN_NONE since */
+    uint32_t *domain_slots; /* hash table: index + 1, or 0; rebuilt when it does not fit domains */
+    uint32_t domain_slot_count; /* a power of two, or 0 */
+    uint32_t domain_slots_used; /* how many domains it holds: the first ones */
+    uint32_t node;              /* the graph node that operations are being appended for */
+    bool failed;                /* an allocation failed; appends return KILN_NONE since */
 };
 
 /* Static, never NULL for opcode < KILN_OP_COUNT. */

@@ -22,14 +22,18 @@ static enum kiln_status check(const struct kiln_ir *ir, const struct kiln_graph 
 }
 #endif
 
+/* Graphs have been made in which each round leaves a little for the next one, thousands of times;
+ * what is left then is computed twice. */
+enum { MAX_ROUNDS = 16 };
+
 enum kiln_status kiln_ir_optimize(struct kiln_ir *ir, const struct kiln_graph *graph,
                                   struct kiln_error *error)
 {
     enum kiln_status status = check(ir, graph, "import", error);
     /* Merging makes operands equal, which folding turns into more to merge. The count falls in each
-     * round but the last, so the loop ends. */
+     * round but the last. */
     uint32_t before = UINT32_MAX;
-    while (status == KILN_OK && ir->op_count < before) {
+    for (int round = 0; status == KILN_OK && ir->op_count < before && round < MAX_ROUNDS; round++) {
         before = ir->op_count;
         status = kiln_ir_fold_constants(ir, graph, error);
         if (status == KILN_OK)
