@@ -8,13 +8,12 @@
 
 static bool is_load(const struct kiln_group_builder *builder, uint32_t value)
 {
-    const struct kiln_op *op = &builder->ir->ops[value];
     uint32_t cluster = builder->closure_cluster;
     /* COMBINE loads accumulators. */
-    if (kiln_op_is_reduction(op))
+    if (builder->accumulated_in[value] != KILN_NONE)
         return !kiln_cluster_has_reduction(builder, cluster, value) ||
                builder->clusters[cluster].kind == KILN_GROUP_COMBINE;
-    return op->opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
+    return builder->ir->ops[value].opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
            (builder->cut[value] && builder->own[value] != builder->stamp_now);
 }
 
@@ -37,8 +36,8 @@ static bool follow(struct kiln_group_builder *builder, uint32_t most)
         const struct kiln_op *op = &builder->ir->ops[value];
         builder->steps++;
         builder->is_load[value] = is_load(builder, value);
-        for (uint32_t k = 0; !builder->is_load[value] && k < kiln_opcode_info(op->opcode)->arity;
-             k++)
+        uint32_t arity = builder->is_load[value] ? 0 : kiln_opcode_info(op->opcode)->arity;
+        for (uint32_t k = 0; k < arity; k++)
             reach(builder, op->operands[k]);
     }
     builder->stack_count = 0;

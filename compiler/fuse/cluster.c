@@ -32,7 +32,7 @@ uint32_t kiln_value_level(const struct kiln_group_builder *builder, uint32_t val
 bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32_t cluster,
                                 uint32_t value)
 {
-    if (cluster == KILN_NONE || !kiln_op_is_reduction(&builder->ir->ops[value]))
+    if (cluster == KILN_NONE || builder->accumulated_in[value] == KILN_NONE)
         return false;
     return kiln_cluster_of(builder, value) == cluster ||
            kiln_cluster_find(builder, builder->accumulated_in[value]) == cluster;
