@@ -146,20 +146,17 @@ static enum kiln_status validate(const struct kiln_shared_program *shared,
     return status;
 }
 
-/* `arena` gets the kernels, of which `ret_failed` is the one that the error is about, if any. */
+/* `ret_failed`: the kernel of `program` that the error is about, if any. */
 static enum kiln_status
-lower_and_compile(struct kiln_codegen *codegen, const struct kiln_graph *graph,
-                  const struct kiln_target *target, const struct kiln_lower_options *options,
-                  struct kiln_arena *arena, struct kiln_shared_program **ret_program,
-                  const struct kiln_kernel **ret_failed, struct kiln_error *error)
+compile_and_check(struct kiln_codegen *codegen, const struct kiln_graph *graph,
+                  const struct kiln_target *target, const struct kiln_program *program,
+                  struct kiln_shared_program **ret_program, const struct kiln_kernel **ret_failed,
+                  struct kiln_error *error)
 {
     struct kiln_shared_program *shared = NULL;
-    struct kiln_program program = {0};
-    enum kiln_status status = kiln_lower(graph, target, options, arena, &program, NULL, error);
+    enum kiln_status status = kiln_shared_program_create(&shared, error);
     if (status == KILN_OK)
-        status = kiln_shared_program_create(&shared, error);
-    if (status == KILN_OK)
-        status = compile_lowered(codegen, target, &program, shared, ret_failed, error);
+        status = compile_lowered(codegen, target, program, shared, ret_failed, error);
     if (status == KILN_OK)
         status = validate(shared, graph, error);
     if (status)
@@ -182,8 +179,11 @@ static bool compile_without_vectors(struct kiln_codegen *codegen, const struct k
     kiln_error_init(&error);
     struct kiln_arena arena;
     kiln_arena_init(&arena);
-    enum kiln_status status = lower_and_compile(codegen, graph, target, &without_vectors, &arena,
-                                                ret_program, &failed, &error);
+    struct kiln_program program = {0};
+    enum kiln_status status =
+        kiln_lower(graph, target, &without_vectors, &arena, &program, NULL, &error);
+    if (status == KILN_OK)
+        status = compile_and_check(codegen, graph, target, &program, ret_program, &failed, &error);
     kiln_arena_fini(&arena);
     return status == KILN_OK;
 }
@@ -191,14 +191,13 @@ static bool compile_without_vectors(struct kiln_codegen *codegen, const struct k
 enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct kiln_graph *graph,
                                       const struct kiln_target *target,
                                       const struct kiln_lower_options *options,
+                                      struct kiln_lowered_program *lowered,
                                       struct kiln_shared_program **ret_program,
                                       struct kiln_error *error)
 {
     const struct kiln_kernel *failed = NULL;
-    struct kiln_arena arena;
-    kiln_arena_init(&arena);
     enum kiln_status status =
-        lower_and_compile(codegen, graph, target, options, &arena, ret_program, &failed, error);
+        compile_and_check(codegen, graph, target, &lowered->program, ret_program, &failed, error);
     if (status == KILN_COMPILE_FAILED && options->max_vector_elements != 1) {
         /* A compiler that spills, or keeps an array in memory, is refused; element by element there
          * is no array. */
@@ -212,6 +211,5 @@ enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct
     /* The first failure is the one to report. */
     if (failed && (status == KILN_COMPILE_FAILED || status == KILN_TIMEOUT))
         kiln_codegen_dump_source(failed, error);
-    kiln_arena_fini(&arena);
     return status;
 }

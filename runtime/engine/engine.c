@@ -161,15 +161,16 @@ enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const v
     kiln_arena_init(&arena);
     struct kiln_graph graph;
     const struct kiln_engine_device *device = NULL;
-    struct kiln_program program = {0};
+    uint64_t exact = 0;
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &device, error);
     if (status == KILN_OK)
-        status = kiln_lower(&graph, &device->device->target, &engine->programs.lower, &arena,
-                            &program, NULL, error);
+        status =
+            kiln_program_cache_workspace_bytes(&engine->programs, &graph, &device->device->target,
+                                               device->compiler_identity, &exact, error);
     if (status == KILN_OK)
-        *ret_bytes = kiln_workspace_padded_bytes(program.workspace_bytes);
+        *ret_bytes = kiln_workspace_padded_bytes(exact);
     kiln_arena_fini(&arena);
     return status;
 }

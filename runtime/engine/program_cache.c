@@ -35,6 +35,7 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
     static const struct kiln_object_type type = {ref_program, unref_program, is_program_shared};
     *cache = (struct kiln_program_cache){
         .store_options = *store_options, .codegen = codegen, .lower = *lower};
+    kiln_lowered_programs_init(&cache->lowered);
     return kiln_object_table_create(&type, &cache->programs, error);
 }
 
@@ -43,6 +44,7 @@ void kiln_program_cache_fini(struct kiln_program_cache *cache)
     if (!cache->programs)
         return;
     kiln_object_table_destroy(cache->programs);
+    kiln_lowered_programs_fini(&cache->lowered);
     kiln_cache_store_close(cache->store);
 }
 
@@ -139,12 +141,20 @@ static void write_stored(struct kiln_cache_store *store, const struct kiln_cache
 }
 
 static enum kiln_status compile(const struct make_request *request,
+                                const struct kiln_cache_key *key,
                                 struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
     struct kiln_program_cache *cache = request->cache;
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = kiln_compile_program(cache->codegen, request->graph, request->target,
-                                                   &cache->lower, &program, error);
+    struct kiln_lowered_program *lowered = kiln_lowered_programs_take(&cache->lowered, key);
+    enum kiln_status status = KILN_OK;
+    if (!lowered)
+        status = kiln_lowered_program_create(key, request->graph, request->target, &cache->lower,
+                                             &lowered, error);
+    if (status == KILN_OK)
+        status = kiln_compile_program(cache->codegen, request->graph, request->target,
+                                      &cache->lower, lowered, &program, error);
+    kiln_lowered_program_free(lowered);
     if (status)
         return status;
     program->was_compiled_here = true;
@@ -173,7 +183,7 @@ static enum kiln_status compile_once(struct make_request *request, struct kiln_c
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         request->origin = KILN_ORIGIN_COMPILED;
-        status = compile(request, ret_program, error);
+        status = compile(request, key, ret_program, error);
         if (status == KILN_OK)
             write_stored(store, key, *ret_program);
     }
@@ -184,11 +194,10 @@ static enum kiln_status compile_once(struct make_request *request, struct kiln_c
 static enum kiln_status remake_program(void *context, const struct kiln_cache_key *key,
                                        void **ret_object, struct kiln_error *error)
 {
-    (void)key;
     struct make_request *request = context;
     request->origin = KILN_ORIGIN_COMPILED;
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = compile(request, &program, error);
+    enum kiln_status status = compile(request, key, &program, error);
     if (status == KILN_OK)
         *ret_object = program;
     return status;
@@ -211,6 +220,9 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     status = read_stored(store, kiln_cache_store_lookup, key, request->graph, &program, error);
     if (status == KILN_NOT_FOUND)
         status = compile_once(request, store, key, &program, error);
+    /* What was lowered for a program that a cache turned out to have is of no use. */
+    if (status == KILN_OK && request->origin == KILN_ORIGIN_DISK)
+        kiln_lowered_program_free(kiln_lowered_programs_take(&request->cache->lowered, key));
     if (status == KILN_OK)
         *ret_object = program;
     return status;
@@ -258,6 +270,46 @@ enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
     kiln_shared_program_unref(program);
     if (status == KILN_OK)
         kiln_shared_program_unref(object);
+    return status;
+}
+
+/* The key in hand. */
+static enum kiln_status find_workspace(struct kiln_program_cache *cache,
+                                       const struct kiln_graph *graph,
+                                       const struct kiln_target *target,
+                                       const struct kiln_cache_key *key, uint64_t *ret_bytes,
+                                       struct kiln_error *error)
+{
+    struct kiln_shared_program *program = kiln_object_table_find(cache->programs, key);
+    if (program) {
+        *ret_bytes = program->program.workspace_bytes;
+        kiln_shared_program_unref(program);
+        return KILN_OK;
+    }
+    struct kiln_lowered_program *lowered = kiln_lowered_programs_take(&cache->lowered, key);
+    if (!lowered) {
+        enum kiln_status status =
+            kiln_lowered_program_create(key, graph, target, &cache->lower, &lowered, error);
+        if (status)
+            return status;
+    }
+    *ret_bytes = lowered->program.workspace_bytes;
+    kiln_lowered_programs_put(&cache->lowered, lowered);
+    return KILN_OK;
+}
+
+enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache,
+                                                    const struct kiln_graph *graph,
+                                                    const struct kiln_target *target,
+                                                    const char *compiler_identity,
+                                                    uint64_t *ret_bytes, struct kiln_error *error)
+{
+    struct kiln_cache_key key;
+    enum kiln_status status =
+        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, error);
+    if (status == KILN_OK)
+        status = find_workspace(cache, graph, target, &key, ret_bytes, error);
+    kiln_cache_key_fini(&key);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "cache/cache_key.h"
 #include "cache/cache_store.h"
 #include "cache/object_table.h"
+#include "runtime/engine/lowered_programs.h"
 #include "runtime/engine/shared_program.h"
 
 #include <stdatomic.h>
@@ -15,6 +16,7 @@ struct kiln_program_cache {
     struct kiln_cache_options store_options;
     struct kiln_codegen *codegen;
     struct kiln_lower_options lower;
+    struct kiln_lowered_programs lowered;     /* not compiled yet */
     struct kiln_object_table *programs;       /* key -> struct kiln_shared_program */
     _Atomic(struct kiln_cache_store *) store; /* NULL before the first miss in memory */
 };
@@ -56,6 +58,13 @@ enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
                                          const struct kiln_graph *graph,
                                          const struct kiln_cache_key *key,
                                          struct kiln_error *error) KILN_NODISCARD;
+
+/* The exact bytes of workspace that the program needs: it is in memory, or the graph is lowered,
+ * for kiln_program_cache_get to compile. Neither a cache nor a compiler is asked. */
+enum kiln_status
+kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                                   const struct kiln_target *target, const char *compiler_identity,
+                                   uint64_t *ret_bytes, struct kiln_error *error) KILN_NODISCARD;
 
 /* The program, with a reference for the caller. A damaged entry is compiled anew and replaced; an
  * entry that cannot be written is logged and does without. */
