@@ -97,10 +97,51 @@ enum kiln_status kiln_gpu_load(struct kiln_device *base, const void *code, size_
     return KILN_OK;
 }
 
+/* Waits until the device has done all that was enqueued. The drivers' own functions for that
+ * invalidate whatever any thread is capturing at the time; freeing memory waits too, and may be
+ * done meanwhile by a thread whose mode is relaxed. */
+static enum kiln_status wait_for_device(const struct kiln_gpu_device *device,
+                                        struct kiln_error *error)
+{
+    void *memory = NULL;
+    enum kiln_status status = kiln_gpu_check(
+        device->library, device->driver->allocate(device, &memory, 1), error,
+        "allocating a byte to wait for %s device '%d' with", title(device), device->base.ordinal);
+    if (status == KILN_OK)
+        status = kiln_gpu_check(device->library, device->driver->release(device, memory), error,
+                                "waiting for %s device '%d' before unloading a module",
+                                title(device), device->base.ordinal);
+    return status;
+}
+
+static enum kiln_status wait_and_unload(const struct kiln_gpu_device *device, void *module,
+                                        struct kiln_error *error)
+{
+    int mode = KILN_GPU_CAPTURE_MODE_RELAXED;
+    int code = device->driver->exchange_capture_mode(device, &mode);
+    bool has_modes = code != KILN_GPU_NOT_SUPPORTED;
+    enum kiln_status status = KILN_OK;
+    if (has_modes)
+        status =
+            kiln_gpu_check(device->library, code, error, "making this thread harmless to captures");
+    if (status)
+        return status;
+    status = wait_for_device(device, error);
+    if (status == KILN_OK)
+        status = kiln_gpu_check(device->library, device->driver->unload_module(device, module),
+                                error, "unloading a module");
+    if (has_modes)
+        code = device->driver->exchange_capture_mode(device, &mode);
+    if (has_modes && code != KILN_GPU_SUCCESS)
+        kiln_log(KILN_LOG_ERROR,
+                 "this thread's mode of capture could not be restored (%s error %d)", title(device),
+                 code);
+    return status;
+}
+
 /* A kernel of the module may still run on a stream that nobody has waited for: HIP does not say
  * that unloading waits, so this does. It is rare: a module goes when the engine goes, or when
- * thousands of newer ones have come. What cannot be waited for, a stream that is being captured,
- * say, keeps its module. */
+ * thousands of newer ones have come. What cannot be waited for keeps its module. */
 void kiln_gpu_unload(struct kiln_device *base, struct kiln_device_module *module)
 {
     if (!module)
@@ -111,12 +152,7 @@ void kiln_gpu_unload(struct kiln_device *base, struct kiln_device_module *module
     void *previous = NULL;
     enum kiln_status status = enter_device(device, &previous, &error);
     if (status == KILN_OK) {
-        status = kiln_gpu_check(device->library, device->driver->wait_for_device(device), &error,
-                                "waiting for %s device '%d' before unloading a module",
-                                title(device), base->ordinal);
-        if (status == KILN_OK)
-            status = kiln_gpu_check(device->library, device->driver->unload_module(device, module),
-                                    &error, "unloading a module");
+        status = wait_and_unload(device, module, &error);
         leave_device(device, previous);
     }
     if (status)

@@ -10,6 +10,9 @@
 
 struct kiln_gpu_device;
 
+/* A mode of capture, of both drivers: nothing that the thread calls is held against a capture. */
+enum { KILN_GPU_CAPTURE_MODE_RELAXED = 2 };
+
 /*
  * A driver's calls, under one shape. All return the driver's own code and do one call, or a few
  * that belong together. Pointers are device pointers but where they are the host's by name. Sizes
@@ -29,6 +32,7 @@ struct kiln_gpu_driver {
     int (*launch)(const struct kiln_gpu_device *device, const struct kiln_launch *launch,
                   kiln_stream stream);
     int (*allocate)(const struct kiln_gpu_device *device, void **ret_pointer, size_t bytes);
+    /* Waits until the device has done all that was enqueued. */
     int (*release)(const struct kiln_gpu_device *device, void *pointer);
     int (*copy_in)(const struct kiln_gpu_device *device, void *to, const void *host_from,
                    size_t bytes);
@@ -37,7 +41,8 @@ struct kiln_gpu_driver {
     int (*copy_within)(const struct kiln_gpu_device *device, void *to, const void *from,
                        size_t bytes, kiln_stream stream);
     int (*wait_for_stream)(const struct kiln_gpu_device *device, kiln_stream stream);
-    int (*wait_for_device)(const struct kiln_gpu_device *device);
+    /* What the calling thread may do while some thread captures a stream; `mode` is exchanged. */
+    int (*exchange_capture_mode)(const struct kiln_gpu_device *device, int *mode);
     int (*describe_memory)(const struct kiln_gpu_device *device,
                            struct kiln_device_memory *ret_memory);
     int (*create_event)(const struct kiln_gpu_device *device, void **ret_event);

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What every function of both libraries returns when it succeeds. */
-enum { KILN_GPU_SUCCESS = 0 };
+/* What every function of both libraries returns when it succeeds, and when the library has it but
+ * does not do it. */
+enum { KILN_GPU_SUCCESS = 0, KILN_GPU_NOT_SUPPORTED = 801 };
 
 struct kiln_gpu_library;
 

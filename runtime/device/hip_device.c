@@ -105,9 +105,9 @@ static int wait_for_stream(const struct kiln_gpu_device *device, kiln_stream str
     return hip_of(device)->hipStreamSynchronize(stream);
 }
 
-static int wait_for_device(const struct kiln_gpu_device *device)
+static int exchange_capture_mode(const struct kiln_gpu_device *device, int *mode)
 {
-    return hip_of(device)->hipDeviceSynchronize();
+    return hip_of(device)->hipThreadExchangeStreamCaptureMode(mode);
 }
 
 static int describe_memory(const struct kiln_gpu_device *device,
@@ -159,7 +159,7 @@ static const struct kiln_gpu_driver driver = {
     .copy_out = copy_out,
     .copy_within = copy_within,
     .wait_for_stream = wait_for_stream,
-    .wait_for_device = wait_for_device,
+    .exchange_capture_mode = exchange_capture_mode,
     .describe_memory = describe_memory,
     .create_event = create_event,
     .destroy_event = destroy_event,

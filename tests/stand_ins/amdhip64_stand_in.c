@@ -77,7 +77,7 @@ EXPORT int hipEventRecord(void *event, void *stream);
 EXPORT int hipEventSynchronize(void *event);
 EXPORT int hipEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int hipStreamSynchronize(void *stream);
-EXPORT int hipDeviceSynchronize(void);
+EXPORT int hipThreadExchangeStreamCaptureMode(int *mode);
 EXPORT int hipGetStreamDeviceId(void *stream);
 
 const char *hipGetErrorString(int code)
@@ -133,7 +133,7 @@ int hipModuleLoadData(void **module, const void *image)
 
 int hipModuleUnload(void *module)
 {
-    int code = kiln_record_outcome("hipModuleUnload", 0);
+    int code = kiln_record_outcome("hipModuleUnload", kiln_driver_disturb_capture(0));
     if (code == 0)
         kiln_driver_unload(module);
     return finish("hipModuleUnload", code, word(module), 0, 0, 0);
@@ -167,7 +167,7 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
 
 int hipMalloc(void **pointer, size_t bytes)
 {
-    int code = kiln_record_outcome("hipMalloc", 0);
+    int code = kiln_record_outcome("hipMalloc", kiln_driver_disturb_capture(0));
     if (code == 0)
         *pointer = kiln_driver_allocate(bytes);
     return finish("hipMalloc", code, code ? 0 : word(*pointer), bytes, 0, 0);
@@ -175,7 +175,7 @@ int hipMalloc(void **pointer, size_t bytes)
 
 int hipFree(void *pointer)
 {
-    int code = kiln_record_outcome("hipFree", 0);
+    int code = kiln_record_outcome("hipFree", kiln_driver_disturb_capture(0));
     if (code == 0)
         kiln_driver_free(pointer);
     return finish("hipFree", code, word(pointer), 0, 0, 0);
@@ -255,10 +255,11 @@ int hipStreamSynchronize(void *stream)
     return finish("hipStreamSynchronize", code, word(stream), 0, 0, 0);
 }
 
-int hipDeviceSynchronize(void)
+int hipThreadExchangeStreamCaptureMode(int *mode)
 {
-    int code = kiln_record_outcome("hipDeviceSynchronize", 0);
-    return finish("hipDeviceSynchronize", code, 0, 0, 0, 0);
+    int code = kiln_record_outcome("hipThreadExchangeStreamCaptureMode",
+                                   kiln_driver_exchange_capture_mode(mode));
+    return finish("hipThreadExchangeStreamCaptureMode", code, (uint64_t)(int64_t)*mode, 0, 0, 0);
 }
 
 int hipGetStreamDeviceId(void *stream)

@@ -109,7 +109,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device);
 EXPORT int cuCtxGetCurrent(void **context);
 EXPORT int cuCtxSetCurrent(void *context);
 EXPORT int cuCtxGetDevice(int *device);
-EXPORT int cuCtxSynchronize(void);
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode);
 EXPORT int cuModuleLoadData(void **module, const void *image);
 EXPORT int cuModuleUnload(void *module);
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name);
@@ -205,9 +205,11 @@ int cuCtxGetDevice(int *device)
     return finish("cuCtxGetDevice", code, 0, 0, 0);
 }
 
-int cuCtxSynchronize(void)
+int cuThreadExchangeStreamCaptureMode(int *mode)
 {
-    return finish("cuCtxSynchronize", in_context("cuCtxSynchronize", ANY, 0), 0, 0, 0);
+    int code =
+        after_init("cuThreadExchangeStreamCaptureMode", kiln_driver_exchange_capture_mode(mode));
+    return finish("cuThreadExchangeStreamCaptureMode", code, (uint64_t)(int64_t)*mode, 0, 0);
 }
 
 int cuModuleLoadData(void **module, const void *image)
@@ -221,7 +223,7 @@ int cuModuleLoadData(void **module, const void *image)
 int cuModuleUnload(void *module)
 {
     const struct kiln_driver_module *loaded = module;
-    int code = in_context("cuModuleUnload", loaded->device, 0);
+    int code = in_context("cuModuleUnload", loaded->device, kiln_driver_disturb_capture(0));
     if (code == 0)
         kiln_driver_unload(module);
     return finish("cuModuleUnload", code, word(module), 0, 0);
@@ -305,7 +307,8 @@ static void remove_allocation(const struct allocation *allocation)
 
 int cuMemAlloc_v2(uint64_t *pointer, size_t bytes)
 {
-    int code = in_context("cuMemAlloc", ANY, bytes ? 0 : KILN_STAND_IN_INVALID_VALUE);
+    int code = in_context("cuMemAlloc", ANY,
+                          kiln_driver_disturb_capture(bytes ? 0 : KILN_STAND_IN_INVALID_VALUE));
     if (code == 0) {
         struct allocation *allocation = kiln_driver_allocate(sizeof(*allocation) + bytes);
         allocation->device = current->device;
@@ -320,6 +323,7 @@ int cuMemFree_v2(uint64_t pointer)
 {
     struct allocation *allocation = (struct allocation *)(uintptr_t)pointer - 1;
     int code = in_memory("cuMemFree", pointer, 0);
+    code = code ? code : kiln_driver_disturb_capture(0);
     if (code == 0) {
         remove_allocation(allocation);
         kiln_driver_free(allocation);

@@ -1,5 +1,6 @@
 #include "tests/stand_ins/driver_objects.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,40 @@ EXPORT int kiln_stand_in_live_allocations(void)
 EXPORT int kiln_stand_in_live_events(void)
 {
     return live_events;
+}
+
+enum { NOT_CAPTURING, CAPTURING, INVALIDATED };
+enum { CAPTURE_MODE_RELAXED = 2 };
+
+static _Atomic int capture;
+static _Thread_local int capture_mode;
+
+EXPORT void kiln_stand_in_begin_capture(void)
+{
+    capture = CAPTURING;
+}
+
+EXPORT int kiln_stand_in_end_capture(void)
+{
+    return atomic_exchange(&capture, NOT_CAPTURING) == CAPTURING;
+}
+
+int kiln_driver_exchange_capture_mode(int *mode)
+{
+    if (*mode < 0 || *mode > CAPTURE_MODE_RELAXED)
+        return KILN_STAND_IN_INVALID_VALUE;
+    int previous = capture_mode;
+    capture_mode = *mode;
+    *mode = previous;
+    return 0;
+}
+
+int kiln_driver_disturb_capture(int code)
+{
+    if (capture == NOT_CAPTURING || capture_mode == CAPTURE_MODE_RELAXED)
+        return code;
+    capture = INVALIDATED;
+    return KILN_STAND_IN_STREAM_IS_CAPTURED;
 }
 
 static void *allocate_zeroed(size_t bytes)

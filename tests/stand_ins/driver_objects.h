@@ -29,6 +29,10 @@ struct kiln_driver_event {
 int kiln_stand_in_live_modules(void);
 int kiln_stand_in_live_allocations(void);
 int kiln_stand_in_live_events(void);
+/* Some other thread starts to capture a stream, in the mode that forbids the most. */
+void kiln_stand_in_begin_capture(void);
+/* It ends; false when a call has invalidated what was captured. */
+int kiln_stand_in_end_capture(void);
 
 /* For the library itself; from any thread. What is made is freed by the function that follows;
  * without memory the process aborts. */
@@ -54,6 +58,13 @@ void kiln_driver_record_event(struct kiln_driver_event *event);
 /* INVALID_HANDLE when one of them was never recorded. */
 int kiln_driver_elapsed(const struct kiln_driver_event *first,
                         const struct kiln_driver_event *second, float *ret_milliseconds);
+
+/* The mode of capture of the calling thread, 0 at first, is exchanged; INVALID_VALUE where there is
+ * none of that number. */
+int kiln_driver_exchange_capture_mode(int *mode);
+/* The code of a function that waits or allocates: while a stream is captured, a thread whose mode
+ * is not relaxed (2) invalidates the capture and gets STREAM_IS_CAPTURED. */
+int kiln_driver_disturb_capture(int code);
 
 /* NULL for codes that the stand-ins do not give by themselves. */
 const char *kiln_driver_error_text(int code);

@@ -33,6 +33,8 @@ static struct stand_in open_library(const char *path, const char *variable, void
     find(library, "kiln_stand_in_live_modules", &stand_in.live_modules);
     find(library, "kiln_stand_in_live_allocations", &stand_in.live_allocations);
     find(library, "kiln_stand_in_live_events", &stand_in.live_events);
+    find(library, "kiln_stand_in_begin_capture", &stand_in.begin_capture);
+    find(library, "kiln_stand_in_end_capture", &stand_in.end_capture);
     stand_in.reset();
     *ret_library = library;
     return stand_in;

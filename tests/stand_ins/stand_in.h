@@ -17,6 +17,8 @@ struct stand_in {
     int (*live_modules)(void);
     int (*live_allocations)(void);
     int (*live_events)(void);
+    void (*begin_capture)(void);
+    int (*end_capture)(void);
     /* Of HIP's alone. */
     void (*set_architecture)(const char *name, size_t offset);
     void (*set_stream_device)(int ordinal);

@@ -182,16 +182,24 @@ Test(cuda_device, waits_for_kernels_before_it_unloads)
 {
     struct kiln_device *device = gpu_open("cuda");
     struct gpu_loaded loaded = gpu_load(device);
-    cuda.base.fail("cuCtxSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
+    cuda.base.fail("cuMemFree", KILN_STAND_IN_INVALID_VALUE, 0);
     device->ops->unload(device, loaded.module);
     cr_expect_eq(cuda.base.live_modules(), 1, "unloaded while a kernel may run");
-    cuda.base.fail("cuCtxSynchronize", 0, 0);
+    cuda.base.fail("cuMemFree", 0, 0);
     size_t first = cuda.base.call_count();
     device->ops->unload(device, loaded.module);
     cr_expect_eq(cuda.base.live_modules(), 0);
     gpu_expect_trace(&cuda.base, first,
-                     "cuCtxGetCurrent cuCtxSetCurrent cuCtxSynchronize cuModuleUnload "
+                     "cuCtxGetCurrent cuCtxSetCurrent cuThreadExchangeStreamCaptureMode "
+                     "cuMemAlloc cuMemFree cuModuleUnload cuThreadExchangeStreamCaptureMode "
                      "cuCtxSetCurrent ");
+    kiln_device_close(device);
+}
+
+Test(cuda_device, unloading_leaves_captures_of_other_threads_alone)
+{
+    struct kiln_device *device = gpu_open("cuda");
+    gpu_expect_unload_spares_captures(&cuda.base, device);
     kiln_device_close(device);
 }
 

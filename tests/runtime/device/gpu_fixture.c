@@ -80,6 +80,22 @@ void gpu_expect_launch_arrives(const struct stand_in *driver, struct kiln_device
     cr_expect_arr_eq(call->kernarg, kernarg, sizeof(kernarg));
 }
 
+void gpu_expect_unload_spares_captures(const struct stand_in *driver, struct kiln_device *device)
+{
+    struct gpu_loaded loaded = gpu_load(device);
+    driver->begin_capture();
+    device->ops->unload(device, loaded.module);
+    cr_expect(driver->end_capture(), "the capture was invalidated");
+    cr_expect_eq(driver->live_modules(), 0);
+    void *memory = NULL;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    driver->begin_capture();
+    cr_expect_eq(device->ops->allocate(device, 1, &memory, &error), KILN_DEVICE,
+                 "the thread's mode is not what it was");
+    cr_expect_not(driver->end_capture());
+}
+
 void *gpu_allocate_text(struct kiln_device *device, const char *text)
 {
     char bytes[16] = "";

@@ -34,6 +34,10 @@ struct kiln_launch gpu_launch_of(const struct gpu_loaded *loaded);
 void gpu_expect_launch_arrives(const struct stand_in *driver, struct kiln_device *device,
                                const struct gpu_loaded *loaded, const char *function);
 
+/* Expects that a module is unloaded while another thread captures a stream, and the capture is good
+ * afterwards. */
+void gpu_expect_unload_spares_captures(const struct stand_in *driver, struct kiln_device *device);
+
 /* 16 bytes on the device, which hold the text of up to 15; the caller releases them. */
 void *gpu_allocate_text(struct kiln_device *device, const char *text);
 /* Expects that 16 bytes come back from the device as they were copied there. */

@@ -160,15 +160,24 @@ Test(hip_device, waits_for_kernels_before_it_unloads)
     struct kiln_device *device = gpu_open("hip");
     struct gpu_loaded loaded = gpu_load(device);
     size_t first = hip.call_count();
-    hip.fail("hipDeviceSynchronize", KILN_STAND_IN_INVALID_VALUE, 0);
+    hip.fail("hipFree", KILN_STAND_IN_INVALID_VALUE, 0);
     device->ops->unload(device, loaded.module);
     cr_expect_eq(hip.live_modules(), 1, "unloaded while a kernel may run");
-    hip.fail("hipDeviceSynchronize", 0, 0);
+    hip.fail("hipFree", 0, 0);
     device->ops->unload(device, loaded.module);
     cr_expect_eq(hip.live_modules(), 0);
     gpu_expect_trace(&hip, first,
-                     "hipGetDevice hipDeviceSynchronize "
-                     "hipGetDevice hipDeviceSynchronize hipModuleUnload ");
+                     "hipGetDevice hipThreadExchangeStreamCaptureMode hipMalloc hipFree "
+                     "hipThreadExchangeStreamCaptureMode "
+                     "hipGetDevice hipThreadExchangeStreamCaptureMode hipMalloc hipFree "
+                     "hipModuleUnload hipThreadExchangeStreamCaptureMode ");
+    kiln_device_close(device);
+}
+
+Test(hip_device, unloading_leaves_captures_of_other_threads_alone)
+{
+    struct kiln_device *device = gpu_open("hip");
+    gpu_expect_unload_spares_captures(&hip, device);
     kiln_device_close(device);
 }
 
