@@ -11,6 +11,12 @@
 
 enum { MAX_GRID = 1 << 22 };
 
+/* HIP counts the work-items of a launch in 32 bits and refuses 2^32. */
+static uint32_t largest_grid(uint32_t block)
+{
+    return UINT32_MAX / block < MAX_GRID ? UINT32_MAX / block : MAX_GRID;
+}
+
 /* Offsets, and numbers of elements, vectors, rows and steps, stay below 2^31 with room for what
  * lies behind the last vector. */
 static bool needs_64bit_index(const struct kiln_fusion_group *group,
@@ -80,8 +86,8 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
         kiln_schedule_reduction(graph, group, target, options, &work, is_dense, &schedule);
     find_streams(group, &schedule);
     schedule.index_is_64bit = needs_64bit_index(group, &schedule);
-    schedule.grid =
-        schedule.chunk_count < MAX_GRID ? (uint32_t)schedule.chunk_count : (uint32_t)MAX_GRID;
+    uint32_t most = largest_grid(schedule.block);
+    schedule.grid = schedule.chunk_count < most ? (uint32_t)schedule.chunk_count : most;
     kiln_measure_traffic(group, target, work.reads, &schedule);
     *ret_schedule = schedule;
     return KILN_OK;

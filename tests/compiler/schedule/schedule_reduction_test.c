@@ -515,3 +515,36 @@ Test(schedule_reduction, what_is_held_stays_narrow_unless_something_costly_is_ma
     cr_assert_not(decodes_again(REDUCTION_SOFTMAX, 8192), "the exponentials are kept");
     cr_assert_not(decodes_again(REDUCTION_NORM, 1 << 20), "nothing is held");
 }
+
+Test(schedule_reduction, a_launch_stays_below_what_hip_can_count)
+{
+    static const struct reduction_case cases[] = {
+        {.content = REDUCTION_SOFTMAX,
+         .rank = 2,
+         .dims = {INT64_C(1) << 24, 16384},
+         .reduced_axes = 2},
+        {.content = REDUCTION_SOFTMAX,
+         .rank = 2,
+         .dims = {INT64_C(1) << 24, 65536},
+         .reduced_axes = 2},
+        {.content = REDUCTION_SUM, .rank = 2, .dims = {INT64_C(1) << 24, 65536}, .reduced_axes = 2},
+        {.content = REDUCTION_SUM, .rank = 2, .dims = {65536, INT64_C(1) << 28}, .reduced_axes = 1},
+        {.content = REDUCTION_NORM, .rank = 2, .dims = {INT64_C(1) << 32, 4}, .reduced_axes = 2},
+    };
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "sm_90"};
+    uint32_t largest_block = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
+            struct reduction_case reduction = cases[i];
+            reduction.kind = KILN_GROUP_REDUCTION;
+            reduction.dtype = KILN_DTYPE_F32;
+            struct scheduled result = schedule_for(targets[k], &reduction);
+            cr_expect_leq((uint64_t)result.schedule.grid * result.schedule.block, UINT32_MAX,
+                          "case %zu on %s", i, targets[k]);
+            if (result.schedule.block > largest_block)
+                largest_block = result.schedule.block;
+            release(&result);
+        }
+    }
+    cr_expect_eq(largest_block, 1024);
+}
