@@ -6,7 +6,9 @@
 
 uint64_t kiln_workspace_padded_bytes(uint64_t exact)
 {
-    return exact ? exact + KILN_WORKSPACE_ALIGNMENT - 1 : 0;
+    /* The last of these bytes are what aligning the caller's pointer may cost. */
+    const uint64_t mask = KILN_WORKSPACE_ALIGNMENT - 1;
+    return exact ? (exact + 2 * mask) & ~mask : 0;
 }
 
 static void destroy(struct kiln_plan *plan)

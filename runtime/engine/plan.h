@@ -40,7 +40,8 @@ struct kiln_plan {
     struct kiln_plan_kernel *kernels;
 };
 
-/* What a caller has to allocate so that `exact` bytes fit behind an aligned address; 0 for 0. */
+/* What a caller has to allocate so that `exact` bytes fit behind an aligned address: a multiple of
+ * KILN_WORKSPACE_ALIGNMENT, 0 for 0. */
 uint64_t kiln_workspace_padded_bytes(uint64_t exact);
 
 #endif

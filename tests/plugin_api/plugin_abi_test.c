@@ -443,7 +443,7 @@ Test(plugin_abi, executes_on_the_stream_set_last)
     struct plugin_host_plan plan;
     cr_assert_eq(plugin_host_prepare(&host, handle, graph.ptr, graph.size, &plan, text),
                  PLUGIN_HOST_DONE, "%s", text);
-    cr_expect_eq(plan.workspace_bytes, 355);
+    cr_expect_eq(plan.workspace_bytes, 512);
     float a[1000], b[1000], y[1000];
     const hipdnnPluginDeviceBuffer_t buffers[] = {{3, y}, {4, NULL}, {1, a}, {2, b}};
     void *streams[] = {NULL, &a, &b};

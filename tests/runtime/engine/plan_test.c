@@ -176,13 +176,13 @@ Test(plan, workspace_is_aligned_by_the_plan)
     cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bound,
                                              &fixture.error),
                  KILN_OK);
-    cr_expect_eq(bound, 1255);
+    cr_expect_eq(bound, 1280);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 0, "asking compiles nothing");
     struct kiln_plan *plan = plan_fixture_plan(engine);
-    cr_expect_eq(kiln_plan_workspace_bytes(plan), 1255);
+    cr_expect_eq(kiln_plan_workspace_bytes(plan), 1280);
     float a[4], b[4], y[4];
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
-    expect_refused(plan, NULL, buffers, 3, "no workspace is given, but '1255' bytes are needed");
+    expect_refused(plan, NULL, buffers, 3, "no workspace is given, but '1280' bytes are needed");
     _Alignas(256) char workspace[2048];
     uint64_t words[5];
     memcpy(words, execute(plan, workspace + 1, buffers, 3)->kernarg, sizeof(words));
