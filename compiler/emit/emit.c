@@ -38,14 +38,20 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
         kiln_buffer_printf(source, "#define KILN_VECTORS %" PRIu64 "%s\n", schedule->rows * per_row,
                            suffix);
     } else {
+        bool loads = false;
         bool stores = false;
-        for (uint32_t i = emission->group->load_count; i < emission->group->access_count; i++)
-            stores |= schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED;
+        for (uint32_t i = 0; i < emission->group->access_count; i++) {
+            bool is_staged = schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED;
+            *(i < emission->group->load_count ? &loads : &stores) |= is_staged;
+        }
+        kiln_buffer_printf(source, "#define KILN_VECTORS_PER_ITEM %" PRIu32 "\n",
+                           schedule->vectors_per_item);
         kiln_buffer_printf(source, "#define KILN_TILE %" PRIu32 "\n", schedule->tile_elems);
         kiln_buffer_printf(source, "#define KILN_COLS %" PRId64 "%s\n",
                            schedule->dims[schedule->rank - 1], suffix);
         kiln_buffer_printf(source, "#define KILN_LINES %" PRId64 "%s\n",
                            schedule->dims[schedule->tile_axis], suffix);
+        kiln_buffer_printf(source, "#define KILN_HAS_TRANSPOSED_LOADS %d\n", loads);
         kiln_buffer_printf(source, "#define KILN_HAS_TRANSPOSED_STORES %d\n", stores);
     }
 }
@@ -75,6 +81,8 @@ static void append_device_headers(const struct kiln_emission *emission,
     const struct kiln_fusion_group *group = emission->group;
     kiln_template_append(inclusion, headers[emission->target->kind], source);
     kiln_template_append(inclusion, "device/memory.h", source);
+    if (emission->schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED)
+        kiln_template_append(inclusion, "device/tile.h", source);
     for (uint32_t i = 0; i < group->access_count; i++)
         append_numbered_header(inclusion, source, "convert",
                                kiln_dtype_info(group->accesses[i].dtype)->device, NULL);

@@ -1,8 +1,10 @@
 #include "compiler/emit/emit_access.h"
 
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_tile.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 const char *kiln_storage_suffix(const struct kiln_access *access)
 {
@@ -97,6 +99,7 @@ void kiln_emit_loads(const struct kiln_emission *emission, const bool *selected,
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_schedule *schedule = emission->schedule;
     bool gathers = false;
+    char element[24];
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (!is_selected(selected, i))
             continue;
@@ -116,11 +119,10 @@ void kiln_emit_loads(const struct kiln_emission *emission, const bool *selected,
             kiln_buffer_append_text(source, "];\n");
             break;
         case KILN_ACCESS_TRANSPOSED:
-            kiln_emit_element_loop("    ", elements, source);
-            kiln_buffer_printf(source,
-                               "        inputs.x%" PRIu32 "[e] = tiles.t%" PRIu32
-                               "[column + (kiln_index)e][line];\n    }\n",
-                               i, i);
+            if (elements == schedule->vector_elems)
+                break; /* kiln_load_staged */
+            (void)snprintf(element, sizeof element, "inputs.x%" PRIu32, i);
+            kiln_emit_tile_access(emission, i, false, 1, element, "line", source);
             break;
         case KILN_ACCESS_GATHER:
             gathers = true;
@@ -219,13 +221,12 @@ static void append_store(const struct kiln_emission *emission, uint32_t access, 
         kiln_emit_offset(emission, access, source);
         kiln_buffer_printf(source, "] = y%" PRIu32 "[0];\n", access);
         break;
-    case KILN_ACCESS_TRANSPOSED:
-        kiln_emit_element_loop("    ", elements, source);
-        kiln_buffer_printf(source,
-                           "        tiles.t%" PRIu32 "[column + (kiln_index)e][line] = y%" PRIu32
-                           "[e];\n    }\n",
-                           access, access);
+    case KILN_ACCESS_TRANSPOSED: {
+        char vector[24];
+        (void)snprintf(vector, sizeof vector, "y%" PRIu32, access);
+        kiln_emit_tile_access(emission, access, true, elements, vector, "line", source);
         break;
+    }
     case KILN_ACCESS_GATHER:
         break; /* stored element by element, all such accesses in one loop */
     }

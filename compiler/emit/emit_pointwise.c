@@ -2,6 +2,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_tile.h"
 #include "compiler/emit/emit_values.h"
 
 #include <inttypes.h>
@@ -80,93 +81,13 @@ static void append_compute(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "}\n");
 }
 
-static void append_tiles(const struct kiln_emission *emission, struct kiln_buffer *source)
-{
-    const struct kiln_fusion_group *group = emission->group;
-    kiln_buffer_append_text(source, "struct kiln_tiles {\n");
-    for (uint32_t i = 0; i < group->access_count; i++) {
-        if (emission->schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED)
-            kiln_buffer_printf(
-                source, "    alignas(16) kiln_storage_%s t%" PRIu32 "[KILN_TILE][KILN_TILE + 1];\n",
-                kiln_storage_suffix(&group->accesses[i]), i);
-    }
-    kiln_buffer_append_text(source, "};\n");
-}
-
-static void append_staged_element(const struct kiln_emission *emission, uint32_t access,
-                                  struct kiln_buffer *source)
-{
-    bool store = emission->group->accesses[access].is_store;
-    if (!store)
-        kiln_buffer_printf(source, "    tiles.t%" PRIu32 "[column][line] = ", access);
-    kiln_buffer_printf(source, "%s*(arguments.a%" PRIu32 " + (", store ? "    " : "", access);
-    kiln_emit_offset(emission, access, source);
-    kiln_buffer_append_text(source, "))");
-    if (store)
-        kiln_buffer_printf(source, " = tiles.t%" PRIu32 "[column][line]", access);
-    kiln_buffer_append_text(source, ";\n");
-}
-
-static void append_staged_vector(const struct kiln_emission *emission, uint32_t access,
-                                 uint32_t elements, struct kiln_buffer *source)
-{
-    const struct kiln_access *memory = &emission->group->accesses[access];
-    uint32_t bytes = kiln_vector_bytes(memory, elements);
-    kiln_buffer_printf(source, "    {\n        kiln_storage_%s line_values[%" PRIu32 "];\n",
-                       kiln_storage_suffix(memory), elements);
-    if (memory->is_store) {
-        kiln_emit_element_loop("        ", elements, source);
-        kiln_buffer_printf(source,
-                           "            line_values[e] = tiles.t%" PRIu32
-                           "[column][line + (kiln_index)e];\n        }\n"
-                           "        KILN_STORE_VECTOR(%" PRIu32 ", arguments.a%" PRIu32 " + (",
-                           access, bytes, access);
-        kiln_emit_offset(emission, access, source);
-        kiln_buffer_append_text(source, "), line_values)\n");
-    } else {
-        kiln_buffer_printf(
-            source, "        KILN_LOAD_VECTOR(%" PRIu32 ", line_values, arguments.a%" PRIu32 " + (",
-            bytes, access);
-        kiln_emit_offset(emission, access, source);
-        kiln_buffer_append_text(source, "))\n");
-        kiln_emit_element_loop("        ", elements, source);
-        kiln_buffer_printf(source,
-                           "            tiles.t%" PRIu32
-                           "[column][line + (kiln_index)e] = line_values[e];\n        }\n",
-                           access);
-    }
-    kiln_buffer_append_text(source, "    }\n");
-}
-
-/* kiln_stage_in (loads) or kiln_stage_out (stores): vectors along the tile axis. */
-static void append_staging(const struct kiln_emission *emission, bool stores, uint32_t elements,
-                           struct kiln_buffer *source)
-{
-    const struct kiln_fusion_group *group = emission->group;
-    append_function_head(emission, stores ? "kiln_stage_out" : "kiln_stage_in", elements, false,
-                         false, source);
-    kiln_buffer_append_text(source, "    (void)tiles;\n");
-    for (uint32_t i = 0; i < group->access_count; i++) {
-        if (group->accesses[i].is_store != stores ||
-            emission->schedule->accesses[i].mode != KILN_ACCESS_TRANSPOSED)
-            continue;
-        if (elements == 1)
-            append_staged_element(emission, i, source);
-        else
-            append_staged_vector(emission, i, elements, source);
-    }
-    kiln_buffer_append_text(source, "}\n");
-}
-
 static void append_functions(const struct kiln_emission *emission,
                              const struct kiln_value_table *table, uint32_t elements,
                              struct kiln_buffer *source)
 {
     append_inputs(emission, elements, source);
-    if (kiln_emission_is_tiled(emission)) {
-        append_staging(emission, false, elements, source);
-        append_staging(emission, true, elements, source);
-    }
+    if (kiln_emission_is_tiled(emission))
+        kiln_emit_tile_functions(emission, elements, source);
     append_load(emission, elements, source);
     append_compute(emission, table, elements, source);
 }
@@ -182,7 +103,7 @@ void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffe
     kiln_emit_position(emission, source);
     kiln_emit_locate(emission, source);
     if (kiln_emission_is_tiled(emission))
-        append_tiles(emission, source);
+        kiln_emit_tiles(emission, source);
     append_functions(emission, &table, emission->schedule->vector_elems, source);
     if (kiln_schedule_has_tails(emission->schedule))
         append_functions(emission, &table, 1, source);

@@ -95,7 +95,7 @@ struct kiln_schedule {
     bool flattened;
     bool index_is_64bit;
     uint32_t vector_elems;
-    uint32_t vectors_per_item; /* pointwise only */
+    uint32_t vectors_per_item; /* pointwise only: that are loaded together */
     uint32_t
         tile_axis; /* tiled only: the collapsed axis along which transposed accesses are dense */
     uint32_t tile_elems; /* tiled only: the tile is tile_elems x tile_elems */

@@ -17,8 +17,9 @@ enum {
     MIN_GROUPS_TO_UNROLL = 2048,
     MANY_SMALL_BYTES = 6, /* for each of a large operand */
     MIN_TILE_DIM = 16,
-    LARGE_TILE = 64,
-    SMALL_TILE = 32,
+    MIN_TILE = 32,
+    MIN_TILE_VECTORS = 8,
+    TILES_PER_COMPUTE_UNIT = 4,
     LARGE_TILE_LDS_BYTES = 32768,
     MAX_TILE_LDS_BYTES = 49152,
 };
@@ -140,10 +141,91 @@ static uint32_t choose_tile_axis(const struct kiln_fusion_group *group,
     return best;
 }
 
-static uint32_t tile_bytes(uint32_t tile, enum kiln_dtype dtype)
+/* What passes through local memory when all that may does. */
+struct staging {
+    uint32_t load_bytes;  /* of an element of each operand that is loaded, added */
+    uint32_t bytes;       /* and of those that are stored */
+    uint32_t plain_bytes; /* of an element of each operand that a work-item loads for itself */
+};
+
+static struct staging measure_staging(const struct kiln_fusion_group *group,
+                                      const struct kiln_schedule *schedule, const bool *is_dense)
 {
-    uint32_t bytes = tile * (tile + 1) * kiln_dtype_info(dtype)->bytes;
-    return (bytes + 15) / 16 * 16;
+    struct staging staging = {0};
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        uint32_t bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
+        int64_t stride = schedule->accesses[i].strides[schedule->rank - 1];
+        bool is_staged = is_dense[i] && stride > 1;
+        staging.bytes += is_staged ? bytes : 0;
+        if (i < group->load_count) {
+            staging.load_bytes += is_staged ? bytes : 0;
+            staging.plain_bytes += !is_staged && stride != 0 ? bytes : 0;
+        }
+    }
+    return staging;
+}
+
+static uint64_t count_tiles(const struct kiln_schedule *schedule, uint32_t tile)
+{
+    uint64_t count = 1;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        uint64_t size = (uint64_t)schedule->dims[axis];
+        bool tiled = axis == schedule->rank - 1 || axis == schedule->tile_axis;
+        count *= tiled ? (size + tile - 1) / tile : size;
+    }
+    return count;
+}
+
+static uint32_t smallest_tile(uint32_t vector)
+{
+    return MIN_TILE_VECTORS * vector < MIN_TILE ? MIN_TILE : MIN_TILE_VECTORS * vector;
+}
+
+/*
+ * A work-item transposes squares of vector x vector elements, which it holds in registers. A tile
+ * has at least 8 x 8 of them, so that neighbouring work-items' vectors fill whole lines of the
+ * caches and all banks of local memory; 16 x 16 where local memory allows for it and every compute
+ * unit has work even so. Where the shorter axis would leave half of a tile empty, the vectors are
+ * shorter.
+ */
+static void choose_tile(const struct kiln_target *target, const struct staging *staging,
+                        struct kiln_schedule *schedule)
+{
+    int64_t columns = schedule->dims[schedule->rank - 1];
+    int64_t lines = schedule->dims[schedule->tile_axis];
+    uint64_t shorter = (uint64_t)(columns < lines ? columns : lines);
+    uint32_t vector = schedule->vector_elems;
+    uint32_t tile = smallest_tile(vector);
+    while (tile > MIN_TILE &&
+           (tile / 2 >= shorter || tile * tile * staging->bytes > LARGE_TILE_LDS_BYTES ||
+            vector * vector * staging->load_bytes / 4 > target->vgprs / 2)) {
+        vector /= 2;
+        tile = smallest_tile(vector);
+    }
+    if (tile < 2 * MIN_TILE_VECTORS * vector && shorter > tile &&
+        4 * tile * tile * staging->bytes <= LARGE_TILE_LDS_BYTES &&
+        count_tiles(schedule, 2 * tile) >= (uint64_t)TILES_PER_COMPUTE_UNIT * target->compute_units)
+        tile *= 2;
+    schedule->vector_elems = vector;
+    schedule->tile_elems = tile;
+    uint32_t vectors = tile / vector;
+    schedule->block = min_u32(KILN_BLOCK, vectors * vectors);
+}
+
+/* Vectors that a work-item loads together, beside the square that it transposes. */
+static uint32_t choose_tile_unroll(const struct kiln_fusion_group *group,
+                                   const struct kiln_target *target, const struct staging *staging,
+                                   const struct kiln_schedule *schedule)
+{
+    uint32_t vector = schedule->vector_elems;
+    uint32_t vectors = schedule->tile_elems / vector;
+    uint32_t square = vector * vector * staging->load_bytes;
+    uint32_t unroll = vectors * vectors / schedule->block * vector;
+    while (unroll > 1 &&
+           ((square + unroll * vector * staging->plain_bytes) / 4 > target->vgprs / 2 ||
+            unroll * vector * group->cost > KILN_MAX_UNROLLED_COST))
+        unroll /= 2;
+    return unroll;
 }
 
 static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
@@ -160,20 +242,13 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
     }
     schedule->vector_elems =
         choose_vector(group, target, schedule, is_dense, options->max_vector_elements);
-    uint32_t large = 0;
-    for (uint32_t i = 0; i < group->access_count; i++) {
-        if (is_dense[i] && schedule->accesses[i].strides[inner] > 1)
-            large += tile_bytes(LARGE_TILE, group->accesses[i].dtype);
-    }
-    int64_t shorter = schedule->dims[inner] < schedule->dims[schedule->tile_axis]
-                          ? schedule->dims[inner]
-                          : schedule->dims[schedule->tile_axis];
-    schedule->tile_elems =
-        large <= LARGE_TILE_LDS_BYTES && shorter > SMALL_TILE ? LARGE_TILE : SMALL_TILE;
+    struct staging staging = measure_staging(group, schedule, is_dense);
+    choose_tile(target, &staging, schedule);
+    schedule->vectors_per_item = choose_tile_unroll(group, target, &staging, schedule);
     for (uint32_t i = 0; i < group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];
         enum kiln_dtype dtype = group->accesses[i].dtype;
-        uint32_t lds = tile_bytes(schedule->tile_elems, dtype);
+        uint32_t lds = schedule->tile_elems * schedule->tile_elems * kiln_dtype_info(dtype)->bytes;
         if (access->strides[inner] == 1 &&
             kiln_vector_is_possible(graph, target, schedule, group, i, inner)) {
             access->mode = KILN_ACCESS_VECTOR;
@@ -192,15 +267,7 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
             access->mode = KILN_ACCESS_GATHER;
         }
     }
-    schedule->chunk_count = 1;
-    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
-        uint64_t size = (uint64_t)schedule->dims[axis];
-        bool tiled = axis == inner || axis == schedule->tile_axis;
-        schedule->chunk_count *=
-            tiled ? (size + schedule->tile_elems - 1) / schedule->tile_elems : size;
-    }
-    uint32_t vectors = schedule->tile_elems * schedule->tile_elems / schedule->vector_elems;
-    schedule->block = min_u32(KILN_BLOCK, vectors);
+    schedule->chunk_count = count_tiles(schedule, schedule->tile_elems);
 }
 
 static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fusion_group *group,

@@ -47,27 +47,38 @@ typedef kiln_words_of_2 kiln_access_2 __attribute__((aligned(1), may_alias));
 typedef kiln_words_of_4 kiln_access_4 __attribute__((aligned(1), may_alias));
 typedef kiln_words_of_8 kiln_access_8 __attribute__((aligned(1), may_alias));
 typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
+typedef kiln_words_of_2 kiln_local_2 __attribute__((may_alias));
+typedef kiln_words_of_4 kiln_local_4 __attribute__((may_alias));
+typedef kiln_words_of_8 kiln_local_8 __attribute__((may_alias));
+typedef kiln_words_of_16 kiln_local_16 __attribute__((may_alias));
 
 /* Between memory and the array the bytes are a vector of the array's own elements: as words, LLVM 15 would keep an array of
  * 16-bit elements in memory, and put that into LDS. */
 #define KILN_LANES(bytes, element)                                                                 \
     typedef __typeof__(element)                                                                    \
         kiln_lanes __attribute__((ext_vector_type((bytes) / (int)sizeof(element))))
-#define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
+#define KILN_LOAD_AS(type, bytes, to, from, offset)                                                \
     {                                                                                              \
         KILN_LANES(bytes, (to)[0]);                                                                \
-        const kiln_lanes lanes = __builtin_bit_cast(                                               \
-            kiln_lanes, *(const kiln_access_##bytes *)((const char *)(from) + (offset)));          \
+        const kiln_lanes lanes =                                                                   \
+            __builtin_bit_cast(kiln_lanes, *(const type *)((const char *)(from) + (offset)));      \
         __builtin_memcpy((char *)(to) + (offset), &lanes, bytes);                                  \
     }
-#define KILN_STORE_ONE(bytes, to, from, offset)                                                    \
+#define KILN_STORE_AS(type, bytes, to, from, offset)                                               \
     {                                                                                              \
         KILN_LANES(bytes, (to)[0]);                                                                \
         kiln_lanes lanes;                                                                          \
         __builtin_memcpy(&lanes, (const char *)(from) + (offset), bytes);                          \
-        *(kiln_access_##bytes *)((char *)(to) + (offset)) =                                        \
-            __builtin_bit_cast(kiln_words_of_##bytes, lanes);                                      \
+        *(type *)((char *)(to) + (offset)) = __builtin_bit_cast(kiln_words_of_##bytes, lanes);     \
     }
+#define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
+    KILN_LOAD_AS(kiln_access_##bytes, bytes, to, from, offset)
+#define KILN_STORE_ONE(bytes, to, from, offset)                                                    \
+    KILN_STORE_AS(kiln_access_##bytes, bytes, to, from, offset)
+#define KILN_LOAD_LOCAL_ONE(bytes, to, from, offset)                                               \
+    KILN_LOAD_AS(kiln_local_##bytes, bytes, to, from, offset)
+#define KILN_STORE_LOCAL_ONE(bytes, to, from, offset)                                              \
+    KILN_STORE_AS(kiln_local_##bytes, bytes, to, from, offset)
 
 #endif
 
@@ -87,14 +98,23 @@ typedef kiln_words_of_16 kiln_access_16 __attribute__((aligned(1), may_alias));
 #ifndef KILN_STREAM_ONE
 #define KILN_STREAM_ONE KILN_LOAD_ONE
 #endif
+#ifndef KILN_LOAD_LOCAL_ONE
+#define KILN_LOAD_LOCAL_ONE  KILN_LOAD_ONE
+#define KILN_STORE_LOCAL_ONE KILN_STORE_ONE
+#endif
 
 #define KILN_LOAD_VECTOR(bytes, to, from)  KILN_ACCESS_##bytes(KILN_LOAD_ONE, to, from, 0)
 #define KILN_STORE_VECTOR(bytes, to, from) KILN_ACCESS_##bytes(KILN_STORE_ONE, to, from, 0)
+/* The same of local memory, of up to 16 bytes and aligned to all of them. */
+#define KILN_LOAD_LOCAL(bytes, to, from)   KILN_ACCESS_##bytes(KILN_LOAD_LOCAL_ONE, to, from, 0)
+#define KILN_STORE_LOCAL(bytes, to, from)  KILN_ACCESS_##bytes(KILN_STORE_LOCAL_ONE, to, from, 0)
 
 #else
 
 #define KILN_LOAD_VECTOR(bytes, to, from)  __builtin_memcpy(to, from, bytes);
 #define KILN_STORE_VECTOR(bytes, to, from) __builtin_memcpy(to, from, bytes);
+#define KILN_LOAD_LOCAL(bytes, to, from)   __builtin_memcpy(to, from, bytes);
+#define KILN_STORE_LOCAL(bytes, to, from)  __builtin_memcpy(to, from, bytes);
 
 #endif
 

@@ -100,9 +100,61 @@ Test(schedule, a_transposed_operand_goes_through_a_tile)
     cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
     cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_TRANSPOSED);
     cr_assert_eq(result.accesses[2].mode, KILN_ACCESS_VECTOR);
-    cr_assert_eq(result.lds_bytes, 64 * 65 * 4);
-    cr_assert_eq(result.chunk_count, 2 * 4);
+    cr_assert_eq(result.tile_elems, 32);
+    cr_assert_eq(result.block, 64);
+    cr_assert_eq(result.vectors_per_item, 4, "all of the tile that a work-item does");
+    cr_assert_eq(result.lds_bytes, 32 * 32 * 4);
+    cr_assert_eq(result.chunk_count, 4 * 7);
     ir_fixture_destroy(fixture);
+}
+
+static struct kiln_schedule schedule_transposing(const char *target, enum kiln_dtype dtype,
+                                                 int64_t rows, int64_t columns)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse(target, &fixture->target, &error), KILN_OK, "%s", error.text);
+    uint32_t straight = load_with_strides(fixture, rows, columns, columns, 1);
+    uint32_t transposed = load_with_strides(fixture, rows, columns, 1, rows);
+    add_and_store(fixture, straight, transposed);
+    for (uint32_t i = 0; i < fixture->graph.tensor_count; i++)
+        fixture->tensors[i].dtype = dtype;
+    struct kiln_schedule result = schedule(fixture);
+    ir_fixture_destroy(fixture);
+    return result;
+}
+
+Test(schedule, large_tiles_leave_no_compute_unit_without_work)
+{
+    struct kiln_schedule large = schedule_transposing("gfx942", KILN_DTYPE_F32, 8192, 8192);
+    cr_assert_eq(large.template_kind, KILN_TEMPLATE_POINTWISE_TILED);
+    cr_assert_eq(large.tile_elems, 64);
+    cr_assert_eq(large.block, 256);
+    struct kiln_schedule small = schedule_transposing("gfx942", KILN_DTYPE_F32, 1024, 1024);
+    cr_assert_eq(small.tile_elems, 32);
+    cr_assert_geq(small.grid, 304, "256 groups leave 48 of 304 compute units idle");
+    cr_assert_eq(schedule_transposing("gfx1103", KILN_DTYPE_F32, 1024, 1024).tile_elems, 64);
+}
+
+Test(schedule, a_tile_is_not_much_longer_than_what_it_transposes)
+{
+    struct kiln_schedule narrow = schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 20);
+    cr_assert_eq(narrow.tile_elems, 32);
+    cr_assert_eq(narrow.vector_elems, 4);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 100).tile_elems, 128);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F64, 4096, 4096).vector_elems, 2);
+}
+
+Test(schedule, a_transposing_launch_stays_below_what_hip_can_count)
+{
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "sm_90"};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct kiln_schedule huge =
+            schedule_transposing(targets[i], KILN_DTYPE_F32, INT64_C(1) << 20, INT64_C(1) << 20);
+        cr_expect_leq((uint64_t)huge.grid * huge.block, UINT32_MAX, "%s", targets[i]);
+        cr_expect(huge.index_is_64bit);
+    }
 }
 
 Test(schedule, a_short_transposed_operand_is_gathered)

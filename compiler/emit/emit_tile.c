@@ -1,0 +1,247 @@
+#include "compiler/emit/emit_tile.h"
+
+#include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_coordinates.h"
+#include "compiler/schedule/vector_access.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool is_staged(const struct kiln_emission *emission, uint32_t access, bool stores)
+{
+    return emission->group->accesses[access].is_store == stores &&
+           emission->schedule->accesses[access].mode == KILN_ACCESS_TRANSPOSED;
+}
+
+void kiln_emit_tiles(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_append_text(source, "struct kiln_tiles {\n");
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        if (emission->schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED)
+            kiln_buffer_printf(
+                source, "    alignas(16) kiln_storage_%s t%" PRIu32 "[KILN_TILE * KILN_TILE];\n",
+                kiln_storage_suffix(&group->accesses[i]), i);
+    }
+    kiln_buffer_append_text(source, "};\nstruct kiln_square {\n");
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (is_staged(emission, i, false))
+            kiln_buffer_printf(source,
+                               "    kiln_storage_%s s%" PRIu32 "[KILN_VECTOR][KILN_VECTOR];\n",
+                               kiln_storage_suffix(&group->accesses[i]), i);
+    }
+    kiln_buffer_append_text(source, "};\n");
+}
+
+void kiln_emit_tile_access(const struct kiln_emission *emission, uint32_t access, bool is_store,
+                           uint32_t elements, const char *vector, const char *line,
+                           struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
+    uint32_t whole = emission->schedule->vector_elems;
+    uint32_t piece = whole * bytes <= KILN_ACCESS_BYTES ? whole : KILN_ACCESS_BYTES / bytes;
+    for (uint32_t i = 0; i < elements; i += piece) {
+        char place[128];
+        (void)snprintf(place, sizeof place,
+                       "tiles.t%" PRIu32
+                       "[kiln_tile_place((unsigned)%s, (unsigned)column + %" PRIu32 ", %" PRIu32
+                       ")]",
+                       access, line, i, piece);
+        if (elements == 1 && is_store)
+            kiln_buffer_printf(source, "    %s = %s[0];\n", place, vector);
+        else if (elements == 1)
+            kiln_buffer_printf(source, "    %s[0] = %s;\n", vector, place);
+        else if (is_store)
+            kiln_buffer_printf(source, "    KILN_STORE_LOCAL(%" PRIu32 ", &%s, &%s[%" PRIu32 "])\n",
+                               piece * bytes, place, vector, i);
+        else
+            kiln_buffer_printf(source, "    KILN_LOAD_LOCAL(%" PRIu32 ", &%s[%" PRIu32 "], &%s)\n",
+                               piece * bytes, vector, i, place);
+    }
+}
+
+/* Opens the loop over a square's vectors along the tile axis, k being the column. */
+static void append_square_loop(const struct kiln_emission *emission, bool clamps,
+                               struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_append_text(source, "    KILN_UNROLL\n"
+                                    "    for (int k = 0; k < KILN_VECTOR; k++) {\n"
+                                    "    kiln_position position = corner;\n"
+                                    "    position.column += column + (kiln_index)k;\n"
+                                    "    position.line += line;\n");
+    /* What lies outside is loaded again from the last column, and nobody looks at it. */
+    if (clamps && schedule->dims[schedule->rank - 1] % schedule->vector_elems != 0)
+        kiln_buffer_append_text(source, "    if (position.column >= (kiln_index)(KILN_COLS))\n"
+                                        "        position.column = (kiln_index)(KILN_COLS) - 1;\n");
+}
+
+/* A vector along the tile axis between memory and the array `vector`. */
+static void append_memory_access(const struct kiln_emission *emission, uint32_t access,
+                                 const char *vector, struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    uint32_t elements = emission->schedule->vector_elems;
+    uint32_t bytes = kiln_vector_bytes(memory, elements);
+    if (elements == 1 && !memory->is_store)
+        kiln_buffer_printf(source, "    %s[0] = ", vector);
+    else if (!memory->is_store)
+        kiln_buffer_printf(source, "    KILN_LOAD_VECTOR(%" PRIu32 ", %s, ", bytes, vector);
+    else if (elements > 1)
+        kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", ", bytes);
+    kiln_buffer_printf(source, "%sarguments.a%" PRIu32 " + (", elements == 1 ? "    *(" : "",
+                       access);
+    kiln_emit_offset(emission, access, source);
+    if (elements > 1 && memory->is_store)
+        kiln_buffer_printf(source, "), %s)\n", vector);
+    else if (elements > 1)
+        kiln_buffer_append_text(source, "))\n");
+    else if (memory->is_store)
+        kiln_buffer_printf(source, ")) = %s[0];\n", vector);
+    else
+        kiln_buffer_append_text(source, "));\n");
+}
+
+static void append_fetch(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(
+        source,
+        "KILN_DEVICE void kiln_fetch(const kiln_arguments &arguments, kiln_position corner, "
+        "kiln_index column, kiln_index line, kiln_square &square)\n{\n"
+        "    (void)arguments, (void)square;\n");
+    append_square_loop(emission, true, source);
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        char vector[32];
+        (void)snprintf(vector, sizeof vector, "square.s%" PRIu32 "[k]", i);
+        if (is_staged(emission, i, false))
+            append_memory_access(emission, i, vector, source);
+    }
+    kiln_buffer_append_text(source, "    }\n}\n");
+}
+
+/* "kiln_storage_f16 across[8]" of what `from`, a format with a number, names. */
+static void append_transposed(const struct kiln_emission *emission, uint32_t access,
+                              const char *from, struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source,
+                       "    kiln_storage_%s across[KILN_VECTOR];\n"
+                       "    KILN_UNROLL\n"
+                       "    for (int i = 0; i < KILN_VECTOR; i++)\n"
+                       "        across[i] = %s;\n",
+                       kiln_storage_suffix(&emission->group->accesses[access]), from);
+}
+
+static void append_stage_in(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(
+        source, "KILN_DEVICE void kiln_stage_in(kiln_tiles &tiles, kiln_index column, kiln_index "
+                "line, const kiln_square &square)\n{\n"
+                "    (void)tiles, (void)square;\n"
+                "    KILN_UNROLL\n"
+                "    for (int e = 0; e < KILN_VECTOR; e++) {\n"
+                "    const kiln_index at = line + (kiln_index)e;\n"
+                "    (void)at;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        char from[32];
+        if (!is_staged(emission, i, false))
+            continue;
+        (void)snprintf(from, sizeof from, "square.s%" PRIu32 "[i][e]", i);
+        kiln_buffer_append_text(source, "    {\n");
+        append_transposed(emission, i, from, source);
+        kiln_emit_tile_access(emission, i, true, emission->schedule->vector_elems, "across", "at",
+                              source);
+        kiln_buffer_append_text(source, "    }\n");
+    }
+    kiln_buffer_append_text(source, "    }\n}\n");
+}
+
+static void append_stage_out(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_append_text(
+        source,
+        "KILN_DEVICE void kiln_stage_out(const kiln_arguments &arguments, kiln_tiles &tiles, "
+        "kiln_position corner, kiln_index column, kiln_index line)\n{\n"
+        "    (void)arguments, (void)tiles;\n");
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (!is_staged(emission, i, true))
+            continue;
+        kiln_buffer_printf(source,
+                           "    {\n    kiln_storage_%s square[KILN_VECTOR][KILN_VECTOR];\n"
+                           "    KILN_UNROLL\n"
+                           "    for (int e = 0; e < KILN_VECTOR; e++) {\n"
+                           "    const kiln_index at = line + (kiln_index)e;\n",
+                           kiln_storage_suffix(&group->accesses[i]));
+        kiln_emit_tile_access(emission, i, false, emission->schedule->vector_elems, "square[e]",
+                              "at", source);
+        kiln_buffer_append_text(source, "    }\n");
+        append_square_loop(emission, false, source);
+        append_transposed(emission, i, "square[i][k]", source);
+        append_memory_access(emission, i, "across", source);
+        kiln_buffer_append_text(source, "    }\n    }\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+static void append_load_staged(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source,
+                            "KILN_DEVICE void kiln_load_staged(kiln_tiles &tiles, kiln_index "
+                            "column, kiln_index line, kiln_inputs &inputs)\n{\n"
+                            "    (void)tiles, (void)column, (void)line, (void)inputs;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        char vector[24];
+        (void)snprintf(vector, sizeof vector, "inputs.x%" PRIu32, i);
+        if (is_staged(emission, i, false))
+            kiln_emit_tile_access(emission, i, false, emission->schedule->vector_elems, vector,
+                                  "line", source);
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+/* kiln_stage_in_element (loads) or kiln_stage_out_element (stores). */
+static void append_staged_element(const struct kiln_emission *emission, bool stores,
+                                  struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    kiln_buffer_printf(source,
+                       "KILN_DEVICE void kiln_stage_%s_element(const kiln_arguments &arguments, "
+                       "kiln_tiles &tiles, kiln_position position, kiln_index column, kiln_index "
+                       "line)\n{\n"
+                       "    (void)arguments, (void)tiles;\n"
+                       "    position.column += column;\n    position.line += line;\n",
+                       stores ? "out" : "in");
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        if (!is_staged(emission, i, stores))
+            continue;
+        kiln_buffer_printf(source, "    {\n    kiln_storage_%s element[1];\n",
+                           kiln_storage_suffix(&group->accesses[i]));
+        if (stores)
+            kiln_emit_tile_access(emission, i, false, 1, "element", "line", source);
+        kiln_buffer_printf(source,
+                           stores ? "    *(arguments.a%" PRIu32 " + ("
+                                  : "    element[0] = *(arguments.a%" PRIu32 " + (",
+                           i);
+        kiln_emit_offset(emission, i, source);
+        kiln_buffer_append_text(source, stores ? ")) = element[0];\n" : "));\n");
+        if (!stores)
+            kiln_emit_tile_access(emission, i, true, 1, "element", "line", source);
+        kiln_buffer_append_text(source, "    }\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+void kiln_emit_tile_functions(const struct kiln_emission *emission, uint32_t elements,
+                              struct kiln_buffer *source)
+{
+    if (elements == emission->schedule->vector_elems) {
+        append_fetch(emission, source);
+        append_stage_in(emission, source);
+        append_load_staged(emission, source);
+        append_stage_out(emission, source);
+    } else {
+        append_staged_element(emission, false, source);
+        append_staged_element(emission, true, source);
+    }
+}

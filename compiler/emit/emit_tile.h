@@ -1,0 +1,25 @@
+/*
+ * What the tiled pointwise template has beyond the other one: tiles in local memory, and the
+ * functions that stage operands through them. Tile t<i> belongs to access i.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_TILE_H
+#define KILN_COMPILER_EMIT_EMIT_TILE_H
+
+#include "compiler/emit/emit.h"
+
+/* struct kiln_tiles; struct kiln_square, what a work-item loads of the accesses before it stages
+ * them. */
+void kiln_emit_tiles(const struct kiln_emission *emission, struct kiln_buffer *source);
+
+/* Whole vectors: kiln_fetch, kiln_stage_in, kiln_load_staged, kiln_stage_out. One element:
+ * kiln_stage_in_element, kiln_stage_out_element. */
+void kiln_emit_tile_functions(const struct kiln_emission *emission, uint32_t elements,
+                              struct kiln_buffer *source);
+
+/* Statements that copy the array `vector`, as long as a vector or one element, to (is_store) or
+ * from the access's tile, at `column` of the line that is called `line`. */
+void kiln_emit_tile_access(const struct kiln_emission *emission, uint32_t access, bool is_store,
+                           uint32_t elements, const char *vector, const char *line,
+                           struct kiln_buffer *source);
+
+#endif
