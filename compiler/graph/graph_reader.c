@@ -7,7 +7,9 @@
 #include "compiler/graph/graph_reader.h"
 
 #include "compiler/graph/graph_builder.h"
+#include "runtime/support/limited_sum.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Newest engine plugin interface whose graphs are understood. */
@@ -140,6 +142,22 @@ static enum kiln_status complete_nodes(struct kiln_graph_builder *builder)
     return kiln_layernorm_statistics_pad(builder);
 }
 
+/* Five minutes at 10^12 elements per second, and a thousand times what any memory holds. Strides of
+ * 0 let a few bytes of graph ask for any number. */
+static const uint64_t most_elements = UINT64_C(1) << 48;
+
+static uint64_t count_elements(const struct kiln_graph *graph)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        uint64_t elements = 1; /* below 2^63 */
+        for (uint32_t axis = 0; axis < graph->tensors[i].rank; axis++)
+            elements *= (uint64_t)graph->tensors[i].dims[axis];
+        sum = kiln_limited_sum(sum, elements);
+    }
+    return sum;
+}
+
 static enum kiln_status check_nodes(const struct kiln_graph_builder *builder)
 {
     const struct kiln_graph *graph = &builder->graph;
@@ -150,6 +168,12 @@ static enum kiln_status check_nodes(const struct kiln_graph_builder *builder)
         if (status != KILN_OK)
             return status;
     }
+    uint64_t elements = count_elements(graph);
+    if (elements > most_elements)
+        return kiln_reject(builder->error, KILN_REJECT_ENDLESS,
+                           "its tensors have %" PRIu64
+                           " elements together, more than the 2^48 that a device could get through",
+                           elements);
     bool has_output = false;
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         has_output = has_output || graph->tensors[i].role == KILN_TENSOR_OUTPUT;

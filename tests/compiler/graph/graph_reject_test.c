@@ -122,6 +122,11 @@ static const struct row rows[] = {
     ROW(TOO_LARGE, NEG(T2(1, "[3]", "[1152921504606846976]", "")), "exceeds 2^63"),
     ROW(TOO_LARGE, NEG(T2(1, "[2,2]", "[1152921504606846976,1152921504606846976]", "")),
         "exceeds 2^63"),
+    ROW(ENDLESS,
+        GRAPH("", T2(1, "[1073741824,536870912]", "[0,0]", "") "," T2(2, "[1,1]", "[1,1]", ""),
+              "{'name':'n','attributes_type':'ReductionAttributes','attributes':{'mode':'ADD',"
+              "'in_tensor_uid':1,'out_tensor_uid':2}}"),
+        "its tensors have 576460752303423489 elements together, more than the 2^48"),
     ROW(OVERLAP,
         GRAPH("", T2(1, "[2,4]", "[4,1]", "") "," T2(2, "[2,4]", "[0,1]", ""),
               N("n", "NEG", IN(1, 2))),
