@@ -40,7 +40,7 @@ print_steps() {
         [[ $line =~ hip_([a-z0-9_]+)\ [.\ ]*(Passed|\*\*\*[A-Za-z]+)[^0-9]*([0-9.]+)\ sec ]] || continue
         name=${BASH_REMATCH[1]} result=${BASH_REMATCH[2]#\*\*\*} seconds=${BASH_REMATCH[3]}
         printf '%-22s %-8s %7.1f s  %s\n' "$name" "${result,,}" "$seconds" "$(tail -n 1 "$out/$name.log" 2>/dev/null)"
-    done <"$out/ctest.log"
+    done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#([0-9]+): /\1 /p' "$out/ctest.log" | sort -n)
 }
 
 print_facts() {

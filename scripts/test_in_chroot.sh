@@ -86,16 +86,16 @@ heading "Debian 13: packages"
 quietly "$log" inside bash "$inner/main/scripts/install_packages.sh" --minimal || exit 1
 heading "Debian 13: build"
 inside bash -euc '
-    cmake -G Ninja -S "$1/main" -B "$1/build" -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON >/dev/null
+    cmake -G Ninja -S "$1/main" -B "$1/build" -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON \
+        -DKILN_RANDOM_GRAPHS=60 >/dev/null
     ninja -C "$1/build" -j "$KILN_JOBS" --quiet
 ' bash "$inner"
 heading "Debian 13: tests"
 inside ctest --test-dir "$inner/build" -LE '^hip$' --output-on-failure --no-tests=error -j "$KILN_JOBS"
 heading "Debian 13: targets that its comgr knows and Debian 12's does not"
 inside bash -euc '
-    kiln=$1/build/cli/kiln
+    # The test code_objects has compiled every graph for them.
     for target in gfx942 gfx1100; do
-        "$kiln" targets | grep -qE "^$target .* comgr$" || { echo "error: comgr does not serve $target"; exit 1; }
+        "$1/build/cli/kiln" targets | grep -qE "^$target .* comgr$" || { echo "error: comgr does not serve $target"; exit 1; }
     done
-    "$kiln" compile --target gfx942,gfx1100 --cache "$1/cache" -j "$KILN_JOBS" "$1/main/samples"
 ' bash "$inner"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # The code objects of all graphs that are taken, for every target that something here compiles.
 #
-# usage: code_objects_test.sh KILN CACHE_DIR FOLDER...
+# usage: code_objects_test.sh KILN "TARGET..." CACHE_DIR FOLDER...
 #
 # Each graph of the folders is compiled for each target, which checks every code object (machine, symbol, kernarg, LDS, no
 # scratch). Then the instructions of graphs with contiguous float and half operands must be 128-bit global loads and stores.
 set -euo pipefail
 
-kiln=$1 cache=$2
-shift 2
-wanted=(gfx90a gfx1030 gfx942 gfx1100 gfx1201)
+kiln=$1 cache=$3
+read -ra wanted <<<"$2"
+shift 3
 contiguous=(residual_add_relu_fp32 bias_gelu_fp16 chain_of_24_fp32 swiglu_bf16 layernorm_training_fp16
     layernorm_backward_bf16 residual_rmsnorm_swish_bf16 batchnorm_training_nhwc_fp32 batchnorm_relu_nchw_fp16)
 
