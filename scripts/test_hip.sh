@@ -11,7 +11,8 @@
 #
 # Exit codes: 0 passed, 1 failed, 77 skipped with the reason.
 #
-# HIP_SUITE_EMULATOR names another folder for the emulator's sources; empty: none.
+# HIP_SUITE_EMULATOR names another folder for the emulator's sources; empty: none. HIP_SUITE_TARGETS lists other targets for
+# it; the graphs are shared among them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -19,7 +20,7 @@ preset=${1:?usage: test_hip.sh PRESET}
 build=$kiln_root/build/$preset
 emulator=${HIP_SUITE_EMULATOR-$kiln_root/../shared/emulator}
 emulator_build=$kiln_root/build/emulator
-emulated_targets=(gfx90a gfx942 gfx1030 gfx1100 gfx1201)
+read -ra emulated_targets <<<"${HIP_SUITE_TARGETS-gfx90a gfx942 gfx1030 gfx1100 gfx1201}"
 
 skip() {
     say "skipped: the hardware suite: $*"
@@ -100,7 +101,9 @@ test_device() {
 # In parts, one per target, which together cover every graph; then once more what synchronises, with a queue that runs
 # nothing before it must.
 test_emulated() {
-    local target number=0 code=0 device
+    # Everything would be too much for an emulator, even on a single target.
+    local target number=0 code=0 device shares=${#emulated_targets[@]}
+    ((shares > 1)) || shares=2
     make -s -C "$emulator" B="$emulator_build" need need-hip ||
         skip "the emulator cannot be built here"
     heading "the emulator"
@@ -116,7 +119,7 @@ test_emulated() {
     for target in "${emulated_targets[@]}"; do
         number=$((number + 1))
         heading "hardware suite: $target, emulated"
-        export EMU_ARCH=$target HIP_SUITE_SHARE=$number/${#emulated_targets[@]}
+        export EMU_ARCH=$target HIP_SUITE_SHARE=$number/$shares
         device=$(find_device)
         if [[ -z $device || $device == -* ]]; then
             say "FAILED: $target: ${device#- }"
@@ -128,6 +131,8 @@ test_emulated() {
     heading "hardware suite: streams, emulated lazily"
     EMU_STREAM=lazy run_suite "$device" "$kiln_root/build/hip-suite-lazy" -R '^hip_(streams|captures|devices|threads)$' ||
         code=1
+    heading "hardware suite: planted faults"
+    HIP_SUITE_SHARE='' EMU_ARCH=gfx1100 bash tests/hardware/planted_faults_test.sh "$build/tests/hardware/shapes_test" || code=1
     heading "hardware suite"
     for target in "${emulated_targets[@]}" lazy; do
         cat "$kiln_root/build/hip-suite-$target/page.txt" 2>/dev/null || true
