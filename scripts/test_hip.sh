@@ -101,9 +101,8 @@ test_device() {
 # In parts, one per target, which together cover every graph; then once more what synchronises, with a queue that runs
 # nothing before it must.
 test_emulated() {
-    # Everything would be too much for an emulator, even on a single target.
     local target number=0 code=0 device shares=${#emulated_targets[@]}
-    ((shares > 1)) || shares=2
+    ((shares >= 5)) || shares=5 # what a part may take
     make -s -C "$emulator" B="$emulator_build" need need-hip ||
         skip "the emulator cannot be built here"
     heading "the emulator"
