@@ -255,10 +255,11 @@ void gpu_lane_download(struct gpu_lane *lane)
 void gpu_lane_check(const struct gpu_lane *lane, const char *what)
 {
     float sums[COLUMNS] = {0};
+    const float additions = ADDITIONS;
     for (int i = 0; i < ELEMENTS; i++)
-        sums[i % COLUMNS] += lane->host_x[i] + ADDITIONS * lane->host_b[i];
+        sums[i % COLUMNS] += lane->host_x[i] + additions * lane->host_b[i];
     for (int i = 0; i < ELEMENTS; i++) {
-        float expected = lane->host_x[i] + ADDITIONS * lane->host_b[i] + sums[i % COLUMNS];
+        float expected = lane->host_x[i] + additions * lane->host_b[i] + sums[i % COLUMNS];
         if (lane->host_result[i] != expected)
             gpu_fail("%s: element %d is %g instead of %g", what, i, (double)lane->host_result[i],
                      (double)expected);
