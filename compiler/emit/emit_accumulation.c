@@ -68,18 +68,42 @@ void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction
     }
 }
 
+/* A block that accumulates `operand`: the head declares it, up to the '=', and the tail is the
+ * rest. */
+static void append_operand_head(const struct kiln_accumulator *accumulator,
+                                struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source, "            {\n            const %s operand = ",
+                       kiln_scalar_type(accumulator->scalar));
+}
+
+static void append_operand_tail(const struct kiln_reduction_emission *reduction, uint32_t index,
+                                bool is_tail, struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    const char *target = is_tail ? "merged" : "lanes";
+    bool has_flag = !is_tail && kiln_accumulator_has_flag(reduction, accumulator);
+    kiln_buffer_append_text(source, ";\n");
+    if (has_flag)
+        kiln_buffer_printf(
+            source, "            kiln_note_nan_f32(operand, lanes.a%" PRIu32 "_nan);\n", index);
+    kiln_buffer_printf(source,
+                       "            %s.a%" PRIu32 "[e] = kiln_%s%s_%s(%s.a%" PRIu32
+                       "[e], operand);\n            }\n",
+                       target, index, kiln_accumulator_operation(accumulator),
+                       has_flag ? "_number" : "", kiln_scalar_text(accumulator->scalar), target,
+                       index);
+}
+
 static void append_loaded_accumulation(const struct kiln_reduction_emission *reduction,
                                        uint32_t index, bool is_tail, struct kiln_buffer *source)
 {
     const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
     const char *target = is_tail ? "merged" : "lanes";
     if (!kiln_accumulator_is_moments(accumulator)) {
-        kiln_buffer_printf(source,
-                           "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ",
-                           target, index, kiln_accumulator_operation(accumulator),
-                           kiln_scalar_text(accumulator->scalar), target, index);
+        append_operand_head(accumulator, source);
         append_loaded(reduction, index, 0, "e", source);
-        kiln_buffer_append_text(source, ");\n");
+        append_operand_tail(reduction, index, is_tail, source);
         return;
     }
     bool one_count = has_one_count(reduction, is_tail);
@@ -121,12 +145,9 @@ void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uin
                                target, i, target, i);
             continue;
         }
-        kiln_buffer_printf(source,
-                           "            %s.a%" PRIu32 "[e] = kiln_%s_%s(%s.a%" PRIu32 "[e], ",
-                           target, i, kiln_accumulator_operation(accumulator),
-                           kiln_scalar_text(accumulator->scalar), target, i);
+        append_operand_head(accumulator, source);
         kiln_emit_value(&reduction->values, accumulator->operand, source);
-        kiln_buffer_append_text(source, ");\n");
+        append_operand_tail(reduction, i, is_tail, source);
     }
 }
 

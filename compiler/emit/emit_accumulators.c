@@ -9,6 +9,14 @@ bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator)
     return accumulator->kind == KILN_ACCUMULATOR_MOMENTS;
 }
 
+bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
+                               const struct kiln_accumulator *accumulator)
+{
+    return !reduction->reduction->is_columns && reduction->reduction->is_resident &&
+           accumulator->scalar == KILN_SCALAR_F32 &&
+           (accumulator->kind == KILN_ACCUMULATOR_MIN || accumulator->kind == KILN_ACCUMULATOR_MAX);
+}
+
 bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction)
 {
     return reduction->emission->group->kind == KILN_GROUP_COMBINE;
@@ -56,12 +64,15 @@ static const char *neutral_text(const struct kiln_accumulator *accumulator)
 }
 
 /* Whether a merge gives other bits when its operands change places: the moments' mean, and which of
- * two zeros is the smaller one. */
+ * two zeros is the smaller one, except for the maximum of floats on an AMD GPU. */
 static bool is_ordered(const struct kiln_reduction_emission *reduction,
                        const struct kiln_accumulator *accumulator)
 {
     if (kiln_accumulator_is_moments(accumulator))
         return !reduction->is_even;
+    if (accumulator->kind == KILN_ACCUMULATOR_MAX && accumulator->scalar == KILN_SCALAR_F32 &&
+        reduction->emission->target->kind == KILN_TARGET_AMDGPU)
+        return false;
     return (accumulator->kind == KILN_ACCUMULATOR_MIN ||
             accumulator->kind == KILN_ACCUMULATOR_MAX) &&
            (accumulator->scalar == KILN_SCALAR_F32 || accumulator->scalar == KILN_SCALAR_F64);
@@ -120,6 +131,8 @@ static void append_structures(const struct kiln_reduction_emission *reduction, u
             if (!kiln_accumulator_is_moments(accumulator)) {
                 kiln_buffer_printf(source, "        %s a%" PRIu32 "[%" PRIu32 "];\n", type, i,
                                    elements);
+                if (!merged && kiln_accumulator_has_flag(reduction, accumulator))
+                    kiln_buffer_printf(source, "        bool a%" PRIu32 "_nan;\n", i);
                 continue;
             }
             if (merged || (kiln_emission_is_combine(reduction) && reduction->reduction->is_columns))
@@ -151,6 +164,8 @@ static void append_start(const struct kiln_reduction_emission *reduction, uint32
         if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source, "            lanes.a%" PRIu32 "[e] = %s;\n", i,
                                neutral_text(accumulator));
+            if (kiln_accumulator_has_flag(reduction, accumulator))
+                kiln_buffer_printf(source, "            lanes.a%" PRIu32 "_nan = false;\n", i);
             continue;
         }
         if (kiln_emission_is_combine(reduction))
@@ -174,9 +189,11 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
         const char *scalar = suffix(accumulator);
         if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source,
-                               "            lanes.a%" PRIu32 "[e] = kiln_%s_%s(lanes.a%" PRIu32
+                               "            lanes.a%" PRIu32 "[e] = kiln_%s%s_%s(lanes.a%" PRIu32
                                "[e], lanes.a%" PRIu32 "[e + %" PRIu32 "]);\n",
-                               i, kiln_accumulator_operation(accumulator), scalar, i, i, width);
+                               i, kiln_accumulator_operation(accumulator),
+                               kiln_accumulator_has_flag(reduction, accumulator) ? "_number" : "",
+                               scalar, i, i, width);
             continue;
         }
         if (kiln_emission_is_combine(reduction)) {
@@ -237,6 +254,12 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
                 "            merged.a%" PRIu32 "_mean[e] = lanes.a%" PRIu32 "_mean[e];\n"
                 "            merged.a%" PRIu32 "_squares[e] = lanes.a%" PRIu32 "_squares[e];\n",
                 i, i, i, i);
+        else if (kiln_accumulator_has_flag(reduction, accumulator))
+            kiln_buffer_printf(source,
+                               "            merged.a%" PRIu32
+                               "[e] = kiln_extreme_f32(lanes.a%" PRIu32 "[e], lanes.a%" PRIu32
+                               "_nan);\n",
+                               i, i, i);
         else
             kiln_buffer_printf(
                 source, "            merged.a%" PRIu32 "[e] = lanes.a%" PRIu32 "[e];\n", i, i);

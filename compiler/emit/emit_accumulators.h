@@ -22,6 +22,11 @@
 bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator);
 /* "add": what merges all but moments. Static. */
 const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator);
+/* Whether the lanes' accumulator is a number for each lane, lanes.a0[e], and one flag for NaN in
+ * any of them, lanes.a0_nan. In a loop, or with a flag for each lane as the form `columns` would
+ * need, flags cost more than they save. */
+bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
+                               const struct kiln_accumulator *accumulator);
 /* Whether the elements are accumulators, of segments. */
 bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction);
 bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass);

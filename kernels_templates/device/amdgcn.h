@@ -115,6 +115,50 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return __builtin_amdgcn_rcpf(x);
 }
 
+/* v_max_f32 and v_min_f32 give the operand that is no NaN, and take -0 for less than 0; med3 with an infinity is the same without
+ * quieting its operands first. Only gfx12 has an instruction that keeps NaN. */
+#define KILN_HAS_MIN_MAX_F32
+#if defined(__GFX12__)
+KILN_DEVICE float kiln_max_f32(float a, float b)
+{
+    float result;
+    asm("v_maximum_f32 %0, %1, %2" : "=v"(result) : "v"(a), "v"(b));
+    return result;
+}
+
+KILN_DEVICE float kiln_min_f32(float a, float b)
+{
+    float result;
+    asm("v_minimum_f32 %0, %1, %2" : "=v"(result) : "v"(a), "v"(b));
+    return result;
+}
+#else
+KILN_DEVICE float kiln_max_f32(float a, float b)
+{
+    const float number = __builtin_amdgcn_fmed3f(a, b, __builtin_inff());
+    return __builtin_isunordered(a, b) ? __builtin_nanf("") : number;
+}
+
+KILN_DEVICE float kiln_min_f32(float a, float b)
+{
+    const float number = __builtin_amdgcn_fmed3f(a, b, -__builtin_inff());
+    return __builtin_isunordered(a, b) ? __builtin_nanf("") : number;
+}
+#endif
+
+/* Of many numbers: without regard to NaN, which is noted apart. The compiler takes two numbers at once for either. */
+#define KILN_HAS_EXTREMES_F32
+#define kiln_max_number_f32(a, b) __builtin_fmaxf(a, b)
+#define kiln_min_number_f32(a, b) __builtin_fminf(a, b)
+KILN_DEVICE void kiln_note_nan_f32(float x, bool &has_nan)
+{
+    has_nan |= x != x;
+}
+KILN_DEVICE float kiln_extreme_f32(float number, bool has_nan)
+{
+    return has_nan ? __builtin_nanf("") : number;
+}
+
 /* The nearest finite number; of a NaN any number. */
 KILN_DEVICE float kiln_limit_f32(float x)
 {

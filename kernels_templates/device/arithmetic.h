@@ -134,6 +134,14 @@ KILN_MIN_MAX(f32, float, a != a)
 KILN_MIN_MAX(f64, double, a != a)
 #undef KILN_MIN_MAX
 
+/* The largest or smallest of many: the number so far, and whether there was a NaN, where the number does not tell. */
+#ifndef KILN_HAS_EXTREMES_F32
+#define kiln_max_number_f32(a, b)          kiln_max_f32(a, b)
+#define kiln_min_number_f32(a, b)          kiln_min_f32(a, b)
+#define kiln_note_nan_f32(x, has_nan)      ((void)(has_nan))
+#define kiln_extreme_f32(number, has_nan)  (number)
+#endif
+
 KILN_DEVICE int kiln_abs_i32(int a)
 {
     return a < 0 ? kiln_neg_i32(a) : a;
