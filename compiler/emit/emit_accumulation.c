@@ -57,12 +57,15 @@ void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction
         } else if (is_tail) {
             kiln_buffer_printf(source,
                                "        merged.a%" PRIu32 "_count += 1;\n"
-                               "        const %s reciprocal%" PRIu32 " = (%s)1 / merged.a%" PRIu32
-                               "_count;\n",
-                               i, type, i, type, i);
+                               "        const %s reciprocal%" PRIu32
+                               " = kiln_count_ratio_%s(1, merged.a%" PRIu32 "_count);\n",
+                               i, type, i, kiln_scalar_text(accumulator->scalar), i);
         } else if (!has_reciprocal[accumulator->scalar]) {
-            kiln_buffer_printf(source, "        const %s reciprocal_%s = (%s)1 / (%s)(nth + 1);\n",
-                               type, kiln_scalar_text(accumulator->scalar), type, type);
+            const char *text = kiln_scalar_text(accumulator->scalar);
+            kiln_buffer_printf(source,
+                               "        const %s reciprocal_%s = kiln_count_ratio_%s(1, (%s)(nth + "
+                               "1));\n",
+                               type, text, text, type);
             has_reciprocal[accumulator->scalar] = true;
         }
     }

@@ -208,9 +208,21 @@ static uint32_t relu_bwd(const struct formula *f)
     return kiln_ir_select(f->ir, below, leak, result);
 }
 
+/* Of floats, without parameters that change anything. */
+static bool is_plain_relu(const struct formula *f)
+{
+    const struct kiln_pointwise *attributes = f->attributes;
+    enum kiln_scalar scalar = f->ir->ops[f->a].scalar;
+    return (scalar == KILN_SCALAR_F32 || scalar == KILN_SCALAR_F64) &&
+           attributes->relu_lower_clip == 0 && attributes->relu_lower_clip_slope == 0 &&
+           attributes->relu_upper_clip == (double)INFINITY;
+}
+
 static uint32_t relu_fwd(const struct formula *f)
 {
     const struct kiln_pointwise *attributes = f->attributes;
+    if (is_plain_relu(f))
+        return unary(f, KILN_OP_RELU, f->a);
     uint32_t lower = constant(f, attributes->relu_lower_clip);
     uint32_t slope = constant(f, attributes->relu_lower_clip_slope);
     uint32_t result = f->a;

@@ -146,6 +146,13 @@ KILN_DEVICE float kiln_min_f32(float a, float b)
 }
 #endif
 
+/* Two instructions: infinity less infinity is NaN, and x less -0 is 0. The minimum may lose a NaN, x keeps it. */
+#define KILN_HAS_RELU_F32
+KILN_DEVICE float kiln_relu_f32(float x)
+{
+    return x - __builtin_fminf(x, 0.0f);
+}
+
 /* Of many numbers: without regard to NaN, which is noted apart. The compiler takes two numbers at once for either. */
 #define KILN_HAS_EXTREMES_F32
 #define kiln_max_number_f32(a, b) __builtin_fmaxf(a, b)

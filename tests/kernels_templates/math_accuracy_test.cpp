@@ -38,6 +38,7 @@
 #include "device/math/tan_f64.h"
 #include "device/math/tanh_f32.h"
 #include "device/math/tanh_f64.h"
+#include "device/moments.h"
 #include "device/quotient_f32.h"
 
 #include <cmath>
@@ -385,6 +386,21 @@ bool check_quotients(uint64_t samples)
     return report("quotient", "float", seen, 0.51) && fine;
 }
 
+/* Shares of counts: any two of them. */
+bool check_count_ratios(uint64_t samples)
+{
+    worst seen;
+    for (uint64_t i = 0; i < samples; i++) {
+        const uint64_t bits = random_bits();
+        const float whole = (float)(1 + (bits >> 32 >> (bits >> 58)));
+        const float part = (float)(uint32_t)(1 + (uint32_t)bits % (uint32_t)whole);
+        seen.see(ulps(kiln_count_ratio_f32(part, whole), (double)part / (double)whole), part);
+        const float count = (float)(1 + i);
+        seen.see(ulps(kiln_count_ratio_f32(1, count), 1 / (double)count), count);
+    }
+    return report("ratio", "counts", seen, 0.51);
+}
+
 /* Signs of zeros and results on special values that a distance in ulps does not tell apart. */
 bool check_zero_signs()
 {
@@ -430,7 +446,7 @@ int main(int argument_count, char **arguments)
     bool fine = check_zero_signs();
     fine &= check_ends_of_sigmoid();
     if (!only || std::strcmp(only, "quotient") == 0)
-        fine &= check_quotients(samples);
+        fine &= check_quotients(samples) & check_count_ratios(samples);
     for (const function &f : functions) {
         if (!only || std::strcmp(only, f.name) == 0)
             fine &= check_function(f, samples);

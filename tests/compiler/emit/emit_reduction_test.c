@@ -84,6 +84,42 @@ Test(emit_reduction, a_row_is_divided_by_one_number_in_the_shared_form)
     ir_fixture_destroy(emitted.fixture);
 }
 
+/* A comparison for two elements tells a NaN, so that the maximum need not. */
+Test(emit_reduction, the_maximum_of_a_held_row_notes_nan_apart)
+{
+    struct reduction_case softmax = norm;
+    softmax.content = REDUCTION_SOFTMAX;
+    struct emitted emitted = emit("gfx942", &softmax);
+    EXPECT_TEXT(emitted, "bool a0_nan;");
+    EXPECT_TEXT(emitted, "lanes.a0_nan = false;");
+    EXPECT_TEXT(emitted, "kiln_note_nan_f32(operand, lanes.a0_nan);");
+    EXPECT_TEXT(emitted, "lanes.a0[e] = kiln_max_number_f32(lanes.a0[e], operand);");
+    EXPECT_TEXT(emitted, "merged.a0[e] = kiln_extreme_f32(lanes.a0[e], lanes.a0_nan);");
+    /* Between lanes it is kept: there each has one number. */
+    EXPECT_TEXT(emitted, "first.a0[e] = kiln_max_f32(first.a0[e], second.a0[e]);");
+    /* Which zero is the larger one does not depend on the order there. */
+    EXPECT_NO_TEXT(emitted, "first.a0[e] = is_second ? theirs : mine;");
+    ir_fixture_destroy(emitted.fixture);
+    emitted = emit("sm_90", &softmax);
+    EXPECT_TEXT(emitted, "first.a0[e] = is_second ? theirs : mine;");
+    ir_fixture_destroy(emitted.fixture);
+    struct reduction_case columns = softmax;
+    columns.reduced_axes = 1;
+    emitted = emit("gfx942", &columns);
+    EXPECT_NO_TEXT(emitted, "a0_nan");
+    EXPECT_TEXT(emitted, "lanes.a0[e] = kiln_max_f32(lanes.a0[e], operand);");
+    ir_fixture_destroy(emitted.fixture);
+}
+
+/* The compiler's division would be a quarter of the arithmetic of a step. */
+Test(emit_reduction, reciprocals_of_counts_are_no_divisions)
+{
+    struct emitted emitted = emit("gfx942", &norm);
+    EXPECT_TEXT(emitted, "const float reciprocal_f32 = kiln_count_ratio_f32(1, (float)(nth + 1));");
+    EXPECT_NO_TEXT(emitted, "(float)1 / ");
+    ir_fixture_destroy(emitted.fixture);
+}
+
 /* NVRTC has no infinity for a constant of the whole text. */
 Test(emit_reduction, constants_stand_where_they_are_used)
 {
