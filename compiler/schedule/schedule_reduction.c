@@ -8,7 +8,7 @@
 /*
  * Requirements that the numbers below and in tuning.def come from, on a GPU:
  *   1. wide accesses, as in schedule_pointwise.c; neighbouring work-items cover at least
- * CONTIGUOUS_BYTES of a line of columns, SECTOR_BYTES of a row;
+ * CONTIGUOUS_BYTES of a line of columns, sector_bytes of a row;
  *   2. a row is read once when it fits into the registers of at most MAX_BLOCK work-items
  * (resident_registers, usable_registers);
  *   3. code grows with cost x vector x steps x passes: MAX_RESIDENT_COST;
@@ -24,7 +24,6 @@
 enum {
     /* Held against half and twice as many work-items, rows and steps on an H200. */
     CONTIGUOUS_BYTES = 128,
-    SECTOR_BYTES = 32,
     SHORT_ROW_BYTES = 32,
     MAX_NEIGHBOURS = 64,
     TAIL_TIME = 8,
@@ -371,7 +370,7 @@ static void lay_out_rows(const struct problem *problem, struct kiln_schedule *sc
     uint32_t items = 1;
     if (steps > 2 && steps * step_bytes > SHORT_ROW_BYTES) {
         items = kiln_ceil_power_of_two(ceil_div(steps, STEPS_PER_ITEM));
-        items = max_u32(items, kiln_ceil_power_of_two(SECTOR_BYTES / step_bytes));
+        items = max_u32(items, kiln_ceil_power_of_two(problem->tuning->sector_bytes / step_bytes));
         /* Of a row's work-items no more than a quarter has nothing to do. */
         if (items >= steps && 4 * steps <= 3 * (uint64_t)limit)
             items = limit / 2;
@@ -408,8 +407,8 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
     uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
     /* What segments have left is little, in a cache, and waited for: over as many units as it
      * takes. */
-    uint32_t contiguous =
-        problem->group->kind == KILN_GROUP_COMBINE ? SECTOR_BYTES : CONTIGUOUS_BYTES;
+    uint32_t contiguous = problem->group->kind == KILN_GROUP_COMBINE ? problem->tuning->sector_bytes
+                                                                     : CONTIGUOUS_BYTES;
     uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(contiguous, vector_bytes)),
                               min_u32(MAX_NEIGHBOURS, min_u32(useful, block)));
     bool holding = gains_from_holding(problem);

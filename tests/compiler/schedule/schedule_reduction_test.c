@@ -236,6 +236,13 @@ Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
     cr_assert_eq(combine.schedule.accesses[3].strides[0], 0);
     cr_assert_eq(combine.schedule.accesses[3].mode, KILN_ACCESS_VECTOR);
     cr_assert_eq(combine.schedule.bytes_moved, 3 * 128 * 256 * 4 + 2 * 256 * 2);
+    /* Neighbours read all of the 64 bytes that an AMD GPU's caches ask for, 32 on an NVIDIA GPU. */
+    cr_assert_geq(combine.schedule.reduction.items_along_kept * combine.schedule.vector_elems * 4,
+                  64);
+    release(&combine);
+    combine = schedule_for("sm_90", &statistics);
+    cr_assert_eq(combine.schedule.reduction.items_along_kept * combine.schedule.vector_elems * 4,
+                 32);
     release(&combine);
 }
 
