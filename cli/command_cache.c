@@ -90,7 +90,7 @@ static void read_max_size(struct kiln_command_line *line, uint64_t *ret_bytes)
 
 static void read_target(struct kiln_command_line *line, const char **ret_target)
 {
-    static struct kiln_target target; /* the name with features in their order outlives this */
+    static struct kiln_target target; /* its name outlives this */
     struct kiln_error error;
     kiln_error_init(&error);
     if (kiln_target_parse(line->value, &target, &error) != KILN_OK)

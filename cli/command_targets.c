@@ -32,6 +32,7 @@ static void describe_target(struct kiln_codegen *codegen, size_t index, struct k
     kiln_json_set(object, "name", kiln_json_text(target.processor));
     kiln_json_set(object, "wave_size", json_integer(target.wave_size));
     kiln_json_set(object, "lds_bytes", json_integer(target.lds_bytes));
+    kiln_json_set(object, "features", kiln_json_text(kiln_target_features(&target)));
     kiln_json_set(object, "compiler", served ? kiln_json_text(compiler) : json_null());
     kiln_json_set(object, "message", served ? json_null() : kiln_json_text(error.text));
     kiln_json_append(list, object);
@@ -39,6 +40,7 @@ static void describe_target(struct kiln_codegen *codegen, size_t index, struct k
     kiln_table_add(table, "%s", target.processor);
     kiln_table_add(table, "%u", target.wave_size);
     kiln_table_add(table, "%u KiB", target.lds_bytes / 1024);
+    kiln_table_add(table, "%s", kiln_target_features(&target));
     if (served)
         kiln_table_add(table, "%s", compiler);
     else
@@ -100,12 +102,13 @@ static void describe_all(struct kiln_codegen *codegen, bool json)
     json_t *target_list = kiln_json_array();
     json_t *compiler_list = kiln_json_array();
     json_t *device_list = kiln_json_array();
-    kiln_table_init(&targets, 4, 0x6);
+    kiln_table_init(&targets, 5, 0x6);
     kiln_table_init(&compilers, 2, 0);
     kiln_table_init(&devices, 2, 0);
     kiln_table_add(&targets, "target");
     kiln_table_add(&targets, "wave");
     kiln_table_add(&targets, "LDS");
+    kiln_table_add(&targets, "any setting of");
     kiln_table_add(&targets, "compiled here by");
     kiln_table_add(&compilers, "compiler");
     kiln_table_add(&compilers, "found at");

@@ -78,7 +78,7 @@ bool kiln_entry_is_for(const struct kiln_entry_description *description, const c
         return false;
     size_t length = strlen(target);
     const char *name = description->key.target;
-    bool has_features = strchr(target, ':') != NULL;
+    bool has_level = strchr(target, ':') != NULL;
     return strncmp(name, target, length) == 0 &&
-           (name[length] == '\0' || (name[length] == ':' && !has_features));
+           (name[length] == '\0' || (name[length] == ':' && !has_level));
 }

@@ -2,12 +2,12 @@
  * Is this code object what the recipe needs? Asked once per compiled kernel, before anything is
  * kept or launched.
  *
- * AMDGPU: ELF of the AMDGPU machine whose e_flags are those of the target (processor, sramecc,
- * xnack), code object version 4 to 6, the kernel and its descriptor among the dynamic symbols, and
- * metadata (LLVM AMDGPUUsage, "Code Object V3 and above Metadata") that agree with the recipe:
- * target, kernarg segment of exactly 8 bytes per argument and no hidden arguments, LDS, block size,
- * wavefront size, no scratch memory. Host: ELF shared object of this machine that defines the
- * kernel as a function. CUDA: cubin.h.
+ * AMDGPU: ELF of the AMDGPU machine whose e_flags are those of the target (processor, any
+ * setting of its features), code object version 4 to 6, the kernel and its descriptor among the
+ * dynamic symbols, and metadata (LLVM AMDGPUUsage, "Code Object V3 and above Metadata") that agree
+ * with the recipe: target, kernarg segment of exactly 8 bytes per argument and no hidden arguments,
+ * LDS, block size, wavefront size, no scratch memory. Host: ELF shared object of this machine that
+ * defines the kernel as a function. CUDA: cubin.h.
  *
  * The bytes may come from anywhere: damage gives KILN_CORRUPT and never more. A sound object that
  * is not what was asked for gives KILN_COMPILE_FAILED with what differs.

@@ -32,24 +32,12 @@ static const struct row rows[] = {
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-/* What a target's name says about a feature; the values are those of the two-bit fields in e_flags.
- */
-enum setting {
-    SETTING_UNSUPPORTED = 0,
-    SETTING_ANY = 1,
-    SETTING_OFF = 2,
-    SETTING_ON = 3,
-};
-
+/* The e_flags of code that runs with every setting of a feature. Its two-bit field has more values:
+ * 0 where the processor lacks the feature, 2 and 3 for code that needs it off or on. */
 enum {
-    EF_XNACK_SHIFT = 8,
-    EF_SRAMECC_SHIFT = 10,
+    EF_XNACK_ANY = 1 << 8,
+    EF_SRAMECC_ANY = 1 << 10,
 };
-
-static const char *setting_suffix(enum setting setting)
-{
-    return setting == SETTING_ON ? "+" : "-";
-}
 
 size_t kiln_target_count(void)
 {
@@ -147,35 +135,40 @@ static enum kiln_status reject_processor(const char *text, size_t length, struct
     return KILN_BAD_ARGUMENT;
 }
 
-static enum kiln_status parse_feature(const struct row *row, const char *feature, size_t length,
-                                      enum setting *sramecc, enum setting *xnack,
-                                      struct kiln_error *error)
+struct seen_features {
+    bool sramecc;
+    bool xnack;
+};
+
+/* Checks one setting of a feature, as "xnack-"; `seen` has those before it. */
+static enum kiln_status check_feature(const struct row *row, const char *feature, size_t length,
+                                      struct seen_features *seen, struct kiln_error *error)
 {
     static const char *const known[] = {
         [FEATURES_NONE] = "no features",
         [FEATURES_XNACK] = "xnack+ or xnack-",
         [FEATURES_SRAMECC_XNACK] = "sramecc+, sramecc-, xnack+ or xnack-",
     };
-    enum setting *setting = NULL;
+    bool *is_seen = NULL;
     if (row->features == FEATURES_SRAMECC_XNACK && length == sizeof "sramecc" &&
         memcmp(feature, "sramecc", length - 1) == 0)
-        setting = sramecc;
+        is_seen = &seen->sramecc;
     else if (row->features != FEATURES_NONE && length == sizeof "xnack" &&
              memcmp(feature, "xnack", length - 1) == 0)
-        setting = xnack;
+        is_seen = &seen->xnack;
     char sign = length != 0 ? feature[length - 1] : '\0';
     int shown = length < 32 ? (int)length : 32;
-    if (setting == NULL || (sign != '+' && sign != '-')) {
+    if (is_seen == NULL || (sign != '+' && sign != '-')) {
         (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "target '%s' has no feature '%.*s'",
                              row->processor, shown, feature);
         kiln_error_hint(error, "it takes %s", known[row->features]);
         return KILN_BAD_ARGUMENT;
     }
-    if (*setting != SETTING_ANY)
+    if (*is_seen)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "feature '%.*s' of target '%s' is given twice", shown, feature,
                               row->processor);
-    *setting = sign == '+' ? SETTING_ON : SETTING_OFF;
+    *is_seen = true;
     return KILN_OK;
 }
 
@@ -222,33 +215,28 @@ enum kiln_status kiln_target_parse(const char *text, struct kiln_target *ret_tar
         return KILN_OK;
     }
 
-    enum setting sramecc = SETTING_ANY;
-    enum setting xnack = SETTING_ANY;
+    struct seen_features seen = {0};
     while (*rest != '\0') {
         const char *feature = rest + 1;
         length = strcspn(feature, ":");
-        enum kiln_status status = parse_feature(row, feature, length, &sramecc, &xnack, error);
+        enum kiln_status status = check_feature(row, feature, length, &seen, error);
         if (status != KILN_OK)
             return status;
         rest = feature + length;
     }
-    size_t used = strlen(target.name);
-    if (sramecc != SETTING_ANY)
-        used += (size_t)snprintf(target.name + used, sizeof target.name - used, ":sramecc%s",
-                                 setting_suffix(sramecc));
-    if (xnack != SETTING_ANY)
-        (void)snprintf(target.name + used, sizeof target.name - used, ":xnack%s",
-                       setting_suffix(xnack));
     *ret_target = target;
     return KILN_OK;
 }
 
-static enum setting read_setting(const struct kiln_target *target, const char *feature)
+const char *kiln_target_features(const struct kiln_target *target)
 {
-    const char *found = strstr(target->name, feature);
-    if (found == NULL)
-        return SETTING_ANY;
-    return found[strlen(feature)] == '+' ? SETTING_ON : SETTING_OFF;
+    static const char *const names[] = {
+        [FEATURES_NONE] = "",
+        [FEATURES_XNACK] = "xnack",
+        [FEATURES_SRAMECC_XNACK] = "sramecc, xnack",
+    };
+    const struct row *row = find_row(target->processor, strlen(target->processor));
+    return row != NULL ? names[row->features] : "";
 }
 
 uint32_t kiln_target_elf_flags(const struct kiln_target *target)
@@ -258,8 +246,8 @@ uint32_t kiln_target_elf_flags(const struct kiln_target *target)
         return 0;
     uint32_t flags = row->elf_machine;
     if (row->features != FEATURES_NONE)
-        flags |= (uint32_t)read_setting(target, ":xnack") << EF_XNACK_SHIFT;
+        flags |= EF_XNACK_ANY;
     if (row->features == FEATURES_SRAMECC_XNACK)
-        flags |= (uint32_t)read_setting(target, ":sramecc") << EF_SRAMECC_SHIFT;
+        flags |= EF_SRAMECC_ANY;
     return flags;
 }

@@ -18,9 +18,10 @@ enum kiln_target_kind {
 enum { KILN_TARGET_NAME_BYTES = 64 };
 
 struct kiln_target {
-    /* Processor with its feature settings as the HIP runtime spells them, "gfx90a:sramecc+:xnack-";
-     * for the host device "host:" and the instruction set level, "host:x86-64-v3"; of an NVIDIA GPU
-     * its compute capability, "sm_90". Unique: part of cache keys. */
+    /* Processor without feature settings, "gfx90a", since kernels are compiled for all settings
+     * (docs/decisions/0016-one-name-per-processor.md); for the host device "host:" and the
+     * instruction set level, "host:x86-64-v3"; of an NVIDIA GPU its compute capability, "sm_90".
+     * Unique: part of cache keys. */
     char name[KILN_TARGET_NAME_BYTES];
     char processor[16]; /* "gfx90a", "host", "sm_90" */
     enum kiln_target_kind kind;
@@ -32,21 +33,24 @@ struct kiln_target {
 };
 
 /*
- * Reads "gfx90a", "gfx90a:sramecc+:xnack-", "host" ("host" gets the level of this machine) or a
- * host target as its name is written, "host:x86-64-v2". Features come in any order and are put into
- * the HIP runtime's. KILN_BAD_ARGUMENT with near misses as hint when the processor or a feature is
- * unknown.
+ * Reads "gfx90a", "host" ("host" gets the level of this machine) or a host target as its name is
+ * written, "host:x86-64-v2". A name with feature settings, as the HIP runtime reports its devices,
+ * "gfx90a:sramecc+:xnack-", is checked and means the processor. KILN_BAD_ARGUMENT with near misses
+ * as hint when the processor or a feature is unknown.
  */
 enum kiln_status kiln_target_parse(const char *text, struct kiln_target *ret_target,
                                    struct kiln_error *error) KILN_NODISCARD;
 
-/* The table, for listings: the number of rows, and the target of row i < that number without
- * features. */
+/* The table, for listings: the number of rows, and the target of row i < that number. */
 size_t kiln_target_count(void);
 void kiln_target_at(size_t index, struct kiln_target *ret_target);
 
+/* The features that a device of the target reports a setting of, with commas between them:
+ * "sramecc, xnack". "" when there are none. */
+const char *kiln_target_features(const struct kiln_target *target);
+
 /* The e_flags that an AMDGPU code object for the target carries (code object version 4 and later):
- * processor, and per feature whether it is on, off, left open or not there. 0 for other kinds. */
+ * processor, and that every setting of its features will do. 0 for other kinds. */
 uint32_t kiln_target_elf_flags(const struct kiln_target *target);
 
 #endif

@@ -32,6 +32,8 @@ Test(kiln_targets, every_target_is_listed)
                   json_is_string(json_object_get(target, "message")));
         cr_assert(strstr(table.out, names[i]));
     }
+    cr_expect_str_eq(text_member(named(targets, "gfx942"), "features"), "sramecc, xnack");
+    cr_expect_str_eq(text_member(named(targets, "gfx1030"), "features"), "");
     json_decref(document);
 }
 

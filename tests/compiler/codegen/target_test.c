@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static struct kiln_target parse(const char *text)
@@ -37,12 +38,40 @@ Test(target, plain_processor)
     cr_expect_eq(parse("gfx90a").wave_size, 64);
 }
 
-Test(target, features_are_put_in_order)
+Test(target, a_name_with_features_means_the_processor)
 {
-    cr_expect_str_eq(parse("gfx90a:sramecc+:xnack-").name, "gfx90a:sramecc+:xnack-");
-    cr_expect_str_eq(parse("gfx90a:xnack-:sramecc+").name, "gfx90a:sramecc+:xnack-");
-    cr_expect_str_eq(parse("gfx900:xnack+").name, "gfx900:xnack+");
-    cr_expect_str_eq(parse("gfx90a:xnack+").processor, "gfx90a");
+    static const char *const settings[] = {
+        ":sramecc+:xnack-", ":sramecc-:xnack-", ":xnack+:sramecc+", ":xnack-", ":sramecc+", ""};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "gfx942%s", settings[i]);
+        struct kiln_target plain = parse("gfx942");
+        struct kiln_target target = parse(name);
+        cr_expect_eq(memcmp(&target, &plain, sizeof target), 0, "%s", name);
+    }
+    cr_expect_str_eq(parse("gfx1010:xnack-").name, "gfx1010");
+}
+
+Test(target, features_that_devices_report)
+{
+    static const char *const cases[][2] = {
+        {"gfx900", "xnack"},
+        {"gfx906", "sramecc, xnack"},
+        {"gfx908", "sramecc, xnack"},
+        {"gfx90c", "xnack"},
+        {"gfx90a", "sramecc, xnack"},
+        {"gfx942", "sramecc, xnack"},
+        {"gfx1010", "xnack"},
+        {"gfx950", "sramecc, xnack"},
+        {"gfx1013", "xnack"},
+        {"gfx1030", ""},
+        {"gfx1201", ""},
+        {"sm_90", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kiln_target target = parse(cases[i][0]);
+        cr_expect_str_eq(kiln_target_features(&target), cases[i][1], "%s", cases[i][0]);
+    }
 }
 
 Test(target, elf_flags)
@@ -52,11 +81,9 @@ Test(target, elf_flags)
         const char *name;
         uint32_t flags;
     } cases[] = {
-        {"gfx900", 0x12c},          {"gfx90a", 0x53f},
-        {"gfx90a:sramecc+", 0xd3f}, {"gfx90a:sramecc+:xnack-", 0xe3f},
-        {"gfx90a:xnack+", 0x73f},   {"gfx942", 0x54c},
-        {"gfx1010", 0x133},         {"gfx1030", 0x36},
-        {"gfx1201", 0x4e},          {"host", 0},
+        {"gfx900", 0x12c}, {"gfx90a", 0x53f},  {"gfx90a:sramecc+:xnack-", 0x53f},
+        {"gfx942", 0x54c}, {"gfx1010", 0x133}, {"gfx1030", 0x36},
+        {"gfx1201", 0x4e}, {"host", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kiln_target target = parse(cases[i].name);

@@ -25,7 +25,7 @@ Test(hip_device, opens_the_current_device)
     hip.set_device(2);
     struct kiln_device *device = gpu_open("hip");
     cr_expect_eq(device->ordinal, 2);
-    cr_expect_str_eq(device->target.name, "gfx90a:sramecc+:xnack-");
+    cr_expect_str_eq(device->target.name, "gfx90a", "whatever the settings of its features");
     cr_expect_str_eq(device->target.processor, "gfx90a");
     cr_expect_eq(device->target.wave_size, 64);
     cr_expect_eq(gpu_first_call(&hip, "hipGetDevicePropertiesR0600")->arguments[0], 2);

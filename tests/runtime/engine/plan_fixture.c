@@ -1,5 +1,7 @@
 #include "tests/runtime/engine/plan_fixture.h"
 
+#include "compiler/graph/graph_reader.h"
+
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -74,4 +76,24 @@ void plan_fixture_rewrite(const struct sample_graph *sample)
 {
     kiln_buffer_clear(&fixture.graph);
     sample_graph_write(sample, &fixture.graph);
+}
+
+void plan_fixture_compile(const char *target_name)
+{
+    struct kiln_arena arena;
+    struct kiln_graph graph;
+    struct kiln_target target;
+    const struct kiln_compiled_program *program = NULL;
+    enum kiln_program_origin origin;
+    kiln_arena_init(&arena);
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_assert_eq(
+        kiln_graph_read(fixture.graph.data, fixture.graph.size, &arena, &graph, &fixture.error),
+        KILN_OK);
+    cr_assert_eq(kiln_target_parse(target_name, &target, &fixture.error), KILN_OK);
+    cr_assert_eq(kiln_engine_compile(engine, &graph, &target, &program, &origin, &fixture.error),
+                 KILN_OK, "%s", fixture.error.text);
+    kiln_compiled_program_unref(program);
+    kiln_engine_unref(engine);
+    kiln_arena_fini(&arena);
 }

@@ -32,6 +32,8 @@ enum kiln_status plan_fixture_create(struct kiln_engine *engine, struct kiln_pla
 struct kiln_plan *plan_fixture_plan(struct kiln_engine *engine);
 /* Where a plan comes from in an engine that has done nothing before. */
 enum kiln_program_origin plan_fixture_origin_in_new_engine(void);
+/* Puts the graph's program for a target into the cache, as `kiln compile` does. */
+void plan_fixture_compile(const char *target_name);
 /* Runs the function in eight threads at once, with the engine; expects NULL of each. */
 void plan_fixture_run_threads(void *(*function)(void *engine), struct kiln_engine *engine);
 /* Puts another graph in the place of the first. */

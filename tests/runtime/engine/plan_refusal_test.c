@@ -12,30 +12,10 @@
 TestSuite(plan_refusal, .init = plan_fixture_init, .fini = plan_fixture_fini);
 
 /* Puts the graph's program into the cache directory without loading it. */
-static void precompile(void)
-{
-    struct kiln_arena arena;
-    struct kiln_graph read;
-    struct kiln_target target;
-    const struct kiln_compiled_program *program = NULL;
-    enum kiln_program_origin origin;
-    kiln_arena_init(&arena);
-    struct kiln_engine *engine = plan_fixture_engine();
-    cr_assert_eq(
-        kiln_graph_read(fixture.graph.data, fixture.graph.size, &arena, &read, &fixture.error),
-        KILN_OK);
-    cr_assert_eq(kiln_target_parse("gfx90a:sramecc+:xnack-", &target, &fixture.error), KILN_OK);
-    cr_assert_eq(kiln_engine_compile(engine, &read, &target, &program, &origin, &fixture.error),
-                 KILN_OK, "%s", fixture.error.text);
-    kiln_compiled_program_unref(program);
-    kiln_engine_unref(engine);
-    kiln_arena_fini(&arena);
-}
-
 Test(plan_refusal, cached_program_that_the_device_refuses_is_compiled_again)
 {
     fake_pipeline.objects_are_bad = true;
-    precompile();
+    plan_fixture_compile("gfx90a");
     fake_pipeline.objects_are_bad = false;
     struct kiln_engine *engine = plan_fixture_engine();
     struct kiln_plan *plan = plan_fixture_plan(engine);
@@ -81,7 +61,7 @@ static void expect_declined(struct kiln_engine *engine, unsigned compiled)
 
 Test(plan_refusal, program_that_is_refused_twice_is_declined)
 {
-    precompile();
+    plan_fixture_compile("gfx90a");
     struct kiln_engine *engine = plan_fixture_engine();
     fixture.hip.fail("hipModuleLoadData", KILN_STAND_IN_INVALID_IMAGE, 0);
     expect_declined(engine, 2);
@@ -103,7 +83,7 @@ Test(plan_refusal, program_from_the_compiler_that_is_refused_is_declined)
 Test(plan_refusal, refused_program_that_cannot_be_compiled_again_is_declined)
 {
     fake_pipeline.objects_are_bad = true;
-    precompile();
+    plan_fixture_compile("gfx90a");
     fake_pipeline.failing_kernel = 1;
     struct kiln_engine *engine = plan_fixture_engine();
     expect_declined(engine, 3); /* once more without vectors */
@@ -117,7 +97,7 @@ Test(plan_refusal, device_in_trouble_costs_no_program)
 {
     static const int codes[] = {KILN_STAND_IN_LAUNCH_FAILURE, KILN_STAND_IN_STREAM_IS_CAPTURED,
                                 303 /* the loader failed, for whatever reason */, 999};
-    precompile();
+    plan_fixture_compile("gfx90a");
     struct kiln_engine *engine = plan_fixture_engine();
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         struct kiln_plan *plan = NULL;
@@ -146,7 +126,7 @@ static void *create_once(void *engine)
 Test(plan_refusal, threads_share_one_second_compilation)
 {
     fake_pipeline.objects_are_bad = true;
-    precompile();
+    plan_fixture_compile("gfx90a");
     fake_pipeline.objects_are_bad = false;
     fake_pipeline.compile_microseconds = 20000;
     struct kiln_engine *engine = plan_fixture_engine();
