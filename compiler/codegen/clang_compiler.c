@@ -7,12 +7,14 @@
  * kernel of ours asks for).
  */
 #include "compiler/codegen/compiler_search.h"
+#include "compiler/codegen/elf_file.h"
 #include "compiler/codegen/program_compile.h"
 
 #include "runtime/support/environment.h"
 #include "runtime/support/subprocess.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -269,13 +271,26 @@ static enum kiln_status disassemble(const struct kiln_compiler *compiler,
         kiln_error_hint(error, "install llvm of the version of clang");
         return KILN_UNSUPPORTED;
     }
+    struct kiln_elf elf;
+    struct kiln_elf_symbol symbol;
+    if (!kiln_elf_open_memory(object->text, object->size_bytes, &elf) ||
+        !kiln_elf_find_symbol(&elf, object->symbol, &symbol)) {
+        free(objdump);
+        return kiln_error_set(error, KILN_BAD_ARGUMENT, "the code object has no kernel '%s'",
+                              object->symbol);
+    }
     char symbols[KILN_ERROR_TEXT_BYTES];
     (void)snprintf(symbols, sizeof symbols, "--disassemble-symbols=%s", object->symbol);
+    /* llvm-objdump goes on to the next symbol, over what the compiler pads the code with. */
+    char stop[64];
+    (void)snprintf(stop, sizeof stop, "--stop-address=0x%" PRIx64,
+                   symbol.address + symbol.size_bytes);
     struct kiln_program_arguments arguments = {.count = 0};
     kiln_program_add(&arguments, objdump);
     kiln_program_add(&arguments, "--no-show-raw-insn");
     kiln_program_add(&arguments, "--no-leading-addr");
     kiln_program_add(&arguments, symbols);
+    kiln_program_add(&arguments, stop);
     struct kiln_buffer listing;
     kiln_buffer_init(&listing);
     enum kiln_status status = kiln_program_disassemble(&arguments, object, &listing, error);

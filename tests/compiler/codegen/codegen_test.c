@@ -44,8 +44,8 @@ static struct kiln_code_object compile(struct kiln_codegen *codegen,
     return object;
 }
 
-static const char *const targets[] = {
-    "gfx90a", "gfx90a:sramecc+:xnack-", "gfx1030", "gfx942", "gfx1100", "gfx1201"};
+static const char *const targets[] = {"gfx90a", "gfx1010", "gfx1030",
+                                      "gfx942", "gfx1100", "gfx1201"};
 
 ParameterizedTestParameters(codegen, compiles_for)
 {
@@ -90,6 +90,10 @@ ParameterizedTest(size_t *index, codegen, compiles_for)
                       strstr(text_of, "global_store_b32") != NULL,
                   "%s", text_of);
         cr_expect_null(strstr(text_of, "//"), "comments left: %s", text_of);
+        const char *end = strstr(text_of, "s_endpgm");
+        for (const char *next = end; next != NULL; next = strstr(next + 1, "s_endpgm"))
+            end = next;
+        cr_expect(end != NULL && strcmp(end, "s_endpgm\n") == 0, "padding behind it: %s", end);
     }
     kiln_buffer_fini(&text);
     kiln_code_object_fini(&object);
