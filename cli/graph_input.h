@@ -20,10 +20,10 @@ struct kiln_graph_input {
 };
 
 /*
- * Reads and checks the graph. Files larger than KILN_GRAPH_FILE_LIMIT_BYTES and directories give
- * KILN_BAD_ARGUMENT, unreadable ones KILN_NOT_FOUND or KILN_IO, JSON that is no graph
- * KILN_BAD_ARGUMENT, declined graphs KILN_REJECTED. The sentence names the path. The input is
- * initialised in any case: fini it.
+ * Reads (as kiln_input_file_read does) and checks the graph. Files larger than
+ * KILN_GRAPH_FILE_LIMIT_BYTES and directories give KILN_BAD_ARGUMENT, unreadable ones
+ * KILN_NOT_FOUND or KILN_IO, JSON that is no graph KILN_BAD_ARGUMENT, declined graphs
+ * KILN_REJECTED. The sentence names the path. The input is initialised in any case: fini it.
  */
 enum kiln_status kiln_graph_input_read(const char *path, struct kiln_graph_input *ret_input,
                                        struct kiln_error *error) KILN_NODISCARD;

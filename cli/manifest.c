@@ -1,13 +1,12 @@
 /* Lists of graphs in files. */
 #include "cli/graph_files.h"
 
+#include "cli/input_file.h"
 #include "cli/text.h"
-#include "runtime/support/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MANIFEST_LIMIT_BYTES = 256 << 20 };
 
@@ -64,10 +63,7 @@ enum kiln_status kiln_graph_files_add_manifest(struct kiln_graph_files *files, c
 {
     struct kiln_buffer text;
     kiln_buffer_init(&text);
-    enum kiln_status status = strcmp(manifest, "-") == 0
-                                  ? kiln_file_read_descriptor(STDIN_FILENO, "standard input",
-                                                              MANIFEST_LIMIT_BYTES, &text, error)
-                                  : kiln_file_read(manifest, MANIFEST_LIMIT_BYTES, &text, error);
+    enum kiln_status status = kiln_input_file_read(manifest, MANIFEST_LIMIT_BYTES, &text, error);
     if (status == KILN_OK)
         status = add_lines(files, manifest, &text, error);
     else

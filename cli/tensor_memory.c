@@ -1,5 +1,6 @@
 #include "cli/tensor_memory.h"
 
+#include "cli/input_file.h"
 #include "cli/tensor_walk.h"
 #include "compiler/reference/convert.h"
 #include "runtime/support/buffer.h"
@@ -87,7 +88,7 @@ enum kiln_status kiln_tensor_memory_load(struct kiln_tensor_memory *memory, cons
 {
     struct kiln_buffer content;
     kiln_buffer_init(&content);
-    enum kiln_status status = kiln_file_read(path, memory->bytes, &content, error);
+    enum kiln_status status = kiln_input_file_read(path, memory->bytes, &content, error);
     if (status == KILN_BAD_ARGUMENT) {
         (void)kiln_error_set(
             error, KILN_BAD_ARGUMENT,

@@ -4,8 +4,14 @@
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static struct kiln_graph_input input;
@@ -103,4 +109,54 @@ Test(graph_input, large_files_are_refused_by_size)
     cr_assert_eq(truncate(path, (off_t)KILN_GRAPH_FILE_LIMIT_BYTES + 1), 0);
     cr_assert_eq(kiln_graph_input_read(path, &input, &error), KILN_BAD_ARGUMENT);
     cr_assert(strstr(error.text, path), "%s", error.text);
+}
+
+Test(graph_input, a_pipe_that_nobody_writes_to_is_given_up, .timeout = 60)
+{
+    const char *path = temporary_path("pipe");
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_assert_eq(kiln_graph_input_read(path, &input, &error), KILN_IO);
+    cr_assert(strstr(error.text, "nobody writes to the pipe"), "%s", error.text);
+    cr_assert(strstr(error.text, path), "%s", error.text);
+}
+
+static void *write_slowly(void *path)
+{
+    static const char text[] = "{\"tensors\": [}";
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        if (i == 5)
+            usleep(300000);
+        if (write(descriptor, text + i, 1) != 1)
+            abort();
+    }
+    (void)close(descriptor);
+    return NULL;
+}
+
+Test(graph_input, a_pipe_is_read_to_its_end, .timeout = 60)
+{
+    static char path[1200];
+    (void)snprintf(path, sizeof path, "%s", temporary_path("pipe"));
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    pthread_t writer;
+    cr_assert_eq(pthread_create(&writer, NULL, write_slowly, path), 0);
+    cr_expect_eq(kiln_graph_input_read(path, &input, &error), KILN_BAD_ARGUMENT);
+    cr_expect(strstr(error.text, "1: 14:"), "%s", error.text);
+    cr_expect_eq(pthread_join(writer, NULL), 0);
+}
+
+Test(graph_input, devices_and_sockets_are_not_read, .timeout = 60)
+{
+    cr_expect_eq(kiln_graph_input_read("/dev/zero", &input, &error), KILN_IO);
+    cr_expect(strstr(error.text, "'/dev/zero': it is a device"), "%s", error.text);
+    kiln_graph_input_fini(&input);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", temporary_path("socket"));
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(descriptor, (const void *)&address, sizeof address), 0);
+    kiln_error_init(&error);
+    cr_expect_eq(kiln_graph_input_read(address.sun_path, &input, &error), KILN_IO);
+    cr_expect(strstr(error.text, "it is a socket"), "%s", error.text);
+    (void)close(descriptor);
 }
