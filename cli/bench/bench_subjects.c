@@ -22,6 +22,7 @@ void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects)
     for (size_t i = 0; i < subjects->count; i++) {
         free(subjects->subjects[i].name);
         free(subjects->subjects[i].path);
+        free(subjects->subjects[i].trouble);
     }
     free(subjects->subjects);
     *subjects = (struct kiln_bench_subjects){.count = 0};
@@ -118,6 +119,7 @@ static void add_file(struct kiln_bench_subjects *subjects, const struct kiln_gra
         .name = stem_of(file->path),
         .path = kiln_cli_strdup(file->path),
         .is_found = file->is_found,
+        .trouble = file->trouble ? kiln_cli_strdup(file->trouble) : NULL,
     };
     for (size_t i = 0; i < subjects->count; i++) {
         if (strcmp(subjects->subjects[i].name, subject.name) == 0) {
@@ -128,21 +130,14 @@ static void add_file(struct kiln_bench_subjects *subjects, const struct kiln_gra
     append(subjects, subject);
 }
 
-static enum kiln_status add_files(struct kiln_bench_subjects *subjects, const char *path,
-                                  struct kiln_error *error)
+static void add_files(struct kiln_bench_subjects *subjects, const char *path)
 {
-    enum kiln_status status = KILN_OK;
     struct kiln_graph_files files;
     kiln_graph_files_init(&files);
     kiln_graph_files_add(&files, path);
-    for (size_t i = 0; i < files.count && status == KILN_OK; i++) {
-        if (files.files[i].trouble)
-            status = kiln_error_set(error, KILN_IO, "%s", files.files[i].trouble);
-        else
-            add_file(subjects, &files.files[i]);
-    }
+    for (size_t i = 0; i < files.count; i++)
+        add_file(subjects, &files.files[i]);
     kiln_graph_files_fini(&files);
-    return status;
 }
 
 static enum kiln_status fail_unknown(const char *operand, struct kiln_error *error)
@@ -173,18 +168,21 @@ enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, c
         return KILN_OK;
     if (strcmp(operand, "-") != 0 && access(operand, F_OK) != 0)
         return fail_unknown(operand, error);
-    return add_files(subjects, operand, error);
+    add_files(subjects, operand);
+    return KILN_OK;
 }
 
 enum kiln_status kiln_bench_subject_read(const struct kiln_bench_subject *subject,
                                          struct kiln_graph_input *ret_input,
                                          struct kiln_error *error)
 {
-    if (!subject->which)
+    if (!subject->which && !subject->trouble)
         return kiln_graph_input_read(subject->path, ret_input, error);
     memset(ret_input, 0, sizeof(*ret_input));
     kiln_buffer_init(&ret_input->bytes);
     kiln_arena_init(&ret_input->arena);
+    if (subject->trouble)
+        return kiln_error_set(error, KILN_IO, "%s", subject->trouble);
     enum kiln_status status = kiln_bench_case_make(subject->which, subject->elements,
                                                    &ret_input->arena, &ret_input->graph, error);
     if (status == KILN_OK)

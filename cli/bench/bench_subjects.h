@@ -15,6 +15,7 @@ struct kiln_bench_subject {
     int64_t elements;                    /* of a case */
     char *path;                          /* of a file; owned */
     bool is_found;                       /* in a directory: skipped when it holds no graph */
+    char *trouble; /* why `path`, a directory, cannot be searched; NULL when it is a file; owned */
 };
 
 struct kiln_bench_subjects {

@@ -447,3 +447,25 @@ Test(kiln_bench, an_interruption_does_not_wait_for_plots)
     int status = system(script);
     cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM, "%d", status);
 }
+
+/* Directories are searched 32 deep; what is below counts as unreadable, also for root. */
+Test(kiln_bench, goes_on_after_a_directory_that_cannot_be_read)
+{
+    char command[4000];
+    (void)snprintf(command, sizeof command,
+                   "cd '%s' && d=graphs/a && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
+                   "19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35; do d=$d/d; done && "
+                   "mkdir -p $d && cp '%s' graphs/z.json",
+                   temporary_path("."), sample_path("current/bias_gelu_fp16.json"));
+    cr_assert_eq(system(command), 0);
+    struct kiln_process kiln = KILN("bench", "--device", "host", "--samples", "3", "--no-unfused",
+                                    "--json", temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 3, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *results = json_object_get(document, "results");
+    cr_assert_eq(json_array_size(results), 2);
+    cr_expect(strstr(kiln.err, "nested more than 32 deep"), "%s", kiln.err);
+    cr_expect_str_eq(text_member(json_array_get(results, 1), "name"), "z");
+    check_contestant(json_object_get(json_array_get(results, 1), "fused"));
+    json_decref(document);
+}
