@@ -351,8 +351,13 @@ static int execute(const struct kiln_command_line *line, const struct settings *
         exit_code = add_files(line, settings, &files);
     if (exit_code == KILN_EXIT_OK)
         exit_code = check_report(settings, &files);
-    if (exit_code == KILN_EXIT_OK)
-        exit_code = compile(settings, &files, &targets);
+    /* Who reads JSON or a report gets one of no graphs, too. */
+    bool is_reported = settings->report.json || settings->report.report_path;
+    if (exit_code == KILN_EXIT_OK ||
+        (exit_code == KILN_EXIT_FAILED && files.count == 0 && is_reported)) {
+        int compiled = compile(settings, &files, &targets);
+        exit_code = compiled > exit_code ? compiled : exit_code;
+    }
     kiln_graph_files_fini(&files);
     kiln_target_list_fini(&targets);
     return exit_code;

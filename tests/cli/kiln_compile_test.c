@@ -197,3 +197,18 @@ Test(kiln_compile, a_compiler_that_fails_is_reported_per_graph)
     cr_assert_str_eq(text_member(result, "outcome"), "failed");
     json_decref(document);
 }
+
+Test(kiln_compile, json_of_no_graphs_is_a_document)
+{
+    char command[1200];
+    (void)snprintf(command, sizeof command, "mkdir '%s'", temporary_path("empty"));
+    cr_assert_eq(system(command), 0);
+    struct kiln_process kiln = KILN("compile", "--target", "host", "--cache",
+                                    temporary_path("cache"), "--json", temporary_path("empty"));
+    cr_expect_eq(kiln.exit_code, 1);
+    cr_expect(strstr(kiln.err, "there are no graphs in"), "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_eq(json_array_size(json_object_get(document, "results")), 0);
+    cr_expect_eq(integer_member(json_object_get(document, "summary"), "compiled"), 0);
+    json_decref(document);
+}
