@@ -77,9 +77,10 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
     struct stat attributes;
     if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
         return KILN_OK; /* evicted or renamed by another process */
-    if (S_ISDIR(attributes.st_mode))
+    bool is_directory = S_ISDIR(attributes.st_mode);
+    if (is_directory && kind == KILN_CACHE_FILE_TEMPORARY)
         return KILN_OK;
-    struct kiln_cache_record record = {.bytes = (uint64_t)attributes.st_size};
+    struct kiln_cache_record record = {.bytes = is_directory ? 0 : (uint64_t)attributes.st_size};
     date_record(&record, census->now_ns, fanout, file, attributes.st_mtim);
     if (kind == KILN_CACHE_FILE_TEMPORARY) {
         if ((record.use_ns < census->now_ns - PATIENCE_NS || kiln_temporary_name_is_orphan(file)) &&
@@ -91,7 +92,9 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
         census->bytes += record.bytes;
         return KILN_OK;
     }
-    if (!S_ISREG(attributes.st_mode) || record.bytes > KILN_ENTRY_LIMIT_BYTES)
+    record.is_impossible = !S_ISREG(attributes.st_mode) || record.bytes < KILN_ENTRY_HEADER_BYTES ||
+                           record.bytes > KILN_ENTRY_LIMIT_BYTES;
+    if (record.is_impossible)
         record.use_ns = INT64_MIN;
     record.hash = hash_of_name(file);
     census->bytes += record.bytes;
@@ -102,6 +105,8 @@ static int compare_records(const void *left, const void *right)
 {
     const struct kiln_cache_record *a = left;
     const struct kiln_cache_record *b = right;
+    if (a->is_impossible != b->is_impossible)
+        return a->is_impossible ? -1 : 1;
     if (a->use_ns != b->use_ns)
         return a->use_ns < b->use_ns ? -1 : 1;
     if (a->hash.high != b->hash.high)
@@ -164,7 +169,7 @@ static enum kiln_status remove_unused(const struct kiln_cache_directory *directo
     bool found = fstatat(fanout, name.file, &attributes, AT_SYMLINK_NOFOLLOW) == 0;
     if (found && to_ns(attributes.st_mtim) > record->file_ns)
         status = KILN_BAD_ARGUMENT;
-    else if (!found || unlinkat(fanout, name.file, 0) != 0)
+    else if (!found || !kiln_cache_directory_clear_place(fanout, name.file))
         status = kiln_error_set(
             error, errno == ENOENT || errno == ESTALE ? KILN_NOT_FOUND : KILN_IO,
             "cannot remove the cache file '%s/%s/%s': %m", directory->path, name.fanout, name.file);
@@ -185,7 +190,7 @@ enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
         qsort(census->records, census->count, sizeof *census->records, compare_records);
     for (size_t i = 0; i < census->count; i++) {
         const struct kiln_cache_record *record = &census->records[i];
-        if (census->bytes <= target_bytes && record->use_ns >= since_ns)
+        if (census->bytes <= target_bytes && record->use_ns >= since_ns && !record->is_impossible)
             break;
         if (keep != NULL && keep->high == record->hash.high && keep->low == record->hash.low)
             continue;

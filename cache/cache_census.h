@@ -10,16 +10,17 @@
 #include "runtime/support/error.h"
 #include "runtime/support/hash.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct kiln_cache_record {
-    /* Last use: the file's time, but not in the future; since 1970. INT64_MIN: it cannot be an
-     * entry, being no ordinary file or too large for one. */
+    /* Last use: the file's time, but not in the future; since 1970. INT64_MIN: it goes first. */
     int64_t use_ns;
     int64_t file_ns; /* the file's time */
     uint64_t bytes;
     struct kiln_hash128 hash; /* the entry's name */
+    bool is_impossible;       /* no ordinary file, or too small or too large for an entry */
 };
 
 struct kiln_cache_census {

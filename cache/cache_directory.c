@@ -2,9 +2,11 @@
 
 #include "runtime/support/environment.h"
 #include "runtime/support/file.h"
+#include "runtime/support/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +167,31 @@ void kiln_cache_directory_close(struct kiln_cache_directory *directory)
         (void)close(directory->descriptor);
     free(directory->path);
     *directory = (struct kiln_cache_directory){.descriptor = -1};
+}
+
+/* Out of the way, with all that is in it. */
+static bool move_aside(int parent, const char *name)
+{
+    struct stat attributes;
+    char aside[NAME_MAX + 1];
+    if (fstatat(parent, name, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    int length =
+        snprintf(aside, sizeof aside, "%s.moved-%llx", name, (unsigned long long)attributes.st_ino);
+    if (length < 0 || (size_t)length >= sizeof aside || renameat(parent, name, parent, aside) != 0)
+        return false;
+    kiln_log(KILN_LOG_WARN, "'%s' stood in the place of a part of the cache and is called '%s' now",
+             name, aside);
+    return true;
+}
+
+bool kiln_cache_directory_clear_place(int parent, const char *name)
+{
+    if (unlinkat(parent, name, 0) == 0)
+        return true;
+    if (errno != EISDIR)
+        return false;
+    return unlinkat(parent, name, AT_REMOVEDIR) == 0 || move_aside(parent, name);
 }
 
 enum kiln_status kiln_cache_directory_open_fanout(const struct kiln_cache_directory *directory,

@@ -58,4 +58,11 @@ const char *kiln_cache_directory_distrust(const struct stat *attributes, bool is
 void kiln_cache_directory_distrust_hint(const char *reason, const char *path,
                                         struct kiln_error *error);
 
+/*
+ * Clears the place of an entry: removes a file, a link or an empty directory. A directory with
+ * something in it, which Kiln has not made, is renamed to "<name>.moved-<inode>" instead. False,
+ * with errno, when that fails.
+ */
+bool kiln_cache_directory_clear_place(int parent, const char *name);
+
 #endif

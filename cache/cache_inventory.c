@@ -132,7 +132,7 @@ static enum kiln_status remove_file(void *context, enum kiln_cache_file_kind kin
 {
     (void)kind;
     struct clearing *clearing = context;
-    if (unlinkat(fanout, file, 0) == 0)
+    if (kiln_cache_directory_clear_place(fanout, file))
         clearing->removed++;
     else if (errno != ENOENT && errno != ESTALE)
         return kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s': %m",

@@ -77,7 +77,8 @@ struct kiln_cache_pruned {
     uint64_t kept_files;
     uint64_t kept_bytes;
 };
-/* Removes from the directory what writers that died have left, entries older than the age, and then
+/* Removes from the directory what writers that died have left, what cannot be an entry (a directory
+ * of that name, an empty file), entries older than the age, and then
  * the least recently used ones until the rest fits. */
 enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
                                         const struct kiln_cache_prune *prune,

@@ -88,6 +88,20 @@ static void note_use(int descriptor, const struct stat *attributes)
     (void)futimens(descriptor, times);
 }
 
+/* Before the file is read: a sparse one of the largest size costs nothing to make. */
+static enum kiln_status check_header(int descriptor, const struct stat *attributes,
+                                     struct kiln_error *error)
+{
+    unsigned char header[KILN_ENTRY_HEADER_BYTES] = {0};
+    ssize_t count;
+    do {
+        count = pread(descriptor, header, sizeof header, 0);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return kiln_error_set(error, KILN_IO, "it cannot be read: %m");
+    return kiln_entry_check_header(header, (size_t)attributes->st_size, error);
+}
+
 static enum kiln_status read_once(int fanout, const char *file, unsigned flags,
                                   struct kiln_entry *ret_entry, struct stat *ret_identity,
                                   struct kiln_error *error)
@@ -114,6 +128,8 @@ static enum kiln_status read_once(int fanout, const char *file, unsigned flags,
             kiln_cache_directory_distrust(&attributes, (flags & KILN_ENTRY_FILE_OF_LAYER) != 0);
         if (reason != NULL)
             status = kiln_error_set(error, KILN_CORRUPT, "%s", reason);
+        else if (attributes.st_size <= KILN_ENTRY_LIMIT_BYTES)
+            status = check_header(descriptor, &attributes, error);
     }
     if (status == KILN_OK) {
         status = kiln_file_read_descriptor(descriptor, file, KILN_ENTRY_LIMIT_BYTES, &entry.bytes,
@@ -157,5 +173,6 @@ bool kiln_entry_file_remove(int fanout, const char *file, const struct stat *ide
            now.st_dev == identity->st_dev && now.st_ino == identity->st_ino &&
            /* The number of a file that is gone may be given to the one that takes its place. */
            now.st_ctim.tv_sec == identity->st_ctim.tv_sec &&
-           now.st_ctim.tv_nsec == identity->st_ctim.tv_nsec && unlinkat(fanout, file, 0) == 0;
+           now.st_ctim.tv_nsec == identity->st_ctim.tv_nsec &&
+           kiln_cache_directory_clear_place(fanout, file);
 }

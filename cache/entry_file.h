@@ -61,7 +61,8 @@ enum kiln_status kiln_entry_file_read(int fanout, const char *file, unsigned fla
 
 /* Removes the file if it still is the one of `identity`, unchanged: another process may have
  * replaced it by a good one. The moment between the check and the removal is left; it can cost an
- * entry and nothing else. */
+ * entry and nothing else. A directory in its place is cleared too
+ * (kiln_cache_directory_clear_place). */
 bool kiln_entry_file_remove(int fanout, const char *file, const struct stat *identity);
 
 #endif

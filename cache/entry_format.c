@@ -45,36 +45,65 @@ enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key, const void 
     return KILN_OK;
 }
 
-enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_entry_view *ret_view,
-                                   struct kiln_error *error)
+/* Of an entry with `size` bytes; leaves the reader behind the header. */
+static enum kiln_status read_header(struct kiln_reader *reader, size_t size,
+                                    struct kiln_entry_view *view, struct kiln_error *error)
 {
-    if (size < FRAME_BYTES)
-        return kiln_error_set(error, KILN_CORRUPT,
-                              "it has %zu bytes, fewer than the %d of an empty entry", size,
-                              FRAME_BYTES);
-    struct kiln_reader reader;
-    kiln_reader_init(&reader, bytes, size);
-    if (memcmp(kiln_reader_bytes(&reader, sizeof magic), magic, sizeof magic) != 0)
+    if (memcmp(kiln_reader_bytes(reader, sizeof magic), magic, sizeof magic) != 0)
         return kiln_error_set(error, KILN_CORRUPT, "it does not start as a cache entry does");
-    uint32_t version = kiln_reader_u32(&reader);
+    uint32_t version = kiln_reader_u32(reader);
     if (version != KILN_ENTRY_FORMAT_VERSION)
         return kiln_error_set(error, KILN_CORRUPT, "its format version is %" PRIu32 ", not %d",
                               version, KILN_ENTRY_FORMAT_VERSION);
-    uint32_t reserved = kiln_reader_u32(&reader);
+    uint32_t reserved = kiln_reader_u32(reader);
     if (reserved != 0)
         return kiln_error_set(error, KILN_CORRUPT, "its reserved field is %" PRIu32 ", not 0",
                               reserved);
-    uint64_t key_bytes = kiln_reader_u64(&reader);
-    uint64_t payload_bytes = kiln_reader_u64(&reader);
+    uint64_t key_bytes = kiln_reader_u64(reader);
+    uint64_t payload_bytes = kiln_reader_u64(reader);
     size_t body_bytes = size - FRAME_BYTES;
     if (key_bytes > body_bytes || payload_bytes != body_bytes - key_bytes)
         return kiln_error_set(error, KILN_CORRUPT,
                               "it has %zu bytes, its header says a %" PRIu64
                               "-byte key and a %" PRIu64 "-byte payload",
                               size, key_bytes, payload_bytes);
+    *view = (struct kiln_entry_view){.key_bytes = (size_t)key_bytes,
+                                     .payload_bytes = (size_t)payload_bytes};
+    return KILN_OK;
+}
 
-    struct kiln_entry_view view = {.key_bytes = (size_t)key_bytes,
-                                   .payload_bytes = (size_t)payload_bytes};
+static enum kiln_status check_size(size_t size, struct kiln_error *error)
+{
+    if (size >= FRAME_BYTES)
+        return KILN_OK;
+    return kiln_error_set(error, KILN_CORRUPT,
+                          "it has %zu bytes, fewer than the %d of an empty entry", size,
+                          FRAME_BYTES);
+}
+
+enum kiln_status kiln_entry_check_header(const void *header, size_t entry_bytes,
+                                         struct kiln_error *error)
+{
+    struct kiln_entry_view view;
+    struct kiln_reader reader;
+    enum kiln_status status = check_size(entry_bytes, error);
+    if (status != KILN_OK)
+        return status;
+    kiln_reader_init(&reader, header, KILN_ENTRY_HEADER_BYTES);
+    return read_header(&reader, entry_bytes, &view, error);
+}
+
+enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_entry_view *ret_view,
+                                   struct kiln_error *error)
+{
+    struct kiln_entry_view view;
+    struct kiln_reader reader;
+    enum kiln_status status = check_size(size, error);
+    kiln_reader_init(&reader, bytes, size);
+    if (status == KILN_OK)
+        status = read_header(&reader, size, &view, error);
+    if (status != KILN_OK)
+        return status;
     view.key = kiln_reader_bytes(&reader, view.key_bytes);
     view.payload = kiln_reader_bytes(&reader, view.payload_bytes);
     struct kiln_hash128 checksum = kiln_hash128(bytes, reader.position);

@@ -36,6 +36,11 @@ enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key, const void 
                                    size_t payload_bytes, struct kiln_buffer *ret_entry,
                                    struct kiln_error *error) KILN_NODISCARD;
 
+/* Checks the first KILN_ENTRY_HEADER_BYTES bytes of an entry, or all that a shorter one has,
+ * against its size in bytes, before the rest is read. KILN_CORRUPT as kiln_entry_decode. */
+enum kiln_status kiln_entry_check_header(const void *header, size_t entry_bytes,
+                                         struct kiln_error *error) KILN_NODISCARD;
+
 /* Verifies every byte. KILN_CORRUPT with the reason when anything is not as kiln_entry_encode
  * writes it. */
 enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_entry_view *ret_view,

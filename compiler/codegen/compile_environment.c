@@ -1,13 +1,16 @@
 #include "compiler/codegen/compile_environment.h"
 
 #include "runtime/support/buffer.h"
+#include "runtime/support/temporary_name.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -138,24 +141,34 @@ char **kiln_compile_environment_create(const char *temporary_directory)
 
 #define SCRATCH_NAME "kiln-compile-"
 
+enum { ATTEMPTS = 100 };
+
 char *kiln_scratch_directory_create(struct kiln_error *error)
 {
     const char *parents[] = {secure_getenv("TMPDIR"), "/tmp", "/var/tmp"};
     int first_errno = 0;
     for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
-        char *path = NULL;
         if (parents[i] == NULL || *parents[i] != '/')
             continue;
-        if (asprintf(&path, "%s/" SCRATCH_NAME "XXXXXX", parents[i]) < 0) {
-            (void)kiln_error_set(error, KILN_NO_MEMORY,
-                                 "out of memory for a directory for temporary files");
-            return NULL;
+        for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
+            char writer[KILN_WRITER_TEXT_BYTES];
+            char *path = NULL;
+            kiln_writer_text_make(writer, attempt);
+            if (asprintf(&path, "%s/" SCRATCH_NAME "%s", parents[i], writer) < 0) {
+                (void)kiln_error_set(error, KILN_NO_MEMORY,
+                                     "out of memory for a directory for temporary files");
+                return NULL;
+            }
+            if (mkdir(path, 0700) == 0)
+                return path;
+            int failure = errno;
+            free(path);
+            if (failure == EEXIST)
+                continue;
+            if (first_errno == 0)
+                first_errno = failure;
+            break;
         }
-        if (mkdtemp(path) != NULL)
-            return path;
-        if (first_errno == 0)
-            first_errno = errno;
-        free(path);
     }
     (void)kiln_error_set(error, KILN_IO,
                          "cannot create a directory for temporary files in TMPDIR, '/tmp' or "
@@ -199,4 +212,25 @@ void kiln_scratch_directory_destroy(char *path)
     if (path != NULL)
         kiln_scratch_directory_remove(path);
     free(path);
+}
+
+void kiln_scratch_directory_sweep(const char *scratch)
+{
+    const char *slash = strrchr(scratch, '/');
+    char *parent = slash != NULL ? strndup(scratch, (size_t)(slash - scratch)) : NULL;
+    DIR *directory = parent != NULL ? opendir(parent) : NULL;
+    const struct dirent *item;
+    while (directory != NULL && (item = readdir(directory)) != NULL) {
+        char *path = NULL;
+        if (strncmp(item->d_name, SCRATCH_NAME, sizeof SCRATCH_NAME - 1) != 0 ||
+            !kiln_writer_text_is_of_the_dead(item->d_name + sizeof SCRATCH_NAME - 1) ||
+            asprintf(&path, "%s/%s", parent, item->d_name) < 0)
+            continue;
+        if (kiln_scratch_directory_is_intact(path))
+            kiln_scratch_directory_remove(path);
+        free(path);
+    }
+    if (directory != NULL)
+        (void)closedir(directory);
+    free(parent);
 }

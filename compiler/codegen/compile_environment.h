@@ -26,4 +26,8 @@ bool kiln_scratch_directory_is_one(const char *path);
 void kiln_scratch_directory_destroy(char *path);
 void kiln_scratch_directory_remove(const char *path);
 
+/* Removes the directories next to `scratch` whose makers were killed before they could: processes
+ * of this user on this machine that have ended. */
+void kiln_scratch_directory_sweep(const char *scratch);
+
 #endif

@@ -285,6 +285,8 @@ int main(int count, char **arguments)
                       strerror(failure), (unsigned long long)memory_mib());
         leave(2);
     }
+    if (scratch != NULL)
+        kiln_scratch_directory_sweep(scratch);
     /* The other side may go while a job runs. */
     watch(input);
     leave(0);

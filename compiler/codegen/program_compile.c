@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +39,23 @@ static void workshop_fini(struct workshop *workshop)
     free(workshop->environment);
 }
 
+/* Once in a process that is no worker: those sweep by themselves. */
+static void sweep_once(const char *directory)
+{
+    static atomic_flag is_swept = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&is_swept))
+        kiln_scratch_directory_sweep(directory);
+}
+
 static enum kiln_status workshop_init(struct workshop *workshop, const char *name,
+                                      const struct kiln_compile_source *source,
                                       struct kiln_error *error)
 {
     *workshop = (struct workshop){.directory = kiln_scratch_directory_create(error)};
     if (workshop->directory == NULL)
         return error->status;
+    if (source->is_in_process)
+        sweep_once(workshop->directory);
     int length =
         snprintf(workshop->file, sizeof workshop->file, "%s/%s", workshop->directory, name);
     workshop->environment = kiln_compile_environment_create(workshop->directory);
@@ -92,7 +104,7 @@ enum kiln_status kiln_program_compile(struct kiln_program_arguments *arguments,
                                       struct kiln_error *error)
 {
     struct workshop workshop;
-    enum kiln_status status = workshop_init(&workshop, "object", error);
+    enum kiln_status status = workshop_init(&workshop, "object", source, error);
     if (status != KILN_OK)
         return status;
     kiln_program_add(arguments, "-o");
@@ -120,7 +132,7 @@ enum kiln_status kiln_program_disassemble(struct kiln_program_arguments *argumen
                                           struct kiln_buffer *text, struct kiln_error *error)
 {
     struct workshop workshop;
-    enum kiln_status status = workshop_init(&workshop, "object", error);
+    enum kiln_status status = workshop_init(&workshop, "object", object, error);
     if (status != KILN_OK)
         return status;
     kiln_program_add(arguments, workshop.file);

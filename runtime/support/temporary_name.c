@@ -113,13 +113,20 @@ static uint64_t draw_unique(unsigned attempt)
 
 /* Nothing is remembered from call to call: a fork or a change of name spaces would make it a lie,
  * and writing the file costs more. */
-void kiln_temporary_name_make(char ret_name[KILN_TEMPORARY_NAME_BYTES], unsigned attempt)
+void kiln_writer_text_make(char ret_text[KILN_WRITER_TEXT_BYTES], unsigned attempt)
 {
     int64_t process = getpid();
-    (void)snprintf(ret_name, KILN_TEMPORARY_NAME_BYTES,
-                   "%s%016" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%016" PRIx64 "%s", prefix,
-                   machine_identity(), (uint64_t)process,
-                   read_state("/proc/self/stat", process).start, draw_unique(attempt), suffix);
+    (void)snprintf(ret_text, KILN_WRITER_TEXT_BYTES,
+                   "%016" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%016" PRIx64, machine_identity(),
+                   (uint64_t)process, read_state("/proc/self/stat", process).start,
+                   draw_unique(attempt));
+}
+
+void kiln_temporary_name_make(char ret_name[KILN_TEMPORARY_NAME_BYTES], unsigned attempt)
+{
+    char writer[KILN_WRITER_TEXT_BYTES];
+    kiln_writer_text_make(writer, attempt);
+    (void)snprintf(ret_name, KILN_TEMPORARY_NAME_BYTES, "%s%s%s", prefix, writer, suffix);
 }
 
 bool kiln_temporary_name_matches(const char *name)
@@ -144,12 +151,15 @@ static bool parse_part(const char **text, uint64_t *ret_number)
 
 bool kiln_temporary_name_is_orphan(const char *name)
 {
+    return kiln_temporary_name_matches(name) &&
+           kiln_writer_text_is_of_the_dead(name + sizeof prefix - 1);
+}
+
+bool kiln_writer_text_is_of_the_dead(const char *text)
+{
     uint64_t machine;
     uint64_t process;
     uint64_t start;
-    if (!kiln_temporary_name_matches(name))
-        return false;
-    const char *text = name + sizeof prefix - 1;
     if (!parse_part(&text, &machine) || !parse_part(&text, &process) || !parse_part(&text, &start))
         return false;
     if (machine == 0 || start == 0 || process == 0 || process > INT32_MAX ||

@@ -15,6 +15,14 @@
 
 enum { KILN_TEMPORARY_NAME_BYTES = 80 }; /* with the NUL */
 
+enum { KILN_WRITER_TEXT_BYTES = 68 }; /* with the NUL */
+
+/* The part of a name between prefix and suffix, which says who writes, for names of other forms. */
+void kiln_writer_text_make(char ret_text[KILN_WRITER_TEXT_BYTES], unsigned attempt);
+/* True when the text begins with one whose writer was a process of this machine that has ended.
+ * False proves nothing. */
+bool kiln_writer_text_is_of_the_dead(const char *text);
+
 /* A new name; `attempt` counts the calls for one file, for a machine that has no entropy yet. */
 void kiln_temporary_name_make(char ret_name[KILN_TEMPORARY_NAME_BYTES], unsigned attempt);
 

@@ -292,3 +292,20 @@ Test(cache_inventory, a_walk_goes_on_after_a_place_that_it_cannot_use)
     for (unsigned i = 1; i <= 3; i++)
         cr_assert_not(store_fixture_is_file(directory, i));
 }
+
+Test(cache_inventory, prune_removes_what_cannot_be_an_entry)
+{
+    const char *empty = store_fixture_path(directory, 1);
+    cr_assert_eq(truncate(empty, 0), 0);
+    struct kiln_cache_pruned pruned = prune(UINT64_MAX, UINT64_MAX);
+    cr_expect_eq(pruned.removed_files, 1);
+    cr_expect_eq(pruned.kept_files, 2);
+    cr_expect_not(store_fixture_is_file(directory, 1));
+    char place[4096];
+    (void)snprintf(place, sizeof place, "%s", store_fixture_path(directory, 2));
+    cr_assert_eq(unlink(place), 0);
+    cr_assert_eq(mkdir(place, 0755), 0);
+    pruned = prune(UINT64_MAX, UINT64_MAX);
+    cr_expect_eq(pruned.removed_files, 1);
+    cr_expect_neq(access(place, F_OK), 0);
+}

@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,3 +133,35 @@ Test(damaged_entry, in_a_layer)
     cr_assert_eq(close(descriptor), 0);
     kiln_cache_store_close(store);
 }
+
+Test(damaged_entry, a_directory_in_its_place_makes_way)
+{
+    struct kiln_cache_store *store = open_and_fill("cache");
+    char inside[4200];
+    (void)snprintf(inside, sizeof inside, "%s/kept", path);
+    for (int is_full = 0; is_full < 2; is_full++) {
+        cr_assert_eq(unlink(path), 0);
+        cr_assert_eq(mkdir(path, 0755), 0);
+        if (is_full)
+            cr_assert_eq(mkdir(inside, 0755), 0);
+        cr_expect(is_miss(store));
+        store_fixture_insert(store, NUMBER, PAYLOAD_BYTES);
+        cr_expect_not(is_miss(store), "%d", is_full);
+    }
+    kiln_cache_store_close(store);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* Reading it whole would take more memory than there is. */
+Test(damaged_entry, of_the_largest_size_is_not_read)
+{
+    struct kiln_cache_store *store = open_and_fill("cache");
+    cr_assert_eq(truncate(path, 0), 0);
+    cr_assert_eq(truncate(path, KILN_ENTRY_LIMIT_BYTES), 0);
+    const struct rlimit limit = {.rlim_cur = 200U << 20, .rlim_max = RLIM_INFINITY};
+    cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    cr_expect(is_miss(store), "%s", error.text);
+    cr_expect_not(exists());
+    kiln_cache_store_close(store);
+}
+#endif

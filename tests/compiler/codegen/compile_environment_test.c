@@ -6,9 +6,12 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define VARIABLE "KILN_OF_THIS_TEST"
 enum { LONG_BYTES = 8192 };
@@ -80,4 +83,45 @@ Test(compile_environment, not_every_directory_is_a_scratch_directory)
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         cr_expect_not(kiln_scratch_directory_is_one(paths[i]), "%s", paths[i]);
     cr_expect(kiln_scratch_directory_is_one("/tmp/kiln-compile-x"));
+}
+
+/* The directory of a process that ends without removing it. */
+static char *abandoned_directory(void)
+{
+    static char path[4096];
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        struct kiln_error error;
+        kiln_error_init(&error);
+        const char *made = kiln_scratch_directory_create(&error);
+        bool is_told = made != NULL && write(ends[1], made, strlen(made)) > 0;
+        _exit(is_told ? 0 : 1);
+    }
+    ssize_t length = read(ends[0], path, sizeof path - 1);
+    cr_assert_gt(length, 0);
+    path[length] = '\0';
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return path;
+}
+
+Test(compile_environment, what_the_dead_have_left_is_swept)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    char *mine = kiln_scratch_directory_create(&error);
+    cr_assert_not_null(mine, "%s", error.text);
+    const char *left = abandoned_directory();
+    char command[4200];
+    (void)snprintf(command, sizeof command, "mkdir -p '%s/a' && touch '%s/a/b'", left, left);
+    cr_assert_eq(system(command), 0);
+    cr_assert(kiln_scratch_directory_is_intact(left));
+    kiln_scratch_directory_sweep(mine);
+    cr_expect_not(kiln_scratch_directory_is_intact(left));
+    cr_expect(kiln_scratch_directory_is_intact(mine));
+    kiln_scratch_directory_destroy(mine);
 }
