@@ -339,15 +339,30 @@ enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error)
 {
+    const char *place;
+    return kiln_cache_store_lookup_from(store, key, ret_payload, ret_size, &place, error);
+}
+
+enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
+                                              const struct kiln_cache_key *key, void **ret_payload,
+                                              size_t *ret_size, const char **ret_place,
+                                              struct kiln_error *error)
+{
     struct kiln_entry entry;
+    const char *place = store->directory.path;
     enum kiln_status status = look_up_directory(store, key, &entry, error);
     for (size_t i = 0; i < store->layer_count && status == KILN_NOT_FOUND; i++) {
         const struct kiln_cache_layer *layer = &store->layers[i];
+        place = layer->path;
         status = kiln_cache_layer_lookup(layer, key, &entry, error);
         status = judge(status, key, layer->path, "", &entry, error);
     }
-    if (status == KILN_NOT_FOUND && store->remote != NULL)
+    if (status == KILN_NOT_FOUND && store->remote != NULL) {
+        place = kiln_cache_store_remote(store);
         status = look_up_remote(store, key, &entry, error);
+    }
+    if (status == KILN_OK)
+        *ret_place = place;
     return finish_lookup(status, key, &entry, ret_payload, ret_size, error);
 }
 

@@ -69,6 +69,13 @@ size_t kiln_cache_store_layer_count(const struct kiln_cache_store *store);
 struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_store *store,
                                                     size_t index);
 
+/* As kiln_cache_store_lookup; `ret_place` gets the name of the tier that had the entry, which is
+ * the store's. */
+enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
+                                              const struct kiln_cache_key *key, void **ret_payload,
+                                              size_t *ret_size, const char **ret_place,
+                                              struct kiln_error *error) KILN_NODISCARD;
+
 /*
  * Looks into the directory, the layers in their order, the shared tier. KILN_OK with the payload in
  * memory that the caller frees with free(), KILN_NOT_FOUND for a miss (damaged entries are misses;

@@ -17,11 +17,14 @@ static const char *const level_names[] = {"info", "warn", "error", "fatal", "off
 
 static _Atomic(hipdnnCallback_t) current_callback;
 static atomic_bool host_told_level;
+static _Atomic(enum kiln_log_level) host_level = KILN_LOG_OFF; /* that the host prints from */
+static atomic_bool has_own_level;                              /* KILN_LOG_LEVEL is set */
 
 static void send_line(enum kiln_log_level level, const char *message)
 {
     hipdnnCallback_t callback = atomic_load(&current_callback);
-    if (!callback)
+    bool is_dropped = !callback || level < atomic_load(&host_level);
+    if (!callback && !atomic_load(&has_own_level))
         return;
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -33,7 +36,11 @@ static void send_line(enum kiln_log_level level, const char *message)
     char line[KILN_LOG_MESSAGE_BYTES + PREFIX_BYTES];
     snprintf(line, sizeof(line), "[%s.%03ld] [tid %ld] [%s] [kiln] %s", date, now.tv_nsec / 1000000,
              (long)gettid(), level_names[level], message);
-    callback((hipdnnSeverity_t)level, line);
+    if (callback)
+        callback((hipdnnSeverity_t)level, line);
+    /* Who set KILN_LOG_LEVEL wants to see it, whatever the host's own log is set to. */
+    if (is_dropped && atomic_load(&has_own_level))
+        (void)fprintf(stderr, "%s\n", line);
 }
 
 /* False when the text is no level. */
@@ -48,21 +55,36 @@ static bool level_from_text(const char *text, enum kiln_log_level *ret_level)
     return false;
 }
 
+static void take_levels(void)
+{
+    enum kiln_log_level level = KILN_LOG_OFF;
+    enum kiln_log_level of_host = KILN_LOG_OFF;
+    bool own = level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &level);
+    bool is_told = atomic_load(&host_told_level);
+    if (!is_told && level_from_text(getenv("HIPDNN_LOG_LEVEL"), &of_host))
+        atomic_store(&host_level, of_host);
+    atomic_store(&has_own_level, own);
+    if (own || !is_told)
+        kiln_log_set_level(own ? level : of_host);
+    kiln_log_set_sink(send_line);
+}
+
 void kiln_log_bridge_set_callback(hipdnnCallback_t callback)
 {
     atomic_store(&current_callback, callback);
-    enum kiln_log_level level = KILN_LOG_OFF;
-    bool own = level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &level);
-    if (!own && !atomic_load(&host_told_level))
-        level_from_text(getenv("HIPDNN_LOG_LEVEL"), &level);
-    if (own || !atomic_load(&host_told_level))
-        kiln_log_set_level(level);
-    kiln_log_set_sink(send_line);
+    take_levels();
+}
+
+void kiln_log_bridge_start(void)
+{
+    if (!atomic_load(&current_callback))
+        take_levels();
 }
 
 void kiln_log_bridge_set_level(hipdnnSeverity_t level)
 {
     atomic_store(&host_told_level, true);
+    atomic_store(&host_level, (enum kiln_log_level)level);
     enum kiln_log_level own = KILN_LOG_OFF;
     if (!level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &own))
         kiln_log_set_level((enum kiln_log_level)level);

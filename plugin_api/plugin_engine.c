@@ -9,6 +9,7 @@
 #include "plugin_api/engine_identity.h"
 #include "plugin_api/hipdnn_plugin_abi.h"
 #include "plugin_api/last_error.h"
+#include "plugin_api/log_bridge.h"
 #include "plugin_api/plugin_state.h"
 #include "runtime/device/device.h"
 #include "runtime/support/log.h"
@@ -82,6 +83,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginCreate(hipdnnEnginePluginHandle_t *handle
 {
     if (!handle)
         return missing("handle");
+    kiln_log_bridge_start();
     struct kiln_error error;
     kiln_error_init(&error);
     if (kiln_plugin_handle_create(handle, &error))

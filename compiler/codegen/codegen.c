@@ -6,6 +6,8 @@
 #include "compiler/codegen/isa_text.h"
 #include "compiler/codegen/toolchain.h"
 #include "runtime/support/environment.h"
+#include "runtime/support/log.h"
+#include "runtime/support/subprocess.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -184,6 +186,7 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
         .size_bytes = kernel->source_bytes,
     };
     kiln_compile_result_init(&result);
+    uint64_t start = kiln_monotonic_milliseconds();
     enum kiln_status status =
         run(codegen, KILN_COMPILE_TASK_COMPILE, target, &source, &result, error);
     if (status == KILN_OK) {
@@ -195,6 +198,9 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
         }
     }
     if (status == KILN_OK) {
+        kiln_log(KILN_LOG_INFO, "kernel '%s' for '%s' was compiled in %llu ms by %s",
+                 kernel->symbol, target->name,
+                 (unsigned long long)(kiln_monotonic_milliseconds() - start), result.compiler);
         (void)atomic_fetch_add_explicit(&codegen->kernels_compiled, 1, memory_order_relaxed);
         *ret_object = (struct kiln_code_object){
             .bytes = (unsigned char *)result.object.data,

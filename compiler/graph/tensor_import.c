@@ -53,7 +53,8 @@ static enum kiln_status import_type(const struct import *import)
     if (type == 0)
         type = import->wire->is_virtual ? graph->intermediate_type : graph->io_type;
     if (type == 0)
-        return REJECT(import, UNSET_TYPE, "no data type, and the graph has no default for it");
+        return REJECT(import, UNSET_TYPE,
+                      "its data type is UNSET, and the graph sets no default for it");
     if (!kiln_dtype_read(type, &import->tensor->dtype)) {
         if (kiln_dtype_reject_reason(type) == KILN_REJECT_UNSUPPORTED_TYPE)
             return REJECT(import, UNSUPPORTED_TYPE, "data type %u is not supported", type);

@@ -1,6 +1,7 @@
 #include "runtime/engine/plan.h"
 
 #include "compiler/graph/graph_reader.h"
+#include "runtime/support/log.h"
 
 #include <stdlib.h>
 
@@ -210,6 +211,18 @@ static bool would_fail_again(enum kiln_status status)
            status != KILN_DEVICE;
 }
 
+/* For people who wonder what Kiln does: the origin of a plan's kernels. */
+static void log_plan(const struct kiln_plan *plan)
+{
+    const char *place = plan->loaded->program->place;
+    const char *lead = plan->origin == KILN_ORIGIN_MEMORY ? "in memory already" : "compiled cold";
+    if (place)
+        lead = plan->origin == KILN_ORIGIN_MEMORY ? "in memory already, read from " : "read from ";
+    kiln_log(KILN_LOG_INFO, "a plan of %u kernel%s was made: %s%s%s%s", plan->kernel_count,
+             plan->kernel_count == 1 ? "" : "s", lead, place ? "'" : "", place ? place : "",
+             place ? "'" : "");
+}
+
 /* Lets kiln_engine_check know what became of a graph that it had taken. */
 static void note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
                          const struct kiln_engine_device *device, enum kiln_status status,
@@ -249,6 +262,8 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
     if (status == KILN_OK) {
         status = make_plan(engine, &graph, device, ret_plan, error);
         note_outcome(engine, &graph, device, status, error);
+        if (status == KILN_OK)
+            log_plan(*ret_plan);
     }
     kiln_arena_fini(&arena);
     return status;

@@ -98,12 +98,8 @@ struct make_request {
     enum kiln_program_origin origin;
 };
 
-typedef enum kiln_status (*lookup_function)(struct kiln_cache_store *store,
-                                            const struct kiln_cache_key *key, void **ret_payload,
-                                            size_t *ret_size, struct kiln_error *error);
-
 /* KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
-static enum kiln_status read_stored(struct kiln_cache_store *store, lookup_function look_up,
+static enum kiln_status read_stored(struct kiln_cache_store *store, bool in_directory_only,
                                     const struct kiln_cache_key *key,
                                     const struct kiln_graph *graph,
                                     struct kiln_shared_program **ret_program,
@@ -111,11 +107,17 @@ static enum kiln_status read_stored(struct kiln_cache_store *store, lookup_funct
 {
     void *payload = NULL;
     size_t size = 0;
-    enum kiln_status status = look_up(store, key, &payload, &size, error);
+    const char *place = kiln_cache_store_directory(store);
+    enum kiln_status status =
+        in_directory_only
+            ? kiln_cache_store_lookup_again(store, key, &payload, &size, error)
+            : kiln_cache_store_lookup_from(store, key, &payload, &size, &place, error);
     if (status)
         return status;
     status = kiln_program_format_read(payload, size, graph, ret_program, error);
     free(payload);
+    if (status == KILN_OK)
+        (*ret_program)->place = place;
     if (status == KILN_CORRUPT) {
         kiln_log(KILN_LOG_WARN, "cache entry is not used: %s", error->text);
         return KILN_NOT_FOUND;
@@ -176,10 +178,8 @@ static enum kiln_status compile_once(struct make_request *request, struct kiln_c
     /* Who took the claim, at once or from an owner that died, may have missed what its last owner
      * has put into the directory; layers and the shared tier were asked before. */
     if (claimed != KILN_CLAIM_NONE)
-        status = read_stored(store,
-                             claimed == KILN_CLAIM_TAKEN ? kiln_cache_store_lookup_again
-                                                         : kiln_cache_store_lookup,
-                             key, request->graph, ret_program, error);
+        status = read_stored(store, claimed == KILN_CLAIM_TAKEN, key, request->graph, ret_program,
+                             error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         request->origin = KILN_ORIGIN_COMPILED;
@@ -217,7 +217,7 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
         return status;
     struct kiln_shared_program *program = NULL;
     request->origin = KILN_ORIGIN_DISK;
-    status = read_stored(store, kiln_cache_store_lookup, key, request->graph, &program, error);
+    status = read_stored(store, false, key, request->graph, &program, error);
     if (status == KILN_NOT_FOUND)
         status = compile_once(request, store, key, &program, error);
     /* What was lowered for a program that a cache turned out to have is of no use. */
@@ -263,7 +263,7 @@ enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
     struct kiln_shared_program *program = NULL;
     enum kiln_status status = kiln_program_cache_store(cache, &store, error);
     if (status == KILN_OK)
-        status = read_stored(store, kiln_cache_store_lookup, key, graph, &program, error);
+        status = read_stored(store, false, key, graph, &program, error);
     if (status)
         return status;
     status = kiln_object_table_get(cache->programs, key, give_program, program, &object, error);

@@ -21,6 +21,7 @@ struct kiln_shared_program {
     struct kiln_compiled_program program; /* first: kiln_compiled_program_unref gets back from it */
     atomic_uint references;
     bool was_compiled_here;  /* by this process, not found in a cache */
+    const char *place;       /* the cache that it was found in, of an engine's store; else NULL */
     struct kiln_arena arena; /* all memory of `program` */
 };
 

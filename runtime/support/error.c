@@ -89,8 +89,46 @@ bool kiln_status_may_pass(enum kiln_status status)
 const char *kiln_status_name(enum kiln_status status)
 {
     static const char *const names[] = {
-#define KILN_STATUS(name, text) "KILN_" #name,
+#define KILN_STATUS(name, text, advice) "KILN_" #name,
 #include "runtime/support/status.def"
     };
     return (size_t)status < sizeof names / sizeof *names ? names[status] : "KILN_UNKNOWN";
+}
+
+const char *kiln_status_advice(enum kiln_status status)
+{
+    static const char *const advices[] = {
+#define KILN_STATUS(name, text, advice) advice,
+#include "runtime/support/status.def"
+    };
+    return (size_t)status < sizeof advices / sizeof *advices ? advices[status] : "";
+}
+
+size_t kiln_one_line(char *ret_line, size_t capacity, const char *text)
+{
+    static const char separator[] = "; ";
+    static const char dots[] = "...";
+    size_t used = 0;
+    bool is_cut = false;
+    for (const char *at = text; *at != '\0' && !is_cut; at++) {
+        char one[] = {*at, '\0'};
+        const char *piece = one;
+        if (*at == '\n')
+            piece = at[1] != '\0' && at[1] != '\n' && used != 0 ? separator : "";
+        else if ((unsigned char)*at < ' ' || *at == 0x7f)
+            one[0] = ' ';
+        size_t length = strlen(piece);
+        is_cut = length >= capacity - used;
+        if (!is_cut)
+            memcpy(ret_line + used, piece, length);
+        used += is_cut ? 0 : length;
+    }
+    if (is_cut && capacity >= sizeof dots) {
+        if (used > capacity - sizeof dots)
+            used = capacity - sizeof dots;
+        memcpy(ret_line + used, dots, sizeof dots);
+        return used + sizeof dots - 1;
+    }
+    ret_line[used] = '\0';
+    return used;
 }

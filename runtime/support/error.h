@@ -11,10 +11,11 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum kiln_status {
-#define KILN_STATUS(name, text) KILN_##name,
+#define KILN_STATUS(name, text, advice) KILN_##name,
 #include "runtime/support/status.def"
 };
 
@@ -57,5 +58,12 @@ bool kiln_status_may_pass(enum kiln_status status);
 
 /* "KILN_IO" style name of a status; static, never NULL. */
 const char *kiln_status_name(enum kiln_status status);
+
+/* What to do about a failure that has no hint of its own; static, "" for KILN_OK. */
+const char *kiln_status_advice(enum kiln_status status);
+
+/* Copies a text as one line: "; " for a line's end, a blank for other control characters. A text
+ * that is too long is cut and ends in "...". Returns the length of the line. */
+size_t kiln_one_line(char *ret_line, size_t capacity, const char *text);
 
 #endif

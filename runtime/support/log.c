@@ -31,14 +31,15 @@ void kiln_log(enum kiln_log_level level, const char *format, ...)
     if (sink == NULL)
         return;
     int saved_errno = errno;
+    char text[KILN_LOG_MESSAGE_BYTES + 1]; /* so that a longer message is seen to be longer */
     char message[KILN_LOG_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(message, sizeof message, format, arguments);
+    int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length >= (int)sizeof message)
-        memcpy(message + sizeof message - sizeof "...", "...", sizeof "...");
-    if (length >= 0)
+    if (length >= 0) {
+        (void)kiln_one_line(message, sizeof message, text);
         sink(level, message);
+    }
     errno = saved_errno;
 }

@@ -28,7 +28,8 @@ void kiln_log_set_sink(kiln_log_sink sink);
 /* Messages below the level are dropped before they are formatted. Initially OFF. Atomic. */
 void kiln_log_set_level(enum kiln_log_level level);
 enum kiln_log_level kiln_log_level(void);
-/* Keeps errno, so that it may stand between a failing call and the report of its error. */
+/* A message of several lines, a sentence with its hint, becomes one. Keeps errno, so that it may
+ * stand between a failing call and the report of its error. */
 void kiln_log(enum kiln_log_level level, const char *format, ...) KILN_PRINTF(2, 3);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct stand_in hip;
 static struct plugin_host host;
@@ -546,4 +547,56 @@ Test(plugin_abi, unloads_and_loads_again)
         load();
         cr_assert_eq(host.hipdnnEnginePluginCreate(&handle), 0);
     }
+}
+
+/* Standard error goes to a file until end_capture, which gives its text. */
+static int saved_error;
+static FILE *captured;
+
+static void begin_capture(void)
+{
+    captured = tmpfile();
+    cr_assert_not_null(captured);
+    fflush(stderr);
+    saved_error = dup(STDERR_FILENO);
+    cr_assert_geq(dup2(fileno(captured), STDERR_FILENO), 0);
+}
+
+static const char *end_capture(void)
+{
+    static char content[8192];
+    fflush(stderr);
+    cr_assert_geq(dup2(saved_error, STDERR_FILENO), 0);
+    close(saved_error);
+    rewind(captured);
+    content[fread(content, 1, sizeof(content) - 1, captured)] = '\0';
+    fclose(captured);
+    return content;
+}
+
+/* Loads the plugin again, which reads the levels, and makes a plan. */
+static const char *stderr_of_a_plan(void)
+{
+    cr_assert_eq(host.hipdnnEnginePluginDestroy(handle), 0);
+    plugin_host_unload(&host);
+    begin_capture();
+    load();
+    bool is_made = host.hipdnnEnginePluginCreate(&handle) == 0;
+    hipdnnEnginePluginExecutionContext_t context = NULL;
+    is_made = is_made &&
+              host.hipdnnEnginePluginCreateExecutionContext(handle, &config, &graph, &context) == 0;
+    const char *content = end_capture();
+    cr_assert(is_made, "%s", plugin_host_error(&host));
+    return content;
+}
+
+Test(plugin_abi, kiln_log_level_shows_lines_that_the_host_drops)
+{
+    cr_expect_str_eq(stderr_of_a_plan(), "");
+    setenv("KILN_LOG_LEVEL", "info", 1);
+    const char *lines = stderr_of_a_plan();
+    cr_expect_not_null(strstr(lines, "plans run on device 'hip' 0, target '"), "%s", lines);
+    cr_expect_not_null(strstr(lines, "a plan of 1 kernel was made: compiled cold"), "%s", lines);
+    setenv("HIPDNN_LOG_LEVEL", "info", 1);
+    cr_expect_str_eq(stderr_of_a_plan(), "", "the host shows them");
 }

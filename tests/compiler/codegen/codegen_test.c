@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/isa_text.h"
 #include "sample_kernel.h"
+#include "tests/runtime/support/captured_log.h"
 #include "tests/runtime/support/temporary_directory.h"
 #include "tests/runtime/support/without_proc.h"
 
@@ -423,4 +424,16 @@ Test(codegen, compiles_without_proc)
     if (result < 0)
         cr_skip_test("this process may not hide /proc");
     cr_expect_eq(result, 0);
+}
+
+Test(codegen, tells_what_it_compiled)
+{
+    struct kiln_codegen *codegen = sample_codegen(NULL, 60);
+    struct kiln_target target = sample_target("host");
+    captured_log_start(KILN_LOG_INFO);
+    struct kiln_code_object object = compile(codegen, &target);
+    cr_expect_not_null(strstr(captured_log_last(), "was compiled in "), "%s", captured_log_last());
+    cr_expect_not_null(strstr(captured_log_last(), " ms by host"), "%s", captured_log_last());
+    kiln_code_object_fini(&object);
+    kiln_codegen_unref(codegen);
 }

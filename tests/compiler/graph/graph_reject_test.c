@@ -153,7 +153,7 @@ static const struct row rows[] = {
     ROW(UNSUPPORTED_TYPE, NEG(TX(1, "'dims':[4],'strides':[1],'data_type':12")),
         "data type 12 is not supported"),
     ROW(UNSET_TYPE, NEG(TX(1, "'dims':[4],'strides':[1]")),
-        "node 'n': tensor 't1' (uid 1): no data type, and the graph has no default for it"),
+        "node 'n': tensor 't1' (uid 1): its data type is UNSET, and the graph sets no default for it"),
     ROW(ALIGNMENT, NEG(T(1, ",'alignment':24")),
         "node 'n': tensor 't1' (uid 1): alignment of 24 bytes, must be a power of two"),
     ROW(ALIGNMENT, NEG(T(1, ",'alignment':0")), "alignment of 0 bytes"),

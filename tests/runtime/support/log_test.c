@@ -66,3 +66,10 @@ Test(log, keeps_errno)
     kiln_log(KILN_LOG_WARN, "x");
     cr_assert_eq(errno, ENOENT);
 }
+
+Test(log, a_sentence_with_its_hint_is_one_line)
+{
+    captured_log_start(KILN_LOG_INFO);
+    kiln_log(KILN_LOG_INFO, "%s", "it failed\nhint: do\tthat\n");
+    cr_assert_str_eq(captured_log_last(), "it failed; hint: do that");
+}
