@@ -138,6 +138,25 @@ static enum kiln_status compile(struct work *work, struct kiln_error *error)
     return status;
 }
 
+/* Brings the plan and the sources to the forms that were compiled. */
+static enum kiln_status follow_compiler(struct work *work, struct kiln_error *error)
+{
+    const struct kiln_graph *graph = &work->input.graph;
+    enum kiln_status status = KILN_OK;
+    uint32_t count = work->program.kernel_count < work->compiled->kernel_count
+                         ? work->program.kernel_count
+                         : work->compiled->kernel_count;
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
+        uint32_t form = work->compiled->kernels[i].form;
+        status = kiln_kernel_plan_relax_to(&work->view.plan, graph, i, form, error);
+        while (status == KILN_OK && work->program.kernels[i].form < form)
+            status = kiln_program_relax(&work->program, graph, i, error);
+        if (status == KILN_NOT_FOUND)
+            status = KILN_OK;
+    }
+    return status;
+}
+
 static enum kiln_status print_explanation(struct work *work, struct kiln_error *error)
 {
     struct kiln_error compile_error;
@@ -151,6 +170,11 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
     if (status != KILN_OK && (status != KILN_UNSUPPORTED || work->settings->isa)) {
         *error = compile_error;
         return status;
+    }
+    if (work->compiled) {
+        status = follow_compiler(work, error);
+        if (status != KILN_OK)
+            return status;
     }
     const char **isa = NULL;
     if (work->isa) {

@@ -135,6 +135,7 @@ static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t 
     kiln_json_set(object, "bytes_fewest", json_integer((json_int_t)kernel->bytes_fewest));
     kiln_json_set(object, "live_registers", json_integer(group->live_registers));
     kiln_json_set(object, "schedule", kiln_json_text(kiln_buffer_text(&schedule)));
+    kiln_json_set(object, "form", json_integer(kernel->form));
     kiln_json_set(object, "grid", triple_json(kernel->grid));
     kiln_json_set(object, "block", triple_json(kernel->block));
     kiln_json_set(object, "resources",

@@ -221,3 +221,22 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
         *ret_plan = best;
     return status;
 }
+
+enum kiln_status kiln_kernel_plan_relax(struct kiln_kernel_plan *plan,
+                                        const struct kiln_graph *graph, uint32_t kernel,
+                                        struct kiln_error *error)
+{
+    struct kiln_schedule *schedule = &plan->schedules[kernel];
+    return kiln_schedule_relax(&plan->ir, graph, &plan->partition.groups[kernel], &plan->target,
+                               schedule, schedule, error);
+}
+
+enum kiln_status kiln_kernel_plan_relax_to(struct kiln_kernel_plan *plan,
+                                           const struct kiln_graph *graph, uint32_t kernel,
+                                           uint32_t form, struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    while (status == KILN_OK && plan->schedules[kernel].form < form)
+        status = kiln_kernel_plan_relax(plan, graph, kernel, error);
+    return status == KILN_NOT_FOUND ? KILN_OK : status;
+}

@@ -27,6 +27,18 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
                                        struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
                                        struct kiln_error *error) KILN_NODISCARD;
 
+/* Replaces the schedule of one kernel by its next form (kiln_schedule_relax); the others stay what
+ * they are. KILN_NOT_FOUND, with `error` left alone, when it has the last one. */
+enum kiln_status kiln_kernel_plan_relax(struct kiln_kernel_plan *plan,
+                                        const struct kiln_graph *graph, uint32_t kernel,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+/* The same until the kernel has that form, or the last one if that comes first: to look at what was
+ * compiled (struct kiln_kernel.form). */
+enum kiln_status kiln_kernel_plan_relax_to(struct kiln_kernel_plan *plan,
+                                           const struct kiln_graph *graph, uint32_t kernel,
+                                           uint32_t form, struct kiln_error *error) KILN_NODISCARD;
+
 /* Bytes that the plan's kernels move, and the fewest that the graph could: each of its inputs and
  * outputs once. */
 uint64_t kiln_kernel_plan_bytes(const struct kiln_kernel_plan *plan);

@@ -41,46 +41,70 @@ static void explain_group(const struct kiln_ir *ir, const struct kiln_fusion_gro
     kiln_schedule_print(schedule, group, explanation);
 }
 
+static enum kiln_status emit_kernel(const struct kiln_kernel_plan *plan,
+                                    const struct kiln_graph *graph, uint32_t index,
+                                    struct kiln_kernel *ret_kernel, struct kiln_error *error)
+{
+    const struct kiln_schedule *schedule = &plan->schedules[index];
+    struct kiln_emission emission = {.ir = &plan->ir,
+                                     .graph = graph,
+                                     .group = &plan->partition.groups[index],
+                                     .schedule = schedule,
+                                     .target = &plan->target,
+                                     .index = index};
+    enum kiln_status status = kiln_emit_kernel(&emission, ret_kernel, error);
+    if (status != KILN_OK)
+        return status;
+    ret_kernel->bytes_moved = schedule->bytes_moved;
+    ret_kernel->bytes_fewest = schedule->bytes_fewest;
+    ret_kernel->form = schedule->form;
+    return KILN_OK;
+}
+
 enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
                             const struct kiln_lower_options *options, struct kiln_arena *arena,
                             struct kiln_program *ret_program, struct kiln_buffer *explanation,
                             struct kiln_error *error)
 {
-    struct kiln_kernel_plan plan;
-    enum kiln_status status = kiln_kernel_plan_make(graph, target, options, arena, &plan, error);
+    struct kiln_kernel_plan *plan = kiln_arena_calloc(arena, 1, sizeof *plan);
+    if (plan == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
+    enum kiln_status status = kiln_kernel_plan_make(graph, target, options, arena, plan, error);
     if (status != KILN_OK)
         return status;
     if (explanation != NULL)
-        explain_ir(&plan.ir, explanation);
-    if (explanation != NULL && plan.partition.is_plain)
+        explain_ir(&plan->ir, explanation);
+    if (explanation != NULL && plan->partition.is_plain)
         kiln_buffer_append_text(explanation,
                                 "plain partition: the graph is too large to find out what could "
                                 "share a kernel, so each node has kernels of its own\n");
 
-    uint32_t count = plan.partition.group_count;
+    uint32_t count = plan->partition.group_count;
     struct kiln_program program = {
         .kernel_count = count,
-        .workspace_bytes = plan.partition.workspace_bytes,
+        .workspace_bytes = plan->partition.workspace_bytes,
         .kernels = kiln_arena_calloc(arena, count, sizeof *program.kernels),
+        .plan = plan,
     };
     if (program.kernels == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
     for (uint32_t i = 0; i < count; i++) {
-        const struct kiln_fusion_group *group = &plan.partition.groups[i];
         if (explanation != NULL)
-            explain_group(&plan.ir, group, &plan.schedules[i], i, explanation);
-        struct kiln_emission emission = {.ir = &plan.ir,
-                                         .graph = graph,
-                                         .group = group,
-                                         .schedule = &plan.schedules[i],
-                                         .target = &plan.target,
-                                         .index = i};
-        status = kiln_emit_kernel(&emission, &program.kernels[i], error);
+            explain_group(&plan->ir, &plan->partition.groups[i], &plan->schedules[i], i,
+                          explanation);
+        status = emit_kernel(plan, graph, i, &program.kernels[i], error);
         if (status != KILN_OK)
             return status;
-        program.kernels[i].bytes_moved = plan.schedules[i].bytes_moved;
-        program.kernels[i].bytes_fewest = plan.schedules[i].bytes_fewest;
     }
     *ret_program = program;
     return KILN_OK;
+}
+
+enum kiln_status kiln_program_relax(struct kiln_program *program, const struct kiln_graph *graph,
+                                    uint32_t kernel, struct kiln_error *error)
+{
+    enum kiln_status status = kiln_kernel_plan_relax(program->plan, graph, kernel, error);
+    if (status == KILN_OK)
+        status = emit_kernel(program->plan, graph, kernel, &program->kernels[kernel], error);
+    return status;
 }

@@ -40,13 +40,17 @@ struct kiln_kernel {
     bool uses_barrier;     /* work-items of a group wait for each other */
     uint64_t bytes_moved;  /* memory traffic as the schedule counts it */
     uint64_t bytes_fewest; /* each of the kernel's operands once */
+    uint32_t form;         /* of its schedule (schedule.h): 0 is the first */
 };
+
+struct kiln_kernel_plan; /* kernel_plan.h */
 
 /* Kernels run in order on one stream. All memory belongs to the arena given to kiln_lower. */
 struct kiln_program {
     uint32_t kernel_count;
     struct kiln_kernel *kernels;
-    uint64_t workspace_bytes; /* exact; offsets in it are multiples of 256 */
+    uint64_t workspace_bytes;      /* exact; offsets in it are multiples of 256 */
+    struct kiln_kernel_plan *plan; /* what the kernels were made from */
 };
 
 /* What a caller can turn. All of it is part of the cache key. */
@@ -69,6 +73,15 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
                             const struct kiln_lower_options *options, struct kiln_arena *arena,
                             struct kiln_program *ret_program, struct kiln_buffer *explanation,
                             struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Makes one kernel anew in the next form of its schedule, which needs fewer registers. Symbol,
+ * arguments, workspace and the other kernels stay what they are. `graph` is the one that
+ * the program was lowered from, and the new kernel lies in the same arena. KILN_NOT_FOUND, with
+ * kernel and `error` left alone, when it has the last form.
+ */
+enum kiln_status kiln_program_relax(struct kiln_program *program, const struct kiln_graph *graph,
+                                    uint32_t kernel, struct kiln_error *error) KILN_NODISCARD;
 
 /* Digest of all template and device-header texts built into this binary: part of the cache key.
  * Static. */

@@ -69,7 +69,7 @@ static bool has_form(const struct measurement *measurement, enum kiln_bench_form
     return form == KILN_BENCH_FUSED || !measurement->run->settings.no_unfused;
 }
 
-/* What the model of traffic says of the kernels of a form. */
+/* What the model of traffic says of the kernels that were compiled for a form. */
 static enum kiln_status count_bytes(const struct measurement *measurement,
                                     enum kiln_bench_form form,
                                     struct kiln_bench_contestant *contestant,
@@ -77,11 +77,17 @@ static enum kiln_status count_bytes(const struct measurement *measurement,
 {
     struct kiln_arena arena;
     kiln_arena_init(&arena);
-    struct kiln_kernel_plan plan;
+    struct kiln_kernel_plan plan = {0};
     const struct kiln_lower_options options = kiln_bench_lower_options(form);
     enum kiln_status status =
         kiln_kernel_plan_make(&measurement->input->graph, &measurement->run->device->target,
                               &options, &arena, &plan, error);
+    const struct kiln_plan *compiled = measurement->plans[form];
+    for (uint32_t i = 0; i < kiln_plan_kernel_count(compiled) && i < plan.partition.group_count &&
+                         status == KILN_OK;
+         i++)
+        status = kiln_kernel_plan_relax_to(&plan, &measurement->input->graph, i,
+                                           kiln_plan_kernel_form(compiled, i), error);
     if (status == KILN_OK) {
         contestant->bytes_moved = kiln_kernel_plan_bytes(&plan);
         if (form == KILN_BENCH_FUSED)

@@ -3,6 +3,7 @@
 #include "compiler/codegen/cubin.h"
 #include "compiler/codegen/elf_file.h"
 #include "compiler/codegen/msgpack_reader.h"
+#include "compiler/codegen/scratch_code.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -243,12 +244,21 @@ static enum kiln_status compare_metadata(const struct metadata *metadata,
         return kiln_error_set(error, KILN_COMPILE_FAILED,
                               "kernel '%s' has wavefronts of %" PRIu32 " instead of %" PRIu32,
                               symbol, resources->wave_size, target->wave_size);
-    if (resources->scratch_bytes != 0 || metadata->uses_dynamic_stack)
+    if (metadata->uses_dynamic_stack)
         return kiln_error_set(error, KILN_COMPILE_FAILED,
-                              "kernel '%s' needs scratch memory (%" PRIu32
-                              " bytes per work-item, %" PRIu32 " vector registers spilled)",
-                              symbol, resources->scratch_bytes, resources->vgpr_spills);
+                              "kernel '%s' needs a stack without a known size", symbol);
     return KILN_OK;
+}
+
+/* Whether the kernel's own code reaches the private memory that its metadata ask for. Code that
+ * cannot be found counts as such that does. */
+static bool touches_scratch(const struct kiln_elf *elf, const struct kiln_target *target,
+                            const struct kiln_kernel *kernel)
+{
+    struct kiln_elf_symbol code;
+    return !kiln_elf_find_symbol(elf, kernel->symbol, &code) || code.size_bytes == 0 ||
+           code.offset > elf->size_bytes || code.size_bytes > elf->size_bytes - code.offset ||
+           kiln_code_may_touch_scratch(target, elf->bytes + code.offset, (size_t)code.size_bytes);
 }
 
 static enum kiln_status check_amdgpu(const struct kiln_elf *elf, const struct kiln_target *target,
@@ -272,9 +282,12 @@ static enum kiln_status check_amdgpu(const struct kiln_elf *elf, const struct ki
                               "the metadata of the code object of kernel '%s' are damaged",
                               kernel->symbol);
     status = compare_metadata(&metadata, target, kernel, error);
-    if (status == KILN_OK)
-        *ret_resources = metadata.resources;
-    return status;
+    if (status != KILN_OK)
+        return status;
+    if (metadata.resources.scratch_bytes != 0 && !touches_scratch(elf, target, kernel))
+        metadata.resources.scratch_bytes = 0;
+    *ret_resources = metadata.resources;
+    return KILN_OK;
 }
 
 static uint16_t this_machine(void)

@@ -29,7 +29,9 @@ struct kiln_kernel_resources {
     uint32_t vgprs;
     uint32_t sgprs;
     uint32_t lds_bytes;
-    uint32_t scratch_bytes; /* per work-item */
+    /* Private memory per work-item that the code touches; 0 when it touches none, whatever the
+     * metadata reserve. */
+    uint32_t scratch_bytes;
     uint32_t vgpr_spills;
     uint32_t sgpr_spills;
     uint32_t kernarg_bytes;
@@ -72,8 +74,8 @@ enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
 
 /*
  * Compiles one kernel and checks the code object against what the recipe promises: ELF machine and
- * flags, the entry symbol, kernarg size 8*argument_count, LDS, block size, no scratch. A compiler's
- * refusal gives KILN_COMPILE_FAILED with the source line and the log.
+ * flags, the entry symbol, kernarg size 8*argument_count, LDS, block size. A compiler's refusal
+ * gives KILN_COMPILE_FAILED with the source line and the log.
  */
 enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
                                       const struct kiln_target *target,

@@ -56,13 +56,14 @@ static void find_streams(const struct kiln_fusion_group *group, struct kiln_sche
                                             kiln_access_is_heavy(group, schedule, i, heaviest);
 }
 
-enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln_graph *graph,
-                                     const struct kiln_fusion_group *group,
-                                     const struct kiln_target *target,
-                                     const struct kiln_lower_options *options,
-                                     struct kiln_schedule *ret_schedule, struct kiln_error *error)
+static enum kiln_status schedule_within(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                                        const struct kiln_fusion_group *group,
+                                        const struct kiln_target *target,
+                                        const struct kiln_register_limits *limits,
+                                        struct kiln_schedule *ret_schedule,
+                                        struct kiln_error *error)
 {
-    struct kiln_schedule schedule = {.vectors_per_item = 1};
+    struct kiln_schedule schedule = {.vectors_per_item = 1, .limits = *limits};
     schedule.accesses =
         kiln_arena_calloc(ir->arena, group->access_count, sizeof *schedule.accesses);
     bool *is_dense = kiln_arena_calloc(ir->arena, group->access_count, sizeof *is_dense);
@@ -81,14 +82,66 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
     if (!kiln_measure_passes(ir, group, &schedule.passes, &work))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     if (group->kind == KILN_GROUP_POINTWISE)
-        kiln_schedule_pointwise(graph, group, target, options, is_dense, &schedule);
+        kiln_schedule_pointwise(graph, group, target, is_dense, &schedule);
     else
-        kiln_schedule_reduction(graph, group, target, options, &work, is_dense, &schedule);
+        kiln_schedule_reduction(graph, group, target, &work, is_dense, &schedule);
     find_streams(group, &schedule);
     schedule.index_is_64bit = needs_64bit_index(group, &schedule);
     uint32_t most = largest_grid(schedule.block);
     schedule.grid = schedule.chunk_count < most ? (uint32_t)schedule.chunk_count : most;
     kiln_measure_traffic(group, target, work.reads, &schedule);
+    *ret_schedule = schedule;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                                     const struct kiln_fusion_group *group,
+                                     const struct kiln_target *target,
+                                     const struct kiln_lower_options *options,
+                                     struct kiln_schedule *ret_schedule, struct kiln_error *error)
+{
+    struct kiln_register_limits limits = {
+        .vector_elems = UINT32_MAX, .steps = UINT32_MAX, .held_elems = UINT64_MAX};
+    if (options->max_vector_elements != 0)
+        limits.vector_elems = options->max_vector_elements;
+    if (options->max_vector_elements == 1)
+        limits.steps = 1;
+    return schedule_within(ir, graph, group, target, &limits, ret_schedule, error);
+}
+
+/* Whether two forms of a schedule are the same kernel. */
+static bool is_same_kernel(const struct kiln_schedule *a, const struct kiln_schedule *b)
+{
+    return a->vector_elems == b->vector_elems && a->vectors_per_item == b->vectors_per_item &&
+           a->block == b->block && a->chunk_count == b->chunk_count &&
+           a->tile_elems == b->tile_elems && a->decodes_again == b->decodes_again &&
+           a->reduction.items_along_reduced == b->reduction.items_along_reduced &&
+           a->reduction.steps_per_item == b->reduction.steps_per_item &&
+           a->reduction.is_resident == b->reduction.is_resident;
+}
+
+enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                                     const struct kiln_fusion_group *group,
+                                     const struct kiln_target *target,
+                                     const struct kiln_schedule *previous,
+                                     struct kiln_schedule *ret_schedule, struct kiln_error *error)
+{
+    struct kiln_schedule schedule = *previous;
+    /* A smaller bound need not change the kernel; each step makes one smaller, so this ends. */
+    while (is_same_kernel(&schedule, previous)) {
+        struct kiln_register_limits limits = schedule.limits;
+        bool is_smaller = group->kind == KILN_GROUP_POINTWISE
+                              ? kiln_relax_pointwise(&schedule, &limits)
+                              : kiln_relax_reduction(&schedule, &limits);
+        if (!is_smaller)
+            return KILN_NOT_FOUND;
+        enum kiln_status status =
+            schedule_within(ir, graph, group, target, &limits, &schedule, error);
+        if (status != KILN_OK)
+            return status;
+    }
+    schedule.form = previous->form + 1;
+    schedule.walks_back = previous->walks_back;
     *ret_schedule = schedule;
     return KILN_OK;
 }
@@ -156,6 +209,12 @@ void kiln_schedule_print(const struct kiln_schedule *schedule,
         kiln_buffer_append_text(buffer, ", walks back");
     kiln_buffer_printf(buffer, ", block %" PRIu32 ", grid %" PRIu32 ", %d-bit index\n",
                        schedule->block, schedule->grid, schedule->index_is_64bit ? 64 : 32);
+    if (schedule->form != 0)
+        kiln_buffer_printf(buffer,
+                           "  form %" PRIu32
+                           " of this schedule: the compiler had too few registers "
+                           "for the faster ones before it\n",
+                           schedule->form + 1);
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         static const char *const kinds[] = {"tensor ", "workspace copy of tensor ", "host scalar "};

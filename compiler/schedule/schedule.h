@@ -82,8 +82,23 @@ struct kiln_reduction_schedule {
     uint64_t steps_per_segment; /* at most, up to whole turns: ceil(step_count / segment_count) */
 };
 
+/*
+ * Upper bounds that a schedule keeps to for the sake of registers. The first form of a schedule has
+ * none but those of its options; each later form, for a kernel whose compiler has spilled, has a
+ * smaller one (kiln_schedule_relax).
+ */
+struct kiln_register_limits {
+    uint32_t vector_elems;
+    /* Loaded together: vectors of a pointwise work-item, steps of a reduction that are not held. */
+    uint32_t steps;
+    /* Reduction: elements of one operand that a work-item holds from pass to pass. */
+    uint64_t held_elems;
+};
+
 struct kiln_schedule {
     enum kiln_template template_kind;
+    uint32_t form; /* 0: the first; n: what kiln_schedule_relax made of form n - 1 */
+    struct kiln_register_limits limits;
     uint32_t rank; /* collapsed axes, at least 1 */
     int64_t dims[KILN_MAX_RANK];
     /* Collapsed axis and distance in it of each axis of the group's domain, for INDEX: coordinate
@@ -132,11 +147,25 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
                                      struct kiln_schedule *ret_schedule,
                                      struct kiln_error *error) KILN_NODISCARD;
 
+/*
+ * The next form of a group's schedule, which needs fewer registers: the same kernel, slower. Each
+ * family of kernels decides by itself in which order it gives up what; what it chooses is a
+ * function of the group and the form before. KILN_NOT_FOUND when `previous` is the last form;
+ * `error` is left alone then.
+ */
+enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                                     const struct kiln_fusion_group *group,
+                                     const struct kiln_target *target,
+                                     const struct kiln_schedule *previous,
+                                     struct kiln_schedule *ret_schedule,
+                                     struct kiln_error *error) KILN_NODISCARD;
+
 /* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are
  * done one by one. */
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 
-/* One line: template, axes, vector, block, grid, and the mode of each access. */
+/* One line: template, axes, vector, block, grid; one that names the form, unless it is the first;
+ * and the mode of each access. */
 void kiln_schedule_print(const struct kiln_schedule *schedule,
                          const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
 

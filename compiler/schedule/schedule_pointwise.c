@@ -14,6 +14,7 @@
  * computes more than it moves and gains nothing from being wider.
  */
 enum {
+    MAX_UNROLL = 4,
     MIN_GROUPS_TO_UNROLL = 2048,
     MANY_SMALL_BYTES = 6, /* for each of a large operand */
     MIN_TILE_DIM = 16,
@@ -33,8 +34,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
  * wide. */
 static uint32_t choose_vector(const struct kiln_fusion_group *group,
                               const struct kiln_target *target,
-                              const struct kiln_schedule *schedule, const bool *is_dense,
-                              uint32_t requested)
+                              const struct kiln_schedule *schedule, const bool *is_dense)
 {
     uint32_t narrowest;
     uint32_t widest;
@@ -42,8 +42,7 @@ static uint32_t choose_vector(const struct kiln_fusion_group *group,
     if (narrowest == 0)
         return 1;
     uint32_t vector = min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
-    if (requested != 0)
-        vector = min_u32(vector, kiln_floor_power_of_two(requested));
+    vector = min_u32(vector, kiln_floor_power_of_two(schedule->limits.vector_elems));
     while (vector > 1 && (vector * group->live_registers > target->vgprs * 3 / 4 ||
                           vector * group->cost > KILN_MAX_UNROLLED_COST))
         vector /= 2;
@@ -68,7 +67,6 @@ static void count_vector_bytes(const struct kiln_fusion_group *group,
 
 static uint32_t choose_unroll(const struct kiln_fusion_group *group,
                               const struct kiln_target *target,
-                              const struct kiln_lower_options *options,
                               const struct kiln_schedule *schedule, uint64_t heaviest,
                               uint64_t vectors)
 {
@@ -80,8 +78,8 @@ static uint32_t choose_unroll(const struct kiln_fusion_group *group,
         tuning->busy_cost != 0 && (schedule->vector_elems * group->cost >= tuning->busy_cost ||
                                    small >= MANY_SMALL_BYTES * large);
     uint32_t unroll = 1;
-    uint32_t most = options->max_vector_elements == 1 ? 1 : 4; /* 1 asks for no array at all */
-    while (unroll < most &&
+    uint32_t most = min_u32(MAX_UNROLL, schedule->limits.steps);
+    while (2 * unroll <= most &&
            (unroll * 2 * large <= tuning->bytes_in_flight || (is_busy && unroll < 2)) &&
            unroll * 2 * schedule->vector_elems * group->live_registers <= target->vgprs / 2 &&
            unroll * 2 * schedule->vector_elems * group->cost <= KILN_MAX_UNROLLED_COST &&
@@ -222,16 +220,15 @@ static uint32_t choose_tile_unroll(const struct kiln_fusion_group *group,
     uint32_t square = vector * vector * staging->load_bytes;
     uint32_t unroll = vectors * vectors / schedule->block * vector;
     while (unroll > 1 &&
-           ((square + unroll * vector * staging->plain_bytes) / 4 > target->vgprs / 2 ||
+           (unroll > schedule->limits.steps || (square + unroll * vector * staging->plain_bytes) / 4 > target->vgprs / 2 ||
             unroll * vector * group->cost > KILN_MAX_UNROLLED_COST))
         unroll /= 2;
     return unroll;
 }
 
 static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                           const struct kiln_target *target,
-                           const struct kiln_lower_options *options, uint64_t heaviest,
-                           bool *is_dense, struct kiln_schedule *schedule)
+                           const struct kiln_target *target, uint64_t heaviest, bool *is_dense,
+                           struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
     schedule->template_kind = KILN_TEMPLATE_POINTWISE_TILED;
@@ -240,8 +237,7 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
         is_dense[i] =
             strides[inner] == 1 || (strides[inner] > 1 && strides[schedule->tile_axis] == 1);
     }
-    schedule->vector_elems =
-        choose_vector(group, target, schedule, is_dense, options->max_vector_elements);
+    schedule->vector_elems = choose_vector(group, target, schedule, is_dense);
     struct staging staging = measure_staging(group, schedule, is_dense);
     choose_tile(target, &staging, schedule);
     schedule->vectors_per_item = choose_tile_unroll(group, target, &staging, schedule);
@@ -271,9 +267,8 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
 }
 
 static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                           const struct kiln_target *target,
-                           const struct kiln_lower_options *options, uint64_t heaviest,
-                           bool *is_dense, struct kiln_schedule *schedule)
+                           const struct kiln_target *target, uint64_t heaviest, bool *is_dense,
+                           struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
     schedule->template_kind = KILN_TEMPLATE_POINTWISE;
@@ -289,8 +284,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
         if (is_dense_line(schedule, &schedule->accesses[i]))
             dense_bytes += kiln_scheduled_access_bytes(group, schedule, i);
     }
-    uint32_t vector =
-        choose_vector(group, target, schedule, is_dense, options->max_vector_elements);
+    uint32_t vector = choose_vector(group, target, schedule, is_dense);
     schedule->flattened =
         schedule->rank > 1 && cols % vector != 0 && 2 * dense_bytes >= total_bytes;
     if (schedule->flattened) {
@@ -314,7 +308,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     schedule->rows = rows;
     schedule->cols = cols;
     uint64_t vectors = rows * ((cols + schedule->vector_elems - 1) / schedule->vector_elems);
-    schedule->vectors_per_item = choose_unroll(group, target, options, schedule, heaviest, vectors);
+    schedule->vectors_per_item = choose_unroll(group, target, schedule, heaviest, vectors);
     schedule->block = KILN_BLOCK;
     while (schedule->block / 2 >= vectors && schedule->block / 2 >= 64)
         schedule->block /= 2;
@@ -323,14 +317,24 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
 }
 
 void kiln_schedule_pointwise(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                             const struct kiln_target *target,
-                             const struct kiln_lower_options *options, bool *is_dense,
+                             const struct kiln_target *target, bool *is_dense,
                              struct kiln_schedule *schedule)
 {
     uint64_t heaviest = kiln_heaviest_access_bytes(group, schedule);
     schedule->tile_axis = choose_tile_axis(group, schedule, heaviest);
     if (schedule->tile_axis != KILN_NONE)
-        schedule_tiled(graph, group, target, options, heaviest, is_dense, schedule);
+        schedule_tiled(graph, group, target, heaviest, is_dense, schedule);
     else
-        schedule_lines(graph, group, target, options, heaviest, is_dense, schedule);
+        schedule_lines(graph, group, target, heaviest, is_dense, schedule);
+}
+
+bool kiln_relax_pointwise(const struct kiln_schedule *schedule, struct kiln_register_limits *limits)
+{
+    if (schedule->vectors_per_item > 1)
+        limits->steps = schedule->vectors_per_item / 2;
+    else if (schedule->vector_elems > 1)
+        limits->vector_elems = schedule->vector_elems / 2;
+    else
+        return false;
+    return true;
 }

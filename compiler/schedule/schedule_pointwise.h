@@ -9,8 +9,12 @@
 /* Fills what of a collapsed schedule is left open, except grid and index_is_64bit. `is_dense` is
  * scratch memory, one per access. */
 void kiln_schedule_pointwise(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                             const struct kiln_target *target,
-                             const struct kiln_lower_options *options, bool *is_dense,
+                             const struct kiln_target *target, bool *is_dense,
                              struct kiln_schedule *schedule);
+
+/* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when
+ * there is none. First fewer vectors at once, then shorter ones. */
+bool kiln_relax_pointwise(const struct kiln_schedule *schedule,
+                          struct kiln_register_limits *limits);
 
 #endif

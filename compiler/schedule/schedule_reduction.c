@@ -166,7 +166,7 @@ static uint32_t choose_wave_vector(const struct problem *problem,
 
 /* Vector length that the elements' width, registers, the code's size and the inner axis allow. */
 static uint32_t choose_vector(const struct problem *problem, const struct kiln_schedule *schedule,
-                              const bool *is_dense, uint32_t requested)
+                              const bool *is_dense)
 {
     const struct kiln_fusion_group *group = problem->group;
     uint32_t narrowest;
@@ -176,8 +176,7 @@ static uint32_t choose_vector(const struct problem *problem, const struct kiln_s
         return 1;
     uint32_t vector = problem->is_host ? choose_host_vector(problem, schedule, narrowest)
                                        : choose_wave_vector(problem, schedule, narrowest, widest);
-    if (requested != 0)
-        vector = min_u32(vector, kiln_floor_power_of_two(requested));
+    vector = min_u32(vector, kiln_floor_power_of_two(schedule->limits.vector_elems));
     vector = min_u32(vector, kiln_floor_power_of_two(line_length(schedule)));
     uint32_t registers = group->live_registers + problem->accumulator_registers;
     while (vector > 1 &&
@@ -265,7 +264,8 @@ static uint32_t usable_registers(const struct kiln_target *target, uint32_t bloc
 static bool can_hold(const struct problem *problem, const struct kiln_schedule *schedule,
                      uint32_t block, uint64_t steps)
 {
-    return resident_registers(problem, schedule, steps) + SPARE_REGISTERS <=
+    return steps * schedule->vector_elems <= schedule->limits.held_elems &&
+           resident_registers(problem, schedule, steps) + SPARE_REGISTERS <=
                usable_registers(problem->target, block) &&
            steps * schedule->vector_elems * problem->cost <= MAX_RESIDENT_COST;
 }
@@ -330,7 +330,7 @@ static uint32_t choose_steps_in_flight(const struct problem *problem,
                     step_elements(schedule, i) * kiln_dtype_info(group->accesses[i].dtype)->bytes;
         }
         uint32_t unit = schedule->vector_elems * problem->cost;
-        while (most < MAX_STEPS_IN_FLIGHT &&
+        while (most < min_u32(MAX_STEPS_IN_FLIGHT, schedule->limits.steps) &&
                2 * most * bytes <= problem->tuning->reduction_bytes_in_flight &&
                2 * most * unit <= KILN_MAX_UNROLLED_COST &&
                2 * most * schedule->vector_elems * group->live_registers <=
@@ -474,8 +474,8 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
 }
 
 /* The layout for the widest vector with which rows are held, if there is one, in not too much LDS.
- * Returns whether they are held. */
-static bool choose_layout(struct problem *problem, struct kiln_schedule *schedule)
+ */
+static void choose_layout(struct problem *problem, struct kiln_schedule *schedule)
 {
     uint32_t vector = schedule->vector_elems;
     bool held = lay_out(problem, schedule);
@@ -487,7 +487,7 @@ static bool choose_layout(struct problem *problem, struct kiln_schedule *schedul
     }
     if (!held) {
         schedule->vector_elems = vector;
-        held = lay_out(problem, schedule);
+        (void)lay_out(problem, schedule);
     }
     /* Less LDS: from smaller work-groups, down to the usual size, then from shorter vectors. */
     uint32_t most = min_u32(problem->target->lds_bytes, MAX_LDS_BYTES);
@@ -496,9 +496,8 @@ static bool choose_layout(struct problem *problem, struct kiln_schedule *schedul
             problem->max_block /= 2;
         else
             schedule->vector_elems /= 2;
-        held = lay_out(problem, schedule);
+        (void)lay_out(problem, schedule);
     }
-    return held;
 }
 
 static void choose_modes(const struct kiln_graph *graph, const struct problem *problem,
@@ -522,10 +521,8 @@ static void choose_modes(const struct kiln_graph *graph, const struct problem *p
 }
 
 void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                             const struct kiln_target *target,
-                             const struct kiln_lower_options *options,
-                             const struct kiln_pass_work *work, bool *is_dense,
-                             struct kiln_schedule *schedule)
+                             const struct kiln_target *target, const struct kiln_pass_work *work,
+                             bool *is_dense, struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
     uint32_t widest;
@@ -537,7 +534,7 @@ void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_f
         .reads = work->reads,
         .cost = max_u32(work->cost, 1),
         .is_host = target->wave_size == 1,
-        .may_unroll = options->max_vector_elements != 1,
+        .may_unroll = schedule->limits.vector_elems != 1,
         .accumulator_registers = count_accumulator_registers(&schedule->passes),
         .max_block = MAX_BLOCK,
     };
@@ -552,9 +549,24 @@ void kiln_schedule_reduction(const struct kiln_graph *graph, const struct kiln_f
         is_dense[i] = schedule->accesses[i].strides[inner] == 1;
     kiln_dense_element_bytes(group, schedule, is_dense, &problem.element_bytes, &widest);
     problem.element_bytes = max_u32(problem.element_bytes, 1);
-    schedule->vector_elems =
-        choose_vector(&problem, schedule, is_dense, options->max_vector_elements);
-    bool is_held = choose_layout(&problem, schedule);
-    schedule->decodes_again = is_held && !work->has_costly_shared_values;
+    schedule->vector_elems = choose_vector(&problem, schedule, is_dense);
+    choose_layout(&problem, schedule);
+    schedule->decodes_again = !problem.is_host && gains_from_holding(&problem) &&
+                              schedule->reduction.is_resident && !work->has_costly_shared_values;
     choose_modes(graph, &problem, schedule);
+}
+
+bool kiln_relax_reduction(const struct kiln_schedule *schedule, struct kiln_register_limits *limits)
+{
+    const struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint64_t held = (uint64_t)reduction->steps_per_item * schedule->vector_elems;
+    if (reduction->is_resident && limits->held_elems >= held)
+        limits->held_elems = held * 3 / 4;
+    else if (reduction->steps_per_item > 1)
+        limits->steps = 1;
+    else if (schedule->vector_elems > 1)
+        limits->vector_elems = schedule->vector_elems / 2;
+    else
+        return false;
+    return true;
 }

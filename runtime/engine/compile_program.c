@@ -3,25 +3,37 @@
 #include "runtime/support/log.h"
 #include "runtime/support/thread.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* More threads than this would only queue up for the workers of the pool. */
 enum { MAX_COMPILE_THREADS = 8 };
 
-/* One kernel to compile. Each is written by the one thread that took it, and read after all have
- * ended. */
-struct kernel_result {
+/*
+ * One kernel on its way down the forms of its schedule (kiln_program_relax). A form is written by
+ * the one thread that compiles it, and read after all have ended.
+ */
+struct candidate {
+    bool is_pending; /* program->kernels[i] is to be compiled */
     enum kiln_status status;
-    struct kiln_code_object object;
+    struct kiln_code_object object; /* with KILN_OK */
     struct kiln_error error;
+    /* The best form so far, with its kernel. */
+    bool has_best;
+    uint32_t spilled_bytes; /* by the last form that compiled */
+    struct kiln_code_object best;
+    struct kiln_kernel best_kernel;
+    /* The first form, for what is said when none compiles. */
+    struct kiln_kernel first_kernel;
+    struct kiln_error first_error;
 };
 
 struct compile_job {
     struct kiln_codegen *codegen;
+    const struct kiln_graph *graph;
     const struct kiln_target *target;
-    const struct kiln_program *program;
-    struct kernel_result *results;
+    struct kiln_program *program;
+    struct candidate *candidates; /* one per kernel */
     atomic_uint next_kernel;
 };
 
@@ -32,19 +44,24 @@ static void *compile_kernels(void *context)
         uint32_t i = atomic_fetch_add(&job->next_kernel, 1);
         if (i >= job->program->kernel_count)
             return NULL;
-        struct kernel_result *result = &job->results[i];
-        kiln_error_init(&result->error);
-        result->status = kiln_codegen_compile(job->codegen, job->target, &job->program->kernels[i],
-                                              &result->object, &result->error);
+        struct candidate *candidate = &job->candidates[i];
+        if (!candidate->is_pending)
+            continue;
+        kiln_error_init(&candidate->error);
+        candidate->status =
+            kiln_codegen_compile(job->codegen, job->target, &job->program->kernels[i],
+                                 &candidate->object, &candidate->error);
     }
 }
 
-/* This thread compiles too; a helper that cannot be started only makes it take longer. */
-static void run_job(struct compile_job *job)
+/* Compiles `count` pending kernels. This thread compiles too; a helper that cannot be started only
+ * makes it take longer. */
+static void compile_pending(struct compile_job *job, uint32_t count)
 {
     pthread_t helpers[MAX_COMPILE_THREADS - 1];
     uint32_t started = 0;
-    while (started < MAX_COMPILE_THREADS - 1 && started + 1 < job->program->kernel_count) {
+    atomic_store(&job->next_kernel, 0);
+    while (started < MAX_COMPILE_THREADS - 1 && started + 1 < count) {
         if (kiln_thread_start(compile_kernels, job, 0, &helpers[started]) != 0)
             break;
         started++;
@@ -52,6 +69,134 @@ static void run_job(struct compile_job *job)
     compile_kernels(job);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
+}
+
+/* What NVRTC spills was spilled in all that was ever measured on the CUDA device. */
+static bool spills(const struct compile_job *job, const struct kiln_code_object *object)
+{
+    return object->resources.scratch_bytes != 0 && job->target->kind != KILN_TARGET_CUDA;
+}
+
+/* Takes what was compiled, if it is better than what there was. */
+static void keep_best(struct candidate *candidate, const struct kiln_kernel *kernel)
+{
+    if (candidate->has_best &&
+        candidate->best.resources.scratch_bytes <= candidate->object.resources.scratch_bytes) {
+        kiln_code_object_fini(&candidate->object);
+        return;
+    }
+    if (candidate->has_best)
+        kiln_code_object_fini(&candidate->best);
+    candidate->best = candidate->object;
+    candidate->best_kernel = *kernel;
+    candidate->has_best = true;
+}
+
+/* The next form of a kernel that spills; the last of one that does not compile, which is the
+ * plainest: without arrays, that a compiler could stumble over. */
+static enum kiln_status relax(struct compile_job *job, uint32_t index, bool to_the_last,
+                              struct kiln_error *error)
+{
+    enum kiln_status status = kiln_program_relax(job->program, job->graph, index, error);
+    bool is_relaxed = status == KILN_OK;
+    while (status == KILN_OK && to_the_last)
+        status = kiln_program_relax(job->program, job->graph, index, error);
+    return status == KILN_NOT_FOUND && is_relaxed ? KILN_OK : status;
+}
+
+/* `kernel` has just been relaxed. */
+static void tell_of_retry(const struct compile_job *job, const struct candidate *candidate,
+                          const struct kiln_kernel *kernel)
+{
+    if (candidate->status == KILN_OK)
+        kiln_log(KILN_LOG_INFO,
+                 "form %" PRIu32 " of kernel '%s' spills %" PRIu32
+                 " bytes per work-item on '%s': trying form %" PRIu32,
+                 kernel->form, kernel->symbol, candidate->spilled_bytes, job->target->name,
+                 kernel->form + 1);
+    else
+        kiln_log(KILN_LOG_INFO, "trying the plainest form of kernel '%s' for '%s': %.*s",
+                 kernel->symbol, job->target->name, (int)strcspn(candidate->error.text, "\n"),
+                 candidate->error.text);
+}
+
+/* Every form spills, or those that might not do not compile. */
+static void warn_of_spills(const struct compile_job *job, const struct candidate *candidate)
+{
+    kiln_log(KILN_LOG_WARN,
+             "kernel '%s' is slower on '%s' than it should be: for lack of registers it keeps "
+             "%" PRIu32 " bytes per work-item in memory",
+             candidate->best_kernel.symbol, job->target->name,
+             candidate->best.resources.scratch_bytes);
+}
+
+/* Looks at what a pending kernel has become and decides how it goes on: compiled again in another
+ * form (still pending), taken, or failed with the kernel's error. */
+static enum kiln_status judge(struct compile_job *job, uint32_t index, struct kiln_error *error)
+{
+    struct candidate *candidate = &job->candidates[index];
+    const struct kiln_kernel *kernel = &job->program->kernels[index];
+    candidate->is_pending = false;
+    if (kernel->form == 0)
+        candidate->first_error = candidate->error;
+    if (candidate->status == KILN_OK) {
+        candidate->spilled_bytes = candidate->object.resources.scratch_bytes;
+        keep_best(candidate, kernel);
+        if (!spills(job, &candidate->best))
+            return KILN_OK;
+    } else if (candidate->status != KILN_COMPILE_FAILED && candidate->status != KILN_TIMEOUT) {
+        *error = candidate->error;
+        return candidate->status;
+    }
+    if (candidate->status != KILN_TIMEOUT) {
+        enum kiln_status status = relax(job, index, candidate->status != KILN_OK, error);
+        candidate->is_pending = status == KILN_OK;
+        if (status == KILN_OK)
+            tell_of_retry(job, candidate, kernel);
+        if (status != KILN_NOT_FOUND)
+            return status;
+    }
+    if (!candidate->has_best) {
+        *error = candidate->first_error;
+        return error->status;
+    }
+    warn_of_spills(job, candidate);
+    return KILN_OK;
+}
+
+/* Compiles every kernel, in as many forms as it takes. `ret_failed`: the kernel that the error is
+ * about; left alone when it is about none. */
+static enum kiln_status run_job(struct compile_job *job, const struct kiln_kernel **ret_failed,
+                                struct kiln_error *error)
+{
+    uint32_t count = job->program->kernel_count;
+    uint32_t pending = count;
+    for (uint32_t i = 0; i < count; i++) {
+        job->candidates[i].is_pending = true;
+        job->candidates[i].first_kernel = job->program->kernels[i];
+    }
+    while (pending != 0) {
+        compile_pending(job, pending);
+        pending = 0;
+        enum kiln_status result = KILN_OK;
+        for (uint32_t i = 0; i < count; i++) {
+            struct candidate *candidate = &job->candidates[i];
+            if (!candidate->is_pending)
+                continue;
+            struct kiln_error kernel_error;
+            kiln_error_init(&kernel_error);
+            enum kiln_status status = judge(job, i, &kernel_error);
+            pending += candidate->is_pending;
+            if (status != KILN_OK && result == KILN_OK) {
+                result = status;
+                *error = kernel_error;
+                *ret_failed = &candidate->first_kernel;
+            }
+        }
+        if (result != KILN_OK)
+            return result;
+    }
+    return KILN_OK;
 }
 
 static enum kiln_status copy_kernel(struct kiln_shared_program *shared,
@@ -69,6 +214,7 @@ static enum kiln_status copy_kernel(struct kiln_shared_program *shared,
     memcpy(compiled->block, kernel->block, sizeof(compiled->block));
     compiled->lds_bytes = kernel->lds_bytes;
     compiled->uses_barrier = kernel->uses_barrier;
+    compiled->form = kernel->form;
     compiled->argument_count = kernel->argument_count;
     status = kiln_shared_program_allocate(
         shared, kernel->argument_count, sizeof(*compiled->arguments), &compiled->arguments, error);
@@ -86,51 +232,43 @@ static enum kiln_status copy_kernel(struct kiln_shared_program *shared,
     return KILN_OK;
 }
 
-/* `ret_failed`: the kernel that the error is about; left alone when it is about none. */
 static enum kiln_status collect(const struct compile_job *job, struct kiln_shared_program *shared,
-                                const struct kiln_kernel **ret_failed, struct kiln_error *error)
+                                struct kiln_error *error)
 {
     const struct kiln_program *program = job->program;
     struct kiln_compiled_program *compiled = &shared->program;
     compiled->workspace_bytes = program->workspace_bytes;
     enum kiln_status status = kiln_shared_program_allocate(
         shared, program->kernel_count, sizeof(*compiled->kernels), &compiled->kernels, error);
-    if (status)
-        return status;
-    compiled->kernel_count = program->kernel_count;
-    for (uint32_t i = 0; i < program->kernel_count; i++) {
-        const struct kernel_result *result = &job->results[i];
-        if (result->status) {
-            *error = result->error;
-            *ret_failed = &program->kernels[i];
-            return result->status;
-        }
-        status = copy_kernel(shared, &program->kernels[i], &result->object, &compiled->kernels[i],
-                             error);
-        if (status)
-            return status;
+    compiled->kernel_count = status == KILN_OK ? program->kernel_count : 0;
+    for (uint32_t i = 0; i < compiled->kernel_count && status == KILN_OK; i++) {
+        const struct candidate *candidate = &job->candidates[i];
+        status = copy_kernel(shared, &candidate->best_kernel, &candidate->best,
+                             &compiled->kernels[i], error);
     }
-    return KILN_OK;
+    return status;
 }
 
 static enum kiln_status
-compile_lowered(struct kiln_codegen *codegen, const struct kiln_target *target,
-                const struct kiln_program *program, struct kiln_shared_program *shared,
-                const struct kiln_kernel **ret_failed, struct kiln_error *error)
+compile_lowered(struct kiln_codegen *codegen, const struct kiln_graph *graph,
+                const struct kiln_target *target, struct kiln_lowered_program *lowered,
+                struct kiln_shared_program *shared, const struct kiln_kernel **ret_failed,
+                struct kiln_error *error)
 {
-    struct compile_job job = {.codegen = codegen, .target = target, .program = program};
+    uint32_t count = lowered->program.kernel_count;
+    struct compile_job job = {
+        .codegen = codegen, .graph = graph, .target = target, .program = &lowered->program};
     atomic_init(&job.next_kernel, 0);
-    job.results = calloc(program->kernel_count ? program->kernel_count : 1, sizeof(*job.results));
-    if (!job.results)
-        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to compile '%u' kernels",
-                              program->kernel_count);
-    run_job(&job);
-    enum kiln_status status = collect(&job, shared, ret_failed, error);
-    for (uint32_t i = 0; i < program->kernel_count; i++) {
-        if (job.results[i].status == KILN_OK)
-            kiln_code_object_fini(&job.results[i].object);
+    job.candidates = kiln_arena_calloc(&lowered->arena, count, sizeof(*job.candidates));
+    if (!job.candidates)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to compile '%u' kernels", count);
+    enum kiln_status status = run_job(&job, ret_failed, error);
+    if (status == KILN_OK)
+        status = collect(&job, shared, error);
+    for (uint32_t i = 0; i < count; i++) {
+        if (job.candidates[i].has_best)
+            kiln_code_object_fini(&job.candidates[i].best);
     }
-    free(job.results);
     return status;
 }
 
@@ -146,69 +284,23 @@ static enum kiln_status validate(const struct kiln_shared_program *shared,
     return status;
 }
 
-/* `ret_failed`: the kernel of `program` that the error is about, if any. */
-static enum kiln_status
-compile_and_check(struct kiln_codegen *codegen, const struct kiln_graph *graph,
-                  const struct kiln_target *target, const struct kiln_program *program,
-                  struct kiln_shared_program **ret_program, const struct kiln_kernel **ret_failed,
-                  struct kiln_error *error)
-{
-    struct kiln_shared_program *shared = NULL;
-    enum kiln_status status = kiln_shared_program_create(&shared, error);
-    if (status == KILN_OK)
-        status = compile_lowered(codegen, target, program, shared, ret_failed, error);
-    if (status == KILN_OK)
-        status = validate(shared, graph, error);
-    if (status)
-        kiln_shared_program_unref(shared);
-    else
-        *ret_program = shared;
-    return status;
-}
-
-/* False when that fails too. */
-static bool compile_without_vectors(struct kiln_codegen *codegen, const struct kiln_graph *graph,
-                                    const struct kiln_target *target,
-                                    const struct kiln_lower_options *options,
-                                    struct kiln_shared_program **ret_program)
-{
-    struct kiln_lower_options without_vectors = *options;
-    without_vectors.max_vector_elements = 1;
-    const struct kiln_kernel *failed = NULL;
-    struct kiln_error error;
-    kiln_error_init(&error);
-    struct kiln_arena arena;
-    kiln_arena_init(&arena);
-    struct kiln_program program = {0};
-    enum kiln_status status =
-        kiln_lower(graph, target, &without_vectors, &arena, &program, NULL, &error);
-    if (status == KILN_OK)
-        status = compile_and_check(codegen, graph, target, &program, ret_program, &failed, &error);
-    kiln_arena_fini(&arena);
-    return status == KILN_OK;
-}
-
 enum kiln_status kiln_compile_program(struct kiln_codegen *codegen, const struct kiln_graph *graph,
                                       const struct kiln_target *target,
-                                      const struct kiln_lower_options *options,
                                       struct kiln_lowered_program *lowered,
                                       struct kiln_shared_program **ret_program,
                                       struct kiln_error *error)
 {
     const struct kiln_kernel *failed = NULL;
-    enum kiln_status status =
-        compile_and_check(codegen, graph, target, &lowered->program, ret_program, &failed, error);
-    if (status == KILN_COMPILE_FAILED && options->max_vector_elements != 1) {
-        /* A compiler that spills, or keeps an array in memory, is refused; element by element there
-         * is no array. */
-        kiln_log(KILN_LOG_INFO, "compiling for '%s' again without vectors: %.*s", target->name,
-                 (int)strcspn(error->text, "\n"), error->text);
-        if (compile_without_vectors(codegen, graph, target, options, ret_program)) {
-            kiln_error_init(error);
-            status = KILN_OK;
-        }
-    }
-    /* The first failure is the one to report. */
+    struct kiln_shared_program *shared = NULL;
+    enum kiln_status status = kiln_shared_program_create(&shared, error);
+    if (status == KILN_OK)
+        status = compile_lowered(codegen, graph, target, lowered, shared, &failed, error);
+    if (status == KILN_OK)
+        status = validate(shared, graph, error);
+    if (status == KILN_OK)
+        *ret_program = shared;
+    else
+        kiln_shared_program_unref(shared);
     if (failed && (status == KILN_COMPILE_FAILED || status == KILN_TIMEOUT))
         kiln_codegen_dump_source(failed, error);
     return status;

@@ -81,6 +81,7 @@ struct kiln_compiled_kernel {
     uint32_t block[3];
     uint32_t lds_bytes;
     bool uses_barrier;
+    uint32_t form; /* of its schedule, as struct kiln_kernel has it */
     uint32_t argument_count;
     struct kiln_argument *arguments;
     struct kiln_code_object object;
@@ -118,6 +119,8 @@ void kiln_plan_unref(struct kiln_plan *plan);
  * 0 when they use none. */
 uint64_t kiln_plan_workspace_bytes(const struct kiln_plan *plan);
 uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan);
+/* In which form of its schedule a kernel was compiled (struct kiln_kernel.form). */
+uint32_t kiln_plan_kernel_form(const struct kiln_plan *plan, uint32_t kernel);
 enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan);
 const struct kiln_device *kiln_plan_device(const struct kiln_plan *plan);
 

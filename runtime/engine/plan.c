@@ -47,6 +47,11 @@ uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan)
     return plan->kernel_count;
 }
 
+uint32_t kiln_plan_kernel_form(const struct kiln_plan *plan, uint32_t kernel)
+{
+    return plan->kernels[kernel].recipe->form;
+}
+
 enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan)
 {
     return plan->origin;

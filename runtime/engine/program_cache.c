@@ -154,8 +154,8 @@ static enum kiln_status compile(const struct make_request *request,
         status = kiln_lowered_program_create(key, request->graph, request->target, &cache->lower,
                                              &lowered, error);
     if (status == KILN_OK)
-        status = kiln_compile_program(cache->codegen, request->graph, request->target,
-                                      &cache->lower, lowered, &program, error);
+        status = kiln_compile_program(cache->codegen, request->graph, request->target, lowered,
+                                      &program, error);
     kiln_lowered_program_free(lowered);
     if (status)
         return status;

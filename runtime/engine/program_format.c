@@ -34,6 +34,7 @@ static void write_kernel(const struct kiln_compiled_kernel *kernel, struct kiln_
         kiln_buffer_append_u32(buffer, kernel->block[i]);
     kiln_buffer_append_u32(buffer, kernel->lds_bytes);
     kiln_buffer_append_u32(buffer, kernel->uses_barrier);
+    kiln_buffer_append_u32(buffer, kernel->form);
     kiln_buffer_append_u32(buffer, kernel->argument_count);
     for (uint32_t i = 0; i < kernel->argument_count; i++)
         write_argument(&kernel->arguments[i], buffer);
@@ -132,6 +133,7 @@ static enum kiln_status read_kernel(struct kiln_reader *reader, struct kiln_shar
     if (uses_barrier > 1)
         reader->failed = true;
     kernel->uses_barrier = uses_barrier != 0;
+    kernel->form = kiln_reader_u32(reader);
     status = read_arguments(reader, program, kernel, error);
     if (status)
         return status;

@@ -101,17 +101,56 @@ static void compile_and_expect(const char *source, uint32_t lds_bytes, const cha
     kiln_codegen_unref(codegen);
 }
 
-Test(code_object, scratch_is_refused)
+static const char *const gpu_targets[] = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"};
+
+/* An array in private memory. */
+Test(code_object, scratch_is_told)
 {
-    compile_and_expect("extern \"C\" __attribute__((global)) "
-                       "__attribute__((amdgpu_flat_work_group_size(1, 256)))\n"
-                       "void sample(const int *a, float *b, unsigned long n)\n"
-                       "{\n"
-                       "    volatile float array[64];\n"
-                       "    for (int i = 0; i < 64; i++) array[i] = i;\n"
-                       "    *b = array[a[n] & 63];\n"
-                       "}\n",
-                       0, "needs scratch memory");
+    for (size_t i = 0; i < sizeof gpu_targets / sizeof *gpu_targets; i++) {
+        struct kiln_codegen *codegen = sample_codegen(NULL, 60);
+        struct kiln_target target = sample_target(gpu_targets[i]);
+        struct kiln_kernel kernel =
+            sample_kernel_with("extern \"C\" __attribute__((global)) "
+                               "__attribute__((amdgpu_flat_work_group_size(1, 256)))\n"
+                               "void sample(const int *a, float *b, unsigned long n)\n"
+                               "{\n"
+                               "    volatile float array[64];\n"
+                               "    for (int i = 0; i < 64; i++) array[i] = i;\n"
+                               "    *b = array[a[n] & 63];\n"
+                               "}\n");
+        struct kiln_code_object object;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        sample_require(codegen, &target);
+        cr_assert_eq(kiln_codegen_compile(codegen, &target, &kernel, &object, &error), KILN_OK,
+                     "%s", error.text);
+        cr_expect_geq(object.resources.scratch_bytes, 256, "%s", gpu_targets[i]);
+        kiln_code_object_fini(&object);
+        kiln_codegen_unref(codegen);
+    }
+}
+
+/* As LLVM 19 does for scalar registers that it spills to lanes of vector registers. */
+Test(code_object, scratch_that_no_instruction_touches_is_not_counted)
+{
+    static const char key[] = ".private_segment_fixed_size";
+    for (size_t i = 0; i < sizeof gpu_targets / sizeof *gpu_targets; i++) {
+        struct fixture fixture = compile(gpu_targets[i]);
+        unsigned char *value =
+            memmem(fixture.object.bytes, fixture.object.size, key, sizeof key - 1);
+        cr_assert_not_null(value);
+        value += sizeof key - 1;
+        cr_assert_eq(*value, 0);
+        *value = 68; /* msgpack: a small number is its own byte */
+        struct kiln_kernel_resources resources;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        cr_assert_eq(kiln_code_object_check(fixture.object.bytes, fixture.object.size,
+                                            &fixture.target, &fixture.kernel, &resources, &error),
+                     KILN_OK, "%s", error.text);
+        cr_expect_eq(resources.scratch_bytes, 0, "%s", gpu_targets[i]);
+        drop(&fixture);
+    }
 }
 
 Test(code_object, unannounced_local_memory_is_refused)

@@ -8,8 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct fake_pipeline fake_pipeline = {
-    .kernel_count = 1, .alignment_bytes = 16, .identity = "fake 1", .digest = "templates 1"};
+struct fake_pipeline fake_pipeline = {.kernel_count = 1,
+                                      .form_count = 2,
+                                      .alignment_bytes = 16,
+                                      .identity = "fake 1",
+                                      .digest = "templates 1"};
 
 struct kiln_codegen {
     atomic_uint references;
@@ -76,6 +79,22 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
     return KILN_OK;
 }
 
+enum kiln_status kiln_program_relax(struct kiln_program *program, const struct kiln_graph *graph,
+                                    uint32_t index, struct kiln_error *error)
+{
+    (void)graph;
+    (void)error;
+    struct kiln_kernel *kernel = &program->kernels[index];
+    if (kernel->form + 1 >= fake_pipeline.form_count)
+        return KILN_NOT_FOUND;
+    atomic_fetch_add(&fake_pipeline.relaxed, 1);
+    kernel->form++;
+    kernel->block[0] *= 2;
+    if (kernel->form + 1 == fake_pipeline.form_count)
+        kernel->source = "elements";
+    return KILN_OK;
+}
+
 enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,
                                      struct kiln_codegen **ret_codegen, struct kiln_error *error)
 {
@@ -135,7 +154,9 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     if (fake_pipeline.compile_microseconds)
         usleep(fake_pipeline.compile_microseconds);
     bool vectors_fail = fake_pipeline.vectors_fail && strcmp(kernel->source, "vectors") == 0;
-    if (kernel->grid[0] == fake_pipeline.failing_kernel || vectors_fail)
+    bool form_fails =
+        fake_pipeline.failing_from_form != 0 && kernel->form >= fake_pipeline.failing_from_form;
+    if (kernel->grid[0] == fake_pipeline.failing_kernel || vectors_fail || form_fails)
         return kiln_error_set(error, KILN_COMPILE_FAILED, "kernel '%s' does not compile",
                               kernel->symbol);
     struct kiln_code_object object = {.bytes = malloc(64), .size = 64};
@@ -143,6 +164,8 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     snprintf((char *)object.bytes, object.size, "%s %s",
              fake_pipeline.objects_are_bad ? "bad" : "\177ELF", kernel->symbol);
     object.resources.vgprs = 7;
+    if (kernel->grid[0] == fake_pipeline.spilling_kernel)
+        object.resources.scratch_bytes = fake_pipeline.spilled_bytes[kernel->form];
     object.resources.kernarg_bytes = 8 * kernel->argument_count;
     *ret_object = object;
     return KILN_OK;

@@ -23,10 +23,16 @@ struct fake_pipeline {
     uint32_t query_status;         /* enum kiln_status: how asking for the compiler ends */
     const char *digest;            /* of the templates */
     uint32_t failing_kernel;       /* counted from 1; 0: none */
+    uint32_t form_count;           /* of every kernel's schedule, at most 4; the last form's source
+                                      is "elements", the others' "vectors" */
     uint32_t vectors_fail;         /* 1: kernels lowered with vectors do not compile */
+    uint32_t failing_from_form;    /* this form and later ones do not compile; 0: all do */
+    uint32_t spilling_kernel;      /* counted from 1; 0: none */
+    uint32_t spilled_bytes[4];     /* by its forms */
     uint32_t compile_microseconds; /* that a compile takes */
     bool objects_are_bad;          /* no device loads what is compiled */
     atomic_uint lowered;           /* calls so far */
+    atomic_uint relaxed;
     atomic_uint compiled;
     atomic_uint dumped; /* sources of failed kernels */
     atomic_uint identities;

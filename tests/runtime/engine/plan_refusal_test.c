@@ -86,7 +86,7 @@ Test(plan_refusal, refused_program_that_cannot_be_compiled_again_is_declined)
     plan_fixture_compile("gfx90a");
     fake_pipeline.failing_kernel = 1;
     struct kiln_engine *engine = plan_fixture_engine();
-    expect_declined(engine, 3); /* once more without vectors */
+    expect_declined(engine, 3); /* once more in the last form */
     cr_expect_not_null(strstr(fixture.error.text, "kernel 'kernel_1' does not compile"), "%s",
                        fixture.error.text);
     kiln_engine_unref(engine);

@@ -314,12 +314,15 @@ Test(plan, failures_are_told_and_leave_nothing)
     kiln_engine_unref(engine);
 }
 
-Test(plan, what_does_not_compile_with_vectors_is_compiled_without)
+Test(plan, what_does_not_compile_is_compiled_in_its_last_form)
 {
     struct kiln_engine *engine = plan_fixture_engine();
     fake_pipeline.vectors_fail = 1;
+    fake_pipeline.form_count = 4;
     struct kiln_plan *plan = plan_fixture_plan(engine);
-    cr_expect_eq(atomic_load(&fake_pipeline.lowered), 2);
+    cr_expect_eq(kiln_plan_kernel_form(plan, 0), 3);
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 2, "and in none between");
+    cr_expect_eq(atomic_load(&fake_pipeline.lowered), 1, "the graph is not lowered again");
     cr_expect_eq(atomic_load(&fake_pipeline.dumped), 0, "no source of a program that is there");
     cr_expect_str_empty(fixture.error.text);
     kiln_plan_unref(plan);

@@ -33,6 +33,7 @@ static void set_up(void)
             .block = {64, 4, 1},
             .lds_bytes = 1024,
             .uses_barrier = i == 1,
+            .form = 3 * i,
             .argument_count = i == 0 ? 4 : 1,
             .arguments = arguments,
             .object = {code, sizeof(code), {1, 2, 3, 4, 5, 6, 7, 8}},
@@ -70,6 +71,7 @@ Test(program_format, reads_back_what_it_wrote)
         cr_expect_arr_eq(kernel->block, kernels[i].block, sizeof(kernel->block));
         cr_expect_eq(kernel->lds_bytes, 1024);
         cr_expect_eq(kernel->uses_barrier, i == 1);
+        cr_expect_eq(kernel->form, 3 * i);
         cr_assert_eq(kernel->argument_count, kernels[i].argument_count);
         for (uint32_t j = 0; j < kernel->argument_count; j++) {
             cr_expect_eq(kernel->arguments[j].kind, arguments[j].kind);
