@@ -149,7 +149,7 @@ Test(cache_directory, no_variable_is_one_warning)
     assert_default(NULL, 1);
     cr_assert_str_eq(captured_log_last(),
                      "kernels are kept in memory only, without a cache directory: no environment "
-                     "variable names a place for it\nhint: set KILN_CACHE_DIR");
+                     "variable names a place for it; hint: set KILN_CACHE_DIR");
 }
 
 static void assert_refused(const char *path, const char *reason)

@@ -180,13 +180,13 @@ Test(cache_layer, a_layer_that_cannot_be_used_is_left_out)
     cr_assert_eq(chmod(first, 0775), 0);
     assert_left_out(first, "other users may write to it");
     cr_assert_eq(chmod(first, 0757), 0);
-    assert_left_out(first, "other users may write to it\nhint: chmod go-w '");
+    assert_left_out(first, "other users may write to it; hint: chmod go-w '");
     cr_assert_eq(chmod(first, 0755), 0);
     const char *file = temporary_path("file");
     cr_assert_eq(close(open(file, O_CREAT | O_WRONLY, 0600)), 0);
     assert_left_out(file, file); /* no pack */
     cr_assert_eq(chmod(file, 0666), 0);
-    assert_left_out(file, "other users may write to it\nhint: chmod go-w '");
+    assert_left_out(file, "other users may write to it; hint: chmod go-w '");
     const char *fifo = temporary_path("fifo");
     cr_assert_eq(mkfifo(fifo, 0600), 0);
     assert_left_out(fifo, "neither a directory nor an ordinary file");

@@ -3,6 +3,7 @@
 
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/program_cache.h"
+#include "runtime/engine/program_format.h"
 #include "sample_graph.h"
 
 #include <criterion/criterion.h>
@@ -45,7 +46,7 @@ Test(program_key, has_what_the_engine_put_in)
     struct kiln_program_key found;
     cr_assert_eq(kiln_program_key_read(key.bytes.data, key.bytes.size, &arena, &found, &error),
                  KILN_OK, "%s", error.text);
-    cr_assert_eq(found.format_version, 1);
+    cr_assert_eq(found.format_version, KILN_PROGRAM_FORMAT_VERSION);
     cr_assert_str_eq(found.target, "gfx90a");
     cr_assert_str_eq(found.templates_digest, kiln_templates_digest());
     cr_assert_str_eq(found.compiler_identity, "clang 19");
