@@ -220,7 +220,8 @@ static uint32_t choose_tile_unroll(const struct kiln_fusion_group *group,
     uint32_t square = vector * vector * staging->load_bytes;
     uint32_t unroll = vectors * vectors / schedule->block * vector;
     while (unroll > 1 &&
-           (unroll > schedule->limits.steps || (square + unroll * vector * staging->plain_bytes) / 4 > target->vgprs / 2 ||
+           (unroll > schedule->limits.steps ||
+            (square + unroll * vector * staging->plain_bytes) / 4 > target->vgprs / 2 ||
             unroll * vector * group->cost > KILN_MAX_UNROLLED_COST))
         unroll /= 2;
     return unroll;
