@@ -102,12 +102,6 @@ KILN_DEVICE float kiln_seed_rcp_f32(float x)
     return result;
 }
 
-/* The nearest finite number; of a NaN any number. */
-KILN_DEVICE float kiln_limit_f32(float x)
-{
-    return fminf(fmaxf(x, -0x1.fffffep127f), 0x1.fffffep127f);
-}
-
 /* Relative error below 2^-22 (PTX ISA, ex2). An asm statement would be done again in each basic block: NVRTC takes it for
  * convergent. Where the builtin is missing there are a few instructions more, for denormal results. */
 #define KILN_HAS_SEED_EXP2
@@ -168,6 +162,7 @@ KILN_DEVICE double kiln_seed_rsqrt_f64(double x)
 }
 
 #include "device/arithmetic.h"
+#define KILN_QUOTIENT_CHOOSES
 #include "device/quotient_f32.h"
 
 /* The compiler's own division takes a branch for each quotient, and all of it again where many share a divisor. */
