@@ -2,7 +2,11 @@
 
 #include <string.h>
 
-enum { ARGUMENT_BYTES = 20 };
+enum {
+    ARGUMENT_BYTES = 20,
+    /* Of a kernel without arguments whose fields are empty: two lengths and 18 numbers. */
+    LEAST_KERNEL_BYTES = 2 * 8 + 18 * 4,
+};
 
 static void write_argument(const struct kiln_argument *argument, struct kiln_buffer *buffer)
 {
@@ -153,8 +157,10 @@ static enum kiln_status read_program(struct kiln_reader *reader, const struct ki
                               version, KILN_PROGRAM_FORMAT_VERSION);
     program->program.workspace_bytes = kiln_reader_u64(reader);
     uint32_t count = kiln_reader_u32(reader);
-    if (!reader->failed && count > KILN_PROGRAM_MAX_KERNELS)
-        return kiln_error_set(error, KILN_CORRUPT, "program has '%u' kernels", count);
+    /* Checked before memory is taken for as many as untrusted bytes ask for. */
+    if (!reader->failed && count > (reader->size - reader->position) / LEAST_KERNEL_BYTES)
+        return kiln_error_set(error, KILN_CORRUPT, "program has fewer than its '%u' kernels",
+                              count);
     if (!reader->failed) {
         enum kiln_status status = kiln_shared_program_allocate(
             program, count, sizeof(*program->program.kernels), &program->program.kernels, error);

@@ -1,12 +1,22 @@
 /*
  * Compiled programs as bytes: the payload of a cache entry.
  *
- * Little endian, in this order (u32, u64, and fields as kiln_buffer_append_field writes them):
- *   program   u32 format version, u64 workspace bytes, u32 kernel count, then the kernels, then
- * nothing more kernel    field symbol; u32 grid[3]; u32 block[3]; u32 lds bytes; u32 uses barrier;
- * u32 form of the schedule; u32 argument count, then the arguments; u32 x 8 resources (the members
- * of struct kiln_kernel_resources in order); field code object argument  u32 kind, u32 tensor
- * ordinal, u64 offset bytes, u32 alignment bytes
+ * Little endian, in this order (u32, u64, and fields as kiln_buffer_append_field writes them).
+ *
+ * Program:
+ * - u32 format version
+ * - u64 workspace bytes
+ * - u32 kernel count, then the kernels, then nothing more
+ *
+ * Kernel:
+ * - field symbol
+ * - u32 grid[3]; u32 block[3]; u32 lds bytes; u32 uses barrier; u32 form of the schedule
+ * - u32 argument count, then the arguments
+ * - u32 x 8 resources (the members of struct kiln_kernel_resources in order)
+ * - field code object
+ *
+ * Argument:
+ * - u32 kind, u32 tensor ordinal, u64 offset bytes, u32 alignment bytes
  */
 #ifndef KILN_RUNTIME_ENGINE_PROGRAM_FORMAT_H
 #define KILN_RUNTIME_ENGINE_PROGRAM_FORMAT_H

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 enum {
-    KILN_PROGRAM_MAX_KERNELS = 4096,
     /* Of one kernel. Execute packs the arguments on its stack. */
     KILN_PROGRAM_MAX_ARGUMENTS = 1024,
     KILN_PROGRAM_MAX_SYMBOL_BYTES = 256,
@@ -37,10 +36,11 @@ enum kiln_status kiln_shared_program_allocate(struct kiln_shared_program *progra
                                               struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Checks what execute relies on: at least one kernel, counts within the limits above, symbols that
- * are C identifiers, no empty grid, block or code object, alignments that are powers of two,
+ * Checks what execute relies on: at least one kernel, arguments within the limit above, symbols
+ * that are C identifiers, no empty grid, block or code object, alignments that are powers of two,
  * arguments that name a tensor of the graph with memory (a host scalar for a host-scalar argument)
- * or a place inside the workspace. KILN_CORRUPT says which does not hold.
+ * or a place inside the workspace. KILN_CORRUPT says which does not hold. How many kernels there
+ * are is up to the graph: some nodes need several.
  */
 enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_program *program,
                                                 const struct kiln_graph *graph,

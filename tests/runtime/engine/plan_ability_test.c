@@ -94,3 +94,16 @@ Test(plan_ability, a_graph_that_the_device_refused_is_declined)
     cr_expect_eq(check(engine), KILN_REFUSED);
     kiln_engine_unref(engine);
 }
+
+/* Graphs of 4096 nodes lower to more than 6000: some nodes need several. */
+Test(plan_ability, a_graph_of_many_kernels_has_a_plan)
+{
+    fake_pipeline.kernel_count = 6020;
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    struct kiln_plan *plan = plan_fixture_plan(engine);
+    cr_expect_eq(kiln_plan_kernel_count(plan), 6020);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_DISK);
+}
