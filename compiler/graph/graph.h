@@ -11,6 +11,7 @@
  *   - a constant has one element and its value; a virtual tensor has a producer;
  *   - no two elements of a tensor that a node writes are at the same place;
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
+ *     with the host scalars these are at most KILN_MAX_GRAPH_BINDINGS;
  *   - operands of reductions and norms have the shapes that operand.def states, those of norms
  *     floating-point types.
  */
@@ -23,7 +24,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KILN_MAX_RANK = 8, KILN_MAX_NODE_OPERANDS = 8 };
+enum {
+    KILN_MAX_RANK = 8,
+    KILN_MAX_NODE_OPERANDS = 8,
+    /* Inputs, outputs and host scalars together: executing keeps a word for each on the stack. */
+    KILN_MAX_GRAPH_BINDINGS = 4096,
+};
 
 /* "No tensor", "no node". */
 #define KILN_NONE UINT32_MAX

@@ -158,6 +158,16 @@ static uint64_t count_elements(const struct kiln_graph *graph)
     return sum;
 }
 
+/* Tensors that the host supplies at execute. */
+static uint32_t count_bindings(const struct kiln_graph *graph)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        count += graph->tensors[i].role != KILN_TENSOR_VIRTUAL &&
+                 graph->tensors[i].role != KILN_TENSOR_CONSTANT;
+    return count;
+}
+
 static enum kiln_status check_nodes(const struct kiln_graph_builder *builder)
 {
     const struct kiln_graph *graph = &builder->graph;
@@ -174,6 +184,12 @@ static enum kiln_status check_nodes(const struct kiln_graph_builder *builder)
                            "its tensors have %" PRIu64
                            " elements together, more than the 2^48 that a device could get through",
                            elements);
+    uint32_t bindings = count_bindings(graph);
+    if (bindings > KILN_MAX_GRAPH_BINDINGS)
+        return kiln_reject(builder->error, KILN_REJECT_TOO_MANY_TENSORS,
+                           "the host would have to supply %u tensors at each execution, at most %d "
+                           "are supported",
+                           bindings, KILN_MAX_GRAPH_BINDINGS);
     bool has_output = false;
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         has_output = has_output || graph->tensors[i].role == KILN_TENSOR_OUTPUT;

@@ -109,10 +109,6 @@ static enum kiln_status make_bindings(struct kiln_plan *plan, const struct kiln_
     uint32_t count = 0;
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         count += used[i];
-    if (count > KILN_PLAN_MAX_BINDINGS)
-        return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "the graph has '%u' tensors in memory, more than %d", count,
-                              KILN_PLAN_MAX_BINDINGS);
     plan->bindings = calloc(count ? count : 1, sizeof(*plan->bindings));
     if (!plan->bindings)
         return no_memory(error);

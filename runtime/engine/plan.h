@@ -6,9 +6,6 @@
 
 #include "runtime/engine/engine_state.h"
 
-/* Tensors that one plan may bind: execute keeps a word for each on its stack. */
-enum { KILN_PLAN_MAX_BINDINGS = 4096 };
-
 /* A tensor that the caller of execute supplies. */
 struct kiln_plan_binding {
     int64_t uid;

@@ -1,8 +1,8 @@
 /*
  * Executing a plan: the hot path. It allocates nothing, takes no lock and hashes nothing; all its
  * state is on the stack, so that one plan can be executed by several threads at once. The arrays
- * there are as long as the plan needs, within limits that were checked when it was made: what the
- * limits allow is 40 KiB, which threads of hosts may not have.
+ * there are as long as the plan needs, within KILN_MAX_GRAPH_BINDINGS and
+ * KILN_PROGRAM_MAX_ARGUMENTS: what these allow is 40 KiB, which threads of hosts may not have.
  */
 #include "runtime/engine/plan.h"
 

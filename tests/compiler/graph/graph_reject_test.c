@@ -263,6 +263,21 @@ static void check_counts(void)
     json_graph_init_bytes(&read, bytes.data, bytes.size);
     cr_assert_eq(read.status, KILN_OK, "the limit itself is allowed: %s", read.error.text);
     json_graph_fini(&read);
+
+    for (uint32_t i = 1; i < KILN_MAX_GRAPH_NODES; i++)
+        chain.tensors[i].role = KILN_TENSOR_OUTPUT;
+    kiln_buffer_clear(&bytes);
+    cr_assert_eq(kiln_graph_write(&chain, KILN_WIRE_ERA_CURRENT, &bytes, &error), KILN_OK);
+    json_graph_init_bytes(&read, bytes.data, bytes.size);
+    expect(&read, KILN_REJECT_TOO_MANY_TENSORS,
+           "the host would have to supply 4097 tensors at each execution, at most 4096", "bindings");
+    json_graph_fini(&read);
+    chain.tensors[1].role = KILN_TENSOR_VIRTUAL;
+    kiln_buffer_clear(&bytes);
+    cr_assert_eq(kiln_graph_write(&chain, KILN_WIRE_ERA_CURRENT, &bytes, &error), KILN_OK);
+    json_graph_init_bytes(&read, bytes.data, bytes.size);
+    cr_assert_eq(read.status, KILN_OK, "the limit itself is allowed: %s", read.error.text);
+    json_graph_fini(&read);
     kiln_buffer_fini(&bytes);
     kiln_arena_fini(&arena);
 }
