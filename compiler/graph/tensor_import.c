@@ -68,6 +68,11 @@ static enum kiln_status import_shape(const struct import *import)
 {
     const struct kiln_wire_tensor *wire = import->wire;
     struct kiln_tensor *tensor = import->tensor;
+    /* A value says that a tensor is a scalar, and so does a vector of no dims. Writers that leave
+     * empty vectors out do so for tensors of which nobody has said the shape, too. */
+    bool has_value = wire->value_kind != KILN_WIRE_VALUE_NONE || wire->is_runtime_scalar;
+    if (!wire->has_dims && !has_value)
+        return REJECT(import, NO_DIMS, "its dimensions are missing");
     if (wire->dim_count > KILN_MAX_RANK)
         return REJECT(import, RANK, "rank %u, at most %d is supported", wire->dim_count,
                       KILN_MAX_RANK);

@@ -227,6 +227,7 @@ void read_tensor(const Tensor &tensor, struct kiln_wire_tensor *ret_tensor)
     ret_tensor->name = text(tensor.name());
     ret_tensor->data_type = number(tensor.data_type());
     ret_tensor->is_virtual = tensor.virtual_();
+    ret_tensor->has_dims = tensor.dims() != nullptr;
     ret_tensor->dim_count = read_list(tensor.dims(), ret_tensor->dims);
     ret_tensor->stride_count = read_list(tensor.strides(), ret_tensor->strides);
     read_newer_fields(tensor, ret_tensor);

@@ -69,6 +69,7 @@ struct kiln_wire_tensor {
     bool is_ragged;
     uint8_t value_kind;      /* enum kiln_wire_value_kind or a number nobody knows */
     bool is_value_known;     /* `real` or `integer` holds a value of this kind */
+    bool has_dims;           /* `dims` is on the wire, if only as an empty vector */
     uint32_t dim_count;      /* as on the wire; the first KILN_MAX_RANK are copied */
     uint32_t stride_count;   /* same */
     int64_t alignment_bytes; /* 16 where the wire says nothing */

@@ -245,13 +245,31 @@ Test(graph_reader, rank_0_and_rank_8)
     struct json_graph read;
     json_graph_accept(&read,
                       GRAPH("",
-                            "{'uid':1,'data_type':'FLOAT'},"
+                            "{'uid':1,'dims':[],'strides':[],'data_type':'FLOAT'},"
                             "{'uid':2,'dims':[2,1,2,1,2,1,2,2],'strides':[16,16,8,8,4,4,2,1],"
                             "'data_type':'FLOAT'}",
                             NODE("n", "NEG", ",'in_0_tensor_uid':1,'out_0_tensor_uid':2")),
                       NULL);
     cr_assert_eq(read.graph.tensors[0].rank, 0);
     cr_assert_eq(read.graph.tensors[1].rank, 8);
+    json_graph_fini(&read);
+}
+
+/* Writers leave empty vectors out. */
+Test(graph_reader, dims_of_constants_and_host_scalars_may_be_absent)
+{
+    struct json_graph read;
+    json_graph_accept(
+        &read,
+        GRAPH("",
+              "{'uid':1,'data_type':'FLOAT','value_type':'Float32Value','value':{'value':2.5}},"
+              "{'uid':2,'data_type':'FLOAT','is_runtime_pass_by_value':true}," TENSOR(3, ""),
+              NODE("n", "ADD", ",'in_0_tensor_uid':1,'in_1_tensor_uid':2,'out_0_tensor_uid':3")),
+        NULL);
+    cr_assert_eq(read.graph.tensors[0].rank, 0);
+    cr_assert_eq(read.graph.tensors[0].role, KILN_TENSOR_CONSTANT);
+    cr_assert_eq(read.graph.tensors[1].rank, 0);
+    cr_assert_eq(read.graph.tensors[1].role, KILN_TENSOR_HOST_SCALAR);
     json_graph_fini(&read);
 }
 
