@@ -84,8 +84,8 @@ static enum kiln_status measure_directory(struct kiln_report *report, const char
                                 "median below 50 us", error);
     struct kiln_error ignored;
     kiln_error_init(&ignored);
-    uint64_t removed;
-    if (store && kiln_cache_store_clear(store, &removed, &ignored))
+    struct kiln_cache_cleared cleared;
+    if (store && kiln_cache_store_clear(store, &cleared, &ignored))
         fprintf(stderr, "%s\n", ignored.text);
     /* The store keeps its empty fan-out directories. */
     char hex[KILN_CACHE_HASH_HEX + 1];

@@ -122,8 +122,9 @@ enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
 }
 
 struct clearing {
-    uint64_t removed;
-    struct kiln_error *failure; /* the first place that could not be emptied; KILN_OK: none */
+    struct kiln_cache_cleared cleared;
+    struct kiln_error *failure; /* the first part that could not be emptied; KILN_OK: none. The
+                                   others are logged. */
 };
 
 static enum kiln_status remove_file(void *context, enum kiln_cache_file_kind kind, int fanout,
@@ -132,9 +133,13 @@ static enum kiln_status remove_file(void *context, enum kiln_cache_file_kind kin
 {
     (void)kind;
     struct clearing *clearing = context;
-    if (kiln_cache_directory_clear_place(fanout, file))
-        clearing->removed++;
-    else if (errno != ENOENT && errno != ESTALE)
+    struct stat attributes;
+    bool is_file = fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   !S_ISDIR(attributes.st_mode);
+    if (kiln_cache_directory_clear_place(fanout, file)) {
+        clearing->cleared.files++;
+        clearing->cleared.bytes += is_file ? (uint64_t)attributes.st_size : 0;
+    } else if (errno != ENOENT && errno != ESTALE)
         return kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s': %m",
                               fanout_name, file);
     return KILN_OK;
@@ -148,10 +153,13 @@ static enum kiln_status note_skipped(void *context, const char *fanout_name, con
     struct clearing *clearing = context;
     if (clearing->failure->status == KILN_OK)
         (void)kiln_error_set(clearing->failure, KILN_IO, "%s", reason);
+    else
+        kiln_cache_warn_once(reason, reason, "a part of the cache is left out: %s", reason);
     return KILN_OK;
 }
 
-enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
+enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store,
+                                        struct kiln_cache_cleared *ret_cleared,
                                         struct kiln_error *error)
 {
     struct kiln_error failure;
@@ -163,7 +171,7 @@ enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t
         status = failure.status;
     }
     if (status == KILN_OK)
-        *ret_removed = clearing.removed;
+        *ret_cleared = clearing.cleared;
     return status;
 }
 

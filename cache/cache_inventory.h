@@ -29,9 +29,14 @@ enum kiln_status kiln_cache_store_verify(struct kiln_cache_store *store,
                                                         const char *reason),
                                          void *context, struct kiln_cache_stats *ret_stats,
                                          struct kiln_error *error) KILN_NODISCARD;
+struct kiln_cache_cleared {
+    uint64_t files;
+    uint64_t bytes;
+};
 /* Removes all entries and temporary files of this format from the directory; nothing else in it.
  * KILN_IO also when there is a fan-out directory that cannot be used: the others are emptied. */
-enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store, uint64_t *ret_removed,
+enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store,
+                                        struct kiln_cache_cleared *ret_cleared,
                                         struct kiln_error *error) KILN_NODISCARD;
 
 /* Where an entry is: an index for kiln_cache_store_layer, or this. */

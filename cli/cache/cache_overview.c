@@ -178,28 +178,19 @@ int kiln_cache_prune(const struct kiln_cache_request *request, struct kiln_error
 
 int kiln_cache_clear(const struct kiln_cache_request *request, struct kiln_error *error)
 {
-    uint64_t removed = 0;
-    struct kiln_cache_stats before;
-    struct kiln_cache_stats after;
-    enum kiln_status status = kiln_cache_store_stats(request->store, &before, error);
-    if (status == KILN_OK)
-        status = kiln_cache_store_clear(request->store, &removed, error);
-    if (status == KILN_OK)
-        status = kiln_cache_store_stats(request->store, &after, error);
+    struct kiln_cache_cleared cleared;
+    enum kiln_status status = kiln_cache_store_clear(request->store, &cleared, error);
     if (status != KILN_OK)
         return kiln_message_exit_code(status);
-    uint64_t had = before.bytes + before.temporary_bytes;
-    uint64_t has = after.bytes + after.temporary_bytes;
-    uint64_t freed = had > has ? had - has : 0;
     if (request->json) {
         json_t *document = kiln_json_object();
         kiln_json_set(document, "directory", kiln_cache_directory_json(request->store));
-        kiln_json_set(document, "removed_files", json_integer((json_int_t)removed));
-        kiln_json_set(document, "removed_bytes", json_integer((json_int_t)freed));
+        kiln_json_set(document, "removed_files", json_integer((json_int_t)cleared.files));
+        kiln_json_set(document, "removed_bytes", json_integer((json_int_t)cleared.bytes));
         kiln_json_print(document);
     } else {
         kiln_cache_print_directory(request->store);
-        kiln_cache_print_amount("removed", removed, "file", "files", freed);
+        kiln_cache_print_amount("removed", cleared.files, "file", "files", cleared.bytes);
     }
     return KILN_EXIT_OK;
 }

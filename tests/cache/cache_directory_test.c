@@ -110,12 +110,12 @@ Test(cache_directory, none_is_created_on_request)
     struct kiln_cache_stats stats = {.entries = 99};
     void *payload = NULL;
     size_t size = 0;
-    uint64_t removed = 99;
+    struct kiln_cache_cleared cleared = {.files = 99};
     kiln_error_init(&error);
     cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK, "%s", error.text);
     cr_assert_eq(stats.entries, 0);
-    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(removed, 0);
+    cr_assert_eq(kiln_cache_store_clear(store, &cleared, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(cleared.files, 0);
     const struct kiln_cache_prune prune = {0, 0};
     struct kiln_cache_pruned pruned = {.removed_files = 99};
     cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK, "%s", error.text);
@@ -230,7 +230,7 @@ Test(cache_directory, a_store_without_a_directory_works_and_misses)
     kiln_error_init(&error);
     void *payload = NULL;
     size_t size = 0;
-    uint64_t removed = 99;
+    struct kiln_cache_cleared cleared = {.files = 99};
     for (unsigned i = 0; i < 3; i++) {
         cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_OK);
         cr_assert_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
@@ -240,8 +240,8 @@ Test(cache_directory, a_store_without_a_directory_works_and_misses)
     stats.entries = 99;
     cr_assert_eq(kiln_cache_store_verify(store, NULL, NULL, &stats, &error), KILN_OK);
     cr_assert_eq(stats.entries, 0);
-    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_OK);
-    cr_assert_eq(removed, 0);
+    cr_assert_eq(kiln_cache_store_clear(store, &cleared, &error), KILN_OK);
+    cr_assert_eq(cleared.files, 0);
     cr_assert_eq(captured_log_count(KILN_LOG_WARN), 1, "exactly one warning, at open");
     kiln_cache_key_fini(&key);
     kiln_cache_store_close(store);

@@ -286,8 +286,8 @@ Test(cache_inventory, a_walk_goes_on_after_a_place_that_it_cannot_use)
     cr_assert_str_eq(damaged, "00: it is a symbolic link\nff: Not a directory\n");
     cr_assert_eq(stats.entries, 3);
     cr_assert_eq(stats.damaged, 2);
-    uint64_t removed = 0;
-    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_IO);
+    struct kiln_cache_cleared cleared = {0};
+    cr_assert_eq(kiln_cache_store_clear(store, &cleared, &error), KILN_IO);
     cr_assert_not_null(strstr(error.text, "it is a symbolic link"), "%s", error.text);
     for (unsigned i = 1; i <= 3; i++)
         cr_assert_not(store_fixture_is_file(directory, i));

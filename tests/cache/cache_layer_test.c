@@ -90,9 +90,9 @@ Test(cache_layer, a_layer_is_not_changed)
     struct kiln_cache_store *store = open_both();
     cr_assert(store_fixture_has(store, 1));
     cr_assert_geq(store_fixture_age_of(store_fixture_path(first, 1)), 100000);
-    uint64_t removed;
-    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_OK);
-    cr_assert_eq(removed, 0);
+    struct kiln_cache_cleared cleared;
+    cr_assert_eq(kiln_cache_store_clear(store, &cleared, &error), KILN_OK);
+    cr_assert_eq(cleared.files, 0);
     const struct kiln_cache_prune prune = {0, 0};
     struct kiln_cache_pruned pruned;
     cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK);

@@ -73,8 +73,8 @@ static void *work(void *argument)
         } else if (action < 10) {
             damage(&key, sample_random(&state));
         } else if (action < 11) {
-            uint64_t removed;
-            if (kiln_cache_store_clear(store, &removed, &error) != KILN_OK)
+            struct kiln_cache_cleared cleared;
+            if (kiln_cache_store_clear(store, &cleared, &error) != KILN_OK)
                 fault(error.text, number);
         } else {
             void *found = NULL;

@@ -394,9 +394,9 @@ Test(cache_store, stats_verify_and_clear)
     cr_assert(exists(entry_path), "verify removes nothing");
     cr_assert_eq(kiln_cache_store_verify(store, NULL, NULL, &stats, &error), KILN_OK);
 
-    uint64_t removed = 0;
-    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_OK);
-    cr_assert_eq(removed, ENTRIES + 1);
+    struct kiln_cache_cleared cleared = {0};
+    cr_assert_eq(kiln_cache_store_clear(store, &cleared, &error), KILN_OK);
+    cr_assert_eq(cleared.files, ENTRIES + 1);
     cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK);
     cr_assert_eq(stats.entries + stats.bytes + stats.temporary_files, 0);
     cr_assert_eq(directory_count(fanout_path), 2, "others' files have to stay");

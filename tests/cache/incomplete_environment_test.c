@@ -100,8 +100,8 @@ Test(incomplete_environment, a_full_disk)
     cr_assert_eq(stats.temporary_files, 0);
 
     /* Once there is room again, what was left out is written. */
-    uint64_t removed;
-    cr_assert_eq(kiln_cache_store_clear(store, &removed, &error), KILN_OK);
+    struct kiln_cache_cleared cleared;
+    cr_assert_eq(kiln_cache_store_clear(store, &cleared, &error), KILN_OK);
     cr_assert_eq(compile_all(store, 1000), 0);
     kiln_cache_store_close(store);
     cr_assert_eq(umount(directory), 0);

@@ -153,9 +153,9 @@ static void prepare(void)
     activity = "prepare";
     struct kiln_cache_store *store = open_store(directory, 0, "");
     struct kiln_error error;
-    uint64_t removed;
+    struct kiln_cache_cleared cleared;
     kiln_error_init(&error);
-    if (store == NULL || kiln_cache_store_clear(store, &removed, &error) != KILN_OK) {
+    if (store == NULL || kiln_cache_store_clear(store, &cleared, &error) != KILN_OK) {
         (void)fprintf(stderr, "cannot prepare: %s\n", error.text);
         exit(1);
     }

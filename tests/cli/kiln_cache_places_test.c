@@ -41,6 +41,7 @@ static void assert_told_of_parts(const struct kiln_process *kiln)
 
 Test(kiln_cache_places, a_part_that_cannot_be_used_costs_nothing_else)
 {
+    static const char *const sentences[] = {"it is a symbolic link", "Not a directory"};
     cache_fixture_fill();
     const char *key = cache_fixture_key("GELU_FWD");
     struct kiln_process kiln = KILN("cache", "export", temporary_path("good.pack"));
@@ -80,6 +81,16 @@ Test(kiln_cache_places, a_part_that_cannot_be_used_costs_nothing_else)
     assert_told_of_parts(&kiln);
     kiln = KILN("cache", "prune", "--max-size", "1K");
     cr_assert(strstr(kiln.out, "removed    2 files"), "%s", kiln.out);
+    cache_fixture_fill();
+    kiln = KILN("cache", "clear");
+    cr_assert_eq(kiln.exit_code, 3);
+    assert_told_of_parts(&kiln);
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        const char *first = strstr(kiln.err, sentences[i]);
+        cr_assert(first && !strstr(first + 1, sentences[i]), "once: %s", kiln.err);
+    }
+    kiln = KILN("cache", "stats");
+    cr_assert(strstr(kiln.out, "entries    0"), "%s", kiln.out);
 }
 
 /* More packs than a process may have open. */
