@@ -153,6 +153,48 @@ enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph
     return status;
 }
 
+/* A device in trouble and a full disk say nothing about the next attempt. */
+static bool would_fail_again(enum kiln_status status)
+{
+    return status != KILN_OK && !kiln_status_may_pass(status) && status != KILN_IO &&
+           status != KILN_DEVICE;
+}
+
+static uint64_t decline_milliseconds(enum kiln_status status)
+{
+    /* Somebody may have killed the compiler, taken its time, or be about to replace it. */
+    enum { MACHINE_MILLISECONDS = 600000 };
+    switch (status) {
+    case KILN_REJECTED:
+    case KILN_REFUSED:
+    case KILN_CORRUPT:
+    case KILN_INTERNAL:
+        return UINT64_MAX;
+    default:
+        return MACHINE_MILLISECONDS;
+    }
+}
+
+void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
+                              const struct kiln_engine_device *device, enum kiln_status status,
+                              const struct kiln_error *reason)
+{
+    if (!would_fail_again(status) &&
+        !(status == KILN_OK && kiln_declined_graphs_any(&engine->declined)))
+        return;
+    struct kiln_error ignored;
+    struct kiln_cache_key key;
+    kiln_error_init(&ignored);
+    if (kiln_program_cache_make_key(&engine->programs, graph, &device->device->target,
+                                    device->compiler_identity, &key, &ignored) == KILN_OK) {
+        if (status == KILN_OK)
+            kiln_declined_graphs_remove(&engine->declined, &key);
+        else
+            kiln_declined_graphs_add(&engine->declined, &key, reason, decline_milliseconds(status));
+    }
+    kiln_cache_key_fini(&key);
+}
+
 enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
                                              size_t size, uint64_t *ret_bytes,
                                              struct kiln_error *error)
@@ -165,10 +207,13 @@ enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const v
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &device, error);
-    if (status == KILN_OK)
+    if (status == KILN_OK) {
         status =
             kiln_program_cache_workspace_bytes(&engine->programs, &graph, &device->device->target,
                                                device->compiler_identity, &exact, error);
+        if (status)
+            kiln_engine_note_outcome(engine, &graph, device, status, error);
+    }
     if (status == KILN_OK)
         *ret_bytes = kiln_workspace_padded_bytes(exact);
     kiln_arena_fini(&arena);

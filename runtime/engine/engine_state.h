@@ -18,4 +18,13 @@ struct kiln_engine {
     struct kiln_declined_graphs declined;
 };
 
+/*
+ * Lets kiln_engine_check know what became of a graph that it had taken: after a failure
+ * that would come again it declines the graph from then on, or for some minutes when the failure
+ * says more about the machine; after KILN_OK it takes the graph again. `reason` is of a failure.
+ */
+void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
+                              const struct kiln_engine_device *device, enum kiln_status status,
+                              const struct kiln_error *reason);
+
 #endif

@@ -205,13 +205,6 @@ static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_
     return KILN_OK;
 }
 
-/* Failures that say something about the graph, or about Kiln. */
-static bool would_fail_again(enum kiln_status status)
-{
-    return status != KILN_OK && !kiln_status_may_pass(status) && status != KILN_IO &&
-           status != KILN_DEVICE;
-}
-
 /* For people who wonder what Kiln does: the origin of a plan's kernels. */
 static void log_plan(const struct kiln_plan *plan)
 {
@@ -222,32 +215,6 @@ static void log_plan(const struct kiln_plan *plan)
     kiln_log(KILN_LOG_INFO, "a plan of %u kernel%s was made: %s%s%s%s", plan->kernel_count,
              plan->kernel_count == 1 ? "" : "s", lead, place ? "'" : "", place ? place : "",
              place ? "'" : "");
-}
-
-/* Lets kiln_engine_check know what became of a graph that it had taken. */
-static void note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
-                         const struct kiln_engine_device *device, enum kiln_status status,
-                         const struct kiln_error *reason)
-{
-    /* Somebody may have killed the compiler, or taken its time. */
-    enum { COMPILER_MILLISECONDS = 600000 };
-    if (!would_fail_again(status) &&
-        !(status == KILN_OK && kiln_declined_graphs_any(&engine->declined)))
-        return;
-    struct kiln_error ignored;
-    struct kiln_cache_key key;
-    kiln_error_init(&ignored);
-    if (kiln_program_cache_make_key(&engine->programs, graph, &device->device->target,
-                                    device->compiler_identity, &key, &ignored) == KILN_OK) {
-        if (status == KILN_OK)
-            kiln_declined_graphs_remove(&engine->declined, &key);
-        else
-            kiln_declined_graphs_add(&engine->declined, &key, reason,
-                                     status == KILN_COMPILE_FAILED || status == KILN_TIMEOUT
-                                         ? COMPILER_MILLISECONDS
-                                         : UINT64_MAX);
-    }
-    kiln_cache_key_fini(&key);
 }
 
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
@@ -262,7 +229,7 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
         status = kiln_engine_devices_current(&engine->devices, &device, error);
     if (status == KILN_OK) {
         status = make_plan(engine, &graph, device, ret_plan, error);
-        note_outcome(engine, &graph, device, status, error);
+        kiln_engine_note_outcome(engine, &graph, device, status, error);
         if (status == KILN_OK)
             log_plan(*ret_plan);
     }

@@ -57,8 +57,10 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
 {
     (void)target;
     (void)explanation;
-    (void)error;
     atomic_fetch_add(&fake_pipeline.lowered, 1);
+    if (fake_pipeline.lower_status)
+        return kiln_error_set(error, (enum kiln_status)fake_pipeline.lower_status,
+                              "the graph does not lower");
     struct kiln_program program = {.kernel_count = fake_pipeline.kernel_count,
                                    .workspace_bytes = fake_pipeline.workspace_bytes};
     program.kernels = kiln_arena_calloc(arena, program.kernel_count, sizeof(*program.kernels));

@@ -95,6 +95,33 @@ Test(plan_ability, a_graph_that_the_device_refused_is_declined)
     kiln_engine_unref(engine);
 }
 
+/* Hosts that ask for the workspace never get as far as a plan. */
+Test(plan_ability, a_graph_that_does_not_lower_is_declined)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    uint64_t bytes = 0;
+    cr_expect_eq(check(engine), KILN_OK);
+    fake_pipeline.lower_status = KILN_INTERNAL;
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bytes,
+                                             &fixture.error),
+                 KILN_INTERNAL);
+    cr_expect_eq(check(engine), KILN_INTERNAL);
+    cr_expect_not_null(strstr(fixture.error.text, "does not lower"), "%s", fixture.error.text);
+    kiln_engine_unref(engine);
+}
+
+Test(plan_ability, memory_that_lowering_lacked_is_not_remembered)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    uint64_t bytes = 0;
+    fake_pipeline.lower_status = KILN_NO_MEMORY;
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bytes,
+                                             &fixture.error),
+                 KILN_NO_MEMORY);
+    cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    kiln_engine_unref(engine);
+}
+
 /* Graphs of 4096 nodes lower to more than 6000: some nodes need several. */
 Test(plan_ability, a_graph_of_many_kernels_has_a_plan)
 {
