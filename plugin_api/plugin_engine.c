@@ -30,11 +30,11 @@ static hipdnnPluginStatus_t bad_handle(hipdnnEnginePluginHandle_t handle)
 }
 
 /* What fails after the arguments were checked is this machine's doing, or Kiln's, not the host's:
- * KILN_BAD_ARGUMENT is of an environment variable then. */
+ * KILN_BAD_ARGUMENT is of an environment variable then, which 'kiln config' tells of too. */
 static hipdnnPluginStatus_t fail_here(struct kiln_error *error)
 {
     if (error->status == KILN_BAD_ARGUMENT)
-        error->status = KILN_INTERNAL;
+        error->status = KILN_UNSUPPORTED;
     return kiln_last_error_set(error);
 }
 

@@ -13,7 +13,8 @@
  * compiled again in the next form of its schedule (kiln_program_relax), and so on until one does
  * not; one that does not compile is tried once more in its last form. The other kernels stay what
  * they are. Where every form spills, the one that spills least is taken, with a warning. Which form
- * is taken depends on nothing but graph, target, options and compiler.
+ * is taken depends on nothing but graph, target, options and compiler, as long as no compiler is
+ * killed or runs into the time limit.
  *
  * The error is that of the first form of the first kernel, in program order, that failed; a source
  * is dumped only of that one.
