@@ -82,10 +82,7 @@ struct kiln_lowered_program *kiln_lowered_programs_take(struct kiln_lowered_prog
 
 static bool is_large(const struct kiln_lowered_program *lowered)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < lowered->program.kernel_count; i++)
-        bytes += lowered->program.kernels[i].source_bytes;
-    return bytes > KILN_LOWERED_LARGE_BYTES;
+    return lowered->arena.bytes > KILN_LOWERED_LARGE_BYTES;
 }
 
 void kiln_lowered_programs_put(struct kiln_lowered_programs *programs,

@@ -22,8 +22,8 @@ struct kiln_lowered_program {
 
 enum {
     KILN_LOWERED_SLOTS = 8,
-    /* Texts of a large program. Of large ones one is kept, in the last slot. */
-    KILN_LOWERED_LARGE_BYTES = 4 << 20,
+    /* A program whose arena is larger is a large one. Of these one is kept, in the last slot. */
+    KILN_LOWERED_LARGE_BYTES = 8 << 20,
 };
 
 struct kiln_lowered_programs {

@@ -16,6 +16,7 @@ void kiln_arena_init(struct kiln_arena *arena)
     arena->chunks = NULL;
     arena->next = NULL;
     arena->limit = NULL;
+    arena->bytes = 0;
 }
 
 void kiln_arena_fini(struct kiln_arena *arena)
@@ -37,6 +38,7 @@ static void *allocate_chunk(struct kiln_arena *arena, size_t bytes)
         return NULL;
     chunk->previous = arena->chunks;
     arena->chunks = chunk;
+    arena->bytes += sizeof *chunk + capacity;
     if (capacity == CHUNK_BYTES) {
         arena->next = chunk->data + bytes;
         arena->limit = chunk->data + capacity;

@@ -13,6 +13,7 @@ struct kiln_arena {
     struct kiln_arena_chunk *chunks;
     char *next;
     char *limit;
+    size_t bytes; /* that it has allocated */
 };
 
 /* Allocates nothing; an arena that was never used needs no fini. */

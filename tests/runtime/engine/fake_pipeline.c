@@ -61,6 +61,7 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
     if (fake_pipeline.lower_status)
         return kiln_error_set(error, (enum kiln_status)fake_pipeline.lower_status,
                               "the graph does not lower");
+    (void)kiln_arena_calloc(arena, fake_pipeline.lowered_bytes, 1);
     struct kiln_program program = {.kernel_count = fake_pipeline.kernel_count,
                                    .workspace_bytes = fake_pipeline.workspace_bytes};
     program.kernels = kiln_arena_calloc(arena, program.kernel_count, sizeof(*program.kernels));

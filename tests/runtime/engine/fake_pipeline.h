@@ -20,6 +20,7 @@ struct fake_pipeline {
     uint64_t workspace_bytes;
     uint32_t alignment_bytes;      /* that tensor arguments ask for */
     const char *identity;          /* of the compiler; NULL: there is none */
+    size_t lowered_bytes;          /* of memory that lowering takes besides */
     uint32_t lower_status;         /* enum kiln_status: how lowering ends */
     uint32_t query_status;         /* enum kiln_status: how asking for the compiler ends */
     const char *digest;            /* of the templates */

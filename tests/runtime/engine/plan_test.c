@@ -534,6 +534,24 @@ Test(plan, few_programs_wait_between_workspace_and_plan)
     kiln_engine_unref(engine);
 }
 
+/* What counts is the memory, of which the kernels' texts are a small part: the graphs of a fan-out
+ * take 42 MB with less than 4 MB of texts. */
+Test(plan, one_large_program_waits)
+{
+    fake_pipeline.lowered_bytes = KILN_LOWERED_LARGE_BYTES + 1;
+    struct kiln_engine *engine = plan_fixture_engine();
+    use_length(100);
+    (void)workspace_bytes(engine);
+    (void)workspace_bytes(engine);
+    cr_expect_eq(atomic_load(&fake_pipeline.lowered), 1, "it waits");
+    use_length(101);
+    (void)workspace_bytes(engine);
+    use_length(100);
+    (void)workspace_bytes(engine);
+    cr_expect_eq(atomic_load(&fake_pipeline.lowered), 3, "until another large one comes");
+    kiln_engine_unref(engine);
+}
+
 static void *ask_and_plan(void *engine)
 {
     for (int i = 0; i < 50; i++) {
