@@ -88,7 +88,7 @@ static void note_use(int descriptor, const struct stat *attributes)
     (void)futimens(descriptor, times);
 }
 
-/* Before the file is read: a sparse one of the largest size costs nothing to make. */
+/* Checked before the whole file is read: a sparse one of the largest size costs nothing to make. */
 static enum kiln_status check_header(int descriptor, const struct stat *attributes,
                                      struct kiln_error *error)
 {

@@ -29,8 +29,8 @@ static hipdnnPluginStatus_t plugin_status(enum kiln_status status)
     }
 }
 
-/* What to do: the error's first hint, else what its status advises. The sentence is what stands in
- * front of the hint. */
+/* An error's text in parts: the sentence up to the first line's end, the advice (the first hint, or
+ * what the status advises) and the rest. */
 struct parts {
     const char *sentence;
     int sentence_length;

@@ -38,7 +38,7 @@ static void send_line(enum kiln_log_level level, const char *message)
              (long)gettid(), level_names[level], message);
     if (callback)
         callback((hipdnnSeverity_t)level, line);
-    /* Who set KILN_LOG_LEVEL wants to see it, whatever the host's own log is set to. */
+    /* KILN_LOG_LEVEL asks for it, whatever the host's own log is set to. */
     if (is_dropped && atomic_load(&has_own_level))
         (void)fprintf(stderr, "%s\n", line);
 }

@@ -250,8 +250,8 @@ static enum kiln_status compare_metadata(const struct metadata *metadata,
     return KILN_OK;
 }
 
-/* Whether the kernel's own code reaches the private memory that its metadata ask for. Code that
- * cannot be found counts as such that does. */
+/* True when the kernel's own code reaches the private memory that its metadata ask for, or when the
+ * code cannot be found. */
 static bool touches_scratch(const struct kiln_elf *elf, const struct kiln_target *target,
                             const struct kiln_kernel *kernel)
 {

@@ -18,7 +18,7 @@
 
 enum { NEEDED_LIMIT = 64 };
 
-/* What the search goes on after: with a shortage nothing is found although it is there. */
+/* A search stops at a shortage: it would miss what is there. */
 static bool is_shortage(int number)
 {
     return kiln_status_may_pass(kiln_status_of_errno(number));

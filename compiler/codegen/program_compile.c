@@ -39,7 +39,7 @@ static void workshop_fini(struct workshop *workshop)
     free(workshop->environment);
 }
 
-/* Once in a process that is no worker: those sweep by themselves. */
+/* Sweeps once per process; workers do so by themselves. */
 static void sweep_once(const char *directory)
 {
     static atomic_flag is_swept = ATOMIC_FLAG_INIT;

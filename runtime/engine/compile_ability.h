@@ -1,6 +1,6 @@
 /*
- * Whether anything here compiles for a device: asked of the compilers themselves, in the worker,
- * once, since a library that is there may lack the processor, and the worker may be missing.
+ * The answer to "does anything here compile for this device?". The compilers themselves are asked,
+ * in the worker and once: a library may lack the processor, and the worker may be missing.
  */
 #ifndef KILN_RUNTIME_ENGINE_COMPILE_ABILITY_H
 #define KILN_RUNTIME_ENGINE_COMPILE_ABILITY_H
@@ -22,7 +22,7 @@ struct kiln_compile_ability {
 void kiln_compile_ability_init(struct kiln_compile_ability *ability, struct kiln_codegen *codegen);
 void kiln_compile_ability_fini(struct kiln_compile_ability *ability);
 
-/* Whether the answer is known to be yes: one atomic read. */
+/* True once the answer was yes: one atomic read. */
 bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability);
 
 /*

@@ -71,7 +71,7 @@ static void compile_pending(struct compile_job *job, uint32_t count)
         pthread_join(helpers[i], NULL);
 }
 
-/* What NVRTC spills was spilled in all that was ever measured on the CUDA device. */
+/* Not on CUDA: everything measured there was measured with the spills that NVRTC leaves. */
 static bool spills(const struct compile_job *job, const struct kiln_code_object *object)
 {
     return object->resources.scratch_bytes != 0 && job->target->kind != KILN_TARGET_CUDA;

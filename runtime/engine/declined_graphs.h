@@ -1,10 +1,10 @@
 /*
- * Graphs that turned out to have no plan although Kiln would have taken them: the next question
- * about one is answered with no. hipDNN builds with the first engine that says yes, and fails with
- * it.
+ * Graphs that Kiln had taken and whose plans then failed: the next question about one is answered
+ * with no. hipDNN builds with the first engine that says yes, and fails when that one does.
  *
- * A fixed number of places by the hash of a graph's key: a newer graph takes the place of an older
- * one, whose price is one more failure. Thread-safe; no lock is held for longer than a copy takes.
+ * A fixed number of places, chosen by the hash of a graph's key. A newer graph may take the place
+ * of an older one, which then fails once more. Thread-safe; no lock is held for longer than a copy
+ * takes.
  */
 #ifndef KILN_RUNTIME_ENGINE_DECLINED_GRAPHS_H
 #define KILN_RUNTIME_ENGINE_DECLINED_GRAPHS_H
@@ -35,7 +35,7 @@ struct kiln_declined_graphs {
 void kiln_declined_graphs_init(struct kiln_declined_graphs *graphs);
 void kiln_declined_graphs_fini(struct kiln_declined_graphs *graphs);
 
-/* Whether kiln_declined_graphs_check may find anything: one atomic read. */
+/* False while kiln_declined_graphs_check cannot find anything: one atomic read. */
 bool kiln_declined_graphs_any(const struct kiln_declined_graphs *graphs);
 /* KILN_OK for a graph that is not among them, else what was said of it. */
 enum kiln_status kiln_declined_graphs_check(struct kiln_declined_graphs *graphs,

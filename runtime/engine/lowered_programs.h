@@ -1,10 +1,10 @@
 /*
- * Programs between lowering and compiling: what the question for the workspace has lowered, the
- * plan that is made next compiles.
+ * Programs between lowering and compiling. Asking for the workspace lowers a graph; the plan that
+ * is made next compiles the result.
  *
- * A few are kept, whoever waits longest goes. Each belongs to who has taken it, so the table needs
- * no lock, which a child that is forked meanwhile would wait for; two threads that want the same
- * one at the same time lower it twice.
+ * A few are kept; the one that has waited longest goes first. A program belongs to the thread that
+ * has taken it, so the table needs no lock, for which a child that is forked meanwhile would wait.
+ * Two threads that want the same program at the same time lower it twice.
  */
 #ifndef KILN_RUNTIME_ENGINE_LOWERED_PROGRAMS_H
 #define KILN_RUNTIME_ENGINE_LOWERED_PROGRAMS_H
