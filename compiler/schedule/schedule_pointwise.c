@@ -331,9 +331,9 @@ void kiln_schedule_pointwise(const struct kiln_graph *graph, const struct kiln_f
 
 bool kiln_relax_pointwise(const struct kiln_schedule *schedule, struct kiln_register_limits *limits)
 {
-    if (schedule->vectors_per_item > 1)
+    if (schedule->vectors_per_item > 1 && limits->steps >= schedule->vectors_per_item)
         limits->steps = schedule->vectors_per_item / 2;
-    else if (schedule->vector_elems > 1)
+    else if (schedule->vector_elems > 1 && limits->vector_elems >= schedule->vector_elems)
         limits->vector_elems = schedule->vector_elems / 2;
     else
         return false;

@@ -562,9 +562,9 @@ bool kiln_relax_reduction(const struct kiln_schedule *schedule, struct kiln_regi
     uint64_t held = (uint64_t)reduction->steps_per_item * schedule->vector_elems;
     if (reduction->is_resident && limits->held_elems >= held)
         limits->held_elems = held * 3 / 4;
-    else if (reduction->steps_per_item > 1)
+    else if (reduction->steps_per_item > 1 && limits->steps > 1)
         limits->steps = 1;
-    else if (schedule->vector_elems > 1)
+    else if (schedule->vector_elems > 1 && limits->vector_elems >= schedule->vector_elems)
         limits->vector_elems = schedule->vector_elems / 2;
     else
         return false;

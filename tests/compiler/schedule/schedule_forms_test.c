@@ -119,6 +119,39 @@ Test(schedule_forms, a_pointwise_work_item_takes_fewer_vectors_then_shorter_ones
     ir_fixture_destroy(fixture);
 }
 
+Test(schedule_forms, a_transposing_work_item_loads_fewer_vectors_then_transposes_smaller_squares)
+{
+    static const int64_t sizes[] = {24, 100, 8192};
+    static const enum kiln_dtype dtypes[] = {KILN_DTYPE_U8, KILN_DTYPE_F16, KILN_DTYPE_F32,
+                                             KILN_DTYPE_F64};
+    for (uint32_t i = 0; i < 12; i++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        int64_t size = sizes[i / 4];
+        uint32_t tensor = ir_fixture_tensor(fixture, KILN_TENSOR_INPUT, size, size);
+        fixture->tensors[tensor].strides[0] = 1;
+        fixture->tensors[tensor].strides[1] = size;
+        uint32_t transposed = kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+        uint32_t straight = ir_fixture_load(fixture, size, size);
+        ir_fixture_store(fixture, kiln_ir_binary(&fixture->ir, KILN_OP_ADD, straight, transposed));
+        for (uint32_t k = 0; k < fixture->graph.tensor_count; k++)
+            fixture->tensors[k].dtype = dtypes[i % 4];
+        struct kiln_partition partition = ir_fixture_partition(fixture);
+        struct kiln_schedule forms[FORM_LIMIT];
+        uint32_t count = schedule_forms(fixture, &partition.groups[0], forms);
+        cr_assert_eq(forms[0].template_kind, KILN_TEMPLATE_POINTWISE_TILED);
+        cr_assert_gt(forms[0].vectors_per_item, 1);
+        for (uint32_t k = 1; k < count; k++) {
+            bool has_fewer = forms[k].vectors_per_item < forms[k - 1].vectors_per_item;
+            cr_expect(has_fewer || forms[k].vector_elems < forms[k - 1].vector_elems);
+            cr_expect(!has_fewer || forms[k].vector_elems == forms[k - 1].vector_elems);
+            cr_expect_leq(forms[k].vectors_per_item, forms[k - 1].vectors_per_item);
+        }
+        cr_expect_eq(forms[count - 1].vectors_per_item, 1);
+        cr_expect_eq(forms[count - 1].vector_elems, 1);
+        ir_fixture_destroy(fixture);
+    }
+}
+
 Test(schedule_forms, the_direction_of_the_walk_stays)
 {
     struct reduction_case norm = {.content = REDUCTION_NORM,
