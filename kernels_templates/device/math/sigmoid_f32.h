@@ -15,9 +15,9 @@ KILN_DEVICE float kiln_sigmoid_f32(float x)
 {
     const float anchored = kiln_exp2_anchored_f32(x);
     const float n = anchored - KILN_EXP2_ANCHOR;
-    const float r = kiln_fma_f32(x, 0x1.4ae0cp-26f, kiln_fma_f32(x, 0x1.715476p+0f, -n));
+    const float minus_r = kiln_fma_f32(x, -0x1.4ae0cp-26f, kiln_fma_f32(x, -0x1.715476p+0f, n));
     const float power = kiln_from_bits_f32(kiln_bits_f32(anchored) << 23);
-    return power * kiln_seed_rcp_f32(power + kiln_seed_exp2_f32(-r));
+    return power * kiln_seed_rcp_f32(power + kiln_seed_exp2_f32(minus_r));
 }
 
 #else
