@@ -48,7 +48,7 @@ print_facts() {
     printf 'date      %s\n' "$(date -u +%Y-%m-%dT%H:%MZ)"
     printf 'commit    %s\n' "$(git -C "$kiln_root" describe --always --dirty 2>/dev/null || echo unknown)"
     printf 'device    %s\n' "$1"
-    printf 'library   %s\n' "${KILN_HIP_LIBRARY-the system\'s}"
+    printf 'library   %s\n' "${KILN_HIP_LIBRARY-the one of this system}"
     printf 'system    %s\n' "$(. /etc/os-release 2>/dev/null && echo "${PRETTY_NAME-unknown}"), kernel $(uname -r)"
 }
 
