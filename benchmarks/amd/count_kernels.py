@@ -137,7 +137,7 @@ def print_counters(target: str, rows: list[CountedKernel]) -> None:
     print(table(COUNTER_HEADINGS, [counter_cells(row) for row in rows]))
     if any(not row.is_full_schedule for row in rows):
         print("\n*: at full size the kernel has another schedule or other registers.")
-    if target == PREDICTED_TARGET:
+    if target == PREDICTED_TARGET and rows:
         missed = [(row, list(missed_goals(row))) for row in rows]
         print("\nGoals missed:" if any(goals for _, goals in missed) else "\nNo goal is missed.")
         for row, goals in missed:

@@ -6,7 +6,8 @@
 /*
  * Requirements that the numbers below come from:
  *   1. wide accesses: 16 bytes per work-item for the smallest element that carries real traffic, no
- * element more than 32 bytes per work-item and access, so that mixed types stay wide too;
+ * element more than 32 bytes per work-item and access, so that mixed types stay wide too, or
+ * access_bytes (tuning.def) of any operand;
  *   2. enough loads in flight per work-item that latency is covered, or arithmetic enough to cover
  * it (tuning.def);
  *   3. registers: live values x vector x unroll within three quarters of what the target has;
@@ -30,6 +31,18 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* Bytes of the widest element among all accesses that can be wide. */
+static uint32_t widest_element(const struct kiln_fusion_group *group, const bool *is_dense)
+{
+    uint32_t widest = 1;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        uint32_t bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
+        if (is_dense[i] && bytes > widest)
+            widest = bytes;
+    }
+    return widest;
+}
+
 /* Vector length that requirements 1, 3 and 4 allow; `is_dense(i)` are the accesses that can be
  * wide. */
 static uint32_t choose_vector(const struct kiln_fusion_group *group,
@@ -43,6 +56,9 @@ static uint32_t choose_vector(const struct kiln_fusion_group *group,
         return 1;
     uint32_t vector = min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
     vector = min_u32(vector, kiln_floor_power_of_two(schedule->limits.vector_elems));
+    uint32_t most = kiln_tuning_of(target)->access_bytes;
+    if (most != 0)
+        vector = min_u32(vector, most / widest_element(group, is_dense));
     while (vector > 1 && (vector * group->live_registers > target->vgprs * 3 / 4 ||
                           vector * group->cost > KILN_MAX_UNROLLED_COST))
         vector /= 2;

@@ -11,6 +11,7 @@ struct kiln_tuning {
     uint32_t bytes_in_flight;
     uint32_t reduction_bytes_in_flight;
     uint32_t sector_bytes;
+    uint32_t access_bytes;
     uint32_t busy_cost;
     uint32_t full_items;
     uint32_t comfortable_cost;

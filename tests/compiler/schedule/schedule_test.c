@@ -58,6 +58,30 @@ Test(schedule, half_takes_eight_elements)
     ir_fixture_destroy(fixture);
 }
 
+Test(schedule, parameters_in_float_leave_no_gaps_between_neighbouring_work_items_on_amd_gpus)
+{
+    static const struct {
+        const char *target;
+        uint32_t vector_elems;
+    } cases[] = {{"gfx942", 4}, {"gfx1100", 4}, {"sm_90", 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        struct kiln_error error;
+        kiln_error_init(&error);
+        cr_assert_eq(kiln_target_parse(cases[i].target, &fixture->target, &error), KILN_OK, "%s",
+                     error.text);
+        uint32_t x = ir_fixture_load(fixture, 4096, 256);
+        uint32_t row = ir_fixture_load(fixture, 1, 256);
+        uint32_t domain = ir_fixture_domain(fixture, 4096, 256);
+        uint32_t y = kiln_ir_binary(&fixture->ir, KILN_OP_MUL, x,
+                                    kiln_ir_broadcast(&fixture->ir, row, domain));
+        uint32_t out = ir_fixture_store(fixture, y);
+        fixture->tensors[0].dtype = fixture->tensors[out].dtype = KILN_DTYPE_F16;
+        cr_expect_eq(schedule(fixture).vector_elems, cases[i].vector_elems, "%s", cases[i].target);
+        ir_fixture_destroy(fixture);
+    }
+}
+
 Test(schedule, a_row_broadcast_is_read_as_vectors_and_a_column_broadcast_once)
 {
     struct ir_fixture *fixture = ir_fixture_create();
