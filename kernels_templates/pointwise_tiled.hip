@@ -3,7 +3,7 @@
  * elements over the inner axis ("column") and the tile axis ("line"). Operands that are dense along the tile
  * axis pass through LDS (device/tile.h), so that every access to memory is wide and consecutive over the work-items.
  *
- * What is transposed is transposed in registers: a work-item loads a square of KILN_VECTOR vectors along the tile axis,
+ * Operands are transposed in registers: a work-item loads a square of KILN_VECTOR vectors along the tile axis,
  * and writes it to LDS as vectors along the inner axis, in which all work is done; stores go the other way. All that a
  * work-item loads before the barrier is in flight together.
  *

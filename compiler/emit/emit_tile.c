@@ -71,7 +71,7 @@ static void append_square_loop(const struct kiln_emission *emission, bool clamps
                                     "    kiln_position position = corner;\n"
                                     "    position.column += column + (kiln_index)k;\n"
                                     "    position.line += line;\n");
-    /* What lies outside is loaded again from the last column, and nobody looks at it. */
+    /* A column outside the domain loads the last column again; its elements are never used. */
     if (clamps && schedule->dims[schedule->rank - 1] % schedule->vector_elems != 0)
         kiln_buffer_append_text(source, "    if (position.column >= (kiln_index)(KILN_COLS))\n"
                                         "        position.column = (kiln_index)(KILN_COLS) - 1;\n");

@@ -1,14 +1,14 @@
 /*
- * What the tiled pointwise template has beyond the other one: tiles in local memory, and the
- * functions that stage operands through them. Tile t<i> belongs to access i.
+ * The tiled pointwise template's own part: tiles in local memory, and the functions that stage
+ * operands through them. Tile t<i> belongs to access i.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_TILE_H
 #define KILN_COMPILER_EMIT_EMIT_TILE_H
 
 #include "compiler/emit/emit.h"
 
-/* struct kiln_tiles; struct kiln_square, what a work-item loads of the accesses before it stages
- * them. */
+/* struct kiln_tiles; struct kiln_square: the elements that a work-item loads before it stages them.
+ */
 void kiln_emit_tiles(const struct kiln_emission *emission, struct kiln_buffer *source);
 
 /* Whole vectors: kiln_fetch, kiln_stage_in, kiln_load_staged, kiln_stage_out. One element:

@@ -208,7 +208,7 @@ static uint32_t relu_bwd(const struct formula *f)
     return kiln_ir_select(f->ir, below, leak, result);
 }
 
-/* Of floats, without parameters that change anything. */
+/* A relu of floats whose parameters all have their defaults. */
 static bool is_plain_relu(const struct formula *f)
 {
     const struct kiln_pointwise *attributes = f->attributes;

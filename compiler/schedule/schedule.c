@@ -109,7 +109,7 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
     return schedule_within(ir, graph, group, target, &limits, ret_schedule, error);
 }
 
-/* Whether two forms of a schedule are the same kernel. */
+/* Two forms of a schedule are the same kernel. */
 static bool is_same_kernel(const struct kiln_schedule *a, const struct kiln_schedule *b)
 {
     return a->vector_elems == b->vector_elems && a->vectors_per_item == b->vectors_per_item &&

@@ -155,7 +155,7 @@ static uint32_t choose_tile_axis(const struct kiln_fusion_group *group,
     return best;
 }
 
-/* What passes through local memory when all that may does. */
+/* Bytes that pass through local memory when every access that can be staged is staged. */
 struct staging {
     uint32_t load_bytes;  /* of an element of each operand that is loaded, added */
     uint32_t bytes;       /* and of those that are stored */

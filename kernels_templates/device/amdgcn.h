@@ -153,7 +153,7 @@ KILN_DEVICE float kiln_relu_f32(float x)
     return x - __builtin_fminf(x, 0.0f);
 }
 
-/* Of many numbers: without regard to NaN, which is noted apart. The compiler takes two numbers at once for either. */
+/* The extreme of many numbers. NaN is noted apart, so that the compiler can pack two of these operations into one. */
 #define KILN_HAS_EXTREMES_F32
 #define kiln_max_number_f32(a, b) __builtin_fmaxf(a, b)
 #define kiln_min_number_f32(a, b) __builtin_fminf(a, b)
