@@ -98,13 +98,13 @@ KILN_DEVICE void kiln_stage_square_out(const kiln_arguments &arguments, kiln_til
         return;
     }
 #if KILN_HAS_TAILS
+    /* Rolled: of unrolled steps with conditions a compiler reads all from local memory, those outside of the domain, which
+     * nobody has written, included. */
     KILN_NO_UNROLL
-    for (kiln_index k = line; k < line + KILN_VECTOR; k++) {
-        KILN_UNROLL
-        for (kiln_index e = column; e < column + KILN_VECTOR; e++) {
-            if (kiln_is_inside(origin, e, k))
-                kiln_stage_out_element(arguments, tiles, origin, e, k);
-        }
+    for (kiln_index k = line; k < line + KILN_VECTOR && kiln_is_inside(origin, column, k); k++) {
+        KILN_NO_UNROLL
+        for (kiln_index e = column; e < column + KILN_VECTOR && kiln_is_inside(origin, e, k); e++)
+            kiln_stage_out_element(arguments, tiles, origin, e, k);
     }
 #endif
 }
