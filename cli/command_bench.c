@@ -285,13 +285,21 @@ static void print(const struct settings *settings, const struct kiln_bench_resul
         kiln_bench_print_table(results);
 }
 
+static enum kiln_status write_report_text(const char *path, const char *text,
+                                          struct kiln_error *error)
+{
+    enum kiln_status status = kiln_file_write(path, text, strlen(text), KILN_FILE_FOLLOW, error);
+    if (status != KILN_OK)
+        kiln_error_prefix(error, "the report cannot be written to '%s'", path);
+    return status;
+}
+
 static enum kiln_status write_report(const struct settings *settings,
                                      const struct kiln_bench_results *results,
                                      struct kiln_error *error)
 {
     char *text = kiln_json_write(kiln_bench_to_json(results));
-    enum kiln_status status =
-        kiln_file_write(settings->report_file, text, strlen(text), KILN_FILE_FOLLOW, error);
+    enum kiln_status status = write_report_text(settings->report_file, text, error);
     free(text);
     return status;
 }
@@ -320,7 +328,7 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     if ((settings->plot_directory &&
          kiln_directory_make(settings->plot_directory, 0777, &error) != KILN_OK) ||
         (settings->report_file &&
-         kiln_file_write(settings->report_file, "", 0, KILN_FILE_FOLLOW, &error) != KILN_OK)) {
+         write_report_text(settings->report_file, "", &error) != KILN_OK)) {
         kiln_message_error("%s", error.text);
         return KILN_EXIT_ENVIRONMENT;
     }
