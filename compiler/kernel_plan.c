@@ -53,6 +53,8 @@ static uint32_t simple_operations(const struct kiln_op *op)
     switch (kiln_opcode_info(op->opcode)->op_class) {
     case KILN_OP_CLASS_ELEMENTWISE:
         return op->opcode == KILN_OP_CONVERT || op->opcode == KILN_OP_ROUND ? 0 : kiln_op_cost(op);
+    case KILN_OP_CLASS_CONTRACT:
+        return 2; /* product and sum, of each point of m, n and k */
     case KILN_OP_CLASS_REDUCE:
         return op->opcode == KILN_OP_REDUCE_SQUARES ? 3 : 1; /* difference, square, sum */
     default:
@@ -68,7 +70,11 @@ uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
         const struct kiln_op *op = &ir->ops[i];
         bool is_reduction = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
         uint32_t domain = is_reduction ? ir->ops[op->operands[0]].domain : op->domain;
-        operations += simple_operations(op) * (uint64_t)kiln_domain_elements(&ir->domains[domain]);
+        uint64_t points = (uint64_t)kiln_domain_elements(&ir->domains[domain]);
+        if (op->opcode == KILN_OP_CONTRACT)
+            points *= (uint64_t)kiln_contraction_size(&ir->contractions[op->contraction],
+                                                      KILN_AXIS_K);
+        operations += simple_operations(op) * points;
     }
     return operations;
 }
@@ -111,6 +117,8 @@ static enum kiln_status make_with(const struct kiln_graph *graph,
  * one. */
 static bool walks_in_order(const struct kiln_schedule *schedule)
 {
+    if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION)
+        return false;
     return schedule->template_kind != KILN_TEMPLATE_REDUCTION ||
            (!schedule->reduction.is_columns && schedule->reduction.segment_count == 1);
 }

@@ -18,13 +18,14 @@ enum kiln_argument_kind {
     KILN_ARGUMENT_TENSOR,      /* pointer to a graph tensor's first element */
     KILN_ARGUMENT_WORKSPACE,   /* pointer into the workspace, at `offset_bytes` */
     KILN_ARGUMENT_HOST_SCALAR, /* value of a host scalar: its bytes, zero-extended to 8 */
+    KILN_ARGUMENT_INTEGER,     /* a size or a stride, in `offset_bytes` */
 };
 
 /* One kernel argument: always 8 bytes, so argument i lies at byte 8*i of the kernarg segment. */
 struct kiln_argument {
     enum kiln_argument_kind kind;
-    uint32_t tensor;          /* ordinal in the graph; KILN_NONE for workspace */
-    uint64_t offset_bytes;    /* workspace only */
+    uint32_t tensor;          /* ordinal in the graph; KILN_NONE for workspace and integers */
+    uint64_t offset_bytes;    /* workspace: where in it; integer: its value, in two's complement */
     uint32_t alignment_bytes; /* the pointer must be a multiple of this */
 };
 

@@ -1,5 +1,6 @@
 #include "compiler/emit/emit.h"
 
+#include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_reduction.h"
 #include "compiler/emit/template_text.h"
 
@@ -27,6 +28,10 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
     if (schedule->template_kind == KILN_TEMPLATE_REDUCTION) {
         kiln_emit_reduction_defines(emission, source);
+        return;
+    }
+    if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION) {
+        kiln_emit_contraction_defines(emission, source);
         return;
     }
     kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));
@@ -102,12 +107,26 @@ static void append_device_headers(const struct kiln_emission *emission,
     }
 }
 
+/* What the core of a contraction needs, and the core. */
+static void append_contraction_core(const struct kiln_emission *emission,
+                                    struct kiln_template_inclusion *inclusion,
+                                    struct kiln_buffer *source)
+{
+    append_numbered_header(inclusion, source, "convert",
+                           kiln_dtype_info(emission->schedule->contraction.staged)->device, NULL);
+    kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
+    kiln_emit_contraction_core(emission, source);
+    kiln_template_append(inclusion, "device/mma/pack.h", source);
+    kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
+}
+
 static const char *template_name(enum kiln_template kind)
 {
     static const char *const names[] = {
         [KILN_TEMPLATE_POINTWISE] = "pointwise",
         [KILN_TEMPLATE_POINTWISE_TILED] = "pointwise_tiled",
         [KILN_TEMPLATE_REDUCTION] = "reduction",
+        [KILN_TEMPLATE_CONTRACTION] = "contraction",
     };
     return names[kind];
 }
@@ -117,15 +136,19 @@ static bool uses_barrier(const struct kiln_schedule *schedule)
 {
     if (schedule->template_kind == KILN_TEMPLATE_REDUCTION)
         return schedule->reduction.items_along_reduced > 1;
-    return schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
+    return schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED ||
+           schedule->template_kind == KILN_TEMPLATE_CONTRACTION;
 }
 
 static bool fill_arguments(const struct kiln_emission *emission, struct kiln_kernel *kernel)
 {
     const struct kiln_fusion_group *group = emission->group;
-    kernel->argument_count = group->access_count;
+    uint32_t integers = emission->schedule->template_kind == KILN_TEMPLATE_CONTRACTION
+                            ? kiln_contraction_integer_count(emission)
+                            : 0;
+    kernel->argument_count = group->access_count + integers;
     kernel->arguments =
-        kiln_arena_calloc(emission->ir->arena, group->access_count, sizeof *kernel->arguments);
+        kiln_arena_calloc(emission->ir->arena, kernel->argument_count, sizeof *kernel->arguments);
     if (kernel->arguments == NULL)
         return false;
     for (uint32_t i = 0; i < group->access_count; i++) {
@@ -138,6 +161,12 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
             .alignment_bytes = emission->schedule->accesses[i].alignment_bytes,
         };
     }
+    for (uint32_t i = 0; i < integers; i++)
+        kernel->arguments[group->access_count + i] =
+            (struct kiln_argument){.kind = KILN_ARGUMENT_INTEGER,
+                                   .tensor = KILN_NONE,
+                                   .offset_bytes = (uint64_t)kiln_contraction_integer(emission, i),
+                                   .alignment_bytes = 1};
     return true;
 }
 
@@ -159,8 +188,12 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
     if (inclusion.included != NULL) {
         append_defines(emission, symbol, &source);
         append_device_headers(emission, &inclusion, &source);
+        if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION)
+            append_contraction_core(emission, &inclusion, &source);
         kiln_buffer_append_text(&source, "#line 1 \"generated\"\n");
-        if (schedule->template_kind == KILN_TEMPLATE_REDUCTION)
+        if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION)
+            kiln_emit_contraction(emission, &source);
+        else if (schedule->template_kind == KILN_TEMPLATE_REDUCTION)
             kiln_emit_reduction(emission, &source);
         else
             kiln_emit_pointwise(emission, &source);

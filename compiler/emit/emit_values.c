@@ -58,7 +58,8 @@ void kiln_value_table_fini(struct kiln_value_table *table)
 
 static bool is_reduction_result(const struct kiln_op *op)
 {
-    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+    return op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT;
 }
 
 /* Computed values differ within a vector when an operand does. Of a reduction those of a vector of
@@ -108,7 +109,7 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
-        if (group->kind != KILN_GROUP_POINTWISE)
+        if (emission->schedule->passes.is_row != NULL)
             table.is_row[value] =
                 emission->schedule->passes.is_row[i] && op->opcode != KILN_OP_CONSTANT;
         if (table.load[value] != KILN_NONE)
@@ -206,7 +207,9 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
     if (load != KILN_NONE) {
         kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s]);\n",
                            kiln_storage_suffix(&emission->group->accesses[load]), load,
-                           table->varies[value] ? "e" : "0");
+                           table->elements != NULL  ? table->elements[load]
+                           : table->varies[value] ? "e"
+                                                  : "0");
         return;
     }
     if (op->opcode == KILN_OP_CONSTANT) {

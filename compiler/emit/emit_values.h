@@ -15,6 +15,9 @@ struct kiln_value_table {
     /* A row value of a reduction group: a member of `row`, an array if it varies. Constants are
      * not: there they stand in the text as they are. */
     bool *is_row;
+    /* The element of inputs.x<i> that a value takes, per access, where that is not "e" of what varies
+     * and "0" of what does not; else NULL. */
+    const char *const *elements;
     const struct kiln_ir *ir;
     bool has_literals;      /* it is a reduction group's */
     bool has_row_variables; /* where text is going now, v7 is what row.v7 is, if that is no array */

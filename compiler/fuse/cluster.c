@@ -1,5 +1,6 @@
 #include "compiler/fuse/cluster.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/recompute.h"
 #include "compiler/fuse/segments.h"
 
@@ -55,11 +56,12 @@ static uint32_t add_cluster(struct kiln_group_builder *builder, enum kiln_group_
                             uint32_t reduction, uint32_t level)
 {
     const struct kiln_op *op = &builder->ir->ops[reduction];
-    uint32_t domain = builder->ir->ops[op->operands[0]].domain;
+    bool is_over_result = kind == KILN_GROUP_COMBINE || kind == KILN_GROUP_CONTRACTION;
+    uint32_t domain = is_over_result ? op->domain : builder->ir->ops[op->operands[0]].domain;
     struct kiln_cluster *added = &builder->clusters[builder->cluster_count];
     *added = (struct kiln_cluster){
         .kind = kind,
-        .domain = kind == KILN_GROUP_COMBINE ? op->domain : domain,
+        .domain = domain,
         .row_domain = op->domain,
         .level = level,
         .first_reader = KILN_NONE,
@@ -68,7 +70,7 @@ static uint32_t add_cluster(struct kiln_group_builder *builder, enum kiln_group_
         .segment_count = 1,
         .is_closed = builder->bare[reduction],
     };
-    if (kind != KILN_GROUP_COMBINE)
+    if (!is_over_result)
         added->axes = kiln_domain_reduced_axes(&builder->ir->domains[domain],
                                                &builder->ir->domains[op->domain]);
     return builder->cluster_count++;
@@ -120,7 +122,7 @@ static bool require_in_memory(struct kiln_group_builder *builder, uint32_t value
         builder->is_required[current] = true;
         const struct kiln_op *op = &builder->ir->ops[current];
         bool is_border =
-            op->domain == cluster_at(builder, cluster)->row_domain || kiln_op_is_reduction(op);
+            op->domain == cluster_at(builder, cluster)->row_domain || kiln_op_has_cluster(op);
         if (builder->cut[current] || is_border || is_stored_for_others(builder, current)) {
             builder->needed[current] = true;
             if (!builder->cut[current])
@@ -269,7 +271,7 @@ static bool can_take(const struct kiln_group_builder *builder, const struct kiln
                      uint32_t index, uint32_t axes, uint32_t level)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
-    return cluster->kind != KILN_GROUP_COMBINE &&
+    return cluster->kind != KILN_GROUP_COMBINE && cluster->kind != KILN_GROUP_CONTRACTION &&
            cluster->domain == builder->ir->ops[op->operands[0]].domain && cluster->axes == axes &&
            may_share(builder, cluster, op->node) && can_be_at(cluster, level) &&
            cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS;
@@ -358,6 +360,17 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
     require_operands(builder, index, found, cluster->level);
 }
 
+/* A contraction has its kernel to itself: nothing else walks over its operands in tiles. */
+static void place_contraction(struct kiln_group_builder *builder, uint32_t index)
+{
+    uint32_t level = level_needed(builder, index, KILN_NONE);
+    uint32_t added = add_cluster(builder, KILN_GROUP_CONTRACTION, index, level);
+    builder->clusters[added].reduction_count = 1;
+    builder->accumulated_in[index] = added;
+    builder->cluster[index] = added;
+    require_operands(builder, index, added, level);
+}
+
 /* Cuts what others than a value's own node read, and what reductions alone in their kernel do. */
 static void find_always_cut(struct kiln_group_builder *builder)
 {
@@ -369,7 +382,9 @@ static void find_always_cut(struct kiln_group_builder *builder)
             const struct kiln_op *operand = &ir->ops[op->operands[k]];
             bool is_other_node = builder->options->no_fusion && op->opcode != KILN_OP_STORE &&
                                  kiln_op_is_result(operand) && operand->node != op->node;
-            bool is_bare = kiln_op_is_reduction(op) && builder->bare[i];
+            bool is_bare = kiln_op_has_cluster(op) && builder->bare[i];
+            if (kiln_op_is_contraction(op))
+                is_bare = is_bare || !kiln_can_be_prologue(builder, op->operands[k]);
             if (is_other_node || (is_bare && !kiln_op_is_source(operand)))
                 builder->always_cut[op->operands[k]] = true;
         }
@@ -403,6 +418,8 @@ static void place(struct kiln_group_builder *builder, uint32_t index)
         builder->failed = true;
     else if (kiln_op_is_reduction(op))
         place_reduction(builder, index);
+    else if (kiln_op_is_contraction(op))
+        place_contraction(builder, index);
     else if (!kiln_op_is_source(op) && op->opcode != KILN_OP_STORE)
         place_elementwise(builder, index);
 }

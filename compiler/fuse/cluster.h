@@ -22,9 +22,9 @@ enum { KILN_CLUSTER_MAX_REDUCTIONS = 16 };
 
 struct kiln_cluster {
     enum kiln_group_kind kind;
-    uint32_t domain;     /* of what is reduced; COMBINE: of the rows */
+    uint32_t domain;     /* of what is reduced; COMBINE: of the rows; CONTRACTION: of the result */
     uint32_t row_domain; /* of the results */
-    uint32_t axes;       /* reduced axes of `domain`; COMBINE: 0 */
+    uint32_t axes;       /* reduced axes of `domain`; COMBINE, CONTRACTION: 0 */
     uint32_t level;
     uint32_t
         first_reader; /* lowest level of another kernel that reads its values; KILN_NONE: none */

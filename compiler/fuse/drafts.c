@@ -75,7 +75,10 @@ static void draft_clusters(const struct kiln_group_builder *builder, struct kiln
         const struct kiln_cluster *cluster = &builder->clusters[i];
         if (cluster->merged_into != KILN_NONE)
             continue;
-        bool is_combine = cluster->kind == KILN_GROUP_COMBINE;
+        enum kiln_boundary boundary = cluster->kind == KILN_GROUP_COMBINE ? KILN_BOUNDARY_SEGMENTS
+                                      : cluster->kind == KILN_GROUP_CONTRACTION
+                                          ? KILN_BOUNDARY_CONTRACTION
+                                          : KILN_BOUNDARY_REDUCTION;
         drafting->draft_of_cluster[i] = drafting->count;
         drafting->drafts[drafting->count] = (struct kiln_group_draft){
             .cluster = i,
@@ -83,8 +86,7 @@ static void draft_clusters(const struct kiln_group_builder *builder, struct kiln
             .level = cluster->level,
             .number = drafting->count,
             .first_value = cluster->first_reduction,
-            .boundary = boundary_for(builder,
-                                     is_combine ? KILN_BOUNDARY_SEGMENTS : KILN_BOUNDARY_REDUCTION),
+            .boundary = boundary_for(builder, boundary),
         };
         drafting->count++;
     }
@@ -198,8 +200,8 @@ static bool could_ride_along(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster,
                              const struct kiln_group_draft *draft, uint32_t value)
 {
-    return draft->cluster == KILN_NONE && draft->level <= cluster->level &&
-           builder->first_reader[value] > cluster->level;
+    return cluster->kind != KILN_GROUP_CONTRACTION && draft->cluster == KILN_NONE &&
+           draft->level <= cluster->level && builder->first_reader[value] > cluster->level;
 }
 
 /* Lists the pointwise items of every domain, ascending. */

@@ -1,6 +1,7 @@
 #include "compiler/fuse/group_accesses.h"
 
 #include "compiler/fuse/cluster.h"
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/layout_tensor.h"
 #include "compiler/fuse/reduction_passes.h"
 
@@ -143,17 +144,32 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
     }
 }
 
-static void append_loads(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
-                         uint32_t cluster)
+/* Loads of values that are wanted in this place. */
+static void append_loads_of_place(struct kiln_group_builder *builder,
+                                  struct kiln_fusion_group *group, uint32_t cluster,
+                                  enum kiln_place place)
 {
+    uint32_t domain = kiln_group_place_domain(builder->ir, group, place);
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &builder->ir->ops[value];
-        if (!builder->is_load[value] || kiln_cluster_has_reduction(builder, cluster, value))
+        if (!builder->is_load[value] || kiln_cluster_has_reduction(builder, cluster, value) ||
+            (group->places != NULL && !(group->places[i] >> place & 1)))
             continue;
-        group->accesses[group->access_count++] =
-            op->opcode == KILN_OP_LOAD ? tensor_access(builder, group->domain, value, op->tensor)
-                                       : home_access(builder, group->domain, value);
+        struct kiln_access *access = &group->accesses[group->access_count++];
+        *access = op->opcode == KILN_OP_LOAD ? tensor_access(builder, domain, value, op->tensor)
+                                             : home_access(builder, domain, value);
+        access->place = place;
+    }
+}
+
+static void append_loads(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
+                         uint32_t cluster)
+{
+    append_loads_of_place(builder, group, cluster, KILN_PLACE_ELEMENT);
+    if (group->kind == KILN_GROUP_CONTRACTION) {
+        append_loads_of_place(builder, group, cluster, KILN_PLACE_LEFT);
+        append_loads_of_place(builder, group, cluster, KILN_PLACE_RIGHT);
     }
     if (group->kind == KILN_GROUP_COMBINE)
         append_accumulators(builder, group, cluster, false);
@@ -168,7 +184,7 @@ bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_f
     const struct kiln_domain *domain = &ir->domains[group->domain];
     uint32_t most = item_count;
     for (uint32_t i = 0; i < group->op_count; i++)
-        most += builder->is_load[group->ops[i]] +
+        most += KILN_PLACE_COUNT * (uint32_t)builder->is_load[group->ops[i]] +
                 MOST_COMPONENTS * (uint32_t)kiln_op_is_reduction(&ir->ops[group->ops[i]]);
     group->accesses = kiln_arena_calloc(builder->arena, most, sizeof *group->accesses);
     if (group->accesses == NULL)

@@ -2,6 +2,7 @@
 
 #include "compiler/fuse/closure.h"
 #include "compiler/fuse/cluster.h"
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/group_accesses.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
     }
     uint32_t reduction_count = 0;
     for (uint32_t i = 0; i < count; i++)
-        reduction_count += kiln_op_is_reduction(&builder->ir->ops[i]);
+        reduction_count += kiln_op_has_cluster(&builder->ir->ops[i]);
     /* A PARTIAL and a COMBINE cluster per reduction. */
     builder->clusters =
         kiln_arena_calloc(arena, 2 * (size_t)reduction_count + 1, sizeof *builder->clusters);
@@ -64,6 +65,16 @@ bool kiln_op_is_source(const struct kiln_op *op)
 bool kiln_op_is_reduction(const struct kiln_op *op)
 {
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+}
+
+bool kiln_op_is_contraction(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_CONTRACT;
+}
+
+bool kiln_op_has_cluster(const struct kiln_op *op)
+{
+    return kiln_op_is_reduction(op) || kiln_op_is_contraction(op);
 }
 
 bool kiln_op_is_result(const struct kiln_op *op)
@@ -132,7 +143,8 @@ static bool append_closure(struct kiln_group_builder *builder,
     if (group->ops == NULL)
         return false;
     memcpy(group->ops, builder->ops, builder->op_count * sizeof *group->ops);
-    return kiln_group_build_accesses(builder, group, cluster, items, item_count);
+    return kiln_group_find_places(builder, group, items, item_count) &&
+           kiln_group_build_accesses(builder, group, cluster, items, item_count);
 }
 
 bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,

@@ -165,7 +165,7 @@ static bool find_set(struct kiln_group_builder *builder, uint32_t value, uint32_
         *ret_set = add_set(sets, 1);
         return true;
     }
-    if (kiln_op_is_source(op) || kiln_op_is_reduction(op) || builder->reads_memory[value] ||
+    if (kiln_op_is_source(op) || kiln_op_has_cluster(op) || builder->reads_memory[value] ||
         op->opcode == KILN_OP_STORE)
         return true;
     /* A smaller operand is computed from smaller loads only: reductions are never behind it. */

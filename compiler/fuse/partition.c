@@ -69,7 +69,8 @@ static int compare_drafts(const void *left, const void *right)
 static uint32_t accumulator_accesses(const struct kiln_cluster *cluster)
 {
     enum { MOST_COMPONENTS = 3 };
-    return cluster->kind == KILN_GROUP_REDUCTION ? 0 : MOST_COMPONENTS * cluster->reduction_count;
+    bool is_segmented = cluster->kind == KILN_GROUP_PARTIAL || cluster->kind == KILN_GROUP_COMBINE;
+    return is_segmented ? MOST_COMPONENTS * cluster->reduction_count : 0;
 }
 
 /* Whether one kernel cannot do what this draft of a cluster asks for. */
@@ -88,7 +89,7 @@ static bool is_too_much(struct kiln_group_builder *builder, const struct kiln_dr
 static void set_all_bare(struct kiln_group_builder *builder)
 {
     for (uint32_t i = 0; i < builder->ir->op_count; i++)
-        builder->bare[i] = kiln_op_is_reduction(&builder->ir->ops[i]);
+        builder->bare[i] = kiln_op_has_cluster(&builder->ir->ops[i]);
 }
 
 /* Gives the reductions of clusters that are too much for one kernel kernels of their own, in the

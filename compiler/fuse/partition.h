@@ -46,6 +46,16 @@ enum kiln_group_kind {
     KILN_GROUP_REDUCTION,
     KILN_GROUP_PARTIAL,
     KILN_GROUP_COMBINE,
+    KILN_GROUP_CONTRACTION,
+};
+
+/* Where in its kernel a value is evaluated. Kernels of other families than contractions know ELEMENT
+ * alone. */
+enum kiln_place {
+    KILN_PLACE_ELEMENT, /* at the points of the group's domain */
+    KILN_PLACE_LEFT,    /* CONTRACTION: where the left operand is staged */
+    KILN_PLACE_RIGHT,   /* and the right one */
+    KILN_PLACE_COUNT,
 };
 
 /* One place in memory that a group reads or writes, seen from the group's domain. */
@@ -57,7 +67,9 @@ struct kiln_access {
                         KILN_NONE) */
     enum kiln_dtype dtype;
     uint64_t workspace_offset_bytes;
-    /* In elements, one per axis of the group's domain; 0 on axes that the tensor does not have. */
+    enum kiln_place place;
+    /* In elements, one per axis of the group's domain, or in CONTRACTION groups of the place's
+     * (kiln_group_place_domain); 0 on axes that the tensor does not have. */
     int64_t strides[KILN_MAX_RANK];
     /* Stores of a smaller domain: bit i set means "only where the coordinate on axis i is 0". */
     uint32_t guard_axes;
@@ -85,9 +97,13 @@ struct kiln_fusion_group {
      * `accesses`. */
     uint32_t op_count;
     uint32_t *ops;
+    /* CONTRACTION: the CONTRACT, and for each of ops in which places it is wanted, bit per enum
+     * kiln_place. Others: KILN_NONE and NULL. */
+    uint32_t contract;
+    uint8_t *places;
     uint32_t access_count;
     struct kiln_access
-        *accesses; /* loads, then stores; at most one load and one store per value and tensor */
+        *accesses; /* loads, then stores; at most one load and one store per value, tensor and place */
     uint32_t load_count;
     enum kiln_boundary boundary; /* why this group is not part of the one before it */
     uint32_t live_registers;     /* 32-bit registers live at the worst point, for one element */

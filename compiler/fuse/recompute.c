@@ -16,7 +16,7 @@ enum {
 static bool is_leaf(const struct kiln_group_builder *builder, uint32_t value)
 {
     const struct kiln_op *op = &builder->ir->ops[value];
-    return kiln_op_is_source(op) || kiln_op_is_reduction(op) || builder->cut[value] ||
+    return kiln_op_is_source(op) || kiln_op_has_cluster(op) || builder->cut[value] ||
            builder->reads_memory[value];
 }
 

@@ -132,7 +132,7 @@ static void take_operands(struct kiln_reader *reader, uint32_t tensor_count, uin
 static void take_node(struct kiln_reader *reader, uint32_t tensor_count, struct kiln_node *node)
 {
     node->name = "";
-    node->kind = (enum kiln_node_kind)take_below(reader, KILN_NODE_BATCHNORM_BACKWARD + 1);
+    node->kind = (enum kiln_node_kind)take_below(reader, KILN_NODE_KIND_COUNT);
     node->compute_type = take_dtype(reader);
     node->input_count = take_below(reader, KILN_MAX_NODE_OPERANDS + 1);
     node->output_count = take_below(reader, KILN_MAX_NODE_OPERANDS + 1);
@@ -160,6 +160,7 @@ static void take_node(struct kiln_reader *reader, uint32_t tensor_count, struct 
         if (kiln_node_input(node, KILN_OPERAND_MOMENTUM) == KILN_NONE)
             node->normalization.momentum = take_real(reader);
         break;
+    case KILN_NODE_MATMUL:
     }
 }
 

@@ -54,6 +54,8 @@ const char *kiln_node_operation(const struct kiln_node *node)
         return "BATCHNORM_TRAINING";
     case KILN_NODE_BATCHNORM_BACKWARD:
         return "BATCHNORM_BWD";
+    case KILN_NODE_MATMUL:
+        return "MATMUL";
     }
     return "?";
 }

@@ -12,8 +12,8 @@
  *   - no two elements of a tensor that a node writes are at the same place;
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
  *     with the host scalars these are at most KILN_MAX_GRAPH_BINDINGS;
- *   - operands of reductions and norms have the shapes that operand.def states, those of norms
- *     floating-point types.
+ *   - operands of reductions, norms and matrix products have the shapes that operand.def states,
+ *     those of norms floating-point types, those of products floating-point types or int8 or uint8.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_H
 #define KILN_COMPILER_GRAPH_GRAPH_H
@@ -77,8 +77,11 @@ enum kiln_node_kind {
                                       INV_VARIANCE) */
     KILN_NODE_BATCHNORM_TRAINING,
     KILN_NODE_BATCHNORM_BACKWARD,
-    /* Contractions, windows and block scaling get their kinds here. */
+    KILN_NODE_MATMUL,
+    /* The numbers are in the canonical form: new kinds go to the end. */
 };
+
+enum { KILN_NODE_KIND_COUNT = KILN_NODE_MATMUL + 1 };
 
 /* What an operand is to its node. */
 enum kiln_operand {

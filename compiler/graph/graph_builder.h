@@ -57,6 +57,8 @@ const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era)
 extern const struct kiln_node_reader kiln_pointwise_reader;
 /* compiler/graph/node_reduction.c */
 extern const struct kiln_node_reader kiln_reduction_reader;
+/* compiler/graph/node_matmul.c */
+extern const struct kiln_node_reader kiln_matmul_reader;
 /* compiler/graph/node_layernorm.c */
 extern const struct kiln_node_reader kiln_layernorm_reader;
 extern const struct kiln_node_reader kiln_layernorm_backward_reader;

@@ -155,6 +155,8 @@ static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node
     case KILN_NODE_BATCHNORM_BACKWARD:
         put_normalization(&record, node);
         break;
+    case KILN_NODE_MATMUL: /* the shapes say it all */
+        break;
     }
     append_record(buffer, &record);
 }

@@ -133,6 +133,8 @@ static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
     case KILN_NODE_BATCHNORM_BACKWARD:
         print_normalization(buffer, node);
         break;
+    case KILN_NODE_MATMUL:
+        break;
     }
     kiln_buffer_printf(buffer, " in %s %s\n", kiln_dtype_info(node->compute_type)->text,
                        kiln_name_quote(node->name).text);

@@ -14,6 +14,8 @@ const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type)
         return &kiln_batchnorm_training_reader;
     case KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE:
         return &kiln_batchnorm_inference_variance_reader;
+    case KILN_WIRE_NODE_MATMUL:
+        return &kiln_matmul_reader;
     case KILN_WIRE_NODE_RMSNORM:
         return &kiln_rmsnorm_reader;
     case KILN_WIRE_NODE_LAYERNORM:
@@ -52,6 +54,8 @@ const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind)
         return &kiln_batchnorm_training_reader;
     case KILN_NODE_BATCHNORM_BACKWARD:
         return &kiln_batchnorm_backward_reader;
+    case KILN_NODE_MATMUL:
+        return &kiln_matmul_reader;
     }
     return &kiln_pointwise_reader;
 }

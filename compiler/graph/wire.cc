@@ -387,6 +387,12 @@ void read_newer_attributes(const current::Node &node, struct kiln_wire_node *ret
             *node.attributes_as_BatchnormInferenceAttributesVarianceExt(),
             &ret_node->normalization);
         break;
+    case KILN_WIRE_NODE_MATMUL: {
+        const auto &attributes = *node.attributes_as_MatmulAttributes();
+        ret_node->matmul = {attributes.a_tensor_uid(), attributes.b_tensor_uid(),
+                            attributes.c_tensor_uid()};
+        break;
+    }
     case KILN_WIRE_NODE_RMSNORM:
         read_rmsnorm(*node.attributes_as_RMSNormAttributes(), &ret_node->normalization);
         break;

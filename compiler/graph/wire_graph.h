@@ -28,6 +28,7 @@ enum {
     KILN_WIRE_NODE_BATCHNORM_BACKWARD = 3,
     KILN_WIRE_NODE_BATCHNORM_TRAINING = 4,
     KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE = 8,
+    KILN_WIRE_NODE_MATMUL = 9,
     KILN_WIRE_NODE_RMSNORM = 10,
     KILN_WIRE_NODE_LAYERNORM = 11,
     KILN_WIRE_NODE_RMSNORM_BACKWARD = 17,
@@ -110,6 +111,12 @@ struct kiln_wire_reduction {
     int64_t out;
 };
 
+struct kiln_wire_matmul {
+    int64_t a;
+    int64_t b;
+    int64_t c;
+};
+
 /*
  * Norms and batch norms of all kinds. A uid that the layout cannot mark as absent is present here,
  * as 0 when it was not written.
@@ -129,6 +136,7 @@ struct kiln_wire_node {
     union {
         struct kiln_wire_pointwise pointwise;         /* KILN_WIRE_NODE_POINTWISE */
         struct kiln_wire_reduction reduction;         /* KILN_WIRE_NODE_REDUCTION */
+        struct kiln_wire_matmul matmul;               /* KILN_WIRE_NODE_MATMUL */
         struct kiln_wire_normalization normalization; /* the norms and batch norms */
         /* Other kinds get their fields here. */
     };

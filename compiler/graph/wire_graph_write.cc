@@ -279,6 +279,18 @@ write_reduction(Builder &builder, const struct kiln_graph &graph, const struct k
     return writer.out().Finish();
 }
 
+flatbuffers::Offset<current::MatmulAttributes>
+write_matmul(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
+{
+    using Out = current::MatmulAttributesBuilder;
+    return OperandWriter<Out>(builder, graph, node)
+        .put(KILN_OPERAND_A, &Out::add_a_tensor_uid)
+        .put(KILN_OPERAND_B, &Out::add_b_tensor_uid)
+        .put(KILN_OPERAND_C, &Out::add_c_tensor_uid)
+        .out()
+        .Finish();
+}
+
 /* Inference and training differ in their outputs only. */
 current::NormFwdPhase forward_phase(const struct kiln_node &node, enum kiln_operand statistic)
 {
@@ -415,6 +427,10 @@ flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struc
         type = KILN_WIRE_NODE_RMSNORM_BACKWARD;
         attributes = write_rmsnorm_backward(builder, graph, node).Union();
         break;
+    case KILN_NODE_MATMUL:
+        type = KILN_WIRE_NODE_MATMUL;
+        attributes = write_matmul(builder, graph, node).Union();
+        break;
     }
     auto name = builder.CreateString(node.name);
     typename Era::NodeBuilder out(builder);
@@ -455,6 +471,7 @@ bool is_node_expressible(const struct kiln_node &node, enum kiln_wire_era era)
     case KILN_NODE_LAYERNORM_BACKWARD:
     case KILN_NODE_RMSNORM:
     case KILN_NODE_RMSNORM_BACKWARD:
+    case KILN_NODE_MATMUL:
         return !is_old;
     }
     return false;

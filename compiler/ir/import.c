@@ -144,6 +144,9 @@ static void import_node(struct kiln_importer *importer, const struct kiln_node *
     case KILN_NODE_BATCHNORM_BACKWARD:
         kiln_import_batchnorm(importer, node);
         break;
+    case KILN_NODE_MATMUL:
+        kiln_import_matmul(importer, node);
+        break;
     }
 }
 

@@ -256,6 +256,48 @@ uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t va
     return kiln_ir_append(ir, &op);
 }
 
+static bool same_contraction(const struct kiln_contraction *a, const struct kiln_contraction *b)
+{
+    if (a->axis_count != b->axis_count)
+        return false;
+    for (uint32_t i = 0; i < a->axis_count; i++) {
+        const struct kiln_contraction_axis *x = &a->axes[i];
+        const struct kiln_contraction_axis *y = &b->axes[i];
+        if (x->role != y->role || x->size != y->size || x->left != y->left ||
+            x->right != y->right || x->result != y->result || x->left_repeat != y->left_repeat ||
+            x->right_repeat != y->right_repeat)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t intern_contraction(struct kiln_ir *ir, const struct kiln_contraction *contraction)
+{
+    for (uint32_t i = 0; i < ir->contraction_count; i++) {
+        if (same_contraction(&ir->contractions[i], contraction))
+            return i;
+    }
+    void *items = ir->contractions;
+    if (!reserve(ir, &items, ir->contraction_count, &ir->contraction_capacity,
+                 sizeof *ir->contractions))
+        return KILN_NONE;
+    ir->contractions = items;
+    ir->contractions[ir->contraction_count] = *contraction;
+    return ir->contraction_count++;
+}
+
+uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
+                          const struct kiln_contraction *contraction, uint32_t domain)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op = make_op(ir, KILN_OP_CONTRACT, ir->ops[left].scalar, domain);
+    op.operands[0] = left;
+    op.operands[1] = right;
+    op.contraction = intern_contraction(ir, contraction);
+    return op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
+}
+
 uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a)
 {
     if (ir->failed)

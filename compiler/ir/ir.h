@@ -21,6 +21,7 @@
 
 #include "compiler/dtype.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ir/contraction.h"
 #include "runtime/support/arena.h"
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
@@ -36,6 +37,7 @@ enum kiln_op_class {
     KILN_OP_CLASS_ELEMENTWISE,
     KILN_OP_CLASS_BROADCAST,
     KILN_OP_CLASS_REDUCE,
+    KILN_OP_CLASS_CONTRACT,
     KILN_OP_CLASS_SINK,
 };
 
@@ -77,7 +79,8 @@ struct kiln_op {
      */
     uint32_t tensor;
     uint32_t axis; /* INDEX: axis of the domain, counted from the left */
-    uint32_t node; /* the graph node it was made for */
+    uint32_t contraction; /* CONTRACT: index into kiln_ir.contractions */
+    uint32_t node;        /* the graph node it was made for */
     struct kiln_constant
         constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
 };
@@ -90,6 +93,10 @@ struct kiln_ir {
     struct kiln_domain *domains;
     uint32_t domain_count;
     uint32_t domain_capacity;
+    /* Each once: equal contractions have one index. */
+    struct kiln_contraction *contractions;
+    uint32_t contraction_count;
+    uint32_t contraction_capacity;
     uint32_t *domain_slots; /* hash table: index + 1, or 0; rebuilt when it does not fit domains */
     uint32_t domain_slot_count; /* a power of two, or 0 */
     uint32_t domain_slots_used; /* how many domains it holds: the first ones */
@@ -136,6 +143,9 @@ uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a);
 /* `domain` must broadcast to the value's domain and be smaller: kiln_ir_reduced_domain. */
 uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t value,
                         uint32_t domain);
+/* The operands have one type, `contraction` is copied, `domain` is that of the result. */
+uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
+                          const struct kiln_contraction *contraction, uint32_t domain);
 /* The result's domain is that of the operand which is not uniform. */
 uint32_t kiln_ir_binary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a, uint32_t b);
 uint32_t kiln_ir_select(struct kiln_ir *ir, uint32_t condition, uint32_t a, uint32_t b);

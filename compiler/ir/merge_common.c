@@ -62,6 +62,8 @@ static uint64_t hash_op(const struct kiln_op *op)
         return hash_step(hash, (uint64_t)op->dtype);
     case KILN_OP_INDEX:
         return hash_step(hash, op->axis);
+    case KILN_OP_CONTRACT:
+        return hash_step(hash, op->contraction);
     default:
         return hash;
     }
@@ -82,6 +84,8 @@ static bool same_op(const struct kiln_op *a, const struct kiln_op *b)
         return a->dtype == b->dtype;
     case KILN_OP_INDEX:
         return a->axis == b->axis;
+    case KILN_OP_CONTRACT:
+        return a->contraction == b->contraction;
     default:
         return true;
     }

@@ -72,6 +72,16 @@ static enum kiln_scalar reduction_scalar(const struct kiln_graph *graph,
     return in == KILN_DTYPE_I64 || out == KILN_DTYPE_I64 ? KILN_SCALAR_I64 : KILN_SCALAR_I32;
 }
 
+/* int8 and uint8 are added up in int32, everything else that is not double in float. */
+static enum kiln_scalar matmul_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    if (any_double(graph, node))
+        return KILN_SCALAR_F64;
+    bool all_integer = kiln_dtype_is_integer(graph->tensors[node->inputs[0]].dtype) &&
+                       kiln_dtype_is_integer(graph->tensors[node->inputs[1]].dtype);
+    return all_integer ? KILN_SCALAR_I32 : KILN_SCALAR_F32;
+}
+
 enum kiln_scalar kiln_node_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
 {
     switch (node->kind) {
@@ -79,6 +89,8 @@ enum kiln_scalar kiln_node_scalar(const struct kiln_graph *graph, const struct k
         return kiln_pointwise_scalar(graph, node);
     case KILN_NODE_REDUCTION:
         return reduction_scalar(graph, node);
+    case KILN_NODE_MATMUL:
+        return matmul_scalar(graph, node);
     case KILN_NODE_LAYERNORM:
     case KILN_NODE_LAYERNORM_BACKWARD:
     case KILN_NODE_RMSNORM:

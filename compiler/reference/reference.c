@@ -2,6 +2,7 @@
 #include "compiler/ir/import.h"
 #include "compiler/reference/convert.h"
 #include "compiler/reference/error_bound.h"
+#include "compiler/reference/matmul_reference.h"
 #include "compiler/reference/normalization_reference.h"
 #include "compiler/reference/reduction_reference.h"
 #include "compiler/reference/tensor_rows.h"
@@ -147,6 +148,9 @@ static enum kiln_status evaluate_node(const struct kiln_graph *graph, const stru
     case KILN_NODE_BATCHNORM_BACKWARD:
         return kiln_normalization_evaluate(graph, node, kiln_node_scalar(graph, node), tensors,
                                            arena, error);
+    case KILN_NODE_MATMUL:
+        kiln_matmul_evaluate(graph, node, kiln_node_scalar(graph, node), tensors);
+        break;
     }
     return KILN_OK;
 }

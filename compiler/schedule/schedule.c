@@ -1,11 +1,14 @@
 #include "compiler/schedule/schedule.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/pass_work.h"
+#include "compiler/schedule/schedule_contraction.h"
 #include "compiler/schedule/schedule_pointwise.h"
 #include "compiler/schedule/schedule_reduction.h"
 #include "compiler/schedule/traffic.h"
 #include "compiler/schedule/vector_access.h"
+#include "runtime/support/limited_sum.h"
 
 #include <inttypes.h>
 
@@ -56,6 +59,44 @@ static void find_streams(const struct kiln_fusion_group *group, struct kiln_sche
                                             kiln_access_is_heavy(group, schedule, i, heaviest);
 }
 
+/* Of a contraction each access counts once: what a tile reads again comes out of a cache. */
+static void measure_contraction(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                struct kiln_schedule *schedule)
+{
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        const struct kiln_domain *domain =
+            &ir->domains[kiln_group_place_domain(ir, group, access->place)];
+        uint64_t bytes = kiln_dtype_info(access->dtype)->bytes;
+        for (uint32_t axis = 0; axis < domain->rank; axis++) {
+            if (access->strides[axis] != 0)
+                bytes = kiln_limited_product(bytes, (uint64_t)domain->dims[axis]);
+        }
+        schedule->bytes_fewest = kiln_limited_sum(schedule->bytes_fewest, bytes);
+    }
+    schedule->bytes_moved = schedule->bytes_fewest;
+}
+
+static enum kiln_status schedule_contraction(const struct kiln_ir *ir,
+                                             const struct kiln_graph *graph,
+                                             const struct kiln_fusion_group *group,
+                                             const struct kiln_target *target,
+                                             struct kiln_schedule *schedule,
+                                             struct kiln_schedule *ret_schedule,
+                                             struct kiln_error *error)
+{
+    if (schedule->accesses == NULL ||
+        !kiln_schedule_contraction(ir, graph, group, target, schedule))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    if (schedule->chunk_count > INT32_MAX)
+        return kiln_error_set(error, KILN_UNSUPPORTED,
+                              "a matrix product has more than 2^31 tiles");
+    schedule->grid = (uint32_t)schedule->chunk_count;
+    measure_contraction(ir, group, schedule);
+    *ret_schedule = *schedule;
+    return KILN_OK;
+}
+
 static enum kiln_status schedule_within(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                         const struct kiln_fusion_group *group,
                                         const struct kiln_target *target,
@@ -68,6 +109,8 @@ static enum kiln_status schedule_within(const struct kiln_ir *ir, const struct k
         kiln_arena_calloc(ir->arena, group->access_count, sizeof *schedule.accesses);
     bool *is_dense = kiln_arena_calloc(ir->arena, group->access_count, sizeof *is_dense);
     struct kiln_pass_work work;
+    if (group->kind == KILN_GROUP_CONTRACTION)
+        return schedule_contraction(ir, graph, group, target, &schedule, ret_schedule, error);
     if (schedule.accesses == NULL || is_dense == NULL ||
         !kiln_collapse_domain(ir, group, &schedule))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
@@ -114,7 +157,9 @@ static bool is_same_kernel(const struct kiln_schedule *a, const struct kiln_sche
 {
     return a->vector_elems == b->vector_elems && a->vectors_per_item == b->vectors_per_item &&
            a->block == b->block && a->chunk_count == b->chunk_count &&
-           a->tile_elems == b->tile_elems && a->decodes_again == b->decodes_again &&
+           a->tile_elems == b->tile_elems &&
+           a->contraction.tile_m == b->contraction.tile_m &&
+           a->contraction.tile_n == b->contraction.tile_n && a->decodes_again == b->decodes_again &&
            a->reduction.items_along_reduced == b->reduction.items_along_reduced &&
            a->reduction.steps_per_item == b->reduction.steps_per_item &&
            a->reduction.is_resident == b->reduction.is_resident;
@@ -132,6 +177,8 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
         struct kiln_register_limits limits = schedule.limits;
         bool is_smaller = group->kind == KILN_GROUP_POINTWISE
                               ? kiln_relax_pointwise(&schedule, &limits)
+                          : group->kind == KILN_GROUP_CONTRACTION
+                              ? kiln_relax_contraction(&schedule, &limits)
                               : kiln_relax_reduction(&schedule, &limits);
         if (!is_smaller)
             return KILN_NOT_FOUND;
@@ -190,7 +237,8 @@ void kiln_schedule_print(const struct kiln_schedule *schedule,
                          const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
     static const char *const modes[] = {"vector", "splat", "gather", "transposed"};
-    static const char *const templates[] = {"pointwise", "pointwise_tiled", "reduction"};
+    static const char *const templates[] = {"pointwise", "pointwise_tiled", "reduction",
+                                            "contraction"};
     bool is_reduction = schedule->template_kind == KILN_TEMPLATE_REDUCTION;
     kiln_buffer_printf(buffer, "  template %s", templates[schedule->template_kind]);
     if (is_reduction)

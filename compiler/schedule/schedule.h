@@ -13,11 +13,13 @@
 #include "compiler/codegen/target.h"
 #include "compiler/fuse/partition.h"
 #include "compiler/fuse/reduction_passes.h"
+#include "compiler/schedule/mma.h"
 
 enum kiln_template {
     KILN_TEMPLATE_POINTWISE,       /* kernels_templates/pointwise.hip */
     KILN_TEMPLATE_POINTWISE_TILED, /* kernels_templates/pointwise_tiled.hip */
     KILN_TEMPLATE_REDUCTION,       /* kernels_templates/reduction.hip */
+    KILN_TEMPLATE_CONTRACTION,     /* kernels_templates/contraction.hip */
 };
 
 /* How an access gets the elements of one vector. */
@@ -30,7 +32,8 @@ enum kiln_access_mode {
 
 struct kiln_access_schedule {
     enum kiln_access_mode mode;
-    int64_t strides[KILN_MAX_RANK]; /* in elements, per collapsed axis */
+    /* In elements, per collapsed axis; of a contraction by enum kiln_contraction_stride. */
+    int64_t strides[KILN_MAX_RANK];
     /* Bit per collapsed axis; of a row value none on reduced axes, since it is stored once per
      * row. */
     uint32_t guard_axes;
@@ -82,6 +85,47 @@ struct kiln_reduction_schedule {
     uint64_t steps_per_segment; /* at most, up to whole turns: ceil(step_count / segment_count) */
 };
 
+/* The strides that a contraction's access has: kiln_access_schedule.strides by these. */
+enum kiln_contraction_stride {
+    KILN_STRIDE_ROW,    /* of an operand: along m or n; of the result: along m */
+    KILN_STRIDE_COLUMN, /* of an operand: along k; of the result: along n */
+    KILN_STRIDE_BATCH,  /* the first of the batch axes; the others follow */
+};
+
+enum { KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2 };
+
+/* How an operand's tile gets into LDS. */
+struct kiln_operand_schedule {
+    enum kiln_place place;
+    bool is_along_k;  /* neighbouring work-items load neighbours along k, else along the rows */
+    uint32_t run;     /* rows that a work-item loads at once; 1 if is_along_k */
+    uint32_t vector;  /* elements of a load along k: k ends with whole ones */
+};
+
+/*
+ * A contraction's work. `left` is the operand whose rows are m: the CONTRACT's right one where the
+ * kernel computes the transposed product, so that n runs along the result's memory.
+ */
+struct kiln_contraction_schedule {
+    const struct kiln_mma *mma; /* NULL: device/mma/scalar.h */
+    enum kiln_dtype staged;     /* of both operands in LDS */
+    struct kiln_operand_schedule left;
+    struct kiln_operand_schedule right;
+    int64_t m, n, k;
+    uint32_t batch_rank;
+    int64_t batch_sizes[KILN_MAX_BATCH_AXES];
+    int64_t left_repeats[KILN_MAX_BATCH_AXES]; /* so many indices read one of the operand */
+    int64_t right_repeats[KILN_MAX_BATCH_AXES];
+    /* Which axis of the group's domain, counted from the right, each is: for INDEX. */
+    uint8_t m_axis, n_axis, batch_axes[KILN_MAX_BATCH_AXES];
+    uint32_t tile_m, tile_n, tile_k; /* elements */
+    uint32_t waves_m, waves_n;
+    uint32_t buffers;       /* tiles of both operands in LDS */
+    bool has_k_tail;        /* k is no multiple of tile_k */
+    uint32_t result_vector; /* neighbours along n that a work-item finishes at once */
+    uint32_t chiplets, chiplet_run, super_rows;
+};
+
 /*
  * Upper bounds that a schedule keeps to for the sake of registers. The first form of a schedule has
  * none but those of its options; each later form, for a kernel whose compiler has spilled, has a
@@ -91,7 +135,8 @@ struct kiln_register_limits {
     uint32_t vector_elems;
     /* Loaded together: vectors of a pointwise work-item, steps of a reduction that are not held. */
     uint32_t steps;
-    /* Reduction: elements of one operand that a work-item holds from pass to pass. */
+    /* Reduction: elements of one operand that a work-item holds from pass to pass. Contraction: rows
+     * and columns of a tile. */
     uint64_t held_elems;
 };
 
@@ -134,6 +179,7 @@ struct kiln_schedule {
     struct kiln_access_schedule *accesses;    /* one per group access */
     struct kiln_reduction_schedule reduction; /* reduction only */
     struct kiln_reduction_passes passes;      /* reduction only */
+    struct kiln_contraction_schedule contraction; /* contraction only */
     /* Memory traffic. Of each access the distinct elements count, once per pass in which the kernel
      * reads them from memory (bytes_moved) or once (bytes_fewest). */
     uint64_t bytes_moved;

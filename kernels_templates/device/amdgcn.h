@@ -11,6 +11,7 @@
 
 #define KILN_DEVICE         static inline __attribute__((device, always_inline))
 #define KILN_DEVICE_APART   KILN_DEVICE
+#define KILN_DEVICE_MEMBER  __attribute__((device, always_inline))
 #define KILN_CONSTANT_TABLE static __attribute__((constant)) const
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("clang loop unroll(disable) vectorize(disable)")
@@ -21,6 +22,10 @@
     symbol(arguments_type arguments)
 #define KILN_LDS(type, name, count) __attribute__((shared)) type name[count]
 
+/* A value that is the same in all lanes of a wave. */
+#define kiln_uniform(value) __builtin_amdgcn_readfirstlane(value)
+/* Instructions are not moved across it. */
+#define kiln_schedule_fence() __builtin_amdgcn_sched_barrier(0)
 #define kiln_work_item()    __builtin_amdgcn_workitem_id_x()
 #define kiln_work_group_x() __builtin_amdgcn_workgroup_id_x()
 #define kiln_work_group_y() __builtin_amdgcn_workgroup_id_y()

@@ -28,6 +28,7 @@
 
 #define KILN_DEVICE         static __device__ __forceinline__
 #define KILN_DEVICE_APART   KILN_DEVICE
+#define KILN_DEVICE_MEMBER  __device__ __forceinline__
 #define KILN_CONSTANT_TABLE static __device__ __constant__ const
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("unroll 1")
@@ -38,6 +39,8 @@
     symbol(const __grid_constant__ arguments_type arguments)
 #define KILN_LDS(type, name, count) __shared__ type name[count]
 
+#define kiln_uniform(value) __shfl_sync(0xffffffffu, (value), 0)
+#define kiln_schedule_fence()
 #define kiln_work_item()    (threadIdx.x)
 #define kiln_work_group_x() (blockIdx.x)
 #define kiln_work_group_y() (blockIdx.y)

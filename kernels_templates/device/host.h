@@ -14,6 +14,7 @@
 #define KILN_DEVICE         static inline __attribute__((always_inline))
 /* A function of its own, where inlining it into a loop would keep its arrays in memory. */
 #define KILN_DEVICE_APART   static __attribute__((noinline))
+#define KILN_DEVICE_MEMBER  inline
 #define KILN_CONSTANT_TABLE static const
 /* Arrays need no registers of their own here: left as loops, kernels compile in less than half of the time and
  * vectorise all the same. */
@@ -62,6 +63,8 @@ static thread_local struct kiln_host_group *kiln_host_group_now __attribute__((u
     type(&name)[count] = *(type(*)[count])kiln_host_allot(kiln_host_group_now, kiln_host_lds_used, \
                                                           alignof(type), sizeof(type[count]))
 
+#define kiln_uniform(value) (value)
+#define kiln_schedule_fence()
 #define kiln_work_item()    (kiln_host_item)
 #define kiln_work_group_x() (kiln_host_group_now->id[0])
 #define kiln_work_group_y() (kiln_host_group_now->id[1])

@@ -90,7 +90,7 @@ static uint64_t mark_used_tensors(const struct kiln_compiled_program *program, b
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         const struct kiln_compiled_kernel *kernel = &program->kernels[i];
         for (uint32_t j = 0; j < kernel->argument_count; j++) {
-            if (kernel->arguments[j].kind != KILN_ARGUMENT_WORKSPACE)
+            if (kernel->arguments[j].tensor != KILN_NONE)
                 used[kernel->arguments[j].tensor] = true;
         }
         arguments += kernel->argument_count;
@@ -152,12 +152,13 @@ static enum kiln_status make_kernels(struct kiln_plan *plan, const struct kiln_g
         };
         for (uint32_t j = 0; j < recipe->argument_count; j++) {
             const struct kiln_argument *argument = &recipe->arguments[j];
-            arguments->binding = KILN_NONE;
-            arguments->offset_bytes = argument->offset_bytes;
-            if (argument->kind != KILN_ARGUMENT_WORKSPACE) {
+            arguments->word = plan->binding_count + (argument->kind == KILN_ARGUMENT_INTEGER);
+            arguments->addend = argument->offset_bytes;
+            if (argument->tensor != KILN_NONE) {
                 uint32_t index = find_binding(plan, graph->tensors[argument->tensor].uid);
                 struct kiln_plan_binding *binding = &plan->bindings[index];
-                arguments->binding = index;
+                arguments->word = index;
+                arguments->addend = 0;
                 if (whole_vectors && !binding->host_scalar_bytes &&
                     argument->alignment_bytes > binding->alignment_bytes)
                     binding->alignment_bytes = argument->alignment_bytes;

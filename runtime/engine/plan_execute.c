@@ -64,15 +64,13 @@ static enum kiln_status bind_buffers(const struct kiln_plan *plan,
 }
 
 static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_plan_kernel *kernel,
-                               kiln_stream stream, const uint64_t *words, uint64_t workspace,
-                               struct kiln_error *error)
+                               kiln_stream stream, const uint64_t *words, struct kiln_error *error)
 {
     const struct kiln_compiled_kernel *recipe = kernel->recipe;
     uint64_t kernarg[recipe->argument_count + 1]; /* not of length 0 */
     for (uint32_t i = 0; i < recipe->argument_count; i++) {
         const struct kiln_plan_argument *argument = &kernel->arguments[i];
-        kernarg[i] = argument->binding == KILN_NONE ? workspace + argument->offset_bytes
-                                                    : words[argument->binding];
+        kernarg[i] = words[argument->word] + argument->addend;
     }
     const struct kiln_launch launch = {
         .function = kernel->function,
@@ -96,14 +94,15 @@ enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream str
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "no workspace is given, but '%llu' bytes are needed",
                               (unsigned long long)kiln_plan_workspace_bytes(plan));
-    uint64_t words[plan->binding_count + 1];
+    uint64_t words[plan->binding_count + 2];
     enum kiln_status status = bind_buffers(plan, buffers, buffer_count, words, error);
     if (status)
         return status;
     const uint64_t mask = KILN_WORKSPACE_ALIGNMENT - 1;
-    uint64_t aligned_workspace = ((uint64_t)(uintptr_t)workspace + mask) & ~mask;
+    words[plan->binding_count] = ((uint64_t)(uintptr_t)workspace + mask) & ~mask;
+    words[plan->binding_count + 1] = 0;
     for (uint32_t i = 0; i < plan->kernel_count; i++) {
-        status = launch(plan, &plan->kernels[i], stream, words, aligned_workspace, error);
+        status = launch(plan, &plan->kernels[i], stream, words, error);
         if (status)
             return status;
     }

@@ -12,7 +12,7 @@ static void write_argument(const struct kiln_argument *argument, struct kiln_buf
 {
     kiln_buffer_append_u32(buffer, (uint32_t)argument->kind);
     kiln_buffer_append_u32(buffer, argument->tensor);
-    kiln_buffer_append_u64(buffer, argument->offset_bytes);
+    kiln_buffer_append_u64(buffer, argument->offset_bytes); /* or the integer's bits */
     kiln_buffer_append_u32(buffer, argument->alignment_bytes);
 }
 

@@ -70,6 +70,8 @@ static const char *argument_fault(const struct kiln_argument *argument,
         return "an alignment that is no power of two";
     if (argument->kind == KILN_ARGUMENT_WORKSPACE)
         return argument->offset_bytes < workspace_bytes ? NULL : "an offset outside the workspace";
+    if (argument->kind == KILN_ARGUMENT_INTEGER)
+        return NULL;
     if (argument->tensor >= graph->tensor_count)
         return "a tensor that the graph does not have";
     enum kiln_tensor_role role = graph->tensors[argument->tensor].role;

@@ -372,6 +372,66 @@ static bool run_reduction(struct machine *machine, const struct kiln_op *op,
     return true;
 }
 
+/* The position of an operand's element, by the index on every axis of the contraction. */
+static int64_t factor_position(const struct machine *machine, uint32_t operand,
+                               const struct kiln_contraction *contraction, const int64_t *index,
+                               bool is_left)
+{
+    const struct kiln_domain *domain = &machine->ir->domains[machine->ir->ops[operand].domain];
+    int64_t position = 0;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        uint8_t from_right = is_left ? axis->left : axis->right;
+        if (from_right == KILN_NO_AXIS || from_right >= domain->rank)
+            continue;
+        int64_t stride = 1;
+        for (uint32_t j = 0; j < from_right; j++)
+            stride *= domain->dims[domain->rank - 1 - j];
+        position += index[i] / (is_left ? axis->left_repeat : axis->right_repeat) * stride;
+    }
+    return position;
+}
+
+static void run_contraction(struct machine *machine, const struct kiln_op *op,
+                            struct kiln_constant *result, int64_t elements)
+{
+    const struct kiln_contraction *contraction = &machine->ir->contractions[op->contraction];
+    const struct kiln_domain *domain = &machine->ir->domains[op->domain];
+    int64_t size = kiln_contraction_size(contraction, KILN_AXIS_K);
+    for (int64_t n = 0; n < elements; n++) {
+        int64_t index[KILN_CONTRACTION_MAX_AXES] = {0};
+        for (uint32_t i = 0; i < contraction->axis_count; i++) {
+            int64_t rest = n;
+            if (contraction->axes[i].result == KILN_NO_AXIS ||
+                contraction->axes[i].result >= domain->rank)
+                continue;
+            for (uint32_t j = 0; j < contraction->axes[i].result; j++)
+                rest /= domain->dims[domain->rank - 1 - j];
+            index[i] = rest % contraction->axes[i].size;
+        }
+        struct kiln_constant sum = {0};
+        for (int64_t k = 0; k < size; k++) {
+            int64_t rest = k;
+            for (uint32_t i = contraction->axis_count; i-- > 0;) {
+                if (contraction->axes[i].role != KILN_AXIS_K)
+                    continue;
+                index[i] = rest % contraction->axes[i].size;
+                rest /= contraction->axes[i].size;
+            }
+            struct kiln_constant a = machine->values[op->operands[0]][factor_position(
+                machine, op->operands[0], contraction, index, true)];
+            struct kiln_constant b = machine->values[op->operands[1]][factor_position(
+                machine, op->operands[1], contraction, index, false)];
+            if (is_float(op->scalar))
+                sum.real = to_scalar(op->scalar, sum.real + to_scalar(op->scalar, a.real * b.real));
+            else
+                sum.integer = run_integer(KILN_OP_ADD, op->scalar, sum.integer,
+                                          run_integer(KILN_OP_MUL, op->scalar, a.integer, b.integer));
+        }
+        result[n] = sum;
+    }
+}
+
 static int64_t memory_position(const struct kiln_tensor *tensor, int64_t n)
 {
     int64_t offset = 0;
@@ -414,7 +474,8 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
         case KILN_OP_CLASS_BROADCAST:
             result[n] = x[0];
             break;
-        case KILN_OP_CLASS_REDUCE: /* run_reduction */
+        case KILN_OP_CLASS_CONTRACT: /* run_contraction */
+        case KILN_OP_CLASS_REDUCE:   /* run_reduction */
             break;
         case KILN_OP_CLASS_ELEMENTWISE:
             result[n] = run_element(machine, op, x);
@@ -443,6 +504,10 @@ enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_g
         machine.values[i] = kiln_arena_calloc(arena, (size_t)elements, sizeof **machine.values);
         if (machine.values[i] == NULL)
             return kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
+        if (ir->ops[i].opcode == KILN_OP_CONTRACT) {
+            run_contraction(&machine, &ir->ops[i], machine.values[i], elements);
+            continue;
+        }
         bool reduces = kiln_opcode_info(ir->ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE;
         if (!reduces)
             run_operation(&machine, i, elements);

@@ -1,0 +1,26 @@
+/*
+ * The generated part of the contraction template: types of the core, kiln_arguments with sizes and
+ * strides behind the pointers, batches, loads and packs of both operands, and what finishes a
+ * vector of the result.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_CONTRACTION_H
+#define KILN_COMPILER_EMIT_EMIT_CONTRACTION_H
+
+#include "compiler/emit/emit.h"
+
+void kiln_emit_contraction_defines(const struct kiln_emission *emission,
+                                   struct kiln_buffer *source);
+
+/* Types and macros that the headers of device/mma/ are made for; behind the conversions. */
+void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* "device/mma/mfma.h". Static. */
+const char *kiln_contraction_core_header(const struct kiln_emission *emission);
+
+/* Behind the core. */
+void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buffer *source);
+
+/* The integers behind the pointers, in the order of kiln_arguments: how many, and number `index`. */
+uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission);
+int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t index);
+
+#endif

@@ -1,0 +1,101 @@
+#include "compiler/reference/matmul_reference.h"
+
+#include "compiler/reference/error_bound.h"
+#include "compiler/reference/reduction_reference.h"
+#include "compiler/reference/sum_bound.h"
+
+/* One operand: its content, and where the row or column of one product is in it. */
+struct factor {
+    const struct kiln_tensor *tensor;
+    const struct kiln_reference_tensor *content;
+    int64_t start;
+    int64_t stride; /* along k */
+};
+
+static struct kiln_bounded factor_element(const struct factor *factor, int64_t k)
+{
+    int64_t offset = factor->start + k * factor->stride;
+    return (struct kiln_bounded){
+        .real = factor->content->real[offset],
+        .integer = factor->content->integer != NULL ? factor->content->integer[offset] : 0,
+        .bound = factor->content->bound[offset],
+        .dtype = factor->tensor->dtype,
+    };
+}
+
+/* Where, in packed content, the batch of the operand starts that batch `index` of the result reads. */
+static int64_t batch_offset(const struct kiln_tensor *operand, const struct kiln_tensor *result,
+                            int64_t index)
+{
+    int64_t offset = 0;
+    int64_t stride = operand->dims[operand->rank - 1] * operand->dims[operand->rank - 2];
+    for (uint32_t axis = result->rank - 2; axis-- > 0;) {
+        int64_t repeat = result->dims[axis] / operand->dims[axis];
+        offset += index % result->dims[axis] / repeat * stride;
+        index /= result->dims[axis];
+        stride *= operand->dims[axis];
+    }
+    return offset;
+}
+
+static struct kiln_bounded real_product(const struct factor *a, const struct factor *b, int64_t size,
+                                        enum kiln_scalar scalar, enum kiln_dtype dtype)
+{
+    const struct kiln_arithmetic *arithmetic = kiln_arithmetic_of(scalar);
+    struct kiln_bounded_sum sum = {0};
+    for (int64_t k = 0; k < size; k++) {
+        struct kiln_bounded left = factor_element(a, k);
+        struct kiln_bounded right = factor_element(b, k);
+        kiln_bounded_sum_add(&sum, kiln_interval_mul(kiln_interval_of(&left, scalar),
+                                                     kiln_interval_of(&right, scalar), arithmetic));
+    }
+    struct kiln_interval total = kiln_bounded_sum_total(&sum, arithmetic);
+    return kiln_interval_store(&total, dtype);
+}
+
+/* Exact operands only: of inexact ones nothing is known, since a jump of one is a jump of the sum by
+ * the other factor. */
+static struct kiln_bounded integer_product(const struct factor *a, const struct factor *b,
+                                           int64_t size, enum kiln_dtype dtype)
+{
+    uint32_t total = 0;
+    bool exact = true;
+    for (int64_t k = 0; k < size; k++) {
+        struct kiln_bounded left = factor_element(a, k);
+        struct kiln_bounded right = factor_element(b, k);
+        exact = exact && left.bound == 0 && right.bound == 0;
+        total += (uint32_t)left.integer * (uint32_t)right.integer;
+    }
+    int64_t value = (int32_t)total;
+    return exact ? kiln_bounded_from_integer(value, dtype)
+                 : kiln_bounded_unchecked((double)value, dtype);
+}
+
+void kiln_matmul_evaluate(const struct kiln_graph *graph, const struct kiln_node *node,
+                          enum kiln_scalar scalar, struct kiln_reference_tensor *tensors)
+{
+    const struct kiln_tensor *c = &graph->tensors[node->outputs[0]];
+    struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
+    struct factor a = {.tensor = &graph->tensors[node->inputs[0]],
+                       .content = &tensors[node->inputs[0]],
+                       .stride = 1};
+    struct factor b = {.tensor = &graph->tensors[node->inputs[1]],
+                       .content = &tensors[node->inputs[1]],
+                       .stride = c->dims[c->rank - 1]};
+    int64_t columns = c->dims[c->rank - 1];
+    int64_t rows = c->dims[c->rank - 2];
+    int64_t size = a.tensor->dims[c->rank - 1];
+    int64_t elements = kiln_tensor_elements(c);
+    for (int64_t n = 0; n < elements; n++) {
+        int64_t batch = n / columns / rows;
+        a.start = batch_offset(a.tensor, c, batch) + n / columns % rows * size;
+        b.start = batch_offset(b.tensor, c, batch) + n % columns;
+        struct kiln_bounded value = scalar == KILN_SCALAR_I32
+                                        ? integer_product(&a, &b, size, c->dtype)
+                                        : real_product(&a, &b, size, scalar, c->dtype);
+        result->real[n] = value.real;
+        result->bound[n] = value.bound;
+        if (result->integer != NULL)
+            result->integer[n] = value.integer;
+    }
+}

@@ -1,0 +1,390 @@
+#include "compiler/schedule/schedule_contraction.h"
+
+#include "compiler/fuse/contraction_group.h"
+#include "compiler/ir/exact_dtypes.h"
+#include "compiler/schedule/vector_access.h"
+
+#include <string.h>
+
+enum {
+    PACK_BYTES = 16,
+    TILE_K_BYTES = 64, /* two buffers of 128 x 128 take half of the local memory of an AMD GPU */
+    SCALAR_BLOCK = 4,  /* device/mma/scalar.h: rows of either operand in a lane */
+    HOST_TILE = 32,
+};
+
+uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
+{
+    return PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+}
+
+struct problem {
+    const struct kiln_ir *ir;
+    const struct kiln_graph *graph;
+    const struct kiln_fusion_group *group;
+    const struct kiln_target *target;
+    const struct kiln_op *op; /* the CONTRACT */
+    const struct kiln_contraction *axes;
+    struct kiln_schedule *schedule;
+    struct kiln_contraction_schedule *contraction;
+};
+
+/* ---- types ---- */
+
+/* The narrowest type that holds both operands and that the target multiplies, else that of the sums. */
+static bool choose_staged(struct problem *problem)
+{
+    static const enum kiln_dtype narrow[] = {KILN_DTYPE_F16, KILN_DTYPE_BF16};
+    const struct kiln_ir *ir = problem->ir;
+    uint32_t *sets = kiln_arena_calloc(ir->arena, problem->group->contract + 1, sizeof *sets);
+    if (sets == NULL)
+        return false;
+    for (uint32_t i = 0; i < problem->group->contract; i++)
+        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], problem->graph, sets);
+    uint32_t both = sets[problem->op->operands[0]] & sets[problem->op->operands[1]];
+    problem->contraction->staged = kiln_scalar_dtype(problem->op->scalar);
+    if (problem->op->scalar == KILN_SCALAR_I32 && (both & KILN_DTYPE_BIT(KILN_DTYPE_I8)) != 0)
+        problem->contraction->staged = KILN_DTYPE_I8;
+    for (size_t i = 0; problem->op->scalar == KILN_SCALAR_F32 && i < sizeof narrow / sizeof *narrow;
+         i++) {
+        if ((both & KILN_DTYPE_BIT(narrow[i])) != 0) {
+            problem->contraction->staged = narrow[i];
+            break;
+        }
+    }
+    return true;
+}
+
+/* ---- axes ---- */
+
+/* The stride of an access along an axis of the contraction; from the right in the place's domain. */
+static int64_t stride_along(const struct problem *problem, const struct kiln_access *access,
+                            const struct kiln_contraction_axis *axis)
+{
+    uint8_t from_right = access->place == KILN_PLACE_LEFT    ? axis->left
+                         : access->place == KILN_PLACE_RIGHT ? axis->right
+                                                             : axis->result;
+    const struct kiln_domain *domain =
+        &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, access->place)];
+    if (from_right == KILN_NO_AXIS || from_right >= domain->rank)
+        return 0;
+    return access->strides[domain->rank - 1 - from_right];
+}
+
+static const struct kiln_contraction_axis *find_axis(const struct problem *problem,
+                                                     enum kiln_axis_role role)
+{
+    for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
+        if (problem->axes->axes[i].role == role)
+            return &problem->axes->axes[i];
+    }
+    return NULL;
+}
+
+static int64_t stride_of_role(const struct problem *problem, uint32_t access,
+                              enum kiln_axis_role role)
+{
+    const struct kiln_contraction_axis *axis = find_axis(problem, role);
+    return axis == NULL ? 0
+                        : stride_along(problem, &problem->group->accesses[access], axis);
+}
+
+static uint64_t access_bytes(const struct problem *problem, uint32_t access)
+{
+    const struct kiln_access *memory = &problem->group->accesses[access];
+    const struct kiln_domain *domain =
+        &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, memory->place)];
+    uint64_t elements = 1;
+    for (uint32_t i = 0; i < domain->rank; i++)
+        elements *= memory->strides[i] != 0 ? (uint64_t)domain->dims[i] : 1;
+    return elements * kiln_dtype_info(memory->dtype)->bytes;
+}
+
+/* The heaviest access of a place; KILN_NONE when there is none. */
+static uint32_t heaviest(const struct problem *problem, enum kiln_place place, bool is_store)
+{
+    uint32_t found = KILN_NONE;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *access = &problem->group->accesses[i];
+        if (access->place != place || access->is_store != is_store)
+            continue;
+        uint64_t bytes = access_bytes(problem, i);
+        if (found == KILN_NONE || bytes > most) {
+            most = bytes;
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* The result's memory runs along m rather than n. */
+static bool is_transposed(const struct problem *problem)
+{
+    uint32_t store = heaviest(problem, KILN_PLACE_ELEMENT, true);
+    int64_t along_m = stride_of_role(problem, store, KILN_AXIS_M);
+    int64_t along_n = stride_of_role(problem, store, KILN_AXIS_N);
+    return kiln_contraction_size(problem->axes, KILN_AXIS_M) > 1 && along_m == 1 &&
+           (along_n != 1 || kiln_contraction_size(problem->axes, KILN_AXIS_N) == 1);
+}
+
+static void lay_out_axes(struct problem *problem, bool transposed)
+{
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    enum kiln_axis_role m = transposed ? KILN_AXIS_N : KILN_AXIS_M;
+    enum kiln_axis_role n = transposed ? KILN_AXIS_M : KILN_AXIS_N;
+    contraction->left.place = transposed ? KILN_PLACE_RIGHT : KILN_PLACE_LEFT;
+    contraction->right.place = transposed ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
+    contraction->m = kiln_contraction_size(problem->axes, m);
+    contraction->n = kiln_contraction_size(problem->axes, n);
+    contraction->k = kiln_contraction_size(problem->axes, KILN_AXIS_K);
+    contraction->m_axis = find_axis(problem, m)->result;
+    contraction->n_axis = find_axis(problem, n)->result;
+    for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &problem->axes->axes[i];
+        if (axis->role != KILN_AXIS_BATCH)
+            continue;
+        uint32_t b = contraction->batch_rank++;
+        contraction->batch_sizes[b] = axis->size;
+        contraction->batch_axes[b] = axis->result;
+        contraction->left_repeats[b] = transposed ? axis->right_repeat : axis->left_repeat;
+        contraction->right_repeats[b] = transposed ? axis->left_repeat : axis->right_repeat;
+    }
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *access = &problem->group->accesses[i];
+        int64_t *strides = problem->schedule->accesses[i].strides;
+        bool is_left = access->place == contraction->left.place;
+        bool is_result = access->place == KILN_PLACE_ELEMENT;
+        strides[KILN_STRIDE_ROW] = stride_of_role(problem, i, is_result || is_left ? m : n);
+        strides[KILN_STRIDE_COLUMN] = stride_of_role(problem, i, is_result ? n : KILN_AXIS_K);
+        uint32_t b = 0;
+        for (uint32_t axis = 0; axis < problem->axes->axis_count; axis++) {
+            if (problem->axes->axes[axis].role == KILN_AXIS_BATCH)
+                strides[KILN_STRIDE_BATCH + b++] =
+                    stride_along(problem, access, &problem->axes->axes[axis]);
+        }
+    }
+}
+
+/* ---- tiles ---- */
+
+static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
+{
+    uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
+    uint64_t n = ((uint64_t)contraction->n + contraction->tile_n - 1) / contraction->tile_n;
+    uint64_t tiles = m * n;
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        tiles *= (uint64_t)contraction->batch_sizes[i];
+    return tiles;
+}
+
+static void set_tile(struct problem *problem, uint32_t tile, uint32_t waves)
+{
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    contraction->tile_m = contraction->tile_n = tile;
+    contraction->waves_m = contraction->waves_n = waves;
+}
+
+/* Large tiles where there are enough of them for all compute units, small ones elsewhere. */
+static void choose_tile(struct problem *problem)
+{
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t wave_size = problem->target->wave_size;
+    contraction->buffers = 2;
+    if (wave_size == 1) {
+        set_tile(problem, HOST_TILE, 1);
+        return;
+    }
+    set_tile(problem, 128, 2);
+    contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
+    if (contraction->mma != NULL && contraction->m > 64 && contraction->n > 64 &&
+        problem->schedule->limits.held_elems >= 128 &&
+        count_tiles(contraction) >= problem->target->compute_units)
+        return;
+    set_tile(problem, 64, 2);
+    if (problem->schedule->limits.held_elems >= 64 || contraction->mma == NULL)
+        return;
+    set_tile(problem, 32, 2);
+    contraction->mma = kiln_mma_find(problem->target, contraction->staged, 16);
+}
+
+/* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles: what
+ * HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
+static void choose_order(struct problem *problem)
+{
+    bool has_chiplets = strcmp(problem->target->processor, "gfx942") == 0 ||
+                        strcmp(problem->target->processor, "gfx950") == 0;
+    problem->contraction->chiplets = has_chiplets ? 8 : 1;
+    problem->contraction->chiplet_run = 16;
+    problem->contraction->super_rows = 8;
+}
+
+/* ---- loads and stores ---- */
+
+/* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
+ * needs it. */
+static bool is_aligned(const struct problem *problem, uint32_t access, uint32_t dense,
+                       uint32_t vector)
+{
+    const struct kiln_access *memory = &problem->group->accesses[access];
+    uint32_t needed = kiln_vector_alignment(problem->target, memory->dtype, vector);
+    uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
+    const int64_t *strides = problem->schedule->accesses[access].strides;
+    for (uint32_t i = 0; i < KILN_STRIDE_BATCH + problem->contraction->batch_rank; i++) {
+        if (i != dense && ((uint64_t)strides[i] * bytes) % needed != 0)
+            return false;
+    }
+    return memory->kind == KILN_ARGUMENT_WORKSPACE ||
+           problem->graph->tensors[memory->tensor].alignment_bytes >= needed;
+}
+
+/* The most neighbours along a dense stride that every access of the place allows, of a size that is
+ * a whole number of them. */
+static uint32_t widest(const struct problem *problem, enum kiln_place place, uint32_t dense,
+                       int64_t size, uint32_t most)
+{
+    uint32_t vector = most;
+    while (vector > 1 && size % vector != 0)
+        vector /= 2;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        if (problem->group->accesses[i].place != place ||
+            problem->schedule->accesses[i].strides[dense] != 1)
+            continue;
+        while (vector > 1 && !is_aligned(problem, i, dense, vector))
+            vector /= 2;
+    }
+    return vector;
+}
+
+static void choose_loads(struct problem *problem, struct kiln_operand_schedule *operand,
+                         int64_t rows, uint32_t tile_rows)
+{
+    enum { WIDEST_RUN = 8 };
+    uint32_t pack = kiln_pack_elements(problem->contraction);
+    uint32_t block = problem->schedule->block;
+    uint32_t units = tile_rows * (problem->contraction->tile_k / pack);
+    uint32_t access = heaviest(problem, operand->place, false);
+    const int64_t *strides = access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
+    operand->run = 1;
+    operand->vector = widest(problem, operand->place, KILN_STRIDE_COLUMN, problem->contraction->k,
+                             pack);
+    operand->is_along_k =
+        strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
+    if (operand->is_along_k)
+        return;
+    uint32_t run = WIDEST_RUN;
+    while (run > 1 && units / run < block)
+        run /= 2;
+    operand->run = widest(problem, operand->place, KILN_STRIDE_ROW, rows, run);
+    operand->vector = 1;
+}
+
+/* Pointers are checked for what loads and stores of whole vectors need. */
+static void set_access_modes(struct problem *problem)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *memory = &problem->group->accesses[i];
+        struct kiln_access_schedule *access = &problem->schedule->accesses[i];
+        const struct kiln_operand_schedule *operand =
+            memory->place == contraction->left.place ? &contraction->left : &contraction->right;
+        bool is_result = memory->place == KILN_PLACE_ELEMENT;
+        bool along_column = is_result || operand->is_along_k;
+        uint32_t vector = is_result             ? contraction->result_vector
+                          : operand->is_along_k ? operand->vector
+                                                : operand->run;
+        int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
+        access->mode = stride == 0                  ? KILN_ACCESS_SPLAT
+                       : stride == 1 && vector > 1 ? KILN_ACCESS_VECTOR
+                                                    : KILN_ACCESS_GATHER;
+        access->alignment_bytes =
+            access->mode == KILN_ACCESS_VECTOR
+                ? kiln_vector_alignment(problem->target, memory->dtype, vector)
+                : kiln_dtype_info(memory->dtype)->bytes;
+    }
+}
+
+static bool offsets_need_64_bits(const struct problem *problem)
+{
+    const int64_t limit = INT32_MAX - (1 << 20);
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    if (contraction->m > limit || contraction->n > limit || contraction->k > limit)
+        return true;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const int64_t *strides = problem->schedule->accesses[i].strides;
+        /* Within a tile; from tile to tile pointers go. */
+        int64_t rows = contraction->tile_m > contraction->tile_n ? contraction->tile_m
+                                                                 : contraction->tile_n;
+        int64_t columns = rows > (int64_t)contraction->tile_k ? rows : (int64_t)contraction->tile_k;
+        if (strides[KILN_STRIDE_ROW] > limit / 2 / rows ||
+            strides[KILN_STRIDE_COLUMN] > limit / 2 / columns)
+            return true;
+    }
+    return false;
+}
+
+bool kiln_relax_contraction(const struct kiln_schedule *schedule,
+                            struct kiln_register_limits *limits)
+{
+    enum { SMALLEST_TILE = 32 };
+    if (schedule->contraction.tile_m > SMALLEST_TILE && limits->held_elems > SMALLEST_TILE)
+        limits->held_elems = schedule->contraction.tile_m / 2;
+    else if (schedule->vector_elems > 1)
+        limits->vector_elems = schedule->vector_elems / 2;
+    else
+        return false;
+    return true;
+}
+
+bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                               const struct kiln_fusion_group *group,
+                               const struct kiln_target *target, struct kiln_schedule *schedule)
+{
+    struct problem problem = {
+        .ir = ir,
+        .graph = graph,
+        .group = group,
+        .target = target,
+        .op = &ir->ops[group->contract],
+        .axes = &ir->contractions[ir->ops[group->contract].contraction],
+        .schedule = schedule,
+        .contraction = &schedule->contraction,
+    };
+    struct kiln_contraction_schedule *contraction = problem.contraction;
+    schedule->template_kind = KILN_TEMPLATE_CONTRACTION;
+    if (!choose_staged(&problem))
+        return false;
+    lay_out_axes(&problem, is_transposed(&problem));
+    choose_tile(&problem);
+    choose_order(&problem);
+    contraction->tile_k = TILE_K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+    contraction->has_k_tail = contraction->k % contraction->tile_k != 0;
+    schedule->block = contraction->waves_m * contraction->waves_n * target->wave_size;
+    choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m);
+    choose_loads(&problem, &contraction->right, contraction->n, contraction->tile_n);
+    uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
+    uint32_t most = PACK_BYTES / kiln_dtype_info(group->accesses[store].dtype)->bytes;
+    most = most > 8 ? 8 : most;
+    most = kiln_floor_power_of_two(most < schedule->limits.vector_elems
+                                       ? most
+                                       : schedule->limits.vector_elems);
+    contraction->result_vector =
+        widest(&problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
+    set_access_modes(&problem);
+    schedule->rank = 1;
+    schedule->dims[0] = contraction->n;
+    schedule->rows = (uint64_t)contraction->m;
+    schedule->cols = (uint64_t)contraction->n;
+    schedule->vector_elems = contraction->result_vector;
+    schedule->chunk_count = count_tiles(contraction);
+    schedule->index_is_64bit = offsets_need_64_bits(&problem);
+    uint32_t tiles = (contraction->tile_m + contraction->tile_n) * TILE_K_BYTES * contraction->buffers;
+    uint32_t rows_m = contraction->mma != NULL ? contraction->mma->rows_m
+                      : target->wave_size == 1 ? SCALAR_BLOCK
+                      : target->wave_size == 64 ? 8 * SCALAR_BLOCK
+                                                : 4 * SCALAR_BLOCK;
+    uint32_t strip = contraction->waves_m * rows_m * contraction->tile_n *
+                     kiln_dtype_info(kiln_scalar_dtype(problem.op->scalar))->bytes;
+    schedule->lds_bytes = tiles > strip ? tiles : strip;
+    return true;
+}

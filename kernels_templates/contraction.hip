@@ -1,0 +1,285 @@
+/*
+ * Sums of products of two operands, with what is computed of the operands before and of the result
+ * after it. A work-group makes a tile of KILN_TILE_M x KILN_TILE_N of the result, in four parts:
+ *
+ *   place    which tile, so that neighbours in time share operands in a cache
+ *   stage    KILN_TILE_K of both operands from global memory, through what is computed of them, into LDS
+ *   core     from LDS into matrix instructions (device/mma/)
+ *   finish   sums through LDS into rows, through what is computed of them, to global memory
+ *
+ * Sizes and strides are arguments. Rows beyond the end are read again from the last one and not stored; what is
+ * beyond the end of k is staged as zero.
+ *
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_TILE_M, _N, _K, KILN_WAVES_M, _N (of the tile), KILN_BUFFERS (tiles in LDS, 1
+ * or 2), KILN_HAS_K_TAIL (k may end within a tile), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
+ * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
+ * header of device/mma/, kiln_arguments, kiln_batch and kiln_locate_batch, and for both operands, `left` standing for
+ * either,
+ *   KILN_LEFT_RUN             rows that are loaded at once, where memory runs along them; 1 where it runs along k, or neither
+ *   KILN_LEFT_IS_ALONG_K      which of these
+ *   kiln_left_source          where the operand's tile is; start(), advance()
+ *   kiln_left_inputs          loads of one pack of KILN_LEFT_RUN rows; kiln_left_load
+ *   kiln_left_pack            the pack of one of the rows
+ * and kiln_result_source and kiln_finish.
+ */
+#ifndef KILN_SYMBOL
+#include "default/contraction_prelude.h"
+#endif
+
+#define KILN_WAVE_M     (KILN_TILE_M / KILN_WAVES_M)
+#define KILN_WAVE_N     (KILN_TILE_N / KILN_WAVES_N)
+#define KILN_FRAGMENTS_M (KILN_WAVE_M / KILN_MMA_M)
+#define KILN_FRAGMENTS_N (KILN_WAVE_N / KILN_MMA_N)
+#define KILN_STEPS      (KILN_ROW_PACKS / KILN_MMA_GROUPS)
+
+#define KILN_TILE_PACKS  ((KILN_TILE_M + KILN_TILE_N) * KILN_ROW_PACKS)
+#define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_MMA_M)
+#define KILN_STRIP_PACKS (KILN_STRIP_ROWS * KILN_TILE_N * (int)sizeof(kiln_sum) / 16)
+#define KILN_LDS_PACKS                                                                             \
+    (KILN_BUFFERS * KILN_TILE_PACKS > KILN_STRIP_PACKS ? KILN_BUFFERS * KILN_TILE_PACKS            \
+                                                       : KILN_STRIP_PACKS)
+
+#define KILN_LEFT_UNITS  (KILN_TILE_M / KILN_LEFT_RUN * KILN_ROW_PACKS)
+#define KILN_RIGHT_UNITS (KILN_TILE_N / KILN_RIGHT_RUN * KILN_ROW_PACKS)
+#define KILN_LEFT_TURNS  ((KILN_LEFT_UNITS + KILN_BLOCK - 1) / KILN_BLOCK)
+#define KILN_RIGHT_TURNS ((KILN_RIGHT_UNITS + KILN_BLOCK - 1) / KILN_BLOCK)
+
+/* ---- place ---- */
+
+struct kiln_place {
+    unsigned batch;
+    unsigned row; /* of the tile's first element */
+    unsigned column;
+};
+
+/*
+ * Work-groups go to chiplets in turn, each with a cache of its own: so each gets runs of
+ * neighbours. Neighbours go down KILN_SUPER_ROWS tiles before the next column.
+ */
+KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned columns)
+{
+    const unsigned tiles = rows * columns;
+    kiln_place place;
+    place.batch = id / tiles;
+    unsigned tile = id % tiles;
+#if KILN_CHIPLETS > 1
+    const unsigned turn = KILN_CHIPLETS * KILN_CHIPLET_RUN;
+    if (tile < tiles / turn * turn) {
+        const unsigned nth = tile / KILN_CHIPLETS;
+        tile = nth / KILN_CHIPLET_RUN * turn + tile % KILN_CHIPLETS * KILN_CHIPLET_RUN +
+               nth % KILN_CHIPLET_RUN;
+    }
+#endif
+    const unsigned super = tile / (KILN_SUPER_ROWS * columns);
+    const unsigned first = super * KILN_SUPER_ROWS;
+    const unsigned height = rows - first < KILN_SUPER_ROWS ? rows - first : KILN_SUPER_ROWS;
+    const unsigned within = tile - first * columns;
+    place.row = (first + within % height) * KILN_TILE_M;
+    place.column = within / height * KILN_TILE_N;
+    return place;
+}
+
+/* ---- stage ---- */
+
+/* What a work-item stages of an operand in a turn: a pack of neighbouring rows. */
+struct kiln_unit {
+    unsigned row;
+    unsigned pack;
+};
+
+KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k,
+                                       unsigned rows)
+{
+    kiln_unit unit;
+    if (is_along_k) {
+        unit.row = index / KILN_ROW_PACKS;
+        unit.pack = index % KILN_ROW_PACKS;
+    } else {
+        unit.row = index % (rows / run) * run;
+        unit.pack = index / (rows / run);
+    }
+    return unit;
+}
+
+/* Rows are counted from the tile's first; the last that may be read is `last`. */
+#define KILN_STAGE(side, SIDE, rows)                                                               \
+    struct kiln_##side##_stage {                                                                   \
+        kiln_##side##_source source;                                                               \
+        kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
+    };                                                                                             \
+    KILN_DEVICE void kiln_##side##_fetch(const kiln_arguments &arguments,                          \
+                                         kiln_##side##_stage &stage, unsigned last, unsigned rest) \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                           \
+            if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)             \
+                break;                                                                             \
+            const kiln_unit unit =                                                                 \
+                kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
+            kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
+                               unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
+        }                                                                                          \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,                          \
+                                         const kiln_##side##_stage &stage, unsigned rest,          \
+                                         kiln_pack *tile)                                          \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                           \
+            if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)             \
+                break;                                                                             \
+            const kiln_unit unit =                                                                 \
+                kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
+            KILN_UNROLL                                                                            \
+            for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
+                tile[kiln_pack_place(unit.row + r, unit.pack)] = kiln_##side##_pack(               \
+                    arguments, stage.inputs[turn], r, unit.pack * KILN_PACK_ELEMENTS, rest);       \
+        }                                                                                          \
+    }
+
+KILN_STAGE(left, LEFT, KILN_TILE_M)
+KILN_STAGE(right, RIGHT, KILN_TILE_N)
+
+/* The last row of the tile that may be read, a whole run of rows before the end. */
+KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
+{
+    return size - first - run;
+}
+
+/* ---- core ---- */
+
+KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
+                           kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    const kiln_pack *right_tile = tile + KILN_TILE_M * KILN_ROW_PACKS;
+    KILN_UNROLL
+    for (unsigned step = 0; step < KILN_STEPS; step++) {
+        kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+            kiln_load_left(left[i], tile, wave_row + i * KILN_MMA_M, step);
+        KILN_UNROLL
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+            kiln_load_right(right[j], right_tile, wave_column + j * KILN_MMA_N, step);
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+            KILN_UNROLL
+            for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+                kiln_multiply_add(sums[i][j], left[i], right[j]);
+    }
+}
+
+/* ---- finish ---- */
+
+/* Where a sum lies in the strip: 16 bytes of neighbours are permuted like the packs of a tile. */
+KILN_DEVICE unsigned kiln_strip_place(unsigned row, unsigned column)
+{
+    const unsigned together = 16 / sizeof(kiln_sum);
+    return row * KILN_TILE_N + ((column / together ^ (row & 7)) * together) + column % together;
+}
+
+/* The sums of one row of fragments of every wave, side by side. */
+KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned wave_column,
+                                  kiln_mma_sums (&sums)[KILN_FRAGMENTS_N])
+{
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        KILN_UNROLL
+        for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot++)
+            strip[kiln_strip_place(strip_row + kiln_sum_row(slot),
+                                   wave_column + j * KILN_MMA_N + kiln_sum_column(slot))] =
+                sums[j][(int)slot];
+}
+
+KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+{
+    KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS);
+    const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
+    const unsigned size = (unsigned)arguments.k;
+    const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
+    const unsigned wave_row = wave / KILN_WAVES_N * KILN_WAVE_M;
+    const unsigned wave_column = wave % KILN_WAVES_N * KILN_WAVE_N;
+    const kiln_place place =
+        kiln_place_group(kiln_work_group_x(), (rows + KILN_TILE_M - 1) / KILN_TILE_M,
+                         (columns + KILN_TILE_N - 1) / KILN_TILE_N);
+    kiln_batch batch;
+    kiln_locate_batch(arguments, place.batch, batch);
+
+    kiln_left_stage left;
+    kiln_right_stage right;
+    kiln_left_start(arguments, batch, place.row, left.source);
+    kiln_right_start(arguments, batch, place.column, right.source);
+    const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
+    const unsigned last_right = kiln_last_row(columns, place.column, KILN_RIGHT_RUN);
+    kiln_mma_sums sums[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        KILN_UNROLL
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+            KILN_UNROLL
+            for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
+                sums[i][j][slot] = 0;
+
+    unsigned rest = size;
+    kiln_left_fetch(arguments, left, last_left, rest);
+    kiln_right_fetch(arguments, right, last_right, rest);
+    kiln_left_store(arguments, left, rest, shared);
+    kiln_right_store(arguments, right, rest, shared + KILN_TILE_M * KILN_ROW_PACKS);
+    kiln_barrier();
+    const unsigned steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
+    unsigned offset = 0; /* of the tile that is computed with */
+    KILN_NO_UNROLL
+    for (unsigned step = 0; step < steps; step++) {
+        /* After the last tile it is fetched once more, so that there is no other form of the loop. */
+        const unsigned ahead = step + 1 < steps ? KILN_TILE_K : 0;
+        rest -= ahead;
+        kiln_left_advance(arguments, ahead, left.source);
+        kiln_right_advance(arguments, ahead, right.source);
+        kiln_left_fetch(arguments, left, last_left, rest);
+        kiln_right_fetch(arguments, right, last_right, rest);
+        kiln_schedule_fence();
+        kiln_core(shared + offset, wave_row, wave_column, sums);
+        kiln_schedule_fence();
+#if KILN_BUFFERS == 1
+        kiln_barrier();
+#else
+        offset = KILN_TILE_PACKS - offset;
+#endif
+        kiln_left_store(arguments, left, rest, shared + offset);
+        kiln_right_store(arguments, right, rest, shared + offset + KILN_TILE_M * KILN_ROW_PACKS);
+        kiln_barrier();
+    }
+
+    kiln_sum *strip = (kiln_sum *)shared;
+    kiln_result_source result;
+    kiln_result_start(arguments, batch, place.row, place.column, result);
+    const unsigned rows_left = rows - place.row, columns_left = columns - place.column;
+    /* Rolled, as is the loop over rows: what is computed of the result is in the text once. */
+    KILN_NO_UNROLL
+    for (unsigned pass = 0; pass < KILN_FRAGMENTS_M; pass++) {
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+            if (i == pass)
+                kiln_write_strip(strip, wave / KILN_WAVES_N * KILN_MMA_M, wave_column, sums[i]);
+        kiln_barrier();
+        KILN_NO_UNROLL
+        for (unsigned vector = kiln_work_item();
+             vector < KILN_STRIP_ROWS * (KILN_TILE_N / KILN_RESULT_VECTOR); vector += KILN_BLOCK) {
+            const unsigned strip_row = vector / (KILN_TILE_N / KILN_RESULT_VECTOR);
+            const unsigned column =
+                vector % (KILN_TILE_N / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
+            const unsigned row = strip_row / KILN_MMA_M * KILN_WAVE_M + pass * KILN_MMA_M +
+                                 strip_row % KILN_MMA_M;
+            if (row >= rows_left || column >= columns_left)
+                continue;
+            kiln_sum values[KILN_RESULT_VECTOR];
+            KILN_UNROLL
+            for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+                values[e] = strip[kiln_strip_place(strip_row, column + e)];
+            kiln_finish(arguments, result, row, column, values);
+        }
+        kiln_barrier();
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * mma.sync of NVIDIA: a warp multiplies 16 rows of each operand in two instructions of 16 x 8 x 16.
+ * ldmatrix brings the fragments: 8 rows of 16 bytes for each register.
+ *
+ * The prelude defines KILN_MMA_TYPE, "f16" or "bf16".
+ */
+#ifndef KILN_DEVICE_MMA_MMA_SYNC_H
+#define KILN_DEVICE_MMA_MMA_SYNC_H
+
+#define KILN_MMA_M      16
+#define KILN_MMA_N      16
+#define KILN_MMA_GROUPS 2
+#define KILN_MMA_SLOTS  8
+#define KILN_MMA_RUN    2
+
+struct kiln_fragment {
+    unsigned words[4];
+};
+
+struct kiln_mma_sums {
+    float values[KILN_MMA_SLOTS];
+    KILN_DEVICE_MEMBER float &operator[](int slot)
+    {
+        return values[slot];
+    }
+};
+
+KILN_DEVICE void kiln_load_matrices(kiln_fragment &fragment, const kiln_pack *from)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(fragment.words[0]), "=r"(fragment.words[1]), "=r"(fragment.words[2]),
+                   "=r"(fragment.words[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(from))
+                 : "memory");
+}
+
+KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
+                                unsigned step)
+{
+    const unsigned lane = kiln_lane();
+    kiln_load_matrices(fragment, tile + kiln_pack_place(row + lane % 16, step * 2 + lane / 16));
+}
+
+KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
+                                 unsigned step)
+{
+    const unsigned lane = kiln_lane();
+    kiln_load_matrices(fragment, tile + kiln_pack_place(row + lane % 8 + lane / 16 * 8,
+                                                        step * 2 + lane / 8 % 2));
+}
+
+KILN_DEVICE void kiln_multiply_add_half(float *sums, const unsigned *a, unsigned b0, unsigned b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." KILN_MMA_TYPE "." KILN_MMA_TYPE ".f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &left,
+                                   const kiln_fragment &right)
+{
+    kiln_multiply_add_half(sums.values, left.words, right.words[0], right.words[1]);
+    kiln_multiply_add_half(sums.values + 4, left.words, right.words[2], right.words[3]);
+}
+
+KILN_DEVICE unsigned kiln_sum_row(unsigned slot)
+{
+    return kiln_lane() / 4 + 8 * (slot / 2 % 2);
+}
+
+KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
+{
+    return 8 * (slot / 4) + 2 * (kiln_lane() % 4) + slot % 2;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * Packs: 16 bytes of k of one row of an operand, what is staged and read at once. A staged tile is
+ * rows of KILN_ROW_PACKS packs, whose order within a row depends on the row: so neither eight lanes in
+ * eight rows, nor eight lanes eight rows apart, nor eight along a row meet in a bank.
+ */
+#ifndef KILN_DEVICE_MMA_PACK_H
+#define KILN_DEVICE_MMA_PACK_H
+
+struct alignas(16) kiln_pack {
+    unsigned words[4];
+};
+
+KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack)
+{
+    /* 128 bytes go through all banks once: a row of fewer packs shares them with its neighbours. */
+    const unsigned rows_per_line = KILN_ROW_PACKS >= 8 ? 1 : 8 / KILN_ROW_PACKS;
+    const unsigned low = row / rows_per_line;
+    const unsigned mask = (KILN_ROW_PACKS >= 8 ? 8 : KILN_ROW_PACKS) - 1;
+    return row * KILN_ROW_PACKS + (pack ^ ((low ^ row >> 3) & mask));
+}
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Products without matrix instructions, and the CPU's: each lane has KILN_MMA_BLOCK rows of either
+ * operand and the sums of all their products. Lanes form a grid of KILN_MMA_LANES_M x
+ * KILN_MMA_LANES_N; neighbouring lanes have neighbouring rows, so that they read different banks.
+ *
+ * The prelude defines KILN_MMA_LANES_M, KILN_MMA_LANES_N, KILN_MMA_BLOCK, kiln_element (as staged),
+ * kiln_sum, KILN_MMA_DECODE(element) and KILN_MMA_ADD(a, b, sum), a * b + sum.
+ */
+#ifndef KILN_DEVICE_MMA_SCALAR_H
+#define KILN_DEVICE_MMA_SCALAR_H
+
+#define KILN_MMA_M      (KILN_MMA_LANES_M * KILN_MMA_BLOCK)
+#define KILN_MMA_N      (KILN_MMA_LANES_N * KILN_MMA_BLOCK)
+#define KILN_MMA_GROUPS 1
+#define KILN_MMA_SLOTS  (KILN_MMA_BLOCK * KILN_MMA_BLOCK)
+#define KILN_MMA_RUN    1
+
+struct kiln_fragment {
+    kiln_pack words[KILN_MMA_BLOCK];
+};
+
+struct kiln_mma_sums {
+    kiln_sum values[KILN_MMA_SLOTS];
+    KILN_DEVICE_MEMBER kiln_sum &operator[](int slot)
+    {
+        return values[slot];
+    }
+};
+
+KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
+                                unsigned step)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_BLOCK; i++)
+        fragment.words[i] = tile[kiln_pack_place(
+            row + i * KILN_MMA_LANES_M + kiln_lane() / KILN_MMA_LANES_N, step)];
+}
+
+KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
+                                 unsigned step)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_BLOCK; i++)
+        fragment.words[i] = tile[kiln_pack_place(
+            row + i * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N, step)];
+}
+
+KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &left,
+                                   const kiln_fragment &right)
+{
+    enum { COUNT = sizeof(kiln_pack) / sizeof(kiln_element) };
+    kiln_element a[KILN_MMA_BLOCK][COUNT], b[KILN_MMA_BLOCK][COUNT];
+    __builtin_memcpy(a, &left, sizeof a);
+    __builtin_memcpy(b, &right, sizeof b);
+    KILN_UNROLL
+    for (int k = 0; k < COUNT; k++)
+        KILN_UNROLL
+        for (int i = 0; i < KILN_MMA_BLOCK; i++)
+            KILN_UNROLL
+            for (int j = 0; j < KILN_MMA_BLOCK; j++)
+                sums[i * KILN_MMA_BLOCK + j] =
+                    KILN_MMA_ADD(KILN_MMA_DECODE(a[i][k]), KILN_MMA_DECODE(b[j][k]),
+                                 sums[i * KILN_MMA_BLOCK + j]);
+}
+
+KILN_DEVICE unsigned kiln_sum_row(unsigned slot)
+{
+    return slot / KILN_MMA_BLOCK * KILN_MMA_LANES_M + kiln_lane() / KILN_MMA_LANES_N;
+}
+
+KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
+{
+    return slot % KILN_MMA_BLOCK * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N;
+}
+
+#endif

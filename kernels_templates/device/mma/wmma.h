@@ -1,0 +1,73 @@
+/*
+ * WMMA of RDNA: a wave of 32 multiplies 16 rows of each operand. The right operand goes first, so
+ * that the sums of a lane lie along a row of the result.
+ *
+ * gfx11: a lane holds all 16 k of row l % 16, the upper half of the wave the same as the lower one;
+ * its sums are every second column. gfx12: the halves of the wave hold a half of k each; sums are
+ * eight neighbours.
+ *
+ * The prelude defines KILN_MMA_CALL(a, b, sums), kiln_mma_operand, kiln_mma_sums and
+ * KILN_MMA_IS_REPLICATED (gfx11).
+ */
+#ifndef KILN_DEVICE_MMA_WMMA_H
+#define KILN_DEVICE_MMA_WMMA_H
+
+#define KILN_MMA_M     16
+#define KILN_MMA_N     16
+#define KILN_MMA_SLOTS 8
+#if KILN_MMA_IS_REPLICATED
+#define KILN_MMA_PACKS  ((int)(sizeof(kiln_mma_operand) / sizeof(kiln_pack)))
+#define KILN_MMA_GROUPS KILN_MMA_PACKS
+#define KILN_MMA_RUN    1
+#else
+#define KILN_MMA_PACKS  1
+#define KILN_MMA_GROUPS 2
+#define KILN_MMA_RUN    8
+#endif
+
+struct kiln_fragment {
+    kiln_pack words[KILN_MMA_PACKS];
+};
+
+KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
+                                unsigned step)
+{
+    const unsigned lane = kiln_lane();
+#if KILN_MMA_IS_REPLICATED
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
+        fragment.words[i] = tile[kiln_pack_place(row + lane % 16, step * KILN_MMA_PACKS + i)];
+#else
+    fragment.words[0] = tile[kiln_pack_place(row + lane % 16, step * 2 + lane / 16)];
+#endif
+}
+
+#define kiln_load_right kiln_load_left
+
+KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &left,
+                                   const kiln_fragment &right)
+{
+    enum { CALLS = sizeof(kiln_fragment) / sizeof(kiln_mma_operand) };
+    kiln_mma_operand a[CALLS], b[CALLS];
+    __builtin_memcpy(a, &right, sizeof a);
+    __builtin_memcpy(b, &left, sizeof b);
+    KILN_UNROLL
+    for (int i = 0; i < CALLS; i++)
+        sums = KILN_MMA_CALL(a[i], b[i], sums);
+}
+
+KILN_DEVICE unsigned kiln_sum_row(unsigned)
+{
+    return kiln_lane() % 16;
+}
+
+KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
+{
+#if KILN_MMA_IS_REPLICATED
+    return 2 * slot + kiln_lane() / 16;
+#else
+    return 8 * (kiln_lane() / 16) + slot;
+#endif
+}
+
+#endif
