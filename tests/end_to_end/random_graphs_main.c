@@ -5,7 +5,8 @@
  * [--families LIST] [--no-fusion] [--no-vectors] [--wave-size 32|64] [--repeat] [--device NAME]
  * [--verbose]
  *
- * LIST names pointwise, reductions, norms or all, with commas between; pointwise alone by default.
+ * LIST names pointwise, reductions, norms, products or all, with commas between; pointwise alone by
+ * default.
  * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
  * fibers. --repeat runs each program twice, compiled twice and by different numbers of threads: the
  * outputs must be equal in every bit. --device runs them on a GPU (cuda, hip); the host by
@@ -222,6 +223,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
     } rows[] = {{"pointwise", KILN_RANDOM_POINTWISE},
                 {"reductions", KILN_RANDOM_REDUCTIONS},
                 {"norms", KILN_RANDOM_NORMS},
+                {"products", KILN_RANDOM_PRODUCTS},
                 {"all", KILN_RANDOM_ALL}};
     uint32_t families = 0;
     while (*text != '\0') {

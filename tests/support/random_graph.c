@@ -35,9 +35,10 @@ static int64_t choose_long_axis(struct kiln_random_generator *generator)
     if (count == 0)
         return 1;
     /* More often the last axis: the reductions that matter run along it. */
-    uint32_t axis = kiln_random_chance(random, 50) ? 0 : kiln_random_below(random, generator->rank);
-    generator->dims[axis] = sizes[kiln_random_below(random, count)];
-    return generator->dims[axis];
+    struct kiln_random_frame *frame = &generator->frames[0];
+    uint32_t axis = kiln_random_chance(random, 50) ? 0 : kiln_random_below(random, frame->rank);
+    frame->dims[axis] = sizes[kiln_random_below(random, count)];
+    return frame->dims[axis];
 }
 
 static void choose_full_shape(struct kiln_random_generator *generator)
@@ -49,47 +50,57 @@ static void choose_full_shape(struct kiln_random_generator *generator)
     uint32_t likely_ranks = reduces ? 6 : 4;
     uint32_t rank = kiln_random_chance(random, 80) ? 1 + kiln_random_below(random, likely_ranks)
                                                    : kiln_random_below(random, KILN_MAX_RANK + 1);
-    generator->rank = rank < generator->options->max_rank ? rank : generator->options->max_rank;
+    struct kiln_random_frame *frame = &generator->frames[generator->frame_count++];
+    frame->rank = rank < generator->options->max_rank ? rank : generator->options->max_rank;
     /* The target is spread over orders of magnitude: many small graphs, some large. */
     double limit = (double)generator->options->max_elements;
     double left = exp(kiln_random_uniform(random, log(limit) / (reduces ? 2 : 4), log(limit)));
-    for (uint32_t i = 0; i < generator->rank; i++)
-        generator->dims[i] = 1;
-    if (reduces && generator->rank != 0 && kiln_random_chance(random, limit < 100000 ? 15 : 50))
+    for (uint32_t i = 0; i < frame->rank; i++)
+        frame->dims[i] = 1;
+    if (reduces && frame->rank != 0 && kiln_random_chance(random, limit < 100000 ? 15 : 50))
         left /= (double)choose_long_axis(generator);
-    for (uint32_t tries = 0; tries < (reduces ? 4 : 2) * generator->rank; tries++) {
-        uint32_t axis = kiln_random_below(random, generator->rank);
+    for (uint32_t tries = 0; tries < (reduces ? 4 : 2) * frame->rank; tries++) {
+        uint32_t axis = kiln_random_below(random, frame->rank);
         int64_t size = sizes[kiln_random_below(random, sizeof sizes / sizeof *sizes)];
-        if (generator->dims[axis] != 1 || (double)size > left)
+        if (frame->dims[axis] != 1 || (double)size > left)
             continue;
-        generator->dims[axis] = size;
+        frame->dims[axis] = size;
         left /= (double)size;
     }
 }
 
 static bool fits(const struct kiln_random_shape *shape, const struct kiln_random_shape *result)
 {
-    return shape->rank <= result->rank && (shape->full_axes & ~result->full_axes) == 0;
+    return shape->rank <= result->rank && (shape->full_axes & ~result->full_axes) == 0 &&
+           (shape->full_axes == 0 || shape->frame == result->frame);
 }
 
-struct kiln_random_shape kiln_random_full_shape(const struct kiln_random_generator *generator)
+struct kiln_random_shape kiln_random_full_shape(const struct kiln_random_generator *generator,
+                                                uint32_t frame)
 {
-    uint32_t all = generator->rank == 0 ? 0 : (UINT32_C(1) << generator->rank) - 1;
-    return (struct kiln_random_shape){generator->rank, all};
+    uint32_t rank = generator->frames[frame].rank;
+    uint32_t all = rank == 0 ? 0 : (UINT32_C(1) << rank) - 1;
+    return (struct kiln_random_shape){.rank = rank, .full_axes = all, .frame = frame};
+}
+
+int64_t kiln_random_full_size(const struct kiln_random_generator *generator,
+                              const struct kiln_random_shape *shape, uint32_t axis)
+{
+    return generator->frames[shape->frame].dims[axis];
 }
 
 bool kiln_random_same_shape(const struct kiln_random_generator *generator,
                             const struct kiln_random_shape *a, const struct kiln_random_shape *b)
 {
-    bool same = a->rank == b->rank;
-    for (uint32_t i = 0; i < generator->rank; i++)
-        same = same && (((a->full_axes ^ b->full_axes) >> i & 1) == 0 || generator->dims[i] == 1);
+    bool same = a->rank == b->rank && a->frame == b->frame;
+    for (uint32_t i = 0; same && i < a->rank; i++)
+        same = ((a->full_axes ^ b->full_axes) >> i & 1) == 0 ||
+               kiln_random_full_size(generator, a, i) == 1;
     return same;
 }
 
-/* A shape that can be broadcast to `result`. */
-static struct kiln_random_shape choose_operand_shape(struct kiln_random_generator *generator,
-                                                     const struct kiln_random_shape *result)
+struct kiln_random_shape kiln_random_choose_operand_shape(struct kiln_random_generator *generator,
+                                                          const struct kiln_random_shape *result)
 {
     struct kiln_random *random = &generator->random;
     struct kiln_random_shape shape = *result;
@@ -112,7 +123,7 @@ static struct kiln_random_shape choose_result_shape(struct kiln_random_generator
                                                     const struct kiln_random_shape *operand)
 {
     struct kiln_random *random = &generator->random;
-    struct kiln_random_shape shape = kiln_random_full_shape(generator);
+    struct kiln_random_shape shape = kiln_random_full_shape(generator, operand->frame);
     uint32_t all = shape.full_axes;
     if (kiln_random_chance(random, 75))
         return shape;
@@ -193,8 +204,9 @@ static uint32_t append_tensor(struct kiln_random_generator *generator, enum kiln
     tensor->alignment_bytes = 16;
     for (uint32_t i = 0; i < shape->rank; i++) {
         uint32_t from_right = shape->rank - 1 - i;
-        tensor->dims[i] =
-            (shape->full_axes >> from_right & 1) != 0 ? generator->dims[from_right] : 1;
+        tensor->dims[i] = (shape->full_axes >> from_right & 1) != 0
+                              ? kiln_random_full_size(generator, shape, from_right)
+                              : 1;
     }
     return ordinal;
 }
@@ -231,7 +243,7 @@ static uint32_t append_operand(struct kiln_random_generator *generator,
                                const struct kiln_random_shape *result)
 {
     enum kiln_dtype dtype = kiln_random_choose_dtype(generator);
-    struct kiln_random_shape shape = choose_operand_shape(generator, result);
+    struct kiln_random_shape shape = kiln_random_choose_operand_shape(generator, result);
     return kiln_random_append_source(generator, &shape, dtype, KILN_RANDOM_ANY);
 }
 
@@ -390,7 +402,7 @@ static void append_pointwise(struct kiln_random_generator *generator)
     struct kiln_random *random = &generator->random;
     enum kiln_pointwise_mode mode =
         generator->modes[kiln_random_below(random, generator->mode_count)];
-    struct kiln_random_shape any = {0, 0};
+    struct kiln_random_shape any = {0};
     /* The first operand is an earlier tensor, so that the graph hangs together. */
     uint32_t count = generator->graph.tensor_count;
     uint32_t first = count == 0 ? KILN_NONE : count - 1 - kiln_random_below(random, count);
@@ -426,6 +438,11 @@ static void append_nodes(struct kiln_random_generator *generator)
         append_pointwise(generator);
         return;
     }
+    bool products =
+        (families & KILN_RANDOM_PRODUCTS) != 0 && generator->options->era == KILN_WIRE_ERA_CURRENT;
+    if (products && kiln_random_chance(&generator->random, families == KILN_RANDOM_ALL ? 25 : 45) &&
+        kiln_random_append_product(generator))
+        return;
     uint32_t kind = kiln_random_below(&generator->random, 100);
     uint32_t norm_percent = !pointwise && !reductions ? 100 : pointwise ? 30 : 60;
     if (norms && kind < norm_percent && kiln_random_append_norm(generator))

@@ -1,7 +1,7 @@
 /*
- * Random graphs for tests: DAGs of pointwise nodes, reductions and norms of all modes over random
- * shapes, layouts and types, and values for their tensors. Everything follows from the seed, on
- * every machine: print it when a test fails.
+ * Random graphs for tests: DAGs of pointwise nodes, reductions and norms of all modes and matrix
+ * products over random shapes, layouts and types, and values for their tensors. Everything follows
+ * from the seed, on every machine: print it when a test fails.
  *
  * Calling sequence: options_init, change what matters, make; fill each input and host scalar. The
  * graph obeys the invariants of compiler/graph/graph.h; kiln_graph_write
@@ -20,7 +20,8 @@ enum {
     KILN_RANDOM_REDUCTIONS =
         2,                 /* alone, and in chains like softmax's, with pointwise nodes between */
     KILN_RANDOM_NORMS = 4, /* layernorm, RMSNorm, batchnorm: forward and backward */
-    KILN_RANDOM_ALL = 7,
+    KILN_RANDOM_PRODUCTS = 8, /* of matrices, with pointwise nodes before them */
+    KILN_RANDOM_ALL = 15,
 };
 
 struct kiln_random_graph_options {

@@ -21,6 +21,7 @@ static double choose_number(struct kiln_random *random, enum kiln_random_purpose
         return exp(kiln_random_uniform(random, log(1e-5), log(1e-2)));
     case KILN_RANDOM_ANY:
     case KILN_RANDOM_DATA:
+    case KILN_RANDOM_FACTOR:
         break;
     }
     return kiln_random_chance(random, 50) ? kiln_random_uniform(random, -1, 1)
@@ -39,7 +40,9 @@ static int64_t choose_integer(struct kiln_random *random, enum kiln_dtype dtype,
     /* Mostly small; sometimes the whole range, where int32 wraps and float can't follow. */
     bool positive = purpose == KILN_RANDOM_POSITIVE;
     unsigned bits = 8u * kiln_dtype_info(dtype)->bytes;
-    unsigned kept = purpose == KILN_RANDOM_DATA || kiln_random_chance(random, 85) ? 4 : bits;
+    bool is_small = purpose == KILN_RANDOM_DATA || (purpose == KILN_RANDOM_FACTOR && bits > 8);
+    unsigned kept =
+        is_small || kiln_random_chance(random, purpose == KILN_RANDOM_FACTOR ? 30 : 85) ? 4 : bits;
     int64_t integer = (int64_t)kiln_random_next(random) >> (64 - kept);
     if (positive || dtype == KILN_DTYPE_U8)
         integer &= (int64_t)((UINT64_C(1) << (kept - 1)) - 1);
@@ -122,6 +125,8 @@ static enum kiln_random_purpose purpose_in_node(const struct kiln_node *node, ui
                                                                       : KILN_RANDOM_ANY;
     case KILN_NODE_REDUCTION:
         return purpose_in_reduction(node->reduction.mode);
+    case KILN_NODE_MATMUL:
+        return KILN_RANDOM_FACTOR;
     default:
         return purpose_in_norm((enum kiln_operand)node->input_roles[slot]);
     }
@@ -142,6 +147,7 @@ static enum kiln_random_purpose purpose_of(const struct kiln_graph *graph, uint3
             purpose = other > purpose ? other : purpose;
             *ret_is_reduced =
                 *ret_is_reduced || node->kind == KILN_NODE_REDUCTION ||
+                node->kind == KILN_NODE_MATMUL ||
                 (node->kind != KILN_NODE_POINTWISE && node->input_roles[slot] == KILN_OPERAND_X);
         }
     }

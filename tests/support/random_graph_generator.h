@@ -8,18 +8,29 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_numbers.h"
 
-/* Every shape of a graph is the full shape with some axes at 1 and perhaps the leading ones left
+/* A full shape, axis 0 the last one. A graph has one, and more where matrix products have operands
+ * of other sizes than their result. */
+struct kiln_random_frame {
+    uint32_t rank;
+    int64_t dims[KILN_MAX_RANK];
+};
+
+/* Every shape of a graph is a full shape with some axes at 1 and perhaps the leading ones left
  * out. */
 struct kiln_random_shape {
     uint32_t rank;
     uint32_t full_axes; /* bit i: axis i counted from the right has its full size */
+    uint32_t frame;     /* which full shape */
 };
+
+enum { KILN_RANDOM_MAX_FRAMES = 16 };
 
 /* What the values of a tensor must be like for its readers to make sense. A later one wins where
  * readers differ. */
 enum kiln_random_purpose {
     KILN_RANDOM_ANY,
     KILN_RANDOM_DATA,     /* is summed up: small integers, sometimes far from zero */
+    KILN_RANDOM_FACTOR,   /* of a matrix product: as DATA, but all integers of 8 bits */
     KILN_RANDOM_POSITIVE, /* below a logarithm or a root, and variances */
     KILN_RANDOM_NEAR_ONE, /* is multiplied up */
     KILN_RANDOM_NEAR_ONE_OR_ZERO,
@@ -30,8 +41,8 @@ enum kiln_random_purpose {
 struct kiln_random_generator {
     struct kiln_random random;
     const struct kiln_random_graph_options *options;
-    uint32_t rank; /* the full shape, axis 0 the last one */
-    int64_t dims[KILN_MAX_RANK];
+    uint32_t frame_count;
+    struct kiln_random_frame frames[KILN_RANDOM_MAX_FRAMES]; /* the first is the graph's */
     enum kiln_dtype dtypes[KILN_DTYPE_COUNT];
     uint32_t dtype_count;
     enum kiln_pointwise_mode modes[KILN_POINTWISE_MODE_COUNT];
@@ -46,7 +57,14 @@ struct kiln_random_generator {
 
 /* ---- random_graph.c ---- */
 
-struct kiln_random_shape kiln_random_full_shape(const struct kiln_random_generator *generator);
+struct kiln_random_shape kiln_random_full_shape(const struct kiln_random_generator *generator,
+                                                uint32_t frame);
+/* The size of an axis, counted from the right, where it has its full size. */
+int64_t kiln_random_full_size(const struct kiln_random_generator *generator,
+                              const struct kiln_random_shape *shape, uint32_t axis);
+/* A shape that broadcasts to `result`: often the same, or one element. */
+struct kiln_random_shape kiln_random_choose_operand_shape(struct kiln_random_generator *generator,
+                                                          const struct kiln_random_shape *result);
 /* The same dims: axes of size 1 do not tell shapes apart. */
 bool kiln_random_same_shape(const struct kiln_random_generator *generator,
                             const struct kiln_random_shape *a, const struct kiln_random_shape *b);
@@ -70,12 +88,15 @@ uint32_t kiln_random_append_pointwise(struct kiln_random_generator *generator,
                                       const enum kiln_pointwise_mode *modes, uint32_t mode_count,
                                       const uint32_t *operands);
 
-/* ---- random_graph_reductions.c, random_graph_norms.c ---- */
+/* ---- random_graph_reductions.c, random_graph_norms.c, random_graph_products.c ---- */
 
 /* One reduction, or several nodes of a softmax-like chain. */
 void kiln_random_append_reductions(struct kiln_random_generator *generator);
 /* False when no norm fits the full shape or the layout. */
 bool kiln_random_append_norm(struct kiln_random_generator *generator);
+/* A matrix product, perhaps with pointwise nodes before it. False when the sizes that were drawn do
+ * not fit; nothing was appended then. */
+bool kiln_random_append_product(struct kiln_random_generator *generator);
 
 /* ---- random_graph_fill.c ---- */
 

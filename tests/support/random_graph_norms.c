@@ -123,8 +123,8 @@ static void add_scalar(const struct norm *norm, enum kiln_operand role,
                        enum kiln_random_purpose purpose)
 {
     struct kiln_random_generator *generator = norm->generator;
-    struct kiln_random_shape shape = {kiln_random_below(&generator->random, norm->data.rank + 1),
-                                      0};
+    struct kiln_random_shape shape = {
+        .rank = kiln_random_below(&generator->random, norm->data.rank + 1)};
     enum kiln_dtype dtype = KILN_DTYPE_F32;
     if (!allows(generator, dtype) || chance(norm, 10))
         dtype = allows(generator, KILN_DTYPE_F64) ? KILN_DTYPE_F64 : choose_float_dtype(generator);
@@ -177,8 +177,8 @@ static void choose_rmsnorm_axes(struct norm *norm)
     const struct kiln_random_generator *generator = norm->generator;
     uint32_t rank = norm->data.rank;
     uint32_t count = 1 + kiln_random_below(&norm->generator->random, rank - 1);
-    while (count < rank - 1 &&
-           ((norm->data.full_axes >> count & 1) == 0 || generator->dims[count] == 1))
+    while (count < rank - 1 && ((norm->data.full_axes >> count & 1) == 0 ||
+                                kiln_random_full_size(generator, &norm->data, count) == 1))
         count++;
     normalize_last(norm, count);
     if (count == rank - 1 && chance(norm, 30))
@@ -351,13 +351,13 @@ bool kiln_random_append_norm(struct kiln_random_generator *generator)
     const struct norm_kind *kind =
         &kinds[kiln_random_below(&generator->random, sizeof kinds / sizeof *kinds)];
     bool current = generator->options->era == KILN_WIRE_ERA_CURRENT;
-    if (generator->rank < kind->min_rank || (kind->is_current_only && !current) ||
+    if (generator->frames[0].rank < kind->min_rank || (kind->is_current_only && !current) ||
         !allows_floats(generator))
         return false;
     uint32_t x =
         kiln_random_chance(&generator->random, 75) ? find_x(generator, kind->min_rank) : KILN_NONE;
     struct norm norm = {.generator = generator};
-    norm.data = x == KILN_NONE ? kiln_random_full_shape(generator) : generator->shapes[x];
+    norm.data = x == KILN_NONE ? kiln_random_full_shape(generator, 0) : generator->shapes[x];
     norm.node = kiln_random_append_node(generator, kind->kind);
     norm.node->normalization = (struct kiln_normalization){.epsilon = 1e-5, .momentum = 0.1};
     switch (kind->kind) {

@@ -28,8 +28,8 @@ static uint32_t long_axes(const struct kiln_random_generator *generator,
                           const struct kiln_random_shape *shape)
 {
     uint32_t axes = 0;
-    for (uint32_t i = 0; i < generator->rank; i++)
-        axes |= (uint32_t)(generator->dims[i] > 1) << i;
+    for (uint32_t i = 0; i < generator->frames[shape->frame].rank; i++)
+        axes |= (uint32_t)(kiln_random_full_size(generator, shape, i) > 1) << i;
     return axes & shape->full_axes;
 }
 
@@ -48,13 +48,14 @@ static uint32_t choose_useful_axes(struct kiln_random_generator *generator,
 static uint32_t find_operand(struct kiln_random_generator *generator)
 {
     struct kiln_random *random = &generator->random;
-    struct kiln_random_shape full = kiln_random_full_shape(generator);
     uint32_t count = generator->graph.tensor_count;
     bool insists = kiln_random_chance(random, 70);
     for (uint32_t i = 0; count != 0 && i < OPERANDS_TRIED; i++) {
         uint32_t reach = kiln_random_chance(random, 50) && count > 4 ? 4 : count;
         uint32_t ordinal = count - 1 - kiln_random_below(random, reach);
-        uint32_t axes = long_axes(generator, &generator->shapes[ordinal]);
+        struct kiln_random_shape *shape = &generator->shapes[ordinal];
+        struct kiln_random_shape full = kiln_random_full_shape(generator, shape->frame);
+        uint32_t axes = long_axes(generator, shape);
         if (insists ? axes == long_axes(generator, &full) : axes != 0)
             return ordinal;
     }
@@ -65,8 +66,9 @@ static uint32_t reduced_elements(const struct kiln_random_generator *generator,
                                  const struct kiln_random_shape *shape, uint32_t axes)
 {
     int64_t count = 1;
-    for (uint32_t i = 0; i < generator->rank; i++)
-        count *= (shape->full_axes & axes) >> i & 1 ? generator->dims[i] : 1;
+    for (uint32_t i = 0; i < shape->rank; i++)
+        count *=
+            (shape->full_axes & axes) >> i & 1 ? kiln_random_full_size(generator, shape, i) : 1;
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
@@ -167,7 +169,7 @@ void kiln_random_append_reductions(struct kiln_random_generator *generator)
     enum kiln_reduction_mode mode = choose_mode(generator);
     uint32_t operand = kiln_random_chance(random, 85) ? find_operand(generator) : KILN_NONE;
     struct kiln_random_shape shape =
-        operand == KILN_NONE ? kiln_random_full_shape(generator) : generator->shapes[operand];
+        operand == KILN_NONE ? kiln_random_full_shape(generator, 0) : generator->shapes[operand];
     uint32_t axes = choose_useful_axes(generator, &shape);
     bool is_chain = kiln_random_chance(random, 45);
     /* A long product only makes sense of factors near 1: of an input of its own. */

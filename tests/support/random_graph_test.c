@@ -224,7 +224,7 @@ Test(random_graph, meets_every_kind_and_mode_of_reductions)
     struct kiln_random_graph_options options;
     struct reductions met = {.nodes = 0};
     kiln_random_graph_options_init(&options);
-    options.families = KILN_RANDOM_ALL;
+    options.families = KILN_RANDOM_POINTWISE | KILN_RANDOM_REDUCTIONS | KILN_RANDOM_NORMS;
     visit_graphs(&options, count_nodes, &met);
     uint32_t norms = met.nodes - met.kinds[KILN_NODE_POINTWISE] - met.kinds[KILN_NODE_REDUCTION];
     /* Of the nodes, a sixth at least of each family, and most of all pointwise ones between them.
@@ -236,9 +236,12 @@ Test(random_graph, meets_every_kind_and_mode_of_reductions)
         cr_expect_gt(met.kinds[i], met.nodes / 100, "kind %d", i);
     for (int i = 1; i < KILN_REDUCTION_MODE_COUNT; i++)
         cr_expect_gt(met.modes[i], met.nodes / 200, "mode %d", i);
-    for (int i = 0; i < KILN_OPERAND_COUNT; i++)
+    for (int i = 0; i < KILN_OPERAND_COUNT; i++) {
+        if (i == KILN_OPERAND_A || i == KILN_OPERAND_B || i == KILN_OPERAND_C)
+            continue;
         cr_expect_gt(met.inputs[i] + met.outputs[i], met.nodes / 200, "%s",
                      kiln_operand_text((enum kiln_operand)i));
+    }
     cr_expect_gt(met.without_statistics, 20);
     cr_expect_gt(met.saved_statistics, 20);
     cr_expect_gt(met.inner, met.kinds[KILN_NODE_REDUCTION] / 10);
@@ -276,4 +279,72 @@ Test(random_graph, keeps_to_what_the_older_layout_has)
     visit_graphs(&options, expect_nov2025_kinds, met);
     for (int i = KILN_NODE_BATCHNORM_INFERENCE; i <= KILN_NODE_BATCHNORM_BACKWARD; i++)
         cr_expect(met[i], "kind %d", i);
+}
+
+/* What the graphs with matrix products have been seen to do. */
+struct products {
+    uint32_t nodes, products, deep, repeated, shared, transposed, squares, computed, read, chained;
+    uint32_t dtypes[KILN_DTYPE_COUNT];
+};
+
+static bool is_product(const struct kiln_graph *graph, uint32_t node)
+{
+    return node != KILN_NONE && graph->nodes[node].kind == KILN_NODE_MATMUL;
+}
+
+static void count_product(const struct kiln_graph *graph, const struct kiln_node *node,
+                          struct products *met)
+{
+    const struct kiln_tensor *c = &graph->tensors[node->outputs[0]];
+    met->products++;
+    met->deep += c->rank > 4;
+    met->squares += node->inputs[0] == node->inputs[1];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct kiln_tensor *factor = &graph->tensors[node->inputs[i]];
+        met->dtypes[factor->dtype]++;
+        met->computed += factor->producer != KILN_NONE;
+        met->chained += is_product(graph, factor->producer);
+        met->transposed += factor->strides[factor->rank - 2] == 1;
+        for (uint32_t axis = 0; axis + 2 < c->rank; axis++) {
+            met->shared += factor->dims[axis] == 1 && c->dims[axis] > 1;
+            met->repeated += factor->dims[axis] > 1 && factor->dims[axis] < c->dims[axis];
+        }
+    }
+}
+
+static void count_products(const struct kiln_graph *graph, void *context)
+{
+    struct products *met = context;
+    met->nodes += graph->node_count;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        if (node->kind == KILN_NODE_MATMUL)
+            count_product(graph, node, met);
+        for (uint32_t j = 0; j < node->input_count; j++)
+            met->read += is_product(graph, graph->tensors[node->inputs[j]].producer);
+    }
+}
+
+Test(random_graph, meets_every_kind_of_matrix_product)
+{
+    struct kiln_random_graph_options options;
+    struct products met = {.nodes = 0};
+    kiln_random_graph_options_init(&options);
+    options.families = KILN_RANDOM_ALL;
+    options.max_nodes = 10;
+    visit_graphs(&options, count_products, &met);
+    cr_expect_gt(met.products, met.nodes / 8);
+    const uint32_t few = met.products / 50;
+    cr_expect_gt(met.deep, few);
+    cr_expect_gt(met.repeated, few);
+    cr_expect_gt(met.shared, few);
+    cr_expect_gt(met.transposed, few);
+    cr_expect_gt(met.squares, met.products / 200);
+    cr_expect_gt(met.computed, few);
+    cr_expect_gt(met.chained, few);
+    cr_expect_gt(met.read, few);
+    for (int i = 0; i < KILN_DTYPE_COUNT; i++) {
+        if (!kiln_dtype_is_integer((enum kiln_dtype)i) || i == KILN_DTYPE_I8 || i == KILN_DTYPE_U8)
+            cr_expect_gt(met.dtypes[i], met.products / 100, "type %d", i);
+    }
 }
