@@ -195,6 +195,96 @@ static void check_domains(struct validator *validator)
         fault(validator, "the domain is that of no operand");
 }
 
+/* The size along an axis counted from the right: 1 beyond the first. */
+static int64_t size_from_right(const struct kiln_domain *domain, uint32_t axis)
+{
+    return axis < domain->rank ? domain->dims[domain->rank - 1 - axis] : 1;
+}
+
+/* One domain's side of a contraction: each of its axes is named once, with the size that it has. */
+static void check_contraction_side(struct validator *validator, const char *side,
+                                   const struct kiln_domain *domain, const uint8_t *axes,
+                                   const int64_t *sizes, uint32_t count)
+{
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (axes[i] == KILN_NO_AXIS)
+            continue;
+        if (axes[i] >= KILN_MAX_RANK)
+            fault(validator, "axis %" PRIu32 ": %s axis %u is out of range", i, side, axes[i]);
+        else if ((seen >> axes[i] & 1) != 0)
+            fault(validator, "axis %" PRIu32 ": %s axis %u is named twice", i, side, axes[i]);
+        else if (size_from_right(domain, axes[i]) != sizes[i])
+            fault(validator,
+                  "axis %" PRIu32 ": %s axis %u is of size %" PRId64 ", must be %" PRId64, i, side,
+                  axes[i], size_from_right(domain, axes[i]), sizes[i]);
+        seen |= axes[i] < KILN_MAX_RANK ? UINT32_C(1) << axes[i] : 0;
+    }
+    for (uint32_t axis = 0; axis < domain->rank; axis++) {
+        if (size_from_right(domain, axis) != 1 && (seen >> axis & 1) == 0)
+            fault(validator, "%s axis %" PRIu32 " is missing", side, axis);
+    }
+}
+
+/* Whether an axis is in those of left, right and result that its role says. */
+static bool is_of_its_role(const struct kiln_contraction_axis *axis)
+{
+    bool left = axis->left != KILN_NO_AXIS;
+    bool right = axis->right != KILN_NO_AXIS;
+    bool result = axis->result != KILN_NO_AXIS;
+    bool repeats = axis->left_repeat != 1 || axis->right_repeat != 1;
+    switch (axis->role) {
+    case KILN_AXIS_BATCH:
+        return result && (left || axis->left_repeat == 1) && (right || axis->right_repeat == 1);
+    case KILN_AXIS_M:
+        return left && !right && result && !repeats;
+    case KILN_AXIS_N:
+        return !left && right && result && !repeats;
+    case KILN_AXIS_K:
+        return left && right && !result && !repeats;
+    case KILN_AXIS_ROLE_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void check_contraction(struct validator *validator)
+{
+    const struct kiln_ir *ir = validator->ir;
+    if (validator->op->contraction >= ir->contraction_count) {
+        fault(validator, "contraction %" PRIu32 " does not exist", validator->op->contraction);
+        return;
+    }
+    const struct kiln_contraction *contraction = &ir->contractions[validator->op->contraction];
+    if (contraction->axis_count > KILN_CONTRACTION_MAX_AXES) {
+        fault(validator, "%" PRIu32 " axes are too many", contraction->axis_count);
+        return;
+    }
+    uint8_t axes[3][KILN_CONTRACTION_MAX_AXES];
+    int64_t sizes[3][KILN_CONTRACTION_MAX_AXES];
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        bool divides = axis->size >= 1 && axis->left_repeat >= 1 && axis->right_repeat >= 1 &&
+                       axis->size % axis->left_repeat == 0 && axis->size % axis->right_repeat == 0;
+        if (!divides || !is_of_its_role(axis)) {
+            fault(validator, "axis %" PRIu32 " is not one of its role", i);
+            return;
+        }
+        axes[0][i] = axis->left;
+        axes[1][i] = axis->right;
+        axes[2][i] = axis->result;
+        sizes[0][i] = axis->size / axis->left_repeat;
+        sizes[1][i] = axis->size / axis->right_repeat;
+        sizes[2][i] = axis->size;
+    }
+    const uint32_t domains[] = {operand(validator, 0)->domain, operand(validator, 1)->domain,
+                                validator->op->domain};
+    static const char *const sides[] = {"left", "right", "result"};
+    for (uint32_t side = 0; side < 3; side++)
+        check_contraction_side(validator, sides[side], &ir->domains[domains[side]], axes[side],
+                               sizes[side], contraction->axis_count);
+}
+
 static void check_constant(struct validator *validator)
 {
     const struct kiln_op *op = validator->op;
@@ -250,6 +340,8 @@ static void check_operation(struct validator *validator)
     check_tensor(validator);
     if (op->opcode == KILN_OP_CONSTANT)
         check_constant(validator);
+    if (op->opcode == KILN_OP_CONTRACT)
+        check_contraction(validator);
     if (op->opcode == KILN_OP_INDEX && op->axis >= validator->ir->domains[op->domain].rank)
         fault(validator, "axis %" PRIu32 " is out of range", op->axis);
     if (op->opcode == KILN_OP_STORE && (operand(validator, 0)->scalar != op->scalar ||

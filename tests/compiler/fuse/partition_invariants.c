@@ -41,6 +41,94 @@ static bool is_reduction(const struct kiln_op *op)
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
 }
 
+static bool is_contraction(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_CONTRACT;
+}
+
+static bool is_wanted(const struct kiln_fusion_group *group, uint32_t value, enum kiln_place place)
+{
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if (group->ops[i] == value)
+            return (group->places[i] >> place & 1) != 0;
+    }
+    return false;
+}
+
+/* One load of a value in each place that wants it, and none elsewhere. */
+static void check_loads_of_places(const struct kiln_fusion_group *group, uint32_t value,
+                                  const char *name, uint32_t index)
+{
+    for (int place = 0; place < KILN_PLACE_COUNT; place++) {
+        uint32_t loads = 0;
+        for (uint32_t i = 0; i < group->load_count; i++)
+            loads += group->accesses[i].value == value && (int)group->accesses[i].place == place;
+        cr_assert_eq(loads, is_wanted(group, value, (enum kiln_place)place),
+                     "%s: group %u loads value %u %u times in place %d", name, index, value, loads,
+                     place);
+    }
+}
+
+/* A value is wanted in every place that evaluates one of its readers, over a domain that broadcasts
+ * to the place's. */
+static void check_places_of_value(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                  uint32_t value, const char *name, uint32_t index)
+{
+    const struct kiln_op *op = &ir->ops[value];
+    const struct kiln_op *contract = &ir->ops[group->contract];
+    const uint32_t domains[KILN_PLACE_COUNT] = {group->domain,
+                                                ir->ops[contract->operands[0]].domain,
+                                                ir->ops[contract->operands[1]].domain};
+    for (int place = 0; place < KILN_PLACE_COUNT; place++) {
+        if (!is_wanted(group, value, (enum kiln_place)place))
+            continue;
+        cr_assert(kiln_domain_broadcasts_to(&ir->domains[op->domain], &ir->domains[domains[place]]),
+                  "%s: group %u evaluates value %u in place %d, of another shape", name, index,
+                  value, place);
+        cr_assert(place == KILN_PLACE_ELEMENT || !is_contraction(op) || is_load(group, value),
+                  "%s: group %u", name, index);
+        for (uint32_t k = 0; !is_load(group, value) && !is_contraction(op) &&
+                             k < kiln_opcode_info(op->opcode)->arity;
+             k++)
+            cr_assert(is_wanted(group, op->operands[k], (enum kiln_place)place),
+                      "%s: group %u: value %u is not in place %d", name, index, op->operands[k],
+                      place);
+    }
+}
+
+/* One product, what is computed of its operands before it and of its result after it. */
+static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                    const char *name, uint32_t index)
+{
+    uint32_t contractions = 0;
+    for (uint32_t i = 0; i < group->op_count; i++)
+        contractions += is_contraction(&ir->ops[group->ops[i]]) && !is_load(group, group->ops[i]);
+    cr_assert_eq(contractions, group->kind == KILN_GROUP_CONTRACTION,
+                 "%s: group %u has %u products", name, index, contractions);
+    if (group->kind != KILN_GROUP_CONTRACTION) {
+        cr_assert(group->contract == KILN_NONE && group->places == NULL, "%s: group %u", name,
+                  index);
+        return;
+    }
+    const struct kiln_op *contract = &ir->ops[group->contract];
+    cr_assert(is_contraction(contract), "%s: group %u", name, index);
+    cr_assert_eq(contract->domain, group->domain, "%s: group %u", name, index);
+    cr_assert(is_wanted(group, contract->operands[0], KILN_PLACE_LEFT), "%s: group %u", name,
+              index);
+    cr_assert(is_wanted(group, contract->operands[1], KILN_PLACE_RIGHT), "%s: group %u", name,
+              index);
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if (is_load(group, group->ops[i]))
+            check_loads_of_places(group, group->ops[i], name, index);
+        check_places_of_value(ir, group, group->ops[i], name, index);
+    }
+    for (uint32_t i = group->load_count; i < group->access_count; i++)
+        cr_assert(group->accesses[i].place == KILN_PLACE_ELEMENT &&
+                      is_wanted(group, group->accesses[i].value, KILN_PLACE_ELEMENT),
+                  "%s: group %u stores value %u, which it has not", name, index,
+                  group->accesses[i].value);
+}
+
 /* Every component of an accumulator lies where its group of segments stored it. */
 static void check_accumulator(const struct memory *memory, const struct kiln_fusion_group *group,
                               const struct kiln_access *access, const char *name)
@@ -122,16 +210,15 @@ static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fu
             cr_assert(domain == group->domain && axes == group->reduced_axes,
                       "%s: group %u reduces value %u over other axes", name, index, group->ops[i]);
     }
-    cr_assert((group->kind == KILN_GROUP_POINTWISE) == (reductions == 0), "%s: group %u", name,
-              index);
+    bool reduces = group->kind != KILN_GROUP_POINTWISE && group->kind != KILN_GROUP_CONTRACTION;
+    cr_assert(reduces == (reductions != 0), "%s: group %u", name, index);
     cr_assert((group->segment_count > 1) ==
                   (group->kind == KILN_GROUP_PARTIAL || group->kind == KILN_GROUP_COMBINE),
               "%s: group %u has %u segments", name, index, group->segment_count);
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         uint32_t domain = ir->ops[access->value].domain;
-        if (group->kind == KILN_GROUP_POINTWISE || access->is_accumulator ||
-            domain == group->domain)
+        if (!reduces || access->is_accumulator || domain == group->domain)
             continue;
         uint32_t axes = kiln_domain_reduced_axes(&ir->domains[group->domain], &ir->domains[domain]);
         cr_assert_eq(axes, group->reduced_axes, "%s: group %u stores value %u of another shape",
@@ -181,6 +268,7 @@ void partition_check(const struct kiln_ir *ir, const struct kiln_graph *graph,
         const struct kiln_fusion_group *group = &partition->groups[g];
         check_group(ir, group, inside, name, g);
         check_reduction_group(ir, group, name, g);
+        check_contraction_group(ir, group, name, g);
         for (uint32_t i = 0; i < group->load_count; i++) {
             if (group->accesses[i].is_accumulator)
                 check_accumulator(&memory, group, &group->accesses[i], name);

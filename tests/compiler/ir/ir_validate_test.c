@@ -245,3 +245,98 @@ Test(ir_validate, all_faults_are_reported_and_one_defect_once)
                                                 "%5 index: axis 4 is out of range\n"
                                                 "output tensor 1 is stored 0 times\n");
 }
+
+/* ---- contractions: y[2x3] = x[2x4] * w[4x3], then one thing broken ---- */
+
+static struct kiln_contraction matrix_product(void)
+{
+    return (struct kiln_contraction){
+        .axis_count = 3,
+        .axes = {{KILN_AXIS_M, 2, 1, KILN_NO_AXIS, 1, 1, 1},
+                 {KILN_AXIS_N, 3, KILN_NO_AXIS, 0, 0, 1, 1},
+                 {KILN_AXIS_K, 4, 0, 1, KILN_NO_AXIS, 1, 1}},
+    };
+}
+
+static void append_product(const struct kiln_contraction *contraction)
+{
+    static const int64_t left[] = {2, 4}, right[] = {4, 3}, result[] = {2, 3};
+    uint32_t a = kiln_ir_index(&ir, KILN_SCALAR_I32, kiln_ir_domain(&ir, left, 2), 0);
+    uint32_t b = kiln_ir_index(&ir, KILN_SCALAR_I32, kiln_ir_domain(&ir, right, 2), 0);
+    kiln_ir_contract(&ir, a, b, contraction, kiln_ir_domain(&ir, result, 2));
+}
+
+Test(ir_validate, a_sound_contraction)
+{
+    struct kiln_contraction contraction = matrix_product();
+    append_product(&contraction);
+    cr_assert(kiln_ir_validate(&ir, &graph, &faults), "%s", kiln_buffer_text(&faults));
+}
+
+Test(ir_validate, contraction_index)
+{
+    struct kiln_contraction contraction = matrix_product();
+    append_product(&contraction);
+    ir.ops[ir.op_count - 1].contraction = 5;
+    expect_fault("contract: contraction 5 does not exist");
+}
+
+Test(ir_validate, contraction_with_too_many_axes)
+{
+    struct kiln_contraction contraction = matrix_product();
+    append_product(&contraction);
+    ir.contractions[0].axis_count = KILN_CONTRACTION_MAX_AXES + 1;
+    expect_fault("contract: 10 axes are too many");
+}
+
+Test(ir_validate, contraction_axis_size)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axes[2].size = 5;
+    append_product(&contraction);
+    expect_fault("contract: axis 2: left axis 0 is of size 4, must be 5");
+    expect_fault("contract: axis 2: right axis 1 is of size 4, must be 5");
+}
+
+Test(ir_validate, contraction_axis_out_of_range)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axes[0].left = 9;
+    append_product(&contraction);
+    expect_fault("contract: axis 0: left axis 9 is out of range");
+    expect_fault("contract: left axis 1 is missing");
+}
+
+Test(ir_validate, contraction_axis_named_twice)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axes[0].left = 0;
+    append_product(&contraction);
+    expect_fault("contract: axis 2: left axis 0 is named twice");
+}
+
+Test(ir_validate, contraction_axis_of_another_role)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axes[0].right = 1;
+    append_product(&contraction);
+    expect_fault("contract: axis 0 is not one of its role");
+}
+
+Test(ir_validate, contraction_repeat_that_does_not_divide)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axis_count = 4;
+    contraction.axes[3] =
+        (struct kiln_contraction_axis){KILN_AXIS_BATCH, 3, 2, KILN_NO_AXIS, 2, 2, 1};
+    append_product(&contraction);
+    expect_fault("contract: axis 3 is not one of its role");
+}
+
+Test(ir_validate, contraction_operand_types)
+{
+    struct kiln_contraction contraction = matrix_product();
+    append_product(&contraction);
+    ir.ops[ir.op_count - 2].scalar = KILN_SCALAR_I64;
+    expect_fault("contract: operands 0 and 1 differ in type");
+}
