@@ -58,6 +58,29 @@ static enum kiln_status check_dimension(const struct kiln_graph *graph,
                               (long long)tensor->dims[axis], whose, (long long)wanted);
 }
 
+/* Kernels count rows, columns and matrices in 32 bits. */
+static enum kiln_status check_sizes(const struct kiln_graph *graph, const struct kiln_node *node,
+                                    struct kiln_error *error)
+{
+    const struct kiln_tensor *a = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *c = &graph->tensors[node->outputs[0]];
+    const struct {
+        const struct kiln_tensor *tensor;
+        uint32_t axis;
+    } sizes[] = {{c, c->rank - 2}, {c, c->rank - 1}, {a, c->rank - 1}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t size = sizes[i].tensor->dims[sizes[i].axis];
+        if (size > INT32_MAX)
+            return kiln_reject_tensor(error, KILN_REJECT_TOO_LARGE, graph, node, sizes[i].tensor,
+                                      "dimension %u is %lld, at most %d in a matrix product",
+                                      sizes[i].axis, (long long)size, INT32_MAX);
+    }
+    if (kiln_tensor_elements(c) / c->dims[c->rank - 1] / c->dims[c->rank - 2] > INT32_MAX)
+        return kiln_reject_tensor(error, KILN_REJECT_TOO_LARGE, graph, node, c,
+                                  "a batch of more than %d matrices", INT32_MAX);
+    return KILN_OK;
+}
+
 static enum kiln_status check_matmul(const struct kiln_graph *graph, const struct kiln_node *node,
                                      struct kiln_error *error)
 {
@@ -73,14 +96,19 @@ static enum kiln_status check_matmul(const struct kiln_graph *graph, const struc
     if (status == KILN_OK)
         status = check_factor(graph, node, 1, error);
     if (status == KILN_OK)
-        status = check_dimension(graph, node, b, row, a->dims[column], "the inner size of A,", error);
+        status =
+            check_dimension(graph, node, b, row, a->dims[column], "the inner size of A,", error);
     if (status == KILN_OK)
         status = check_dimension(graph, node, c, row, a->dims[row], "the rows of A,", error);
     if (status == KILN_OK)
-        status = check_dimension(graph, node, c, column, b->dims[column], "the columns of B,", error);
+        status =
+            check_dimension(graph, node, c, column, b->dims[column], "the columns of B,", error);
+    if (status == KILN_OK)
+        status = check_sizes(graph, node, error);
     /* What a product iterates over, M times N times K in all batches, is counted in 63 bits. */
     int64_t points;
-    if (status == KILN_OK && __builtin_mul_overflow(kiln_tensor_elements(c), a->dims[column], &points))
+    if (status == KILN_OK &&
+        __builtin_mul_overflow(kiln_tensor_elements(c), a->dims[column], &points))
         status = kiln_reject_node(error, KILN_REJECT_TOO_LARGE, graph, node,
                                   "the product has more than 2^63 terms");
     return status;

@@ -26,7 +26,26 @@ static void print_operands(const struct kiln_op *op, struct kiln_buffer *buffer)
         kiln_buffer_printf(buffer, "%s%%%" PRIu32, i == 0 ? " " : ", ", op->operands[i]);
 }
 
-static void print_attribute(const struct kiln_op *op, struct kiln_buffer *buffer)
+/* "k4" or, where groups of neighbours read one element, "b6 (left / 3)": roles and sizes of the
+ * axes. */
+static void print_contraction(const struct kiln_contraction *contraction,
+                              struct kiln_buffer *buffer)
+{
+    static const char roles[KILN_AXIS_ROLE_COUNT] = {
+        [KILN_AXIS_BATCH] = 'b', [KILN_AXIS_M] = 'm', [KILN_AXIS_N] = 'n', [KILN_AXIS_K] = 'k'};
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        kiln_buffer_printf(buffer, "%s%c%" PRId64, i == 0 ? " over " : " ", roles[axis->role],
+                           axis->size);
+        if (axis->left_repeat != 1)
+            kiln_buffer_printf(buffer, " (left / %" PRId64 ")", axis->left_repeat);
+        if (axis->right_repeat != 1)
+            kiln_buffer_printf(buffer, " (right / %" PRId64 ")", axis->right_repeat);
+    }
+}
+
+static void print_attribute(const struct kiln_ir *ir, const struct kiln_op *op,
+                            struct kiln_buffer *buffer)
 {
     switch (op->opcode) {
     case KILN_OP_LOAD:
@@ -45,6 +64,9 @@ static void print_attribute(const struct kiln_op *op, struct kiln_buffer *buffer
     case KILN_OP_INDEX:
         kiln_buffer_printf(buffer, " axis %" PRIu32, op->axis);
         break;
+    case KILN_OP_CONTRACT:
+        print_contraction(&ir->contractions[op->contraction], buffer);
+        break;
     case KILN_OP_ROUND:
         kiln_buffer_printf(buffer, " through %s", kiln_dtype_info(op->dtype)->text);
         break;
@@ -62,7 +84,7 @@ void kiln_ir_print(const struct kiln_ir *ir, struct kiln_buffer *buffer)
             kiln_buffer_printf(buffer, "%%%" PRIu32 " = ", i);
         kiln_buffer_printf(buffer, "%s.%s", info->text, kiln_scalar_text(op->scalar));
         print_operands(op, buffer);
-        print_attribute(op, buffer);
+        print_attribute(ir, op, buffer);
         print_domain(&ir->domains[op->domain], buffer);
         bool names_tensor = op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_STORE;
         if (op->tensor != KILN_NONE && !names_tensor)

@@ -77,20 +77,20 @@ static void measure_contraction(const struct kiln_ir *ir, const struct kiln_fusi
     schedule->bytes_moved = schedule->bytes_fewest;
 }
 
-static enum kiln_status schedule_contraction(const struct kiln_ir *ir,
-                                             const struct kiln_graph *graph,
-                                             const struct kiln_fusion_group *group,
-                                             const struct kiln_target *target,
-                                             struct kiln_schedule *schedule,
-                                             struct kiln_schedule *ret_schedule,
-                                             struct kiln_error *error)
+static enum kiln_status
+schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                     const struct kiln_fusion_group *group, const struct kiln_target *target,
+                     struct kiln_schedule *schedule, struct kiln_schedule *ret_schedule,
+                     struct kiln_error *error)
 {
     if (schedule->accesses == NULL ||
         !kiln_schedule_contraction(ir, graph, group, target, schedule))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     if (schedule->chunk_count > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "a matrix product has more than 2^31 tiles");
+                              "node %u '%s': the matrix product has more than 2^31 tiles",
+                              (unsigned)ir->ops[group->contract].node,
+                              graph->nodes[ir->ops[group->contract].node].name);
     schedule->grid = (uint32_t)schedule->chunk_count;
     measure_contraction(ir, group, schedule);
     *ret_schedule = *schedule;
@@ -157,8 +157,7 @@ static bool is_same_kernel(const struct kiln_schedule *a, const struct kiln_sche
 {
     return a->vector_elems == b->vector_elems && a->vectors_per_item == b->vectors_per_item &&
            a->block == b->block && a->chunk_count == b->chunk_count &&
-           a->tile_elems == b->tile_elems &&
-           a->contraction.tile_m == b->contraction.tile_m &&
+           a->tile_elems == b->tile_elems && a->contraction.tile_m == b->contraction.tile_m &&
            a->contraction.tile_n == b->contraction.tile_n && a->decodes_again == b->decodes_again &&
            a->reduction.items_along_reduced == b->reduction.items_along_reduced &&
            a->reduction.steps_per_item == b->reduction.steps_per_item &&
@@ -175,11 +174,10 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
     /* A smaller bound need not change the kernel; each step makes one smaller, so this ends. */
     while (is_same_kernel(&schedule, previous)) {
         struct kiln_register_limits limits = schedule.limits;
-        bool is_smaller = group->kind == KILN_GROUP_POINTWISE
-                              ? kiln_relax_pointwise(&schedule, &limits)
-                          : group->kind == KILN_GROUP_CONTRACTION
-                              ? kiln_relax_contraction(&schedule, &limits)
-                              : kiln_relax_reduction(&schedule, &limits);
+        bool is_smaller =
+            group->kind == KILN_GROUP_POINTWISE     ? kiln_relax_pointwise(&schedule, &limits)
+            : group->kind == KILN_GROUP_CONTRACTION ? kiln_relax_contraction(&schedule, &limits)
+                                                    : kiln_relax_reduction(&schedule, &limits);
         if (!is_smaller)
             return KILN_NOT_FOUND;
         enum kiln_status status =
@@ -243,13 +241,17 @@ void kiln_schedule_print(const struct kiln_schedule *schedule,
     kiln_buffer_printf(buffer, "  template %s", templates[schedule->template_kind]);
     if (is_reduction)
         kiln_buffer_append_text(buffer, schedule->reduction.is_columns ? " (columns)" : " (rows)");
-    print_axes(schedule, buffer);
+    bool is_contraction = schedule->template_kind == KILN_TEMPLATE_CONTRACTION;
+    if (!is_contraction)
+        print_axes(schedule, buffer);
     if (schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED)
         kiln_buffer_printf(
             buffer, ", tile %" PRIu32 "x%" PRIu32 " over axis %" PRIu32 ", lds %" PRIu32 " bytes",
             schedule->tile_elems, schedule->tile_elems, schedule->tile_axis, schedule->lds_bytes);
     if (is_reduction)
         print_reduction(schedule, buffer);
+    else if (is_contraction)
+        kiln_print_contraction(schedule, group, buffer);
     else
         kiln_buffer_printf(buffer, ", vector %" PRIu32 " x %" PRIu32, schedule->vector_elems,
                            schedule->vectors_per_item);

@@ -4,6 +4,7 @@
 #include "compiler/ir/exact_dtypes.h"
 #include "compiler/schedule/vector_access.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -31,7 +32,8 @@ struct problem {
 
 /* ---- types ---- */
 
-/* The narrowest type that holds both operands and that the target multiplies, else that of the sums. */
+/* The narrowest type that holds both operands and that the target multiplies, else that of the
+ * sums. */
 static bool choose_staged(struct problem *problem)
 {
     static const enum kiln_dtype narrow[] = {KILN_DTYPE_F16, KILN_DTYPE_BF16};
@@ -57,7 +59,8 @@ static bool choose_staged(struct problem *problem)
 
 /* ---- axes ---- */
 
-/* The stride of an access along an axis of the contraction; from the right in the place's domain. */
+/* The stride of an access along an axis of the contraction; from the right in the place's domain.
+ */
 static int64_t stride_along(const struct problem *problem, const struct kiln_access *access,
                             const struct kiln_contraction_axis *axis)
 {
@@ -85,8 +88,7 @@ static int64_t stride_of_role(const struct problem *problem, uint32_t access,
                               enum kiln_axis_role role)
 {
     const struct kiln_contraction_axis *axis = find_axis(problem, role);
-    return axis == NULL ? 0
-                        : stride_along(problem, &problem->group->accesses[access], axis);
+    return axis == NULL ? 0 : stride_along(problem, &problem->group->accesses[access], axis);
 }
 
 static uint64_t access_bytes(const struct problem *problem, uint32_t access)
@@ -208,8 +210,8 @@ static void choose_tile(struct problem *problem)
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 16);
 }
 
-/* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles: what
- * HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
+/* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles:
+ * what HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
 static void choose_order(struct problem *problem)
 {
     bool has_chiplets = strcmp(problem->target->processor, "gfx942") == 0 ||
@@ -264,10 +266,11 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     uint32_t block = problem->schedule->block;
     uint32_t units = tile_rows * (problem->contraction->tile_k / pack);
     uint32_t access = heaviest(problem, operand->place, false);
-    const int64_t *strides = access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
+    const int64_t *strides =
+        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
     operand->run = 1;
-    operand->vector = widest(problem, operand->place, KILN_STRIDE_COLUMN, problem->contraction->k,
-                             pack);
+    operand->vector =
+        widest(problem, operand->place, KILN_STRIDE_COLUMN, problem->contraction->k, pack);
     operand->is_along_k =
         strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
     if (operand->is_along_k)
@@ -294,9 +297,9 @@ static void set_access_modes(struct problem *problem)
                           : operand->is_along_k ? operand->vector
                                                 : operand->run;
         int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
-        access->mode = stride == 0                  ? KILN_ACCESS_SPLAT
+        access->mode = stride == 0                 ? KILN_ACCESS_SPLAT
                        : stride == 1 && vector > 1 ? KILN_ACCESS_VECTOR
-                                                    : KILN_ACCESS_GATHER;
+                                                   : KILN_ACCESS_GATHER;
         access->alignment_bytes =
             access->mode == KILN_ACCESS_VECTOR
                 ? kiln_vector_alignment(problem->target, memory->dtype, vector)
@@ -313,8 +316,8 @@ static bool offsets_need_64_bits(const struct problem *problem)
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const int64_t *strides = problem->schedule->accesses[i].strides;
         /* Within a tile; from tile to tile pointers go. */
-        int64_t rows = contraction->tile_m > contraction->tile_n ? contraction->tile_m
-                                                                 : contraction->tile_n;
+        int64_t rows =
+            contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
         int64_t columns = rows > (int64_t)contraction->tile_k ? rows : (int64_t)contraction->tile_k;
         if (strides[KILN_STRIDE_ROW] > limit / 2 / rows ||
             strides[KILN_STRIDE_COLUMN] > limit / 2 / columns)
@@ -365,9 +368,8 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
     uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
     uint32_t most = PACK_BYTES / kiln_dtype_info(group->accesses[store].dtype)->bytes;
     most = most > 8 ? 8 : most;
-    most = kiln_floor_power_of_two(most < schedule->limits.vector_elems
-                                       ? most
-                                       : schedule->limits.vector_elems);
+    most = kiln_floor_power_of_two(
+        most < schedule->limits.vector_elems ? most : schedule->limits.vector_elems);
     contraction->result_vector =
         widest(&problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
     set_access_modes(&problem);
@@ -378,13 +380,59 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
     schedule->vector_elems = contraction->result_vector;
     schedule->chunk_count = count_tiles(contraction);
     schedule->index_is_64bit = offsets_need_64_bits(&problem);
-    uint32_t tiles = (contraction->tile_m + contraction->tile_n) * TILE_K_BYTES * contraction->buffers;
-    uint32_t rows_m = contraction->mma != NULL ? contraction->mma->rows_m
-                      : target->wave_size == 1 ? SCALAR_BLOCK
+    uint32_t tiles =
+        (contraction->tile_m + contraction->tile_n) * TILE_K_BYTES * contraction->buffers;
+    uint32_t rows_m = contraction->mma != NULL  ? contraction->mma->rows_m
+                      : target->wave_size == 1  ? SCALAR_BLOCK
                       : target->wave_size == 64 ? 8 * SCALAR_BLOCK
                                                 : 4 * SCALAR_BLOCK;
     uint32_t strip = contraction->waves_m * rows_m * contraction->tile_n *
                      kiln_dtype_info(kiln_scalar_dtype(problem.op->scalar))->bytes;
     schedule->lds_bytes = tiles > strip ? tiles : strip;
     return true;
+}
+
+/* "left along k, 8 at once, converted": how an operand gets into LDS. */
+static void print_operand(const char *name, const struct kiln_operand_schedule *operand,
+                          const struct kiln_schedule *schedule,
+                          const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    uint32_t vectors = 0;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        vectors += group->accesses[i].place == operand->place &&
+                   schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
+    const char *direction = operand->is_along_k ? "along k" : "along its rows";
+    uint32_t together = operand->is_along_k ? operand->vector : operand->run;
+    kiln_buffer_printf(buffer, ", %s operand read %s", name, direction);
+    if (vectors != 0)
+        kiln_buffer_printf(buffer, " in vectors of %" PRIu32, together);
+    else
+        kiln_buffer_append_text(buffer, " one by one");
+}
+
+void kiln_print_contraction(const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    bool is_swapped = contraction->left.place == KILN_PLACE_RIGHT;
+    int64_t batch = 1;
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        batch *= contraction->batch_sizes[i];
+    kiln_buffer_printf(buffer, ", m %" PRId64 ", n %" PRId64 ", k %" PRId64, contraction->m,
+                       contraction->n, contraction->k);
+    if (batch != 1)
+        kiln_buffer_printf(buffer, ", batch %" PRId64, batch);
+    if (is_swapped)
+        kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
+    kiln_buffer_printf(buffer,
+                       ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32
+                       ", %s, staged as %s, lds %" PRIu32 " bytes in %" PRIu32 " buffer%s",
+                       contraction->tile_m, contraction->tile_n, contraction->tile_k,
+                       contraction->waves_m, contraction->waves_n,
+                       contraction->mma != NULL ? contraction->mma->name : "no matrix instruction",
+                       kiln_dtype_info(contraction->staged)->text, schedule->lds_bytes,
+                       contraction->buffers, contraction->buffers == 1 ? "" : "s");
+    print_operand("left", &contraction->left, schedule, group, buffer);
+    print_operand("right", &contraction->right, schedule, group, buffer);
+    kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
 }

@@ -15,12 +15,16 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
                                const struct kiln_fusion_group *group,
                                const struct kiln_target *target, struct kiln_schedule *schedule);
 
-/* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when there
- * is none. First smaller tiles, then shorter vectors of the result. */
+/* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when
+ * there is none. First smaller tiles, then shorter vectors of the result. */
 bool kiln_relax_contraction(const struct kiln_schedule *schedule,
                             struct kiln_register_limits *limits);
 
 /* Elements of a pack: 16 bytes of what is staged. */
 uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction);
+
+/* Appends sizes, tile, instruction and loads to the line of kiln_schedule_print. */
+void kiln_print_contraction(const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
 
 #endif

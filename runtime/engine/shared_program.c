@@ -68,6 +68,12 @@ static const char *argument_fault(const struct kiln_argument *argument,
 {
     if (!is_power_of_two(argument->alignment_bytes))
         return "an alignment that is no power of two";
+    if ((unsigned)argument->kind > KILN_ARGUMENT_INTEGER)
+        return "an unknown kind";
+    bool is_of_tensor =
+        argument->kind == KILN_ARGUMENT_TENSOR || argument->kind == KILN_ARGUMENT_HOST_SCALAR;
+    if (!is_of_tensor && argument->tensor != KILN_NONE)
+        return "a tensor that its kind does not have";
     if (argument->kind == KILN_ARGUMENT_WORKSPACE)
         return argument->offset_bytes < workspace_bytes ? NULL : "an offset outside the workspace";
     if (argument->kind == KILN_ARGUMENT_INTEGER)
@@ -77,8 +83,6 @@ static const char *argument_fault(const struct kiln_argument *argument,
     enum kiln_tensor_role role = graph->tensors[argument->tensor].role;
     if (argument->kind == KILN_ARGUMENT_HOST_SCALAR)
         return role == KILN_TENSOR_HOST_SCALAR ? NULL : "a host scalar that the graph has not";
-    if (argument->kind != KILN_ARGUMENT_TENSOR)
-        return "an unknown kind";
     return role == KILN_TENSOR_INPUT || role == KILN_TENSOR_OUTPUT ? NULL
                                                                    : "a tensor without memory";
 }

@@ -132,7 +132,7 @@ Test(graph_json, round_trip_of_every_kind_of_node)
         {"ConvolutionBwdAttributes", KILN_REJECT_UNSUPPORTED_NODE},
         {"ConvolutionWrwAttributes", KILN_REJECT_UNSUPPORTED_NODE},
         {"BatchnormInferenceAttributesVarianceExt", KILN_REJECT_UNKNOWN_UID},
-        {"MatmulAttributes", KILN_REJECT_UNSUPPORTED_NODE},
+        {"MatmulAttributes", KILN_REJECT_UNKNOWN_UID},
         {"RMSNormAttributes", KILN_REJECT_UNKNOWN_UID},
         {"LayernormAttributes", KILN_REJECT_UNKNOWN_UID},
         {"SdpaAttributes", KILN_REJECT_UNSUPPORTED_NODE},

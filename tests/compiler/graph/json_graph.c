@@ -179,6 +179,21 @@ static void check_axes(const struct kiln_tensor *x, const struct kiln_tensor *te
     }
 }
 
+static void check_matmul(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_tensor *a = &graph->tensors[kiln_node_input(node, KILN_OPERAND_A)];
+    const struct kiln_tensor *b = &graph->tensors[kiln_node_input(node, KILN_OPERAND_B)];
+    const struct kiln_tensor *c = &graph->tensors[kiln_node_output(node, KILN_OPERAND_C)];
+    cr_assert(c->rank >= 2 && a->rank == c->rank && b->rank == c->rank);
+    cr_assert_eq(a->dims[a->rank - 2], c->dims[c->rank - 2]);
+    cr_assert_eq(b->dims[b->rank - 1], c->dims[c->rank - 1]);
+    cr_assert_eq(a->dims[a->rank - 1], b->dims[b->rank - 2]);
+    for (uint32_t i = 0; i + 2 < c->rank; i++) {
+        cr_assert_eq(c->dims[i] % a->dims[i], 0);
+        cr_assert_eq(c->dims[i] % b->dims[i], 0);
+    }
+}
+
 /* What graph.h and operand.def promise about axes and shapes. */
 static void check_shapes(const struct kiln_graph *graph, const struct kiln_node *node)
 {
@@ -190,6 +205,10 @@ static void check_shapes(const struct kiln_graph *graph, const struct kiln_node 
         cr_assert_eq(in->rank, out->rank);
         cr_assert_eq(node->reduction.axes >> in->rank, 0);
         check_axes(in, out, ~node->reduction.axes);
+        return;
+    }
+    if (node->kind == KILN_NODE_MATMUL) {
+        check_matmul(graph, node);
         return;
     }
     const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];

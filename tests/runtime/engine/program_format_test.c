@@ -17,6 +17,7 @@ static struct kiln_argument arguments[] = {
     {KILN_ARGUMENT_WORKSPACE, KILN_NONE, 512, 256},
     {KILN_ARGUMENT_HOST_SCALAR, 4, 0, 1},
     {KILN_ARGUMENT_TENSOR, 2, 0, 4},
+    {KILN_ARGUMENT_INTEGER, KILN_NONE, UINT64_MAX - 40, 1},
 };
 static unsigned char code[] = {0x7f, 'E', 'L', 'F', 0, 1, 2, 255};
 static struct kiln_compiled_kernel kernels[2];
@@ -34,7 +35,7 @@ static void set_up(void)
             .lds_bytes = 1024,
             .uses_barrier = i == 1,
             .form = 3 * i,
-            .argument_count = i == 0 ? 4 : 1,
+            .argument_count = i == 0 ? 5 : 1,
             .arguments = arguments,
             .object = {code, sizeof(code), {1, 2, 3, 4, 5, 6, 7, 8}},
         };
@@ -151,7 +152,11 @@ Test(program_format, refuses_what_does_not_fit_the_graph)
     expect_corrupt("an offset outside the workspace");
     bad = (struct kiln_argument){KILN_ARGUMENT_TENSOR, 0, 0, 12};
     expect_corrupt("an alignment that is no power of two");
-    bad = (struct kiln_argument){(enum kiln_argument_kind)3, 0, 0, 4};
+    bad = (struct kiln_argument){KILN_ARGUMENT_INTEGER, 77, 40, 1};
+    expect_corrupt("a tensor that its kind does not have");
+    bad = (struct kiln_argument){KILN_ARGUMENT_WORKSPACE, 77, 512, 256};
+    expect_corrupt("a tensor that its kind does not have");
+    bad = (struct kiln_argument){(enum kiln_argument_kind)4, 0, 0, 4};
     expect_corrupt("an unknown kind");
 }
 
