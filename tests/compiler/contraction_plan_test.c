@@ -1,0 +1,148 @@
+/*
+ * Which kernels graphs with matrix products become, and what `kiln explain` says about them.
+ */
+#include "compiler/kernel_plan.h"
+#include "tests/compiler/graph/graph_sketch.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct kiln_arena arena;
+static struct kiln_error error;
+static struct kiln_buffer text;
+
+static void setup(void)
+{
+    kiln_arena_init(&arena);
+    kiln_error_init(&error);
+    kiln_buffer_init(&text);
+}
+
+static void teardown(void)
+{
+    kiln_buffer_fini(&text);
+    kiln_arena_fini(&arena);
+}
+
+TestSuite(contraction_plan, .init = setup, .fini = teardown);
+
+static const char *const targets[] = {"gfx90a", "gfx1030", "gfx942", "gfx1100", "gfx1201", "host"};
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name,
+                                         bool no_fusion)
+{
+    struct kiln_kernel_plan plan;
+    struct kiln_target target;
+    struct json_graph *read =
+        kiln_arena_calloc(&arena, 1, sizeof *read); /* the plan points to it */
+    const struct kiln_lower_options options = {.no_fusion = no_fusion};
+    cr_assert_not_null(read);
+    graph_sketch_accept(read, sketch, NULL);
+    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
+    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, &options, &arena, &plan, &error),
+                 KILN_OK, "%s: %s", sketch, error.text);
+    return plan;
+}
+
+#define GEMM "Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
+
+static const char *const one_kernel[] = {
+    "Matmul a=192,64:HALF b=64,96:HALF c=192,96:HALF",
+    /* bias and gelu */
+    GEMM "Pointwise in_0@3 in_1=96:HALF out_0=192,96:virtual !operation='ADD' | "
+         "Pointwise in_0@5 out_0=192,96:HALF !operation='GELU_FWD'",
+    /* residual and swish, the sum as an output too */
+    GEMM "Pointwise in_0@3 in_1=192,96:HALF out_0=192,96 !operation='ADD' | "
+         "Pointwise in_0@5 out_0=192,96:HALF !operation='SWISH_FWD'",
+    /* gate */
+    GEMM "Pointwise in_0=192,96:HALF out_0=192,96:virtual !operation='SIGMOID_FWD' | "
+         "Pointwise in_0@3 in_1@5 out_0=192,96:HALF !operation='MUL'",
+    /* dequantise int8 weights by column, then multiply */
+    "Pointwise in_0=64,96:INT8 in_1=1,96 out_0=64,96:virtual !operation='MUL' | "
+    "Matmul a=192,64:HALF b@3 c=192,96:HALF",
+    /* scale and zero point */
+    "Pointwise in_0=64,96:INT8 in_1=1,96 out_0=64,96:virtual !operation='SUB' | "
+    "Pointwise in_0@3 in_1=1,96 out_0=64,96:virtual !operation='MUL' | "
+    "Matmul a=192,64:HALF b@5 c=192,96:HALF",
+    /* both operands */
+    "Pointwise in_0=192,64:FP8_E4M3 in_1=192,1 out_0=192,64:virtual !operation='MUL' | "
+    "Pointwise in_0=64,96:FP8_E4M3 in_1=1,96 out_0=64,96:virtual !operation='MUL' | "
+    "Matmul a@3 b@6 c=192,96:HALF",
+    /* scaled int8 products */
+    "Matmul a=192,64:INT8 b=64,96:INT8 c=192,96:virtual | "
+    "Pointwise in_0@3 in_1=192,1 out_0=192,96:virtual !operation='MUL' | "
+    "Pointwise in_0@5 in_1=1,96 out_0=192,96:HALF !operation='MUL'",
+    "Pointwise in_0=192,64:HALF out_0=192,64:virtual !operation='RELU_FWD' | "
+    "Matmul a@2 b=64,96:HALF c=192,96:HALF",
+    "Matmul a=96,96:HALF b@1 c=96,96:virtual | "
+    "Pointwise in_0@2 in_1@1 out_0=96,96:HALF !operation='ADD'",
+};
+
+Test(contraction_plan, what_goes_with_a_product_is_one_kernel)
+{
+    for (size_t i = 0; i < sizeof one_kernel / sizeof *one_kernel; i++) {
+        for (int t = 0; t < TARGET_COUNT; t++) {
+            struct kiln_kernel_plan plan = make_plan(one_kernel[i], targets[t], false);
+            cr_expect_eq(plan.partition.group_count, 1, "%u kernels for %s: %s",
+                         plan.partition.group_count, targets[t], one_kernel[i]);
+            cr_expect_eq(plan.partition.workspace_bytes, 0);
+            cr_expect_eq(plan.partition.groups[0].kind, KILN_GROUP_CONTRACTION);
+        }
+    }
+}
+
+Test(contraction_plan, without_fusion_each_node_has_a_kernel)
+{
+    struct kiln_kernel_plan plan = make_plan(one_kernel[1], "gfx942", true);
+    cr_expect_eq(plan.partition.group_count, 3);
+    plan = make_plan(one_kernel[6], "gfx942", true);
+    cr_expect_eq(plan.partition.group_count, 3);
+}
+
+/* One that feeds another comes before it, and a reduction of the result after it. */
+Test(contraction_plan, products_and_reductions_have_kernels_of_their_own)
+{
+    struct kiln_kernel_plan plan = make_plan("Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
+                                             "Matmul a@3 b=96,32:HALF c=192,32:HALF",
+                                             "gfx942", false);
+    cr_expect_eq(plan.partition.group_count, 2);
+    plan = make_plan("Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
+                     "Reduction in@3 out=192,1 !mode='ADD'",
+                     "gfx942", false);
+    cr_assert_eq(plan.partition.group_count, 2);
+    cr_expect_eq(plan.partition.groups[0].kind, KILN_GROUP_CONTRACTION);
+    cr_expect_eq(plan.partition.groups[1].kind, KILN_GROUP_REDUCTION);
+}
+
+/* Two for each of m, n and k, and what comes after the product. */
+Test(contraction_plan, operations)
+{
+    struct kiln_kernel_plan plan = make_plan(one_kernel[0], "host", false);
+    cr_expect_eq(kiln_kernel_plan_operations(&plan), 2 * 192 * 64 * 96);
+    cr_expect_eq(kiln_kernel_plan_bytes(&plan), 2 * (192 * 64 + 64 * 96 + 192 * 96));
+}
+
+static void expect_words(const char *sketch, const char *target, const char *words)
+{
+    struct kiln_kernel_plan plan = make_plan(sketch, target, false);
+    kiln_buffer_clear(&text);
+    kiln_schedule_print(&plan.schedules[0], &plan.partition.groups[0], &text);
+    cr_expect_not_null(strstr(kiln_buffer_text(&text), words), "%s: '%s' is not in:\n%s", target,
+                       words, kiln_buffer_text(&text));
+}
+
+Test(contraction_plan, the_schedule_in_words)
+{
+    expect_words(one_kernel[0], "host", "template contraction, m 192, n 96, k 64, tile ");
+    expect_words(one_kernel[0], "host", ", no matrix instruction, staged as half, lds ");
+    expect_words(one_kernel[0], "host",
+                 ", left operand read along k in vectors of 8, right operand "
+                 "read along its rows in vectors of 8, result in vectors of 8");
+    expect_words(one_kernel[0], "gfx942", ", waves 2x2, mfma_");
+    expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
+                 "m 33, n 31, k 35, batch 6, tile ");
+    expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030", "read along k one by one");
+    expect_words("Matmul a=192,64:INT8 b=64,96:INT8 c=192,96:INT32", "gfx942", "staged as int8");
+    expect_words("Matmul a=192,64:INT8 b=64,96:HALF c=192,96", "host", "staged as half");
+}
