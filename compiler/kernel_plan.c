@@ -72,8 +72,8 @@ uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
         uint32_t domain = is_reduction ? ir->ops[op->operands[0]].domain : op->domain;
         uint64_t points = (uint64_t)kiln_domain_elements(&ir->domains[domain]);
         if (op->opcode == KILN_OP_CONTRACT)
-            points *= (uint64_t)kiln_contraction_size(&ir->contractions[op->contraction],
-                                                      KILN_AXIS_K);
+            points *=
+                (uint64_t)kiln_contraction_size(&ir->contractions[op->contraction], KILN_AXIS_K);
         operations += simple_operations(op) * points;
     }
     return operations;

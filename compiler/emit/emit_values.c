@@ -207,9 +207,9 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
     if (load != KILN_NONE) {
         kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s]);\n",
                            kiln_storage_suffix(&emission->group->accesses[load]), load,
-                           table->elements != NULL  ? table->elements[load]
-                           : table->varies[value] ? "e"
-                                                  : "0");
+                           table->elements != NULL ? table->elements[load]
+                           : table->varies[value]  ? "e"
+                                                   : "0");
         return;
     }
     if (op->opcode == KILN_OP_CONSTANT) {

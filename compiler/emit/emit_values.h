@@ -15,8 +15,8 @@ struct kiln_value_table {
     /* A row value of a reduction group: a member of `row`, an array if it varies. Constants are
      * not: there they stand in the text as they are. */
     bool *is_row;
-    /* The element of inputs.x<i> that a value takes, per access, where that is not "e" of what varies
-     * and "0" of what does not; else NULL. */
+    /* The element of inputs.x<i> that a value takes, per access, where that is not "e" of what
+     * varies and "0" of what does not; else NULL. */
     const char *const *elements;
     const struct kiln_ir *ir;
     bool has_literals;      /* it is a reduction group's */

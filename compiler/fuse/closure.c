@@ -138,11 +138,16 @@ bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_
                                enum kiln_boundary *ret_boundary)
 {
     uint32_t loads = 0;
-    for (uint32_t i = 0; i < builder->op_count; i++)
-        loads += builder->is_load[builder->ops[i]];
+    uint32_t most = KILN_GROUP_MAX_ACCESSES;
+    for (uint32_t i = 0; i < builder->op_count; i++) {
+        bool is_loaded = builder->is_load[builder->ops[i]];
+        loads += is_loaded;
+        if (!is_loaded && kiln_op_is_contraction(&builder->ir->ops[builder->ops[i]]))
+            most = KILN_CONTRACTION_MAX_ACCESSES;
+    }
     *ret_boundary = KILN_BOUNDARY_SIZE;
     if (builder->op_count > KILN_GROUP_MAX_OPS || builder->cost > KILN_GROUP_MAX_COST ||
-        loads + item_count > KILN_GROUP_MAX_ACCESSES)
+        loads + item_count > most)
         return true;
     *ret_boundary = KILN_BOUNDARY_REGISTERS;
     return builder->live_registers > kiln_register_budget(builder->target);

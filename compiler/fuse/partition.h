@@ -49,8 +49,8 @@ enum kiln_group_kind {
     KILN_GROUP_CONTRACTION,
 };
 
-/* Where in its kernel a value is evaluated. Kernels of other families than contractions know ELEMENT
- * alone. */
+/* Where in its kernel a value is evaluated. Kernels of other families than contractions know
+ * ELEMENT alone. */
 enum kiln_place {
     KILN_PLACE_ELEMENT, /* at the points of the group's domain */
     KILN_PLACE_LEFT,    /* CONTRACTION: where the left operand is staged */
@@ -102,8 +102,8 @@ struct kiln_fusion_group {
     uint32_t contract;
     uint8_t *places;
     uint32_t access_count;
-    struct kiln_access
-        *accesses; /* loads, then stores; at most one load and one store per value, tensor and place */
+    struct kiln_access *accesses; /* loads, then stores; at most one load and one store per value,
+                                     tensor and place */
     uint32_t load_count;
     enum kiln_boundary boundary; /* why this group is not part of the one before it */
     uint32_t live_registers;     /* 32-bit registers live at the worst point, for one element */
@@ -139,6 +139,9 @@ struct kiln_partition_strategy {
  * would. */
 enum {
     KILN_GROUP_MAX_ACCESSES = 128,
+    /* Of a contraction, a load that several places want counted once: each may bring eight strides
+     * as arguments of its kernel, and launches take 4096 bytes of arguments at least. */
+    KILN_CONTRACTION_MAX_ACCESSES = 40,
     KILN_GROUP_MAX_OPS = 4096,
     /* For compile time: 256 double-precision tangents, cost 2048, took 4 s. No node costs more than
      * 64, so a chain of 256 stays whole. */

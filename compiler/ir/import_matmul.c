@@ -1,4 +1,5 @@
-/* A matrix product is one CONTRACT; batch dims of the operands that are shorter than the result's repeat. */
+/* A matrix product is one CONTRACT; batch dims of the operands that are shorter than the result's
+ * repeat. */
 #include "compiler/ir/contraction.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/importer.h"
@@ -9,7 +10,8 @@ static int64_t dim_from_right(const struct kiln_tensor *tensor, uint32_t axis)
 }
 
 static void append_batch_axis(struct kiln_contraction *contraction, const struct kiln_tensor *a,
-                              const struct kiln_tensor *b, const struct kiln_tensor *c, uint32_t axis)
+                              const struct kiln_tensor *b, const struct kiln_tensor *c,
+                              uint32_t axis)
 {
     int64_t size = dim_from_right(c, axis);
     int64_t left = dim_from_right(a, axis);
@@ -62,8 +64,10 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
                                        .result = KILN_NO_AXIS,
                                        .left_repeat = 1,
                                        .right_repeat = 1};
-    uint32_t left = kiln_ir_convert(ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_A)), scalar);
-    uint32_t right = kiln_ir_convert(ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_B)), scalar);
+    uint32_t left = kiln_ir_convert(
+        ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_A)), scalar);
+    uint32_t right = kiln_ir_convert(
+        ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_B)), scalar);
     uint32_t domain = kiln_ir_domain(ir, c->dims, c->rank);
     kiln_importer_define(importer, result, kiln_ir_contract(ir, left, right, &contraction, domain));
 }

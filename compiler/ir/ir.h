@@ -78,7 +78,7 @@ struct kiln_op {
      * without loss), else KILN_NONE.
      */
     uint32_t tensor;
-    uint32_t axis; /* INDEX: axis of the domain, counted from the left */
+    uint32_t axis;        /* INDEX: axis of the domain, counted from the left */
     uint32_t contraction; /* CONTRACT: index into kiln_ir.contractions */
     uint32_t node;        /* the graph node it was made for */
     struct kiln_constant

@@ -23,7 +23,8 @@ static struct kiln_bounded factor_element(const struct factor *factor, int64_t k
     };
 }
 
-/* Where, in packed content, the batch of the operand starts that batch `index` of the result reads. */
+/* Where, in packed content, the batch of the operand starts that batch `index` of the result reads.
+ */
 static int64_t batch_offset(const struct kiln_tensor *operand, const struct kiln_tensor *result,
                             int64_t index)
 {
@@ -38,8 +39,9 @@ static int64_t batch_offset(const struct kiln_tensor *operand, const struct kiln
     return offset;
 }
 
-static struct kiln_bounded real_product(const struct factor *a, const struct factor *b, int64_t size,
-                                        enum kiln_scalar scalar, enum kiln_dtype dtype)
+static struct kiln_bounded real_product(const struct factor *a, const struct factor *b,
+                                        int64_t size, enum kiln_scalar scalar,
+                                        enum kiln_dtype dtype)
 {
     const struct kiln_arithmetic *arithmetic = kiln_arithmetic_of(scalar);
     struct kiln_bounded_sum sum = {0};
@@ -53,8 +55,8 @@ static struct kiln_bounded real_product(const struct factor *a, const struct fac
     return kiln_interval_store(&total, dtype);
 }
 
-/* Exact operands only: of inexact ones nothing is known, since a jump of one is a jump of the sum by
- * the other factor. */
+/* Exact operands only: of inexact ones nothing is known, since a jump of one is a jump of the sum
+ * by the other factor. */
 static struct kiln_bounded integer_product(const struct factor *a, const struct factor *b,
                                            int64_t size, enum kiln_dtype dtype)
 {

@@ -13,8 +13,8 @@ struct kiln_plan_binding {
     uint32_t host_scalar_bytes; /* not 0: a host pointer to a value of so many bytes */
 };
 
-/* Argument of a kernel: a word of execute's and a number added to it. Word i < binding_count is that of
- * binding i, binding_count the workspace's address, binding_count + 1 zero. */
+/* Argument of a kernel: a word of execute's and a number added to it. Word i < binding_count is
+ * that of binding i, binding_count the workspace's address, binding_count + 1 zero. */
 struct kiln_plan_argument {
     uint32_t word;
     uint64_t addend;

@@ -115,6 +115,26 @@ Test(contraction_plan, products_and_reductions_have_kernels_of_their_own)
     cr_expect_eq(plan.partition.groups[1].kind, KILN_GROUP_REDUCTION);
 }
 
+/* Every operand may bring eight strides: 125 of them had more arguments than a program may have. */
+Test(contraction_plan, a_kernel_has_no_more_operands_than_a_launch_takes)
+{
+    enum { OPERANDS = 125 };
+#define DEEP "2,2,2,2,2,2,4,4"
+    kiln_buffer_append_text(&text, "Matmul a=" DEEP " b=" DEEP " c=" DEEP ":virtual");
+    for (uint32_t i = 0; i < OPERANDS; i++)
+        kiln_buffer_printf(&text,
+                           " | Pointwise in_0@%u in_1=" DEEP " out_0=" DEEP "%s "
+                           "!operation='ADD'",
+                           i == 0 ? 3 : 3 + 2 * i, i + 1 < OPERANDS ? ":virtual" : "");
+    struct kiln_kernel_plan plan = make_plan(kiln_buffer_text(&text), "gfx942", false);
+    cr_expect_gt(plan.partition.group_count, 1);
+    for (uint32_t i = 0; i < plan.partition.group_count; i++) {
+        const struct kiln_fusion_group *group = &plan.partition.groups[i];
+        cr_expect(group->kind != KILN_GROUP_CONTRACTION ||
+                  group->access_count <= KILN_CONTRACTION_MAX_ACCESSES);
+    }
+}
+
 /* Two for each of m, n and k, and what comes after the product. */
 Test(contraction_plan, operations)
 {

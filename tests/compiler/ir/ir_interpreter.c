@@ -425,8 +425,9 @@ static void run_contraction(struct machine *machine, const struct kiln_op *op,
             if (is_float(op->scalar))
                 sum.real = to_scalar(op->scalar, sum.real + to_scalar(op->scalar, a.real * b.real));
             else
-                sum.integer = run_integer(KILN_OP_ADD, op->scalar, sum.integer,
-                                          run_integer(KILN_OP_MUL, op->scalar, a.integer, b.integer));
+                sum.integer =
+                    run_integer(KILN_OP_ADD, op->scalar, sum.integer,
+                                run_integer(KILN_OP_MUL, op->scalar, a.integer, b.integer));
         }
         result[n] = sum;
     }

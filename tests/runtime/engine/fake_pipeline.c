@@ -48,6 +48,12 @@ static void add_arguments(const struct kiln_graph *graph, struct kiln_kernel *ke
                                    .tensor = KILN_NONE,
                                    .offset_bytes = offset,
                                    .alignment_bytes = 256};
+    if (fake_pipeline.has_integer)
+        kernel->arguments[kernel->argument_count++] =
+            (struct kiln_argument){.kind = KILN_ARGUMENT_INTEGER,
+                                   .tensor = KILN_NONE,
+                                   .offset_bytes = (uint64_t)INT64_C(-7),
+                                   .alignment_bytes = 1};
 }
 
 enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
@@ -75,7 +81,7 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
                                        .grid = {i + 1, 1, 1},
                                        .block = {64, 1, 1}};
         kernel->arguments =
-            kiln_arena_calloc(arena, graph->tensor_count + 2, sizeof(*kernel->arguments));
+            kiln_arena_calloc(arena, graph->tensor_count + 3, sizeof(*kernel->arguments));
         add_arguments(graph, kernel);
     }
     *ret_program = program;

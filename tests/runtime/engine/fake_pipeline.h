@@ -19,6 +19,7 @@ struct fake_pipeline {
     uint32_t kernel_count;
     uint64_t workspace_bytes;
     uint32_t alignment_bytes;      /* that tensor arguments ask for */
+    bool has_integer;              /* every kernel's last argument is the integer -7 */
     const char *identity;          /* of the compiler; NULL: there is none */
     size_t lowered_bytes;          /* of memory that lowering takes besides */
     uint32_t lower_status;         /* enum kiln_status: how lowering ends */

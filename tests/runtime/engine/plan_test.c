@@ -214,6 +214,27 @@ Test(plan, workspace_is_aligned_by_the_plan)
     kiln_engine_unref(engine);
 }
 
+/* Sizes and strides, whatever the workspace's address; also as the cache has kept them. */
+Test(plan, integers_are_passed_as_they_are)
+{
+    fake_pipeline.workspace_bytes = 1000;
+    fake_pipeline.has_integer = true;
+    float a[4], b[4], y[4];
+    const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
+    _Alignas(256) char workspace[2048];
+    for (int round = 0; round < 2; round++) {
+        struct kiln_engine *engine = plan_fixture_engine();
+        struct kiln_plan *plan = plan_fixture_plan(engine);
+        uint64_t words[6];
+        memcpy(words, execute(plan, workspace, buffers, 3)->kernarg, sizeof(words));
+        cr_expect_eq(words[4], (uint64_t)(uintptr_t)workspace + 256);
+        cr_expect_eq((int64_t)words[5], -7);
+        kiln_plan_unref(plan);
+        kiln_engine_unref(engine);
+    }
+    cr_expect_eq(atomic_load(&fake_pipeline.compiled), 1, "the second came from the cache");
+}
+
 Test(plan, host_scalars_are_read_when_executing)
 {
     plan_fixture_rewrite(
