@@ -24,8 +24,12 @@
 
 /* A value that is the same in all lanes of a wave. */
 #define kiln_uniform(value) __builtin_amdgcn_readfirstlane(value)
-/* Instructions are not moved across it. */
+/* Instructions are not moved across it. A hint: where a compiler lacks it, nothing but speed is lost. */
+#if __has_builtin(__builtin_amdgcn_sched_barrier)
 #define kiln_schedule_fence() __builtin_amdgcn_sched_barrier(0)
+#else
+#define kiln_schedule_fence()
+#endif
 #define kiln_work_item()    __builtin_amdgcn_workitem_id_x()
 #define kiln_work_group_x() __builtin_amdgcn_workgroup_id_x()
 #define kiln_work_group_y() __builtin_amdgcn_workgroup_id_y()
