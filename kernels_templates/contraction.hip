@@ -12,6 +12,7 @@
  *
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_TILE_M, _N, _K, KILN_WAVES_M, _N (of the tile), KILN_BUFFERS (tiles in LDS, 1
  * or 2), KILN_HAS_K_TAIL (k may end within a tile), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
+ * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
  * header of device/mma/, kiln_arguments, kiln_batch and kiln_locate_batch, and for both operands, `left` standing for
  * either,
@@ -26,11 +27,11 @@
 #include "default/contraction_prelude.h"
 #endif
 
-#define KILN_WAVE_M     (KILN_TILE_M / KILN_WAVES_M)
-#define KILN_WAVE_N     (KILN_TILE_N / KILN_WAVES_N)
+#define KILN_WAVE_M      (KILN_TILE_M / KILN_WAVES_M)
+#define KILN_WAVE_N      (KILN_TILE_N / KILN_WAVES_N)
 #define KILN_FRAGMENTS_M (KILN_WAVE_M / KILN_MMA_M)
 #define KILN_FRAGMENTS_N (KILN_WAVE_N / KILN_MMA_N)
-#define KILN_STEPS      (KILN_ROW_PACKS / KILN_MMA_GROUPS)
+#define KILN_STEPS       (KILN_ROW_PACKS / KILN_MMA_GROUPS)
 
 #define KILN_TILE_PACKS  ((KILN_TILE_M + KILN_TILE_N) * KILN_ROW_PACKS)
 #define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_MMA_M)
@@ -87,8 +88,7 @@ struct kiln_unit {
     unsigned pack;
 };
 
-KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k,
-                                       unsigned rows)
+KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k, unsigned rows)
 {
     kiln_unit unit;
     if (is_along_k) {
@@ -150,26 +150,42 @@ KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
 
 /* ---- core ---- */
 
-KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
-                           kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
+                                     unsigned step, kiln_fragment (&left)[KILN_FRAGMENTS_M],
+                                     kiln_fragment (&right)[KILN_FRAGMENTS_N])
 {
     const kiln_pack *right_tile = tile + KILN_TILE_M * KILN_ROW_PACKS;
     KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        kiln_load_left(left[i], tile, wave_row + i * KILN_MMA_M, step);
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        kiln_load_right(right[j], right_tile, wave_column + j * KILN_MMA_N, step);
+}
+
+KILN_DEVICE void kiln_multiply_fragments(const kiln_fragment (&left)[KILN_FRAGMENTS_M],
+                                         const kiln_fragment (&right)[KILN_FRAGMENTS_N],
+                                         kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        kiln_multiply_add(sums[i][j], left[i], right[j]);
+}
+
+#if !KILN_IS_PINGPONG
+KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
+                           kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    KILN_MMA_STEPS
     for (unsigned step = 0; step < KILN_STEPS; step++) {
         kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
-        KILN_UNROLL
-        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-            kiln_load_left(left[i], tile, wave_row + i * KILN_MMA_M, step);
-        KILN_UNROLL
-        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-            kiln_load_right(right[j], right_tile, wave_column + j * KILN_MMA_N, step);
-        KILN_UNROLL
-        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-            KILN_UNROLL
-            for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-                kiln_multiply_add(sums[i][j], left[i], right[j]);
+        kiln_load_fragments(tile, wave_row, wave_column, step, left, right);
+        kiln_multiply_fragments(left, right, sums);
     }
 }
+#endif
 
 /* ---- finish ---- */
 
@@ -187,10 +203,10 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
         KILN_UNROLL
-        for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot++)
-            strip[kiln_strip_place(strip_row + kiln_sum_row(slot),
-                                   wave_column + j * KILN_MMA_N + kiln_sum_column(slot))] =
-                sums[j][(int)slot];
+    for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot++)
+        strip[kiln_strip_place(strip_row + kiln_sum_row(slot),
+                               wave_column + j * KILN_MMA_N + kiln_sum_column(slot))] =
+            sums[j][(int)slot];
 }
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
@@ -217,10 +233,10 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
-        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-            KILN_UNROLL
-            for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
-                sums[i][j][slot] = 0;
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        KILN_UNROLL
+    for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
+        sums[i][j][slot] = 0;
 
     unsigned rest = size;
     kiln_left_fetch(arguments, left, last_left, rest);
@@ -229,10 +245,66 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_right_store(arguments, right, rest, shared + KILN_TILE_M * KILN_ROW_PACKS);
     kiln_barrier();
     const unsigned steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
+#if KILN_IS_PINGPONG
+    /*
+     * Eight phases that end with a barrier each: in the even ones a wave uses memory, in the odd
+     * ones it multiplies. The upper half of the waves is a phase behind, so that on each SIMD one
+     * of two waves multiplies while the other one reads. There is one tile in LDS:
+     *   - The last reads of it are complete at the end of phase 4. The lower half writes the next
+     * tile in its phase 6, when the upper half is in phase 5; the upper half writes while the lower
+     * one is in phase 7.
+     *   - Writes are complete at the end of phase 6. The first reads are of the lower half, in its
+     *     phase 0, when the upper half is in phase 7 already.
+     */
+    const bool is_behind = wave >= KILN_WAVES_M * KILN_WAVES_N / 2;
+    if (is_behind)
+        kiln_phase_end();
+    KILN_NO_UNROLL
+    for (unsigned step = 0; step < steps; step++) {
+        const unsigned ahead = step + 1 < steps ? KILN_TILE_K : 0;
+        kiln_fragment left_now[KILN_FRAGMENTS_M], right_now[KILN_FRAGMENTS_N];
+        kiln_fragment left_last[KILN_FRAGMENTS_M], right_last[KILN_FRAGMENTS_N];
+        rest -= ahead;
+        kiln_left_advance(arguments, ahead, left.source);
+        kiln_right_advance(arguments, ahead, right.source);
+
+        kiln_load_fragments(shared, wave_row, wave_column, 0, left_now, right_now);
+        kiln_left_fetch(arguments, left, last_left, rest);
+        kiln_phase_end();
+        kiln_await_local();
+        kiln_multiply_fragments(left_now, right_now, sums);
+        kiln_phase_end();
+
+        kiln_load_fragments(shared, wave_row, wave_column, 1, left_now, right_now);
+        kiln_right_fetch(arguments, right, last_right, rest);
+        kiln_phase_end();
+        kiln_await_local();
+        kiln_multiply_fragments(left_now, right_now, sums);
+        kiln_phase_end();
+
+        kiln_load_fragments(shared, wave_row, wave_column, 2, left_now, right_now);
+        kiln_load_fragments(shared, wave_row, wave_column, 3, left_last, right_last);
+        kiln_await_local();
+        kiln_phase_end();
+        kiln_multiply_fragments(left_now, right_now, sums);
+        kiln_phase_end();
+
+        kiln_left_store(arguments, left, rest, shared);
+        kiln_right_store(arguments, right, rest, shared + KILN_TILE_M * KILN_ROW_PACKS);
+        kiln_await_local();
+        kiln_phase_end();
+        kiln_multiply_fragments(left_last, right_last, sums);
+        kiln_phase_end();
+    }
+    if (!is_behind)
+        kiln_phase_end();
+    kiln_barrier();
+#else
     unsigned offset = 0; /* of the tile that is computed with */
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
-        /* After the last tile it is fetched once more, so that there is no other form of the loop. */
+        /* After the last tile it is fetched once more, so that there is no other form of the loop.
+         */
         const unsigned ahead = step + 1 < steps ? KILN_TILE_K : 0;
         rest -= ahead;
         kiln_left_advance(arguments, ahead, left.source);
@@ -251,6 +323,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_right_store(arguments, right, rest, shared + offset + KILN_TILE_M * KILN_ROW_PACKS);
         kiln_barrier();
     }
+#endif
 
     kiln_sum *strip = (kiln_sum *)shared;
     kiln_result_source result;
@@ -270,8 +343,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             const unsigned strip_row = vector / (KILN_TILE_N / KILN_RESULT_VECTOR);
             const unsigned column =
                 vector % (KILN_TILE_N / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
-            const unsigned row = strip_row / KILN_MMA_M * KILN_WAVE_M + pass * KILN_MMA_M +
-                                 strip_row % KILN_MMA_M;
+            const unsigned row =
+                strip_row / KILN_MMA_M * KILN_WAVE_M + pass * KILN_MMA_M + strip_row % KILN_MMA_M;
             if (row >= rows_left || column >= columns_left)
                 continue;
             kiln_sum values[KILN_RESULT_VECTOR];

@@ -17,6 +17,11 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_SYMBOL %s\n", symbol);
     kiln_buffer_printf(source, "#define KILN_WAVE_SIZE %" PRIu32 "\n", emission->target->wave_size);
     kiln_buffer_printf(source, "#define KILN_BLOCK %" PRIu32 "\n", schedule->block);
+    if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION) {
+        /* Neither the grid nor any size: the text is the same for all shapes. */
+        kiln_emit_contraction_defines(emission, source);
+        return;
+    }
     kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
     kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
                        suffix);
@@ -28,10 +33,6 @@ static void append_defines(const struct kiln_emission *emission, const char *sym
     kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
     if (schedule->template_kind == KILN_TEMPLATE_REDUCTION) {
         kiln_emit_reduction_defines(emission, source);
-        return;
-    }
-    if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION) {
-        kiln_emit_contraction_defines(emission, source);
         return;
     }
     kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));

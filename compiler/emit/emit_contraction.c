@@ -10,8 +10,8 @@
 
 /*
  * Names in the generated text: access i is the argument a<i>; its strides along rows, columns and
- * batch axis b are arguments.s<i>_<number>, numbered by enum kiln_contraction_stride, unless they are 0
- * or 1, which is in the text. What an access has loaded is inputs.x<i>.
+ * batch axis b are arguments.s<i>_<number>, numbered by enum kiln_contraction_stride, unless they
+ * are 0 or 1, which is in the text. What an access has loaded is inputs.x<i>.
  */
 
 static const struct kiln_contraction_schedule *contraction_of(const struct kiln_emission *emission)
@@ -190,10 +190,9 @@ static bool init_table(const struct kiln_emission *emission, enum kiln_place pla
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &emission->ir->ops[value];
-        table->alias[value] =
-            op->opcode == KILN_OP_BROADCAST && table->load[value] == KILN_NONE
-                ? table->alias[op->operands[0]]
-                : value;
+        table->alias[value] = op->opcode == KILN_OP_BROADCAST && table->load[value] == KILN_NONE
+                                  ? table->alias[op->operands[0]]
+                                  : value;
     }
     return true;
 }
@@ -259,9 +258,8 @@ static uint32_t input_count(const struct kiln_emission *emission, const struct s
 {
     const int64_t *strides = emission->schedule->accesses[access].strides;
     uint32_t rows = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
-    uint32_t along = strides[KILN_STRIDE_COLUMN] == 0
-                         ? 1
-                         : kiln_pack_elements(contraction_of(emission));
+    uint32_t along =
+        strides[KILN_STRIDE_COLUMN] == 0 ? 1 : kiln_pack_elements(contraction_of(emission));
     return rows * along;
 }
 
@@ -276,9 +274,8 @@ static const char *input_element(const struct kiln_emission *emission, const str
         return by_row ? "r" : "0";
     if (!by_row)
         return "e";
-    return side->operand->place == contraction_of(emission)->left.place
-               ? "e * KILN_LEFT_RUN + r"
-               : "e * KILN_RIGHT_RUN + r";
+    return side->operand->place == contraction_of(emission)->left.place ? "e * KILN_LEFT_RUN + r"
+                                                                        : "e * KILN_RIGHT_RUN + r";
 }
 
 static void append_operand_load(const struct kiln_emission *emission, const struct side *side,
@@ -306,34 +303,37 @@ static void append_operand_load(const struct kiln_emission *emission, const stru
                        "        (void)at;\n",
                        k_count, k_step);
     if (run / r_step > 1)
-        kiln_buffer_printf(source,
-                           "        KILN_UNROLL\n        for (unsigned r = 0; r < %" PRIu32
-                           "; r++)\n    ",
-                           run);
+        kiln_buffer_printf(
+            source, "        KILN_UNROLL\n        for (unsigned r = 0; r < %" PRIu32 "; r++)\n    ",
+            run);
     uint32_t at_once = k_step * r_step;
     if (at_once > 1)
-        kiln_buffer_printf(source,
-                           "        KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 " + j * %" PRIu32
-                           ", source.p%" PRIu32 " + (0u",
-                           kiln_vector_bytes(memory, at_once), access, at_once, access);
+        kiln_buffer_printf(
+            source, "        KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 " + j * %" PRIu32 ", ",
+            kiln_vector_bytes(memory, at_once), access, at_once);
     else
-        kiln_buffer_printf(source,
-                           "        inputs.x%" PRIu32 "[j * %" PRIu32 "%s] = *(source.p%" PRIu32
-                           " + (0u",
-                           access, run, run > 1 ? " + r" : "", access);
-    append_term(emission, offset, access, KILN_STRIDE_ROW,
-                run / r_step > 1 ? "row + r" : "row", source);
+        kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[j * %" PRIu32 "%s] = *", access,
+                           run, run > 1 ? " + r" : "");
+    /* In bytes from a pointer that all lanes share: the form that loads have. */
+    kiln_buffer_printf(source,
+                       "(const kiln_storage_%s *)((const char *)source.p%" PRIu32
+                       " + (%s)sizeof(kiln_storage_%s) * ((%s)0",
+                       kiln_storage_suffix(memory), access, offset, kiln_storage_suffix(memory),
+                       offset);
+    append_term(emission, offset, access, KILN_STRIDE_ROW, run / r_step > 1 ? "row + r" : "row",
+                source);
     append_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
-    kiln_buffer_append_text(source, at_once > 1 ? "))\n" : "));\n");
+    kiln_buffer_append_text(source, at_once > 1 ? ")))\n" : "));\n");
     kiln_buffer_append_text(source, "    }\n");
 }
 
-/* The access whose bits are the staged elements: nothing is computed of the operand. KILN_NONE else. */
+/* The access whose bits are the staged elements: nothing is computed of the operand. KILN_NONE
+ * else. */
 static uint32_t copied_access(const struct kiln_emission *emission, const struct side *side)
 {
     const struct kiln_fusion_group *group = emission->group;
-    uint32_t value = emission->ir->ops[group->contract]
-                         .operands[side->operand->place == KILN_PLACE_RIGHT];
+    uint32_t value =
+        emission->ir->ops[group->contract].operands[side->operand->place == KILN_PLACE_RIGHT];
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (group->accesses[i].place == side->operand->place && group->accesses[i].value == value &&
             group->accesses[i].dtype == contraction_of(emission)->staged)
@@ -365,10 +365,11 @@ static void append_pack(const struct kiln_emission *emission, const struct side 
         kiln_emit_value(table, operand, source);
         kiln_buffer_append_text(source, ");\n");
     }
-    kiln_buffer_append_text(source, "        out[e] = KILN_OR_ZERO(k + (unsigned)e, rest, out[e]);\n"
-                                    "    }\n    kiln_pack pack;\n"
-                                    "    __builtin_memcpy(&pack, out, sizeof pack);\n"
-                                    "    return pack;\n}\n");
+    kiln_buffer_append_text(source,
+                            "        out[e] = KILN_OR_ZERO(k + (unsigned)e, rest, out[e]);\n"
+                            "    }\n    kiln_pack pack;\n"
+                            "    __builtin_memcpy(&pack, out, sizeof pack);\n"
+                            "    return pack;\n}\n");
 }
 
 static void append_operand(const struct kiln_emission *emission, const struct side *side,
@@ -449,8 +450,9 @@ static void append_result_load(const struct kiln_emission *emission, uint32_t ac
     bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
     bool is_splat = emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
     if (is_vector)
-        kiln_buffer_printf(source, "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
-                                   ", source.p%" PRIu32 " + (0u",
+        kiln_buffer_printf(source,
+                           "    KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 ", source.p%" PRIu32
+                           " + (0u",
                            kiln_vector_bytes(memory, vector), access, access);
     else
         kiln_buffer_printf(source,
@@ -563,10 +565,11 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "\n#define KILN_TILE_K %" PRIu32 "\n#define KILN_WAVES_M %" PRIu32
                        "\n#define KILN_WAVES_N %" PRIu32 "\n#define KILN_BUFFERS %" PRIu32
                        "\n#define KILN_PACK_ELEMENTS %" PRIu32 "\n#define KILN_ROW_PACKS %" PRIu32
-                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n",
+                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d\n",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
                        contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
-                       contraction->tile_k / pack, contraction->result_vector);
+                       contraction->tile_k / pack, contraction->result_vector,
+                       contraction->is_pingpong);
     kiln_buffer_printf(source,
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",
@@ -574,13 +577,13 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     append_operand_defines("LEFT", &contraction->left, source);
     append_operand_defines("RIGHT", &contraction->right, source);
     /* Of elements beyond the end of k the first of the tile is loaded, and zero is staged. */
-    kiln_buffer_append_text(
-        source, contraction->has_k_tail
-                    ? "#define KILN_K_WITHIN(k, rest) ((k) < (rest) ? (k) : 0u)\n"
-                      "#define KILN_OR_ZERO(k, rest, value) ((k) < (rest) ? (value) : "
-                      "(kiln_element)0)\n"
-                    : "#define KILN_K_WITHIN(k, rest) (k)\n"
-                      "#define KILN_OR_ZERO(k, rest, value) (value)\n");
+    kiln_buffer_append_text(source,
+                            contraction->has_k_tail
+                                ? "#define KILN_K_WITHIN(k, rest) ((k) < (rest) ? (k) : 0u)\n"
+                                  "#define KILN_OR_ZERO(k, rest, value) ((k) < (rest) ? (value) : "
+                                  "(kiln_element)0)\n"
+                                : "#define KILN_K_WITHIN(k, rest) (k)\n"
+                                  "#define KILN_OR_ZERO(k, rest, value) (value)\n");
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)
@@ -641,14 +644,13 @@ void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kil
     /* "float __attribute__((...))": the attribute goes behind the name. */
     const char *operand_attribute = strstr(mma->operand_type, " __");
     const char *sums_attribute = strstr(mma->sums_type, " __");
-    kiln_buffer_printf(
-        source, "typedef %.*s kiln_mma_operand%s;\ntypedef %.*s kiln_mma_sums%s;\n",
-        (int)(operand_attribute != NULL ? operand_attribute - mma->operand_type
-                                        : (long)strlen(mma->operand_type)),
-        mma->operand_type, operand_attribute != NULL ? operand_attribute : "",
-        (int)(sums_attribute != NULL ? sums_attribute - mma->sums_type
-                                     : (long)strlen(mma->sums_type)),
-        mma->sums_type, sums_attribute != NULL ? sums_attribute : "");
+    kiln_buffer_printf(source, "typedef %.*s kiln_mma_operand%s;\ntypedef %.*s kiln_mma_sums%s;\n",
+                       (int)(operand_attribute != NULL ? operand_attribute - mma->operand_type
+                                                       : (long)strlen(mma->operand_type)),
+                       mma->operand_type, operand_attribute != NULL ? operand_attribute : "",
+                       (int)(sums_attribute != NULL ? sums_attribute - mma->sums_type
+                                                    : (long)strlen(mma->sums_type)),
+                       mma->sums_type, sums_attribute != NULL ? sums_attribute : "");
 }
 
 void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buffer *source)

@@ -19,7 +19,8 @@ const char *kiln_contraction_core_header(const struct kiln_emission *emission);
 /* Behind the core. */
 void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buffer *source);
 
-/* The integers behind the pointers, in the order of kiln_arguments: how many, and number `index`. */
+/* The integers behind the pointers, in the order of kiln_arguments: how many, and number `index`.
+ */
 uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission);
 int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t index);
 

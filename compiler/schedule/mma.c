@@ -5,8 +5,16 @@
 static const struct kiln_mma rows[] = {
 #define KILN_MMA(name, targets, layout, operand, rows_m, rows_n, k_groups, operand_type,           \
                  sums_type, call)                                                                  \
-    {#name,    targets,      KILN_MMA_LAYOUT_##layout, KILN_DTYPE_##operand, rows_m, rows_n,       \
-     k_groups, operand_type, sums_type,                call},
+    {#name,                                                                                        \
+     targets,                                                                                      \
+     KILN_MMA_LAYOUT_##layout,                                                                     \
+     KILN_DTYPE_##operand,                                                                         \
+     rows_m,                                                                                       \
+     rows_n,                                                                                       \
+     k_groups,                                                                                     \
+     operand_type,                                                                                 \
+     sums_type,                                                                                    \
+     call},
 #include "compiler/schedule/mma.def"
 };
 

@@ -27,8 +27,8 @@ struct kiln_mma {
     const char *call;
 };
 
-/* The first row for a target and operand type that takes at most `most_rows` of either operand; NULL
- * where there is none. Static. */
+/* The first row for a target and operand type that takes at most `most_rows` of either operand;
+ * NULL where there is none. Static. */
 const struct kiln_mma *kiln_mma_find(const struct kiln_target *target, enum kiln_dtype operand,
                                      uint32_t most_rows);
 

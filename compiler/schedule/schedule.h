@@ -97,9 +97,9 @@ enum { KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2 };
 /* How an operand's tile gets into LDS. */
 struct kiln_operand_schedule {
     enum kiln_place place;
-    bool is_along_k;  /* neighbouring work-items load neighbours along k, else along the rows */
-    uint32_t run;     /* rows that a work-item loads at once; 1 if is_along_k */
-    uint32_t vector;  /* elements of a load along k: k ends with whole ones */
+    bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
+    uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
+    uint32_t vector; /* elements of a load along k: k ends with whole ones */
 };
 
 /*
@@ -121,6 +121,7 @@ struct kiln_contraction_schedule {
     uint32_t tile_m, tile_n, tile_k; /* elements */
     uint32_t waves_m, waves_n;
     uint32_t buffers;       /* tiles of both operands in LDS */
+    bool is_pingpong;       /* two halves of 8 waves take turns at LDS and matrix instructions */
     bool has_k_tail;        /* k is no multiple of tile_k */
     uint32_t result_vector; /* neighbours along n that a work-item finishes at once */
     uint32_t chiplets, chiplet_run, super_rows;
@@ -135,8 +136,8 @@ struct kiln_register_limits {
     uint32_t vector_elems;
     /* Loaded together: vectors of a pointwise work-item, steps of a reduction that are not held. */
     uint32_t steps;
-    /* Reduction: elements of one operand that a work-item holds from pass to pass. Contraction: rows
-     * and columns of a tile. */
+    /* Reduction: elements of one operand that a work-item holds from pass to pass. Contraction:
+     * rows and columns of a tile. */
     uint64_t held_elems;
 };
 
@@ -176,9 +177,9 @@ struct kiln_schedule {
      */
     bool decodes_again;
     uint32_t lds_bytes;
-    struct kiln_access_schedule *accesses;    /* one per group access */
-    struct kiln_reduction_schedule reduction; /* reduction only */
-    struct kiln_reduction_passes passes;      /* reduction only */
+    struct kiln_access_schedule *accesses;        /* one per group access */
+    struct kiln_reduction_schedule reduction;     /* reduction only */
+    struct kiln_reduction_passes passes;          /* reduction only */
     struct kiln_contraction_schedule contraction; /* contraction only */
     /* Memory traffic. Of each access the distinct elements count, once per pass in which the kernel
      * reads them from memory (bytes_moved) or once (bytes_fewest). */

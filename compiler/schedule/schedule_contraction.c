@@ -10,7 +10,9 @@
 enum {
     PACK_BYTES = 16,
     TILE_K_BYTES = 64, /* two buffers of 128 x 128 take half of the local memory of an AMD GPU */
-    SCALAR_BLOCK = 4,  /* device/mma/scalar.h: rows of either operand in a lane */
+    PINGPONG_TILE = 256,
+    PINGPONG_K_BYTES = 128, /* one buffer of 256 x 256 takes all of it */
+    SCALAR_BLOCK = 4,       /* device/mma/scalar.h: rows of either operand in a lane */
     HOST_TILE = 32,
 };
 
@@ -187,6 +189,41 @@ static void set_tile(struct problem *problem, uint32_t tile, uint32_t waves)
     contraction->waves_m = contraction->waves_n = waves;
 }
 
+static bool is_cdna3_or_later(const struct kiln_target *target)
+{
+    return strcmp(target->processor, "gfx942") == 0 || strcmp(target->processor, "gfx950") == 0;
+}
+
+/* Whether three of four compute units have a tile all the time when each takes one at a time. */
+static bool fill_device(const struct problem *problem)
+{
+    uint64_t tiles = count_tiles(problem->contraction);
+    uint64_t units = problem->target->compute_units;
+    uint64_t turns = (tiles + units - 1) / units;
+    return 4 * tiles >= 3 * turns * units;
+}
+
+/*
+ * 256 x 256 by 8 waves with all of the local memory: half of the global and LDS traffic of a tile
+ * of 128 x 128. For large products alone: a compute unit has one work-group.
+ */
+static bool choose_pingpong(struct problem *problem)
+{
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    if (!is_cdna3_or_later(problem->target) || kiln_dtype_info(contraction->staged)->bytes > 2 ||
+        contraction->m < PINGPONG_TILE || contraction->n < PINGPONG_TILE ||
+        problem->schedule->limits.held_elems < PINGPONG_TILE)
+        return false;
+    contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
+    set_tile(problem, PINGPONG_TILE, 2);
+    if (contraction->mma == NULL || contraction->mma->rows_m != 32 || !fill_device(problem))
+        return false;
+    contraction->waves_n = 4;
+    contraction->buffers = 1;
+    contraction->is_pingpong = true;
+    return true;
+}
+
 /* Large tiles where there are enough of them for all compute units, small ones elsewhere. */
 static void choose_tile(struct problem *problem)
 {
@@ -197,6 +234,8 @@ static void choose_tile(struct problem *problem)
         set_tile(problem, HOST_TILE, 1);
         return;
     }
+    if (choose_pingpong(problem))
+        return;
     set_tile(problem, 128, 2);
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
     if (contraction->mma != NULL && contraction->m > 64 && contraction->n > 64 &&
@@ -204,9 +243,16 @@ static void choose_tile(struct problem *problem)
         count_tiles(contraction) >= problem->target->compute_units)
         return;
     set_tile(problem, 64, 2);
-    if (problem->schedule->limits.held_elems >= 64 || contraction->mma == NULL)
+    if (problem->schedule->limits.held_elems >= 64)
         return;
     set_tile(problem, 32, 2);
+    if (contraction->mma == NULL) {
+        /* A wave of device/mma/scalar.h takes 8 * SCALAR_BLOCK columns, and as many rows or half of
+         * them. */
+        contraction->waves_m = wave_size == 64 ? 1 : 2;
+        contraction->waves_n = 1;
+        return;
+    }
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 16);
 }
 
@@ -214,9 +260,7 @@ static void choose_tile(struct problem *problem)
  * what HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
 static void choose_order(struct problem *problem)
 {
-    bool has_chiplets = strcmp(problem->target->processor, "gfx942") == 0 ||
-                        strcmp(problem->target->processor, "gfx950") == 0;
-    problem->contraction->chiplets = has_chiplets ? 8 : 1;
+    problem->contraction->chiplets = is_cdna3_or_later(problem->target) ? 8 : 1;
     problem->contraction->chiplet_run = 16;
     problem->contraction->super_rows = 8;
 }
@@ -319,8 +363,9 @@ static bool offsets_need_64_bits(const struct problem *problem)
         int64_t rows =
             contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
         int64_t columns = rows > (int64_t)contraction->tile_k ? rows : (int64_t)contraction->tile_k;
-        if (strides[KILN_STRIDE_ROW] > limit / 2 / rows ||
-            strides[KILN_STRIDE_COLUMN] > limit / 2 / columns)
+        /* Offsets are bytes. */
+        int64_t most = limit / 2 / kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
+        if (strides[KILN_STRIDE_ROW] > most / rows || strides[KILN_STRIDE_COLUMN] > most / columns)
             return true;
     }
     return false;
@@ -360,7 +405,8 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
     lay_out_axes(&problem, is_transposed(&problem));
     choose_tile(&problem);
     choose_order(&problem);
-    contraction->tile_k = TILE_K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+    uint32_t tile_k_bytes = contraction->is_pingpong ? PINGPONG_K_BYTES : TILE_K_BYTES;
+    contraction->tile_k = tile_k_bytes / kiln_dtype_info(contraction->staged)->bytes;
     contraction->has_k_tail = contraction->k % contraction->tile_k != 0;
     schedule->block = contraction->waves_m * contraction->waves_n * target->wave_size;
     choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m);
@@ -381,7 +427,7 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
     schedule->chunk_count = count_tiles(contraction);
     schedule->index_is_64bit = offsets_need_64_bits(&problem);
     uint32_t tiles =
-        (contraction->tile_m + contraction->tile_n) * TILE_K_BYTES * contraction->buffers;
+        (contraction->tile_m + contraction->tile_n) * tile_k_bytes * contraction->buffers;
     uint32_t rows_m = contraction->mma != NULL  ? contraction->mma->rows_m
                       : target->wave_size == 1  ? SCALAR_BLOCK
                       : target->wave_size == 64 ? 8 * SCALAR_BLOCK

@@ -1,6 +1,7 @@
 /*
- * What lets contraction.hip compile by itself: c = a b for halves, with b transposed in memory and sizes as arguments, in
- * the shape that the emitter generates. Each target gets the core that it would get: MFMA, WMMA, mma.sync or scalar.
+ * What lets contraction.hip compile by itself: c = a b for halves, with b transposed in memory and
+ * sizes as arguments, in the shape that the emitter generates. Each target gets the core that it
+ * would get: MFMA, WMMA, mma.sync or scalar.
  */
 #ifndef KILN_DEFAULT_CONTRACTION_PRELUDE_H
 #define KILN_DEFAULT_CONTRACTION_PRELUDE_H
@@ -15,24 +16,25 @@
 #define KILN_WAVE_SIZE 1
 #endif
 #endif
-#define KILN_WAVES_M 2
-#define KILN_WAVES_N 2
-#define KILN_BLOCK (KILN_WAVES_M * KILN_WAVES_N * KILN_WAVE_SIZE)
-#define KILN_TILE_M 64
-#define KILN_TILE_N 64
-#define KILN_TILE_K 32
-#define KILN_BUFFERS 2
-#define KILN_PACK_ELEMENTS 8
-#define KILN_ROW_PACKS 4
-#define KILN_RESULT_VECTOR 8
-#define KILN_CHIPLETS 8
-#define KILN_CHIPLET_RUN 16
-#define KILN_SUPER_ROWS 8
-#define KILN_LEFT_RUN 1
-#define KILN_LEFT_IS_ALONG_K 1
-#define KILN_RIGHT_RUN 1
-#define KILN_RIGHT_IS_ALONG_K 1
-#define KILN_K_WITHIN(k, rest) ((k) < (rest) ? (k) : 0u)
+#define KILN_WAVES_M                 2
+#define KILN_WAVES_N                 2
+#define KILN_BLOCK                   (KILN_WAVES_M * KILN_WAVES_N * KILN_WAVE_SIZE)
+#define KILN_TILE_M                  64
+#define KILN_TILE_N                  64
+#define KILN_TILE_K                  32
+#define KILN_BUFFERS                 2
+#define KILN_IS_PINGPONG             0
+#define KILN_PACK_ELEMENTS           8
+#define KILN_ROW_PACKS               4
+#define KILN_RESULT_VECTOR           8
+#define KILN_CHIPLETS                8
+#define KILN_CHIPLET_RUN             16
+#define KILN_SUPER_ROWS              8
+#define KILN_LEFT_RUN                1
+#define KILN_LEFT_IS_ALONG_K         1
+#define KILN_RIGHT_RUN               1
+#define KILN_RIGHT_IS_ALONG_K        1
+#define KILN_K_WITHIN(k, rest)       ((k) < (rest) ? (k) : 0u)
 #define KILN_OR_ZERO(k, rest, value) ((k) < (rest) ? (value) : (kiln_element)0)
 
 #include "device/device.h"
@@ -46,7 +48,7 @@ typedef kiln_storage_f16 kiln_element;
 typedef float kiln_sum;
 
 #if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
-#define KILN_MMA_SIDE 32
+#define KILN_MMA_SIDE             32
 #define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_mfma_f32_32x32x8f16(a, b, sums, 0, 0, 0)
 typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(4)));
 typedef float kiln_mma_sums __attribute__((ext_vector_type(16)));
@@ -54,11 +56,11 @@ typedef float kiln_mma_sums __attribute__((ext_vector_type(16)));
 #elif defined(__GFX11__) || defined(__GFX12__)
 typedef float kiln_mma_sums __attribute__((ext_vector_type(8)));
 #if defined(__GFX11__)
-#define KILN_MMA_IS_REPLICATED 1
+#define KILN_MMA_IS_REPLICATED    1
 #define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, sums)
 typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(16)));
 #else
-#define KILN_MMA_IS_REPLICATED 0
+#define KILN_MMA_IS_REPLICATED    0
 #define KILN_MMA_CALL(a, b, sums) __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, sums)
 typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(8)));
 #endif
@@ -67,11 +69,11 @@ typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(8)));
 #define KILN_MMA_TYPE "f16"
 #include "device/mma/mma_sync.h"
 #else
-#define KILN_MMA_LANES_N (KILN_WAVE_SIZE < 8 ? KILN_WAVE_SIZE : 8)
-#define KILN_MMA_LANES_M (KILN_WAVE_SIZE / KILN_MMA_LANES_N)
-#define KILN_MMA_BLOCK 4
+#define KILN_MMA_LANES_N         (KILN_WAVE_SIZE < 8 ? KILN_WAVE_SIZE : 8)
+#define KILN_MMA_LANES_M         (KILN_WAVE_SIZE / KILN_MMA_LANES_N)
+#define KILN_MMA_BLOCK           4
 #define KILN_MMA_DECODE(element) kiln_decode_f16(element)
-#define KILN_MMA_ADD(a, b, sum) kiln_fma_f32(a, b, sum)
+#define KILN_MMA_ADD(a, b, sum)  kiln_fma_f32(a, b, sum)
 #include "device/mma/scalar.h"
 #endif
 
@@ -87,7 +89,9 @@ struct kiln_arguments {
 
 struct kiln_batch {};
 
-KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch &) {}
+KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch &)
+{
+}
 
 #define KILN_DEFAULT_OPERAND(side, pointer, stride)                                                \
     struct kiln_##side##_source {                                                                  \
@@ -111,7 +115,9 @@ KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch 
                                         unsigned k, unsigned rest, kiln_##side##_inputs &inputs)   \
     {                                                                                              \
         const unsigned at = KILN_K_WITHIN(k, rest);                                                \
-        KILN_LOAD_VECTOR(16, inputs.x, source.p + (row * (unsigned)arguments.stride + at))         \
+        KILN_LOAD_VECTOR(16, inputs.x,                                                             \
+                         (const kiln_storage_f16 *)((const char *)source.p +                       \
+                                                    2 * (row * (unsigned)arguments.stride + at)))  \
     }                                                                                              \
     KILN_DEVICE kiln_pack kiln_##side##_pack(const kiln_arguments &,                               \
                                              const kiln_##side##_inputs &inputs, unsigned,         \

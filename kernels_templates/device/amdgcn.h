@@ -30,6 +30,17 @@
 #else
 #define kiln_schedule_fence()
 #endif
+/* A barrier that makes no memory visible, and the end of a wave's own accesses to local memory: for kernels of gfx9
+ * that keep their waves a barrier apart. */
+#define kiln_phase_end()                                                                           \
+    {                                                                                              \
+        __asm__ volatile("" ::: "memory");                                                         \
+        kiln_schedule_fence();                                                                     \
+        __builtin_amdgcn_s_barrier();                                                              \
+        kiln_schedule_fence();                                                                     \
+        __asm__ volatile("" ::: "memory");                                                         \
+    }
+#define kiln_await_local()  __builtin_amdgcn_s_waitcnt(0xc07f)
 #define kiln_work_item()    __builtin_amdgcn_workitem_id_x()
 #define kiln_work_group_x() __builtin_amdgcn_workgroup_id_x()
 #define kiln_work_group_y() __builtin_amdgcn_workgroup_id_y()

@@ -1,7 +1,7 @@
 /*
  * MFMA of CDNA: a wave of 64 multiplies KILN_MMA_SIDE rows of each operand. Lane l holds row
- * l % SIDE of either operand and, of k, the pack number l / SIDE; the sums in a lane are runs of four
- * columns of one row, since the right operand goes first.
+ * l % SIDE of either operand and, of k, the pack number l / SIDE; the sums in a lane are runs of
+ * four columns of one row, since the right operand goes first.
  *
  * The prelude defines KILN_MMA_SIDE, KILN_MMA_CALL(a, b, sums), kiln_mma_operand (what one
  * instruction takes of a lane) and kiln_mma_sums (a vector).
@@ -16,6 +16,7 @@
 #ifndef KILN_MMA_RUN
 #define KILN_MMA_RUN 4
 #endif
+#define KILN_MMA_STEPS KILN_UNROLL
 
 struct kiln_fragment {
     kiln_pack words;

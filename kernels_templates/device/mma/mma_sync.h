@@ -12,6 +12,7 @@
 #define KILN_MMA_GROUPS 2
 #define KILN_MMA_SLOTS  8
 #define KILN_MMA_RUN    2
+#define KILN_MMA_STEPS  KILN_UNROLL
 
 struct kiln_fragment {
     unsigned words[4];
@@ -45,8 +46,8 @@ KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile,
                                  unsigned step)
 {
     const unsigned lane = kiln_lane();
-    kiln_load_matrices(fragment, tile + kiln_pack_place(row + lane % 8 + lane / 16 * 8,
-                                                        step * 2 + lane / 8 % 2));
+    kiln_load_matrices(
+        fragment, tile + kiln_pack_place(row + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));
 }
 
 KILN_DEVICE void kiln_multiply_add_half(float *sums, const unsigned *a, unsigned b0, unsigned b1)

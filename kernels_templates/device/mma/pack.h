@@ -1,7 +1,7 @@
 /*
  * Packs: 16 bytes of k of one row of an operand, what is staged and read at once. A staged tile is
- * rows of KILN_ROW_PACKS packs, whose order within a row depends on the row: so neither eight lanes in
- * eight rows, nor eight lanes eight rows apart, nor eight along a row meet in a bank.
+ * rows of KILN_ROW_PACKS packs, whose order within a row depends on the row: so neither eight lanes
+ * in eight rows, nor eight lanes eight rows apart, nor eight along a row meet in a bank.
  */
 #ifndef KILN_DEVICE_MMA_PACK_H
 #define KILN_DEVICE_MMA_PACK_H

@@ -14,6 +14,9 @@
 #define KILN_MMA_GROUPS 1
 #define KILN_MMA_SLOTS  (KILN_MMA_BLOCK * KILN_MMA_BLOCK)
 #define KILN_MMA_RUN    1
+/* Rolled: unrolled, all packs of a tile would be decoded at once, into more registers than there
+ * are. */
+#define KILN_MMA_STEPS KILN_NO_UNROLL
 
 struct kiln_fragment {
     kiln_pack words[KILN_MMA_BLOCK];
@@ -55,12 +58,11 @@ KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &lef
     KILN_UNROLL
     for (int k = 0; k < COUNT; k++)
         KILN_UNROLL
-        for (int i = 0; i < KILN_MMA_BLOCK; i++)
-            KILN_UNROLL
-            for (int j = 0; j < KILN_MMA_BLOCK; j++)
-                sums[i * KILN_MMA_BLOCK + j] =
-                    KILN_MMA_ADD(KILN_MMA_DECODE(a[i][k]), KILN_MMA_DECODE(b[j][k]),
-                                 sums[i * KILN_MMA_BLOCK + j]);
+    for (int i = 0; i < KILN_MMA_BLOCK; i++)
+        KILN_UNROLL
+    for (int j = 0; j < KILN_MMA_BLOCK; j++)
+        sums[i * KILN_MMA_BLOCK + j] = KILN_MMA_ADD(
+            KILN_MMA_DECODE(a[i][k]), KILN_MMA_DECODE(b[j][k]), sums[i * KILN_MMA_BLOCK + j]);
 }
 
 KILN_DEVICE unsigned kiln_sum_row(unsigned slot)

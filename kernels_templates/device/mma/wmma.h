@@ -24,6 +24,7 @@
 #define KILN_MMA_GROUPS 2
 #define KILN_MMA_RUN    8
 #endif
+#define KILN_MMA_STEPS KILN_UNROLL
 
 struct kiln_fragment {
     kiln_pack words[KILN_MMA_PACKS];
