@@ -205,13 +205,15 @@ static bool fill_device(const struct problem *problem)
 
 /*
  * 256 x 256 by 8 waves with all of the local memory: half of the global and LDS traffic of a tile
- * of 128 x 128. For large products alone: a compute unit has one work-group.
+ * of 128 x 128. For large products alone: a compute unit has one work-group. With an end of k
+ * within a tile it would spill.
  */
 static bool choose_pingpong(struct problem *problem)
 {
     struct kiln_contraction_schedule *contraction = problem->contraction;
     if (!is_cdna3_or_later(problem->target) || kiln_dtype_info(contraction->staged)->bytes > 2 ||
         contraction->m < PINGPONG_TILE || contraction->n < PINGPONG_TILE ||
+        contraction->k % (PINGPONG_K_BYTES / kiln_dtype_info(contraction->staged)->bytes) != 0 ||
         problem->schedule->limits.held_elems < PINGPONG_TILE)
         return false;
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
