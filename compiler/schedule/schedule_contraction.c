@@ -18,7 +18,7 @@ enum {
 
 uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
 {
-    return PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+    return (uint32_t)PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
 }
 
 struct problem {
@@ -414,7 +414,7 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
     choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m);
     choose_loads(&problem, &contraction->right, contraction->n, contraction->tile_n);
     uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
-    uint32_t most = PACK_BYTES / kiln_dtype_info(group->accesses[store].dtype)->bytes;
+    uint32_t most = (uint32_t)PACK_BYTES / kiln_dtype_info(group->accesses[store].dtype)->bytes;
     most = most > 8 ? 8 : most;
     most = kiln_floor_power_of_two(
         most < schedule->limits.vector_elems ? most : schedule->limits.vector_elems);
