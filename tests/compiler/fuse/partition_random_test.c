@@ -19,6 +19,8 @@ struct kind_of_check {
     struct kiln_partition_strategy strategy;
 };
 
+enum { KIND_COUNT = KILN_GROUP_CONTRACTION + 1 };
+
 /* Adds to kinds[enum kiln_group_kind] how many groups there were. */
 static void check_random_graph(uint64_t seed, const struct kind_of_check *check, uint32_t *kinds)
 {
@@ -60,7 +62,7 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
 Test(partition_random, groups_of_random_graphs_fit_together)
 {
     static const uint32_t registers[] = {16, 64, 256};
-    uint32_t kinds[4] = {0};
+    uint32_t kinds[KIND_COUNT] = {0};
     for (uint64_t seed = 1; seed <= 240; seed++) {
         struct kind_of_check check = {.families = KILN_RANDOM_POINTWISE,
                                       .max_nodes = seed % 10 == 0 ? 400 : 60,
@@ -74,7 +76,7 @@ Test(partition_random, groups_of_random_graphs_fit_together)
 Test(partition_random, groups_of_random_reductions_fit_together)
 {
     static const uint32_t registers[] = {16, 64, 256};
-    uint32_t kinds[4] = {0};
+    uint32_t kinds[KIND_COUNT] = {0};
     for (uint64_t seed = 1; seed <= 600; seed++) {
         struct kind_of_check check = {
             .families =
@@ -86,7 +88,7 @@ Test(partition_random, groups_of_random_reductions_fit_together)
             .strategy = {.never_segment = seed % 8 == 3, .store_shared_values = seed % 4 == 1}};
         check_random_graph(seed, &check, kinds);
     }
-    for (int kind = 0; kind < 4; kind++)
+    for (int kind = 0; kind < KIND_COUNT; kind++)
         cr_expect_gt(kinds[kind], 50, "only %u groups of kind %d", kinds[kind], kind);
 }
 

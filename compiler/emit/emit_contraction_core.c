@@ -1,0 +1,122 @@
+/* What a contraction's kernel is made with: the sizes of its tiles, and the types of its core. */
+#include "compiler/emit/emit_contraction.h"
+
+#include "compiler/emit/emit_values.h"
+#include "compiler/schedule/schedule_contraction.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct kiln_contraction_schedule *contraction_of(const struct kiln_emission *emission)
+{
+    return &emission->schedule->contraction;
+}
+
+static const char *device_type(enum kiln_dtype dtype)
+{
+    return kiln_dtype_info(dtype)->device;
+}
+
+static void append_operand_defines(const char *name, const struct kiln_operand_schedule *operand,
+                                   struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source, "#define KILN_%s_RUN %" PRIu32 "\n#define KILN_%s_IS_ALONG_K %d\n",
+                       name, operand->run, name, operand->is_along_k);
+}
+
+void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    uint32_t pack = kiln_pack_elements(contraction);
+    kiln_buffer_printf(source,
+                       "#define KILN_TILE_M %" PRIu32 "\n#define KILN_TILE_N %" PRIu32
+                       "\n#define KILN_TILE_K %" PRIu32 "\n#define KILN_WAVES_M %" PRIu32
+                       "\n#define KILN_WAVES_N %" PRIu32 "\n#define KILN_BUFFERS %" PRIu32
+                       "\n#define KILN_PACK_ELEMENTS %" PRIu32 "\n#define KILN_ROW_PACKS %" PRIu32
+                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d\n",
+                       contraction->tile_m, contraction->tile_n, contraction->tile_k,
+                       contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
+                       contraction->tile_k / pack, contraction->result_vector,
+                       contraction->is_pingpong);
+    kiln_buffer_printf(source,
+                       "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
+                       "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",
+                       contraction->chiplets, contraction->chiplet_run, contraction->super_rows);
+    append_operand_defines("LEFT", &contraction->left, source);
+    append_operand_defines("RIGHT", &contraction->right, source);
+    /* Of elements beyond the end of k the first of the tile is loaded, and zero is staged. */
+    kiln_buffer_append_text(source,
+                            contraction->has_k_tail
+                                ? "#define KILN_K_WITHIN(k, rest) ((k) < (rest) ? (k) : 0u)\n"
+                                  "#define KILN_OR_ZERO(k, rest, value) ((k) < (rest) ? (value) : "
+                                  "(kiln_element)0)\n"
+                                : "#define KILN_K_WITHIN(k, rest) (k)\n"
+                                  "#define KILN_OR_ZERO(k, rest, value) (value)\n");
+}
+
+const char *kiln_contraction_core_header(const struct kiln_emission *emission)
+{
+    const struct kiln_mma *mma = contraction_of(emission)->mma;
+    if (mma == NULL)
+        return "device/mma/scalar.h";
+    switch (mma->layout) {
+    case KILN_MMA_LAYOUT_MFMA:
+        return "device/mma/mfma.h";
+    case KILN_MMA_LAYOUT_WMMA:
+    case KILN_MMA_LAYOUT_WMMA_REPLICATED:
+        return "device/mma/wmma.h";
+    case KILN_MMA_LAYOUT_MMA_SYNC:
+        break;
+    }
+    return "device/mma/mma_sync.h";
+}
+
+static void append_scalar_core(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    enum kiln_scalar scalar = emission->ir->ops[emission->group->contract].scalar;
+    enum kiln_dtype staged = contraction_of(emission)->staged;
+    uint32_t lanes_n = emission->target->wave_size < 8 ? emission->target->wave_size : 8;
+    kiln_buffer_printf(source,
+                       "#define KILN_MMA_LANES_M %" PRIu32 "\n#define KILN_MMA_LANES_N %" PRIu32
+                       "\n#define KILN_MMA_BLOCK 4\n#define KILN_MMA_DECODE(element) "
+                       "kiln_decode_%s(element)\n",
+                       emission->target->wave_size / lanes_n, lanes_n, device_type(staged));
+    if (scalar == KILN_SCALAR_I32)
+        kiln_buffer_append_text(source, "#define KILN_MMA_ADD(a, b, sum) ((int)((unsigned)(a) * "
+                                        "(unsigned)(b) + (unsigned)(sum)))\n");
+    else
+        kiln_buffer_printf(source, "#define KILN_MMA_ADD(a, b, sum) kiln_fma_%s(a, b, sum)\n",
+                           kiln_scalar_text(scalar));
+}
+
+void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_mma *mma = contraction_of(emission)->mma;
+    kiln_buffer_printf(source, "typedef kiln_storage_%s kiln_element;\ntypedef %s kiln_sum;\n",
+                       device_type(contraction_of(emission)->staged),
+                       kiln_scalar_type(emission->ir->ops[emission->group->contract].scalar));
+    if (mma == NULL) {
+        append_scalar_core(emission, source);
+        return;
+    }
+    if (mma->layout == KILN_MMA_LAYOUT_MMA_SYNC) {
+        kiln_buffer_printf(source, "#define KILN_MMA_TYPE \"%s\"\n", device_type(mma->operand));
+        return;
+    }
+    kiln_buffer_printf(source,
+                       "#define KILN_MMA_SIDE %" PRIu32 "\n#define KILN_MMA_IS_REPLICATED %d\n"
+                       "#define KILN_MMA_CALL(a, b, sums) %s\n",
+                       mma->rows_m, mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED, mma->call);
+    if (mma->operand == KILN_DTYPE_F64)
+        kiln_buffer_append_text(source, "#define KILN_MMA_RUN 1\n");
+    /* "float __attribute__((...))": the attribute goes behind the name. */
+    const char *operand_attribute = strstr(mma->operand_type, " __");
+    const char *sums_attribute = strstr(mma->sums_type, " __");
+    kiln_buffer_printf(source, "typedef %.*s kiln_mma_operand%s;\ntypedef %.*s kiln_mma_sums%s;\n",
+                       (int)(operand_attribute != NULL ? operand_attribute - mma->operand_type
+                                                       : (long)strlen(mma->operand_type)),
+                       mma->operand_type, operand_attribute != NULL ? operand_attribute : "",
+                       (int)(sums_attribute != NULL ? sums_attribute - mma->sums_type
+                                                    : (long)strlen(mma->sums_type)),
+                       mma->sums_type, sums_attribute != NULL ? sums_attribute : "");
+}
