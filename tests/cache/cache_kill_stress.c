@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* Entries are large, so that most of a writer's time is in the middle of a file. */
-enum { PARALLEL = 4, KEYS = 64, ENTRY_LIMIT = 512 * 1024, DELAY_LIMIT_US = 10000 };
+enum { PARALLEL = 4, KEYS = 64, ENTRY_LIMIT = 512 * 1024, DELAY_LIMIT_US = 10000, PATIENCE = 8 };
 
 static const uint64_t some_limit = (uint64_t)12 << 20; /* so that some are killed evicting */
 static uint64_t max_bytes;
@@ -115,7 +115,10 @@ static void kill_writers(unsigned writers, uint64_t limit)
     unsigned hits = 0;
     unsigned interrupted = 0; /* batches that left a temporary file */
     uint64_t most_left = 0;
-    for (unsigned started = 0; started < writers; started += PARALLEL) {
+    unsigned started = 0;
+    /* Few are killed while they write under a limit: where chance caught none, more are tried. */
+    for (; started < writers || (interrupted == 0 && started < PATIENCE * writers);
+         started += PARALLEL) {
         pid_t children[PARALLEL];
         for (unsigned i = 0; i < PARALLEL; i++) {
             children[i] = fork();
@@ -159,7 +162,7 @@ static void kill_writers(unsigned writers, uint64_t limit)
     printf(
         "limit %llu KiB: %u writers killed, files left after %u of %u batches, at most %llu at a "
         "time; %llu entries of %llu KiB, %llu damaged, %u hits; %u faults\n",
-        (unsigned long long)limit >> 10, writers, interrupted, (writers + PARALLEL - 1) / PARALLEL,
+        (unsigned long long)limit >> 10, started, interrupted, started / PARALLEL,
         (unsigned long long)most_left, (unsigned long long)stats.entries,
         (unsigned long long)stats.bytes >> 10, (unsigned long long)stats.damaged, hits, faults);
     kiln_cache_store_close(store);
