@@ -161,6 +161,7 @@ static void take_node(struct kiln_reader *reader, uint32_t tensor_count, struct 
             node->normalization.momentum = take_real(reader);
         break;
     case KILN_NODE_MATMUL:
+        break;
     }
 }
 
