@@ -450,8 +450,10 @@ int main(int argument_count, char **arguments)
     const char *only = argument_count > 2 ? arguments[2] : nullptr;
     bool fine = check_zero_signs();
     fine &= check_ends_of_sigmoid();
-    if (!only || std::strcmp(only, "quotient") == 0)
-        fine &= check_quotients(samples) & check_count_ratios(samples);
+    if (!only || std::strcmp(only, "quotient") == 0) {
+        fine &= check_quotients(samples);
+        fine &= check_count_ratios(samples);
+    }
     for (const function &f : functions) {
         if (!only || std::strcmp(only, f.name) == 0)
             fine &= check_function(f, samples);

@@ -204,7 +204,7 @@ static void make_broadcast_chain(struct builder *builder)
     uint32_t row = add_input(builder, 1, COLUMNS);
     uint32_t column = add_input(builder, ROWS, 1);
     uint32_t one = add_input(builder, 1, 1);
-    for (uint32_t i = 0; !is_full(builder); i++) {
+    while (!is_full(builder)) {
         one = pointwise(builder, KILN_POINTWISE_TANH_FWD, one, KILN_NONE);
         row = add(builder, row, one);
         column = add(builder, column, one);
@@ -395,7 +395,7 @@ static void make_shared_loads(struct builder *builder)
 static void make_long_rows(struct builder *builder)
 {
     uint32_t x = add_input(builder, 2, LONG_COLUMNS);
-    for (uint32_t i = 0; !is_full(builder); i++)
+    while (!is_full(builder))
         x = add(builder, x, reduce(builder, KILN_REDUCTION_ADD, x, 1));
 }
 
