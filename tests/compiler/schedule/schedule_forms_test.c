@@ -152,14 +152,15 @@ Test(schedule_forms, a_transposing_work_item_loads_fewer_vectors_then_transposes
     }
 }
 
+static const struct reduction_case norm = {.content = REDUCTION_NORM,
+                                           .kind = KILN_GROUP_REDUCTION,
+                                           .rank = 2,
+                                           .dims = {512, 4096},
+                                           .reduced_axes = 2,
+                                           .dtype = KILN_DTYPE_F32};
+
 Test(schedule_forms, the_direction_of_the_walk_stays)
 {
-    struct reduction_case norm = {.content = REDUCTION_NORM,
-                                  .kind = KILN_GROUP_REDUCTION,
-                                  .rank = 2,
-                                  .dims = {512, 4096},
-                                  .reduced_axes = 2,
-                                  .dtype = KILN_DTYPE_F32};
     struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
     struct kiln_fusion_group group = reduction_fixture_group(fixture, &norm);
     struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
@@ -176,12 +177,6 @@ Test(schedule_forms, the_direction_of_the_walk_stays)
 
 Test(schedule_forms, explanations_name_the_form)
 {
-    struct reduction_case norm = {.content = REDUCTION_NORM,
-                                  .kind = KILN_GROUP_REDUCTION,
-                                  .rank = 2,
-                                  .dims = {512, 4096},
-                                  .reduced_axes = 2,
-                                  .dtype = KILN_DTYPE_F32};
     struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
     struct kiln_fusion_group group = reduction_fixture_group(fixture, &norm);
     struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
