@@ -50,8 +50,7 @@ static enum kiln_status emit_kernel(const struct kiln_kernel_plan *plan,
                                      .graph = graph,
                                      .group = &plan->partition.groups[index],
                                      .schedule = schedule,
-                                     .target = &plan->target,
-                                     .index = index};
+                                     .target = &plan->target};
     enum kiln_status status = kiln_emit_kernel(&emission, ret_kernel, error);
     if (status != KILN_OK)
         return status;

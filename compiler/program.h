@@ -30,7 +30,7 @@ struct kiln_argument {
 };
 
 struct kiln_kernel {
-    const char *symbol; /* entry point, unique in the program */
+    const char *symbol; /* entry point: a name made of the text, equal for equal kernels */
     const char *source; /* complete source text, NUL-terminated */
     uint32_t source_bytes;
     uint32_t grid[3];   /* work-groups */
@@ -76,10 +76,10 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
                             struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Makes one kernel anew in the next form of its schedule, which needs fewer registers. Symbol,
- * arguments, workspace and the other kernels stay what they are. `graph` is the one that
- * the program was lowered from, and the new kernel lies in the same arena. KILN_NOT_FOUND, with
- * kernel and `error` left alone, when it has the last form.
+ * Makes one kernel anew in the next form of its schedule, which needs fewer registers. Arguments,
+ * workspace and the other kernels stay what they are; the symbol is that of the new text. `graph`
+ * is the one that the program was lowered from, and the new kernel lies in the same arena.
+ * KILN_NOT_FOUND, with kernel and `error` left alone, when it has the last form.
  */
 enum kiln_status kiln_program_relax(struct kiln_program *program, const struct kiln_graph *graph,
                                     uint32_t kernel, struct kiln_error *error) KILN_NODISCARD;

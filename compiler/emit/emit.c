@@ -3,18 +3,17 @@
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_reduction.h"
 #include "compiler/emit/template_text.h"
+#include "runtime/support/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void append_defines(const struct kiln_emission *emission, const char *symbol,
-                           struct kiln_buffer *source)
+static void append_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     const char *suffix = schedule->index_is_64bit ? "ull" : "u";
-    kiln_buffer_printf(source, "#define KILN_SYMBOL %s\n", symbol);
     kiln_buffer_printf(source, "#define KILN_WAVE_SIZE %" PRIu32 "\n", emission->target->wave_size);
     kiln_buffer_printf(source, "#define KILN_BLOCK %" PRIu32 "\n", schedule->block);
     if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION) {
@@ -171,6 +170,15 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
     return true;
 }
 
+/* The entry point is called after the text, and so is the same in every graph that the kernel is
+ * of, and another's in none. */
+static void name_kernel(const char *template, const struct kiln_buffer *text, char *ret_symbol,
+                        size_t symbol_bytes)
+{
+    (void)snprintf(ret_symbol, symbol_bytes, "kiln_%s_%016" PRIx64, template,
+                   kiln_hash64(text->data, text->size));
+}
+
 enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
                                   struct kiln_kernel *ret_kernel, struct kiln_error *error)
 {
@@ -178,42 +186,50 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
     struct kiln_arena *arena = emission->ir->arena;
     const char *name = template_name(schedule->template_kind);
     char template_path[64];
-    char symbol[64];
+    char symbol[64] = "";
     (void)snprintf(template_path, sizeof template_path, "%s.hip", name);
-    (void)snprintf(symbol, sizeof symbol, "kiln_%s_%" PRIu32, name, emission->index);
 
     struct kiln_template_inclusion inclusion = {
         .included = kiln_arena_calloc(arena, kiln_template_file_count, sizeof(bool))};
+    struct kiln_buffer text; /* all but the symbol */
     struct kiln_buffer source;
+    kiln_buffer_init(&text);
     kiln_buffer_init(&source);
     if (inclusion.included != NULL) {
-        append_defines(emission, symbol, &source);
-        append_device_headers(emission, &inclusion, &source);
+        append_defines(emission, &text);
+        append_device_headers(emission, &inclusion, &text);
         if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION)
-            append_contraction_core(emission, &inclusion, &source);
-        kiln_buffer_append_text(&source, "#line 1 \"generated\"\n");
+            append_contraction_core(emission, &inclusion, &text);
+        kiln_buffer_append_text(&text, "#line 1 \"generated\"\n");
         if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION)
-            kiln_emit_contraction(emission, &source);
+            kiln_emit_contraction(emission, &text);
         else if (schedule->template_kind == KILN_TEMPLATE_REDUCTION)
-            kiln_emit_reduction(emission, &source);
+            kiln_emit_reduction(emission, &text);
         else
-            kiln_emit_pointwise(emission, &source);
-        kiln_template_append(&inclusion, template_path, &source);
+            kiln_emit_pointwise(emission, &text);
+        kiln_template_append(&inclusion, template_path, &text);
+    }
+    if (!text.failed) {
+        name_kernel(name, &text, symbol, sizeof symbol);
+        kiln_buffer_printf(&source, "#define KILN_SYMBOL %s\n", symbol);
+        kiln_buffer_append(&source, text.data, text.size);
     }
     struct kiln_kernel kernel = {
         .symbol = kiln_arena_strndup(arena, symbol, sizeof symbol - 1),
-        .source = source.failed ? NULL : kiln_arena_strndup(arena, source.data, source.size),
+        .source = text.failed || source.failed
+                      ? NULL
+                      : kiln_arena_strndup(arena, source.data, source.size),
         .source_bytes = (uint32_t)source.size,
         .grid = {schedule->grid, 1, 1},
         .block = {schedule->block, 1, 1},
         .lds_bytes = schedule->lds_bytes,
         .uses_barrier = uses_barrier(schedule),
     };
+    kiln_buffer_fini(&text);
     kiln_buffer_fini(&source);
     if (inclusion.included == NULL || kernel.symbol == NULL || kernel.source == NULL ||
         !fill_arguments(emission, &kernel))
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while emitting kernel '%s'",
-                              symbol);
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while emitting a kernel");
     *ret_kernel = kernel;
     return KILN_OK;
 }

@@ -4,6 +4,9 @@
  * The text is, in this order: defines, the device header of the target, the math and conversion
  * headers that the group needs, generated types and functions, the template. Generated functions
  * are flat: one statement per operation.
+ *
+ * Nothing of the graph is in it but what the kernel computes: no name, no number of a tensor, no
+ * place of the kernel in its program. Equal kernels of different graphs are the same text.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_H
 #define KILN_COMPILER_EMIT_EMIT_H
@@ -19,7 +22,6 @@ struct kiln_emission {
     const struct kiln_fusion_group *group;
     const struct kiln_schedule *schedule;
     const struct kiln_target *target;
-    uint32_t index; /* of the kernel in its program */
 };
 
 /* Fills a kernel; its memory belongs to the arena of the IR. */

@@ -198,15 +198,16 @@ static bool init_table(const struct kiln_emission *emission, enum kiln_place pla
 }
 
 /* Coordinates of a point of the result. */
-static void append_index(const struct kiln_emission *emission, uint32_t value,
-                         struct kiln_buffer *source)
+static void append_index(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                         uint32_t value, struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
     const struct kiln_op *op = &emission->ir->ops[value];
     const struct kiln_domain *domain = &emission->ir->domains[op->domain];
     uint32_t from_right = domain->rank - 1 - op->axis;
-    kiln_buffer_printf(source, "        const %s v%" PRIu32 " = (%s)(",
-                       kiln_scalar_type(op->scalar), value, kiln_scalar_type(op->scalar));
+    kiln_buffer_printf(source, "        const %s ", kiln_scalar_type(op->scalar));
+    kiln_emit_value(table, value, source);
+    kiln_buffer_printf(source, " = (%s)(", kiln_scalar_type(op->scalar));
     if (domain->dims[op->axis] == 1) {
         kiln_buffer_append_text(source, "0");
     } else if (from_right == contraction->m_axis) {
@@ -235,7 +236,7 @@ static void append_values(const struct kiln_emission *emission,
             !kiln_value_is_computed(emission, table, value))
             continue;
         if (op->opcode == KILN_OP_INDEX) {
-            append_index(emission, value, source);
+            append_index(emission, table, value, source);
             continue;
         }
         kiln_emit_operation(emission, table, value, "        ", source);

@@ -153,10 +153,10 @@ void kiln_emit_row(const struct kiln_reduction_emission *reduction, struct kiln_
         if (!is_in_row(reduction, i))
             continue;
         if (reduction->values.varies[value])
-            kiln_buffer_printf(source, "    %s v%" PRIu32 "[%" PRIu32 "];\n", type, value,
+            kiln_buffer_printf(source, "    %s v%" PRIu32 "[%" PRIu32 "];\n", type, i,
                                reduction->row_lanes);
         else
-            kiln_buffer_printf(source, "    %s v%" PRIu32 ";\n", type, value);
+            kiln_buffer_printf(source, "    %s v%" PRIu32 ";\n", type, i);
     }
     kiln_buffer_append_text(source, "};\nstruct kiln_row_inputs {\n");
     select_loads(reduction, true);
@@ -227,7 +227,7 @@ static void append_row_variables(const struct kiln_reduction_emission *reduction
         kiln_buffer_printf(source,
                            "        const %s v%" PRIu32 " = row.v%" PRIu32
                            ";\n        (void)v%" PRIu32 ";\n",
-                           kiln_scalar_type(emission->ir->ops[value].scalar), value, value, value);
+                           kiln_scalar_type(emission->ir->ops[value].scalar), i, i, i);
     }
 }
 

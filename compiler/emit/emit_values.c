@@ -50,6 +50,7 @@ static uint32_t index_axis(const struct kiln_emission *emission, const struct ki
 
 void kiln_value_table_fini(struct kiln_value_table *table)
 {
+    free(table->number);
     free(table->alias);
     free(table->load);
     free(table->varies);
@@ -85,6 +86,7 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
     const struct kiln_ir *ir = emission->ir;
     const struct kiln_fusion_group *group = emission->group;
     struct kiln_value_table table = {
+        .number = calloc(ir->op_count, sizeof *table.number),
         .alias = calloc(ir->op_count, sizeof *table.alias),
         .load = calloc(ir->op_count, sizeof *table.load),
         .varies = calloc(ir->op_count, sizeof *table.varies),
@@ -92,11 +94,13 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         .ir = ir,
         .has_literals = group->kind != KILN_GROUP_POINTWISE,
     };
-    if (table.alias == NULL || table.load == NULL || table.varies == NULL || table.is_row == NULL) {
+    if (table.number == NULL || table.alias == NULL || table.load == NULL || table.varies == NULL ||
+        table.is_row == NULL) {
         kiln_value_table_fini(&table);
         return false;
     }
     for (uint32_t i = 0; i < group->op_count; i++) {
+        table.number[group->ops[i]] = i;
         table.alias[group->ops[i]] = group->ops[i];
         table.load[group->ops[i]] = KILN_NONE;
     }
@@ -137,9 +141,10 @@ void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
     if (table->has_literals && op->opcode == KILN_OP_CONSTANT)
         append_constant(op, source);
     else if (!table->is_row[variable] || (table->has_row_variables && !is_array))
-        kiln_buffer_printf(source, "v%" PRIu32, variable);
+        kiln_buffer_printf(source, "v%" PRIu32, table->number[variable]);
     else
-        kiln_buffer_printf(source, "row.v%" PRIu32 "%s", variable, is_array ? "[e]" : "");
+        kiln_buffer_printf(source, "row.v%" PRIu32 "%s", table->number[variable],
+                           is_array ? "[e]" : "");
 }
 
 static void append_index(const struct kiln_emission *emission, const struct kiln_op *op,

@@ -1,6 +1,7 @@
 /*
- * IR values as text of the generated functions: value v of the IR is the variable v<v>, one
- * statement per operation. What a load brought is taken from `inputs`, its element e of the vector.
+ * IR values as text of the generated functions: the i-th value of the group is the variable v<i>,
+ * one statement per operation. Not its index in the IR, by which equal kernels of different graphs
+ * would differ. What a load brought is taken from `inputs`, its element e of the vector.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_VALUES_H
 #define KILN_COMPILER_EMIT_EMIT_VALUES_H
@@ -9,9 +10,10 @@
 
 /* What the emitter knows of each IR value of the group, by its index in the IR. */
 struct kiln_value_table {
-    uint32_t *alias; /* the value whose variable holds it: through broadcasts that are computed */
-    uint32_t *load;  /* access that loads it, or KILN_NONE */
-    bool *varies;    /* differs between the elements of a vector */
+    uint32_t *number; /* of its variable: its place in the group */
+    uint32_t *alias;  /* the value whose variable holds it: through broadcasts that are computed */
+    uint32_t *load;   /* access that loads it, or KILN_NONE */
+    bool *varies;     /* differs between the elements of a vector */
     /* A row value of a reduction group: a member of `row`, an array if it varies. Constants are
      * not: there they stand in the text as they are. */
     bool *is_row;

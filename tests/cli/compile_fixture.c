@@ -14,7 +14,8 @@ enum { MAX_ARGUMENTS = 32, MAX_PAIRS = 6 };
 
 static char host_compiler[1100];
 
-/* The script counts its calls in "calls", one file each. */
+/* The script counts its calls in "calls", one file each. Its code objects are one, with the name of
+ * the kernel in it replaced. */
 void compile_fixture_write_compiler(const char *extra)
 {
     char script[4096];
@@ -24,21 +25,23 @@ void compile_fixture_write_compiler(const char *extra)
     (void)snprintf(object, sizeof object, "%s", temporary_path("object.so"));
     (void)snprintf(calls, sizeof calls, "%s", temporary_path("calls"));
     (void)mkdir(calls, 0700);
-    (void)snprintf(command, sizeof command,
-                   "echo 'extern \"C\" __attribute__((visibility(\"default\"))) void "
-                   "kiln_pointwise_0() {}' | c++ -shared -fPIC -nostdlib -x c++ - -o '%s'",
-                   object);
+    (void)snprintf(
+        command, sizeof command,
+        "echo 'extern \"C\" __attribute__((visibility(\"default\"))) void "
+        "kiln_pointwise_0123456789abcdef() {}' | c++ -shared -fPIC -nostdlib -x c++ - -o '%s'",
+        object);
     if (access(object, F_OK) != 0)
         cr_assert_eq(system(command), 0);
     int size = snprintf(script, sizeof script,
                         "#!/bin/sh\n"
-                        "cat >/dev/null\n"
+                        "symbol=$(sed -n 's/^#define KILN_SYMBOL //p')\n"
                         "while [ $# -gt 1 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n"
                         ": >'%s/'$$\n"
                         "set -- '%s/'*\n"
                         "call=$#\n"
                         "%s\n"
-                        "cp '%s' \"$out\"\n",
+                        "LC_ALL=C sed \"s/kiln_pointwise_0123456789abcdef/$symbol/g\" '%s' "
+                        ">\"$out\"\n",
                         calls, calls, extra, object);
     const char *path = write_file("compiler", script, (size_t)size);
     cr_assert_eq(chmod(path, 0700), 0);

@@ -139,3 +139,41 @@ Test(emit, what_is_stored_is_rounded_once)
     EXPECT_TEXT(kernel, expected);
     ir_fixture_destroy(fixture);
 }
+
+/* Of a graph with other values before and beside it, the text of a kernel says nothing. */
+Test(emit, a_kernel_has_one_text_in_all_graphs)
+{
+    struct kiln_kernel kernels[2];
+    struct ir_fixture *fixtures[2];
+    for (int i = 0; i < 2; i++) {
+        struct kiln_ir *ir;
+        fixtures[i] = ir_fixture_create();
+        ir = &fixtures[i]->ir;
+        if (i == 1) /* a value that nothing needs, of another shape, and another number for all */
+            (void)kiln_ir_unary(ir, KILN_OP_EXP, ir_fixture_load(fixtures[i], 7, 11));
+        uint32_t x = ir_fixture_load(fixtures[i], 30, 41);
+        uint32_t y = ir_fixture_load(fixtures[i], 30, 41);
+        ir_fixture_store(fixtures[i],
+                         kiln_ir_unary(ir, KILN_OP_TANH, kiln_ir_binary(ir, KILN_OP_ADD, x, y)));
+        kernels[i] = emit(fixtures[i]);
+    }
+    cr_assert_str_eq(kernels[0].source, kernels[1].source);
+    cr_assert_str_eq(kernels[0].symbol, kernels[1].symbol);
+    ir_fixture_destroy(fixtures[0]);
+    ir_fixture_destroy(fixtures[1]);
+}
+
+/* Profilers tell kernels by their names. */
+Test(emit, different_texts_have_different_symbols)
+{
+    char symbols[2][64];
+    for (int i = 0; i < 2; i++) {
+        struct ir_fixture *fixture = ir_fixture_create();
+        uint32_t x = ir_fixture_load(fixture, 30, 41 + i);
+        ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_TANH, x));
+        (void)snprintf(symbols[i], sizeof symbols[i], "%s", emit(fixture).symbol);
+        cr_assert_eq(strspn(symbols[i], "kiln_pointwise_0123456789abcdef"), strlen(symbols[i]));
+        ir_fixture_destroy(fixture);
+    }
+    cr_assert_str_neq(symbols[0], symbols[1]);
+}
