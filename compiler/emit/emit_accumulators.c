@@ -19,7 +19,7 @@ bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
 
 bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction)
 {
-    return reduction->emission->group->kind == KILN_GROUP_COMBINE;
+    return reduction->emission->group->role == KILN_ROLE_COMBINE;
 }
 
 static const char *type_text(const struct kiln_accumulator *accumulator)

@@ -19,7 +19,7 @@ void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer
         if (!kiln_emission_is_tiled(emission) || axis != schedule->tile_axis)
             kiln_buffer_printf(source, "    kiln_index c%" PRIu32 ";\n", axis);
     }
-    if (emission->group->kind == KILN_GROUP_PARTIAL)
+    if (emission->group->role == KILN_ROLE_PARTIAL)
         kiln_buffer_append_text(source, "    kiln_index segment;\n");
     kiln_buffer_append_text(source, "};\n");
 }
@@ -125,7 +125,7 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     kiln_buffer_append_text(source, "KILN_DEVICE void kiln_locate_row(kiln_index rest, "
                                     "kiln_index segment, kiln_position &position)\n{\n"
                                     "    (void)rest, (void)segment;\n");
-    if (emission->group->kind == KILN_GROUP_PARTIAL)
+    if (emission->group->role == KILN_ROLE_PARTIAL)
         kiln_buffer_append_text(source, "    position.segment = segment;\n");
     if (reduction->is_columns)
         append_vector_of_rows(emission, source);
@@ -188,7 +188,7 @@ void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
         first = false;
     }
     const struct kiln_access *memory = &emission->group->accesses[access];
-    if (memory->is_accumulator && emission->group->kind == KILN_GROUP_PARTIAL) {
+    if (memory->is_accumulator && emission->group->role == KILN_ROLE_PARTIAL) {
         kiln_buffer_printf(source, "%sposition.segment * (kiln_index)%" PRId64, first ? "" : " + ",
                            memory->segment_stride);
         first = false;

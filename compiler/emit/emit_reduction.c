@@ -63,7 +63,7 @@ static void count_steps(struct kiln_reduction_emission *reduction)
     reduction->chain_steps =
         ceil_divide(chain, reduction->steps_per_item) * reduction->steps_per_item;
     reduction->chains = layout->is_resident ? 1 : ceil_divide(longest, reduction->chain_steps);
-    reduction->is_even = reduction->emission->group->kind != KILN_GROUP_COMBINE &&
+    reduction->is_even = reduction->emission->group->role != KILN_ROLE_COMBINE &&
                          reduction->tails == 0 && reduction->chains == 1 &&
                          reduction->segment_steps * layout->segment_count == reduction->steps &&
                          reduction->segment_steps % items == 0;

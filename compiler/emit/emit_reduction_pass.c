@@ -20,7 +20,7 @@ static void select_loads(const struct kiln_reduction_emission *reduction, bool r
 {
     const struct kiln_fusion_group *group = reduction->emission->group;
     for (uint32_t i = 0; i < group->load_count; i++)
-        reduction->selected[i] = kiln_access_is_row(group, &group->accesses[i]) == rows &&
+        reduction->selected[i] = (group->accesses[i].place == KILN_PLACE_ROW) == rows &&
                                  (rows || reduction->first_pass[i] != KILN_NONE);
 }
 
@@ -32,7 +32,7 @@ static bool select_stores(const struct kiln_reduction_emission *reduction, uint3
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         reduction->selected[i] = !access->is_accumulator &&
-                                 kiln_access_is_row(group, access) == rows &&
+                                 (access->place == KILN_PLACE_ROW) == rows &&
                                  reduction->pass[access->value] == pass;
         any |= reduction->selected[i];
     }
@@ -169,8 +169,8 @@ void kiln_emit_row(const struct kiln_reduction_emission *reduction, struct kiln_
     kiln_emit_loads(reduction->emission, reduction->selected, reduction->row_lanes, source);
     append_row_values(reduction, 0, source);
     append_row_stores(reduction, 0,
-                      group->kind == KILN_GROUP_PARTIAL ? "is_first && position.segment == 0"
-                                                        : "is_first",
+                      group->role == KILN_ROLE_PARTIAL ? "is_first && position.segment == 0"
+                                                       : "is_first",
                       source);
     kiln_buffer_append_text(source, "}\n");
 }
@@ -307,7 +307,7 @@ static void append_finish(const struct kiln_reduction_emission *reduction, uint3
                 "const kiln_position &position, const merged &merged, bool is_first, "
                 "kiln_row &row)\n    {\n"
                 "    (void)arguments, (void)position, (void)merged, (void)is_first, (void)row;\n");
-    if (reduction->emission->group->kind == KILN_GROUP_PARTIAL) {
+    if (reduction->emission->group->role == KILN_ROLE_PARTIAL) {
         append_component_stores(reduction, source);
     } else {
         append_row_values(reduction, pass + 1, source);
@@ -323,7 +323,8 @@ void kiln_emit_pass(struct kiln_reduction_emission *reduction, uint32_t pass,
     kiln_reduction_pass_values(emission->ir, emission->group, reduction->passes, pass,
                                reduction->is_needed);
     for (uint32_t i = 0; i < emission->group->op_count; i++)
-        reduction->is_needed[i] = reduction->is_needed[i] && !reduction->passes->is_row[i];
+        reduction->is_needed[i] =
+            reduction->is_needed[i] && reduction->passes->place[i] != KILN_PLACE_ROW;
     kiln_buffer_printf(source,
                        "struct kiln_pass_%" PRIu32 " {\n"
                        "    enum { has_accumulators = %d, is_first = %d, is_last = %d };\n",

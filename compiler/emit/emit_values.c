@@ -92,7 +92,7 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         .varies = calloc(ir->op_count, sizeof *table.varies),
         .is_row = calloc(ir->op_count, sizeof *table.is_row),
         .ir = ir,
-        .has_literals = group->kind != KILN_GROUP_POINTWISE,
+        .has_literals = group->family != KILN_FAMILY_POINTWISE,
     };
     if (table.number == NULL || table.alias == NULL || table.load == NULL || table.varies == NULL ||
         table.is_row == NULL) {
@@ -113,9 +113,9 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
-        if (emission->schedule->passes.is_row != NULL)
-            table.is_row[value] =
-                emission->schedule->passes.is_row[i] && op->opcode != KILN_OP_CONSTANT;
+        if (emission->schedule->passes.place != NULL)
+            table.is_row[value] = emission->schedule->passes.place[i] == KILN_PLACE_ROW &&
+                                  op->opcode != KILN_OP_CONSTANT;
         if (table.load[value] != KILN_NONE)
             continue;
         table.varies[value] = result_varies(emission, &table, op);

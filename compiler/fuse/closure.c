@@ -1,6 +1,7 @@
 #include "compiler/fuse/closure.h"
 
 #include "compiler/fuse/cluster.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/register_pressure.h"
 
@@ -12,7 +13,7 @@ static bool is_load(const struct kiln_group_builder *builder, uint32_t value)
     /* COMBINE loads accumulators. */
     if (builder->accumulated_in[value] != KILN_NONE)
         return !kiln_cluster_has_reduction(builder, cluster, value) ||
-               builder->clusters[cluster].kind == KILN_GROUP_COMBINE;
+               builder->clusters[cluster].role == KILN_ROLE_COMBINE;
     return builder->ir->ops[value].opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
            (builder->cut[value] && builder->own[value] != builder->stamp_now);
 }
@@ -137,17 +138,15 @@ bool kiln_closure_loads(const struct kiln_group_builder *builder, uint32_t value
 bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_t item_count,
                                enum kiln_boundary *ret_boundary)
 {
+    uint32_t cluster = builder->closure_cluster;
+    enum kiln_kernel_family family =
+        cluster == KILN_NONE ? KILN_FAMILY_POINTWISE : builder->clusters[cluster].family;
     uint32_t loads = 0;
-    uint32_t most = KILN_GROUP_MAX_ACCESSES;
-    for (uint32_t i = 0; i < builder->op_count; i++) {
-        bool is_loaded = builder->is_load[builder->ops[i]];
-        loads += is_loaded;
-        if (!is_loaded && kiln_op_is_contraction(&builder->ir->ops[builder->ops[i]]))
-            most = KILN_CONTRACTION_MAX_ACCESSES;
-    }
+    for (uint32_t i = 0; i < builder->op_count; i++)
+        loads += builder->is_load[builder->ops[i]];
     *ret_boundary = KILN_BOUNDARY_SIZE;
     if (builder->op_count > KILN_GROUP_MAX_OPS || builder->cost > KILN_GROUP_MAX_COST ||
-        loads + item_count > most)
+        loads + item_count > kiln_fuse_family(family)->max_accesses)
         return true;
     *ret_boundary = KILN_BOUNDARY_REGISTERS;
     return builder->live_registers > kiln_register_budget(builder->target);

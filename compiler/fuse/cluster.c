@@ -1,8 +1,7 @@
 #include "compiler/fuse/cluster.h"
 
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/recompute.h"
-#include "compiler/fuse/segments.h"
 
 #include <string.h>
 
@@ -44,46 +43,42 @@ static struct kiln_cluster *cluster_at(const struct kiln_group_builder *builder,
     return &builder->clusters[cluster];
 }
 
-/* Whether operation `index` reads its operand from memory wherever it is computed. */
-static bool reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
-                              uint32_t operand)
+bool kiln_reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
+                            uint32_t operand)
 {
     return builder->reads_memory[index] ||
            (builder->always_cut[operand] && kiln_cluster_of(builder, operand) == KILN_NONE);
 }
 
-static uint32_t add_cluster(struct kiln_group_builder *builder, enum kiln_group_kind kind,
-                            uint32_t reduction, uint32_t level)
+uint32_t kiln_cluster_add(struct kiln_group_builder *builder, enum kiln_kernel_family family,
+                          enum kiln_group_role role, uint32_t index, uint32_t domain,
+                          uint32_t level)
 {
-    const struct kiln_op *op = &builder->ir->ops[reduction];
-    bool is_over_result = kind == KILN_GROUP_COMBINE || kind == KILN_GROUP_CONTRACTION;
-    uint32_t domain = is_over_result ? op->domain : builder->ir->ops[op->operands[0]].domain;
-    struct kiln_cluster *added = &builder->clusters[builder->cluster_count];
-    *added = (struct kiln_cluster){
-        .kind = kind,
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_op *op = &ir->ops[index];
+    builder->clusters[builder->cluster_count] = (struct kiln_cluster){
+        .family = family,
+        .role = role,
         .domain = domain,
         .row_domain = op->domain,
+        .axes = kiln_domain_reduced_axes(&ir->domains[domain], &ir->domains[op->domain]),
         .level = level,
         .first_reader = KILN_NONE,
         .merged_into = KILN_NONE,
         .node = op->node,
         .segment_count = 1,
-        .is_closed = builder->bare[reduction],
+        .is_closed = builder->bare[index],
     };
-    if (!is_over_result)
-        added->axes = kiln_domain_reduced_axes(&builder->ir->domains[domain],
-                                               &builder->ir->domains[op->domain]);
     return builder->cluster_count++;
 }
 
-/* Whether the cluster's kernel may run at this level instead, if that is a later one than now. */
-static bool can_be_at(const struct kiln_cluster *cluster, uint32_t level)
+bool kiln_cluster_can_be_at(const struct kiln_cluster *cluster, uint32_t level)
 {
     return level <= cluster->level ||
-           (cluster->kind != KILN_GROUP_PARTIAL && level < cluster->first_reader);
+           (cluster->role != KILN_ROLE_PARTIAL && level < cluster->first_reader);
 }
 
-static void raise_to(struct kiln_cluster *cluster, uint32_t level)
+void kiln_cluster_raise_to(struct kiln_cluster *cluster, uint32_t level)
 {
     if (cluster->level < level)
         cluster->level = level;
@@ -146,8 +141,8 @@ static void read_from_memory(struct kiln_group_builder *builder, uint32_t value,
         *first = level;
 }
 
-static bool may_share(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
-                      uint32_t node)
+bool kiln_cluster_may_share(const struct kiln_group_builder *builder,
+                            const struct kiln_cluster *cluster, uint32_t node)
 {
     return !cluster->is_closed && (!builder->options->no_fusion || cluster->node == node);
 }
@@ -156,19 +151,28 @@ static bool may_share(const struct kiln_group_builder *builder, const struct kil
 static bool can_compute(const struct kiln_group_builder *builder,
                         const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
-    if (cluster->kind == KILN_GROUP_PARTIAL || !may_share(builder, cluster, op->node))
-        return false;
-    return op->domain == cluster->row_domain ||
-           (cluster->kind == KILN_GROUP_REDUCTION && op->domain == cluster->domain);
+    return kiln_cluster_may_share(builder, cluster, op->node) &&
+           kiln_fuse_family(cluster->family)->may_compute(cluster, op);
+}
+
+bool kiln_cluster_may_reduce(const struct kiln_group_builder *builder,
+                             const struct kiln_cluster *cluster, uint32_t index, uint32_t axes)
+{
+    const struct kiln_fuse_family *family = kiln_fuse_family(cluster->family);
+    return family->may_reduce != NULL &&
+           kiln_cluster_may_share(builder, cluster, builder->ir->ops[index].node) &&
+           cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS &&
+           family->may_reduce(builder, cluster, index, axes);
 }
 
 static bool can_merge(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
                       const struct kiln_cluster *b)
 {
     uint32_t level = a->level > b->level ? a->level : b->level;
-    return a->kind == KILN_GROUP_REDUCTION && b->kind == KILN_GROUP_REDUCTION &&
-           a->domain == b->domain && a->axes == b->axes && !a->is_closed &&
-           may_share(builder, b, a->node) && can_be_at(a, level) && can_be_at(b, level) &&
+    const struct kiln_fuse_family *family = kiln_fuse_family(a->family);
+    return a->family == b->family && family->may_merge != NULL && family->may_merge(a, b) &&
+           !a->is_closed && kiln_cluster_may_share(builder, b, a->node) &&
+           kiln_cluster_can_be_at(a, level) && kiln_cluster_can_be_at(b, level) &&
            a->reduction_count + b->reduction_count <= KILN_CLUSTER_MAX_REDUCTIONS;
 }
 
@@ -176,17 +180,15 @@ static void merge(struct kiln_group_builder *builder, uint32_t into, uint32_t ot
 {
     struct kiln_cluster *a = cluster_at(builder, into);
     struct kiln_cluster *b = cluster_at(builder, other);
-    raise_to(a, b->level);
+    kiln_cluster_raise_to(a, b->level);
     if (b->first_reader < a->first_reader)
         a->first_reader = b->first_reader;
     a->reduction_count += b->reduction_count;
     b->merged_into = into;
 }
 
-/* The level that the operands of an operation allow when it is computed in the kernel of a cluster
- * (KILN_NONE: in none); operands of clusters that could be merged with that one are left out. */
-static uint32_t level_needed(const struct kiln_group_builder *builder, uint32_t index,
-                             uint32_t cluster)
+uint32_t kiln_level_needed(const struct kiln_group_builder *builder, uint32_t index,
+                           uint32_t cluster)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
     uint32_t needed = 0;
@@ -194,7 +196,7 @@ static uint32_t level_needed(const struct kiln_group_builder *builder, uint32_t 
         uint32_t operand = op->operands[k];
         uint32_t other = kiln_cluster_of(builder, operand);
         uint32_t level = kiln_value_level(builder, operand);
-        bool from_memory = reads_from_memory(builder, index, operand);
+        bool from_memory = kiln_reads_from_memory(builder, index, operand);
         if (other != KILN_NONE && !from_memory) {
             if (other == cluster ||
                 (cluster != KILN_NONE &&
@@ -208,17 +210,15 @@ static uint32_t level_needed(const struct kiln_group_builder *builder, uint32_t 
     return needed;
 }
 
-/* Tells the operands that are read from memory, once it is known where the operation is computed.
- */
-static void require_operands(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster,
-                             uint32_t level)
+void kiln_require_operands(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster,
+                           uint32_t level)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
     bool good = true;
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
         uint32_t operand = op->operands[k];
         uint32_t other = kiln_cluster_of(builder, operand);
-        if (reads_from_memory(builder, index, operand))
+        if (kiln_reads_from_memory(builder, index, operand))
             read_from_memory(builder, operand, level);
         else if (other != KILN_NONE && other != cluster)
             good = require_in_memory(builder, operand, level) && good;
@@ -231,25 +231,26 @@ static void require_operands(struct kiln_group_builder *builder, uint32_t index,
 static bool join(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
-    uint32_t needed = level_needed(builder, index, cluster);
-    if (!can_be_at(cluster_at(builder, cluster), needed))
+    uint32_t needed = kiln_level_needed(builder, index, cluster);
+    if (!kiln_cluster_can_be_at(cluster_at(builder, cluster), needed))
         return false;
-    raise_to(cluster_at(builder, cluster), needed);
+    kiln_cluster_raise_to(cluster_at(builder, cluster), needed);
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
         uint32_t other = kiln_cluster_of(builder, op->operands[k]);
         if (other != KILN_NONE && other != cluster &&
-            !reads_from_memory(builder, index, op->operands[k]) &&
+            !kiln_reads_from_memory(builder, index, op->operands[k]) &&
             can_merge(builder, cluster_at(builder, cluster), cluster_at(builder, other)))
             merge(builder, cluster, other);
     }
-    /* A merge may have failed that level_needed counted on: then that operand needs a later level.
+    /* A merge may have failed that kiln_level_needed counted on: then that operand needs a later
+     * level.
      */
-    needed = level_needed(builder, index, cluster);
-    if (!can_be_at(cluster_at(builder, cluster), needed))
+    needed = kiln_level_needed(builder, index, cluster);
+    if (!kiln_cluster_can_be_at(cluster_at(builder, cluster), needed))
         return false;
-    raise_to(cluster_at(builder, cluster), needed);
+    kiln_cluster_raise_to(cluster_at(builder, cluster), needed);
     builder->cluster[index] = cluster;
-    require_operands(builder, index, cluster, cluster_at(builder, cluster)->level);
+    kiln_require_operands(builder, index, cluster, cluster_at(builder, cluster)->level);
     return true;
 }
 
@@ -258,117 +259,12 @@ static void place_elementwise(struct kiln_group_builder *builder, uint32_t index
     const struct kiln_op *op = &builder->ir->ops[index];
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
         uint32_t cluster = kiln_cluster_of(builder, op->operands[k]);
-        if (cluster != KILN_NONE && !reads_from_memory(builder, index, op->operands[k]) &&
+        if (cluster != KILN_NONE && !kiln_reads_from_memory(builder, index, op->operands[k]) &&
             can_compute(builder, cluster_at(builder, cluster), op) && join(builder, index, cluster))
             return;
     }
-    builder->level[index] = level_needed(builder, index, KILN_NONE);
-    require_operands(builder, index, KILN_NONE, builder->level[index]);
-}
-
-/* Whether the cluster walks over the same elements already and may take one more reduction. */
-static bool can_take(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
-                     uint32_t index, uint32_t axes, uint32_t level)
-{
-    const struct kiln_op *op = &builder->ir->ops[index];
-    return cluster->kind != KILN_GROUP_COMBINE && cluster->kind != KILN_GROUP_CONTRACTION &&
-           cluster->domain == builder->ir->ops[op->operands[0]].domain && cluster->axes == axes &&
-           may_share(builder, cluster, op->node) && can_be_at(cluster, level) &&
-           cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS;
-}
-
-/* Whether no other reduction will ever join the cluster because it reads what this one's operand
- * does. */
-static bool is_complete(const struct kiln_cluster *cluster)
-{
-    return cluster->is_closed || cluster->reduction_count >= KILN_CLUSTER_MAX_REDUCTIONS;
-}
-
-/* The first cluster that can take a reduction and reads something of its operand. */
-static uint32_t find_cluster_to_share(struct kiln_group_builder *builder, uint32_t index,
-                                      uint32_t axes, uint32_t level)
-{
-    struct kiln_load_sets *sets = &builder->load_sets;
-    struct kiln_load_set set = kiln_load_set_of(builder, builder->ir->ops[index].operands[0]);
-    uint32_t found = KILN_NONE;
-    for (uint32_t i = 0; !builder->bare[index] && set.loads != NULL && i < set.count; i++) {
-        uint32_t *link = &sets->first_reader[set.loads[i]];
-        while (*link != KILN_NONE) {
-            struct kiln_load_reader *reader = &sets->readers[*link];
-            uint32_t number =
-                kiln_cluster_find(builder, builder->accumulated_in[reader->reduction]);
-            const struct kiln_cluster *cluster = cluster_at(builder, number);
-            builder->steps++;
-            if (!kiln_load_reader_is_valid(builder, reader) || is_complete(cluster)) {
-                *link = reader->next;
-                continue;
-            }
-            if (number < found && can_take(builder, cluster, index, axes, level))
-                found = number;
-            link = &reader->next;
-        }
-    }
-    return found;
-}
-
-static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
-{
-    const struct kiln_op *op = &builder->ir->ops[index];
-    uint32_t operand = op->operands[0];
-    uint32_t domain = builder->ir->ops[operand].domain;
-    uint32_t axes =
-        kiln_domain_reduced_axes(&builder->ir->domains[domain], &builder->ir->domains[op->domain]);
-    uint32_t producer =
-        reads_from_memory(builder, index, operand) ? KILN_NONE : kiln_cluster_of(builder, operand);
-    uint32_t found = KILN_NONE;
-    if (producer != KILN_NONE) {
-        const struct kiln_cluster *cluster = cluster_at(builder, producer);
-        if (cluster->kind == KILN_GROUP_REDUCTION && cluster->domain == domain &&
-            cluster->axes == axes && may_share(builder, cluster, op->node) &&
-            !builder->bare[index] && cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS)
-            found = producer;
-    }
-    uint32_t level = level_needed(builder, index, found);
-    if (found == KILN_NONE)
-        found = find_cluster_to_share(builder, index, axes, level);
-    if (found == KILN_NONE) {
-        uint32_t segments =
-            builder->strategy->never_segment ? 1 : kiln_segment_count(builder, operand, axes);
-        bool is_cut = segments > 1;
-        found =
-            add_cluster(builder, is_cut ? KILN_GROUP_PARTIAL : KILN_GROUP_REDUCTION, index, level);
-        if (is_cut) {
-            builder->has_segments = true;
-            uint32_t combine = add_cluster(builder, KILN_GROUP_COMBINE, index, level + 1);
-            cluster_at(builder, found)->first_reader = level + 1;
-            cluster_at(builder, found)->segment_count = segments;
-            cluster_at(builder, combine)->segment_count = segments;
-        }
-    }
-    struct kiln_cluster *cluster = cluster_at(builder, found);
-    raise_to(cluster, level);
-    cluster->reduction_count++;
-    builder->accumulated_in[index] = found;
-    builder->cluster[index] = found;
-    if (cluster->kind == KILN_GROUP_PARTIAL) {
-        /* Its COMBINE is the next in the array. */
-        builder->cluster[index] = found + 1;
-        cluster_at(builder, found + 1)->reduction_count++;
-    }
-    if (!kiln_load_sets_add_reader(builder, index))
-        builder->failed = true;
-    require_operands(builder, index, found, cluster->level);
-}
-
-/* A contraction has its kernel to itself: nothing else walks over its operands in tiles. */
-static void place_contraction(struct kiln_group_builder *builder, uint32_t index)
-{
-    uint32_t level = level_needed(builder, index, KILN_NONE);
-    uint32_t added = add_cluster(builder, KILN_GROUP_CONTRACTION, index, level);
-    builder->clusters[added].reduction_count = 1;
-    builder->accumulated_in[index] = added;
-    builder->cluster[index] = added;
-    require_operands(builder, index, added, level);
+    builder->level[index] = kiln_level_needed(builder, index, KILN_NONE);
+    kiln_require_operands(builder, index, KILN_NONE, builder->level[index]);
 }
 
 /* Cuts what others than a value's own node read, and what reductions alone in their kernel do. */
@@ -378,14 +274,15 @@ static void find_always_cut(struct kiln_group_builder *builder)
     memset(builder->always_cut, 0, ir->op_count * sizeof *builder->always_cut);
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = &ir->ops[i];
+        const struct kiln_fuse_family *family = kiln_fuse_family_of_op(op);
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
             const struct kiln_op *operand = &ir->ops[op->operands[k]];
             bool is_other_node = builder->options->no_fusion && op->opcode != KILN_OP_STORE &&
                                  kiln_op_is_result(operand) && operand->node != op->node;
-            bool is_bare = kiln_op_has_cluster(op) && builder->bare[i];
-            if (kiln_op_is_contraction(op))
-                is_bare = is_bare || !kiln_can_be_prologue(builder, op->operands[k]);
-            if (is_other_node || (is_bare && !kiln_op_is_source(operand)))
+            bool is_read = kiln_op_has_cluster(op) && builder->bare[i];
+            if (family->may_evaluate_operand != NULL)
+                is_read = is_read || !family->may_evaluate_operand(builder, op->operands[k]);
+            if (is_other_node || (is_read && !kiln_op_is_source(operand)))
                 builder->always_cut[op->operands[k]] = true;
         }
     }
@@ -410,16 +307,15 @@ static void reset(struct kiln_group_builder *builder)
 static void place(struct kiln_group_builder *builder, uint32_t index)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
+    const struct kiln_fuse_family *family = kiln_fuse_family_of_op(op);
     builder->reads_memory[index] = kiln_broadcast_reads_memory(builder, index);
     /* What it repeats is in memory: nothing is gained by having it there at full length. */
     if (builder->reads_memory[index])
         builder->always_cut[index] = builder->cut[index] = false;
     if (!kiln_load_sets_place(builder, index))
         builder->failed = true;
-    else if (kiln_op_is_reduction(op))
-        place_reduction(builder, index);
-    else if (kiln_op_is_contraction(op))
-        place_contraction(builder, index);
+    else if (family->place != NULL)
+        family->place(builder, index);
     else if (!kiln_op_is_source(op) && op->opcode != KILN_OP_STORE)
         place_elementwise(builder, index);
 }
@@ -436,7 +332,7 @@ static void list_reductions(struct kiln_group_builder *builder)
         struct kiln_cluster *cluster = cluster_at(builder, number);
         builder->next_reduction[i] = cluster->first_reduction;
         cluster->first_reduction = i;
-        if (cluster->kind == KILN_GROUP_PARTIAL)
+        if (cluster->role == KILN_ROLE_PARTIAL)
             cluster[1].first_reduction = i; /* its COMBINE is the next in the array */
     }
 }

@@ -21,10 +21,11 @@
 enum { KILN_CLUSTER_MAX_REDUCTIONS = 16 };
 
 struct kiln_cluster {
-    enum kiln_group_kind kind;
-    uint32_t domain;     /* of what is reduced; COMBINE: of the rows; CONTRACTION: of the result */
+    enum kiln_kernel_family family;
+    enum kiln_group_role role;
+    uint32_t domain;     /* that its kernel walks over: of what is reduced, or of the results */
     uint32_t row_domain; /* of the results */
-    uint32_t axes;       /* reduced axes of `domain`; COMBINE, CONTRACTION: 0 */
+    uint32_t axes;       /* reduced axes of `domain` */
     uint32_t level;
     uint32_t
         first_reader; /* lowest level of another kernel that reads its values; KILN_NONE: none */
@@ -48,6 +49,42 @@ uint32_t kiln_value_level(const struct kiln_group_builder *builder, uint32_t val
 /* Whether the cluster's kernel computes this REDUCE (PARTIAL: accumulates it). */
 bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32_t cluster,
                                 uint32_t value);
+
+/* ---- for families that place their operations ---- */
+
+/* Adds a cluster for an operation: with one of its kind in it, so far none counted. */
+uint32_t kiln_cluster_add(struct kiln_group_builder *builder, enum kiln_kernel_family family,
+                          enum kiln_group_role role, uint32_t index, uint32_t domain,
+                          uint32_t level);
+
+/* Whether operation `index` reads its operand from memory wherever it is computed. */
+bool kiln_reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
+                            uint32_t operand);
+
+/* The level that the operands of an operation allow when it is computed in the kernel of a cluster
+ * (KILN_NONE: in none); operands of clusters that could be merged with that one are left out. */
+uint32_t kiln_level_needed(const struct kiln_group_builder *builder, uint32_t index,
+                           uint32_t cluster);
+
+/* Whether the cluster's kernel may run at this level instead, if that is a later one than now; and
+ * lets it. */
+bool kiln_cluster_can_be_at(const struct kiln_cluster *cluster, uint32_t level);
+void kiln_cluster_raise_to(struct kiln_cluster *cluster, uint32_t level);
+
+/* Whether the cluster takes operations of this node at all. */
+bool kiln_cluster_may_share(const struct kiln_group_builder *builder,
+                            const struct kiln_cluster *cluster, uint32_t node);
+
+/* Whether the cluster's kernel may do this REDUCE too, if its level allows it. */
+bool kiln_cluster_may_reduce(const struct kiln_group_builder *builder,
+                             const struct kiln_cluster *cluster, uint32_t index, uint32_t axes);
+
+/* Tells the operands that are read from memory, once it is known where the operation is computed.
+ */
+void kiln_require_operands(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster,
+                           uint32_t level);
+
+/* ---- for the partitioner ---- */
 
 /*
  * Gives every value its level and cluster; fills level, cluster, accumulated_in, cut, needed,

@@ -1,5 +1,7 @@
-#include "compiler/fuse/contraction_group.h"
-
+/* The group of a CONTRACT: values before it are computed where its operands are staged, values
+ * after it where its result is. */
+#include "compiler/fuse/cluster.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
 
 enum {
@@ -16,7 +18,10 @@ static bool is_allowed_in_prologue(const struct kiln_group_builder *builder, uin
            op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
 }
 
-bool kiln_can_be_prologue(struct kiln_group_builder *builder, uint32_t operand)
+/* Whether the kernel of a contraction may compute this operand itself, element by element from
+ * what it loads: no reduction, no index, few loads, little arithmetic, since an element is loaded
+ * by every work-group that needs it. */
+static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand)
 {
     const struct kiln_ir *ir = builder->ir;
     uint32_t mark = ++builder->stamp_now;
@@ -48,13 +53,10 @@ static uint8_t place_bit(enum kiln_place place)
     return (uint8_t)(1u << place);
 }
 
-bool kiln_group_find_places(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
-                            const uint32_t *items, uint32_t item_count)
+static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
+                        const uint32_t *items, uint32_t item_count)
 {
     const struct kiln_ir *ir = builder->ir;
-    group->contract = KILN_NONE;
-    if (group->kind != KILN_GROUP_CONTRACTION)
-        return true;
     group->places = kiln_arena_calloc(builder->arena, group->op_count, sizeof *group->places);
     if (group->places == NULL)
         return false;
@@ -80,8 +82,8 @@ bool kiln_group_find_places(struct kiln_group_builder *builder, struct kiln_fusi
     return true;
 }
 
-uint32_t kiln_group_place_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                                 enum kiln_place place)
+static uint32_t place_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                             enum kiln_place place)
 {
     switch (place) {
     case KILN_PLACE_LEFT:
@@ -89,8 +91,42 @@ uint32_t kiln_group_place_domain(const struct kiln_ir *ir, const struct kiln_fus
     case KILN_PLACE_RIGHT:
         return ir->ops[ir->ops[group->contract].operands[1]].domain;
     case KILN_PLACE_ELEMENT:
+    case KILN_PLACE_ROW:
     case KILN_PLACE_COUNT:
         break;
     }
     return group->domain;
 }
+
+/* A contraction has its kernel to itself: nothing else walks over its operands in tiles. */
+static void place_contraction(struct kiln_group_builder *builder, uint32_t index)
+{
+    uint32_t level = kiln_level_needed(builder, index, KILN_NONE);
+    uint32_t added = kiln_cluster_add(builder, KILN_FAMILY_CONTRACTION, KILN_ROLE_WHOLE, index,
+                                      builder->ir->ops[index].domain, level);
+    builder->clusters[added].reduction_count = 1;
+    builder->accumulated_in[index] = added;
+    builder->cluster[index] = added;
+    kiln_require_operands(builder, index, added, level);
+}
+
+static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
+{
+    return op->domain == cluster->domain;
+}
+
+static enum kiln_boundary boundary(const struct kiln_cluster *cluster)
+{
+    (void)cluster;
+    return KILN_BOUNDARY_CONTRACTION;
+}
+
+const struct kiln_fuse_family kiln_fuse_contraction = {
+    .place = place_contraction,
+    .may_evaluate_operand = can_be_prologue,
+    .may_compute = may_compute,
+    .boundary = boundary,
+    .max_accesses = KILN_CONTRACTION_MAX_ACCESSES,
+    .find_places = find_places,
+    .place_domain = place_domain,
+};

@@ -2,6 +2,7 @@
 
 #include "compiler/fuse/closure.h"
 #include "compiler/fuse/cluster.h"
+#include "compiler/fuse/fuse_family.h"
 
 #include <string.h>
 
@@ -75,10 +76,7 @@ static void draft_clusters(const struct kiln_group_builder *builder, struct kiln
         const struct kiln_cluster *cluster = &builder->clusters[i];
         if (cluster->merged_into != KILN_NONE)
             continue;
-        enum kiln_boundary boundary = cluster->kind == KILN_GROUP_COMBINE ? KILN_BOUNDARY_SEGMENTS
-                                      : cluster->kind == KILN_GROUP_CONTRACTION
-                                          ? KILN_BOUNDARY_CONTRACTION
-                                          : KILN_BOUNDARY_REDUCTION;
+        enum kiln_boundary boundary = kiln_fuse_family(cluster->family)->boundary(cluster);
         drafting->draft_of_cluster[i] = drafting->count;
         drafting->drafts[drafting->count] = (struct kiln_group_draft){
             .cluster = i,
@@ -200,7 +198,7 @@ static bool could_ride_along(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster,
                              const struct kiln_group_draft *draft, uint32_t value)
 {
-    return cluster->kind != KILN_GROUP_CONTRACTION && draft->cluster == KILN_NONE &&
+    return kiln_fuse_family(cluster->family)->may_ride_along && draft->cluster == KILN_NONE &&
            draft->level <= cluster->level && builder->first_reader[value] > cluster->level;
 }
 
@@ -225,7 +223,7 @@ static void absorb_into_cluster(struct kiln_group_builder *builder, struct kiln_
 {
     const struct kiln_group_draft *draft = &drafting->drafts[target];
     const struct kiln_cluster *cluster = &builder->clusters[draft->cluster];
-    bool has_rows = cluster->kind == KILN_GROUP_REDUCTION && cluster->row_domain != cluster->domain;
+    bool has_rows = cluster->role != KILN_ROLE_PARTIAL && cluster->row_domain != cluster->domain;
     uint32_t none = KILN_NONE;
     uint32_t *elements = &drafting->first_of[cluster->domain];
     uint32_t *rows = has_rows ? &drafting->first_of[cluster->row_domain] : &none;

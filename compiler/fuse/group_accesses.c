@@ -1,7 +1,7 @@
 #include "compiler/fuse/group_accesses.h"
 
 #include "compiler/fuse/cluster.h"
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/layout_tensor.h"
 #include "compiler/fuse/reduction_passes.h"
 
@@ -166,12 +166,10 @@ static void append_loads_of_place(struct kiln_group_builder *builder,
 static void append_loads(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
                          uint32_t cluster)
 {
-    append_loads_of_place(builder, group, cluster, KILN_PLACE_ELEMENT);
-    if (group->kind == KILN_GROUP_CONTRACTION) {
-        append_loads_of_place(builder, group, cluster, KILN_PLACE_LEFT);
-        append_loads_of_place(builder, group, cluster, KILN_PLACE_RIGHT);
-    }
-    if (group->kind == KILN_GROUP_COMBINE)
+    enum kiln_place places = group->places == NULL ? KILN_PLACE_ELEMENT + 1 : KILN_PLACE_COUNT;
+    for (enum kiln_place place = 0; place < places; place++)
+        append_loads_of_place(builder, group, cluster, place);
+    if (group->role == KILN_ROLE_COMBINE)
         append_accumulators(builder, group, cluster, false);
     group->load_count = group->access_count;
 }
@@ -200,7 +198,10 @@ bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_f
         access->guard_axes =
             guard_axes(domain, &ir->domains[ir->ops[item->value].domain]) & ~group->reduced_axes;
     }
-    if (group->kind == KILN_GROUP_PARTIAL)
+    if (group->role == KILN_ROLE_PARTIAL)
         append_accumulators(builder, group, cluster, true);
+    const struct kiln_fuse_family *family = kiln_fuse_family(group->family);
+    for (uint32_t i = 0; family->access_place != NULL && i < group->access_count; i++)
+        group->accesses[i].place = family->access_place(group, &group->accesses[i]);
     return true;
 }

@@ -2,7 +2,7 @@
 
 #include "compiler/fuse/closure.h"
 #include "compiler/fuse/cluster.h"
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/group_accesses.h"
 
 #include <string.h>
@@ -74,7 +74,7 @@ bool kiln_op_is_contraction(const struct kiln_op *op)
 
 bool kiln_op_has_cluster(const struct kiln_op *op)
 {
-    return kiln_op_is_reduction(op) || kiln_op_is_contraction(op);
+    return kiln_fuse_family_of_op(op)->place != NULL;
 }
 
 bool kiln_op_is_result(const struct kiln_op *op)
@@ -143,7 +143,9 @@ static bool append_closure(struct kiln_group_builder *builder,
     if (group->ops == NULL)
         return false;
     memcpy(group->ops, builder->ops, builder->op_count * sizeof *group->ops);
-    return kiln_group_find_places(builder, group, items, item_count) &&
+    const struct kiln_fuse_family *family = kiln_fuse_family(group->family);
+    return (family->find_places == NULL ||
+            family->find_places(builder, group, items, item_count)) &&
            kiln_group_build_accesses(builder, group, cluster, items, item_count);
 }
 
@@ -152,9 +154,10 @@ bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
 {
     kiln_group_closure(builder, KILN_NONE, items, item_count);
     const struct kiln_fusion_group pattern = {
-        .kind = KILN_GROUP_POINTWISE,
+        .family = KILN_FAMILY_POINTWISE,
         .domain = domain,
         .segment_count = 1,
+        .contract = KILN_NONE,
         .boundary = boundary,
     };
     return append_closure(builder, &pattern, KILN_NONE, items, item_count);
@@ -167,10 +170,12 @@ bool kiln_group_append_cluster(struct kiln_group_builder *builder, uint32_t clus
     const struct kiln_cluster *source = &builder->clusters[cluster];
     kiln_group_closure(builder, cluster, items, item_count);
     const struct kiln_fusion_group pattern = {
-        .kind = source->kind,
+        .family = source->family,
+        .role = source->role,
         .domain = source->domain,
         .reduced_axes = source->axes,
         .segment_count = source->segment_count,
+        .contract = KILN_NONE,
         .boundary = boundary,
     };
     return append_closure(builder, &pattern, cluster, items, item_count);

@@ -87,7 +87,7 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder);
 bool kiln_op_is_source(const struct kiln_op *op);
 bool kiln_op_is_reduction(const struct kiln_op *op);
 bool kiln_op_is_contraction(const struct kiln_op *op);
-/* A reduction or a contraction: done once, in the kernel of its cluster. */
+/* Done once, in the kernel of its cluster: a reduction, a contraction. */
 bool kiln_op_has_cluster(const struct kiln_op *op);
 /* The result of a node, which may be written to memory in its tensor's type and read back without
  * loss. */

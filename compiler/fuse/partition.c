@@ -69,8 +69,7 @@ static int compare_drafts(const void *left, const void *right)
 static uint32_t accumulator_accesses(const struct kiln_cluster *cluster)
 {
     enum { MOST_COMPONENTS = 3 };
-    bool is_segmented = cluster->kind == KILN_GROUP_PARTIAL || cluster->kind == KILN_GROUP_COMBINE;
-    return is_segmented ? MOST_COMPONENTS * cluster->reduction_count : 0;
+    return cluster->role == KILN_ROLE_WHOLE ? 0 : MOST_COMPONENTS * cluster->reduction_count;
 }
 
 /* Whether one kernel cannot do what this draft of a cluster asks for. */

@@ -29,6 +29,7 @@
 
 #include "compiler/codegen/target.h"
 #include "compiler/ir/ir.h"
+#include "compiler/kernel_family.h"
 #include "compiler/program.h"
 #include "runtime/support/error.h"
 
@@ -41,20 +42,19 @@ enum kiln_boundary {
 /* The sentence of a boundary's row. Static. */
 const char *kiln_boundary_text(enum kiln_boundary boundary);
 
-enum kiln_group_kind {
-    KILN_GROUP_POINTWISE,
-    KILN_GROUP_REDUCTION,
-    KILN_GROUP_PARTIAL,
-    KILN_GROUP_COMBINE,
-    KILN_GROUP_CONTRACTION,
+/* A group's part in work that is cut into segments. */
+enum kiln_group_role {
+    KILN_ROLE_WHOLE,   /* it is not cut */
+    KILN_ROLE_PARTIAL, /* does each segment by itself and stores accumulators */
+    KILN_ROLE_COMBINE, /* reads those and yields the result */
 };
 
-/* Where in its kernel a value is evaluated. Kernels of other families than contractions know
- * ELEMENT alone. */
+/* Where in its kernel a value is evaluated, or an access made. Each family uses some of them. */
 enum kiln_place {
     KILN_PLACE_ELEMENT, /* at the points of the group's domain */
-    KILN_PLACE_LEFT,    /* CONTRACTION: where the left operand is staged */
+    KILN_PLACE_LEFT,    /* where the left operand of a contraction is staged */
     KILN_PLACE_RIGHT,   /* and the right one */
+    KILN_PLACE_ROW,     /* once for all points along the reduced axes */
     KILN_PLACE_COUNT,
 };
 
@@ -68,8 +68,8 @@ struct kiln_access {
     enum kiln_dtype dtype;
     uint64_t workspace_offset_bytes;
     enum kiln_place place;
-    /* In elements, one per axis of the group's domain, or in CONTRACTION groups of the place's
-     * (kiln_group_place_domain); 0 on axes that the tensor does not have. */
+    /* In elements, one per axis of the place's domain (kiln_group_place_domain: mostly the
+     * group's); 0 on axes that the tensor does not have. */
     int64_t strides[KILN_MAX_RANK];
     /* Stores of a smaller domain: bit i set means "only where the coordinate on axis i is 0". */
     uint32_t guard_axes;
@@ -85,11 +85,12 @@ struct kiln_access {
 };
 
 struct kiln_fusion_group {
-    enum kiln_group_kind kind;
+    enum kiln_kernel_family family;
+    enum kiln_group_role role;
     /* Index into ir->domains: the iteration domain; for COMBINE the domain of rows, which the
      * segments are another axis of. */
     uint32_t domain;
-    uint32_t reduced_axes; /* REDUCTION, PARTIAL: bit per axis of the domain; else 0 */
+    uint32_t reduced_axes; /* bit per axis of the domain; 0 where the domain has none of them */
     /* PARTIAL, COMBINE: into how many pieces the reduced elements are cut (which are which is up to
      * the schedule, and some may be empty); else 1. */
     uint32_t segment_count;
@@ -97,8 +98,8 @@ struct kiln_fusion_group {
      * `accesses`. */
     uint32_t op_count;
     uint32_t *ops;
-    /* CONTRACTION: the CONTRACT, and for each of ops in which places it is wanted, bit per enum
-     * kiln_place. Others: KILN_NONE and NULL. */
+    /* Of a contraction: the CONTRACT, and for each of ops in which places it is wanted, bit per
+     * enum kiln_place. Others: KILN_NONE and NULL. */
     uint32_t contract;
     uint8_t *places;
     uint32_t access_count;

@@ -7,15 +7,16 @@ uint32_t kiln_accumulator_components(enum kiln_accumulator_kind kind)
     return kind == KILN_ACCUMULATOR_MOMENTS ? 3 : 1;
 }
 
-bool kiln_access_is_row(const struct kiln_fusion_group *group, const struct kiln_access *access)
+enum kiln_place kiln_reduction_access_place(const struct kiln_fusion_group *group,
+                                            const struct kiln_access *access)
 {
     if (access->is_accumulator)
-        return group->kind == KILN_GROUP_PARTIAL;
+        return group->role == KILN_ROLE_PARTIAL ? KILN_PLACE_ROW : KILN_PLACE_ELEMENT;
     for (uint32_t axis = 0; axis < KILN_MAX_RANK; axis++) {
         if (((group->reduced_axes >> axis) & 1u) != 0 && access->strides[axis] != 0)
-            return false;
+            return KILN_PLACE_ELEMENT;
     }
-    return true;
+    return KILN_PLACE_ROW;
 }
 
 static bool is_reduction(const struct kiln_op *op)
@@ -67,17 +68,17 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
     uint32_t pass = 0;
     bool is_row = true;
     if (load != NULL) {
-        is_row = kiln_access_is_row(group, load);
+        is_row = load->place == KILN_PLACE_ROW;
     } else if (op->opcode == KILN_OP_INDEX) {
         is_row = !index_varies(ir, group, op);
-    } else if (group->kind == KILN_GROUP_COMBINE && is_reduction(op)) {
+    } else if (group->role == KILN_ROLE_COMBINE && is_reduction(op)) {
         pass = 1;
     } else {
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
             uint32_t operand = kiln_group_position(group, op->operands[k]);
             if (passes->pass[operand] > pass)
                 pass = passes->pass[operand];
-            is_row = is_row && passes->is_row[operand];
+            is_row = is_row && passes->place[operand] == KILN_PLACE_ROW;
         }
         if (is_reduction(op)) {
             pass++;
@@ -85,7 +86,7 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
         }
     }
     passes->pass[position] = pass;
-    passes->is_row[position] = is_row;
+    passes->place[position] = is_row ? KILN_PLACE_ROW : KILN_PLACE_ELEMENT;
 }
 
 /* The accumulator that yields an operation: of the moments of one value there is one only. */
@@ -142,7 +143,7 @@ static uint32_t count_passes(const struct kiln_fusion_group *group,
         last = passes->accumulators[i].pass > last ? passes->accumulators[i].pass : last;
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         const struct kiln_access *store = &group->accesses[i];
-        if (kiln_access_is_row(group, store))
+        if (store->place == KILN_PLACE_ROW)
             continue;
         uint32_t pass = passes->pass[kiln_group_position(group, store->value)];
         last = pass > last ? pass : last;
@@ -162,9 +163,9 @@ enum kiln_status kiln_reduction_passes(const struct kiln_ir *ir,
     struct kiln_reduction_passes passes = {
         .accumulators = kiln_arena_calloc(arena, reduction_count + 1, sizeof *passes.accumulators),
         .pass = kiln_arena_calloc(arena, group->op_count, sizeof *passes.pass),
-        .is_row = kiln_arena_calloc(arena, group->op_count, sizeof *passes.is_row),
+        .place = kiln_arena_calloc(arena, group->op_count, sizeof *passes.place),
     };
-    if (passes.accumulators == NULL || passes.pass == NULL || passes.is_row == NULL)
+    if (passes.accumulators == NULL || passes.pass == NULL || passes.place == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while ordering a reduction");
     for (uint32_t i = 0; i < group->op_count; i++)
         place_value(ir, group, i, &passes);
@@ -179,19 +180,19 @@ void kiln_reduction_pass_values(const struct kiln_ir *ir, const struct kiln_fusi
                                 bool *ret_needed)
 {
     memset(ret_needed, 0, group->op_count * sizeof *ret_needed);
-    for (uint32_t i = 0; group->kind != KILN_GROUP_COMBINE && i < passes->accumulator_count; i++) {
+    for (uint32_t i = 0; group->role != KILN_ROLE_COMBINE && i < passes->accumulator_count; i++) {
         if (passes->accumulators[i].pass == pass)
             ret_needed[kiln_group_position(group, passes->accumulators[i].operand)] = true;
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         const struct kiln_access *store = &group->accesses[i];
         uint32_t position = kiln_group_position(group, store->value);
-        if (!kiln_access_is_row(group, store) && passes->pass[position] == pass)
+        if (store->place != KILN_PLACE_ROW && passes->pass[position] == pass)
             ret_needed[position] = true;
     }
     for (uint32_t i = group->op_count; i-- > 0;) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
-        ret_needed[i] = ret_needed[i] && !passes->is_row[i];
+        ret_needed[i] = ret_needed[i] && passes->place[i] != KILN_PLACE_ROW;
         if (!ret_needed[i] || find_load(group, group->ops[i]) != NULL)
             continue;
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)

@@ -42,12 +42,12 @@ struct kiln_reduction_passes {
     /*
      * Per position in group->ops. pass[i]: the first pass in which the value is known; a row value
      * with pass[i] = p > 0 is known once the accumulators of pass p - 1 are complete.
-     * is_row[i]: the value does not vary along the reduced axes: a load that has no stride there,
-     * an INDEX along another axis, the result of a REDUCE, and what is computed from such values
-     * alone (through a BROADCAST too). Of COMBINE every value is.
+     * place[i]: ROW where the value does not vary along the reduced axes: a load that has no stride
+     * there, an INDEX along another axis, the result of a REDUCE, and what is computed from such
+     * values alone (through a BROADCAST too); of COMBINE every value. Else ELEMENT.
      */
     uint32_t *pass;
-    bool *is_row;
+    enum kiln_place *place;
 };
 
 /* The accumulator that a REDUCE operation needs. */
@@ -56,12 +56,13 @@ enum kiln_accumulator_kind kiln_accumulator_of(enum kiln_opcode opcode);
 /* Components of an accumulator: 3 for MOMENTS, else 1. */
 uint32_t kiln_accumulator_components(enum kiln_accumulator_kind kind);
 
-/* Whether an access of a reduction group is made once per row: it has no stride along the reduced
- * axes. A store that is not is made for every element, even of a row value. Accumulators: PARTIAL
- * stores them once per row and segment, in COMBINE they are the elements. */
-bool kiln_access_is_row(const struct kiln_fusion_group *group, const struct kiln_access *access);
+/* Where an access of a reduction group is made: ROW when it has no stride along the reduced axes,
+ * else ELEMENT, even a store of a row value. Accumulators: PARTIAL stores them once per row and
+ * segment, in COMBINE they are the elements. */
+enum kiln_place kiln_reduction_access_place(const struct kiln_fusion_group *group,
+                                            const struct kiln_access *access);
 
-/* The passes of a group that is not POINTWISE. */
+/* The passes of a reduction group, whose accesses know their places. */
 enum kiln_status kiln_reduction_passes(const struct kiln_ir *ir,
                                        const struct kiln_fusion_group *group,
                                        struct kiln_arena *arena,

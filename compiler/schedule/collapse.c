@@ -118,7 +118,7 @@ static void append_segment_axis(const struct kiln_fusion_group *group,
 static uint32_t effective_guards(const struct kiln_fusion_group *group,
                                  const struct kiln_access *access)
 {
-    bool is_row = group->kind != KILN_GROUP_POINTWISE && kiln_access_is_row(group, access);
+    bool is_row = access->place == KILN_PLACE_ROW;
     return is_row ? access->guard_axes & ~group->reduced_axes : access->guard_axes;
 }
 
@@ -154,7 +154,7 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
         schedule->domain_axis[i] = KILN_NONE;
     schedule->rank = 0;
     schedule->reduction.reduced_axes = 0;
-    if (group->kind == KILN_GROUP_COMBINE) {
+    if (group->role == KILN_ROLE_COMBINE) {
         assert(count < KILN_MAX_RANK);
         append_segment_axis(group, schedule);
     }
@@ -188,7 +188,7 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
     if (schedule->rank == 0) {
         schedule->rank = 1;
         schedule->dims[0] = 1;
-        schedule->reduction.reduced_axes = group->kind != KILN_GROUP_POINTWISE;
+        schedule->reduction.reduced_axes = group->family != KILN_FAMILY_POINTWISE;
     }
     return true;
 }

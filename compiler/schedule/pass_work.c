@@ -8,7 +8,7 @@ enum { MOMENTS_COST = 6 };
 static bool is_element_load(const struct kiln_fusion_group *group, uint32_t access)
 {
     return access < group->load_count && !group->accesses[access].is_accumulator &&
-           !kiln_access_is_row(group, &group->accesses[access]);
+           group->accesses[access].place != KILN_PLACE_ROW;
 }
 
 static void add_pass(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
@@ -33,7 +33,7 @@ bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_grou
                          const struct kiln_reduction_passes *passes,
                          struct kiln_pass_work *ret_work)
 {
-    bool is_pointwise = group->kind == KILN_GROUP_POINTWISE;
+    bool is_pointwise = group->family == KILN_FAMILY_POINTWISE;
     struct kiln_pass_work work = {
         .reads = kiln_arena_calloc(ir->arena, group->access_count, sizeof *work.reads),
         .cost = is_pointwise ? group->cost : 0,

@@ -1,6 +1,6 @@
 #include "compiler/schedule/schedule.h"
 
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/pass_work.h"
 #include "compiler/schedule/schedule_contraction.h"
@@ -43,7 +43,7 @@ static bool needs_64bit_index(const struct kiln_fusion_group *group,
         for (uint32_t axis = 0; axis < schedule->rank; axis++)
             last += (uint64_t)(schedule->dims[axis] - 1) *
                     (uint64_t)schedule->accesses[i].strides[axis];
-        if (group->kind == KILN_GROUP_PARTIAL && access->is_accumulator)
+        if (group->role == KILN_ROLE_PARTIAL && access->is_accumulator)
             last += (uint64_t)access->segment_stride * (group->segment_count - 1);
         if (last > limit)
             return true;
@@ -109,14 +109,14 @@ static enum kiln_status schedule_within(const struct kiln_ir *ir, const struct k
         kiln_arena_calloc(ir->arena, group->access_count, sizeof *schedule.accesses);
     bool *is_dense = kiln_arena_calloc(ir->arena, group->access_count, sizeof *is_dense);
     struct kiln_pass_work work;
-    if (group->kind == KILN_GROUP_CONTRACTION)
+    if (group->family == KILN_FAMILY_CONTRACTION)
         return schedule_contraction(ir, graph, group, target, &schedule, ret_schedule, error);
     if (schedule.accesses == NULL || is_dense == NULL ||
         !kiln_collapse_domain(ir, group, &schedule))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     for (uint32_t i = 0; i < group->access_count; i++)
         schedule.accesses[i].alignment_bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
-    if (group->kind != KILN_GROUP_POINTWISE) {
+    if (group->family != KILN_FAMILY_POINTWISE) {
         enum kiln_status status =
             kiln_reduction_passes(ir, group, ir->arena, &schedule.passes, error);
         if (status != KILN_OK)
@@ -124,7 +124,7 @@ static enum kiln_status schedule_within(const struct kiln_ir *ir, const struct k
     }
     if (!kiln_measure_passes(ir, group, &schedule.passes, &work))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
-    if (group->kind == KILN_GROUP_POINTWISE)
+    if (group->family == KILN_FAMILY_POINTWISE)
         kiln_schedule_pointwise(graph, group, target, is_dense, &schedule);
     else
         kiln_schedule_reduction(graph, group, target, &work, is_dense, &schedule);
@@ -175,9 +175,9 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
     while (is_same_kernel(&schedule, previous)) {
         struct kiln_register_limits limits = schedule.limits;
         bool is_smaller =
-            group->kind == KILN_GROUP_POINTWISE     ? kiln_relax_pointwise(&schedule, &limits)
-            : group->kind == KILN_GROUP_CONTRACTION ? kiln_relax_contraction(&schedule, &limits)
-                                                    : kiln_relax_reduction(&schedule, &limits);
+            group->family == KILN_FAMILY_POINTWISE     ? kiln_relax_pointwise(&schedule, &limits)
+            : group->family == KILN_FAMILY_CONTRACTION ? kiln_relax_contraction(&schedule, &limits)
+                                                       : kiln_relax_reduction(&schedule, &limits);
         if (!is_smaller)
             return KILN_NOT_FOUND;
         enum kiln_status status =

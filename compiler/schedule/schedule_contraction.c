@@ -1,6 +1,6 @@
 #include "compiler/schedule/schedule_contraction.h"
 
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/ir/exact_dtypes.h"
 #include "compiler/schedule/vector_access.h"
 

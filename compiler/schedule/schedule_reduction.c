@@ -144,7 +144,7 @@ static uint32_t choose_host_vector(const struct problem *problem,
         uint64_t columns = schedule->rows * line;
         for (uint32_t axis = 0; axis < schedule->rank; axis++)
             columns /= is_reduced(schedule, axis) ? (uint64_t)schedule->dims[axis] : 1;
-        if (problem->group->kind == KILN_GROUP_PARTIAL)
+        if (problem->group->role == KILN_ROLE_PARTIAL)
             columns *= problem->group->segment_count;
         while (vector * narrowest > CACHE_LINE_BYTES &&
                columns / vector < problem->target->compute_units)
@@ -198,7 +198,7 @@ static void count_work(const struct kiln_fusion_group *group, struct kiln_schedu
             size = ceil_div(size, schedule->vector_elems);
         *(is_reduced(schedule, axis) ? &reduction->step_count : &reduction->kept_count) *= size;
     }
-    reduction->segment_count = group->kind == KILN_GROUP_PARTIAL ? group->segment_count : 1;
+    reduction->segment_count = group->role == KILN_ROLE_PARTIAL ? group->segment_count : 1;
     reduction->steps_per_segment = ceil_div(reduction->step_count, reduction->segment_count);
 }
 
@@ -229,7 +229,7 @@ static uint32_t passing_registers(const struct problem *problem,
     uint32_t registers = 0;
     for (uint32_t i = 0; i < group->load_count; i++) {
         uint32_t bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
-        if (problem->reads[i] == 1 && !kiln_access_is_row(group, &group->accesses[i]))
+        if (problem->reads[i] == 1 && group->accesses[i].place != KILN_PLACE_ROW)
             registers += (step_elements(schedule, i) * bytes + 3) / 4;
     }
     return registers;
@@ -325,7 +325,7 @@ static uint32_t choose_steps_in_flight(const struct problem *problem,
     if (problem->may_unroll && !problem->is_host) {
         uint32_t bytes = 0;
         for (uint32_t i = 0; i < group->load_count; i++) {
-            if (!kiln_access_is_row(group, &group->accesses[i]))
+            if (group->accesses[i].place != KILN_PLACE_ROW)
                 bytes +=
                     step_elements(schedule, i) * kiln_dtype_info(group->accesses[i].dtype)->bytes;
         }
@@ -407,8 +407,8 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
     uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
     /* What segments have left is little, in a cache, and waited for: over as many units as it
      * takes. */
-    uint32_t contiguous = problem->group->kind == KILN_GROUP_COMBINE ? problem->tuning->sector_bytes
-                                                                     : CONTIGUOUS_BYTES;
+    uint32_t contiguous = problem->group->role == KILN_ROLE_COMBINE ? problem->tuning->sector_bytes
+                                                                    : CONTIGUOUS_BYTES;
     uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(contiguous, vector_bytes)),
                               min_u32(MAX_NEIGHBOURS, min_u32(useful, block)));
     bool holding = gains_from_holding(problem);

@@ -24,7 +24,7 @@ uint64_t kiln_scheduled_access_bytes(const struct kiln_fusion_group *group,
         if (schedule->accesses[access].strides[axis] != 0)
             bytes *= (uint64_t)schedule->dims[axis];
     }
-    if (group->kind == KILN_GROUP_PARTIAL && group->accesses[access].is_accumulator)
+    if (group->role == KILN_ROLE_PARTIAL && group->accesses[access].is_accumulator)
         bytes *= group->segment_count;
     return bytes;
 }

@@ -93,7 +93,7 @@ Test(contraction_plan, what_goes_with_a_product_is_one_kernel)
             cr_expect_eq(plan.partition.group_count, 1, "%u kernels for %s: %s",
                          plan.partition.group_count, targets[t], one_kernel[i]);
             cr_expect_eq(plan.partition.workspace_bytes, 0);
-            cr_expect_eq(plan.partition.groups[0].kind, KILN_GROUP_CONTRACTION);
+            cr_expect_eq(plan.partition.groups[0].family, KILN_FAMILY_CONTRACTION);
         }
     }
 }
@@ -117,8 +117,8 @@ Test(contraction_plan, products_and_reductions_have_kernels_of_their_own)
                      "Reduction in@3 out=192,1 !mode='ADD'",
                      "gfx942", false);
     cr_assert_eq(plan.partition.group_count, 2);
-    cr_expect_eq(plan.partition.groups[0].kind, KILN_GROUP_CONTRACTION);
-    cr_expect_eq(plan.partition.groups[1].kind, KILN_GROUP_REDUCTION);
+    cr_expect_eq(plan.partition.groups[0].family, KILN_FAMILY_CONTRACTION);
+    cr_expect_eq(plan.partition.groups[1].family, KILN_FAMILY_REDUCTION);
 }
 
 /* Every operand may bring eight strides: 125 of them had more arguments than a program may have. */
@@ -136,7 +136,7 @@ Test(contraction_plan, a_kernel_has_no_more_operands_than_a_launch_takes)
     cr_expect_gt(plan.partition.group_count, 1);
     for (uint32_t i = 0; i < plan.partition.group_count; i++) {
         const struct kiln_fusion_group *group = &plan.partition.groups[i];
-        cr_expect(group->kind != KILN_GROUP_CONTRACTION ||
+        cr_expect(group->family != KILN_FAMILY_CONTRACTION ||
                   group->access_count <= KILN_CONTRACTION_MAX_ACCESSES);
     }
 }

@@ -194,11 +194,11 @@ Test(kernel_plan, what_fits_on_chip_is_one_kernel)
         check_named(names[i], check_one_kernel);
 }
 
-static uint32_t count_kind(const struct kiln_kernel_plan *plan, enum kiln_group_kind kind)
+static uint32_t count_role(const struct kiln_kernel_plan *plan, enum kiln_group_role role)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->partition.group_count; i++)
-        count += plan->partition.groups[i].kind == kind;
+        count += plan->partition.groups[i].role == role;
     return count;
 }
 
@@ -207,7 +207,7 @@ static void check_two_walks(const struct kiln_bench_case *which)
     for (int t = 0; t < TARGET_COUNT; t++) {
         for (int s = 0; s < SIZE_COUNT; s++) {
             struct planned planned = make_plan(which, sizes[s], targets[t], false);
-            uint32_t combines = count_kind(&planned.plan, KILN_GROUP_COMBINE);
+            uint32_t combines = count_role(&planned.plan, KILN_ROLE_COMBINE);
             cr_expect_leq(planned.plan.partition.group_count - combines, 2,
                           "%s of %lld elements for %s", planned.graph.name, (long long)sizes[s],
                           targets[t]);

@@ -37,7 +37,6 @@ static struct emitted emit(const char *target, const struct reduction_case *redu
 }
 
 static const struct reduction_case norm = {.content = REDUCTION_NORM,
-                                           .kind = KILN_GROUP_REDUCTION,
                                            .rank = 2,
                                            .dims = {4096, 4096},
                                            .reduced_axes = 2,
@@ -135,7 +134,7 @@ Test(emit_reduction, constants_stand_where_they_are_used)
     emitted.group = ir_fixture_partition(fixture).groups[0];
     emitted.schedule = reduction_fixture_schedule(fixture, &emitted.group);
     emit_scheduled(&emitted);
-    cr_assert_eq(emitted.group.kind, KILN_GROUP_REDUCTION);
+    cr_assert_eq(emitted.group.family, KILN_FAMILY_REDUCTION);
     EXPECT_TEXT(emitted, ", __builtin_inff());");
     EXPECT_NO_TEXT(emitted, "= __builtin_inff();");
     ir_fixture_destroy(fixture);
@@ -205,7 +204,6 @@ Test(emit_reduction, counts_that_are_equal_are_not_exchanged)
 Test(emit_reduction, the_last_vector_of_rows_is_moved_back)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {512, 1023},
                                  .reduced_axes = 1,
@@ -230,7 +228,7 @@ Test(emit_reduction, the_last_vector_of_rows_is_moved_back)
 Test(emit_reduction, segments_take_turns_on_a_gpu_and_have_stretches_on_a_cpu)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_PARTIAL,
+                                 .role = KILN_ROLE_PARTIAL,
                                  .rank = 2,
                                  .dims = {1, 1 << 20},
                                  .reduced_axes = 2,
@@ -257,7 +255,7 @@ Test(emit_reduction, segments_take_turns_on_a_gpu_and_have_stretches_on_a_cpu)
 Test(emit_reduction, segments_store_components_and_are_merged_from_them)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .kind = KILN_GROUP_PARTIAL,
+                                        .role = KILN_ROLE_PARTIAL,
                                         .rank = 2,
                                         .dims = {4, 1 << 20},
                                         .reduced_axes = 2,
@@ -268,7 +266,7 @@ Test(emit_reduction, segments_store_components_and_are_merged_from_them)
     EXPECT_TEXT(partial, "position.segment * (kiln_index)4] = y3[0];");
     EXPECT_TEXT(partial, "= kiln_encode_f32(merged.a0_count);");
     ir_fixture_destroy(partial.fixture);
-    statistics.kind = KILN_GROUP_COMBINE;
+    statistics.role = KILN_ROLE_COMBINE;
     struct emitted combine = emit("gfx90a", &statistics);
     EXPECT_TEXT(combine, "#define KILN_SEGMENTS 1u\n");
     EXPECT_TEXT(combine, "const float count0 = kiln_decode_f32(inputs.x0[");

@@ -47,28 +47,28 @@ static const struct reduction_case cases[] = {
      .reduced_axes = 1,
      .dtype = KILN_DTYPE_F32},
     {.content = REDUCTION_STATISTICS,
-     .kind = KILN_GROUP_PARTIAL,
+     .role = KILN_ROLE_PARTIAL,
      .rank = 2,
      .dims = {65536, 100},
      .reduced_axes = 1,
      .dtype = KILN_DTYPE_F16,
      .segment_count = 128},
     {.content = REDUCTION_STATISTICS,
-     .kind = KILN_GROUP_COMBINE,
+     .role = KILN_ROLE_COMBINE,
      .rank = 2,
      .dims = {65536, 100},
      .reduced_axes = 1,
      .dtype = KILN_DTYPE_F16,
      .segment_count = 128},
     {.content = REDUCTION_SUM,
-     .kind = KILN_GROUP_PARTIAL,
+     .role = KILN_ROLE_PARTIAL,
      .rank = 2,
      .dims = {1, 1000003},
      .reduced_axes = 2,
      .dtype = KILN_DTYPE_F64,
      .segment_count = 200},
     {.content = REDUCTION_STATISTICS,
-     .kind = KILN_GROUP_COMBINE,
+     .role = KILN_ROLE_COMBINE,
      .rank = 2,
      .dims = {1, 1000003},
      .reduced_axes = 2,
@@ -114,8 +114,6 @@ static void expect_wide_accesses(struct kiln_codegen *codegen, const struct kiln
 static void compile(struct kiln_codegen *codegen, const char *target, size_t index)
 {
     struct reduction_case reduction = cases[index];
-    if (reduction.kind == KILN_GROUP_POINTWISE)
-        reduction.kind = KILN_GROUP_REDUCTION;
     struct kiln_error error;
     kiln_error_init(&error);
     struct ir_fixture *fixture = reduction_fixture_create(target);

@@ -256,7 +256,7 @@ static void check_layouts(const struct reduction_case *cases, uint32_t case_coun
         for (uint32_t kept = 1; kept <= 64 && items * kept <= 1024; kept *= 8) {
             struct reduction_case reduction = cases[number % case_count];
             reduction.content = (enum reduction_content)(number % REDUCTION_CONTENT_COUNT);
-            reduction.kind = KILN_GROUP_REDUCTION;
+            reduction.role = KILN_ROLE_WHOLE;
             reduction.dtype = dtypes[number % 3];
             struct layout layout = {.wave_size = wave_size,
                                     .items_along_reduced = items,
@@ -344,7 +344,7 @@ Test(reduction_run, moments_of_long_rows_do_not_drift)
     for (uint32_t i = 0; i < 6; i++) {
         struct reduction_case reduction = cases[i % 3];
         reduction.content = REDUCTION_STATISTICS;
-        reduction.kind = KILN_GROUP_REDUCTION;
+        reduction.role = KILN_ROLE_WHOLE;
         reduction.rank = 3;
         reduction.reduced_axes = 5;
         reduction.dtype = KILN_DTYPE_F32;
@@ -371,9 +371,9 @@ static void check_segments(struct reduction_case reduction, const struct layout 
     struct ir_fixture *first = reduction_fixture_create("host");
     struct ir_fixture *second = reduction_fixture_create("host");
     reduction.segment_count = segment_count;
-    reduction.kind = KILN_GROUP_PARTIAL;
+    reduction.role = KILN_ROLE_PARTIAL;
     struct kiln_fusion_group partial = reduction_fixture_group(first, &reduction);
-    reduction.kind = KILN_GROUP_COMBINE;
+    reduction.role = KILN_ROLE_COMBINE;
     struct kiln_fusion_group combine = reduction_fixture_group(second, &reduction);
     struct memory memory = allocate(second, (uint64_t)segment_count * 10000);
     run(first, &partial, layout, &memory);

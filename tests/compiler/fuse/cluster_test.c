@@ -55,7 +55,7 @@ Test(cluster, softmax_is_one_kernel)
     struct kiln_partition result = partition(fixture);
     cr_assert_eq(result.group_count, 1);
     cr_expect_eq(result.workspace_bytes, 0);
-    cr_expect_eq(result.groups[0].kind, KILN_GROUP_REDUCTION);
+    cr_expect_eq(result.groups[0].family, KILN_FAMILY_REDUCTION);
     struct kiln_reduction_passes passes;
     struct kiln_error error;
     kiln_error_init(&error);
@@ -140,12 +140,12 @@ Test(cluster, few_rows_are_reduced_in_segments)
         struct kiln_partition result = partition(fixture);
         if (never) {
             cr_assert_eq(result.group_count, 1);
-            cr_expect_eq(result.groups[0].kind, KILN_GROUP_REDUCTION);
+            cr_expect_eq(result.groups[0].family, KILN_FAMILY_REDUCTION);
         } else {
             cr_assert_eq(result.group_count, 2);
             cr_expect(result.has_segments);
-            cr_expect_eq(result.groups[0].kind, KILN_GROUP_PARTIAL);
-            cr_expect_eq(result.groups[1].kind, KILN_GROUP_COMBINE);
+            cr_expect_eq(result.groups[0].role, KILN_ROLE_PARTIAL);
+            cr_expect_eq(result.groups[1].role, KILN_ROLE_COMBINE);
             cr_expect_gt(result.groups[0].segment_count, 8);
             cr_expect_eq(result.groups[1].boundary, KILN_BOUNDARY_SEGMENTS);
         }
@@ -178,7 +178,7 @@ Test(cluster, a_kernel_waits_for_what_its_epilogue_needs)
     ir_fixture_store(fixture, y);
     struct kiln_partition result = partition(fixture);
     uint32_t last = result.group_count - 1;
-    cr_expect_eq(result.groups[last].kind, KILN_GROUP_REDUCTION);
+    cr_expect_eq(result.groups[last].family, KILN_FAMILY_REDUCTION);
     cr_expect(loads(&result.groups[last], x));
     cr_expect(loads(&result.groups[last], column_sum));
     for (uint32_t i = 0; i < last; i++)
@@ -214,7 +214,7 @@ Test(cluster, what_is_too_much_for_one_kernel_gets_kernels_of_its_own)
     cr_expect_gt(result.group_count, 3);
     uint32_t reductions = 0;
     for (uint32_t i = 0; i < result.group_count; i++) {
-        if (result.groups[i].kind != KILN_GROUP_REDUCTION)
+        if (result.groups[i].family != KILN_FAMILY_REDUCTION)
             continue;
         reductions++;
         cr_expect_eq(result.groups[i].load_count, 1);
@@ -238,9 +238,9 @@ Test(cluster, without_fusion_a_node_is_a_kernel)
     ir_fixture_store(fixture, with_repeated(fixture, KILN_OP_SUB, centred, max));
     struct kiln_partition result = partition(fixture);
     cr_assert_eq(result.group_count, 3);
-    cr_expect_eq(result.groups[0].kind, KILN_GROUP_REDUCTION);
-    cr_expect_eq(result.groups[1].kind, KILN_GROUP_REDUCTION);
-    cr_expect_eq(result.groups[2].kind, KILN_GROUP_POINTWISE);
+    cr_expect_eq(result.groups[0].family, KILN_FAMILY_REDUCTION);
+    cr_expect_eq(result.groups[1].family, KILN_FAMILY_REDUCTION);
+    cr_expect_eq(result.groups[2].family, KILN_FAMILY_POINTWISE);
     ir_fixture_destroy(fixture);
 }
 

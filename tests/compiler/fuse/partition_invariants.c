@@ -103,9 +103,9 @@ static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_
     uint32_t contractions = 0;
     for (uint32_t i = 0; i < group->op_count; i++)
         contractions += is_contraction(&ir->ops[group->ops[i]]) && !is_load(group, group->ops[i]);
-    cr_assert_eq(contractions, group->kind == KILN_GROUP_CONTRACTION,
+    cr_assert_eq(contractions, group->family == KILN_FAMILY_CONTRACTION,
                  "%s: group %u has %u products", name, index, contractions);
-    if (group->kind != KILN_GROUP_CONTRACTION) {
+    if (group->family != KILN_FAMILY_CONTRACTION) {
         cr_assert(group->contract == KILN_NONE && group->places == NULL, "%s: group %u", name,
                   index);
         return;
@@ -201,19 +201,20 @@ static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fu
         if (!is_reduction(op) || is_load(group, group->ops[i]))
             continue;
         reductions++;
-        cr_assert(group->kind != KILN_GROUP_POINTWISE, "%s: group %u reduces", name, index);
+        cr_assert(group->family != KILN_FAMILY_POINTWISE, "%s: group %u reduces", name, index);
         uint32_t domain = ir->ops[op->operands[0]].domain;
         uint32_t axes = kiln_domain_reduced_axes(&ir->domains[domain], &ir->domains[op->domain]);
-        if (group->kind == KILN_GROUP_COMBINE)
+        if (group->role == KILN_ROLE_COMBINE)
             cr_assert_eq(op->domain, group->domain, "%s: group %u", name, index);
         else
             cr_assert(domain == group->domain && axes == group->reduced_axes,
                       "%s: group %u reduces value %u over other axes", name, index, group->ops[i]);
     }
-    bool reduces = group->kind != KILN_GROUP_POINTWISE && group->kind != KILN_GROUP_CONTRACTION;
+    bool reduces =
+        group->family != KILN_FAMILY_POINTWISE && group->family != KILN_FAMILY_CONTRACTION;
     cr_assert(reduces == (reductions != 0), "%s: group %u", name, index);
     cr_assert((group->segment_count > 1) ==
-                  (group->kind == KILN_GROUP_PARTIAL || group->kind == KILN_GROUP_COMBINE),
+                  (group->role == KILN_ROLE_PARTIAL || group->role == KILN_ROLE_COMBINE),
               "%s: group %u has %u segments", name, index, group->segment_count);
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
@@ -240,7 +241,7 @@ static void check_group(const struct kiln_ir *ir, const struct kiln_fusion_group
         const struct kiln_op *op = &ir->ops[value];
         inside[value] = true;
         bool is_leaf =
-            is_load(group, value) || (group->kind == KILN_GROUP_COMBINE && is_reduction(op));
+            is_load(group, value) || (group->role == KILN_ROLE_COMBINE && is_reduction(op));
         for (uint32_t k = 0; !is_leaf && k < kiln_opcode_info(op->opcode)->arity; k++)
             cr_assert(inside[op->operands[k]], "%s: group %u lacks value %u", name, index,
                       op->operands[k]);

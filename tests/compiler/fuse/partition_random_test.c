@@ -19,10 +19,14 @@ struct kind_of_check {
     struct kiln_partition_strategy strategy;
 };
 
-enum { KIND_COUNT = KILN_GROUP_CONTRACTION + 1 };
+/* Groups by family and role. */
+struct tally {
+    uint32_t of[KILN_FAMILY_COUNT][KILN_ROLE_COMBINE + 1];
+};
 
-/* Adds to kinds[enum kiln_group_kind] how many groups there were. */
-static void check_random_graph(uint64_t seed, const struct kind_of_check *check, uint32_t *kinds)
+/* Adds to the tally how many groups there were. */
+static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
+                               struct tally *tally)
 {
     struct kiln_random_graph_options random;
     struct kiln_arena arena;
@@ -55,28 +59,28 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
         KILN_OK);
     partition_check(&ir, &graph, &partition, name);
     for (uint32_t i = 0; i < partition.group_count; i++)
-        kinds[partition.groups[i].kind]++;
+        tally->of[partition.groups[i].family][partition.groups[i].role]++;
     kiln_arena_fini(&arena);
 }
 
 Test(partition_random, groups_of_random_graphs_fit_together)
 {
     static const uint32_t registers[] = {16, 64, 256};
-    uint32_t kinds[KIND_COUNT] = {0};
+    struct tally tally = {0};
     for (uint64_t seed = 1; seed <= 240; seed++) {
         struct kind_of_check check = {.families = KILN_RANDOM_POINTWISE,
                                       .max_nodes = seed % 10 == 0 ? 400 : 60,
                                       .vgprs = registers[seed % 3],
                                       .compute_units = 100,
                                       .no_fusion = seed % 4 == 0};
-        check_random_graph(seed, &check, kinds);
+        check_random_graph(seed, &check, &tally);
     }
 }
 
 Test(partition_random, groups_of_random_reductions_fit_together)
 {
     static const uint32_t registers[] = {16, 64, 256};
-    uint32_t kinds[KIND_COUNT] = {0};
+    struct tally tally = {0};
     for (uint64_t seed = 1; seed <= 600; seed++) {
         struct kind_of_check check = {
             .families =
@@ -86,10 +90,14 @@ Test(partition_random, groups_of_random_reductions_fit_together)
             .compute_units = seed % 2 == 0 ? 1 : 100,
             .no_fusion = seed % 7 == 0,
             .strategy = {.never_segment = seed % 8 == 3, .store_shared_values = seed % 4 == 1}};
-        check_random_graph(seed, &check, kinds);
+        check_random_graph(seed, &check, &tally);
     }
-    for (int kind = 0; kind < KIND_COUNT; kind++)
-        cr_expect_gt(kinds[kind], 50, "only %u groups of kind %d", kinds[kind], kind);
+    for (int family = 0; family < KILN_FAMILY_COUNT; family++)
+        cr_expect_gt(tally.of[family][KILN_ROLE_WHOLE], 50, "only %u groups of family %d",
+                     tally.of[family][KILN_ROLE_WHOLE], family);
+    for (int role = KILN_ROLE_PARTIAL; role <= KILN_ROLE_COMBINE; role++)
+        cr_expect_gt(tally.of[KILN_FAMILY_REDUCTION][role], 50, "only %u groups of role %d",
+                     tally.of[KILN_FAMILY_REDUCTION][role], role);
 }
 
 static void finish(struct ir_fixture *fixture, const char *name)

@@ -126,7 +126,7 @@ static void append_accumulators(struct ir_fixture *fixture, const struct reducti
         struct kiln_access *access = &group->accesses[group->access_count++];
         *access = (struct kiln_access){
             .value = value,
-            .is_store = group->kind == KILN_GROUP_PARTIAL,
+            .is_store = group->role == KILN_ROLE_PARTIAL,
             .kind = KILN_ARGUMENT_WORKSPACE,
             .tensor = KILN_NONE,
             .dtype = kiln_scalar_dtype(fixture->ir.ops[value].scalar),
@@ -150,9 +150,11 @@ struct kiln_fusion_group reduction_fixture_group(struct ir_fixture *fixture,
     append_content(fixture, reduction);
     uint32_t rows =
         kiln_ir_reduced_domain(ir, reduction->dims, reduction->rank, reduction->reduced_axes);
-    bool is_combine = reduction->kind == KILN_GROUP_COMBINE;
+    bool is_combine = reduction->role == KILN_ROLE_COMBINE;
     struct kiln_fusion_group group = {
-        .kind = reduction->kind,
+        .family = KILN_FAMILY_REDUCTION,
+        .role = reduction->role,
+        .contract = KILN_NONE,
         .domain = is_combine ? rows : ir->ops[0].domain,
         .segment_count = reduction->segment_count == 0 ? 1 : reduction->segment_count,
         .live_registers = 5,
@@ -178,7 +180,7 @@ struct kiln_fusion_group reduction_fixture_group(struct ir_fixture *fixture,
     if (is_combine)
         append_accumulators(fixture, reduction, &group);
     group.load_count = group.access_count;
-    for (uint32_t i = 0; i < ir->op_count && reduction->kind != KILN_GROUP_PARTIAL; i++) {
+    for (uint32_t i = 0; i < ir->op_count && reduction->role != KILN_ROLE_PARTIAL; i++) {
         const struct kiln_op *op = &ir->ops[i];
         if (op->opcode != KILN_OP_STORE)
             continue;
@@ -186,8 +188,10 @@ struct kiln_fusion_group reduction_fixture_group(struct ir_fixture *fixture,
             (struct kiln_access){.value = op->operands[0], .is_store = true, .tensor = op->tensor};
         align_access(fixture, &group, &group.accesses[group.access_count++]);
     }
-    if (reduction->kind == KILN_GROUP_PARTIAL)
+    if (reduction->role == KILN_ROLE_PARTIAL)
         append_accumulators(fixture, reduction, &group);
+    for (uint32_t i = 0; i < group.access_count; i++)
+        group.accesses[i].place = kiln_reduction_access_place(&group, &group.accesses[i]);
     return group;
 }
 

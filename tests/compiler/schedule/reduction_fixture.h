@@ -19,7 +19,7 @@ enum reduction_content {
 
 struct reduction_case {
     enum reduction_content content;
-    enum kiln_group_kind kind; /* PARTIAL and COMBINE: of SUM or STATISTICS */
+    enum kiln_group_role role; /* PARTIAL and COMBINE: of SUM or STATISTICS */
     uint32_t rank;
     int64_t dims[KILN_MAX_RANK];
     uint32_t reduced_axes; /* bit per axis; at least one is longer than 1 */

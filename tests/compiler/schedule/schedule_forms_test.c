@@ -44,7 +44,6 @@ static uint64_t held_elements(const struct kiln_schedule *schedule)
 Test(schedule_forms, a_row_is_held_by_more_work_items_then_read_again_then_in_shorter_vectors)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {512, 40000},
                                      .reduced_axes = 2,
@@ -78,7 +77,6 @@ Test(schedule_forms, no_two_neighbours_are_the_same_kernel)
     for (uint32_t i = 0; i < sizeof lengths / sizeof *lengths * REDUCTION_CONTENT_COUNT; i++) {
         struct reduction_case reduction = {
             .content = (enum reduction_content)(i % REDUCTION_CONTENT_COUNT),
-            .kind = KILN_GROUP_REDUCTION,
             .rank = 2,
             .dims = {300, 1 + lengths[i / REDUCTION_CONTENT_COUNT]},
             .reduced_axes = i % 2 == 0 ? 2 : 1,
@@ -153,7 +151,6 @@ Test(schedule_forms, a_transposing_work_item_loads_fewer_vectors_then_transposes
 }
 
 static const struct reduction_case norm = {.content = REDUCTION_NORM,
-                                           .kind = KILN_GROUP_REDUCTION,
                                            .rank = 2,
                                            .dims = {512, 4096},
                                            .reduced_axes = 2,

@@ -21,7 +21,6 @@ static struct reduction_case random_case(uint64_t *state)
 {
     struct reduction_case result = {
         .content = pick(state, REDUCTION_CONTENT_COUNT),
-        .kind = KILN_GROUP_REDUCTION,
         .rank = 1 + pick(state, 5),
         .is_reversed = pick(state, 4) == 0,
         .dtype = dtypes[pick(state, 4)],
@@ -40,7 +39,7 @@ static struct reduction_case random_case(uint64_t *state)
     if (result.dims[longer] == 1)
         result.dims[longer] = 6;
     if (result.content <= REDUCTION_STATISTICS && pick(state, 2) == 0) {
-        result.kind = pick(state, 2) == 0 ? KILN_GROUP_PARTIAL : KILN_GROUP_COMBINE;
+        result.role = pick(state, 2) == 0 ? KILN_ROLE_PARTIAL : KILN_ROLE_COMBINE;
         result.segment_count = 1 + pick(state, 600);
     }
     return result;
@@ -79,7 +78,7 @@ static void check_access(const struct kiln_ir *ir, const struct kiln_fusion_grou
     int64_t last = 0;
     for (uint32_t i = 0; i < domain->rank; i++)
         expected += (domain->dims[i] - 1) * access->strides[i];
-    if (group->kind == KILN_GROUP_COMBINE && access->is_accumulator)
+    if (group->role == KILN_ROLE_COMBINE && access->is_accumulator)
         expected += (group->segment_count - 1) * access->segment_stride;
     for (uint32_t i = 0; i < schedule->rank; i++)
         last += (schedule->dims[i] - 1) * layout->strides[i];
@@ -92,7 +91,7 @@ static void check_access(const struct kiln_ir *ir, const struct kiln_fusion_grou
         cr_assert_eq(along, 1);
     bool may_misalign = layout->mode == KILN_ACCESS_GATHER && along == 1;
     cr_assert(!may_misalign || layout->alignment_bytes == kiln_dtype_info(access->dtype)->bytes);
-    if (kiln_access_is_row(group, access)) {
+    if (access->place == KILN_PLACE_ROW) {
         cr_assert_eq(layout->guard_axes & schedule->reduction.reduced_axes, 0);
         for (uint32_t i = 0; i < schedule->rank; i++)
             cr_assert(!((schedule->reduction.reduced_axes >> i) & 1u) || layout->strides[i] == 0);
@@ -109,7 +108,7 @@ static void check_work(const struct kiln_target *target, const struct reduction_
         bool is_reduced = (reduction->reduced_axes >> i) & 1u;
         *(is_reduced ? &reduced : &kept) *= (uint64_t)reduction->dims[i];
     }
-    if (reduction->kind == KILN_GROUP_COMBINE)
+    if (reduction->role == KILN_ROLE_COMBINE)
         reduced = reduction->segment_count;
     uint64_t inner = (uint64_t)schedule->dims[schedule->rank - 1];
     uint64_t vectors = ceil_div(inner, schedule->vector_elems);
@@ -118,7 +117,7 @@ static void check_work(const struct kiln_target *target, const struct reduction_
     cr_assert_eq(schedule->cols, inner);
     cr_assert_eq(layout->step_count, layout->is_columns ? reduced : reduced / inner * vectors);
     cr_assert_eq(layout->kept_count, layout->is_columns ? kept / inner * vectors : kept);
-    uint32_t segments = reduction->kind == KILN_GROUP_PARTIAL ? reduction->segment_count : 1;
+    uint32_t segments = reduction->role == KILN_ROLE_PARTIAL ? reduction->segment_count : 1;
     cr_assert_eq(layout->segment_count, segments);
     cr_assert_eq(layout->steps_per_segment, ceil_div(layout->step_count, segments));
 
@@ -147,7 +146,7 @@ static void check_traffic(const struct reduction_case *reduction,
     cr_assert_geq(moved, schedule->bytes_fewest);
     cr_assert_leq(moved, schedule->passes.pass_count * schedule->bytes_fewest);
     cr_assert(!schedule->reduction.is_resident || moved == schedule->bytes_fewest);
-    if (reduction->kind != KILN_GROUP_REDUCTION || reduction->content <= REDUCTION_STATISTICS)
+    if (reduction->role != KILN_ROLE_WHOLE || reduction->content <= REDUCTION_STATISTICS)
         cr_assert_eq(moved, schedule->bytes_fewest, "one pass reads all");
     cr_assert_geq(schedule->bytes_fewest, group->access_count);
 }

@@ -26,7 +26,6 @@ static void release(struct scheduled *scheduled)
 Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {8192, 8192},
                                      .reduced_axes = 2,
@@ -50,7 +49,6 @@ Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
 Test(schedule_reduction, several_short_rows_share_a_work_group)
 {
     struct reduction_case norm = {.content = REDUCTION_NORM,
-                                  .kind = KILN_GROUP_REDUCTION,
                                   .rank = 2,
                                   .dims = {4096, 1024},
                                   .reduced_axes = 2,
@@ -68,7 +66,6 @@ Test(schedule_reduction, several_short_rows_share_a_work_group)
 Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
 {
     struct reduction_case norm = {.content = REDUCTION_NORM,
-                                  .kind = KILN_GROUP_REDUCTION,
                                   .rank = 2,
                                   .dims = {512, 200000},
                                   .reduced_axes = 2,
@@ -87,7 +84,6 @@ Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
 Test(schedule_reduction, what_all_rows_share_is_read_again_only_when_it_is_large)
 {
     struct reduction_case centered = {.content = REDUCTION_CENTERED,
-                                      .kind = KILN_GROUP_REDUCTION,
                                       .rank = 2,
                                       .dims = {512, 200000},
                                       .reduced_axes = 2,
@@ -105,7 +101,6 @@ Test(schedule_reduction, what_all_rows_share_is_read_again_only_when_it_is_large
 Test(schedule_reduction, long_rows_are_held_by_more_work_items)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {4096, 32768},
                                      .reduced_axes = 2,
@@ -122,7 +117,6 @@ Test(schedule_reduction, long_rows_are_held_by_more_work_items)
 Test(schedule_reduction, the_registers_of_the_target_decide_what_is_held)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {4096, 65536},
                                      .reduced_axes = 2,
@@ -145,7 +139,6 @@ Test(schedule_reduction, the_registers_of_the_target_decide_what_is_held)
 Test(schedule_reduction, what_no_later_pass_reads_is_not_held)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {4096, 32768},
                                  .reduced_axes = 2,
@@ -160,7 +153,7 @@ Test(schedule_reduction, what_no_later_pass_reads_is_not_held)
 Test(schedule_reduction, a_full_reduction_in_segments)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_PARTIAL,
+                                 .role = KILN_ROLE_PARTIAL,
                                  .rank = 1,
                                  .dims = {1 << 24},
                                  .reduced_axes = 1,
@@ -176,7 +169,7 @@ Test(schedule_reduction, a_full_reduction_in_segments)
     cr_assert_eq(partial.schedule.bytes_moved, (4u << 24) + 512 * 4);
     release(&partial);
 
-    sum.kind = KILN_GROUP_COMBINE;
+    sum.role = KILN_ROLE_COMBINE;
     struct scheduled combine = schedule_for("gfx90a", &sum);
     cr_assert_not(combine.schedule.reduction.is_columns, "one row: its segments are dense");
     cr_assert_eq(combine.schedule.rank, 1);
@@ -190,7 +183,6 @@ Test(schedule_reduction, a_full_reduction_in_segments)
 Test(schedule_reduction, a_column_sum_reads_neighbouring_columns)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {8192, 8192},
                                  .reduced_axes = 1,
@@ -211,7 +203,7 @@ Test(schedule_reduction, a_column_sum_reads_neighbouring_columns)
 Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .kind = KILN_GROUP_PARTIAL,
+                                        .role = KILN_ROLE_PARTIAL,
                                         .rank = 4,
                                         .dims = {64, 56, 56, 256},
                                         .reduced_axes = 7,
@@ -226,7 +218,7 @@ Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
     cr_assert_eq(partial.schedule.bytes_moved, 64ull * 56 * 56 * 256 * 2 + 3 * 128 * 256 * 4);
     release(&partial);
 
-    statistics.kind = KILN_GROUP_COMBINE;
+    statistics.role = KILN_ROLE_COMBINE;
     struct scheduled combine = schedule_for("gfx90a", &statistics);
     cr_assert(combine.schedule.reduction.is_columns);
     cr_assert_eq(combine.schedule.rank, 2);
@@ -249,7 +241,6 @@ Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
 Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_one)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .kind = KILN_GROUP_REDUCTION,
                                         .rank = 4,
                                         .dims = {64, 256, 56, 56},
                                         .reduced_axes = 13,
@@ -267,7 +258,6 @@ Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_on
 Test(schedule_reduction, a_middle_axis_is_held_too)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 3,
                                      .dims = {1000, 64, 1000},
                                      .reduced_axes = 2,
@@ -283,7 +273,6 @@ Test(schedule_reduction, a_middle_axis_is_held_too)
 Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {1000000, 3},
                                  .reduced_axes = 2,
@@ -299,7 +288,6 @@ Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
 Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {7, 1024},
                                  .reduced_axes = 1,
@@ -316,7 +304,6 @@ Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
 Test(schedule_reduction, the_memory_order_decides_the_form)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {512, 512},
                                  .reduced_axes = 1,
@@ -330,7 +317,6 @@ Test(schedule_reduction, the_memory_order_decides_the_form)
 Test(schedule_reduction, few_rows_get_many_work_items)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {16, 8192},
                                  .reduced_axes = 2,
@@ -344,7 +330,6 @@ Test(schedule_reduction, few_rows_get_many_work_items)
 Test(schedule_reduction, a_core_takes_whole_rows)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {1024, 8192},
                                      .reduced_axes = 2,
@@ -373,7 +358,6 @@ Test(schedule_reduction, a_core_takes_the_vectors_that_leave_least_over)
     } expected[] = {{3, 2}, {10, 8}, {24, 8}, {31, 8}, {49, 16}, {1009, 32}, {1024, 32}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         struct reduction_case sum = {.content = REDUCTION_SUM,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {1000, expected[i].length},
                                      .reduced_axes = 2,
@@ -388,7 +372,6 @@ Test(schedule_reduction, a_core_takes_the_vectors_that_leave_least_over)
 Test(schedule_reduction, all_cores_get_columns)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {8192, 8192},
                                  .reduced_axes = 1,
@@ -407,7 +390,6 @@ Test(schedule_reduction, all_cores_get_columns)
 Test(schedule_reduction, short_lines_without_tails_are_worth_half_the_vector)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .kind = KILN_GROUP_REDUCTION,
                                         .rank = 3,
                                         .dims = {64, 512, 14 * 14},
                                         .reduced_axes = 5,
@@ -425,7 +407,6 @@ Test(schedule_reduction, short_lines_without_tails_are_worth_half_the_vector)
 Test(schedule_reduction, one_element_at_a_time_on_request)
 {
     struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
-                                     .kind = KILN_GROUP_REDUCTION,
                                      .rank = 2,
                                      .dims = {100, 8192},
                                      .reduced_axes = 2,
@@ -442,7 +423,6 @@ Test(schedule_reduction, one_element_at_a_time_on_request)
 Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
 {
     struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
-                                        .kind = KILN_GROUP_REDUCTION,
                                         .rank = 2,
                                         .dims = {1 << 20, 256},
                                         .reduced_axes = 1,
@@ -460,7 +440,6 @@ Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
 Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_REDUCTION,
                                  .rank = 2,
                                  .dims = {64, 1023},
                                  .reduced_axes = 2,
@@ -480,7 +459,7 @@ Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
 Test(schedule_reduction, prints_what_was_chosen)
 {
     struct reduction_case sum = {.content = REDUCTION_SUM,
-                                 .kind = KILN_GROUP_PARTIAL,
+                                 .role = KILN_ROLE_PARTIAL,
                                  .rank = 2,
                                  .dims = {4096, 8192},
                                  .reduced_axes = 2,
@@ -505,7 +484,6 @@ Test(schedule_reduction, prints_what_was_chosen)
 static bool decodes_again(enum reduction_content content, int64_t columns)
 {
     struct reduction_case reduction = {.content = content,
-                                       .kind = KILN_GROUP_REDUCTION,
                                        .rank = 2,
                                        .dims = {8192, columns},
                                        .reduced_axes = 2,
@@ -543,7 +521,6 @@ Test(schedule_reduction, a_launch_stays_below_what_hip_can_count)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
             struct reduction_case reduction = cases[i];
-            reduction.kind = KILN_GROUP_REDUCTION;
             reduction.dtype = KILN_DTYPE_F32;
             struct scheduled result = schedule_for(targets[k], &reduction);
             cr_expect_leq((uint64_t)result.schedule.grid * result.schedule.block, UINT32_MAX,

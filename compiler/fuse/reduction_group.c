@@ -1,0 +1,136 @@
+/* Which reductions share a kernel: those over the same axes of the same domain, of which one is
+ * computed from another or that read something in common. */
+#include "compiler/fuse/cluster.h"
+#include "compiler/fuse/fuse_family.h"
+#include "compiler/fuse/reduction_passes.h"
+#include "compiler/fuse/segments.h"
+
+/* PARTIAL kernels know no result yet. */
+static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
+{
+    return cluster->role != KILN_ROLE_PARTIAL &&
+           (op->domain == cluster->row_domain || op->domain == cluster->domain);
+}
+
+/* COMBINE kernels read nothing of the elements. */
+static bool may_reduce(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
+                       uint32_t index, uint32_t axes)
+{
+    const struct kiln_ir *ir = builder->ir;
+    return cluster->role != KILN_ROLE_COMBINE &&
+           cluster->domain == ir->ops[ir->ops[index].operands[0]].domain && cluster->axes == axes;
+}
+
+static bool may_merge(const struct kiln_cluster *a, const struct kiln_cluster *b)
+{
+    return a->role == KILN_ROLE_WHOLE && b->role == KILN_ROLE_WHOLE && a->domain == b->domain &&
+           a->axes == b->axes;
+}
+
+static enum kiln_boundary boundary(const struct kiln_cluster *cluster)
+{
+    return cluster->role == KILN_ROLE_COMBINE ? KILN_BOUNDARY_SEGMENTS : KILN_BOUNDARY_REDUCTION;
+}
+
+/* Whether no other reduction will ever join the cluster because it reads what this one's operand
+ * does. */
+static bool is_complete(const struct kiln_cluster *cluster)
+{
+    return cluster->is_closed || cluster->reduction_count >= KILN_CLUSTER_MAX_REDUCTIONS;
+}
+
+/* The first cluster that walks over the same elements already, reads something of the reduction's
+ * operand and may take one more. */
+static uint32_t find_cluster_to_share(struct kiln_group_builder *builder, uint32_t index,
+                                      uint32_t axes, uint32_t level)
+{
+    struct kiln_load_sets *sets = &builder->load_sets;
+    struct kiln_load_set set = kiln_load_set_of(builder, builder->ir->ops[index].operands[0]);
+    uint32_t found = KILN_NONE;
+    for (uint32_t i = 0; !builder->bare[index] && set.loads != NULL && i < set.count; i++) {
+        uint32_t *link = &sets->first_reader[set.loads[i]];
+        while (*link != KILN_NONE) {
+            struct kiln_load_reader *reader = &sets->readers[*link];
+            uint32_t number =
+                kiln_cluster_find(builder, builder->accumulated_in[reader->reduction]);
+            const struct kiln_cluster *cluster = &builder->clusters[number];
+            builder->steps++;
+            if (!kiln_load_reader_is_valid(builder, reader) || is_complete(cluster)) {
+                *link = reader->next;
+                continue;
+            }
+            if (number < found && kiln_cluster_may_reduce(builder, cluster, index, axes) &&
+                kiln_cluster_can_be_at(cluster, level))
+                found = number;
+            link = &reader->next;
+        }
+    }
+    return found;
+}
+
+/* A new cluster for a reduction; where its rows are cut into segments, two: the PARTIAL one, and
+ * the COMBINE one next in the array. */
+static uint32_t add_cluster(struct kiln_group_builder *builder, uint32_t index, uint32_t axes,
+                            uint32_t level)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t operand = op->operands[0];
+    uint32_t domain = builder->ir->ops[operand].domain;
+    uint32_t segments =
+        builder->strategy->never_segment ? 1 : kiln_segment_count(builder, operand, axes);
+    if (segments <= 1)
+        return kiln_cluster_add(builder, KILN_FAMILY_REDUCTION, KILN_ROLE_WHOLE, index, domain,
+                                level);
+    builder->has_segments = true;
+    uint32_t partial =
+        kiln_cluster_add(builder, KILN_FAMILY_REDUCTION, KILN_ROLE_PARTIAL, index, domain, level);
+    uint32_t combine = kiln_cluster_add(builder, KILN_FAMILY_REDUCTION, KILN_ROLE_COMBINE, index,
+                                        op->domain, level + 1);
+    builder->clusters[partial].first_reader = level + 1;
+    builder->clusters[partial].segment_count = segments;
+    builder->clusters[combine].segment_count = segments;
+    return partial;
+}
+
+static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t operand = op->operands[0];
+    uint32_t axes = kiln_domain_reduced_axes(
+        &builder->ir->domains[builder->ir->ops[operand].domain], &builder->ir->domains[op->domain]);
+    uint32_t producer = kiln_reads_from_memory(builder, index, operand)
+                            ? KILN_NONE
+                            : kiln_cluster_of(builder, operand);
+    uint32_t found = KILN_NONE;
+    if (producer != KILN_NONE && !builder->bare[index] &&
+        kiln_cluster_may_reduce(builder, &builder->clusters[producer], index, axes))
+        found = producer;
+    uint32_t level = kiln_level_needed(builder, index, found);
+    if (found == KILN_NONE)
+        found = find_cluster_to_share(builder, index, axes, level);
+    if (found == KILN_NONE)
+        found = add_cluster(builder, index, axes, level);
+    struct kiln_cluster *cluster = &builder->clusters[found];
+    kiln_cluster_raise_to(cluster, level);
+    cluster->reduction_count++;
+    builder->accumulated_in[index] = found;
+    builder->cluster[index] = found;
+    if (cluster->role == KILN_ROLE_PARTIAL) {
+        builder->cluster[index] = found + 1; /* the COMBINE cluster */
+        builder->clusters[found + 1].reduction_count++;
+    }
+    if (!kiln_load_sets_add_reader(builder, index))
+        builder->failed = true;
+    kiln_require_operands(builder, index, found, cluster->level);
+}
+
+const struct kiln_fuse_family kiln_fuse_reduction = {
+    .place = place_reduction,
+    .may_compute = may_compute,
+    .may_reduce = may_reduce,
+    .may_merge = may_merge,
+    .may_ride_along = true,
+    .boundary = boundary,
+    .max_accesses = KILN_GROUP_MAX_ACCESSES,
+    .access_place = kiln_reduction_access_place,
+};
