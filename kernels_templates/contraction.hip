@@ -13,19 +13,23 @@
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_TILE_M, _N, _K, KILN_WAVES_M, _N (of the tile), KILN_BUFFERS (tiles in LDS, 1
  * or 2), KILN_HAS_K_TAIL (k may end within a tile), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
  * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel),
+ * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
  * header of device/mma/, kiln_arguments, kiln_batch and kiln_locate_batch, and for both operands, `left` standing for
  * either,
  *   KILN_LEFT_RUN             rows that are loaded at once, where memory runs along them; 1 where it runs along k, or neither
  *   KILN_LEFT_IS_ALONG_K      which of these
  *   kiln_left_source          where the operand's tile is; start(), advance()
- *   kiln_left_inputs          loads of one pack of KILN_LEFT_RUN rows; kiln_left_load
- *   kiln_left_pack            the pack of one of the rows
+ *   kiln_left_inputs          loads of one pack of KILN_LEFT_RUN rows, of all parts; kiln_left_load
+ *   kiln_left_pack            the pack of one of the rows of a part
  * and kiln_result_source and kiln_finish.
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_prelude.h"
 #endif
+
+/* Of the result: each product has as many. */
+#define KILN_TILE_COLUMNS (KILN_TILE_N / KILN_PRODUCTS)
 
 #define KILN_WAVE_M      (KILN_TILE_M / KILN_WAVES_M)
 #define KILN_WAVE_N      (KILN_TILE_N / KILN_WAVES_N)
@@ -41,7 +45,7 @@
                                                        : KILN_STRIP_PACKS)
 
 #define KILN_LEFT_UNITS  (KILN_TILE_M / KILN_LEFT_RUN * KILN_ROW_PACKS)
-#define KILN_RIGHT_UNITS (KILN_TILE_N / KILN_RIGHT_RUN * KILN_ROW_PACKS)
+#define KILN_RIGHT_UNITS (KILN_TILE_COLUMNS / KILN_RIGHT_RUN * KILN_ROW_PACKS)
 #define KILN_LEFT_TURNS  ((KILN_LEFT_UNITS + KILN_BLOCK - 1) / KILN_BLOCK)
 #define KILN_RIGHT_TURNS ((KILN_RIGHT_UNITS + KILN_BLOCK - 1) / KILN_BLOCK)
 
@@ -76,7 +80,7 @@ KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned col
     const unsigned height = rows - first < KILN_SUPER_ROWS ? rows - first : KILN_SUPER_ROWS;
     const unsigned within = tile - first * columns;
     place.row = (first + within % height) * KILN_TILE_M;
-    place.column = within / height * KILN_TILE_N;
+    place.column = within / height * KILN_TILE_COLUMNS;
     return place;
 }
 
@@ -101,8 +105,9 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
     return unit;
 }
 
-/* Rows are counted from the tile's first; the last that may be read is `last`. */
-#define KILN_STAGE(side, SIDE, rows)                                                               \
+/* Rows are counted from the tile's first; the last that may be read is `last`. A tile is so many
+ * parts of as many rows, one for each product: a unit has the same rows of all. */
+#define KILN_STAGE(side, SIDE, rows, parts)                                                        \
     struct kiln_##side##_stage {                                                                   \
         kiln_##side##_source source;                                                               \
         kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
@@ -133,14 +138,17 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
             const kiln_unit unit =                                                                 \
                 kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
             KILN_UNROLL                                                                            \
+            for (unsigned part = 0; part < parts; part++)                                          \
+                KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
-                tile[kiln_pack_place(unit.row + r, unit.pack)] = kiln_##side##_pack(               \
-                    arguments, stage.inputs[turn], r, unit.pack * KILN_PACK_ELEMENTS, rest);       \
+                tile[kiln_pack_place(part * rows + unit.row + r, unit.pack)] =                     \
+                    kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
+                                       unit.pack * KILN_PACK_ELEMENTS, rest);                      \
         }                                                                                          \
     }
 
-KILN_STAGE(left, LEFT, KILN_TILE_M)
-KILN_STAGE(right, RIGHT, KILN_TILE_N)
+KILN_STAGE(left, LEFT, KILN_TILE_M, 1)
+KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
 
 /* The last row of the tile that may be read, a whole run of rows before the end. */
 KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
@@ -219,7 +227,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const unsigned wave_column = wave % KILN_WAVES_N * KILN_WAVE_N;
     const kiln_place place =
         kiln_place_group(kiln_work_group_x(), (rows + KILN_TILE_M - 1) / KILN_TILE_M,
-                         (columns + KILN_TILE_N - 1) / KILN_TILE_N);
+                         (columns + KILN_TILE_COLUMNS - 1) / KILN_TILE_COLUMNS);
     kiln_batch batch;
     kiln_locate_batch(arguments, place.batch, batch);
 
@@ -339,18 +347,21 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_barrier();
         KILN_NO_UNROLL
         for (unsigned vector = kiln_work_item();
-             vector < KILN_STRIP_ROWS * (KILN_TILE_N / KILN_RESULT_VECTOR); vector += KILN_BLOCK) {
-            const unsigned strip_row = vector / (KILN_TILE_N / KILN_RESULT_VECTOR);
+             vector < KILN_STRIP_ROWS * (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR); vector += KILN_BLOCK) {
+            const unsigned strip_row = vector / (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
             const unsigned column =
-                vector % (KILN_TILE_N / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
+                vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
             const unsigned row =
                 strip_row / KILN_MMA_M * KILN_WAVE_M + pass * KILN_MMA_M + strip_row % KILN_MMA_M;
             if (row >= rows_left || column >= columns_left)
                 continue;
-            kiln_sum values[KILN_RESULT_VECTOR];
+            kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             KILN_UNROLL
+            for (unsigned p = 0; p < KILN_PRODUCTS; p++)
+                KILN_UNROLL
             for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
-                values[e] = strip[kiln_strip_place(strip_row, column + e)];
+                values[p][e] =
+                    strip[kiln_strip_place(strip_row, p * KILN_TILE_COLUMNS + column + e)];
             kiln_finish(arguments, result, row, column, values);
         }
         kiln_barrier();

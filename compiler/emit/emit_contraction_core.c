@@ -33,11 +33,12 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "\n#define KILN_TILE_K %" PRIu32 "\n#define KILN_WAVES_M %" PRIu32
                        "\n#define KILN_WAVES_N %" PRIu32 "\n#define KILN_BUFFERS %" PRIu32
                        "\n#define KILN_PACK_ELEMENTS %" PRIu32 "\n#define KILN_ROW_PACKS %" PRIu32
-                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d\n",
+                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d\n"
+                       "#define KILN_PRODUCTS %" PRIu32 "\n",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
                        contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
                        contraction->tile_k / pack, contraction->result_vector,
-                       contraction->is_pingpong);
+                       contraction->is_pingpong, contraction->products);
     kiln_buffer_printf(source,
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",
@@ -73,7 +74,7 @@ const char *kiln_contraction_core_header(const struct kiln_emission *emission)
 
 static void append_scalar_core(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
-    enum kiln_scalar scalar = emission->ir->ops[emission->group->contract].scalar;
+    enum kiln_scalar scalar = emission->ir->ops[emission->group->contracts[0]].scalar;
     enum kiln_dtype staged = contraction_of(emission)->staged;
     uint32_t lanes_n = emission->target->wave_size < 8 ? emission->target->wave_size : 8;
     kiln_buffer_printf(source,
@@ -94,7 +95,7 @@ void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kil
     const struct kiln_mma *mma = contraction_of(emission)->mma;
     kiln_buffer_printf(source, "typedef kiln_storage_%s kiln_element;\ntypedef %s kiln_sum;\n",
                        device_type(contraction_of(emission)->staged),
-                       kiln_scalar_type(emission->ir->ops[emission->group->contract].scalar));
+                       kiln_scalar_type(emission->ir->ops[emission->group->contracts[0]].scalar));
     if (mma == NULL) {
         append_scalar_core(emission, source);
         return;

@@ -170,9 +170,10 @@ static bool can_merge(const struct kiln_group_builder *builder, const struct kil
 {
     uint32_t level = a->level > b->level ? a->level : b->level;
     const struct kiln_fuse_family *family = kiln_fuse_family(a->family);
-    return a->family == b->family && family->may_merge != NULL && family->may_merge(a, b) &&
-           !a->is_closed && kiln_cluster_may_share(builder, b, a->node) &&
-           kiln_cluster_can_be_at(a, level) && kiln_cluster_can_be_at(b, level) &&
+    return a->family == b->family && family->may_merge != NULL &&
+           family->may_merge(builder, a, b) && !a->is_closed &&
+           kiln_cluster_may_share(builder, b, a->node) && kiln_cluster_can_be_at(a, level) &&
+           kiln_cluster_can_be_at(b, level) &&
            a->reduction_count + b->reduction_count <= KILN_CLUSTER_MAX_REDUCTIONS;
 }
 
@@ -184,6 +185,7 @@ static void merge(struct kiln_group_builder *builder, uint32_t into, uint32_t ot
     if (b->first_reader < a->first_reader)
         a->first_reader = b->first_reader;
     a->reduction_count += b->reduction_count;
+    a->contract_count += b->contract_count;
     b->merged_into = into;
 }
 

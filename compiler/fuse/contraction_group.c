@@ -1,5 +1,7 @@
 /* The group of a CONTRACT: values before it are computed where its operands are staged, values
  * after it where its result is. */
+#include "compiler/fuse/contraction_group.h"
+
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
@@ -53,6 +55,48 @@ static uint8_t place_bit(enum kiln_place place)
     return (uint8_t)(1u << place);
 }
 
+enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
+                                        const struct kiln_fusion_group *group)
+{
+    if (group->contract_count < 2)
+        return KILN_PLACE_COUNT;
+    return ir->ops[group->contracts[0]].operands[0] == ir->ops[group->contracts[1]].operands[0]
+               ? KILN_PLACE_LEFT
+               : KILN_PLACE_RIGHT;
+}
+
+uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                            enum kiln_place place)
+{
+    switch (place) {
+    case KILN_PLACE_LEFT:
+        return ir->ops[group->contracts[0]].operands[0];
+    case KILN_PLACE_RIGHT:
+        return ir->ops[group->contracts[0]].operands[1];
+    case KILN_PLACE_SECOND:
+        if (group->contract_count == 2)
+            return ir->ops[group->contracts[1]]
+                .operands[kiln_group_shared_place(ir, group) == KILN_PLACE_LEFT];
+        break;
+    case KILN_PLACE_ELEMENT:
+    case KILN_PLACE_ROW:
+    case KILN_PLACE_COUNT:
+        break;
+    }
+    return KILN_NONE;
+}
+
+/* Whether a place stages an operand of this CONTRACT. */
+static bool is_staged_for(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                          uint32_t contract, enum kiln_place place)
+{
+    if (kiln_group_operand(ir, group, place) == KILN_NONE)
+        return false;
+    bool is_second = contract != group->contracts[0];
+    return is_second ? place == KILN_PLACE_SECOND || place == kiln_group_shared_place(ir, group)
+                     : place != KILN_PLACE_SECOND;
+}
+
 static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
                         const uint32_t *items, uint32_t item_count)
 {
@@ -60,6 +104,10 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
     group->places = kiln_arena_calloc(builder->arena, group->op_count, sizeof *group->places);
     if (group->places == NULL)
         return false;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if (kiln_op_is_contraction(&ir->ops[group->ops[i]]) && !builder->is_load[group->ops[i]])
+            group->contracts[group->contract_count++] = group->ops[i];
+    }
     for (uint32_t i = 0; i < item_count; i++)
         group->places[kiln_group_position(group, builder->items[items[i]].value)] =
             place_bit(KILN_PLACE_ELEMENT);
@@ -68,12 +116,12 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
         if (builder->is_load[group->ops[i]])
             continue;
         if (kiln_op_is_contraction(op)) {
-            group->contract = group->ops[i];
             group->places[i] = place_bit(KILN_PLACE_ELEMENT);
-            group->places[kiln_group_position(group, op->operands[0])] |=
-                place_bit(KILN_PLACE_LEFT);
-            group->places[kiln_group_position(group, op->operands[1])] |=
-                place_bit(KILN_PLACE_RIGHT);
+            for (enum kiln_place place = 0; place < KILN_PLACE_COUNT; place++) {
+                if (is_staged_for(ir, group, group->ops[i], place))
+                    group->places[kiln_group_position(
+                        group, kiln_group_operand(ir, group, place))] |= place_bit(place);
+            }
             continue;
         }
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
@@ -85,26 +133,18 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
 static uint32_t place_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                              enum kiln_place place)
 {
-    switch (place) {
-    case KILN_PLACE_LEFT:
-        return ir->ops[ir->ops[group->contract].operands[0]].domain;
-    case KILN_PLACE_RIGHT:
-        return ir->ops[ir->ops[group->contract].operands[1]].domain;
-    case KILN_PLACE_ELEMENT:
-    case KILN_PLACE_ROW:
-    case KILN_PLACE_COUNT:
-        break;
-    }
-    return group->domain;
+    uint32_t operand = kiln_group_operand(ir, group, place);
+    return operand == KILN_NONE ? group->domain : ir->ops[operand].domain;
 }
 
-/* A contraction has its kernel to itself: nothing else walks over its operands in tiles. */
+/* Each begins a cluster; two that share an operand are merged where their results meet. */
 static void place_contraction(struct kiln_group_builder *builder, uint32_t index)
 {
     uint32_t level = kiln_level_needed(builder, index, KILN_NONE);
     uint32_t added = kiln_cluster_add(builder, KILN_FAMILY_CONTRACTION, KILN_ROLE_WHOLE, index,
                                       builder->ir->ops[index].domain, level);
-    builder->clusters[added].reduction_count = 1;
+    builder->clusters[added].reduction_count = builder->clusters[added].contract_count = 1;
+    builder->clusters[added].contract = index;
     builder->accumulated_in[index] = added;
     builder->cluster[index] = added;
     kiln_require_operands(builder, index, added, level);
@@ -113,6 +153,18 @@ static void place_contraction(struct kiln_group_builder *builder, uint32_t index
 static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
     return op->domain == cluster->domain;
+}
+
+/* Two of equal axes with an operand in common: one kernel stages the tiles of both. */
+static bool may_merge(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
+                      const struct kiln_cluster *b)
+{
+    const struct kiln_op *first = &builder->ir->ops[a->contract];
+    const struct kiln_op *second = &builder->ir->ops[b->contract];
+    return a->contract_count + b->contract_count <= KILN_GROUP_MAX_CONTRACTS &&
+           first->contraction == second->contraction && first->domain == second->domain &&
+           first->scalar == second->scalar &&
+           (first->operands[0] == second->operands[0] || first->operands[1] == second->operands[1]);
 }
 
 static enum kiln_boundary boundary(const struct kiln_cluster *cluster)
@@ -125,6 +177,7 @@ const struct kiln_fuse_family kiln_fuse_contraction = {
     .place = place_contraction,
     .may_evaluate_operand = can_be_prologue,
     .may_compute = may_compute,
+    .may_merge = may_merge,
     .boundary = boundary,
     .max_accesses = KILN_CONTRACTION_MAX_ACCESSES,
     .find_places = find_places,

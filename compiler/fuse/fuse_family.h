@@ -29,7 +29,8 @@ struct kiln_fuse_family {
                        uint32_t index, uint32_t axes);
     /* Whether two clusters of the family may be done by one kernel, if their levels allow it. NULL:
      * never. */
-    bool (*may_merge)(const struct kiln_cluster *a, const struct kiln_cluster *b);
+    bool (*may_merge)(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
+                      const struct kiln_cluster *b);
     /* Whether its kernel may store values that no operation of its cluster needs. */
     bool may_ride_along;
     /* Why the kernel begins where it does. */

@@ -157,7 +157,6 @@ bool kiln_group_append(struct kiln_group_builder *builder, uint32_t domain,
         .family = KILN_FAMILY_POINTWISE,
         .domain = domain,
         .segment_count = 1,
-        .contract = KILN_NONE,
         .boundary = boundary,
     };
     return append_closure(builder, &pattern, KILN_NONE, items, item_count);
@@ -175,7 +174,6 @@ bool kiln_group_append_cluster(struct kiln_group_builder *builder, uint32_t clus
         .domain = source->domain,
         .reduced_axes = source->axes,
         .segment_count = source->segment_count,
-        .contract = KILN_NONE,
         .boundary = boundary,
     };
     return append_closure(builder, &pattern, cluster, items, item_count);

@@ -54,6 +54,7 @@ enum kiln_place {
     KILN_PLACE_ELEMENT, /* at the points of the group's domain */
     KILN_PLACE_LEFT,    /* where the left operand of a contraction is staged */
     KILN_PLACE_RIGHT,   /* and the right one */
+    KILN_PLACE_SECOND,  /* and what a second contraction has instead of one of them */
     KILN_PLACE_ROW,     /* once for all points along the reduced axes */
     KILN_PLACE_COUNT,
 };
@@ -84,6 +85,8 @@ struct kiln_access {
     int64_t segment_stride;
 };
 
+enum { KILN_GROUP_MAX_CONTRACTS = 2 };
+
 struct kiln_fusion_group {
     enum kiln_kernel_family family;
     enum kiln_group_role role;
@@ -98,9 +101,11 @@ struct kiln_fusion_group {
      * `accesses`. */
     uint32_t op_count;
     uint32_t *ops;
-    /* Of a contraction: the CONTRACT, and for each of ops in which places it is wanted, bit per
-     * enum kiln_place. Others: KILN_NONE and NULL. */
-    uint32_t contract;
+    /* Of a contraction: the CONTRACTs, ascending, and for each of ops in which places it is wanted,
+     * bit per enum kiln_place. Two CONTRACTs have the same axes and an operand in common. Others: 0
+     * and NULL. */
+    uint32_t contract_count;
+    uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
     uint8_t *places;
     uint32_t access_count;
     struct kiln_access *accesses; /* loads, then stores; at most one load and one store per value,

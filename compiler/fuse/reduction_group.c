@@ -21,8 +21,10 @@ static bool may_reduce(const struct kiln_group_builder *builder, const struct ki
            cluster->domain == ir->ops[ir->ops[index].operands[0]].domain && cluster->axes == axes;
 }
 
-static bool may_merge(const struct kiln_cluster *a, const struct kiln_cluster *b)
+static bool may_merge(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
+                      const struct kiln_cluster *b)
 {
+    (void)builder;
     return a->role == KILN_ROLE_WHOLE && b->role == KILN_ROLE_WHOLE && a->domain == b->domain &&
            a->axes == b->axes;
 }

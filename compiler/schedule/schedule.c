@@ -89,8 +89,8 @@ schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph *graph,
     if (schedule->chunk_count > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
                               "node %u '%s': the matrix product has more than 2^31 tiles",
-                              (unsigned)ir->ops[group->contract].node,
-                              graph->nodes[ir->ops[group->contract].node].name);
+                              (unsigned)ir->ops[group->contracts[0]].node,
+                              graph->nodes[ir->ops[group->contracts[0]].node].name);
     schedule->grid = (uint32_t)schedule->chunk_count;
     measure_contraction(ir, group, schedule);
     *ret_schedule = *schedule;

@@ -96,7 +96,10 @@ enum { KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2 };
 
 /* How an operand's tile gets into LDS. */
 struct kiln_operand_schedule {
-    enum kiln_place place;
+    /* The places that it stages: of two products both have one operand, and the other one of each
+     * makes a part of the tile. */
+    uint32_t part_count;
+    enum kiln_place places[KILN_GROUP_MAX_CONTRACTS];
     bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
     uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
     uint32_t vector; /* elements of a load along k: k ends with whole ones */
@@ -105,6 +108,9 @@ struct kiln_operand_schedule {
 /*
  * A contraction's work. `left` is the operand whose rows are m: the CONTRACT's right one where the
  * kernel computes the transposed product, so that n runs along the result's memory.
+ *
+ * Of two products the left operand is the one that both have; half of the tile's columns are of the
+ * first one, the other half are the same columns of the second.
  */
 struct kiln_contraction_schedule {
     const struct kiln_mma *mma; /* NULL: device/mma/scalar.h */
@@ -119,6 +125,7 @@ struct kiln_contraction_schedule {
     /* Which axis of the group's domain, counted from the right, each is: for INDEX. */
     uint8_t m_axis, n_axis, batch_axes[KILN_MAX_BATCH_AXES];
     uint32_t tile_m, tile_n, tile_k; /* elements */
+    uint32_t products;               /* that share the columns of a tile: 1 or 2 */
     uint32_t waves_m, waves_n;
     uint32_t buffers;       /* tiles of both operands in LDS */
     bool is_pingpong;       /* two halves of 8 waves take turns at LDS and matrix instructions */

@@ -1,5 +1,6 @@
 #include "compiler/schedule/schedule_contraction.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/ir/exact_dtypes.h"
 #include "compiler/schedule/vector_access.h"
@@ -16,6 +17,11 @@ enum {
     HOST_TILE = 32,
 };
 
+uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
+{
+    return contraction->tile_n / contraction->products;
+}
+
 uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
 {
     return (uint32_t)PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
@@ -26,7 +32,7 @@ struct problem {
     const struct kiln_graph *graph;
     const struct kiln_fusion_group *group;
     const struct kiln_target *target;
-    const struct kiln_op *op; /* the CONTRACT */
+    const struct kiln_op *op; /* the first CONTRACT; the second has its axes and types */
     const struct kiln_contraction *axes;
     struct kiln_schedule *schedule;
     struct kiln_contraction_schedule *contraction;
@@ -40,12 +46,18 @@ static bool choose_staged(struct problem *problem)
 {
     static const enum kiln_dtype narrow[] = {KILN_DTYPE_F16, KILN_DTYPE_BF16};
     const struct kiln_ir *ir = problem->ir;
-    uint32_t *sets = kiln_arena_calloc(ir->arena, problem->group->contract + 1, sizeof *sets);
+    const struct kiln_fusion_group *group = problem->group;
+    uint32_t last = group->contracts[group->contract_count - 1];
+    uint32_t *sets = kiln_arena_calloc(ir->arena, last + 1, sizeof *sets);
     if (sets == NULL)
         return false;
-    for (uint32_t i = 0; i < problem->group->contract; i++)
+    for (uint32_t i = 0; i < last; i++)
         sets[i] = kiln_op_exact_dtypes(&ir->ops[i], problem->graph, sets);
-    uint32_t both = sets[problem->op->operands[0]] & sets[problem->op->operands[1]];
+    uint32_t both = UINT32_MAX;
+    for (uint32_t i = 0; i < group->contract_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->contracts[i]];
+        both &= sets[op->operands[0]] & sets[op->operands[1]];
+    }
     problem->contraction->staged = kiln_scalar_dtype(problem->op->scalar);
     if (problem->op->scalar == KILN_SCALAR_I32 && (both & KILN_DTYPE_BIT(KILN_DTYPE_I8)) != 0)
         problem->contraction->staged = KILN_DTYPE_I8;
@@ -66,9 +78,14 @@ static bool choose_staged(struct problem *problem)
 static int64_t stride_along(const struct problem *problem, const struct kiln_access *access,
                             const struct kiln_contraction_axis *axis)
 {
-    uint8_t from_right = access->place == KILN_PLACE_LEFT    ? axis->left
-                         : access->place == KILN_PLACE_RIGHT ? axis->right
-                                                             : axis->result;
+    enum kiln_place place = access->place;
+    if (place == KILN_PLACE_SECOND)
+        place = kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_LEFT
+                    ? KILN_PLACE_RIGHT
+                    : KILN_PLACE_LEFT;
+    uint8_t from_right = place == KILN_PLACE_LEFT    ? axis->left
+                         : place == KILN_PLACE_RIGHT ? axis->right
+                                                     : axis->result;
     const struct kiln_domain *domain =
         &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, access->place)];
     if (from_right == KILN_NO_AXIS || from_right >= domain->rank)
@@ -122,9 +139,11 @@ static uint32_t heaviest(const struct problem *problem, enum kiln_place place, b
     return found;
 }
 
-/* The result's memory runs along m rather than n. */
+/* The result's memory runs along m rather than n; two products are laid out by what they share. */
 static bool is_transposed(const struct problem *problem)
 {
+    if (problem->group->contract_count == 2)
+        return kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_RIGHT;
     uint32_t store = heaviest(problem, KILN_PLACE_ELEMENT, true);
     int64_t along_m = stride_of_role(problem, store, KILN_AXIS_M);
     int64_t along_n = stride_of_role(problem, store, KILN_AXIS_N);
@@ -137,8 +156,12 @@ static void lay_out_axes(struct problem *problem, bool transposed)
     struct kiln_contraction_schedule *contraction = problem->contraction;
     enum kiln_axis_role m = transposed ? KILN_AXIS_N : KILN_AXIS_M;
     enum kiln_axis_role n = transposed ? KILN_AXIS_M : KILN_AXIS_N;
-    contraction->left.place = transposed ? KILN_PLACE_RIGHT : KILN_PLACE_LEFT;
-    contraction->right.place = transposed ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
+    contraction->products = problem->group->contract_count;
+    contraction->left.part_count = 1;
+    contraction->left.places[0] = transposed ? KILN_PLACE_RIGHT : KILN_PLACE_LEFT;
+    contraction->right.part_count = contraction->products;
+    contraction->right.places[0] = transposed ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
+    contraction->right.places[1] = KILN_PLACE_SECOND;
     contraction->m = kiln_contraction_size(problem->axes, m);
     contraction->n = kiln_contraction_size(problem->axes, n);
     contraction->k = kiln_contraction_size(problem->axes, KILN_AXIS_K);
@@ -157,7 +180,7 @@ static void lay_out_axes(struct problem *problem, bool transposed)
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access *access = &problem->group->accesses[i];
         int64_t *strides = problem->schedule->accesses[i].strides;
-        bool is_left = access->place == contraction->left.place;
+        bool is_left = access->place == contraction->left.places[0];
         bool is_result = access->place == KILN_PLACE_ELEMENT;
         strides[KILN_STRIDE_ROW] = stride_of_role(problem, i, is_result || is_left ? m : n);
         strides[KILN_STRIDE_COLUMN] = stride_of_role(problem, i, is_result ? n : KILN_AXIS_K);
@@ -175,7 +198,8 @@ static void lay_out_axes(struct problem *problem, bool transposed)
 static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
 {
     uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
-    uint64_t n = ((uint64_t)contraction->n + contraction->tile_n - 1) / contraction->tile_n;
+    uint32_t columns = kiln_tile_columns(contraction);
+    uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
     uint64_t tiles = m * n;
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tiles *= (uint64_t)contraction->batch_sizes[i];
@@ -212,7 +236,7 @@ static bool choose_pingpong(struct problem *problem)
 {
     struct kiln_contraction_schedule *contraction = problem->contraction;
     if (!is_cdna3_or_later(problem->target) || kiln_dtype_info(contraction->staged)->bytes > 2 ||
-        contraction->m < PINGPONG_TILE || contraction->n < PINGPONG_TILE ||
+        contraction->m < PINGPONG_TILE || contraction->n < PINGPONG_TILE / contraction->products ||
         contraction->k % (PINGPONG_K_BYTES / kiln_dtype_info(contraction->staged)->bytes) != 0 ||
         problem->schedule->limits.held_elems < PINGPONG_TILE)
         return false;
@@ -240,7 +264,8 @@ static void choose_tile(struct problem *problem)
         return;
     set_tile(problem, 128, 2);
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
-    if (contraction->mma != NULL && contraction->m > 64 && contraction->n > 64 &&
+    if (contraction->mma != NULL && contraction->m > 64 &&
+        contraction->n > 64 / contraction->products &&
         problem->schedule->limits.held_elems >= 128 &&
         count_tiles(contraction) >= problem->target->compute_units)
         return;
@@ -311,12 +336,14 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     uint32_t pack = kiln_pack_elements(problem->contraction);
     uint32_t block = problem->schedule->block;
     uint32_t units = tile_rows * (problem->contraction->tile_k / pack);
-    uint32_t access = heaviest(problem, operand->place, false);
+    uint32_t access = heaviest(problem, operand->places[0], false);
     const int64_t *strides =
         access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
     operand->run = 1;
-    operand->vector =
-        widest(problem, operand->place, KILN_STRIDE_COLUMN, problem->contraction->k, pack);
+    operand->vector = pack;
+    for (uint32_t i = 0; i < operand->part_count; i++)
+        operand->vector = widest(problem, operand->places[i], KILN_STRIDE_COLUMN,
+                                 problem->contraction->k, operand->vector);
     operand->is_along_k =
         strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
     if (operand->is_along_k)
@@ -324,7 +351,9 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     uint32_t run = WIDEST_RUN;
     while (run > 1 && units / run < block)
         run /= 2;
-    operand->run = widest(problem, operand->place, KILN_STRIDE_ROW, rows, run);
+    for (uint32_t i = 0; i < operand->part_count; i++)
+        run = widest(problem, operand->places[i], KILN_STRIDE_ROW, rows, run);
+    operand->run = run;
     operand->vector = 1;
 }
 
@@ -336,7 +365,7 @@ static void set_access_modes(struct problem *problem)
         const struct kiln_access *memory = &problem->group->accesses[i];
         struct kiln_access_schedule *access = &problem->schedule->accesses[i];
         const struct kiln_operand_schedule *operand =
-            memory->place == contraction->left.place ? &contraction->left : &contraction->right;
+            memory->place == contraction->left.places[0] ? &contraction->left : &contraction->right;
         bool is_result = memory->place == KILN_PLACE_ELEMENT;
         bool along_column = is_result || operand->is_along_k;
         uint32_t vector = is_result             ? contraction->result_vector
@@ -395,8 +424,8 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
         .graph = graph,
         .group = group,
         .target = target,
-        .op = &ir->ops[group->contract],
-        .axes = &ir->contractions[ir->ops[group->contract].contraction],
+        .op = &ir->ops[group->contracts[0]],
+        .axes = &ir->contractions[ir->ops[group->contracts[0]].contraction],
         .schedule = schedule,
         .contraction = &schedule->contraction,
     };
@@ -447,8 +476,9 @@ static void print_operand(const char *name, const struct kiln_operand_schedule *
 {
     uint32_t vectors = 0;
     for (uint32_t i = 0; i < group->load_count; i++)
-        vectors += group->accesses[i].place == operand->place &&
-                   schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
+        for (uint32_t part = 0; part < operand->part_count; part++)
+            vectors += group->accesses[i].place == operand->places[part] &&
+                       schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
     const char *direction = operand->is_along_k ? "along k" : "along its rows";
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
     kiln_buffer_printf(buffer, ", %s operand read %s", name, direction);
@@ -462,7 +492,7 @@ void kiln_print_contraction(const struct kiln_schedule *schedule,
                             const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
-    bool is_swapped = contraction->left.place == KILN_PLACE_RIGHT;
+    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
     int64_t batch = 1;
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         batch *= contraction->batch_sizes[i];
@@ -470,7 +500,10 @@ void kiln_print_contraction(const struct kiln_schedule *schedule,
                        contraction->n, contraction->k);
     if (batch != 1)
         kiln_buffer_printf(buffer, ", batch %" PRId64, batch);
-    if (is_swapped)
+    if (contraction->products > 1)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " products that share their %s operand",
+                           contraction->products, is_swapped ? "right" : "left");
+    else if (is_swapped)
         kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
     kiln_buffer_printf(buffer,
                        ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32

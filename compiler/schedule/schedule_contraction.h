@@ -20,6 +20,9 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
 bool kiln_relax_contraction(const struct kiln_schedule *schedule,
                             struct kiln_register_limits *limits);
 
+/* Columns of the result that a tile has: each product has as many. */
+uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction);
+
 /* Elements of a pack: 16 bytes of what is staged. */
 uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction);
 

@@ -24,6 +24,7 @@
 #define KILN_TILE_K                  32
 #define KILN_BUFFERS                 2
 #define KILN_IS_PINGPONG             0
+#define KILN_PRODUCTS                1
 #define KILN_PACK_ELEMENTS           8
 #define KILN_ROW_PACKS               4
 #define KILN_RESULT_VECTOR           8
@@ -121,7 +122,7 @@ KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch 
     }                                                                                              \
     KILN_DEVICE kiln_pack kiln_##side##_pack(const kiln_arguments &,                               \
                                              const kiln_##side##_inputs &inputs, unsigned,         \
-                                             unsigned k, unsigned rest)                            \
+                                             unsigned, unsigned k, unsigned rest)                  \
     {                                                                                              \
         kiln_element out[KILN_PACK_ELEMENTS];                                                      \
         KILN_UNROLL                                                                                \
@@ -147,12 +148,12 @@ KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_b
 
 KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_source &source,
                              unsigned row, unsigned column,
-                             const kiln_sum (&values)[KILN_RESULT_VECTOR])
+                             const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
 {
     kiln_storage_f16 y2[KILN_RESULT_VECTOR];
     KILN_UNROLL
     for (int e = 0; e < KILN_RESULT_VECTOR; e++)
-        y2[e] = kiln_encode_f16(values[e]);
+        y2[e] = kiln_encode_f16(values[0][e]);
     KILN_STORE_VECTOR(16, source.p2 + (row * (unsigned)arguments.s2_0 + column), y2)
 }
 

@@ -83,6 +83,21 @@ static const char *const one_kernel[] = {
     "Matmul a@2 b=64,96:HALF c=192,96:HALF",
     "Matmul a=96,96:HALF b@1 c=96,96:virtual | "
     "Pointwise in_0@2 in_1@1 out_0=96,96:HALF !operation='ADD'",
+    /* SwiGLU */
+    GEMM "Matmul a@1 b=64,96:HALF c=192,96:virtual | "
+         "Pointwise in_0@3 out_0=192,96:virtual !operation='SWISH_FWD' | "
+         "Pointwise in_0@6 in_1@5 out_0=192,96:HALF !operation='MUL'",
+    /* the same of dequantised weights, through half, with biases */
+    "Pointwise in_0=64,96:INT8 in_1=1,96 out_0=64,96:virtual !operation='MUL' | "
+    "Matmul a=192,64:HALF b@3 c=192,96:HALF:virtual | "
+    "Pointwise in_0=64,96:INT8 in_1=1,96 out_0=64,96:virtual !operation='MUL' | "
+    "Matmul a@4 b@8 c=192,96:HALF:virtual | "
+    "Pointwise in_0@5 out_0=192,96:virtual !operation='GELU_FWD' | "
+    "Pointwise in_0@10 in_1@9 out_0=192,96:virtual !operation='MUL' | "
+    "Pointwise in_0@11 in_1=96 out_0=192,96:HALF !operation='ADD'",
+    /* what they share is the right operand */
+    GEMM "Matmul a=192,64:HALF b@2 c=192,96:virtual | "
+         "Pointwise in_0@3 in_1@5 out_0=192,96:HALF !operation='SUB'",
 };
 
 Test(contraction_plan, what_goes_with_a_product_is_one_kernel)
@@ -119,6 +134,29 @@ Test(contraction_plan, products_and_reductions_have_kernels_of_their_own)
     cr_assert_eq(plan.partition.group_count, 2);
     cr_expect_eq(plan.partition.groups[0].family, KILN_FAMILY_CONTRACTION);
     cr_expect_eq(plan.partition.groups[1].family, KILN_FAMILY_REDUCTION);
+}
+
+/* Two products share a kernel where their results meet, an operand is the same and they are of one
+ * size; there are two to a kernel at most, and none waits for another. */
+Test(contraction_plan, products_that_do_not_share_a_kernel)
+{
+    static const char *const two[] = {
+        GEMM "Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
+             "Pointwise in_0@3 in_1@6 out_0=192,96:HALF !operation='MUL'",
+        GEMM "Matmul a@1 b=64,96:HALF c=192,96:HALF | "
+             "Pointwise in_0@3 out_0=192,96:HALF !operation='RELU_FWD'",
+        "Matmul a=96,96:HALF b=96,96:HALF c=96,96:HALF:virtual | "
+        "Matmul a@3 b@2 c=96,96:HALF:virtual | "
+        "Pointwise in_0@3 in_1@4 out_0=96,96:HALF !operation='MUL'",
+        GEMM "Matmul a@1 b=64,96:HALF c=192,96:virtual | Matmul a@1 b=64,96:HALF c=192,96:virtual "
+             "| Pointwise in_0@3 in_1@5 out_0=192,96:virtual !operation='MUL' | "
+             "Pointwise in_0@8 in_1@7 out_0=192,96:HALF !operation='MUL'",
+    };
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
+        struct kiln_kernel_plan plan = make_plan(two[i], "gfx942", false);
+        cr_expect_eq(plan.partition.group_count, 2, "%u kernels: %s", plan.partition.group_count,
+                     two[i]);
+    }
 }
 
 /* Every operand may bring eight strides: 125 of them had more arguments than a program may have. */
@@ -171,4 +209,6 @@ Test(contraction_plan, the_schedule_in_words)
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030", "read along k one by one");
     expect_words("Matmul a=192,64:INT8 b=64,96:INT8 c=192,96:INT32", "gfx942", "staged as int8");
     expect_words("Matmul a=192,64:INT8 b=64,96:HALF c=192,96", "host", "staged as half");
+    expect_words(one_kernel[10], "gfx942", ", 2 products that share their left operand, tile ");
+    expect_words(one_kernel[12], "gfx942", ", 2 products that share their right operand, tile ");
 }

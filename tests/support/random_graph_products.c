@@ -246,8 +246,8 @@ static void choose_result_with(struct kiln_random_generator *generator, const st
         ret_c->sizes[is_left ? row + 1 : row] = choose_size(random);
 }
 
-static void append_matmul(struct kiln_random_generator *generator, uint32_t a, uint32_t b,
-                          const struct kiln_random_shape *shape)
+static uint32_t append_matmul(struct kiln_random_generator *generator, uint32_t a, uint32_t b,
+                              const struct kiln_random_shape *shape)
 {
     struct kiln_node *node = kiln_random_append_node(generator, KILN_NODE_MATMUL);
     kiln_random_add_input(generator, node, KILN_OPERAND_A, a);
@@ -258,7 +258,34 @@ static void append_matmul(struct kiln_random_generator *generator, uint32_t a, u
     if (both_integer && (generator->options->dtypes >> KILN_DTYPE_I32 & 1) != 0 &&
         kiln_random_chance(&generator->random, 70))
         dtype = KILN_DTYPE_I32;
-    (void)kiln_random_add_output(generator, node, KILN_OPERAND_C, shape, dtype);
+    return kiln_random_add_output(generator, node, KILN_OPERAND_C, shape, dtype);
+}
+
+/* A second product that has an operand in common with `product`, of `factors`, and a node where
+ * they meet: a gate. */
+static void append_twin(struct kiln_random_generator *generator, uint32_t product,
+                        const uint32_t *factors, const struct kiln_random_shape *shapes,
+                        const struct kiln_random_shape *shape)
+{
+    struct kiln_random *random = &generator->random;
+    const uint64_t meets = UINT64_C(1) << KILN_POINTWISE_MUL | UINT64_C(1) << KILN_POINTWISE_ADD;
+    if (generator->graph.node_count + 4 >= generator->node_limit ||
+        (generator->options->modes & meets) != meets)
+        return;
+    uint32_t other = kiln_random_chance(random, 75); /* of the two, what they do not share */
+    uint32_t pair[2] = {factors[0], factors[1]};
+    pair[other] = append_steps(generator, append_factor(generator, &shapes[other], factors[other]),
+                               kiln_random_chance(random, 30) ? 1 : 0);
+    uint32_t twin = append_matmul(generator, pair[0], pair[1], shape);
+    uint32_t gate = product;
+    if (kiln_random_chance(random, 60))
+        gate = kiln_random_append_pointwise(
+            generator,
+            MODES(KILN_POINTWISE_SIGMOID_FWD, KILN_POINTWISE_RELU_FWD, KILN_POINTWISE_TANH_FWD), 3,
+            &product);
+    uint32_t operands[] = {gate == KILN_NONE ? product : gate, twin};
+    (void)kiln_random_append_pointwise(generator, MODES(KILN_POINTWISE_MUL, KILN_POINTWISE_ADD), 2,
+                                       operands);
 }
 
 static bool try_product(struct kiln_random_generator *generator)
@@ -290,7 +317,9 @@ static bool try_product(struct kiln_random_generator *generator)
         !find_shape(generator, &a, &shapes[0]) || !find_shape(generator, &b, &shapes[1]))
         return false;
     make_factors(generator, (const struct dims *const[]){&a, &b}, shapes, given);
-    append_matmul(generator, given[0], given[1], &shape);
+    uint32_t product = append_matmul(generator, given[0], given[1], &shape);
+    if (kiln_random_chance(random, 20))
+        append_twin(generator, product, given, shapes, &shape);
     return true;
 }
 

@@ -75,10 +75,15 @@ static void check_places_of_value(const struct kiln_ir *ir, const struct kiln_fu
                                   uint32_t value, const char *name, uint32_t index)
 {
     const struct kiln_op *op = &ir->ops[value];
-    const struct kiln_op *contract = &ir->ops[group->contract];
-    const uint32_t domains[KILN_PLACE_COUNT] = {group->domain,
-                                                ir->ops[contract->operands[0]].domain,
-                                                ir->ops[contract->operands[1]].domain};
+    const struct kiln_op *contract = &ir->ops[group->contracts[0]];
+    const struct kiln_op *last = &ir->ops[group->contracts[group->contract_count - 1]];
+    bool shares_left = contract->operands[0] == last->operands[0];
+    const uint32_t domains[KILN_PLACE_COUNT] = {
+        [KILN_PLACE_ELEMENT] = group->domain,
+        [KILN_PLACE_LEFT] = ir->ops[contract->operands[0]].domain,
+        [KILN_PLACE_RIGHT] = ir->ops[contract->operands[1]].domain,
+        [KILN_PLACE_SECOND] = ir->ops[last->operands[shares_left]].domain,
+        [KILN_PLACE_ROW] = group->domain};
     for (int place = 0; place < KILN_PLACE_COUNT; place++) {
         if (!is_wanted(group, value, (enum kiln_place)place))
             continue;
@@ -96,21 +101,30 @@ static void check_places_of_value(const struct kiln_ir *ir, const struct kiln_fu
     }
 }
 
-/* One product, what is computed of its operands before it and of its result after it. */
+/* One product or two that share an operand, what is computed of the operands before and of the
+ * results after. */
 static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                     const char *name, uint32_t index)
 {
     uint32_t contractions = 0;
     for (uint32_t i = 0; i < group->op_count; i++)
         contractions += is_contraction(&ir->ops[group->ops[i]]) && !is_load(group, group->ops[i]);
-    cr_assert_eq(contractions, group->family == KILN_FAMILY_CONTRACTION,
-                 "%s: group %u has %u products", name, index, contractions);
-    if (group->family != KILN_FAMILY_CONTRACTION) {
-        cr_assert(group->contract == KILN_NONE && group->places == NULL, "%s: group %u", name,
-                  index);
+    bool is_of_products = group->family == KILN_FAMILY_CONTRACTION;
+    cr_assert(contractions == group->contract_count && contractions >= is_of_products &&
+                  contractions <= (is_of_products ? KILN_GROUP_MAX_CONTRACTS : 0),
+              "%s: group %u has %u products", name, index, contractions);
+    if (!is_of_products) {
+        cr_assert_null(group->places, "%s: group %u", name, index);
         return;
     }
-    const struct kiln_op *contract = &ir->ops[group->contract];
+    const struct kiln_op *contract = &ir->ops[group->contracts[0]];
+    const struct kiln_op *last = &ir->ops[group->contracts[contractions - 1]];
+    bool shares_left = contract->operands[0] == last->operands[0];
+    cr_assert(shares_left || contract->operands[1] == last->operands[1], "%s: group %u", name,
+              index);
+    cr_assert_eq(contract->contraction, last->contraction, "%s: group %u", name, index);
+    cr_assert(contractions == 1 || is_wanted(group, last->operands[shares_left], KILN_PLACE_SECOND),
+              "%s: group %u", name, index);
     cr_assert(is_contraction(contract), "%s: group %u", name, index);
     cr_assert_eq(contract->domain, group->domain, "%s: group %u", name, index);
     cr_assert(is_wanted(group, contract->operands[0], KILN_PLACE_LEFT), "%s: group %u", name,

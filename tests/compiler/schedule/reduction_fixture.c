@@ -154,7 +154,6 @@ struct kiln_fusion_group reduction_fixture_group(struct ir_fixture *fixture,
     struct kiln_fusion_group group = {
         .family = KILN_FAMILY_REDUCTION,
         .role = reduction->role,
-        .contract = KILN_NONE,
         .domain = is_combine ? rows : ir->ops[0].domain,
         .segment_count = reduction->segment_count == 0 ? 1 : reduction->segment_count,
         .live_registers = 5,

@@ -1,0 +1,221 @@
+#include "compiler/emit/emit_contraction_parts.h"
+
+#include "compiler/emit/emit_access.h"
+#include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/schedule_contraction.h"
+
+#include <inttypes.h>
+
+static const char *device_type(enum kiln_dtype dtype)
+{
+    return kiln_dtype_info(dtype)->device;
+}
+
+static bool is_loaded_for(const struct kiln_emission *emission,
+                          const struct kiln_contraction_side *side, uint32_t access)
+{
+    for (uint32_t part = 0; part < side->operand->part_count; part++) {
+        if (kiln_is_loaded_in(emission, access, side->operand->places[part]))
+            return true;
+    }
+    return false;
+}
+
+/* How many elements an access loads for a pack of `run` rows. */
+static uint32_t input_count(const struct kiln_emission *emission,
+                            const struct kiln_contraction_side *side, uint32_t access)
+{
+    const int64_t *strides = emission->schedule->accesses[access].strides;
+    uint32_t rows = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
+    uint32_t along =
+        strides[KILN_STRIDE_COLUMN] == 0 ? 1 : kiln_pack_elements(kiln_contraction_of(emission));
+    return rows * along;
+}
+
+/* The element of inputs.x<access> that belongs to element e of row r. Static. */
+static const char *input_element(const struct kiln_emission *emission,
+                                 const struct kiln_contraction_side *side, uint32_t access)
+{
+    const int64_t *strides = emission->schedule->accesses[access].strides;
+    bool by_row = strides[KILN_STRIDE_ROW] != 0 && side->operand->run > 1;
+    bool by_k = strides[KILN_STRIDE_COLUMN] != 0;
+    if (!by_k)
+        return by_row ? "r" : "0";
+    if (!by_row)
+        return "e";
+    return side->operand == &kiln_contraction_of(emission)->left ? "e * KILN_LEFT_RUN + r"
+                                                                 : "e * KILN_RIGHT_RUN + r";
+}
+
+static void append_operand_load(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side, uint32_t access,
+                                struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    const int64_t *strides = emission->schedule->accesses[access].strides;
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    uint32_t pack = kiln_pack_elements(kiln_contraction_of(emission));
+    bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+    bool along_k = side->operand->is_along_k;
+    if (memory->kind == KILN_ARGUMENT_HOST_SCALAR) {
+        kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 ";\n", access,
+                           access);
+        return;
+    }
+    /* Steps along k, and rows within each; a vector takes several of one of them at once. */
+    uint32_t k_step = along_k && is_vector ? side->operand->vector : 1;
+    uint32_t k_count = strides[KILN_STRIDE_COLUMN] == 0 ? 1 : pack / k_step;
+    uint32_t run = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
+    uint32_t r_step = !along_k && is_vector ? run : 1;
+    kiln_buffer_printf(source,
+                       "    KILN_UNROLL\n    for (unsigned j = 0; j < %" PRIu32 "; j++) {\n"
+                       "        const unsigned at = KILN_K_WITHIN(k + j * %" PRIu32 ", rest);\n"
+                       "        (void)at;\n",
+                       k_count, k_step);
+    if (run / r_step > 1)
+        kiln_buffer_printf(
+            source, "        KILN_UNROLL\n        for (unsigned r = 0; r < %" PRIu32 "; r++)\n    ",
+            run);
+    uint32_t at_once = k_step * r_step;
+    if (at_once > 1)
+        kiln_buffer_printf(
+            source, "        KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 " + j * %" PRIu32 ", ",
+            kiln_vector_bytes(memory, at_once), access, at_once);
+    else
+        kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[j * %" PRIu32 "%s] = *", access,
+                           run, run > 1 ? " + r" : "");
+    /* In bytes from a pointer that all lanes share: the form that loads have. */
+    kiln_buffer_printf(source,
+                       "(const kiln_storage_%s *)((const char *)source.p%" PRIu32
+                       " + (%s)sizeof(kiln_storage_%s) * ((%s)0",
+                       kiln_storage_suffix(memory), access, offset, kiln_storage_suffix(memory),
+                       offset);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW,
+                               run / r_step > 1 ? "row + r" : "row", source);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
+    kiln_buffer_append_text(source, at_once > 1 ? ")))\n" : "));\n");
+    kiln_buffer_append_text(source, "    }\n");
+}
+
+/* The access whose bits are the staged elements: nothing is computed of the operand. KILN_NONE
+ * else. */
+static uint32_t copied_access(const struct kiln_emission *emission, enum kiln_place place,
+                              uint32_t operand)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].place == place && group->accesses[i].value == operand &&
+            group->accesses[i].dtype == kiln_contraction_of(emission)->staged)
+            return i;
+    }
+    return KILN_NONE;
+}
+
+/* The elements of a pack of one part of the tile: `out`. */
+static void append_elements(const struct kiln_emission *emission,
+                            const struct kiln_contraction_side *side, enum kiln_place place,
+                            const char *const *elements, struct kiln_buffer *source)
+{
+    uint32_t operand = kiln_group_operand(emission->ir, emission->group, place);
+    uint32_t copied = copied_access(emission, place, operand);
+    kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
+    if (copied != KILN_NONE) {
+        kiln_buffer_printf(source, "        out[e] = inputs.x%" PRIu32 "[%s];\n", copied,
+                           input_element(emission, side, copied));
+    } else {
+        struct kiln_value_table table;
+        if (!kiln_contraction_table_init(emission, place, elements, &table)) {
+            source->failed = true;
+            return;
+        }
+        kiln_emit_contraction_values(emission, &table, place, source);
+        kiln_buffer_printf(source, "        out[e] = kiln_encode_%s(",
+                           device_type(kiln_contraction_of(emission)->staged));
+        kiln_emit_value(&table, operand, source);
+        kiln_buffer_append_text(source, ");\n");
+        kiln_value_table_fini(&table);
+    }
+    kiln_buffer_append_text(
+        source, "        out[e] = KILN_OR_ZERO(k + (unsigned)e, rest, out[e]);\n    }\n");
+}
+
+static void append_pack(const struct kiln_emission *emission,
+                        const struct kiln_contraction_side *side, const char *const *elements,
+                        struct kiln_buffer *source)
+{
+    kiln_buffer_printf(
+        source,
+        "KILN_DEVICE kiln_pack kiln_%s_pack(const kiln_arguments &arguments, const "
+        "kiln_%s_inputs &inputs, unsigned part, unsigned r, unsigned k, unsigned "
+        "rest)\n{\n"
+        "    (void)arguments, (void)inputs, (void)part, (void)r, (void)k, (void)rest;"
+        "\n    kiln_element out[KILN_PACK_ELEMENTS];\n",
+        side->name, side->name);
+    for (uint32_t part = 0; part < side->operand->part_count; part++) {
+        if (side->operand->part_count > 1)
+            kiln_buffer_printf(source, "    if (part == %" PRIu32 ") {\n", part);
+        append_elements(emission, side, side->operand->places[part], elements, source);
+        if (side->operand->part_count > 1)
+            kiln_buffer_append_text(source, "    }\n");
+    }
+    kiln_buffer_append_text(source, "    kiln_pack pack;\n"
+                                    "    __builtin_memcpy(&pack, out, sizeof pack);\n"
+                                    "    return pack;\n}\n");
+}
+
+void kiln_emit_contraction_operand(const struct kiln_emission *emission,
+                                   const struct kiln_contraction_side *side,
+                                   struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
+    kiln_buffer_printf(source, "struct kiln_%s_source {\n", side->name);
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (is_loaded_for(emission, side, i))
+            kiln_emit_contraction_pointer(emission, i, source);
+    }
+    kiln_buffer_printf(source, "};\nstruct kiln_%s_inputs {\n", side->name);
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (!is_loaded_for(emission, side, i))
+            continue;
+        elements[i] = input_element(emission, side, i);
+        kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
+                           kiln_storage_suffix(&group->accesses[i]), i,
+                           input_count(emission, side, i));
+    }
+    kiln_buffer_printf(source,
+                       "};\nKILN_DEVICE void kiln_%s_start(const kiln_arguments &arguments, const "
+                       "kiln_batch &batch, unsigned row, kiln_%s_source &source)\n{\n"
+                       "    (void)arguments, (void)batch, (void)row, (void)source;\n",
+                       side->name, side->name);
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (is_loaded_for(emission, side, i))
+            kiln_emit_contraction_start(emission, i, side->name, "row", NULL, source);
+    }
+    kiln_buffer_printf(source,
+                       "}\nKILN_DEVICE void kiln_%s_advance(const kiln_arguments &arguments, "
+                       "unsigned k, kiln_%s_source &source)\n{\n"
+                       "    (void)arguments, (void)k, (void)source;\n",
+                       side->name, side->name);
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (!is_loaded_for(emission, side, i) ||
+            group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR ||
+            emission->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] == 0)
+            continue;
+        kiln_buffer_printf(source, "    source.p%" PRIu32 " += 0ll", i);
+        kiln_emit_contraction_term(emission, "long long", i, KILN_STRIDE_COLUMN, "k", source);
+        kiln_buffer_append_text(source, ";\n");
+    }
+    kiln_buffer_printf(source,
+                       "}\nKILN_DEVICE void kiln_%s_load(const kiln_arguments &arguments, const "
+                       "kiln_%s_source &source, unsigned row, unsigned k, unsigned rest, "
+                       "kiln_%s_inputs &inputs)\n{\n    (void)arguments, (void)source, (void)row, "
+                       "(void)k, (void)rest, (void)inputs;\n",
+                       side->name, side->name, side->name);
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (is_loaded_for(emission, side, i))
+            append_operand_load(emission, side, i, source);
+    }
+    kiln_buffer_append_text(source, "}\n");
+    append_pack(emission, side, elements, source);
+}

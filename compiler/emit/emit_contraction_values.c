@@ -1,0 +1,132 @@
+#include "compiler/emit/emit_contraction_parts.h"
+
+#include "compiler/emit/emit_access.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void kiln_emit_contraction_term(const struct kiln_emission *emission, const char *type,
+                                uint32_t access, uint32_t stride, const char *what,
+                                struct kiln_buffer *source)
+{
+    int64_t value = emission->schedule->accesses[access].strides[stride];
+    if (value == 0)
+        return;
+    kiln_buffer_printf(source, " + (%s)(%s)", type, what);
+    if (value != 1)
+        kiln_buffer_printf(source, " * (%s)arguments.s%" PRIu32 "_%" PRIu32, type, access, stride);
+}
+
+bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access, enum kiln_place place)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    return memory->place == place && !memory->is_store;
+}
+
+void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t access,
+                                 const char *repeat, const char *row, const char *column,
+                                 struct kiln_buffer *source)
+{
+    if (emission->group->accesses[access].kind == KILN_ARGUMENT_HOST_SCALAR)
+        return;
+    kiln_buffer_printf(source, "    source.p%" PRIu32 " = arguments.a%" PRIu32 " + (0ll", access,
+                       access);
+    for (uint32_t b = 0; b < kiln_contraction_of(emission)->batch_rank; b++) {
+        char coordinate[64];
+        if (repeat == NULL)
+            (void)snprintf(coordinate, sizeof coordinate, "batch.c%" PRIu32, b);
+        else
+            (void)snprintf(coordinate, sizeof coordinate,
+                           "batch.c%" PRIu32 " / (unsigned)arguments.%s_repeat%" PRIu32, b, repeat,
+                           b);
+        kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_BATCH + b, coordinate,
+                                   source);
+    }
+    kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_ROW, row, source);
+    if (column != NULL)
+        kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_COLUMN, column,
+                                   source);
+    kiln_buffer_append_text(source, ");\n");
+}
+
+void kiln_emit_contraction_pointer(const struct kiln_emission *emission, uint32_t access,
+                                   struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    if (memory->kind != KILN_ARGUMENT_HOST_SCALAR)
+        kiln_buffer_printf(source, "    %skiln_storage_%s *p%" PRIu32 ";\n",
+                           memory->is_store ? "" : "const ", kiln_storage_suffix(memory), access);
+}
+
+bool kiln_contraction_table_init(const struct kiln_emission *emission, enum kiln_place place,
+                                 const char *const *elements, struct kiln_value_table *table)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    if (!kiln_value_table_init(emission, table))
+        return false;
+    table->has_literals = true;
+    table->elements = elements;
+    for (uint32_t i = 0; i < group->op_count; i++)
+        table->load[group->ops[i]] = KILN_NONE;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].place == place)
+            table->load[group->accesses[i].value] = i;
+    }
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        const struct kiln_op *op = &emission->ir->ops[value];
+        table->alias[value] = op->opcode == KILN_OP_BROADCAST && table->load[value] == KILN_NONE
+                                  ? table->alias[op->operands[0]]
+                                  : value;
+    }
+    return true;
+}
+
+/* Coordinates of a point of the result. */
+static void append_index(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                         uint32_t value, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const struct kiln_op *op = &emission->ir->ops[value];
+    const struct kiln_domain *domain = &emission->ir->domains[op->domain];
+    uint32_t from_right = domain->rank - 1 - op->axis;
+    kiln_buffer_printf(source, "        const %s ", kiln_scalar_type(op->scalar));
+    kiln_emit_value(table, value, source);
+    kiln_buffer_printf(source, " = (%s)(", kiln_scalar_type(op->scalar));
+    if (domain->dims[op->axis] == 1) {
+        kiln_buffer_append_text(source, "0");
+    } else if (from_right == contraction->m_axis) {
+        kiln_buffer_append_text(source, "source.row + row");
+    } else if (from_right == contraction->n_axis) {
+        kiln_buffer_append_text(source, "source.column + column + (unsigned)e");
+    } else {
+        for (uint32_t b = 0; b < contraction->batch_rank; b++) {
+            if (contraction->batch_axes[b] == from_right)
+                kiln_buffer_printf(source, "source.batch.c%" PRIu32, b);
+        }
+    }
+    kiln_buffer_append_text(source, ");\n");
+}
+
+void kiln_emit_contraction_values(const struct kiln_emission *emission,
+                                  const struct kiln_value_table *table, enum kiln_place place,
+                                  struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        const struct kiln_op *op = &emission->ir->ops[value];
+        if (!(group->places[i] >> place & 1) || op->opcode == KILN_OP_CONSTANT ||
+            !kiln_value_is_computed(emission, table, value))
+            continue;
+        if (op->opcode == KILN_OP_INDEX) {
+            append_index(emission, table, value, source);
+            continue;
+        }
+        kiln_emit_operation(emission, table, value, "        ", source);
+        for (uint32_t p = 0; p < group->contract_count; p++) {
+            if (value == group->contracts[p])
+                kiln_buffer_printf(source, "values[%" PRIu32 "][e];\n", p);
+        }
+    }
+}
