@@ -113,16 +113,6 @@ static enum kiln_status make_with(const struct kiln_graph *graph,
     return status;
 }
 
-/* Whether a kernel's work-groups go through memory in order, so that it can be done in the other
- * one. */
-static bool walks_in_order(const struct kiln_schedule *schedule)
-{
-    if (schedule->template_kind == KILN_TEMPLATE_CONTRACTION)
-        return false;
-    return schedule->template_kind != KILN_TEMPLATE_REDUCTION ||
-           (!schedule->reduction.is_columns && schedule->reduction.segment_count == 1);
-}
-
 /*
  * What a kernel has walked over last is what the caches hold when the next one starts. So a kernel
  * goes the other way than the one that last touched what most of its traffic is.
@@ -150,7 +140,7 @@ static enum kiln_status choose_directions(struct kiln_kernel_plan *plan,
                 previous = last_user[tensor];
             last_user[tensor] = i;
         }
-        schedule->walks_back = previous != KILN_NONE && walks_in_order(schedule) &&
+        schedule->walks_back = previous != KILN_NONE && kiln_schedule_walks_in_order(schedule) &&
                                !plan->schedules[previous].walks_back;
     }
     return KILN_OK;

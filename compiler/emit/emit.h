@@ -29,12 +29,4 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
                                   struct kiln_kernel *ret_kernel,
                                   struct kiln_error *error) KILN_NODISCARD;
 
-/*
- * The generated part of both pointwise templates: kiln_arguments, kiln_position, kiln_locate,
- * kiln_inputs, kiln_load, kiln_compute and, for the tiled one, kiln_tiles and the staging
- * functions; where there are tails the same once more for one element, named ..._element. Plain
- * functions, not function templates: a small kernel compiles a quarter faster.
- */
-void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "compiler/emit/emit.h"
 
+/* Neither the grid nor any size: the text is the same for all shapes. */
 void kiln_emit_contraction_defines(const struct kiln_emission *emission,
                                    struct kiln_buffer *source);
 

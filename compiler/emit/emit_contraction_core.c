@@ -1,6 +1,7 @@
 /* What a contraction's kernel is made with: the sizes of its tiles, and the types of its core. */
 #include "compiler/emit/emit_contraction.h"
 
+#include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_values.h"
 #include "compiler/schedule/schedule_contraction.h"
 
@@ -121,3 +122,31 @@ void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kil
                                                     : (long)strlen(mma->sums_type)),
                        mma->sums_type, sums_attribute != NULL ? sums_attribute : "");
 }
+
+static void emit_headers(const struct kiln_emission *emission,
+                         struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
+{
+    kiln_emit_access_headers(emission, inclusion, source);
+    kiln_emit_operation_headers(emission, inclusion, source);
+    kiln_emit_convert_header(emission->schedule->contraction.staged, inclusion, source);
+    kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
+    kiln_emit_contraction_core(emission, source);
+    kiln_template_append(inclusion, "device/mma/pack.h", source);
+    kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
+}
+
+static bool uses_barrier(const struct kiln_schedule *schedule)
+{
+    (void)schedule;
+    return true;
+}
+
+const struct kiln_emit_family kiln_emit_family_contraction = {
+    .defines = kiln_emit_contraction_defines,
+    .headers = emit_headers,
+    .text = kiln_emit_contraction,
+    .uses_barrier = uses_barrier,
+    .integer_count = kiln_contraction_integer_count,
+    .integer = kiln_contraction_integer,
+    .has_literals = true,
+};

@@ -4,7 +4,7 @@
 
 bool kiln_emission_is_tiled(const struct kiln_emission *emission)
 {
-    return emission->schedule->template_kind == KILN_TEMPLATE_POINTWISE_TILED;
+    return emission->schedule->tile_axis != KILN_NONE;
 }
 
 void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer *source)
@@ -47,7 +47,7 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
 {
     const struct kiln_schedule *schedule = emission->schedule;
     if (kiln_emission_is_tiled(emission)) {
-        uint64_t tile = schedule->tile_elems;
+        uint64_t tile = schedule->pointwise.tile_elems;
         uint64_t across = ((uint64_t)schedule->dims[schedule->rank - 1] + tile - 1) / tile;
         uint64_t along = ((uint64_t)schedule->dims[schedule->tile_axis] + tile - 1) / tile;
         kiln_buffer_printf(source,
@@ -129,17 +129,17 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
         kiln_buffer_append_text(source, "    position.segment = segment;\n");
     if (reduction->is_columns)
         append_vector_of_rows(emission, source);
-    append_axes(emission, ~reduction->reduced_axes, source);
+    append_axes(emission, ~schedule->reduced_axes, source);
     kiln_buffer_append_text(source, "}\nKILN_DEVICE void kiln_locate_step(kiln_index rest, "
                                     "kiln_position &position)\n{\n    (void)rest;\n");
-    if (!reduction->is_columns && reduction->reduced_axes != 1u << (schedule->rank - 1))
+    if (!reduction->is_columns && schedule->reduced_axes != 1u << (schedule->rank - 1))
         kiln_buffer_printf(source,
                            "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_VECTOR;\n"
                            "    rest /= (kiln_index)%" PRIu64 ";\n",
                            whole == 0 ? 1 : whole, whole == 0 ? 1 : whole);
     else if (!reduction->is_columns)
         kiln_buffer_append_text(source, "    position.column = rest * KILN_VECTOR;\n");
-    append_axes(emission, reduction->reduced_axes, source);
+    append_axes(emission, schedule->reduced_axes, source);
     kiln_buffer_append_text(source, "}\n");
     if (reduction->is_columns || tail == 0)
         return;
@@ -149,7 +149,7 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
                        " + rest %% (kiln_index)%" PRIu64 ";\n    rest /= (kiln_index)%" PRIu64
                        ";\n",
                        whole * schedule->vector_elems, tail, tail);
-    append_axes(emission, reduction->reduced_axes, source);
+    append_axes(emission, schedule->reduced_axes, source);
     kiln_buffer_append_text(source, "}\n");
 }
 

@@ -1,7 +1,6 @@
-#include "compiler/emit/emit.h"
-
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_tile.h"
 #include "compiler/emit/emit_values.h"
 
@@ -92,7 +91,13 @@ static void append_functions(const struct kiln_emission *emission,
     append_compute(emission, table, elements, source);
 }
 
-void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffer *source)
+/*
+ * The generated part of both pointwise templates: kiln_arguments, kiln_position, kiln_locate,
+ * kiln_inputs, kiln_load, kiln_compute and, for the tiled one, kiln_tiles and the staging
+ * functions; where there are tails the same once more for one element, named ..._element. Plain
+ * functions, not function templates: a small kernel compiles a quarter faster.
+ */
+static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     struct kiln_value_table table;
     if (!kiln_value_table_init(emission, &table)) {
@@ -109,3 +114,67 @@ void kiln_emit_pointwise(const struct kiln_emission *emission, struct kiln_buffe
         append_functions(emission, &table, 1, source);
     kiln_value_table_fini(&table);
 }
+
+static void emit_line_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const char *suffix = schedule->index_is_64bit ? "ull" : "u";
+    uint64_t per_row = (schedule->cols + schedule->vector_elems - 1) / schedule->vector_elems;
+    kiln_buffer_printf(source, "#define KILN_COLS %" PRIu64 "%s\n", schedule->cols, suffix);
+    kiln_buffer_printf(source, "#define KILN_VECTORS %" PRIu64 "%s\n", schedule->rows * per_row,
+                       suffix);
+}
+
+static void emit_tile_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    const char *suffix = schedule->index_is_64bit ? "ull" : "u";
+    bool loads = false;
+    bool stores = false;
+    for (uint32_t i = 0; i < emission->group->access_count; i++) {
+        bool is_staged = schedule->accesses[i].mode == KILN_ACCESS_TRANSPOSED;
+        *(i < emission->group->load_count ? &loads : &stores) |= is_staged;
+    }
+    kiln_buffer_printf(source, "#define KILN_TILE %" PRIu32 "\n", schedule->pointwise.tile_elems);
+    kiln_buffer_printf(source, "#define KILN_COLS %" PRId64 "%s\n",
+                       schedule->dims[schedule->rank - 1], suffix);
+    kiln_buffer_printf(source, "#define KILN_LINES %" PRId64 "%s\n",
+                       schedule->dims[schedule->tile_axis], suffix);
+    kiln_buffer_printf(source, "#define KILN_HAS_TRANSPOSED_LOADS %d\n", loads);
+    kiln_buffer_printf(source, "#define KILN_HAS_TRANSPOSED_STORES %d\n", stores);
+}
+
+static void emit_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_emit_grid(emission, source);
+    kiln_emit_turns(emission, source);
+    kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));
+    kiln_buffer_printf(source, "#define KILN_VECTORS_PER_ITEM %" PRIu32 "\n",
+                       schedule->pointwise.vectors_per_item);
+    if (kiln_emission_is_tiled(emission))
+        emit_tile_defines(emission, source);
+    else
+        emit_line_defines(emission, source);
+}
+
+static void emit_headers(const struct kiln_emission *emission,
+                         struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
+{
+    if (kiln_emission_is_tiled(emission))
+        kiln_template_append(inclusion, "device/tile.h", source);
+    kiln_emit_access_headers(emission, inclusion, source);
+    kiln_emit_operation_headers(emission, inclusion, source);
+}
+
+static bool uses_barrier(const struct kiln_schedule *schedule)
+{
+    return schedule->tile_axis != KILN_NONE;
+}
+
+const struct kiln_emit_family kiln_emit_family_pointwise = {
+    .defines = emit_defines,
+    .headers = emit_headers,
+    .text = emit_text,
+    .uses_barrier = uses_barrier,
+};

@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_accumulators.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_reduction_pass.h"
 #include "compiler/schedule/reduction_lds.h"
 
@@ -36,7 +37,7 @@ static void count_steps(struct kiln_reduction_emission *reduction)
     uint32_t inner = schedule->rank - 1;
     uint64_t lines = 1;
     for (uint32_t axis = 0; axis < schedule->rank; axis++) {
-        if (((layout->reduced_axes >> axis) & 1u) != 0 && (axis != inner || layout->is_columns))
+        if (((schedule->reduced_axes >> axis) & 1u) != 0 && (axis != inner || layout->is_columns))
             lines *= (uint64_t)schedule->dims[axis];
     }
     if (layout->is_columns) {
@@ -103,7 +104,7 @@ static bool init_reduction(const struct kiln_emission *emission,
     const struct kiln_schedule *schedule = emission->schedule;
     struct kiln_reduction_emission reduction = {
         .emission = emission,
-        .passes = &schedule->passes,
+        .passes = &schedule->reduction.passes,
         .reduction = &schedule->reduction,
         .pass = calloc(emission->ir->op_count, sizeof *reduction.pass),
         .first_pass = calloc(group->access_count, sizeof *reduction.first_pass),
@@ -120,20 +121,24 @@ static bool init_reduction(const struct kiln_emission *emission,
         return false;
     }
     for (uint32_t i = 0; i < group->op_count; i++)
-        reduction.pass[group->ops[i]] = schedule->passes.pass[i];
+        reduction.pass[group->ops[i]] = schedule->reduction.passes.pass[i];
     count_steps(&reduction);
     find_first_passes(&reduction);
     *ret_reduction = reduction;
     return true;
 }
 
-void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+static void emit_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     const struct kiln_reduction_schedule *layout = &schedule->reduction;
     const char *suffix = schedule->index_is_64bit ? "ull" : "u";
     struct kiln_reduction_emission reduction = {
         .emission = emission, .reduction = layout, .vector = schedule->vector_elems};
+    kiln_emit_grid(emission, source);
+    if (layout->decodes_again)
+        kiln_buffer_append_text(source, "#define KILN_DECODES_AGAIN\n");
+    kiln_emit_turns(emission, source);
     count_steps(&reduction);
     bool take_turns = layout->segments_take_turns;
     uint64_t items = layout->items_along_reduced;
@@ -170,12 +175,12 @@ void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct ki
         kiln_buffer_printf(source, "#define KILN_%s %" PRIu64 "%s\n", numbers[i].name,
                            numbers[i].value, numbers[i].suffix);
     kiln_buffer_append_text(source, "#define KILN_PASSES(run)");
-    for (uint32_t pass = 0; pass < schedule->passes.pass_count; pass++)
+    for (uint32_t pass = 0; pass < schedule->reduction.passes.pass_count; pass++)
         kiln_buffer_printf(source, " run(%" PRIu32 ")", pass);
     kiln_buffer_append_text(source, "\n");
 }
 
-void kiln_emit_reduction(const struct kiln_emission *emission, struct kiln_buffer *source)
+static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     struct kiln_reduction_emission reduction;
     if (!init_reduction(emission, &reduction)) {
@@ -192,3 +197,35 @@ void kiln_emit_reduction(const struct kiln_emission *emission, struct kiln_buffe
         kiln_emit_pass(&reduction, pass, source);
     fini_reduction(&reduction);
 }
+
+static void emit_headers(const struct kiln_emission *emission,
+                         struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
+{
+    const struct kiln_reduction_passes *passes = &emission->schedule->reduction.passes;
+    kiln_emit_access_headers(emission, inclusion, source);
+    for (uint32_t i = 0; i < passes->accumulator_count; i++) {
+        if (passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
+            kiln_template_append(inclusion, "device/moments.h", source);
+    }
+    kiln_emit_operation_headers(emission, inclusion, source);
+}
+
+static bool uses_barrier(const struct kiln_schedule *schedule)
+{
+    return schedule->reduction.items_along_reduced > 1;
+}
+
+/* Those of a vector of rows do. */
+static bool result_varies(const struct kiln_schedule *schedule)
+{
+    return schedule->reduction.is_columns;
+}
+
+const struct kiln_emit_family kiln_emit_family_reduction = {
+    .defines = emit_defines,
+    .headers = emit_headers,
+    .text = emit_text,
+    .uses_barrier = uses_barrier,
+    .result_varies = result_varies,
+    .has_literals = true,
+};

@@ -37,8 +37,4 @@ struct kiln_reduction_emission {
     bool is_even;
 };
 
-/* Adds to the defines that every template has. */
-void kiln_emit_reduction_defines(const struct kiln_emission *emission, struct kiln_buffer *source);
-void kiln_emit_reduction(const struct kiln_emission *emission, struct kiln_buffer *source);
-
 #endif

@@ -2,6 +2,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_family.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,7 +58,8 @@ void kiln_value_table_fini(struct kiln_value_table *table)
     free(table->is_row);
 }
 
-static bool is_reduction_result(const struct kiln_op *op)
+/* The template and the family's text do it, so that it is no statement of its own. */
+static bool is_done_once(const struct kiln_op *op)
 {
     enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
     return op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT;
@@ -73,8 +75,10 @@ static bool result_varies(const struct kiln_emission *emission,
         uint32_t axis = index_axis(emission, op);
         return axis != KILN_NONE && (schedule->flattened || axis == schedule->rank - 1);
     }
-    if (is_reduction_result(op))
-        return schedule->reduction.is_columns;
+    if (is_done_once(op)) {
+        const struct kiln_emit_family *family = kiln_emit_family(schedule->family);
+        return family->result_varies != NULL && family->result_varies(schedule);
+    }
     bool varies = false;
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
         varies |= table->varies[op->operands[k]];
@@ -92,7 +96,7 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         .varies = calloc(ir->op_count, sizeof *table.varies),
         .is_row = calloc(ir->op_count, sizeof *table.is_row),
         .ir = ir,
-        .has_literals = group->family != KILN_FAMILY_POINTWISE,
+        .has_literals = kiln_emit_family(group->family)->has_literals,
     };
     if (table.number == NULL || table.alias == NULL || table.load == NULL || table.varies == NULL ||
         table.is_row == NULL) {
@@ -113,9 +117,9 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
-        if (emission->schedule->passes.place != NULL)
-            table.is_row[value] = emission->schedule->passes.place[i] == KILN_PLACE_ROW &&
-                                  op->opcode != KILN_OP_CONSTANT;
+        if (emission->schedule->places != NULL)
+            table.is_row[value] =
+                emission->schedule->places[i] == KILN_PLACE_ROW && op->opcode != KILN_OP_CONSTANT;
         if (table.load[value] != KILN_NONE)
             continue;
         table.varies[value] = result_varies(emission, &table, op);
@@ -222,7 +226,7 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
         kiln_buffer_append_text(source, ";\n");
         return;
     }
-    if (is_reduction_result(op))
+    if (is_done_once(op))
         return;
     if (op->opcode == KILN_OP_INDEX) {
         append_index(emission, op, source);

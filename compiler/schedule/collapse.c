@@ -110,7 +110,7 @@ static void append_segment_axis(const struct kiln_fusion_group *group,
     }
     schedule->dims[0] = group->segment_count;
     schedule->rank = 1;
-    schedule->reduction.reduced_axes = 1;
+    schedule->reduced_axes = 1;
 }
 
 /* Guards of an access, as bits over the domain's axes. A row value is stored once per row whatever
@@ -153,7 +153,7 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
     for (uint32_t i = 0; i < KILN_MAX_RANK; i++)
         schedule->domain_axis[i] = KILN_NONE;
     schedule->rank = 0;
-    schedule->reduction.reduced_axes = 0;
+    schedule->reduced_axes = 0;
     if (group->role == KILN_ROLE_COMBINE) {
         assert(count < KILN_MAX_RANK);
         append_segment_axis(group, schedule);
@@ -175,7 +175,7 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
         }
         uint32_t collapsed = schedule->rank - 1;
         schedule->dims[collapsed] *= domain->dims[axis];
-        schedule->reduction.reduced_axes |= (uint32_t)reduced << collapsed;
+        schedule->reduced_axes |= (uint32_t)reduced << collapsed;
         schedule->domain_axis[axis] = counted ? collapsed : KILN_NONE;
         for (uint32_t i = 0; i < group->access_count; i++) {
             schedule->accesses[i].strides[collapsed] = inner_strides[i];
@@ -188,7 +188,6 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
     if (schedule->rank == 0) {
         schedule->rank = 1;
         schedule->dims[0] = 1;
-        schedule->reduction.reduced_axes = group->family != KILN_FAMILY_POINTWISE;
     }
     return true;
 }

@@ -7,7 +7,7 @@
 #include "compiler/schedule/schedule.h"
 
 /*
- * Fills rank, dims, domain_axis, reduction.reduced_axes, and strides and guard_axes of the accesses
+ * Fills rank, dims, domain_axis, reduced_axes, and strides and guard_axes of the accesses
  * (which must be zeroed). Merged are neighbouring axes a, b with stride[a] == stride[b] * dim[b]
  * for every access, unless an INDEX counts along one, or one is reduced and the other is not. False
  * when memory is out.

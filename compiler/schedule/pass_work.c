@@ -33,22 +33,20 @@ bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_grou
                          const struct kiln_reduction_passes *passes,
                          struct kiln_pass_work *ret_work)
 {
-    bool is_pointwise = group->family == KILN_FAMILY_POINTWISE;
     struct kiln_pass_work work = {
         .reads = kiln_arena_calloc(ir->arena, group->access_count, sizeof *work.reads),
-        .cost = is_pointwise ? group->cost : 0,
     };
     bool *needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *needed);
     bool *was_needed = kiln_arena_calloc(ir->arena, group->op_count, sizeof *was_needed);
     if (work.reads == NULL || needed == NULL || was_needed == NULL)
         return false;
     for (uint32_t i = 0; i < group->access_count; i++)
-        work.reads[i] = is_pointwise || !is_element_load(group, i);
-    for (uint32_t pass = 0; !is_pointwise && pass < passes->pass_count; pass++) {
+        work.reads[i] = !is_element_load(group, i);
+    for (uint32_t pass = 0; pass < passes->pass_count; pass++) {
         kiln_reduction_pass_values(ir, group, passes, pass, needed);
         add_pass(ir, group, needed, was_needed, &work);
     }
-    for (uint32_t i = 0; !is_pointwise && i < passes->accumulator_count; i++)
+    for (uint32_t i = 0; i < passes->accumulator_count; i++)
         work.cost += passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS ? MOMENTS_COST : 1;
     *ret_work = work;
     return true;

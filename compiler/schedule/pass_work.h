@@ -8,7 +8,7 @@
 
 struct kiln_pass_work {
     /* Per access the number of passes in which it is done for every element; 1 for what is done
-     * once per row and for all accesses of a POINTWISE group. */
+     * once per row. */
     uint32_t *reads;
     /* Arithmetic of one element in all passes together, in simple operations. */
     uint32_t cost;
@@ -16,8 +16,7 @@ struct kiln_pass_work {
     bool has_costly_shared_values;
 };
 
-/* Memory belongs to the arena of `ir`. `passes` is not read for a POINTWISE group. False when
- * memory is out. */
+/* Memory belongs to the arena of `ir`. False when memory is out. */
 bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                          const struct kiln_reduction_passes *passes,
                          struct kiln_pass_work *ret_work);

@@ -15,13 +15,6 @@
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/schedule/mma.h"
 
-enum kiln_template {
-    KILN_TEMPLATE_POINTWISE,       /* kernels_templates/pointwise.hip */
-    KILN_TEMPLATE_POINTWISE_TILED, /* kernels_templates/pointwise_tiled.hip */
-    KILN_TEMPLATE_REDUCTION,       /* kernels_templates/reduction.hip */
-    KILN_TEMPLATE_CONTRACTION,     /* kernels_templates/contraction.hip */
-};
-
 /* How an access gets the elements of one vector. */
 enum kiln_access_mode {
     KILN_ACCESS_VECTOR,     /* consecutive in memory: one wide access */
@@ -41,6 +34,15 @@ struct kiln_access_schedule {
     /* A large operand, of which an element is read by few work-items: not worth a place in the
      * nearest cache. */
     bool is_streamed;
+};
+
+/*
+ * How a pointwise kernel's work is laid out: in vectors of a line, or in tiles of two axes, the
+ * inner one and tile_axis.
+ */
+struct kiln_pointwise_schedule {
+    uint32_t vectors_per_item; /* that are loaded together */
+    uint32_t tile_elems;       /* the tile is tile_elems x tile_elems; 0: lines */
 };
 
 /*
@@ -67,7 +69,7 @@ struct kiln_access_schedule {
  * likewise of such elements. Some segments may be empty.
  */
 struct kiln_reduction_schedule {
-    uint32_t reduced_axes; /* bit per collapsed axis */
+    struct kiln_reduction_passes passes;
     bool is_columns;
     uint32_t items_along_reduced; /* a power of two */
     uint32_t items_along_kept;    /* a power of two */
@@ -83,6 +85,9 @@ struct kiln_reduction_schedule {
      */
     bool segments_take_turns;
     uint64_t steps_per_segment; /* at most, up to whole turns: ceil(step_count / segment_count) */
+    /* What is held from pass to pass is converted in each of them, instead of kept converted, which
+     * takes more registers: nothing costly is made of it in more passes than one. */
+    bool decodes_again;
 };
 
 /* The strides that a contraction's access has: kiln_access_schedule.strides by these. */
@@ -148,12 +153,31 @@ struct kiln_register_limits {
     uint64_t held_elems;
 };
 
+/* What every family has, then what one has: no code reads another family's member. */
 struct kiln_schedule {
-    enum kiln_template template_kind;
-    uint32_t form; /* 0: the first; n: what kiln_schedule_relax made of form n - 1 */
+    enum kiln_kernel_family family;
+    const char *template_name; /* kernels_templates/<template_name>.hip. Static */
+    uint32_t form;             /* 0: the first; n: what kiln_schedule_relax made of form n - 1 */
     struct kiln_register_limits limits;
+    struct kiln_access_schedule *accesses; /* one per group access */
+    /* Per position in group->ops: where the value is evaluated. NULL: all at the elements, or where
+     * group->places says. */
+    const enum kiln_place *places;
+
+    /* The launch. */
+    uint32_t block;
+    uint64_t chunk_count; /* work-group sized pieces of work */
+    uint32_t grid;        /* work-groups launched; each takes chunk_count/grid pieces */
+    uint32_t lds_bytes;
+    bool index_is_64bit;
+    /* The last piece of work is the first: set by kiln_kernel_plan_make where a cache holds the end
+     * of what an earlier kernel has walked over. */
+    bool walks_back;
+
+    /* The walk over the collapsed domain; a contraction has one row of its result's columns. */
     uint32_t rank; /* collapsed axes, at least 1 */
     int64_t dims[KILN_MAX_RANK];
+    uint32_t reduced_axes; /* bit per collapsed axis */
     /* Collapsed axis and distance in it of each axis of the group's domain, for INDEX: coordinate
      * of domain axis i is the coordinate on collapsed axis domain_axis[i] (such an axis is never
      * merged), or 0 when KILN_NONE. */
@@ -161,37 +185,25 @@ struct kiln_schedule {
     /* The whole domain is walked as one line although it has several axes: most accesses are dense
      * in this order, the others gather with the line's index taken apart. */
     bool flattened;
-    bool index_is_64bit;
+    /* Walked in tiles: the other axis of a tile than the inner one, along which transposed accesses
+     * are dense. KILN_NONE: walked line by line. */
+    uint32_t tile_axis;
     uint32_t vector_elems;
-    uint32_t vectors_per_item; /* pointwise only: that are loaded together */
-    uint32_t
-        tile_axis; /* tiled only: the collapsed axis along which transposed accesses are dense */
-    uint32_t tile_elems; /* tiled only: the tile is tile_elems x tile_elems */
-    uint32_t block;
     /* Vectors lie within a line of cols elements, of which there are `rows`: the inner axis and the
      * number of its lines, except when flattened. */
     uint64_t rows;
     uint64_t cols;
-    /* Work-group sized pieces of work; of a reduction ceil(kept_count / items_along_kept) tiles
-     * times segment_count. */
-    uint64_t chunk_count;
-    uint32_t grid; /* work-groups launched; each takes chunk_count/grid pieces */
-    /* The last piece of work is the first: set by kiln_kernel_plan_make where a cache holds the end
-     * of what an earlier kernel has walked over. */
-    bool walks_back;
-    /* reduction only: what is held from pass to pass is converted in each of them, instead of kept
-     * converted, which takes more registers: nothing costly is made of it in more passes than one.
-     */
-    bool decodes_again;
-    uint32_t lds_bytes;
-    struct kiln_access_schedule *accesses;        /* one per group access */
-    struct kiln_reduction_schedule reduction;     /* reduction only */
-    struct kiln_reduction_passes passes;          /* reduction only */
-    struct kiln_contraction_schedule contraction; /* contraction only */
+
     /* Memory traffic. Of each access the distinct elements count, once per pass in which the kernel
      * reads them from memory (bytes_moved) or once (bytes_fewest). */
     uint64_t bytes_moved;
     uint64_t bytes_fewest;
+
+    union {
+        struct kiln_pointwise_schedule pointwise;
+        struct kiln_reduction_schedule reduction;
+        struct kiln_contraction_schedule contraction;
+    };
 };
 
 enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln_graph *graph,
@@ -213,6 +225,10 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
                                      const struct kiln_schedule *previous,
                                      struct kiln_schedule *ret_schedule,
                                      struct kiln_error *error) KILN_NODISCARD;
+
+/* Whether a kernel's work-groups go through memory in order, so that it can be done in the other
+ * one: walks_back may be set. */
+bool kiln_schedule_walks_in_order(const struct kiln_schedule *schedule);
 
 /* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are
  * done one by one. */

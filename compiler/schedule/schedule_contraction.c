@@ -3,7 +3,9 @@
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/ir/exact_dtypes.h"
+#include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
+#include "runtime/support/limited_sum.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -402,8 +404,9 @@ static bool offsets_need_64_bits(const struct problem *problem)
     return false;
 }
 
-bool kiln_relax_contraction(const struct kiln_schedule *schedule,
-                            struct kiln_register_limits *limits)
+/* First smaller tiles, then shorter vectors of the result. */
+static bool relax_contraction(const struct kiln_schedule *schedule,
+                              struct kiln_register_limits *limits)
 {
     enum { SMALLEST_TILE = 32 };
     if (schedule->contraction.tile_m > SMALLEST_TILE && limits->held_elems > SMALLEST_TILE)
@@ -415,10 +418,13 @@ bool kiln_relax_contraction(const struct kiln_schedule *schedule,
     return true;
 }
 
-bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph *graph,
-                               const struct kiln_fusion_group *group,
-                               const struct kiln_target *target, struct kiln_schedule *schedule)
+/* Fills everything but grid and traffic; false when memory is out. */
+static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedule *schedule)
 {
+    const struct kiln_ir *ir = task->ir;
+    const struct kiln_graph *graph = task->graph;
+    const struct kiln_fusion_group *group = task->group;
+    const struct kiln_target *target = task->target;
     struct problem problem = {
         .ir = ir,
         .graph = graph,
@@ -430,7 +436,7 @@ bool kiln_schedule_contraction(const struct kiln_ir *ir, const struct kiln_graph
         .contraction = &schedule->contraction,
     };
     struct kiln_contraction_schedule *contraction = problem.contraction;
-    schedule->template_kind = KILN_TEMPLATE_CONTRACTION;
+    schedule->template_name = "contraction";
     if (!choose_staged(&problem))
         return false;
     lay_out_axes(&problem, is_transposed(&problem));
@@ -488,8 +494,8 @@ static void print_operand(const char *name, const struct kiln_operand_schedule *
         kiln_buffer_append_text(buffer, " one by one");
 }
 
-void kiln_print_contraction(const struct kiln_schedule *schedule,
-                            const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+static void print_contraction(const struct kiln_schedule *schedule,
+                              const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
     bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
@@ -517,3 +523,57 @@ void kiln_print_contraction(const struct kiln_schedule *schedule,
     print_operand("right", &contraction->right, schedule, group, buffer);
     kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
 }
+
+/* Of a contraction each access counts once: what a tile reads again comes out of a cache. */
+static void measure_contraction(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                struct kiln_schedule *schedule)
+{
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        const struct kiln_domain *domain =
+            &ir->domains[kiln_group_place_domain(ir, group, access->place)];
+        uint64_t bytes = kiln_dtype_info(access->dtype)->bytes;
+        for (uint32_t axis = 0; axis < domain->rank; axis++) {
+            if (access->strides[axis] != 0)
+                bytes = kiln_limited_product(bytes, (uint64_t)domain->dims[axis]);
+        }
+        schedule->bytes_fewest = kiln_limited_sum(schedule->bytes_fewest, bytes);
+    }
+    schedule->bytes_moved = schedule->bytes_fewest;
+}
+
+static enum kiln_status schedule_contraction(const struct kiln_schedule_task *task,
+                                             struct kiln_schedule *schedule,
+                                             struct kiln_error *error)
+{
+    uint32_t node = task->ir->ops[task->group->contracts[0]].node;
+    if (!choose_all(task, schedule))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    if (schedule->chunk_count > INT32_MAX)
+        return kiln_error_set(error, KILN_UNSUPPORTED,
+                              "node %u '%s': the matrix product has more than 2^31 tiles",
+                              (unsigned)node, task->graph->nodes[node].name);
+    schedule->grid = (uint32_t)schedule->chunk_count;
+    measure_contraction(task->ir, task->group, schedule);
+    return KILN_OK;
+}
+
+static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b)
+{
+    return a->contraction.tile_m == b->contraction.tile_m &&
+           a->contraction.tile_n == b->contraction.tile_n;
+}
+
+static bool walks_in_order(const struct kiln_schedule *schedule)
+{
+    (void)schedule;
+    return false;
+}
+
+const struct kiln_schedule_family kiln_schedule_family_contraction = {
+    .schedule = schedule_contraction,
+    .relax = relax_contraction,
+    .is_same = is_same,
+    .walks_in_order = walks_in_order,
+    .print = print_contraction,
+};

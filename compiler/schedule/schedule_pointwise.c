@@ -1,7 +1,9 @@
-#include "compiler/schedule/schedule_pointwise.h"
-
+/* Schedules of the templates pointwise and pointwise_tiled. */
 #include "compiler/schedule/tuning.h"
 #include "compiler/schedule/vector_access.h"
+#include "compiler/schedule/walk.h"
+
+#include <inttypes.h>
 
 /*
  * Requirements that the numbers below come from:
@@ -221,7 +223,7 @@ static void choose_tile(const struct kiln_target *target, const struct staging *
         count_tiles(schedule, 2 * tile) >= (uint64_t)TILES_PER_COMPUTE_UNIT * target->compute_units)
         tile *= 2;
     schedule->vector_elems = vector;
-    schedule->tile_elems = tile;
+    schedule->pointwise.tile_elems = tile;
     uint32_t vectors = tile / vector;
     schedule->block = min_u32(KILN_BLOCK, vectors * vectors);
 }
@@ -232,7 +234,7 @@ static uint32_t choose_tile_unroll(const struct kiln_fusion_group *group,
                                    const struct kiln_schedule *schedule)
 {
     uint32_t vector = schedule->vector_elems;
-    uint32_t vectors = schedule->tile_elems / vector;
+    uint32_t vectors = schedule->pointwise.tile_elems / vector;
     uint32_t square = vector * vector * staging->load_bytes;
     uint32_t unroll = vectors * vectors / schedule->block * vector;
     while (unroll > 1 &&
@@ -248,7 +250,7 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
                            struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
-    schedule->template_kind = KILN_TEMPLATE_POINTWISE_TILED;
+    schedule->template_name = "pointwise_tiled";
     for (uint32_t i = 0; i < group->access_count; i++) {
         const int64_t *strides = schedule->accesses[i].strides;
         is_dense[i] =
@@ -257,11 +259,12 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
     schedule->vector_elems = choose_vector(group, target, schedule, is_dense);
     struct staging staging = measure_staging(group, schedule, is_dense);
     choose_tile(target, &staging, schedule);
-    schedule->vectors_per_item = choose_tile_unroll(group, target, &staging, schedule);
+    schedule->pointwise.vectors_per_item = choose_tile_unroll(group, target, &staging, schedule);
     for (uint32_t i = 0; i < group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];
         enum kiln_dtype dtype = group->accesses[i].dtype;
-        uint32_t lds = schedule->tile_elems * schedule->tile_elems * kiln_dtype_info(dtype)->bytes;
+        uint32_t lds = schedule->pointwise.tile_elems * schedule->pointwise.tile_elems *
+                       kiln_dtype_info(dtype)->bytes;
         if (access->strides[inner] == 1 &&
             kiln_vector_is_possible(graph, target, schedule, group, i, inner)) {
             access->mode = KILN_ACCESS_VECTOR;
@@ -280,7 +283,7 @@ static void schedule_tiled(const struct kiln_graph *graph, const struct kiln_fus
             access->mode = KILN_ACCESS_GATHER;
         }
     }
-    schedule->chunk_count = count_tiles(schedule, schedule->tile_elems);
+    schedule->chunk_count = count_tiles(schedule, schedule->pointwise.tile_elems);
 }
 
 static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
@@ -288,7 +291,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
                            struct kiln_schedule *schedule)
 {
     uint32_t inner = schedule->rank - 1;
-    schedule->template_kind = KILN_TEMPLATE_POINTWISE;
+    schedule->template_name = "pointwise";
     uint64_t cols = (uint64_t)schedule->dims[inner];
     uint64_t rows = 1;
     for (uint32_t axis = 0; axis < inner; axis++)
@@ -325,33 +328,77 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     schedule->rows = rows;
     schedule->cols = cols;
     uint64_t vectors = rows * ((cols + schedule->vector_elems - 1) / schedule->vector_elems);
-    schedule->vectors_per_item = choose_unroll(group, target, schedule, heaviest, vectors);
+    schedule->pointwise.vectors_per_item =
+        choose_unroll(group, target, schedule, heaviest, vectors);
     schedule->block = KILN_BLOCK;
     while (schedule->block / 2 >= vectors && schedule->block / 2 >= 64)
         schedule->block /= 2;
-    uint64_t per_chunk = (uint64_t)schedule->block * schedule->vectors_per_item;
+    uint64_t per_chunk = (uint64_t)schedule->block * schedule->pointwise.vectors_per_item;
     schedule->chunk_count = (vectors + per_chunk - 1) / per_chunk;
 }
 
-void kiln_schedule_pointwise(const struct kiln_graph *graph, const struct kiln_fusion_group *group,
-                             const struct kiln_target *target, bool *is_dense,
-                             struct kiln_schedule *schedule)
+static enum kiln_status schedule_pointwise(const struct kiln_schedule_task *task,
+                                           struct kiln_schedule *schedule, struct kiln_error *error)
 {
+    const struct kiln_fusion_group *group = task->group;
+    bool *is_dense;
+    enum kiln_status status = kiln_walk_begin(task, schedule, &is_dense, error);
+    if (status != KILN_OK)
+        return status;
     uint64_t heaviest = kiln_heaviest_access_bytes(group, schedule);
     schedule->tile_axis = choose_tile_axis(group, schedule, heaviest);
     if (schedule->tile_axis != KILN_NONE)
-        schedule_tiled(graph, group, target, heaviest, is_dense, schedule);
+        schedule_tiled(task->graph, group, task->target, heaviest, is_dense, schedule);
     else
-        schedule_lines(graph, group, target, heaviest, is_dense, schedule);
+        schedule_lines(task->graph, group, task->target, heaviest, is_dense, schedule);
+    kiln_walk_finish(task, NULL, true, schedule);
+    return KILN_OK;
 }
 
-bool kiln_relax_pointwise(const struct kiln_schedule *schedule, struct kiln_register_limits *limits)
+/* First fewer vectors at once, then shorter ones. */
+static bool relax_pointwise(const struct kiln_schedule *schedule,
+                            struct kiln_register_limits *limits)
 {
-    if (schedule->vectors_per_item > 1 && limits->steps >= schedule->vectors_per_item)
-        limits->steps = schedule->vectors_per_item / 2;
+    uint32_t vectors = schedule->pointwise.vectors_per_item;
+    if (vectors > 1 && limits->steps >= vectors)
+        limits->steps = vectors / 2;
     else if (schedule->vector_elems > 1 && limits->vector_elems >= schedule->vector_elems)
         limits->vector_elems = schedule->vector_elems / 2;
     else
         return false;
     return true;
 }
+
+static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b)
+{
+    return a->pointwise.vectors_per_item == b->pointwise.vectors_per_item &&
+           a->pointwise.tile_elems == b->pointwise.tile_elems;
+}
+
+static bool walks_in_order(const struct kiln_schedule *schedule)
+{
+    (void)schedule;
+    return true;
+}
+
+static void print_pointwise(const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    uint32_t tile = schedule->pointwise.tile_elems;
+    (void)group;
+    kiln_walk_print_axes(schedule, buffer);
+    if (schedule->tile_axis != KILN_NONE)
+        kiln_buffer_printf(
+            buffer, ", tile %" PRIu32 "x%" PRIu32 " over axis %" PRIu32 ", lds %" PRIu32 " bytes",
+            tile, tile, schedule->tile_axis, schedule->lds_bytes);
+    kiln_buffer_printf(buffer, ", vector %" PRIu32 " x %" PRIu32, schedule->vector_elems,
+                       schedule->pointwise.vectors_per_item);
+}
+
+const struct kiln_schedule_family kiln_schedule_family_pointwise = {
+    .schedule = schedule_pointwise,
+    .relax = relax_pointwise,
+    .is_same = is_same,
+    .walks_in_order = walks_in_order,
+    .print = print_pointwise,
+};

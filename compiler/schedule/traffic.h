@@ -6,9 +6,10 @@
 
 #include "compiler/schedule/schedule.h"
 
-/* Fills bytes_moved and bytes_fewest of a schedule that is complete otherwise. `reads` is
- * kiln_pass_work.reads. */
-void kiln_measure_traffic(const struct kiln_fusion_group *group, const struct kiln_target *target,
-                          const uint32_t *reads, struct kiln_schedule *schedule);
+/* Fills bytes_moved and bytes_fewest of a schedule that is complete otherwise. `reads` says how
+ * often the kernel reads an access (kiln_pass_work.reads); stays_on_chip: from memory once even so,
+ * and `reads` may be NULL. */
+void kiln_measure_traffic(const struct kiln_fusion_group *group, const uint32_t *reads,
+                          bool stays_on_chip, struct kiln_schedule *schedule);
 
 #endif

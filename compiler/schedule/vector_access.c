@@ -81,8 +81,9 @@ static bool keeps_alignment(const struct kiln_schedule *schedule, const struct k
                             const struct kiln_access_schedule *layout, uint32_t axis)
 {
     int64_t vector = schedule->vector_elems;
-    if (schedule->template_kind == KILN_TEMPLATE_REDUCTION && schedule->reduction.is_columns &&
-        schedule->dims[axis] % vector != 0)
+    bool has_columns =
+        schedule->reduced_axes != 0 && !((schedule->reduced_axes >> (schedule->rank - 1)) & 1u);
+    if (has_columns && schedule->dims[axis] % vector != 0)
         return false;
     for (uint32_t i = 0; i < schedule->rank; i++) {
         if (i != axis && layout->strides[i] % vector != 0)

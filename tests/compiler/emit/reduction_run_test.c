@@ -78,7 +78,7 @@ static struct kiln_schedule force(struct ir_fixture *fixture, const struct kiln_
                            layout->items_along_kept * reduction->segment_count;
     schedule.grid =
         (uint32_t)(layout->grid_is_short ? (schedule.chunk_count + 2) / 3 : schedule.chunk_count);
-    schedule.lds_bytes = kiln_reduction_lds_bytes(&schedule.passes, reduction,
+    schedule.lds_bytes = kiln_reduction_lds_bytes(&schedule.reduction.passes, reduction,
                                                   schedule.vector_elems, layout->wave_size);
     schedule.index_is_64bit |= layout->index_is_64bit;
     reduction->segments_take_turns = layout->segments_take_turns;

@@ -108,9 +108,9 @@ Test(schedule_forms, a_pointwise_work_item_takes_fewer_vectors_then_shorter_ones
     struct kiln_schedule forms[FORM_LIMIT];
     uint32_t count = schedule_forms(fixture, &partition.groups[0], forms);
     cr_assert_eq(count, 4);
-    cr_expect_eq(forms[0].vectors_per_item, 2);
+    cr_expect_eq(forms[0].pointwise.vectors_per_item, 2);
     cr_expect_eq(forms[0].vector_elems, 4);
-    cr_expect_eq(forms[1].vectors_per_item, 1);
+    cr_expect_eq(forms[1].pointwise.vectors_per_item, 1);
     cr_expect_eq(forms[1].vector_elems, 4);
     cr_expect_eq(forms[2].vector_elems, 2);
     cr_expect_eq(forms[3].vector_elems, 1);
@@ -136,15 +136,17 @@ Test(schedule_forms, a_transposing_work_item_loads_fewer_vectors_then_transposes
         struct kiln_partition partition = ir_fixture_partition(fixture);
         struct kiln_schedule forms[FORM_LIMIT];
         uint32_t count = schedule_forms(fixture, &partition.groups[0], forms);
-        cr_assert_eq(forms[0].template_kind, KILN_TEMPLATE_POINTWISE_TILED);
-        cr_assert_gt(forms[0].vectors_per_item, 1);
+        cr_assert_str_eq(forms[0].template_name, "pointwise_tiled");
+        cr_assert_gt(forms[0].pointwise.vectors_per_item, 1);
         for (uint32_t k = 1; k < count; k++) {
-            bool has_fewer = forms[k].vectors_per_item < forms[k - 1].vectors_per_item;
+            bool has_fewer =
+                forms[k].pointwise.vectors_per_item < forms[k - 1].pointwise.vectors_per_item;
             cr_expect(has_fewer || forms[k].vector_elems < forms[k - 1].vector_elems);
             cr_expect(!has_fewer || forms[k].vector_elems == forms[k - 1].vector_elems);
-            cr_expect_leq(forms[k].vectors_per_item, forms[k - 1].vectors_per_item);
+            cr_expect_leq(forms[k].pointwise.vectors_per_item,
+                          forms[k - 1].pointwise.vectors_per_item);
         }
-        cr_expect_eq(forms[count - 1].vectors_per_item, 1);
+        cr_expect_eq(forms[count - 1].pointwise.vectors_per_item, 1);
         cr_expect_eq(forms[count - 1].vector_elems, 1);
         ir_fixture_destroy(fixture);
     }

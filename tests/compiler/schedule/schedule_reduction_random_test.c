@@ -92,9 +92,9 @@ static void check_access(const struct kiln_ir *ir, const struct kiln_fusion_grou
     bool may_misalign = layout->mode == KILN_ACCESS_GATHER && along == 1;
     cr_assert(!may_misalign || layout->alignment_bytes == kiln_dtype_info(access->dtype)->bytes);
     if (access->place == KILN_PLACE_ROW) {
-        cr_assert_eq(layout->guard_axes & schedule->reduction.reduced_axes, 0);
+        cr_assert_eq(layout->guard_axes & schedule->reduced_axes, 0);
         for (uint32_t i = 0; i < schedule->rank; i++)
-            cr_assert(!((schedule->reduction.reduced_axes >> i) & 1u) || layout->strides[i] == 0);
+            cr_assert(!((schedule->reduced_axes >> i) & 1u) || layout->strides[i] == 0);
     }
 }
 
@@ -112,7 +112,7 @@ static void check_work(const struct kiln_target *target, const struct reduction_
         reduced = reduction->segment_count;
     uint64_t inner = (uint64_t)schedule->dims[schedule->rank - 1];
     uint64_t vectors = ceil_div(inner, schedule->vector_elems);
-    bool inner_is_reduced = (layout->reduced_axes >> (schedule->rank - 1)) & 1u;
+    bool inner_is_reduced = (schedule->reduced_axes >> (schedule->rank - 1)) & 1u;
     cr_assert_eq(layout->is_columns, !inner_is_reduced);
     cr_assert_eq(schedule->cols, inner);
     cr_assert_eq(layout->step_count, layout->is_columns ? reduced : reduced / inner * vectors);
@@ -144,7 +144,7 @@ static void check_traffic(const struct reduction_case *reduction,
 {
     uint64_t moved = schedule->bytes_moved;
     cr_assert_geq(moved, schedule->bytes_fewest);
-    cr_assert_leq(moved, schedule->passes.pass_count * schedule->bytes_fewest);
+    cr_assert_leq(moved, schedule->reduction.passes.pass_count * schedule->bytes_fewest);
     cr_assert(!schedule->reduction.is_resident || moved == schedule->bytes_fewest);
     if (reduction->role != KILN_ROLE_WHOLE || reduction->content <= REDUCTION_STATISTICS)
         cr_assert_eq(moved, schedule->bytes_fewest, "one pass reads all");
@@ -166,7 +166,7 @@ static void check_on(const char *target_name)
         check_traffic(&reduction, &group, &schedule);
         cr_assert_leq(schedule.lds_bytes, fixture->target.lds_bytes);
         cr_assert_eq(schedule.lds_bytes,
-                     kiln_reduction_lds_bytes(&schedule.passes, &schedule.reduction,
+                     kiln_reduction_lds_bytes(&schedule.reduction.passes, &schedule.reduction,
                                               schedule.vector_elems, fixture->target.wave_size));
         uint32_t request = fixture->options.max_vector_elements;
         cr_assert(request == 0 || schedule.vector_elems <= request);

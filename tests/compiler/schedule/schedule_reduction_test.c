@@ -32,8 +32,8 @@ Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
                                      .dtype = KILN_DTYPE_F16};
     struct scheduled result = schedule_for("gfx90a", &softmax);
     const struct kiln_schedule *schedule = &result.schedule;
-    cr_assert_eq(schedule->template_kind, KILN_TEMPLATE_REDUCTION);
-    cr_assert_eq(schedule->passes.pass_count, 3);
+    cr_assert_eq(schedule->family, KILN_FAMILY_REDUCTION);
+    cr_assert_eq(schedule->reduction.passes.pass_count, 3);
     cr_assert_not(schedule->reduction.is_columns);
     cr_assert_eq(schedule->vector_elems, 8);
     cr_assert_eq(schedule->block, 512);
@@ -73,7 +73,7 @@ Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
     struct scheduled result = schedule_for("gfx90a", &norm);
     uint64_t x = 512ull * 200000 * 4;
     cr_assert_not(result.schedule.reduction.is_resident);
-    cr_assert_eq(result.schedule.passes.pass_count, 2);
+    cr_assert_eq(result.schedule.reduction.passes.pass_count, 2);
     cr_assert_eq(result.schedule.block, 1024);
     cr_assert_gt(result.schedule.reduction.steps_per_item, 1);
     cr_assert_eq(result.schedule.bytes_fewest, 2 * x + 200000 * 4);
@@ -212,7 +212,7 @@ Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
     struct scheduled partial = schedule_for("gfx90a", &statistics);
     cr_assert(partial.schedule.reduction.is_columns);
     cr_assert_eq(partial.schedule.rank, 2);
-    cr_assert_eq(partial.schedule.reduction.reduced_axes, 1);
+    cr_assert_eq(partial.schedule.reduced_axes, 1);
     cr_assert_eq(partial.schedule.reduction.step_count, 64 * 56 * 56);
     cr_assert_eq(partial.schedule.vector_elems, 8);
     cr_assert_eq(partial.schedule.bytes_moved, 64ull * 56 * 56 * 256 * 2 + 3 * 128 * 256 * 4);
@@ -248,7 +248,7 @@ Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_on
     struct scheduled result = schedule_for("gfx90a", &statistics);
     cr_assert_not(result.schedule.reduction.is_columns);
     cr_assert_eq(result.schedule.rank, 3);
-    cr_assert_eq(result.schedule.reduction.reduced_axes, 5);
+    cr_assert_eq(result.schedule.reduced_axes, 5);
     cr_assert_eq(result.schedule.reduction.kept_count, 256);
     cr_assert_eq(result.schedule.reduction.step_count, 64 * 3136 / 8);
     cr_assert_eq(result.schedule.accesses[1].mode, KILN_ACCESS_SPLAT, "one result per row");
@@ -489,7 +489,7 @@ static bool decodes_again(enum reduction_content content, int64_t columns)
                                        .reduced_axes = 2,
                                        .dtype = KILN_DTYPE_F16};
     struct scheduled result = schedule_for("sm_90", &reduction);
-    bool again = result.schedule.decodes_again;
+    bool again = result.schedule.reduction.decodes_again;
     release(&result);
     return again;
 }

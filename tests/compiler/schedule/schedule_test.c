@@ -36,7 +36,7 @@ Test(schedule, packed_tensors_collapse_to_one_axis_of_vectors)
     struct ir_fixture *fixture = ir_fixture_create();
     add_and_store(fixture, ir_fixture_load(fixture, 30, 50), ir_fixture_load(fixture, 30, 50));
     struct kiln_schedule result = schedule(fixture);
-    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE);
+    cr_assert_str_eq(result.template_name, "pointwise");
     cr_assert_eq(result.rank, 1);
     cr_assert_eq(result.dims[0], 1500);
     cr_assert_eq(result.vector_elems, 4);
@@ -120,13 +120,13 @@ Test(schedule, a_transposed_operand_goes_through_a_tile)
     uint32_t transposed = load_with_strides(fixture, 100, 200, 1, 100);
     add_and_store(fixture, straight, transposed);
     struct kiln_schedule result = schedule(fixture);
-    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE_TILED);
+    cr_assert_str_eq(result.template_name, "pointwise_tiled");
     cr_assert_eq(result.accesses[0].mode, KILN_ACCESS_VECTOR);
     cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_TRANSPOSED);
     cr_assert_eq(result.accesses[2].mode, KILN_ACCESS_VECTOR);
-    cr_assert_eq(result.tile_elems, 32);
+    cr_assert_eq(result.pointwise.tile_elems, 32);
     cr_assert_eq(result.block, 64);
-    cr_assert_eq(result.vectors_per_item, 4, "all of the tile that a work-item does");
+    cr_assert_eq(result.pointwise.vectors_per_item, 4, "all of the tile that a work-item does");
     cr_assert_eq(result.lds_bytes, 32 * 32 * 4);
     cr_assert_eq(result.chunk_count, 4 * 7);
     ir_fixture_destroy(fixture);
@@ -152,21 +152,23 @@ static struct kiln_schedule schedule_transposing(const char *target, enum kiln_d
 Test(schedule, large_tiles_leave_no_compute_unit_without_work)
 {
     struct kiln_schedule large = schedule_transposing("gfx942", KILN_DTYPE_F32, 8192, 8192);
-    cr_assert_eq(large.template_kind, KILN_TEMPLATE_POINTWISE_TILED);
-    cr_assert_eq(large.tile_elems, 64);
+    cr_assert_str_eq(large.template_name, "pointwise_tiled");
+    cr_assert_eq(large.pointwise.tile_elems, 64);
     cr_assert_eq(large.block, 256);
     struct kiln_schedule small = schedule_transposing("gfx942", KILN_DTYPE_F32, 1024, 1024);
-    cr_assert_eq(small.tile_elems, 32);
+    cr_assert_eq(small.pointwise.tile_elems, 32);
     cr_assert_geq(small.grid, 304, "256 groups leave 48 of 304 compute units idle");
-    cr_assert_eq(schedule_transposing("gfx1103", KILN_DTYPE_F32, 1024, 1024).tile_elems, 64);
+    cr_assert_eq(schedule_transposing("gfx1103", KILN_DTYPE_F32, 1024, 1024).pointwise.tile_elems,
+                 64);
 }
 
 Test(schedule, a_tile_is_not_much_longer_than_what_it_transposes)
 {
     struct kiln_schedule narrow = schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 20);
-    cr_assert_eq(narrow.tile_elems, 32);
+    cr_assert_eq(narrow.pointwise.tile_elems, 32);
     cr_assert_eq(narrow.vector_elems, 4);
-    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 100).tile_elems, 128);
+    cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_U8, 65536, 100).pointwise.tile_elems,
+                 128);
     cr_assert_eq(schedule_transposing("gfx942", KILN_DTYPE_F64, 4096, 4096).vector_elems, 2);
 }
 
@@ -188,7 +190,7 @@ Test(schedule, a_short_transposed_operand_is_gathered)
     uint32_t transposed = load_with_strides(fixture, 8, 200, 1, 8);
     add_and_store(fixture, straight, transposed);
     struct kiln_schedule result = schedule(fixture);
-    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE);
+    cr_assert_str_eq(result.template_name, "pointwise");
     cr_assert_eq(result.accesses[1].mode, KILN_ACCESS_GATHER);
     ir_fixture_destroy(fixture);
 }
@@ -201,7 +203,7 @@ Test(schedule, when_everything_is_transposed_nothing_is)
     fixture->tensors[out].strides[0] = 1;
     fixture->tensors[out].strides[1] = 100;
     struct kiln_schedule result = schedule(fixture);
-    cr_assert_eq(result.template_kind, KILN_TEMPLATE_POINTWISE);
+    cr_assert_str_eq(result.template_name, "pointwise");
     cr_assert_eq(result.rank, 1);
     ir_fixture_destroy(fixture);
 }
@@ -274,7 +276,7 @@ static uint32_t vectors_per_item(const char *target, enum kiln_opcode opcode, in
     for (int i = 0; i < 4; i++)
         x = kiln_ir_unary(&fixture->ir, opcode, x);
     ir_fixture_store(fixture, x);
-    uint32_t result = schedule(fixture).vectors_per_item;
+    uint32_t result = schedule(fixture).pointwise.vectors_per_item;
     ir_fixture_destroy(fixture);
     return result;
 }
@@ -305,7 +307,7 @@ Test(schedule, vectors_that_share_small_operands_are_taken_together)
     }
     ir_fixture_store(fixture, x);
     struct kiln_schedule result = schedule(fixture);
-    cr_assert_eq(result.vectors_per_item, 2);
+    cr_assert_eq(result.pointwise.vectors_per_item, 2);
     cr_assert(result.accesses[0].is_streamed);
     cr_assert_not(result.accesses[1].is_streamed, "every row reads the parameters again");
     ir_fixture_destroy(fixture);

@@ -1,0 +1,67 @@
+#include "compiler/emit/emit_family.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define KILN_FAMILY(name, lower, op_class, text)                                                   \
+    extern const struct kiln_emit_family kiln_emit_family_##lower;
+#include "compiler/kernel_family.def"
+
+const struct kiln_emit_family *kiln_emit_family(enum kiln_kernel_family family)
+{
+    static const struct kiln_emit_family *const families[] = {
+#define KILN_FAMILY(name, lower, op_class, text) &kiln_emit_family_##lower,
+#include "compiler/kernel_family.def"
+    };
+    return families[family];
+}
+
+void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
+    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
+                       schedule->index_is_64bit ? "ull" : "u");
+}
+
+void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    kiln_buffer_append_text(source, schedule->walks_back
+                                        ? "#define KILN_CHUNK(turn) (KILN_CHUNKS - 1 - (turn))\n"
+                                        : "#define KILN_CHUNK(turn) (turn)\n");
+    kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
+}
+
+void kiln_emit_convert_header(enum kiln_dtype dtype, struct kiln_template_inclusion *inclusion,
+                              struct kiln_buffer *source)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "device/convert/%s.h", kiln_dtype_info(dtype)->device);
+    kiln_template_append(inclusion, path, source);
+}
+
+void kiln_emit_access_headers(const struct kiln_emission *emission,
+                              struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
+{
+    for (uint32_t i = 0; i < emission->group->access_count; i++)
+        kiln_emit_convert_header(emission->group->accesses[i].dtype, inclusion, source);
+}
+
+void kiln_emit_operation_headers(const struct kiln_emission *emission,
+                                 struct kiln_template_inclusion *inclusion,
+                                 struct kiln_buffer *source)
+{
+    for (uint32_t i = 0; i < emission->group->op_count; i++) {
+        const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
+        const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+        char path[128];
+        if (op->opcode == KILN_OP_ROUND) {
+            kiln_emit_convert_header(op->dtype, inclusion, source);
+        } else if (info->op_class == KILN_OP_CLASS_ELEMENTWISE) {
+            (void)snprintf(path, sizeof path, "device/math/%s_%s.h", info->text,
+                           kiln_scalar_text(op->scalar));
+            kiln_template_append(inclusion, path, source);
+        }
+    }
+}

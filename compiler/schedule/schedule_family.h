@@ -1,0 +1,38 @@
+/*
+ * What the stage asks a family of kernels. One struct per row of compiler/kernel_family.def,
+ * defined in the family's file: schedule_pointwise.c, schedule_reduction.c, schedule_contraction.c.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_SCHEDULE_FAMILY_H
+#define KILN_COMPILER_SCHEDULE_SCHEDULE_FAMILY_H
+
+#include "compiler/schedule/schedule.h"
+
+/* A group that is to be scheduled; memory comes from the arena of `ir`. */
+struct kiln_schedule_task {
+    const struct kiln_ir *ir;
+    const struct kiln_graph *graph;
+    const struct kiln_fusion_group *group;
+    const struct kiln_target *target;
+};
+
+struct kiln_schedule_family {
+    /* Fills a schedule that has family, limits, accesses (zeroed) and tile_axis KILN_NONE; the rest
+     * is zero. */
+    enum kiln_status (*schedule)(const struct kiln_schedule_task *task,
+                                 struct kiln_schedule *schedule, struct kiln_error *error);
+    /* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when
+     * there is none. */
+    bool (*relax)(const struct kiln_schedule *schedule, struct kiln_register_limits *limits);
+    /* Whether what the family has in a schedule is the same in both. */
+    bool (*is_same)(const struct kiln_schedule *a, const struct kiln_schedule *b);
+    /* kiln_schedule_walks_in_order. */
+    bool (*walks_in_order)(const struct kiln_schedule *schedule);
+    /* Appends to the line of kiln_schedule_print, behind the template's name. */
+    void (*print)(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                  struct kiln_buffer *buffer);
+};
+
+/* The functions of a family. Static. */
+const struct kiln_schedule_family *kiln_schedule_family(enum kiln_kernel_family family);
+
+#endif

@@ -1,0 +1,82 @@
+#include "compiler/schedule/walk.h"
+
+#include "compiler/schedule/collapse.h"
+#include "compiler/schedule/traffic.h"
+#include "compiler/schedule/vector_access.h"
+
+#include <inttypes.h>
+
+enum { MAX_GRID = 1 << 22 };
+
+/* HIP counts the work-items of a launch in 32 bits and refuses 2^32. */
+static uint32_t largest_grid(uint32_t block)
+{
+    return UINT32_MAX / block < MAX_GRID ? UINT32_MAX / block : MAX_GRID;
+}
+
+static bool needs_64bit_index(const struct kiln_fusion_group *group,
+                              const struct kiln_schedule *schedule)
+{
+    uint64_t elements = 1;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++)
+        elements *= (uint64_t)schedule->dims[axis];
+    if (elements > KILN_WALK_INDEX_LIMIT ||
+        schedule->chunk_count * schedule->block > KILN_WALK_INDEX_LIMIT)
+        return true;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        uint64_t last = 0;
+        for (uint32_t axis = 0; axis < schedule->rank; axis++)
+            last += (uint64_t)(schedule->dims[axis] - 1) *
+                    (uint64_t)schedule->accesses[i].strides[axis];
+        if (group->role == KILN_ROLE_PARTIAL && access->is_accumulator)
+            last += (uint64_t)access->segment_stride * (group->segment_count - 1);
+        if (last > KILN_WALK_INDEX_LIMIT)
+            return true;
+    }
+    return false;
+}
+
+static void find_streams(const struct kiln_fusion_group *group, struct kiln_schedule *schedule)
+{
+    uint64_t heaviest = kiln_heaviest_access_bytes(group, schedule);
+    for (uint32_t i = 0; i < group->load_count; i++)
+        schedule->accesses[i].is_streamed = schedule->accesses[i].mode == KILN_ACCESS_VECTOR &&
+                                            kiln_access_is_heavy(group, schedule, i, heaviest);
+}
+
+enum kiln_status kiln_walk_begin(const struct kiln_schedule_task *task,
+                                 struct kiln_schedule *schedule, bool **ret_is_dense,
+                                 struct kiln_error *error)
+{
+    const struct kiln_fusion_group *group = task->group;
+    bool *is_dense = kiln_arena_calloc(task->ir->arena, group->access_count, sizeof *is_dense);
+    if (is_dense == NULL || !kiln_collapse_domain(task->ir, group, schedule))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    for (uint32_t i = 0; i < group->access_count; i++)
+        schedule->accesses[i].alignment_bytes = kiln_dtype_info(group->accesses[i].dtype)->bytes;
+    *ret_is_dense = is_dense;
+    return KILN_OK;
+}
+
+void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *reads,
+                      bool stays_on_chip, struct kiln_schedule *schedule)
+{
+    find_streams(task->group, schedule);
+    schedule->index_is_64bit = schedule->index_is_64bit || needs_64bit_index(task->group, schedule);
+    uint32_t most = largest_grid(schedule->block);
+    schedule->grid = schedule->chunk_count < most ? (uint32_t)schedule->chunk_count : most;
+    kiln_measure_traffic(task->group, reads, stays_on_chip, schedule);
+}
+
+void kiln_walk_print_axes(const struct kiln_schedule *schedule, struct kiln_buffer *buffer)
+{
+    kiln_buffer_append_text(buffer, ", axes");
+    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+        bool is_reduced = (schedule->reduced_axes >> axis) & 1u;
+        kiln_buffer_printf(buffer, " %s%" PRId64, is_reduced ? "reduced " : "",
+                           schedule->dims[axis]);
+    }
+    if (schedule->flattened)
+        kiln_buffer_append_text(buffer, " walked as one line");
+}

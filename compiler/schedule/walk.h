@@ -1,0 +1,29 @@
+/*
+ * What schedules share whose kernels walk over the collapsed domain, one piece of work after
+ * another: those of pointwise groups and of reductions. Internal to the stage.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_WALK_H
+#define KILN_COMPILER_SCHEDULE_WALK_H
+
+#include "compiler/schedule/schedule_family.h"
+
+/* Collapses the domain, and gives each access the alignment of an element. `ret_is_dense` is memory
+ * for a flag per access. */
+enum kiln_status kiln_walk_begin(const struct kiln_schedule_task *task,
+                                 struct kiln_schedule *schedule, bool **ret_is_dense,
+                                 struct kiln_error *error) KILN_NODISCARD;
+
+/* Of a schedule whose vectors, block and chunk_count are chosen: which operands are streamed,
+ * 64-bit indices where offsets need them, the grid, and the traffic. reads and stays_on_chip:
+ * kiln_measure_traffic. */
+void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *reads,
+                      bool stays_on_chip, struct kiln_schedule *schedule);
+
+/* Numbers of elements, vectors, rows and steps, and offsets, stay below this with 32-bit indices:
+ * 2^31 with room for what lies behind the last vector. */
+#define KILN_WALK_INDEX_LIMIT ((uint64_t)INT32_MAX - (1 << 20))
+
+/* ", axes 64 reduced 1024". */
+void kiln_walk_print_axes(const struct kiln_schedule *schedule, struct kiln_buffer *buffer);
+
+#endif
