@@ -197,11 +197,44 @@ KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wa
 
 /* ---- finish ---- */
 
-/* Where a sum lies in the strip: 16 bytes of neighbours are permuted like the packs of a tile. */
+/*
+ * Where a sum lies in the strip. 16 bytes of neighbours are permuted like the packs of a tile; the
+ * first 16 bytes of all vectors of a row lie side by side, then the second ones, so that
+ * neighbouring work-items read neighbours.
+ */
+#define KILN_STRIP_TOGETHER (16 / (int)sizeof(kiln_sum))
+#define KILN_STRIP_PARTS                                                                           \
+    (KILN_RESULT_VECTOR > KILN_STRIP_TOGETHER ? KILN_RESULT_VECTOR / KILN_STRIP_TOGETHER : 1)
 KILN_DEVICE unsigned kiln_strip_place(unsigned row, unsigned column)
 {
-    const unsigned together = 16 / sizeof(kiln_sum);
-    return row * KILN_TILE_N + ((column / together ^ (row & 7)) * together) + column % together;
+    const unsigned part = column / KILN_STRIP_TOGETHER;
+    const unsigned place =
+        part / KILN_STRIP_PARTS +
+        part % KILN_STRIP_PARTS * (KILN_TILE_N / KILN_STRIP_TOGETHER / KILN_STRIP_PARTS);
+    const unsigned packs = KILN_TILE_N / KILN_STRIP_TOGETHER;
+    const unsigned mask = packs < 8 ? packs - 1 : 7;
+    return row * KILN_TILE_N + (place ^ (row & mask)) * KILN_STRIP_TOGETHER +
+           column % KILN_STRIP_TOGETHER;
+}
+
+/* What a work-item finishes at once. */
+KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned column,
+                                 kiln_sum (&values)[KILN_RESULT_VECTOR])
+{
+    if (KILN_RESULT_VECTOR % KILN_STRIP_TOGETHER == 0) {
+        KILN_UNROLL
+        for (unsigned e = 0; e < KILN_RESULT_VECTOR; e += KILN_STRIP_TOGETHER) {
+            kiln_sum part[KILN_STRIP_TOGETHER];
+            KILN_LOAD_LOCAL(16, part, strip + kiln_strip_place(row, column + e))
+            KILN_UNROLL
+            for (unsigned i = 0; i < KILN_STRIP_TOGETHER; i++)
+                values[(e + i) % KILN_RESULT_VECTOR] = part[i];
+        }
+    } else {
+        KILN_UNROLL
+        for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+            values[e] = strip[kiln_strip_place(row, column + e)];
+    }
 }
 
 /* The sums of one row of fragments of every wave, side by side. */
@@ -358,10 +391,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             KILN_UNROLL
             for (unsigned p = 0; p < KILN_PRODUCTS; p++)
-                KILN_UNROLL
-            for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
-                values[p][e] =
-                    strip[kiln_strip_place(strip_row, p * KILN_TILE_COLUMNS + column + e)];
+                kiln_read_strip(strip, strip_row, p * KILN_TILE_COLUMNS + column, values[p]);
             kiln_finish(arguments, result, row, column, values);
         }
         kiln_barrier();
