@@ -1,7 +1,6 @@
 #include "compiler/kernel_plan.h"
 
 #include "compiler/fuse/op_cost.h"
-#include "compiler/fuse/target_rates.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
 #include "compiler/schedule/vector_access.h"
@@ -79,18 +78,12 @@ uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
     return operations;
 }
 
-/* The time of a plan, in bytes that the target moves meanwhile. */
+/* In bytes that the target moves meanwhile. */
 static double plan_time(const struct kiln_kernel_plan *plan)
 {
-    double full = (double)kiln_target_full_items(&plan->target);
     double time = 0;
-    for (uint32_t i = 0; i < plan->partition.group_count; i++) {
-        const struct kiln_schedule *schedule = &plan->schedules[i];
-        double items = (double)schedule->grid * schedule->block;
-        double slowdown = items < full ? full / items : 1;
-        time += (double)kiln_target_launch_bytes(&plan->target) +
-                (double)schedule->bytes_moved * slowdown;
-    }
+    for (uint32_t i = 0; i < plan->partition.group_count; i++)
+        time += kiln_schedule_time(&plan->schedules[i], &plan->target);
     return time;
 }
 

@@ -20,13 +20,27 @@ struct row {
     uint32_t lds_bytes;
     uint32_t vgprs;
     uint32_t compute_units;
+    uint32_t bandwidth_gbs;
+    uint32_t vector_gflops;
+    uint32_t matrix_gflops;
     enum features features;
 };
 
 static const struct row rows[] = {
-#define KILN_TARGET(name, kind, wave, elf_machine, lds_bytes, vgprs, compute_units, features)      \
-    {#name,         KILN_TARGET_##kind, wave, elf_machine, lds_bytes, vgprs,                       \
-     compute_units, FEATURES_##features},
+#define KILN_TARGET(name, kind, wave, elf_machine, lds_bytes, vgprs, compute_units, gbs,           \
+                    vector_gflops, matrix_gflops, features)                                        \
+    {                                                                                              \
+        #name,                                                                                     \
+        KILN_TARGET_##kind,                                                                        \
+        wave,                                                                                      \
+        elf_machine,                                                                               \
+        lds_bytes,                                                                                 \
+        vgprs,                                                                                     \
+        compute_units,                                                                             \
+        gbs,                                                                                       \
+        vector_gflops,                                                                             \
+        matrix_gflops,                                                                             \
+        FEATURES_##features},
 #include "compiler/codegen/targets.def"
 };
 
@@ -74,6 +88,9 @@ static void fill(const struct row *row, struct kiln_target *target)
         .lds_bytes = row->lds_bytes,
         .vgprs = row->vgprs,
         .compute_units = row->compute_units,
+        .bandwidth_gbs = row->bandwidth_gbs,
+        .vector_gflops = row->vector_gflops,
+        .matrix_gflops = row->matrix_gflops,
     };
     (void)snprintf(target->processor, sizeof target->processor, "%s", row->processor);
     if (row->kind == KILN_TARGET_HOST)

@@ -30,6 +30,10 @@ struct kiln_target {
     uint32_t lds_bytes;
     uint32_t vgprs;
     uint32_t compute_units;
+    /* Peak rates of the largest product (targets.def); 0: not known, or no such unit. */
+    uint32_t bandwidth_gbs;
+    uint32_t vector_gflops; /* float; a multiply-add is two */
+    uint32_t matrix_gflops; /* half with float sums */
 };
 
 /*

@@ -1,5 +1,6 @@
 #include "compiler/schedule/schedule.h"
 
+#include "compiler/fuse/target_rates.h"
 #include "compiler/schedule/schedule_family.h"
 
 #include <inttypes.h>
@@ -69,6 +70,12 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
     schedule.walks_back = previous->walks_back;
     *ret_schedule = schedule;
     return KILN_OK;
+}
+
+double kiln_schedule_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
+{
+    return (double)kiln_target_launch_bytes(target) +
+           kiln_schedule_family(schedule->family)->time(schedule, target);
 }
 
 bool kiln_schedule_walks_in_order(const struct kiln_schedule *schedule)

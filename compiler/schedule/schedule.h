@@ -198,6 +198,9 @@ struct kiln_schedule {
      * reads them from memory (bytes_moved) or once (bytes_fewest). */
     uint64_t bytes_moved;
     uint64_t bytes_fewest;
+    /* Simple operations (fuse/op_cost.h) that all work-items do together, besides those of matrix
+     * products. */
+    uint64_t operations;
 
     union {
         struct kiln_pointwise_schedule pointwise;
@@ -225,6 +228,10 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
                                      const struct kiln_schedule *previous,
                                      struct kiln_schedule *ret_schedule,
                                      struct kiln_error *error) KILN_NODISCARD;
+
+/* The time of the kernel in bytes that the target moves meanwhile: the larger of its traffic and
+ * its arithmetic, as slow as the part of the target that it keeps busy, and its launch. */
+double kiln_schedule_time(const struct kiln_schedule *schedule, const struct kiln_target *target);
 
 /* Whether a kernel's work-groups go through memory in order, so that it can be done in the other
  * one: walks_back may be set. */

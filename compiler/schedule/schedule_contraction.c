@@ -2,6 +2,7 @@
 
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
+#include "compiler/fuse/target_rates.h"
 #include "compiler/ir/exact_dtypes.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
@@ -555,6 +556,8 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
                               (unsigned)node, task->graph->nodes[node].name);
     schedule->grid = (uint32_t)schedule->chunk_count;
     measure_contraction(task->ir, task->group, schedule);
+    schedule->operations = kiln_limited_product(
+        task->group->cost, (uint64_t)kiln_domain_elements(&task->ir->domains[task->group->domain]));
     return KILN_OK;
 }
 
@@ -570,10 +573,30 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
     return false;
 }
 
+/* A work-group keeps a compute unit busy, and the last ones of a grid leave others idle. */
+static double contraction_time(const struct kiln_schedule *schedule,
+                               const struct kiln_target *target)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    double products = 2 * (double)contraction->m * (double)contraction->n * (double)contraction->k *
+                      contraction->products;
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        products *= (double)contraction->batch_sizes[i];
+    uint32_t operand_bytes =
+        contraction->mma == NULL ? 0 : kiln_dtype_info(contraction->staged)->bytes;
+    double traffic = (double)schedule->bytes_moved;
+    double arithmetic = kiln_target_matrix_bytes(target, products, operand_bytes) +
+                        kiln_target_vector_bytes(target, (double)schedule->operations);
+    uint64_t turns = ((uint64_t)schedule->grid + target->compute_units - 1) / target->compute_units;
+    double slowdown = (double)turns * target->compute_units / schedule->grid;
+    return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
+}
+
 const struct kiln_schedule_family kiln_schedule_family_contraction = {
     .schedule = schedule_contraction,
     .relax = relax_contraction,
     .is_same = is_same,
     .walks_in_order = walks_in_order,
+    .time = contraction_time,
     .print = print_contraction,
 };

@@ -351,7 +351,7 @@ static enum kiln_status schedule_pointwise(const struct kiln_schedule_task *task
         schedule_tiled(task->graph, group, task->target, heaviest, is_dense, schedule);
     else
         schedule_lines(task->graph, group, task->target, heaviest, is_dense, schedule);
-    kiln_walk_finish(task, NULL, true, schedule);
+    kiln_walk_finish(task, NULL, true, group->cost, schedule);
     return KILN_OK;
 }
 
@@ -400,5 +400,6 @@ const struct kiln_schedule_family kiln_schedule_family_pointwise = {
     .relax = relax_pointwise,
     .is_same = is_same,
     .walks_in_order = walks_in_order,
+    .time = kiln_walk_time,
     .print = print_pointwise,
 };

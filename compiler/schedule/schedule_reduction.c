@@ -66,7 +66,7 @@ static enum kiln_status schedule_reduction(const struct kiln_schedule_task *task
     bool stays_on_chip = reduction->is_resident ||
                          (task->target->wave_size == 1 &&
                           row_bytes(task->group, schedule, work.reads) <= HOST_CACHE_BYTES);
-    kiln_walk_finish(task, work.reads, stays_on_chip, schedule);
+    kiln_walk_finish(task, work.reads, stays_on_chip, work.cost, schedule);
     return KILN_OK;
 }
 
@@ -130,5 +130,6 @@ const struct kiln_schedule_family kiln_schedule_family_reduction = {
     .relax = relax_reduction,
     .is_same = is_same,
     .walks_in_order = walks_in_order,
+    .time = kiln_walk_time,
     .print = print_reduction,
 };

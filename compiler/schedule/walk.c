@@ -1,8 +1,10 @@
 #include "compiler/schedule/walk.h"
 
+#include "compiler/fuse/target_rates.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/traffic.h"
 #include "compiler/schedule/vector_access.h"
+#include "runtime/support/limited_sum.h"
 
 #include <inttypes.h>
 
@@ -60,13 +62,27 @@ enum kiln_status kiln_walk_begin(const struct kiln_schedule_task *task,
 }
 
 void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *reads,
-                      bool stays_on_chip, struct kiln_schedule *schedule)
+                      bool stays_on_chip, uint32_t cost, struct kiln_schedule *schedule)
 {
     find_streams(task->group, schedule);
     schedule->index_is_64bit = schedule->index_is_64bit || needs_64bit_index(task->group, schedule);
     uint32_t most = largest_grid(schedule->block);
     schedule->grid = schedule->chunk_count < most ? (uint32_t)schedule->chunk_count : most;
     kiln_measure_traffic(task->group, reads, stays_on_chip, schedule);
+    schedule->operations = cost;
+    for (uint32_t axis = 0; axis < schedule->rank; axis++)
+        schedule->operations =
+            kiln_limited_product(schedule->operations, (uint64_t)schedule->dims[axis]);
+}
+
+double kiln_walk_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
+{
+    double full = (double)kiln_target_full_items(target);
+    double items = (double)schedule->grid * schedule->block;
+    double slowdown = items < full ? full / items : 1;
+    double traffic = (double)schedule->bytes_moved;
+    double arithmetic = kiln_target_vector_bytes(target, (double)schedule->operations);
+    return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
 }
 
 void kiln_walk_print_axes(const struct kiln_schedule *schedule, struct kiln_buffer *buffer)

@@ -14,14 +14,17 @@ enum kiln_status kiln_walk_begin(const struct kiln_schedule_task *task,
                                  struct kiln_error *error) KILN_NODISCARD;
 
 /* Of a schedule whose vectors, block and chunk_count are chosen: which operands are streamed,
- * 64-bit indices where offsets need them, the grid, and the traffic. reads and stays_on_chip:
- * kiln_measure_traffic. */
+ * 64-bit indices where offsets need them, the grid, the traffic, and the arithmetic, of which each
+ * element takes `cost` simple operations. reads and stays_on_chip: kiln_measure_traffic. */
 void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *reads,
-                      bool stays_on_chip, struct kiln_schedule *schedule);
+                      bool stays_on_chip, uint32_t cost, struct kiln_schedule *schedule);
 
 /* Numbers of elements, vectors, rows and steps, and offsets, stay below this with 32-bit indices:
  * 2^31 with room for what lies behind the last vector. */
 #define KILN_WALK_INDEX_LIMIT ((uint64_t)INT32_MAX - (1 << 20))
+
+/* struct kiln_schedule_family's `time`. */
+double kiln_walk_time(const struct kiln_schedule *schedule, const struct kiln_target *target);
 
 /* ", axes 64 reduced 1024". */
 void kiln_walk_print_axes(const struct kiln_schedule *schedule, struct kiln_buffer *buffer);

@@ -113,6 +113,53 @@ Test(contraction_plan, what_goes_with_a_product_is_one_kernel)
     }
 }
 
+static double time_of(const char *sketch, const char *target)
+{
+    struct kiln_kernel_plan plan = make_plan(sketch, target, false);
+    cr_assert_eq(plan.partition.group_count, 1);
+    return kiln_schedule_time(&plan.schedules[0], &plan.target);
+}
+
+/* Without instructions for its types a product takes longer; with them its time follows k, once
+ * that is more than the traffic takes. */
+Test(contraction_plan, the_time_of_a_product_is_that_of_its_unit)
+{
+    static const char half[] = "Matmul a=4096,4096:HALF b=4096,4096:HALF c=4096,4096:HALF";
+    static const char single[] = "Matmul a=4096,4096 b=4096,4096 c=4096,4096";
+    static const char longer[] = "Matmul a=4096,8192:HALF b=8192,4096:HALF c=4096,4096:HALF";
+    for (int t = 0; t < TARGET_COUNT; t++) {
+        double time = time_of(half, targets[t]);
+        double ratio = time_of(longer, targets[t]) / time;
+        cr_expect(ratio > 1.8 && ratio < 2.01, "%s: %f", targets[t], ratio);
+        struct kiln_target target;
+        cr_assert_eq(kiln_target_parse(targets[t], &target, &error), KILN_OK);
+        if (target.matrix_gflops != 0)
+            cr_expect_gt(time_of(single, targets[t]), 1.5 * time, "%s", targets[t]);
+    }
+}
+
+/* What moves little and computes much takes the time of its arithmetic, a copy that of its bytes.
+ */
+Test(contraction_plan, the_time_of_elementwise_work_is_the_larger_one)
+{
+    for (int t = 0; t < TARGET_COUNT; t++) {
+        double copy =
+            time_of("Pointwise in_0=4096,4096 out_0=4096,4096 !operation='IDENTITY'", targets[t]);
+        double negated =
+            time_of("Pointwise in_0=4096,4096 out_0=4096,4096 !operation='NEG'", targets[t]);
+        cr_expect_eq(copy, negated, "%s", targets[t]);
+        struct kiln_buffer chain;
+        kiln_buffer_init(&chain);
+        kiln_buffer_append_text(
+            &chain, "Pointwise in_0=4096,4096 out_0=4096,4096:virtual !operation='ERF'");
+        for (int i = 0; i < 40; i++)
+            kiln_buffer_printf(&chain, " | Pointwise in_0@%d out_0=4096,4096%s !operation='ERF'",
+                               2 + i, i == 39 ? "" : ":virtual");
+        cr_expect_gt(time_of(kiln_buffer_text(&chain), targets[t]), 2 * copy, "%s", targets[t]);
+        kiln_buffer_fini(&chain);
+    }
+}
+
 Test(contraction_plan, without_fusion_each_node_has_a_kernel)
 {
     struct kiln_kernel_plan plan = make_plan(one_kernel[1], "gfx942", true);

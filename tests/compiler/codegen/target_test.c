@@ -138,6 +138,8 @@ Test(target, every_row_reads_back)
         kiln_target_at(i, &row);
         struct kiln_target target = parse(row.name);
         cr_expect_eq(memcmp(&row, &target, sizeof row), 0, "%s", row.name);
+        cr_expect(row.bandwidth_gbs > 0 && row.vector_gflops > 0, "%s", row.name);
+        cr_expect(row.matrix_gflops == 0 || row.matrix_gflops > row.vector_gflops, "%s", row.name);
         for (size_t k = 0; k < i; k++) {
             struct kiln_target other;
             kiln_target_at(k, &other);
