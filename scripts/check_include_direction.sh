@@ -12,6 +12,9 @@ rules=(
     "runtime/support:   runtime/support"
     "runtime/device:    runtime/device runtime/support compiler kernels_templates/device/host_abi.h"
     "runtime/engine:    runtime compiler cache"
+    "compiler/fuse:     compiler/fuse compiler/ir compiler/graph compiler/codegen/target.h compiler/kernel_family compiler/program.h compiler/dtype runtime/support"
+    "compiler/schedule: compiler/schedule compiler/fuse compiler/ir compiler/graph compiler/codegen/target.h compiler/kernel_family compiler/program.h compiler/dtype runtime/support"
+    "compiler/emit:     compiler/emit compiler/schedule compiler/fuse compiler/ir compiler/graph compiler/codegen/target.h compiler/kernel_family compiler/program.h compiler/dtype runtime/support"
     "compiler:          compiler runtime/support"
     "cache:             cache runtime/support"
     "plugin_api:        plugin_api runtime compiler/graph compiler/program.h compiler/dtype"
@@ -57,6 +60,13 @@ while IFS=: read -r file line text; do
     printf '%s:%s: templates include no vendor headers: %s\n' "$file" "$line" "$text"
     faults=$((faults + 1))
 done < <(grep -rnE '#[[:space:]]*include[[:space:]]*<(hip|cuda|amd)' kernels_templates)
+
+# Which family a kernel has is tested in the family's own files alone: others ask its functions.
+while IFS=: read -r file line text; do
+    printf '%s:%s: tests for a family of kernels outside of it: %s\n' "$file" "$line" "$text"
+    faults=$((faults + 1))
+done < <(grep -rnE '[!=]= KILN_FAMILY_|case KILN_FAMILY_' --include='*.[ch]' compiler runtime cli plugin_api |
+    grep -vE '^[^:]*(pointwise|reduction|contraction)[^:/]*:' || true)
 
 # The lowest part stands on libc and POSIX alone, apart from the hash it wraps.
 while IFS=: read -r file line text; do
