@@ -11,7 +11,7 @@
  * beyond the end of k is staged as zero.
  *
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_TILE_M, _N, _K, KILN_WAVES_M, _N (of the tile), KILN_BUFFERS (tiles in LDS, 1
- * or 2), KILN_HAS_K_TAIL (k may end within a tile), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
+ * or 2), KILN_K_END (whether k ends within a tile: enum kiln_k_end), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
  * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel),
  * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
@@ -279,13 +279,16 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
         sums[i][j][slot] = 0;
 
-    unsigned rest = size;
-    kiln_left_fetch(arguments, left, last_left, rest);
-    kiln_right_fetch(arguments, right, last_right, rest);
-    kiln_left_store(arguments, left, rest, shared);
-    kiln_right_store(arguments, right, rest, shared + KILN_TILE_M * KILN_ROW_PACKS);
+    /* The first tile is what whole ones leave over. */
+    const unsigned first = KILN_K_END == 0 ? KILN_TILE_K : (size - 1) % KILN_TILE_K + 1;
+    const unsigned end = KILN_K_END == 0 ? KILN_WHOLE_K : first;
+    kiln_left_fetch(arguments, left, last_left, end);
+    kiln_right_fetch(arguments, right, last_right, end);
+    kiln_left_store(arguments, left, end, shared);
+    kiln_right_store(arguments, right, end, shared + KILN_TILE_M * KILN_ROW_PACKS);
     kiln_barrier();
-    const unsigned steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
+    const unsigned steps = KILN_K_END == 2 ? 1 : (size + KILN_TILE_K - 1) / KILN_TILE_K;
+    unsigned ahead = steps > 1 ? first : 0; /* to the tile that is fetched next */
 #if KILN_IS_PINGPONG
     /*
      * Eight phases that end with a barrier each: in the even ones a wave uses memory, in the odd
@@ -302,22 +305,21 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_phase_end();
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
-        const unsigned ahead = step + 1 < steps ? KILN_TILE_K : 0;
         kiln_fragment left_now[KILN_FRAGMENTS_M], right_now[KILN_FRAGMENTS_N];
         kiln_fragment left_last[KILN_FRAGMENTS_M], right_last[KILN_FRAGMENTS_N];
-        rest -= ahead;
         kiln_left_advance(arguments, ahead, left.source);
         kiln_right_advance(arguments, ahead, right.source);
+        ahead = step + 2 < steps ? KILN_TILE_K : 0;
 
         kiln_load_fragments(shared, wave_row, wave_column, 0, left_now, right_now);
-        kiln_left_fetch(arguments, left, last_left, rest);
+        kiln_left_fetch(arguments, left, last_left, KILN_WHOLE_K);
         kiln_phase_end();
         kiln_await_local();
         kiln_multiply_fragments(left_now, right_now, sums);
         kiln_phase_end();
 
         kiln_load_fragments(shared, wave_row, wave_column, 1, left_now, right_now);
-        kiln_right_fetch(arguments, right, last_right, rest);
+        kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
         kiln_phase_end();
         kiln_await_local();
         kiln_multiply_fragments(left_now, right_now, sums);
@@ -330,8 +332,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_multiply_fragments(left_now, right_now, sums);
         kiln_phase_end();
 
-        kiln_left_store(arguments, left, rest, shared);
-        kiln_right_store(arguments, right, rest, shared + KILN_TILE_M * KILN_ROW_PACKS);
+        kiln_left_store(arguments, left, KILN_WHOLE_K, shared);
+        kiln_right_store(arguments, right, KILN_WHOLE_K, shared + KILN_TILE_M * KILN_ROW_PACKS);
         kiln_await_local();
         kiln_phase_end();
         kiln_multiply_fragments(left_last, right_last, sums);
@@ -346,22 +348,25 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     for (unsigned step = 0; step < steps; step++) {
         /* After the last tile it is fetched once more, so that there is no other form of the loop.
          */
-        const unsigned ahead = step + 1 < steps ? KILN_TILE_K : 0;
-        rest -= ahead;
-        kiln_left_advance(arguments, ahead, left.source);
-        kiln_right_advance(arguments, ahead, right.source);
-        kiln_left_fetch(arguments, left, last_left, rest);
-        kiln_right_fetch(arguments, right, last_right, rest);
+        if (KILN_K_END != 2) {
+            kiln_left_advance(arguments, ahead, left.source);
+            kiln_right_advance(arguments, ahead, right.source);
+            ahead = step + 2 < steps ? KILN_TILE_K : 0;
+            kiln_left_fetch(arguments, left, last_left, KILN_WHOLE_K);
+            kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
+        }
         kiln_schedule_fence();
         kiln_core(shared + offset, wave_row, wave_column, sums);
         kiln_schedule_fence();
-#if KILN_BUFFERS == 1
-        kiln_barrier();
-#else
-        offset = KILN_TILE_PACKS - offset;
-#endif
-        kiln_left_store(arguments, left, rest, shared + offset);
-        kiln_right_store(arguments, right, rest, shared + offset + KILN_TILE_M * KILN_ROW_PACKS);
+        if (KILN_BUFFERS == 1)
+            kiln_barrier();
+        else
+            offset = KILN_TILE_PACKS - offset;
+        if (KILN_K_END != 2) {
+            kiln_left_store(arguments, left, KILN_WHOLE_K, shared + offset);
+            kiln_right_store(arguments, right, KILN_WHOLE_K,
+                             shared + offset + KILN_TILE_M * KILN_ROW_PACKS);
+        }
         kiln_barrier();
     }
 #endif

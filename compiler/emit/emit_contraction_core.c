@@ -46,14 +46,7 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        contraction->chiplets, contraction->chiplet_run, contraction->super_rows);
     append_operand_defines("LEFT", &contraction->left, source);
     append_operand_defines("RIGHT", &contraction->right, source);
-    /* Of elements beyond the end of k the first of the tile is loaded, and zero is staged. */
-    kiln_buffer_append_text(source,
-                            contraction->has_k_tail
-                                ? "#define KILN_K_WITHIN(k, rest) ((k) < (rest) ? (k) : 0u)\n"
-                                  "#define KILN_OR_ZERO(k, rest, value) ((k) < (rest) ? (value) : "
-                                  "(kiln_element)0)\n"
-                                : "#define KILN_K_WITHIN(k, rest) (k)\n"
-                                  "#define KILN_OR_ZERO(k, rest, value) (value)\n");
+    kiln_buffer_printf(source, "#define KILN_K_END %d\n", (int)contraction->k_end);
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)

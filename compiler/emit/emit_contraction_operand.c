@@ -5,6 +5,7 @@
 #include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const char *device_type(enum kiln_dtype dtype)
 {
@@ -47,53 +48,84 @@ static const char *input_element(const struct kiln_emission *emission,
                                                                  : "e * KILN_RIGHT_RUN + r";
 }
 
-static void append_operand_load(const struct kiln_emission *emission,
-                                const struct kiln_contraction_side *side, uint32_t access,
-                                struct kiln_buffer *source)
+/*
+ * Loads of one access for a pack: in vectors of `vector` elements along k, or of a run of rows. At
+ * the end of k each is checked: what is beyond it is loaded from the tile's first element.
+ */
+static void append_loads(const struct kiln_emission *emission,
+                         const struct kiln_contraction_side *side, uint32_t access, uint32_t vector,
+                         bool is_end, struct kiln_buffer *source)
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
     const int64_t *strides = emission->schedule->accesses[access].strides;
     const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    const char *storage = kiln_storage_suffix(memory);
     uint32_t pack = kiln_pack_elements(kiln_contraction_of(emission));
     bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
     bool along_k = side->operand->is_along_k;
-    if (memory->kind == KILN_ARGUMENT_HOST_SCALAR) {
+    /* Steps along k, and rows within each; a vector takes several of one of them at once. */
+    uint32_t k_step = along_k && is_vector ? vector : 1;
+    uint32_t k_count = strides[KILN_STRIDE_COLUMN] == 0 ? 1 : pack / k_step;
+    uint32_t run = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
+    uint32_t r_step = !along_k && is_vector ? run : 1;
+    char step[32];
+    (void)snprintf(step, sizeof step, "j * %" PRIu32, k_step);
+    kiln_buffer_printf(
+        source, "        KILN_UNROLL\n        for (unsigned j = 0; j < %" PRIu32 "; j++) {\n",
+        k_count);
+    if (is_end)
+        kiln_buffer_printf(source,
+                           "            const unsigned at = KILN_K_WITHIN(k + %s, rest);\n"
+                           "            (void)at;\n",
+                           step);
+    /* Bytes from a pointer that all lanes share, the form that loads have; the steps are in the
+     * pointer. */
+    kiln_buffer_printf(source, "            const char *p = (const char *)(source.p%" PRIu32,
+                       access);
+    if (!is_end)
+        kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_COLUMN, step, source);
+    kiln_buffer_append_text(source, ");\n");
+    if (run / r_step > 1)
+        kiln_buffer_printf(source,
+                           "            KILN_UNROLL\n            for (unsigned r = 0; r < %" PRIu32
+                           "; r++)\n    ",
+                           run);
+    uint32_t at_once = k_step * r_step;
+    if (at_once > 1)
+        kiln_buffer_printf(source,
+                           "            KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
+                           " + j * %" PRIu32 ", ",
+                           kiln_vector_bytes(memory, at_once), access, at_once);
+    else
+        kiln_buffer_printf(source, "            inputs.x%" PRIu32 "[j * %" PRIu32 "%s] = *", access,
+                           run, run > 1 ? " + r" : "");
+    kiln_buffer_printf(source, "(const kiln_storage_%s *)(p + (%s)sizeof(kiln_storage_%s) * ((%s)0",
+                       storage, offset, storage, offset);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW,
+                               run / r_step > 1 ? "row + r" : "row", source);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, is_end ? "at" : "k",
+                               source);
+    kiln_buffer_append_text(source, at_once > 1 ? "))" : ")");
+    kiln_buffer_append_text(source, at_once > 1 ? ")\n        }\n" : ");\n        }\n");
+}
+
+static void append_operand_load(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side, uint32_t access,
+                                struct kiln_buffer *source)
+{
+    const struct kiln_operand_schedule *operand = side->operand;
+    if (emission->group->accesses[access].kind == KILN_ARGUMENT_HOST_SCALAR) {
         kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 ";\n", access,
                            access);
         return;
     }
-    /* Steps along k, and rows within each; a vector takes several of one of them at once. */
-    uint32_t k_step = along_k && is_vector ? side->operand->vector : 1;
-    uint32_t k_count = strides[KILN_STRIDE_COLUMN] == 0 ? 1 : pack / k_step;
-    uint32_t run = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
-    uint32_t r_step = !along_k && is_vector ? run : 1;
-    kiln_buffer_printf(source,
-                       "    KILN_UNROLL\n    for (unsigned j = 0; j < %" PRIu32 "; j++) {\n"
-                       "        const unsigned at = KILN_K_WITHIN(k + j * %" PRIu32 ", rest);\n"
-                       "        (void)at;\n",
-                       k_count, k_step);
-    if (run / r_step > 1)
-        kiln_buffer_printf(
-            source, "        KILN_UNROLL\n        for (unsigned r = 0; r < %" PRIu32 "; r++)\n    ",
-            run);
-    uint32_t at_once = k_step * r_step;
-    if (at_once > 1)
-        kiln_buffer_printf(
-            source, "        KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32 " + j * %" PRIu32 ", ",
-            kiln_vector_bytes(memory, at_once), access, at_once);
-    else
-        kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[j * %" PRIu32 "%s] = *", access,
-                           run, run > 1 ? " + r" : "");
-    /* In bytes from a pointer that all lanes share: the form that loads have. */
-    kiln_buffer_printf(source,
-                       "(const kiln_storage_%s *)((const char *)source.p%" PRIu32
-                       " + (%s)sizeof(kiln_storage_%s) * ((%s)0",
-                       kiln_storage_suffix(memory), access, offset, kiln_storage_suffix(memory),
-                       offset);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW,
-                               run / r_step > 1 ? "row + r" : "row", source);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
-    kiln_buffer_append_text(source, at_once > 1 ? ")))\n" : "));\n");
+    bool has_end = kiln_contraction_of(emission)->k_end != KILN_K_END_NONE;
+    kiln_buffer_append_text(source, has_end ? "    if (rest == KILN_WHOLE_K) {\n" : "    {\n");
+    append_loads(emission, side, access, operand->vector, false, source);
+    if (has_end) {
+        kiln_buffer_append_text(source, "    } else {\n");
+        append_loads(emission, side, access, operand->end_vector, true, source);
+    }
     kiln_buffer_append_text(source, "    }\n");
 }
 

@@ -99,15 +99,24 @@ enum kiln_contraction_stride {
 
 enum { KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2 };
 
+/* The tiles of a contraction along k: the end of k is in the first of them, so that the loop over
+ * the others checks nothing. */
+enum kiln_k_end {
+    KILN_K_END_NONE,  /* k is whole tiles */
+    KILN_K_END_FIRST, /* the first tile is what the others leave over */
+    KILN_K_END_ALONE, /* there is no other tile */
+};
+
 /* How an operand's tile gets into LDS. */
 struct kiln_operand_schedule {
     /* The places that it stages: of two products both have one operand, and the other one of each
      * makes a part of the tile. */
     uint32_t part_count;
     enum kiln_place places[KILN_GROUP_MAX_CONTRACTS];
-    bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
-    uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
-    uint32_t vector; /* elements of a load along k: k ends with whole ones */
+    bool is_along_k;     /* neighbouring work-items load neighbours along k, else along the rows */
+    uint32_t run;        /* rows that a work-item loads at once; 1 if is_along_k */
+    uint32_t vector;     /* elements of a load along k */
+    uint32_t end_vector; /* of a load at the end of k, which ends with whole ones */
 };
 
 /*
@@ -132,9 +141,9 @@ struct kiln_contraction_schedule {
     uint32_t tile_m, tile_n, tile_k; /* elements */
     uint32_t products;               /* that share the columns of a tile: 1 or 2 */
     uint32_t waves_m, waves_n;
-    uint32_t buffers;       /* tiles of both operands in LDS */
-    bool is_pingpong;       /* two halves of 8 waves take turns at LDS and matrix instructions */
-    bool has_k_tail;        /* k is no multiple of tile_k */
+    uint32_t buffers; /* tiles of both operands in LDS */
+    bool is_pingpong; /* two halves of 8 waves take turns at LDS and matrix instructions */
+    enum kiln_k_end k_end;
     uint32_t result_vector; /* neighbours along n that a work-item finishes at once */
     uint32_t chiplets, chiplet_run, super_rows;
 };

@@ -232,15 +232,14 @@ static bool fill_device(const struct problem *problem)
 
 /*
  * 256 x 256 by 8 waves with all of the local memory: half of the global and LDS traffic of a tile
- * of 128 x 128. For large products alone: a compute unit has one work-group. With an end of k
- * within a tile it would spill.
+ * of 128 x 128. For large products alone: a compute unit has one work-group.
  */
 static bool choose_pingpong(struct problem *problem)
 {
     struct kiln_contraction_schedule *contraction = problem->contraction;
     if (!is_cdna3_or_later(problem->target) || kiln_dtype_info(contraction->staged)->bytes > 2 ||
         contraction->m < PINGPONG_TILE || contraction->n < PINGPONG_TILE / contraction->products ||
-        contraction->k % (PINGPONG_K_BYTES / kiln_dtype_info(contraction->staged)->bytes) != 0 ||
+        contraction->k < PINGPONG_K_BYTES / kiln_dtype_info(contraction->staged)->bytes ||
         problem->schedule->limits.held_elems < PINGPONG_TILE)
         return false;
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
@@ -343,10 +342,16 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     const int64_t *strides =
         access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
     operand->run = 1;
-    operand->vector = pack;
-    for (uint32_t i = 0; i < operand->part_count; i++)
-        operand->vector = widest(problem, operand->places[i], KILN_STRIDE_COLUMN,
-                                 problem->contraction->k, operand->vector);
+    operand->vector = operand->end_vector = pack;
+    for (uint32_t i = 0; i < operand->part_count; i++) {
+        operand->end_vector = widest(problem, operand->places[i], KILN_STRIDE_COLUMN,
+                                     problem->contraction->k, operand->end_vector);
+        operand->vector =
+            widest(problem, operand->places[i], KILN_STRIDE_COLUMN, 0, operand->vector);
+    }
+    /* Behind a first tile of any size the others are aligned to as much as k is. */
+    if (kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) > 2)
+        operand->vector = operand->end_vector;
     operand->is_along_k =
         strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
     if (operand->is_along_k)
@@ -357,7 +362,7 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     for (uint32_t i = 0; i < operand->part_count; i++)
         run = widest(problem, operand->places[i], KILN_STRIDE_ROW, rows, run);
     operand->run = run;
-    operand->vector = 1;
+    operand->vector = operand->end_vector = 1;
 }
 
 /* Pointers are checked for what loads and stores of whole vectors need. */
@@ -445,7 +450,9 @@ static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedu
     choose_order(&problem);
     uint32_t tile_k_bytes = contraction->is_pingpong ? PINGPONG_K_BYTES : TILE_K_BYTES;
     contraction->tile_k = tile_k_bytes / kiln_dtype_info(contraction->staged)->bytes;
-    contraction->has_k_tail = contraction->k % contraction->tile_k != 0;
+    contraction->k_end = contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
+                         : contraction->k > contraction->tile_k    ? KILN_K_END_FIRST
+                                                                   : KILN_K_END_ALONE;
     schedule->block = contraction->waves_m * contraction->waves_n * target->wave_size;
     choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m);
     choose_loads(&problem, &contraction->right, contraction->n, contraction->tile_n);

@@ -35,8 +35,7 @@
 #define KILN_LEFT_IS_ALONG_K         1
 #define KILN_RIGHT_RUN               1
 #define KILN_RIGHT_IS_ALONG_K        1
-#define KILN_K_WITHIN(k, rest)       ((k) < (rest) ? (k) : 0u)
-#define KILN_OR_ZERO(k, rest, value) ((k) < (rest) ? (value) : (kiln_element)0)
+#define KILN_K_END                   1
 
 #include "device/device.h"
 

@@ -19,4 +19,13 @@ KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack)
     return row * KILN_ROW_PACKS + (pack ^ ((low ^ row >> 3) & mask));
 }
 
+/*
+ * What of a tile is within k, counted from the tile's first element. All of it is named by a constant, with which the
+ * other forms vanish.
+ */
+#define KILN_WHOLE_K           (~0u)
+#define KILN_K_WITHIN(k, rest) ((rest) == KILN_WHOLE_K || (k) < (rest) ? (k) : 0u)
+#define KILN_OR_ZERO(k, rest, value)                                                               \
+    ((rest) == KILN_WHOLE_K || (k) < (rest) ? (value) : (kiln_element)0)
+
 #endif
