@@ -34,13 +34,7 @@ static const char *suffix(const struct kiln_accumulator *accumulator)
 
 const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator)
 {
-    static const char *const texts[] = {
-        [KILN_ACCUMULATOR_SUM] = "add",
-        [KILN_ACCUMULATOR_PRODUCT] = "mul",
-        [KILN_ACCUMULATOR_MIN] = "min",
-        [KILN_ACCUMULATOR_MAX] = "max",
-    };
-    return texts[accumulator->kind];
+    return kiln_accumulator_info(accumulator->kind)->operation;
 }
 
 /* What changes nothing. */
@@ -51,31 +45,38 @@ static const char *neutral_text(const struct kiln_accumulator *accumulator)
                                                           "-__builtin_inff()", "-__builtin_inf()"};
     static const char *const highest[KILN_SCALAR_COUNT] = {
         "true", "0x7fffffff", "0x7fffffffffffffffll", "__builtin_inff()", "__builtin_inf()"};
-    switch (accumulator->kind) {
-    case KILN_ACCUMULATOR_PRODUCT:
+    switch (kiln_accumulator_info(accumulator->kind)->identity) {
+    case KILN_IDENTITY_ONE:
         return "1";
-    case KILN_ACCUMULATOR_MIN:
+    case KILN_IDENTITY_HIGHEST:
         return highest[accumulator->scalar];
-    case KILN_ACCUMULATOR_MAX:
+    case KILN_IDENTITY_LOWEST:
         return lowest[accumulator->scalar];
-    default:
-        return "0";
+    case KILN_IDENTITY_ZERO:
+        break;
     }
+    return "0";
 }
 
-/* Whether a merge gives other bits when its operands change places: the moments' mean, and which of
- * two zeros is the smaller one, except for the maximum of floats on an AMD GPU. */
+/* Whether a merge gives other bits when its operands change places. The maximum of floats on an AMD
+ * GPU tells zeros apart by itself. */
 static bool is_ordered(const struct kiln_reduction_emission *reduction,
                        const struct kiln_accumulator *accumulator)
 {
-    if (kiln_accumulator_is_moments(accumulator))
+    bool is_float =
+        accumulator->scalar == KILN_SCALAR_F32 || accumulator->scalar == KILN_SCALAR_F64;
+    bool is_hardware_maximum = accumulator->kind == KILN_ACCUMULATOR_MAX &&
+                               accumulator->scalar == KILN_SCALAR_F32 &&
+                               reduction->emission->target->kind == KILN_TARGET_AMDGPU;
+    switch (kiln_accumulator_info(accumulator->kind)->order) {
+    case KILN_ORDER_ALWAYS:
         return !reduction->is_even;
-    if (accumulator->kind == KILN_ACCUMULATOR_MAX && accumulator->scalar == KILN_SCALAR_F32 &&
-        reduction->emission->target->kind == KILN_TARGET_AMDGPU)
-        return false;
-    return (accumulator->kind == KILN_ACCUMULATOR_MIN ||
-            accumulator->kind == KILN_ACCUMULATOR_MAX) &&
-           (accumulator->scalar == KILN_SCALAR_F32 || accumulator->scalar == KILN_SCALAR_F64);
+    case KILN_ORDER_ZEROS:
+        return is_float && !is_hardware_maximum;
+    case KILN_ORDER_NEVER:
+        break;
+    }
+    return false;
 }
 
 bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass)

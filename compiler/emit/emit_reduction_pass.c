@@ -63,7 +63,7 @@ static void append_row_value(const struct kiln_reduction_emission *reduction, ui
     for (uint32_t i = 0; i < reduction->passes->accumulator_count; i++) {
         const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[i];
         for (uint32_t k = 0; k < 2; k++) {
-            bool is_moments = accumulator->kind == KILN_ACCUMULATOR_MOMENTS;
+            bool is_moments = kiln_accumulator_is_moments(accumulator);
             if (accumulator->results[k] == value)
                 kiln_emit_merged_component(accumulator, i, is_moments ? k + 1 : 0, source);
         }
@@ -284,7 +284,7 @@ static void append_component_stores(const struct kiln_reduction_emission *reduct
     kiln_emit_element_loop("    ", reduction->row_lanes, source);
     for (uint32_t i = 0; i < reduction->passes->accumulator_count; i++) {
         const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[i];
-        for (uint32_t k = 0; k < kiln_accumulator_components(accumulator->kind); k++) {
+        for (uint32_t k = 0; k < kiln_accumulator_info(accumulator->kind)->components; k++) {
             uint32_t access = kiln_component_access(reduction, i, k);
             if (access == KILN_NONE)
                 continue;

@@ -1,9 +1,9 @@
 #include "compiler/fuse/group_accesses.h"
 
+#include "compiler/fuse/accumulator.h"
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/layout_tensor.h"
-#include "compiler/fuse/reduction_passes.h"
 
 #include <string.h>
 
@@ -125,7 +125,7 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
             continue;
         int64_t packed[KILN_MAX_RANK];
         pack_strides(builder, rows, kiln_layout_tensor(builder, op->operands[0]), packed);
-        uint32_t components = kiln_accumulator_components(kiln_accumulator_of(op->opcode));
+        uint32_t components = kiln_accumulator_info(kiln_accumulator_of(op->opcode))->components;
         for (uint32_t component = 0; component < components; component++) {
             struct kiln_access *access = &group->accesses[group->access_count++];
             *access = (struct kiln_access){
@@ -177,13 +177,13 @@ static void append_loads(struct kiln_group_builder *builder, struct kiln_fusion_
 bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
                                uint32_t cluster, const uint32_t *items, uint32_t item_count)
 {
-    enum { MOST_COMPONENTS = 3 };
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_domain *domain = &ir->domains[group->domain];
     uint32_t most = item_count;
     for (uint32_t i = 0; i < group->op_count; i++)
         most += KILN_PLACE_COUNT * (uint32_t)builder->is_load[group->ops[i]] +
-                MOST_COMPONENTS * (uint32_t)kiln_op_is_reduction(&ir->ops[group->ops[i]]);
+                KILN_ACCUMULATOR_MAX_COMPONENTS *
+                    (uint32_t)kiln_op_has_cluster(&ir->ops[group->ops[i]]);
     group->accesses = kiln_arena_calloc(builder->arena, most, sizeof *group->accesses);
     if (group->accesses == NULL)
         return false;

@@ -1,5 +1,6 @@
 #include "compiler/fuse/partition.h"
 
+#include "compiler/fuse/accumulator.h"
 #include "compiler/fuse/closure.h"
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/drafts.h"
@@ -68,8 +69,9 @@ static int compare_drafts(const void *left, const void *right)
 /* Components of the accumulators that a cluster's kernel stores or loads besides its items. */
 static uint32_t accumulator_accesses(const struct kiln_cluster *cluster)
 {
-    enum { MOST_COMPONENTS = 3 };
-    return cluster->role == KILN_ROLE_WHOLE ? 0 : MOST_COMPONENTS * cluster->reduction_count;
+    return cluster->role == KILN_ROLE_WHOLE
+               ? 0
+               : KILN_ACCUMULATOR_MAX_COMPONENTS * cluster->reduction_count;
 }
 
 /* Whether one kernel cannot do what this draft of a cluster asks for. */
@@ -153,11 +155,13 @@ static bool form_groups(struct kiln_group_builder *builder)
     return append_drafts(builder, &drafting);
 }
 
+/* A value itself, and the components of its accumulator. */
+enum { CONTENTS_PER_VALUE = 1 + KILN_ACCUMULATOR_MAX_COMPONENTS };
+
 /* Which content of the workspace an access means: a value, or a component of its accumulator. */
 static uint32_t content_of(const struct kiln_group_builder *builder,
                            const struct kiln_access *access)
 {
-    enum { CONTENTS_PER_VALUE = 4 };
     if (access->is_accumulator)
         return access->value * CONTENTS_PER_VALUE + 1 + access->component;
     uint32_t value =
@@ -182,8 +186,8 @@ static bool place_workspace(struct kiln_group_builder *builder, struct kiln_part
     uint32_t store_count = 0;
     for (uint32_t g = 0; g < partition->group_count; g++)
         store_count += partition->groups[g].access_count - partition->groups[g].load_count;
-    uint32_t *latest =
-        kiln_arena_calloc(builder->arena, 4 * (size_t)builder->ir->op_count, sizeof *latest);
+    uint32_t *latest = kiln_arena_calloc(
+        builder->arena, CONTENTS_PER_VALUE * (size_t)builder->ir->op_count, sizeof *latest);
     struct kiln_workspace_value *values =
         kiln_arena_calloc(builder->arena, (size_t)store_count + 1, sizeof *values);
     if (latest == NULL || values == NULL)

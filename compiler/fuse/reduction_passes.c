@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-uint32_t kiln_accumulator_components(enum kiln_accumulator_kind kind)
-{
-    return kind == KILN_ACCUMULATOR_MOMENTS ? 3 : 1;
-}
-
 enum kiln_place kiln_reduction_access_place(const struct kiln_fusion_group *group,
                                             const struct kiln_access *access)
 {
@@ -22,23 +17,6 @@ enum kiln_place kiln_reduction_access_place(const struct kiln_fusion_group *grou
 static bool is_reduction(const struct kiln_op *op)
 {
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
-}
-
-enum kiln_accumulator_kind kiln_accumulator_of(enum kiln_opcode opcode)
-{
-    switch (opcode) {
-    case KILN_OP_REDUCE_PRODUCT:
-        return KILN_ACCUMULATOR_PRODUCT;
-    case KILN_OP_REDUCE_MIN:
-        return KILN_ACCUMULATOR_MIN;
-    case KILN_OP_REDUCE_MAX:
-        return KILN_ACCUMULATOR_MAX;
-    case KILN_OP_REDUCE_MEAN:
-    case KILN_OP_REDUCE_SQUARES:
-        return KILN_ACCUMULATOR_MOMENTS;
-    default:
-        return KILN_ACCUMULATOR_SUM;
-    }
 }
 
 /* The load of the value at a position, NULL when it is computed. */

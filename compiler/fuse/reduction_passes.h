@@ -10,18 +10,8 @@
 #ifndef KILN_COMPILER_FUSE_REDUCTION_PASSES_H
 #define KILN_COMPILER_FUSE_REDUCTION_PASSES_H
 
+#include "compiler/fuse/accumulator.h"
 #include "compiler/fuse/partition.h"
-
-enum kiln_accumulator_kind {
-    KILN_ACCUMULATOR_SUM,
-    KILN_ACCUMULATOR_PRODUCT,
-    KILN_ACCUMULATOR_MIN,
-    KILN_ACCUMULATOR_MAX,
-    /* Number of elements, mean, sum of squared deviations from it: Welford's update for an element,
-     * Chan's for another accumulator. Three components, in this order, of the reduction's scalar
-     * type. */
-    KILN_ACCUMULATOR_MOMENTS,
-};
 
 /* State that a walk over a row carries along. */
 struct kiln_accumulator {
@@ -49,12 +39,6 @@ struct kiln_reduction_passes {
     uint32_t *pass;
     enum kiln_place *place;
 };
-
-/* The accumulator that a REDUCE operation needs. */
-enum kiln_accumulator_kind kiln_accumulator_of(enum kiln_opcode opcode);
-
-/* Components of an accumulator: 3 for MOMENTS, else 1. */
-uint32_t kiln_accumulator_components(enum kiln_accumulator_kind kind);
 
 /* Where an access of a reduction group is made: ROW when it has no stride along the reduced axes,
  * else ELEMENT, even a store of a row value. Accumulators: PARTIAL stores them once per row and

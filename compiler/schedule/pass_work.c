@@ -2,9 +2,6 @@
 
 #include "compiler/fuse/op_cost.h"
 
-/* Welford's update: a reciprocal that rows share, two subtractions, two fused multiply-adds. */
-enum { MOMENTS_COST = 6 };
-
 static bool is_element_load(const struct kiln_fusion_group *group, uint32_t access)
 {
     return access < group->load_count && !group->accesses[access].is_accumulator &&
@@ -47,7 +44,7 @@ bool kiln_measure_passes(const struct kiln_ir *ir, const struct kiln_fusion_grou
         add_pass(ir, group, needed, was_needed, &work);
     }
     for (uint32_t i = 0; i < passes->accumulator_count; i++)
-        work.cost += passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS ? MOMENTS_COST : 1;
+        work.cost += kiln_accumulator_info(passes->accumulators[i].kind)->cost;
     *ret_work = work;
     return true;
 }

@@ -95,7 +95,7 @@ static uint32_t count_accumulator_registers(const struct kiln_reduction_passes *
         for (uint32_t i = 0; i < passes->accumulator_count; i++) {
             const struct kiln_accumulator *accumulator = &passes->accumulators[i];
             if (accumulator->pass == pass)
-                registers += kiln_accumulator_components(accumulator->kind) *
+                registers += kiln_accumulator_info(accumulator->kind)->components *
                              kiln_scalar_registers(accumulator->scalar);
         }
         worst = max_u32(worst, registers);
