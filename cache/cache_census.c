@@ -97,6 +97,7 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
     if (record.is_impossible)
         record.use_ns = INT64_MIN;
     record.hash = hash_of_name(file);
+    record.is_old = kind == KILN_CACHE_FILE_OLD;
     census->bytes += record.bytes;
     return add_record(census, &record, error);
 }
@@ -159,7 +160,10 @@ static enum kiln_status remove_unused(const struct kiln_cache_directory *directo
                                       struct kiln_error *error)
 {
     struct kiln_entry_name name;
-    kiln_entry_name_set_hash(&name, record->hash);
+    if (record->is_old)
+        kiln_entry_name_set_old(&name, record->hash);
+    else
+        kiln_entry_name_set_hash(&name, record->hash);
     int fanout;
     enum kiln_status status =
         kiln_cache_directory_open_fanout(directory, name.fanout, false, &fanout, error);

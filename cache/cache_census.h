@@ -20,6 +20,7 @@ struct kiln_cache_record {
     int64_t file_ns; /* the file's time */
     uint64_t bytes;
     struct kiln_hash128 hash; /* the entry's name */
+    bool is_old;              /* of the format before this one: of use to an older Kiln only */
     bool is_impossible;       /* no ordinary file, or too small or too large for an entry */
 };
 

@@ -25,9 +25,17 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
     struct stat attributes;
     if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
         return KILN_OK;
-    *(kind == KILN_CACHE_FILE_TEMPORARY ? &stats->temporary_files : &stats->entries) += 1;
-    *(kind == KILN_CACHE_FILE_TEMPORARY ? &stats->temporary_bytes : &stats->bytes) +=
-        (uint64_t)attributes.st_size;
+    uint64_t *files = &stats->entries;
+    uint64_t *bytes = &stats->bytes;
+    if (kind == KILN_CACHE_FILE_TEMPORARY) {
+        files = &stats->temporary_files;
+        bytes = &stats->temporary_bytes;
+    } else if (kind == KILN_CACHE_FILE_OLD) {
+        files = &stats->old_entries;
+        bytes = &stats->old_bytes;
+    }
+    *files += 1;
+    *bytes += (uint64_t)attributes.st_size;
     return KILN_OK;
 }
 
@@ -71,7 +79,7 @@ static enum kiln_status verify_file(void *context, enum kiln_cache_file_kind kin
                                     struct kiln_error *error)
 {
     struct verification *verification = context;
-    if (kind == KILN_CACHE_FILE_TEMPORARY)
+    if (kind != KILN_CACHE_FILE_ENTRY)
         return count_file(&verification->stats, kind, fanout, fanout_name, file, error);
 
     struct kiln_entry entry;
@@ -366,6 +374,8 @@ enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
         int64_t since_ns = INT64_MIN;
         if (prune->max_age_s <= (uint64_t)(census.now_ns / SECOND_NS))
             since_ns = census.now_ns - (int64_t)prune->max_age_s * SECOND_NS;
+        for (size_t i = 0; i < census.count; i++)
+            census.records[i].is_impossible |= census.records[i].is_old;
         size_t entries = census.count;
         uint64_t litter = census.removed_files;
         status = kiln_cache_census_evict(&census, &store->directory, prune->max_bytes, since_ns,

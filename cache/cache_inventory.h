@@ -12,8 +12,10 @@
 
 struct kiln_cache_stats {
     uint64_t entries;
-    uint64_t bytes;           /* sum of the sizes of the entries */
-    uint64_t damaged;         /* counted by verify only */
+    uint64_t bytes;       /* sum of the sizes of the entries */
+    uint64_t damaged;     /* counted by verify only */
+    uint64_t old_entries; /* of the format before this one, which are never read */
+    uint64_t old_bytes;
     uint64_t temporary_files; /* being written, or left by writers that died */
     uint64_t temporary_bytes;
 };
@@ -83,8 +85,8 @@ struct kiln_cache_pruned {
     uint64_t kept_bytes;
 };
 /* Removes from the directory what writers that died have left, what cannot be an entry (a directory
- * of that name, an empty file), entries older than the age, and then
- * the least recently used ones until the rest fits. */
+ * of that name, an empty file), entries of the format before this one, entries older than the age,
+ * and then the least recently used ones until the rest fits. */
 enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
                                         const struct kiln_cache_prune *prune,
                                         struct kiln_cache_pruned *ret_pruned,

@@ -11,6 +11,7 @@ void kiln_cache_key_init(struct kiln_cache_key *key)
     kiln_buffer_init(&key->bytes);
     key->hash_high = 0;
     key->hash_low = 0;
+    key->is_hash_only = false;
 }
 
 void kiln_cache_key_fini(struct kiln_cache_key *key)
@@ -37,6 +38,16 @@ enum kiln_status kiln_cache_key_finish(struct kiln_cache_key *key, struct kiln_e
     key->hash_high = hash.high;
     key->hash_low = hash.low;
     return KILN_OK;
+}
+
+struct kiln_cache_key kiln_cache_key_of_hash(struct kiln_hash128 hash)
+{
+    struct kiln_cache_key key;
+    kiln_cache_key_init(&key);
+    key.hash_high = hash.high;
+    key.hash_low = hash.low;
+    key.is_hash_only = true;
+    return key;
 }
 
 void kiln_cache_key_hex(const struct kiln_cache_key *key, char ret_hex[KILN_CACHE_HASH_HEX + 1])

@@ -7,6 +7,9 @@
 
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
+#include "runtime/support/hash.h"
+
+#include <stdbool.h>
 
 enum { KILN_CACHE_HASH_HEX = 32 };
 
@@ -14,6 +17,8 @@ struct kiln_cache_key {
     struct kiln_buffer bytes; /* owned */
     uint64_t hash_high;
     uint64_t hash_low;
+    /* The hash is all that is known: it stands for every key that has it. */
+    bool is_hash_only;
 };
 
 void kiln_cache_key_init(struct kiln_cache_key *key);
@@ -25,6 +30,8 @@ void kiln_cache_key_add_text(struct kiln_cache_key *key, const char *text);
  * and again after a further field. */
 enum kiln_status kiln_cache_key_finish(struct kiln_cache_key *key,
                                        struct kiln_error *error) KILN_NODISCARD;
+/* A key of which only the hash is known, for lookups; there is nothing to fini. */
+struct kiln_cache_key kiln_cache_key_of_hash(struct kiln_hash128 hash);
 /* 32 lower-case hex digits and a NUL. */
 void kiln_cache_key_hex(const struct kiln_cache_key *key, char ret_hex[KILN_CACHE_HASH_HEX + 1]);
 

@@ -227,11 +227,6 @@ static enum kiln_status keep_entry(struct kiln_cache_store *store, const struct 
     return status;
 }
 
-static bool has_key(const struct kiln_entry *entry, const struct kiln_cache_key *key)
-{
-    return kiln_entry_view_has_key(&entry->view, key->bytes.data, key->bytes.size);
-}
-
 /*
  * What a tier gave: KILN_OK when it is the entry of the key, KILN_NO_MEMORY, else KILN_NOT_FOUND
  * with what there is to say logged. `place` names the tier; `consequence` says what became of a
@@ -241,7 +236,7 @@ static enum kiln_status judge(enum kiln_status status, const struct kiln_cache_k
                               const char *place, const char *consequence, struct kiln_entry *entry,
                               struct kiln_error *error)
 {
-    if (status == KILN_OK && has_key(entry, key))
+    if (status == KILN_OK && kiln_entry_view_has_key(&entry->view, key))
         return KILN_OK;
     if (status == KILN_NOT_FOUND || status == KILN_NO_MEMORY)
         return status;
@@ -295,7 +290,7 @@ static enum kiln_status look_up_remote(struct kiln_cache_store *store,
     enum kiln_status status = kiln_remote_cache_lookup(store->remote, key, &entry.bytes, error);
     if (status == KILN_OK) /* what a server says is not believed */
         status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
-    if (status == KILN_OK && !has_key(&entry, key))
+    if (status == KILN_OK && !kiln_entry_view_has_key(&entry.view, key))
         status = KILN_NOT_FOUND;
     if (status != KILN_OK) {
         kiln_buffer_fini(&entry.bytes);
@@ -317,6 +312,13 @@ static void *take_payload(struct kiln_entry *entry)
     return memory;
 }
 
+static enum kiln_status fail_to_find(const struct kiln_cache_key *key, struct kiln_error *error)
+{
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    kiln_cache_key_hex(key, hex);
+    return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", hex);
+}
+
 /* What a lookup in one tier or all of them came to. */
 static enum kiln_status finish_lookup(enum kiln_status status, const struct kiln_cache_key *key,
                                       struct kiln_entry *entry, void **ret_payload,
@@ -324,11 +326,8 @@ static enum kiln_status finish_lookup(enum kiln_status status, const struct kiln
 {
     if (status == KILN_NO_MEMORY)
         return status;
-    if (status != KILN_OK) {
-        char hex[KILN_CACHE_HASH_HEX + 1];
-        kiln_cache_key_hex(key, hex);
-        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", hex);
-    }
+    if (status != KILN_OK)
+        return fail_to_find(key, error);
     kiln_error_init(error);
     *ret_size = entry->view.payload_bytes;
     *ret_payload = take_payload(entry);
@@ -343,10 +342,10 @@ enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
     return kiln_cache_store_lookup_from(store, key, ret_payload, ret_size, &place, error);
 }
 
-enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
-                                              const struct kiln_cache_key *key, void **ret_payload,
-                                              size_t *ret_size, const char **ret_place,
-                                              struct kiln_error *error)
+/* In all tiers; `ret_place` is set with KILN_OK. */
+static enum kiln_status look_up(struct kiln_cache_store *store, const struct kiln_cache_key *key,
+                                struct kiln_entry *ret_entry, const char **ret_place,
+                                struct kiln_error *error)
 {
     struct kiln_entry entry;
     const char *place = store->directory.path;
@@ -361,9 +360,56 @@ enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
         place = kiln_cache_store_remote(store);
         status = look_up_remote(store, key, &entry, error);
     }
-    if (status == KILN_OK)
+    if (status == KILN_OK) {
         *ret_place = place;
+        *ret_entry = entry;
+    }
+    return status;
+}
+
+enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
+                                              const struct kiln_cache_key *key, void **ret_payload,
+                                              size_t *ret_size, const char **ret_place,
+                                              struct kiln_error *error)
+{
+    struct kiln_entry entry;
+    enum kiln_status status = look_up(store, key, &entry, ret_place, error);
     return finish_lookup(status, key, &entry, ret_payload, ret_size, error);
+}
+
+enum kiln_status kiln_cache_store_lookup_named(struct kiln_cache_store *store,
+                                               struct kiln_hash128 name,
+                                               struct kiln_buffer *ret_entry,
+                                               struct kiln_entry_view *ret_view,
+                                               const char **ret_place, struct kiln_error *error)
+{
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(name);
+    struct kiln_entry entry;
+    enum kiln_status status = look_up(store, &key, &entry, ret_place, error);
+    if (status != KILN_OK)
+        return status == KILN_NO_MEMORY ? status : fail_to_find(&key, error);
+    kiln_error_init(error);
+    kiln_buffer_fini(ret_entry);
+    *ret_entry = entry.bytes;
+    *ret_view = entry.view;
+    return KILN_OK;
+}
+
+bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 name,
+                               bool is_now)
+{
+    struct kiln_error ignored;
+    struct kiln_entry_name entry;
+    int fanout;
+    kiln_error_init(&ignored);
+    kiln_entry_name_set_hash(&entry, name);
+    if (!kiln_cache_store_has_directory(store) ||
+        kiln_cache_directory_open_fanout(&store->directory, entry.fanout, false, &fanout,
+                                         &ignored) != KILN_OK)
+        return false;
+    bool is_there = kiln_entry_file_note_use(fanout, entry.file, is_now);
+    (void)close(fanout);
+    return is_there;
 }
 
 enum kiln_status kiln_cache_store_lookup_again(struct kiln_cache_store *store,
@@ -430,7 +476,8 @@ static bool is_present(struct kiln_cache_store *store, struct kiln_hash128 hash,
     (void)close(fanout);
     if (!present)
         return false;
-    present = kiln_entry_view_has_key(&entry.view, view->key, view->key_bytes);
+    present = entry.view.key_bytes == view->key_bytes &&
+              (view->key_bytes == 0 || memcmp(entry.view.key, view->key, view->key_bytes) == 0);
     kiln_entry_fini(&entry);
     return present;
 }

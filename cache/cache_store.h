@@ -1,5 +1,5 @@
 /*
- * The store: compiled programs by key, from a directory of this user's, read-only layers below it
+ * The store: what was compiled, by key, from a directory of this user's, read-only layers below it
  * and a shared server beyond. One file per entry, found by the key's hash, trusted only after every
  * byte of it was verified and the key inside was compared byte for byte. Any doubt is a miss, never
  * an error. Writers use a unique temporary name in the same directory and rename. Safe among any
@@ -12,6 +12,7 @@
 #define KILN_CACHE_CACHE_STORE_H
 
 #include "cache/cache_key.h"
+#include "cache/entry_format.h"
 #include "runtime/support/error.h"
 
 #include <stdbool.h>
@@ -91,6 +92,21 @@ enum kiln_status kiln_cache_store_lookup_again(struct kiln_cache_store *store,
                                                const struct kiln_cache_key *key, void **ret_payload,
                                                size_t *ret_size,
                                                struct kiln_error *error) KILN_NODISCARD;
+/*
+ * As kiln_cache_store_lookup_from, by the hash of the key alone: for who was told of an entry and
+ * does not have its key. The whole entry is appended to an empty buffer, into which `ret_view`
+ * points; that its key is the one that was meant is for the caller to check, as far as it can.
+ */
+enum kiln_status
+kiln_cache_store_lookup_named(struct kiln_cache_store *store, struct kiln_hash128 name,
+                              struct kiln_buffer *ret_entry, struct kiln_entry_view *ret_view,
+                              const char **ret_place, struct kiln_error *error) KILN_NODISCARD;
+/*
+ * For an entry that is used without being read: notes its use in the directory, as a lookup does,
+ * and with `is_now` whenever that was. False when the directory has no file of that name.
+ */
+bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 name,
+                               bool is_now);
 /*
  * Writes or replaces an entry in the directory and hands it to the shared tier, which sends it
  * later; does nothing in a store that has neither, and keeps no entry larger than the limit. A

@@ -15,6 +15,7 @@
 static int is_cache_file(const struct dirent *item)
 {
     return kiln_entry_name_matches(item->d_name, item->d_name) ||
+           kiln_entry_name_is_old(item->d_name, item->d_name) ||
            kiln_temporary_name_matches(item->d_name);
 }
 
@@ -74,6 +75,8 @@ static enum kiln_status visit_names(const struct names *names, int fanout, const
             status = visit(context, KILN_CACHE_FILE_TEMPORARY, fanout, fanout_name, file, error);
         else if (kiln_entry_name_matches(fanout_name, file))
             status = visit(context, KILN_CACHE_FILE_ENTRY, fanout, fanout_name, file, error);
+        else if (kiln_entry_name_is_old(fanout_name, file))
+            status = visit(context, KILN_CACHE_FILE_OLD, fanout, fanout_name, file, error);
     }
     return status;
 }

@@ -19,18 +19,38 @@ void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_k
     kiln_entry_name_set_hash(name, (struct kiln_hash128){key->hash_high, key->hash_low});
 }
 
-void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash)
+static void set_name(struct kiln_entry_name *name, struct kiln_hash128 hash, const char *suffix)
 {
-    (void)snprintf(name->file, sizeof name->file, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+    (void)snprintf(name->file, sizeof name->file, "%016" PRIx64 "%016" PRIx64 "%s", hash.high,
+                   hash.low, suffix);
     memcpy(name->fanout, name->file, 2);
     name->fanout[2] = '\0';
-    memcpy(name->file + KILN_CACHE_HASH_HEX, KILN_ENTRY_FILE_SUFFIX, sizeof KILN_ENTRY_FILE_SUFFIX);
+}
+
+void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash)
+{
+    set_name(name, hash, KILN_ENTRY_FILE_SUFFIX);
+}
+
+void kiln_entry_name_set_old(struct kiln_entry_name *name, struct kiln_hash128 hash)
+{
+    set_name(name, hash, KILN_OLD_ENTRY_FILE_SUFFIX);
+}
+
+static bool matches(const char *fanout, const char *file, const char *suffix)
+{
+    return strspn(file, hex_digits) == KILN_CACHE_HASH_HEX && strncmp(file, fanout, 2) == 0 &&
+           strcmp(file + KILN_CACHE_HASH_HEX, suffix) == 0;
 }
 
 bool kiln_entry_name_matches(const char *fanout, const char *file)
 {
-    return strspn(file, hex_digits) == KILN_CACHE_HASH_HEX && strncmp(file, fanout, 2) == 0 &&
-           strcmp(file + KILN_CACHE_HASH_HEX, KILN_ENTRY_FILE_SUFFIX) == 0;
+    return matches(fanout, file, KILN_ENTRY_FILE_SUFFIX);
+}
+
+bool kiln_entry_name_is_old(const char *fanout, const char *file)
+{
+    return matches(fanout, file, KILN_OLD_ENTRY_FILE_SUFFIX);
 }
 
 void kiln_entry_fini(struct kiln_entry *entry)
@@ -73,19 +93,29 @@ static enum kiln_status judge_unopened(int fanout, const char *file, struct stat
 
 /* A time in the future by more than the interval is of a clock that was wrong; left alone it would
  * make the entry look new for ever. */
-static void note_use(int descriptor, const struct stat *attributes)
+static bool is_news(const struct stat *attributes)
 {
     struct timespec now;
     if (clock_gettime(CLOCK_REALTIME, &now) != 0)
-        return;
+        return false;
     /* A file's time may be any number. */
-    if (attributes->st_mtim.tv_sec > now.tv_sec - KILN_ENTRY_USE_INTERVAL_S &&
-        attributes->st_mtim.tv_sec < now.tv_sec + KILN_ENTRY_USE_INTERVAL_S)
-        return;
-    /* UTIME_NOW: on a network file system the server's clock, which all machines share. In a place
-     * that cannot be written nothing is noted, and nothing is evicted either. */
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
-    (void)futimens(descriptor, times);
+    return attributes->st_mtim.tv_sec <= now.tv_sec - KILN_ENTRY_USE_INTERVAL_S ||
+           attributes->st_mtim.tv_sec >= now.tv_sec + KILN_ENTRY_USE_INTERVAL_S;
+}
+
+/* UTIME_NOW: on a network file system the server's clock, which all machines share. In a place that
+ * cannot be written nothing is noted, and nothing is evicted either. */
+static const struct timespec used_now[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+
+bool kiln_entry_file_note_use(int fanout, const char *file, bool is_now)
+{
+    struct stat attributes;
+    if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(attributes.st_mode))
+        return false;
+    if (is_now || is_news(&attributes))
+        (void)utimensat(fanout, file, used_now, AT_SYMLINK_NOFOLLOW);
+    return true;
 }
 
 /* Checked before the whole file is read: a sparse one of the largest size costs nothing to make. */
@@ -141,8 +171,8 @@ static enum kiln_status read_once(int fanout, const char *file, unsigned flags,
     }
     if (status == KILN_OK)
         status = verify(&entry, file, error);
-    if (status == KILN_OK && (flags & KILN_ENTRY_FILE_NOTE_USE) != 0)
-        note_use(descriptor, &attributes);
+    if (status == KILN_OK && (flags & KILN_ENTRY_FILE_NOTE_USE) != 0 && is_news(&attributes))
+        (void)futimens(descriptor, used_now);
     (void)close(descriptor);
     if (status == KILN_OK) {
         *ret_entry = entry;

@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* The suffix belongs to format version 1. */
-#define KILN_ENTRY_FILE_SUFFIX ".kiln"
+/* The suffix belongs to format version 2; version 1 had the other. */
+#define KILN_ENTRY_FILE_SUFFIX     ".kiln2"
+#define KILN_OLD_ENTRY_FILE_SUFFIX ".kiln"
 
 enum {
     /* A use is noted when the last one that was noted is this old: so a reading process writes
@@ -32,8 +33,12 @@ struct kiln_entry_name {
 
 void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key);
 void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash);
+/* The name that the entry of a hash had in the format before this one. */
+void kiln_entry_name_set_old(struct kiln_entry_name *name, struct kiln_hash128 hash);
 /* Whether `file` is an entry's name that belongs into the fan-out directory `fanout`. */
 bool kiln_entry_name_matches(const char *fanout, const char *file);
+/* The same of the format before this one. Such a file is never read. */
+bool kiln_entry_name_is_old(const char *fanout, const char *file);
 
 /* An entry in memory. */
 struct kiln_entry {
@@ -58,6 +63,10 @@ enum kiln_entry_file_flag {
 enum kiln_status kiln_entry_file_read(int fanout, const char *file, unsigned flags,
                                       struct kiln_entry *ret_entry, struct stat *ret_identity,
                                       struct kiln_error *error) KILN_NODISCARD;
+
+/* Notes a use as KILN_ENTRY_FILE_NOTE_USE does, without reading; `is_now`: however short ago the
+ * last one was noted. False when there is no ordinary file. */
+bool kiln_entry_file_note_use(int fanout, const char *file, bool is_now);
 
 /* Removes the file if it still is the one of `identity`, unchanged: another process may have
  * replaced it by a good one. The moment between the check and the removal is left; it can cost an

@@ -115,8 +115,13 @@ enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_e
     return KILN_OK;
 }
 
-bool kiln_entry_view_has_key(const struct kiln_entry_view *view, const void *key, size_t key_bytes)
+bool kiln_entry_view_has_key(const struct kiln_entry_view *view, const struct kiln_cache_key *key)
 {
+    if (key->is_hash_only) {
+        struct kiln_hash128 hash = kiln_hash128(view->key, view->key_bytes);
+        return hash.high == key->hash_high && hash.low == key->hash_low;
+    }
+    size_t key_bytes = key->bytes.size;
     return view->key_bytes == key_bytes &&
-           (key_bytes == 0 || memcmp(view->key, key, key_bytes) == 0);
+           (key_bytes == 0 || memcmp(view->key, key->bytes.data, key_bytes) == 0);
 }

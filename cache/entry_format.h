@@ -15,7 +15,7 @@
 enum {
     /* A change of any byte's meaning needs a new version and a new file suffix (entry_file.h), so
      * that versions can share a directory without taking each other's entries for damaged ones. */
-    KILN_ENTRY_FORMAT_VERSION = 1,
+    KILN_ENTRY_FORMAT_VERSION = 2,
     KILN_ENTRY_HEADER_BYTES = 32,
     KILN_ENTRY_CHECKSUM_BYTES = 16,
     /* Of a whole entry. Far above any code object; keeps a damaged file from eating the memory. */
@@ -46,7 +46,8 @@ enum kiln_status kiln_entry_check_header(const void *header, size_t entry_bytes,
 enum kiln_status kiln_entry_decode(const void *bytes, size_t size, struct kiln_entry_view *ret_view,
                                    struct kiln_error *error) KILN_NODISCARD;
 
-/* Compares byte for byte: two keys may have one hash. */
-bool kiln_entry_view_has_key(const struct kiln_entry_view *view, const void *key, size_t key_bytes);
+/* Compares byte for byte: two keys may have one hash. Of a key of which no more is known the hash
+ * is computed and compared. */
+bool kiln_entry_view_has_key(const struct kiln_entry_view *view, const struct kiln_cache_key *key);
 
 #endif

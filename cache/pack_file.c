@@ -170,8 +170,7 @@ static enum kiln_status read_row(const struct kiln_pack_file *pack, const struct
                               (size_t)row->size);
     struct kiln_entry_view view;
     enum kiln_status status = read_verified(pack, row, bytes, &view, error);
-    if (status == KILN_OK && key != NULL &&
-        !kiln_entry_view_has_key(&view, key->bytes.data, key->bytes.size))
+    if (status == KILN_OK && key != NULL && !kiln_entry_view_has_key(&view, key))
         status = kiln_error_set(error, KILN_NOT_FOUND, "it is of another key with the same hash");
     if (status != KILN_OK) {
         free(bytes);

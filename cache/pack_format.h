@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    KILN_PACK_FORMAT_VERSION = 1,
+    KILN_PACK_FORMAT_VERSION = 2,
     KILN_PACK_HEADER_BYTES = 48,
     KILN_PACK_ROW_BYTES = 32,
     KILN_PACK_ALIGNMENT = 8, /* of entries and the index; what is between them is 0 */

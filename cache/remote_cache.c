@@ -397,7 +397,7 @@ static bool is_sound(const struct kiln_cache_key *key, const struct kiln_buffer 
     struct kiln_entry_view view;
     if (kiln_entry_decode(value->data, value->size, &view, error) != KILN_OK)
         return false;
-    if (kiln_entry_view_has_key(&view, key->bytes.data, key->bytes.size))
+    if (kiln_entry_view_has_key(&view, key))
         return true;
     (void)kiln_error_set(error, KILN_CORRUPT, "it is of another key");
     return false;

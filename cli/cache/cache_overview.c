@@ -27,6 +27,11 @@ void kiln_cache_print_stats(const struct kiln_cache_stats *stats)
     char bytes[KILN_TEXT_AMOUNT_BYTES];
     printf("entries    %llu\n", (unsigned long long)stats->entries);
     printf("size       %s\n", kiln_text_bytes(bytes, stats->bytes));
+    if (stats->old_entries)
+        printf(
+            "old        %llu entries, %s: of an earlier version, which nobody reads; 'kiln cache "
+            "prune' removes them\n",
+            (unsigned long long)stats->old_entries, kiln_text_bytes(bytes, stats->old_bytes));
     if (stats->temporary_files)
         printf("leftovers  %llu temporary files, %s: being written, or of writers that died\n",
                (unsigned long long)stats->temporary_files,
@@ -37,6 +42,8 @@ void kiln_cache_set_stats(json_t *document, const struct kiln_cache_stats *stats
 {
     kiln_json_set(document, "entries", json_integer((json_int_t)stats->entries));
     kiln_json_set(document, "bytes", json_integer((json_int_t)stats->bytes));
+    kiln_json_set(document, "old_entries", json_integer((json_int_t)stats->old_entries));
+    kiln_json_set(document, "old_bytes", json_integer((json_int_t)stats->old_bytes));
     kiln_json_set(document, "temporary_files", json_integer((json_int_t)stats->temporary_files));
     kiln_json_set(document, "temporary_bytes", json_integer((json_int_t)stats->temporary_bytes));
 }

@@ -371,7 +371,7 @@ Test(cache_store, stats_verify_and_clear)
     write_file(path, "x", 1);
     (void)snprintf(path, sizeof path, "%s/notes.txt", fanout_path);
     write_file(path, "x", 1);
-    (void)snprintf(path, sizeof path, "%s/00000000000000000000000000000000.kiln", fanout_path);
+    (void)snprintf(path, sizeof path, "%s/00000000000000000000000000000000.kiln2", fanout_path);
     write_file(path, "x", 1);
     (void)snprintf(path, sizeof path, "%s/README", kiln_cache_store_directory(store));
     write_file(path, "x", 1);

@@ -57,7 +57,7 @@ Test(entry_format, layout_is_the_documented_one)
     cr_assert_eq(key.bytes.size, 26);
     cr_assert_arr_eq(entry.data,
                      "\x89KILN\r\n\x1a"
-                     "\1\0\0\0\0\0\0\0"
+                     "\2\0\0\0\0\0\0\0"
                      "\x1a\0\0\0\0\0\0\0"
                      "\x1e\0\0\0\0\0\0\0",
                      32);

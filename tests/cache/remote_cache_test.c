@@ -49,7 +49,7 @@ Test(remote_cache, keys_and_values_are_the_documented_ones)
     const struct kiln_buffer *entry = &remote_fixture.entry;
     const struct kiln_buffer *served = &remote_fixture.served;
     struct kiln_remote_cache *remote = remote_fixture_start(note_key);
-    char expected[128] = "kiln:1:";
+    char expected[128] = "kiln:2:";
     kiln_cache_key_hex(&remote_fixture.key, expected + strlen(expected));
     assert_miss(remote);
     cr_assert_str_eq(last_key, expected);
