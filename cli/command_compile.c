@@ -135,12 +135,12 @@ static void tell_losses(const struct kiln_cache_losses *losses, const char *remo
 {
     if (losses->unwritten)
         kiln_message_error(
-            "'%" PRIu64 "' programs could not be stored in the cache directory\n"
+            "'%" PRIu64 "' entries could not be stored in the cache directory\n"
             "hint: the warning before, or -v, says why; the same command tries again",
             losses->unwritten);
     /* No failure: the shared tier never is one, whatever becomes of its server. */
     if (losses->unsent)
-        kiln_message_warning("the shared cache '%s' did not take '%" PRIu64 "' programs\n"
+        kiln_message_warning("the shared cache '%s' did not take '%" PRIu64 "' entries\n"
                              "hint: with an empty directory (--cache) the same command takes from "
                              "it what it has, and sends it the others again",
                              remote, losses->unsent);

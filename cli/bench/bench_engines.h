@@ -33,7 +33,7 @@ struct kiln_lower_options kiln_bench_lower_options(enum kiln_bench_form form);
 
 /* Makes the plan of a graph, and measures how long that takes cold and cached: the contestant's
  * compile times and its number of kernels. A time is 0 when it could not be had: this engine has
- * met an equal graph before. The caller drops the plan. */
+ * met an equal graph before, or one with the same kernels. The caller drops the plan. */
 enum kiln_status kiln_bench_compile(struct kiln_bench_engines *engines, enum kiln_bench_form form,
                                     const void *graph_bytes, size_t size,
                                     struct kiln_plan **ret_plan,

@@ -27,8 +27,12 @@ struct row {
     char *target;  /* owned; NULL: not known */
     char *summary; /* owned; or why it is not known */
     char *damage;  /* owned; NULL: it is whole */
+    enum kiln_entry_kind kind;
+    /* Of a program: its kernels' names, owned, and how many of these are in no listed place. */
+    char (*kernel_names)[KILN_CACHE_HASH_HEX + 1];
     uint32_t kernels;
-    uint64_t code_bytes;
+    uint32_t missing;
+    uint64_t code_bytes; /* its own, or that of its kernels */
 };
 
 struct listing {
@@ -59,6 +63,7 @@ static void free_rows(struct listing *listing)
         free(listing->rows[i].target);
         free(listing->rows[i].summary);
         free(listing->rows[i].damage);
+        free(listing->rows[i].kernel_names);
     }
     free(listing->rows);
 }
@@ -67,16 +72,22 @@ static void describe(const struct kiln_entry_description *description, struct ro
 {
     struct kiln_buffer summary;
     kiln_buffer_init(&summary);
-    if (description->has_key) {
-        row->target = kiln_cli_strdup(description->key.target);
-        kiln_entry_summary(description, &summary);
-    }
-    row->summary = kiln_cli_strdup(description->has_key ? kiln_buffer_text(&summary)
-                                                        : description->reason.text);
+    row->kind = description->kind;
+    if (description->target)
+        row->target = kiln_cli_strdup(description->target);
+    kiln_entry_summary(description, &summary);
+    row->summary =
+        kiln_cli_strdup(description->kind != KILN_ENTRY_UNKNOWN ? kiln_buffer_text(&summary)
+                                                                : description->reason.text);
     if (description->program) {
-        row->kernels = description->program->program.kernel_count;
-        row->code_bytes = description->code_bytes;
+        const struct kiln_compiled_program *program = &description->program->program;
+        row->kernels = program->kernel_count;
+        row->kernel_names = kiln_cli_calloc(program->kernel_count, sizeof *row->kernel_names);
+        for (uint32_t i = 0; i < program->kernel_count; i++)
+            kiln_entry_kernel_hex(&program->kernels[i], row->kernel_names[i]);
     }
+    if (description->kernel)
+        row->code_bytes = description->kernel->object.size;
     kiln_buffer_fini(&summary);
 }
 
@@ -110,11 +121,40 @@ static enum kiln_status list_entry(void *context, const struct kiln_cache_visite
     return KILN_OK;
 }
 
-/* Last used first; what has no time last. */
+/* By name: for looking kernels up. */
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct row *)a)->hex, ((const struct row *)b)->hex);
+}
+
+/* Sums up what the programs' kernels are, of those that are listed. */
+static void add_up_kernels(struct listing *listing)
+{
+    if (listing->count)
+        qsort(listing->rows, listing->count, sizeof *listing->rows, compare_names);
+    for (size_t i = 0; i < listing->count; i++) {
+        struct row *row = &listing->rows[i];
+        for (uint32_t j = 0; row->kernel_names && j < row->kernels; j++) {
+            struct row sought;
+            memcpy(sought.hex, row->kernel_names[j], sizeof sought.hex);
+            const struct row *kernel = bsearch(&sought, listing->rows, listing->count,
+                                               sizeof *listing->rows, compare_names);
+            if (kernel && kernel->kind == KILN_ENTRY_KERNEL && kernel->code_bytes)
+                row->code_bytes += kernel->code_bytes;
+            else
+                row->missing++;
+        }
+    }
+}
+
+/* Kernels behind all else; last used first; what has no time last. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *row_a = a;
     const struct row *row_b = b;
+    bool is_kernel = row_a->kind == KILN_ENTRY_KERNEL;
+    if (is_kernel != (row_b->kind == KILN_ENTRY_KERNEL))
+        return is_kernel ? 1 : -1;
     if (row_a->last_use_s != row_b->last_use_s)
         return row_a->last_use_s > row_b->last_use_s ? -1 : 1;
     int order = strcmp(row_a->hex, row_b->hex);
@@ -159,6 +199,8 @@ static void add_table_row(struct kiln_table *table, const struct row *row, int64
         kiln_table_add(table, "-");
     if (row->damage)
         kiln_table_add(table, "damaged: %s", row->damage);
+    else if (row->missing)
+        kiln_table_add(table, "%s (%" PRIu32 " to compile)", row->summary, row->missing);
     else
         kiln_table_add(table, "%s", row->summary);
 }
@@ -167,8 +209,8 @@ static void print_table(const struct kiln_cache_store *store, const struct listi
                         int64_t now_s)
 {
     struct kiln_table table;
-    static const char *const headings[] = {"KEY",    "SIZE",    "USED", "WHERE",
-                                           "TARGET", "KERNELS", "GRAPH"};
+    static const char *const headings[] = {"KEY",    "SIZE",    "USED",           "WHERE",
+                                           "TARGET", "KERNELS", "GRAPH OR KERNEL"};
     kiln_table_init(&table, sizeof headings / sizeof *headings, 1 << 1 | 1 << 2 | 1 << 5);
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         kiln_table_add(&table, "%s", headings[i]);
@@ -202,11 +244,21 @@ static json_t *row_json(const struct kiln_cache_store *store, const struct row *
     kiln_json_set(object, "layer",
                   local ? json_null()
                         : kiln_json_text(kiln_cache_store_layer(store, (size_t)row->source).path));
+    bool is_program = row->kind == KILN_ENTRY_PROGRAM;
+    bool is_kernel = row->kind == KILN_ENTRY_KERNEL;
+    kiln_json_set(object, "kind",
+                  is_program  ? json_string("program")
+                  : is_kernel ? json_string("kernel")
+                              : json_null());
     kiln_json_set(object, "target", text_or_null(row->target));
-    kiln_json_set(object, "graph", row->target ? kiln_json_text(row->summary) : json_null());
+    kiln_json_set(object, "graph", is_program ? kiln_json_text(row->summary) : json_null());
+    kiln_json_set(object, "kernel", is_kernel ? kiln_json_text(row->summary) : json_null());
     kiln_json_set(object, "kernels", row->kernels ? json_integer(row->kernels) : json_null());
+    kiln_json_set(object, "missing_kernels",
+                  row->kernels ? json_integer(row->missing) : json_null());
     kiln_json_set(object, "code_bytes",
-                  row->kernels ? json_integer((json_int_t)row->code_bytes) : json_null());
+                  row->kernels || is_kernel ? json_integer((json_int_t)row->code_bytes)
+                                            : json_null());
     kiln_json_set(object, "damage", text_or_null(row->damage));
     return object;
 }
@@ -233,6 +285,7 @@ int kiln_cache_list(const struct kiln_cache_request *request, struct kiln_error 
         status = kiln_cache_store_visit(request->store, source, list_entry, &listing, error);
     }
     if (status == KILN_OK) {
+        add_up_kernels(&listing);
         if (listing.count)
             qsort(listing.rows, listing.count, sizeof *listing.rows, compare_rows);
         if (request->json)

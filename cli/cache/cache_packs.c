@@ -165,28 +165,71 @@ static int exit_code(const struct transfer *transfer, enum kiln_status status)
     return transfer->damaged_count || transfer->unusable_count ? KILN_EXIT_FAILED : KILN_EXIT_OK;
 }
 
-/* Entries that were named, wherever they are. */
+/* Adds the entry of this name, wherever it is. */
+static enum kiln_status export_entry(const struct kiln_cache_request *request,
+                                     struct transfer *transfer, const char *hex,
+                                     struct kiln_buffer *entry, struct kiln_entry_view *view,
+                                     struct kiln_error *error)
+{
+    struct kiln_cache_item item;
+    bool added = false;
+    enum kiln_status status = kiln_cache_store_read(request->store, hex, &item, entry, view, error);
+    if (status == KILN_OK && is_left_out(transfer, view))
+        status = kiln_error_set(error, KILN_BAD_ARGUMENT, "entry '%s' is not for '%s'", hex,
+                                transfer->target);
+    if (status == KILN_OK)
+        status = kiln_pack_writer_add(transfer->writer, entry->data, entry->size, &added, error);
+    if (status == KILN_OK)
+        count_added(transfer, added, entry->size);
+    return status;
+}
+
+/* A program is of use with its kernels only. What is missing of them is told and costs a compile.
+ */
+static enum kiln_status export_kernels(const struct kiln_cache_request *request,
+                                       struct transfer *transfer, const char *hex,
+                                       const struct kiln_entry_view *program,
+                                       struct kiln_error *error)
+{
+    struct kiln_entry_description description;
+    kiln_entry_describe(program, true, &description);
+    uint32_t count = description.program ? description.program->program.kernel_count : 0;
+    enum kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
+        char kernel[KILN_CACHE_HASH_HEX + 1];
+        struct kiln_entry_view view;
+        struct kiln_buffer entry;
+        kiln_buffer_init(&entry);
+        kiln_entry_kernel_hex(&description.program->program.kernels[i], kernel);
+        status = export_entry(request, transfer, kernel, &entry, &view, error);
+        kiln_buffer_fini(&entry);
+        if (status != KILN_NOT_FOUND && status != KILN_CORRUPT)
+            continue;
+        kiln_message_warning("the kernel '%s' of entry '%s' is left out: %s", kernel, hex,
+                             error->text);
+        transfer->damaged_count++;
+        kiln_error_init(error);
+        status = KILN_OK;
+    }
+    kiln_entry_description_fini(&description);
+    return status;
+}
+
+/* Entries that were named, wherever they are; programs with their kernels. */
 static enum kiln_status export_named(const struct kiln_cache_request *request,
                                      struct transfer *transfer, struct kiln_error *error)
 {
     enum kiln_status status = KILN_OK;
     for (int i = 1; i < request->operand_count && status == KILN_OK; i++) {
         char hex[KILN_CACHE_HASH_HEX + 1];
-        struct kiln_cache_item item;
         struct kiln_entry_view view;
         struct kiln_buffer entry;
-        bool added = false;
         kiln_buffer_init(&entry);
         status = kiln_cache_resolve(request->store, request->operands[i], hex, error);
         if (status == KILN_OK)
-            status = kiln_cache_store_read(request->store, hex, &item, &entry, &view, error);
-        if (status == KILN_OK && is_left_out(transfer, &view))
-            status = kiln_error_set(error, KILN_BAD_ARGUMENT, "entry '%s' is not for '%s'", hex,
-                                    transfer->target);
+            status = export_entry(request, transfer, hex, &entry, &view, error);
         if (status == KILN_OK)
-            status = kiln_pack_writer_add(transfer->writer, entry.data, entry.size, &added, error);
-        if (status == KILN_OK)
-            count_added(transfer, added, entry.size);
+            status = export_kernels(request, transfer, hex, &view, error);
         kiln_buffer_fini(&entry);
     }
     return status;

@@ -19,6 +19,7 @@ struct shown {
     struct kiln_entry_view view;
     struct kiln_entry_description description;
     const char *place; /* path of the directory or layer */
+    uint32_t missing;  /* kernels of the program that are in no cache */
     char **files;      /* owned, as are the paths: of the extracted kernels; NULL: none */
 };
 
@@ -30,14 +31,44 @@ static const char *const role_texts[] = {
     [KILN_TENSOR_HOST_SCALAR] = "host_scalar",
 };
 
+/* What is printed and extracted of a kernel, whichever kind of entry tells of it. */
+struct shown_kernel {
+    const char *symbol;
+    const uint32_t *grid; /* NULL: a program says */
+    const uint32_t *block;
+    uint32_t lds_bytes;
+    uint32_t argument_count;
+    const struct kiln_code_object *object;
+    char hex[KILN_CACHE_HASH_HEX + 1];
+};
+
 static uint32_t kernel_count(const struct shown *shown)
 {
+    if (shown->description.kernel)
+        return 1;
     return shown->description.program ? shown->description.program->program.kernel_count : 0;
 }
 
-static const struct kiln_compiled_kernel *kernel_at(const struct shown *shown, uint32_t index)
+static struct shown_kernel kernel_at(const struct shown *shown, uint32_t index)
 {
-    return &shown->description.program->program.kernels[index];
+    const struct kiln_shared_kernel *kernel = shown->description.kernel;
+    if (kernel) {
+        struct shown_kernel alone = {
+            kernel->symbol,  NULL, kernel->block, kernel->lds_bytes, kernel->argument_count,
+            &kernel->object, ""};
+        memcpy(alone.hex, shown->item.hex, sizeof alone.hex);
+        return alone;
+    }
+    const struct kiln_compiled_kernel *recipe = &shown->description.program->program.kernels[index];
+    struct shown_kernel named = {recipe->symbol,
+                                 recipe->grid,
+                                 recipe->block,
+                                 recipe->lds_bytes,
+                                 recipe->argument_count,
+                                 &recipe->object,
+                                 ""};
+    kiln_entry_kernel_hex(recipe, named.hex);
+    return named;
 }
 
 /* How files of code objects end, as vendors call them. */
@@ -56,14 +87,16 @@ static enum kiln_status extract(struct shown *shown, const char *directory,
     uint32_t count = kernel_count(shown);
     shown->files = kiln_cli_calloc(count, sizeof *shown->files);
     for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
-        const struct kiln_compiled_kernel *kernel = kernel_at(shown, i);
+        const struct shown_kernel kernel = kernel_at(shown, i);
         struct kiln_buffer path;
+        if (kernel.object->size == 0)
+            continue;
         kiln_buffer_init(&path);
-        kiln_buffer_printf(&path, "%s/%s.%s", directory, kernel->symbol,
-                           code_suffix(shown->description.key.target));
+        kiln_buffer_printf(&path, "%s/%s.%s", directory, kernel.symbol,
+                           code_suffix(shown->description.target));
         status = kiln_buffer_check(&path, error);
         if (status == KILN_OK)
-            status = kiln_file_write(path.data, kernel->object.bytes, kernel->object.size,
+            status = kiln_file_write(path.data, kernel.object->bytes, kernel.object->size,
                                      KILN_FILE_FOLLOW, error);
         if (status == KILN_OK)
             shown->files[i] = kiln_cli_strdup(path.data);
@@ -149,27 +182,38 @@ static void add_count(struct kiln_table *table, uint32_t value, bool known)
 
 static void print_kernels(const struct shown *shown)
 {
-    static const char *const headings[] = {"KERNEL", "GRID",  "BLOCK",  "LDS",
-                                           "VGPRS",  "SGPRS", "SPILLS", "CODE"};
+    static const char *const headings[] = {"KEY",   "KERNEL", "GRID",   "BLOCK", "LDS",
+                                           "VGPRS", "SGPRS",  "SPILLS", "CODE"};
+    enum { SHORT_HEX = 12 };
     struct kiln_table table;
-    kiln_table_init(&table, sizeof headings / sizeof *headings, 0xf8);
+    kiln_table_init(&table, sizeof headings / sizeof *headings, 0x1f0);
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         kiln_table_add(&table, "%s", headings[i]);
     for (uint32_t i = 0; i < kernel_count(shown); i++) {
-        const struct kiln_compiled_kernel *kernel = kernel_at(shown, i);
-        const struct kiln_kernel_resources *resources = &kernel->object.resources;
+        const struct shown_kernel kernel = kernel_at(shown, i);
+        const struct kiln_kernel_resources *resources = &kernel.object->resources;
         bool known = resources->vgprs != 0; /* the host's kernels have none to speak of */
         char bytes[KILN_TEXT_AMOUNT_BYTES];
-        kiln_table_add(&table, "%s", kernel->symbol);
-        kiln_table_add(&table, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, kernel->grid[0], kernel->grid[1],
-                       kernel->grid[2]);
-        kiln_table_add(&table, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, kernel->block[0],
-                       kernel->block[1], kernel->block[2]);
-        kiln_table_add(&table, "%s", kiln_text_bytes(bytes, kernel->lds_bytes));
+        kiln_table_add(&table, "%.*s", SHORT_HEX, kernel.hex);
+        kiln_table_add(&table, "%s", kernel.symbol);
+        if (kernel.grid)
+            kiln_table_add(&table, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, kernel.grid[0],
+                           kernel.grid[1], kernel.grid[2]);
+        else
+            kiln_table_add(&table, "-");
+        kiln_table_add(&table, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, kernel.block[0], kernel.block[1],
+                       kernel.block[2]);
+        if (kernel.object->size || shown->description.kernel)
+            kiln_table_add(&table, "%s", kiln_text_bytes(bytes, kernel.lds_bytes));
+        else
+            kiln_table_add(&table, "-");
         add_count(&table, resources->vgprs, known);
         add_count(&table, resources->sgprs, known);
         add_count(&table, resources->vgpr_spills + resources->sgpr_spills, known);
-        kiln_table_add(&table, "%s", kiln_text_bytes(bytes, kernel->object.size));
+        if (kernel.object->size)
+            kiln_table_add(&table, "%s", kiln_text_bytes(bytes, kernel.object->size));
+        else
+            kiln_table_add(&table, shown->description.kernel ? "not kept" : "missing");
     }
     putchar('\n');
     kiln_table_print(&table);
@@ -198,12 +242,22 @@ static void print_shown(const struct shown *shown)
             strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &fields))
             print_text("last use", date);
     }
-    if (!description->has_key) {
+    if (description->kind == KILN_ENTRY_UNKNOWN) {
         print_text("unknown", description->reason.text);
         return;
     }
-    print_text("target", description->key.target);
-    print_text("compiler", description->key.compiler_identity);
+    print_text("target", description->target);
+    print_text("compiler", description->compiler_identity);
+    if (description->kind == KILN_ENTRY_KERNEL) {
+        printf("%-10s %" PRIu32 "\n", "format", description->kernel_key.format_version);
+        printf("%-10s %s\n", "source",
+               kiln_text_bytes(bytes[0], description->kernel_key.source_bytes));
+        if (description->kernel)
+            print_kernels(shown);
+        else
+            print_text("unusable", description->reason.text);
+        return;
+    }
     print_text("templates", description->key.templates_digest);
     printf("%-10s %" PRIu32 "\n", "format", description->key.format_version);
     print_options(&description->key.options);
@@ -268,21 +322,22 @@ static json_t *graph_json(const struct shown *shown)
 
 static json_t *kernel_json(const struct shown *shown, uint32_t index)
 {
-    const struct kiln_compiled_kernel *kernel = kernel_at(shown, index);
-    const struct kiln_kernel_resources *resources = &kernel->object.resources;
+    const struct shown_kernel kernel = kernel_at(shown, index);
+    const struct kiln_kernel_resources *resources = &kernel.object->resources;
     json_t *object = kiln_json_object();
-    kiln_json_set(object, "symbol", kiln_json_text(kernel->symbol));
-    kiln_json_set(object, "grid", sizes_json(kernel->grid, 3));
-    kiln_json_set(object, "block", sizes_json(kernel->block, 3));
-    kiln_json_set(object, "lds_bytes", json_integer(kernel->lds_bytes));
-    kiln_json_set(object, "arguments", json_integer(kernel->argument_count));
+    kiln_json_set(object, "symbol", kiln_json_text(kernel.symbol));
+    kiln_json_set(object, "key", kiln_json_text(kernel.hex));
+    kiln_json_set(object, "grid", kernel.grid ? sizes_json(kernel.grid, 3) : json_null());
+    kiln_json_set(object, "block", sizes_json(kernel.block, 3));
+    kiln_json_set(object, "lds_bytes", json_integer(kernel.lds_bytes));
+    kiln_json_set(object, "arguments", json_integer(kernel.argument_count));
     kiln_json_set(object, "vgprs", json_integer(resources->vgprs));
     kiln_json_set(object, "sgprs", json_integer(resources->sgprs));
     kiln_json_set(object, "vgpr_spills", json_integer(resources->vgpr_spills));
     kiln_json_set(object, "sgpr_spills", json_integer(resources->sgpr_spills));
     kiln_json_set(object, "scratch_bytes", json_integer(resources->scratch_bytes));
     kiln_json_set(object, "wave_size", json_integer(resources->wave_size));
-    kiln_json_set(object, "code_bytes", json_integer((json_int_t)kernel->object.size));
+    kiln_json_set(object, "code_bytes", json_integer((json_int_t)kernel.object->size));
     kiln_json_set(object, "file",
                   shown->files && shown->files[index] ? kiln_json_text(shown->files[index])
                                                       : json_null());
@@ -301,9 +356,22 @@ static json_t *program_json(const struct shown *shown)
     return object;
 }
 
+static json_t *kernel_key_json(const struct kiln_entry_description *description)
+{
+    const struct kiln_kernel_key *key = &description->kernel_key;
+    json_t *object = kiln_json_object();
+    kiln_json_set(object, "target", kiln_json_text(description->target));
+    kiln_json_set(object, "compiler", kiln_json_text(description->compiler_identity));
+    kiln_json_set(object, "format_version", json_integer(key->format_version));
+    kiln_json_set(object, "source_bytes", json_integer((json_int_t)key->source_bytes));
+    return object;
+}
+
 static json_t *key_json(const struct shown *shown)
 {
     const struct kiln_program_key *key = &shown->description.key;
+    if (shown->description.kind == KILN_ENTRY_KERNEL)
+        return kernel_key_json(&shown->description);
     json_t *object = kiln_json_object();
     json_t *options = kiln_json_object();
     kiln_json_set(options, "no_fusion", json_boolean(key->options.no_fusion));
@@ -321,7 +389,8 @@ static json_t *key_json(const struct shown *shown)
 static void print_shown_json(const struct shown *shown)
 {
     const struct kiln_entry_description *description = &shown->description;
-    bool is_whole = description->has_key && description->program;
+    bool is_known = description->kind != KILN_ENTRY_UNKNOWN;
+    bool is_whole = is_known && (description->program || description->kernel);
     json_t *document = kiln_json_object();
     kiln_json_set(document, "key", kiln_json_text(shown->item.hex));
     kiln_json_set(document, "place", kiln_json_text(shown->place));
@@ -331,8 +400,9 @@ static void print_shown_json(const struct shown *shown)
     kiln_json_set(document, "last_use",
                   shown->item.last_use_s ? json_integer((json_int_t)shown->item.last_use_s)
                                          : json_null());
-    kiln_json_set(document, "fields", description->has_key ? key_json(shown) : json_null());
+    kiln_json_set(document, "fields", is_known ? key_json(shown) : json_null());
     kiln_json_set(document, "program", description->program ? program_json(shown) : json_null());
+    kiln_json_set(document, "kernel", description->kernel ? kernel_json(shown, 0) : json_null());
     kiln_json_set(document, "message",
                   is_whole ? json_null() : kiln_json_text(description->reason.text));
     kiln_json_print(document);
@@ -356,11 +426,16 @@ int kiln_cache_show(const struct kiln_cache_request *request, struct kiln_error 
                       ? kiln_cache_store_directory(store)
                       : kiln_cache_store_layer(store, (size_t)shown.item.source).path;
     kiln_entry_describe(&shown.view, true, &shown.description);
-    if (request->extract && shown.description.program)
+    shown.missing = kiln_entry_find_kernels(&shown.description, store);
+    if (request->extract && kernel_count(&shown))
         status = extract(&shown, request->extract, error);
     else if (request->extract)
         status = kiln_error_set(error, KILN_CORRUPT, "nothing can be extracted from '%s': %s", hex,
                                 shown.description.reason.text);
+    if (request->extract && status == KILN_OK && shown.missing)
+        status = kiln_error_set(error, KILN_NOT_FOUND,
+                                "%" PRIu32 " of %" PRIu32 " kernels of '%s' are in no cache",
+                                shown.missing, kernel_count(&shown), hex);
     if (request->json)
         print_shown_json(&shown);
     else

@@ -1,5 +1,7 @@
 #include "cli/cache/entry_description.h"
 
+#include "cache/cache_inventory.h"
+#include "runtime/engine/kernel_format.h"
 #include "runtime/engine/program_format.h"
 
 #include <inttypes.h>
@@ -7,29 +9,107 @@
 
 enum { MOST_OPERATIONS = 6 }; /* in a summary; runs of equal ones count once */
 
-void kiln_entry_describe(const struct kiln_entry_view *view, bool with_program,
+static void describe_program(const struct kiln_entry_view *view, bool with_payload,
+                             struct kiln_entry_description *description)
+{
+    if (kiln_program_key_read(view->key, view->key_bytes, &description->arena, &description->key,
+                              &description->reason) != KILN_OK)
+        return;
+    description->kind = KILN_ENTRY_PROGRAM;
+    description->target = description->key.target;
+    description->compiler_identity = description->key.compiler_identity;
+    if (with_payload &&
+        kiln_program_format_read(view->payload, view->payload_bytes, &description->key.graph,
+                                 &description->program, &description->reason) != KILN_OK)
+        description->program = NULL;
+}
+
+/* A NUL inside would hide what follows it: then it is none. */
+static const char *copy_text(const struct kiln_key_text *text, struct kiln_arena *arena)
+{
+    bool is_text = memchr(text->text, '\0', text->size) == NULL;
+    return is_text ? kiln_arena_strndup(arena, text->text, text->size) : NULL;
+}
+
+static void describe_kernel(const struct kiln_entry_view *view, bool with_payload,
+                            struct kiln_entry_description *description)
+{
+    struct kiln_kernel_key *key = &description->kernel_key;
+    if (kiln_kernel_key_read(view->key, view->key_bytes, key, &description->reason) != KILN_OK)
+        return;
+    description->target = copy_text(&key->target, &description->arena);
+    description->compiler_identity = copy_text(&key->compiler_identity, &description->arena);
+    if (description->target == NULL || description->compiler_identity == NULL) {
+        (void)kiln_error_set(&description->reason, KILN_CORRUPT,
+                             "its key does not have the texts of a kernel");
+        return;
+    }
+    description->kind = KILN_ENTRY_KERNEL;
+    if (with_payload &&
+        kiln_kernel_format_read(view->payload, view->payload_bytes, &description->kernel,
+                                &description->reason) != KILN_OK)
+        description->kernel = NULL;
+}
+
+void kiln_entry_describe(const struct kiln_entry_view *view, bool with_payload,
                          struct kiln_entry_description *ret_description)
 {
     struct kiln_entry_description *description = ret_description;
     memset(description, 0, sizeof *description);
     kiln_arena_init(&description->arena);
     kiln_error_init(&description->reason);
-    description->has_key =
-        kiln_program_key_read(view->key, view->key_bytes, &description->arena, &description->key,
-                              &description->reason) == KILN_OK;
-    if (!description->has_key || !with_program ||
-        kiln_program_format_read(view->payload, view->payload_bytes, &description->key.graph,
-                                 &description->program, &description->reason) != KILN_OK)
-        return;
-    const struct kiln_compiled_program *program = &description->program->program;
-    for (uint32_t i = 0; i < program->kernel_count; i++)
-        description->code_bytes += program->kernels[i].object.size;
+    if (kiln_kernel_key_is_one(view->key, view->key_bytes))
+        describe_kernel(view, with_payload, description);
+    else
+        describe_program(view, with_payload, description);
+}
+
+void kiln_entry_kernel_hex(const struct kiln_compiled_kernel *kernel,
+                           char ret_hex[KILN_CACHE_HASH_HEX + 1])
+{
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(kernel->name);
+    kiln_cache_key_hex(&key, ret_hex);
+}
+
+static bool find_kernel(struct kiln_shared_program *program, uint32_t index,
+                        struct kiln_cache_store *store)
+{
+    struct kiln_buffer entry;
+    struct kiln_cache_item item;
+    struct kiln_entry_view view;
+    struct kiln_error ignored;
+    struct kiln_shared_kernel *kernel = NULL;
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    bool is_found = false;
+    kiln_error_init(&ignored);
+    kiln_buffer_init(&entry);
+    kiln_entry_kernel_hex(&program->program.kernels[index], hex);
+    if (kiln_cache_store_read(store, hex, &item, &entry, &view, &ignored) == KILN_OK &&
+        kiln_kernel_key_is_one(view.key, view.key_bytes) &&
+        kiln_kernel_format_read(view.payload, view.payload_bytes, &kernel, &ignored) == KILN_OK) {
+        kernel->key.hash_high = program->program.kernels[index].name.high;
+        kernel->key.hash_low = program->program.kernels[index].name.low;
+        is_found = kiln_shared_program_attach(program, index, kernel);
+    }
+    kiln_shared_kernel_unref(kernel);
+    kiln_buffer_fini(&entry);
+    return is_found;
+}
+
+uint32_t kiln_entry_find_kernels(struct kiln_entry_description *description,
+                                 struct kiln_cache_store *store)
+{
+    uint32_t missing = 0;
+    uint32_t count = description->program ? description->program->program.kernel_count : 0;
+    for (uint32_t i = 0; i < count; i++)
+        missing += !find_kernel(description->program, i, store);
+    return missing;
 }
 
 void kiln_entry_description_fini(struct kiln_entry_description *description)
 {
-    if (description->program)
-        kiln_shared_program_unref(description->program);
+    kiln_shared_program_unref(description->program);
+    kiln_shared_kernel_unref(description->kernel);
     kiln_arena_fini(&description->arena);
 }
 
@@ -50,7 +130,14 @@ static void append_output(const struct kiln_graph *graph, struct kiln_buffer *bu
 void kiln_entry_summary(const struct kiln_entry_description *description,
                         struct kiln_buffer *buffer)
 {
-    if (!description->has_key)
+    if (description->kind == KILN_ENTRY_KERNEL) {
+        kiln_buffer_printf(buffer, "%s%s", description->kernel ? description->kernel->symbol : "",
+                           description->kernel && !kiln_shared_kernel_has_code(description->kernel)
+                               ? " (it spills: its code was not kept)"
+                               : "");
+        return;
+    }
+    if (description->kind != KILN_ENTRY_PROGRAM)
         return;
     const struct kiln_graph *graph = &description->key.graph;
     uint32_t shown = 0;
@@ -74,10 +161,10 @@ void kiln_entry_summary(const struct kiln_entry_description *description,
 
 bool kiln_entry_is_for(const struct kiln_entry_description *description, const char *target)
 {
-    if (!description->has_key)
+    if (!description->target)
         return false;
     size_t length = strlen(target);
-    const char *name = description->key.target;
+    const char *name = description->target;
     bool has_level = strchr(target, ':') != NULL;
     return strncmp(name, target, length) == 0 &&
            (name[length] == '\0' || (name[length] == ':' && !has_level));

@@ -4,26 +4,46 @@
 #ifndef KILN_CLI_CACHE_ENTRY_DESCRIPTION_H
 #define KILN_CLI_CACHE_ENTRY_DESCRIPTION_H
 
+#include "cache/cache_store.h"
 #include "cache/entry_format.h"
+#include "runtime/engine/kernel_key.h"
 #include "runtime/engine/program_key.h"
 #include "runtime/engine/shared_program.h"
 
-struct kiln_entry_description {
-    struct kiln_arena arena;
-    bool has_key; /* else it is of another version, or of another program */
-    struct kiln_program_key key;
-    struct kiln_shared_program *program; /* NULL when the payload is not of this version */
-    struct kiln_error reason;            /* why there is no key, or no program */
-    uint64_t code_bytes;                 /* sum of the kernels' */
+enum kiln_entry_kind {
+    KILN_ENTRY_UNKNOWN, /* of another version, or of another program */
+    KILN_ENTRY_PROGRAM, /* the recipe of a graph */
+    KILN_ENTRY_KERNEL,
 };
 
-/* Never fails: what cannot be read is left out. `with_program`: else the payload is not read. */
-void kiln_entry_describe(const struct kiln_entry_view *view, bool with_program,
+struct kiln_entry_description {
+    struct kiln_arena arena;
+    enum kiln_entry_kind kind;
+    struct kiln_program_key key;         /* of a program */
+    struct kiln_kernel_key kernel_key;   /* of a kernel: points into the entry */
+    struct kiln_shared_program *program; /* NULL when the payload is not of this version */
+    struct kiln_shared_kernel *kernel;   /* the same */
+    struct kiln_error reason;            /* why there is no key, or no program or kernel */
+    const char *target;                  /* untrusted; NULL: not known */
+    const char *compiler_identity;       /* the same */
+};
+
+/* Never fails: what cannot be read is left out. `with_payload`: else the payload is not read. The
+ * entry must stay as long as the description. */
+void kiln_entry_describe(const struct kiln_entry_view *view, bool with_payload,
                          struct kiln_entry_description *ret_description);
+/* Gives a described program the kernels that the store has, wherever they are. Returns how many it
+ * has not. */
+uint32_t kiln_entry_find_kernels(struct kiln_entry_description *description,
+                                 struct kiln_cache_store *store);
 void kiln_entry_description_fini(struct kiln_entry_description *description);
 
-/* "ADD, GELU_FWD -> half [16,512,768]": the operations in the order of the canonical form and the
- * first output. Empty without a key. */
+/* 32 digits: what the entry of the kernel is called. */
+void kiln_entry_kernel_hex(const struct kiln_compiled_kernel *kernel,
+                           char ret_hex[KILN_CACHE_HASH_HEX + 1]);
+
+/* Of a program "ADD, GELU_FWD -> half [16,512,768]": the operations in the order of the canonical
+ * form and the first output. Of a kernel its symbol. Empty without a key. */
 void kiln_entry_summary(const struct kiln_entry_description *description,
                         struct kiln_buffer *buffer);
 

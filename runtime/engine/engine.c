@@ -110,7 +110,8 @@ static enum kiln_status check_program(struct kiln_engine *engine, const struct k
 {
     /* Until then no cache is asked for the graph again, which may take a server's time. */
     enum { MISS_MILLISECONDS = 30000 };
-    enum kiln_status status = kiln_program_cache_find(&engine->programs, graph, key, error);
+    enum kiln_status status = kiln_program_cache_find(
+        &engine->programs, graph, &device->device->target, device->compiler_identity, key, error);
     if (status == KILN_OK || kiln_status_may_pass(status))
         return status;
     status = kiln_compile_ability_ask(device->ability, &device->device->target, error);

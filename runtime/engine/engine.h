@@ -74,8 +74,9 @@ enum kiln_program_origin {
  * aligned start. */
 enum { KILN_WORKSPACE_ALIGNMENT = 256 };
 
-/* A compiled program without a device: what the cache holds. */
+/* A compiled program without a device: what the caches hold. */
 struct kiln_compiled_kernel {
+    struct kiln_hash128 name; /* of its entry in the caches, which other programs may share */
     char *symbol;
     uint32_t grid[3];
     uint32_t block[3];

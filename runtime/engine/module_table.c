@@ -24,10 +24,8 @@ static bool is_loaded_shared(void *object)
 static void destroy(struct kiln_loaded_program *loaded)
 {
     uint32_t count = loaded->program ? loaded->program->program.kernel_count : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (loaded->kernels[i].module)
-            loaded->device->ops->unload(loaded->device, loaded->kernels[i].module);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        kiln_kernel_modules_release(loaded->modules, loaded->kernels[i]);
     kiln_shared_program_unref(loaded->program);
     free(loaded->refusal);
     free(loaded);
@@ -45,18 +43,21 @@ enum kiln_status kiln_module_table_init(struct kiln_module_table *table,
 {
     static const struct kiln_object_type type = {ref_loaded, unref_loaded, is_loaded_shared};
     *table = (struct kiln_module_table){.programs = programs};
-    return kiln_object_table_create(&type, &table->loaded, error);
+    enum kiln_status status = kiln_kernel_modules_init(&table->modules, error);
+    return status ? status : kiln_object_table_create(&type, &table->loaded, error);
 }
 
 void kiln_module_table_fini(struct kiln_module_table *table)
 {
-    if (table->loaded)
-        kiln_object_table_destroy(table->loaded);
+    kiln_object_table_destroy(table->loaded);
+    kiln_kernel_modules_fini(&table->modules);
 }
 
-/* The result has a reference of its own to `program`. */
-static enum kiln_status load(struct kiln_device *device, struct kiln_shared_program *program,
-                             struct kiln_loaded_program **ret_loaded, struct kiln_error *error)
+/* The result has a reference of its own to `program`. `ret_failed`: the kernel that failed. */
+static enum kiln_status load(struct kiln_module_table *table, struct kiln_device *device,
+                             struct kiln_shared_program *program,
+                             struct kiln_loaded_program **ret_loaded, uint32_t *ret_failed,
+                             struct kiln_error *error)
 {
     uint32_t count = program->program.kernel_count;
     struct kiln_loaded_program *loaded =
@@ -65,14 +66,14 @@ static enum kiln_status load(struct kiln_device *device, struct kiln_shared_prog
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to load '%u' kernels", count);
     atomic_init(&loaded->references, 1);
     loaded->device = device;
+    loaded->modules = &table->modules;
     loaded->program = kiln_shared_program_ref(program);
     for (uint32_t i = 0; i < count; i++) {
-        const struct kiln_compiled_kernel *kernel = &program->program.kernels[i];
-        enum kiln_status status = device->ops->load(
-            device, kernel->object.bytes, kernel->object.size, kernel->symbol, kernel->lds_bytes,
-            kernel->uses_barrier, &loaded->kernels[i].module, &loaded->kernels[i].function, error);
+        enum kiln_status status = kiln_kernel_modules_get(
+            &table->modules, device, program->kernels[i], &loaded->kernels[i], error);
         if (status) {
             destroy(loaded);
+            *ret_failed = i;
             return status;
         }
     }
@@ -96,26 +97,26 @@ static bool is_refusal(enum kiln_status status)
 }
 
 /*
- * In the place of a program that the device refuses, and `error` says why: one that was compiled
- * just now. It is stored only once it is loaded: where the device refuses that too, what the cache
- * has may be good for another driver or machine.
+ * In the place of a program with a kernel that the device refuses, and `error` says why: one for
+ * which that kernel was compiled just now. It is stored only once it is loaded: where the device
+ * refuses that too, what the cache has may be good for another driver or machine. `program` is
+ * replaced, and then one kernel more of it may be refused.
  */
 static enum kiln_status load_anew(struct load_request *request,
-                                  const struct kiln_shared_program *refused,
+                                  struct kiln_shared_program **program, uint32_t *refused,
                                   struct kiln_loaded_program **ret_loaded, struct kiln_error *error)
 {
     struct kiln_program_cache *programs = request->table->programs;
     struct kiln_device *device = request->device->device;
     const char *identity = request->device->compiler_identity;
     enum kiln_status status = error->status;
-    if (refused->was_compiled_here)
-        return status;
-    kiln_log(KILN_LOG_WARN, "a cached program is refused and compiled again: %s", error->text);
+    uint32_t index = *refused;
+    kiln_log(KILN_LOG_WARN, "a cached kernel is refused and compiled again: %s", error->text);
     struct kiln_error second;
     kiln_error_init(&second);
-    struct kiln_shared_program *program = NULL;
+    struct kiln_shared_program *fresh = NULL;
     enum kiln_status compiled = kiln_program_cache_replace(
-        programs, request->graph, &device->target, identity, refused, &program, &second);
+        programs, request->graph, &device->target, identity, *program, index, &fresh, &second);
     if (compiled == KILN_NO_MEMORY) {
         *error = second;
         return compiled;
@@ -125,12 +126,13 @@ static enum kiln_status load_anew(struct load_request *request,
                         second.text);
         return status;
     }
+    kiln_shared_program_unref(*program);
+    *program = fresh;
     request->origin = KILN_ORIGIN_COMPILED;
     kiln_error_init(error);
-    status = load(device, program, ret_loaded, error);
-    if (status == KILN_OK)
-        kiln_program_cache_keep(programs, request->graph, &device->target, identity, program);
-    kiln_shared_program_unref(program);
+    status = load(request->table, device, fresh, ret_loaded, refused, error);
+    if (status == KILN_OK || *refused != index)
+        kiln_program_cache_keep(programs, request->graph, &device->target, identity, fresh, index);
     return status;
 }
 
@@ -168,9 +170,15 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
     if (status)
         return status;
     struct kiln_loaded_program *loaded = NULL;
-    status = load(device, program, &loaded, error);
-    if (is_refusal(status))
-        status = load_anew(request, program, &loaded, error);
+    uint32_t refused = 0;
+    status = load(request->table, device, program, &loaded, &refused, error);
+    /* Each kernel at most once: what took its place was compiled here. */
+    bool is_final = false;
+    while (is_refusal(status) && !is_final && !program->kernels[refused]->was_compiled_here) {
+        const struct kiln_shared_program *before = program;
+        status = load_anew(request, &program, &refused, &loaded, error);
+        is_final = program == before; /* there is no other */
+    }
     if (is_refusal(status))
         status = remember_refusal(device, &loaded, error);
     kiln_shared_program_unref(program);

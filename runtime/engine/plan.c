@@ -146,7 +146,7 @@ static enum kiln_status make_kernels(struct kiln_plan *plan, const struct kiln_g
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         const struct kiln_compiled_kernel *recipe = &program->kernels[i];
         plan->kernels[i] = (struct kiln_plan_kernel){
-            .function = plan->loaded->kernels[i].function,
+            .function = plan->loaded->kernels[i]->function,
             .recipe = recipe,
             .arguments = arguments,
         };
@@ -210,7 +210,10 @@ static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_
 static void log_plan(const struct kiln_plan *plan)
 {
     const char *place = plan->loaded->program->place;
-    const char *lead = plan->origin == KILN_ORIGIN_MEMORY ? "in memory already" : "compiled cold";
+    static const char *const leads[] = {[KILN_ORIGIN_MEMORY] = "in memory already",
+                                        [KILN_ORIGIN_DISK] = "of kernels that a cache had",
+                                        [KILN_ORIGIN_COMPILED] = "compiled cold"};
+    const char *lead = leads[plan->origin];
     if (place)
         lead = plan->origin == KILN_ORIGIN_MEMORY ? "in memory already, read from " : "read from ";
     kiln_log(KILN_LOG_INFO, "a plan of %u kernel%s was made: %s%s%s%s", plan->kernel_count,

@@ -36,14 +36,14 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
     *cache = (struct kiln_program_cache){
         .store_options = *store_options, .codegen = codegen, .lower = *lower};
     kiln_lowered_programs_init(&cache->lowered);
-    return kiln_object_table_create(&type, &cache->programs, error);
+    enum kiln_status status = kiln_kernel_cache_init(&cache->kernels, codegen, error);
+    return status ? status : kiln_object_table_create(&type, &cache->programs, error);
 }
 
 void kiln_program_cache_fini(struct kiln_program_cache *cache)
 {
-    if (!cache->programs)
-        return;
     kiln_object_table_destroy(cache->programs);
+    kiln_kernel_cache_fini(&cache->kernels);
     kiln_lowered_programs_fini(&cache->lowered);
     kiln_cache_store_close(cache->store);
 }
@@ -94,12 +94,12 @@ enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
 struct make_request {
     struct kiln_program_cache *cache;
     const struct kiln_graph *graph;
-    const struct kiln_target *target;
+    struct kiln_kernel_scope scope;
     enum kiln_program_origin origin;
 };
 
-/* KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
-static enum kiln_status read_stored(struct kiln_cache_store *store, bool in_directory_only,
+/* The recipe alone. KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
+static enum kiln_status read_recipe(struct kiln_cache_store *store, bool in_directory_only,
                                     const struct kiln_cache_key *key,
                                     const struct kiln_graph *graph,
                                     struct kiln_shared_program **ret_program,
@@ -125,7 +125,45 @@ static enum kiln_status read_stored(struct kiln_cache_store *store, bool in_dire
     return status;
 }
 
-static void write_stored(struct kiln_cache_store *store, const struct kiln_cache_key *key,
+/*
+ * The program of a recipe with all its kernels. Otherwise KILN_NOT_FOUND, with the recipe where
+ * there is one, and those of its kernels that were found: the caller's, to complete.
+ */
+static enum kiln_status read_stored(const struct make_request *request, bool in_directory_only,
+                                    const struct kiln_cache_key *key,
+                                    struct kiln_shared_program **ret_program,
+                                    struct kiln_shared_program **ret_recipe,
+                                    struct kiln_error *error)
+{
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status =
+        read_recipe(request->scope.store, in_directory_only, key, request->graph, &program, error);
+    if (status)
+        return status;
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < program->program.kernel_count && !kiln_status_may_pass(status); i++) {
+        struct kiln_shared_kernel *kernel = NULL;
+        status = kiln_kernel_cache_find(&request->cache->kernels, &request->scope,
+                                        &program->program.kernels[i], &kernel, error);
+        missing += status || !kiln_shared_program_attach(program, i, kernel);
+        kiln_shared_kernel_unref(kernel);
+    }
+    if (missing == 0) {
+        *ret_program = program;
+        return KILN_OK;
+    }
+    if (kiln_status_may_pass(status)) {
+        kiln_shared_program_unref(program);
+        return status;
+    }
+    kiln_log(KILN_LOG_INFO, "a program's recipe is in the cache, and %u of its %u kernels are not",
+             missing, program->program.kernel_count);
+    kiln_shared_program_unref(*ret_recipe);
+    *ret_recipe = program;
+    return kiln_error_set(error, KILN_NOT_FOUND, "the cache has not all kernels of a program");
+}
+
+static void write_recipe(struct kiln_cache_store *store, const struct kiln_cache_key *key,
                          const struct kiln_shared_program *program)
 {
     struct kiln_error error;
@@ -142,64 +180,76 @@ static void write_stored(struct kiln_cache_store *store, const struct kiln_cache
     kiln_buffer_fini(&payload);
 }
 
-static enum kiln_status compile(const struct make_request *request,
-                                const struct kiln_cache_key *key,
-                                struct kiln_shared_program **ret_program, struct kiln_error *error)
+/* Of a new program, whose kernels are stored already: a recipe does not name what is not there. */
+static void write_stored(const struct make_request *request, const struct kiln_cache_key *key,
+                         const struct kiln_shared_program *program)
+{
+    write_recipe(request->scope.store, key, program);
+    for (uint32_t i = 0; i < program->program.kernel_count; i++)
+        kiln_kernel_cache_follow(request->scope.store, program->kernels[i],
+                                 request->origin != KILN_ORIGIN_COMPILED);
+}
+
+static enum kiln_status compile_as(struct make_request *request, const struct kiln_cache_key *key,
+                                   const struct kiln_shared_program *recipe,
+                                   const struct kiln_shared_kernel *refused,
+                                   struct kiln_shared_program **ret_program,
+                                   struct kiln_error *error)
 {
     struct kiln_program_cache *cache = request->cache;
-    struct kiln_shared_program *program = NULL;
     struct kiln_lowered_program *lowered = kiln_lowered_programs_take(&cache->lowered, key);
     enum kiln_status status = KILN_OK;
     if (!lowered)
-        status = kiln_lowered_program_create(key, request->graph, request->target, &cache->lower,
-                                             &lowered, error);
+        status = kiln_lowered_program_create(key, request->graph, request->scope.target,
+                                             &cache->lower, &lowered, error);
+    const struct kiln_compilation compilation = {.kernels = &cache->kernels,
+                                                 .scope = request->scope,
+                                                 .graph = request->graph,
+                                                 .lowered = lowered,
+                                                 .recipe = recipe,
+                                                 .refused = refused};
     if (status == KILN_OK)
-        status = kiln_compile_program(cache->codegen, request->graph, request->target, lowered,
-                                      &program, error);
+        status = kiln_compile_program(&compilation, ret_program, &request->origin, error);
     kiln_lowered_program_free(lowered);
-    if (status)
+    return status;
+}
+
+/* With a recipe: what it has is completed. One that does not fit what lowering makes is dropped. */
+static enum kiln_status compile(struct make_request *request, const struct kiln_cache_key *key,
+                                const struct kiln_shared_program *recipe,
+                                struct kiln_shared_program **ret_program, struct kiln_error *error)
+{
+    enum kiln_status status = compile_as(request, key, recipe, NULL, ret_program, error);
+    if (status != KILN_NOT_FOUND)
         return status;
-    program->was_compiled_here = true;
-    *ret_program = program;
-    return KILN_OK;
+    kiln_log(KILN_LOG_WARN, "cache entry is not used: %s", error->text);
+    kiln_error_init(error);
+    return compile_as(request, key, NULL, NULL, ret_program, error);
 }
 
 /* After a miss: waits for another process that compiles the same, else compiles and stores. */
-static enum kiln_status compile_once(struct make_request *request, struct kiln_cache_store *store,
-                                     const struct kiln_cache_key *key,
+static enum kiln_status compile_once(struct make_request *request, const struct kiln_cache_key *key,
+                                     struct kiln_shared_program **recipe,
                                      struct kiln_shared_program **ret_program,
                                      struct kiln_error *error)
 {
     struct kiln_compile_claim claim;
     enum kiln_status status = KILN_NOT_FOUND;
-    kiln_compile_claim_open(&claim, store, key);
+    kiln_compile_claim_open(&claim, request->scope.store, key);
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
-    enum kiln_claim claimed = kiln_compile_claim_take(&claim, deadline);
+    /* Where the recipe is there nobody waits for it: its kernels have claims of their own. */
+    enum kiln_claim claimed = *recipe ? KILN_CLAIM_NONE : kiln_compile_claim_take(&claim, deadline);
     /* Who took the claim, at once or from an owner that died, may have missed what its last owner
      * has put into the directory; layers and the shared tier were asked before. */
     if (claimed != KILN_CLAIM_NONE)
-        status = read_stored(store, claimed == KILN_CLAIM_TAKEN, key, request->graph, ret_program,
-                             error);
+        status = read_stored(request, claimed == KILN_CLAIM_TAKEN, key, ret_program, recipe, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
-        request->origin = KILN_ORIGIN_COMPILED;
-        status = compile(request, key, ret_program, error);
+        status = compile(request, key, *recipe, ret_program, error);
         if (status == KILN_OK)
-            write_stored(store, key, *ret_program);
+            write_stored(request, key, *ret_program);
     }
     kiln_compile_claim_close(&claim);
-    return status;
-}
-
-static enum kiln_status remake_program(void *context, const struct kiln_cache_key *key,
-                                       void **ret_object, struct kiln_error *error)
-{
-    struct make_request *request = context;
-    request->origin = KILN_ORIGIN_COMPILED;
-    struct kiln_shared_program *program = NULL;
-    enum kiln_status status = compile(request, key, &program, error);
-    if (status == KILN_OK)
-        *ret_object = program;
     return status;
 }
 
@@ -207,22 +257,27 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
                                      void **ret_object, struct kiln_error *error)
 {
     struct make_request *request = context;
-    struct kiln_cache_store *store = NULL;
-    enum kiln_status status = kiln_program_cache_store(request->cache, &store, error);
+    struct kiln_shared_program *program = NULL;
+    struct kiln_shared_program *recipe = NULL;
+    enum kiln_status status =
+        kiln_program_cache_store(request->cache, &request->scope.store, error);
     if (status == KILN_SHORTAGE) { /* the next program asks for the store again */
         kiln_error_init(error);
-        return remake_program(request, key, ret_object, error);
+        status = compile(request, key, NULL, &program, error);
+        if (status == KILN_OK)
+            *ret_object = program;
+        return status;
     }
     if (status)
         return status;
-    struct kiln_shared_program *program = NULL;
     request->origin = KILN_ORIGIN_DISK;
-    status = read_stored(store, false, key, request->graph, &program, error);
-    if (status == KILN_NOT_FOUND)
-        status = compile_once(request, store, key, &program, error);
+    status = read_stored(request, false, key, &program, &recipe, error);
     /* What was lowered for a program that a cache turned out to have is of no use. */
-    if (status == KILN_OK && request->origin == KILN_ORIGIN_DISK)
+    if (status == KILN_OK)
         kiln_lowered_program_free(kiln_lowered_programs_take(&request->cache->lowered, key));
+    if (status == KILN_NOT_FOUND)
+        status = compile_once(request, key, &recipe, &program, error);
+    kiln_shared_program_unref(recipe);
     if (status == KILN_OK)
         *ret_object = program;
     return status;
@@ -252,6 +307,8 @@ static enum kiln_status give_program(void *context, const struct kiln_cache_key 
 
 enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
                                          const struct kiln_graph *graph,
+                                         const struct kiln_target *target,
+                                         const char *compiler_identity,
                                          const struct kiln_cache_key *key, struct kiln_error *error)
 {
     void *object = kiln_object_table_find(cache->programs, key);
@@ -259,11 +316,16 @@ enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
         kiln_shared_program_unref(object);
         return KILN_OK;
     }
-    struct kiln_cache_store *store = NULL;
+    struct make_request request = {
+        .cache = cache,
+        .graph = graph,
+        .scope = {.target = target, .compiler_identity = compiler_identity}};
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = kiln_program_cache_store(cache, &store, error);
+    struct kiln_shared_program *recipe = NULL;
+    enum kiln_status status = kiln_program_cache_store(cache, &request.scope.store, error);
     if (status == KILN_OK)
-        status = read_stored(store, false, key, graph, &program, error);
+        status = read_stored(&request, false, key, &program, &recipe, error);
+    kiln_shared_program_unref(recipe);
     if (status)
         return status;
     status = kiln_object_table_get(cache->programs, key, give_program, program, &object, error);
@@ -319,7 +381,11 @@ kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph
                        struct kiln_shared_program **ret_program,
                        enum kiln_program_origin *ret_origin, struct kiln_error *error)
 {
-    struct make_request request = {cache, graph, target, KILN_ORIGIN_MEMORY};
+    struct make_request request = {
+        .cache = cache,
+        .graph = graph,
+        .scope = {.target = target, .compiler_identity = compiler_identity},
+        .origin = KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
     void *object = NULL;
     enum kiln_status status =
@@ -335,13 +401,41 @@ kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph
     return KILN_OK;
 }
 
+struct replace_request {
+    struct make_request make;
+    const struct kiln_shared_program *refused;
+    uint32_t kernel;
+};
+
+static enum kiln_status replace_program(void *context, const struct kiln_cache_key *key,
+                                        void **ret_object, struct kiln_error *error)
+{
+    struct replace_request *request = context;
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status =
+        kiln_program_cache_store(request->make.cache, &request->make.scope.store, error);
+    if (status && status != KILN_SHORTAGE)
+        return status;
+    kiln_error_init(error);
+    status = compile_as(&request->make, key, request->refused,
+                        request->refused->kernels[request->kernel], &program, error);
+    if (status == KILN_OK)
+        *ret_object = program;
+    return status;
+}
+
 enum kiln_status
 kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_graph *graph,
                            const struct kiln_target *target, const char *compiler_identity,
-                           const struct kiln_shared_program *refused,
+                           const struct kiln_shared_program *refused, uint32_t kernel,
                            struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
-    struct make_request request = {cache, graph, target, KILN_ORIGIN_COMPILED};
+    struct replace_request request = {
+        .make = {.cache = cache,
+                 .graph = graph,
+                 .scope = {.target = target, .compiler_identity = compiler_identity}},
+        .refused = refused,
+        .kernel = kernel};
     struct kiln_cache_key key;
     void *object = NULL;
     enum kiln_status status =
@@ -349,7 +443,7 @@ kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_g
     if (status == KILN_OK) {
         kiln_object_table_drop(cache->programs, &key, refused);
         status =
-            kiln_object_table_get(cache->programs, &key, remake_program, &request, &object, error);
+            kiln_object_table_get(cache->programs, &key, replace_program, &request, &object, error);
     }
     kiln_cache_key_fini(&key);
     if (status == KILN_OK)
@@ -359,7 +453,7 @@ kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_g
 
 void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
                              const struct kiln_target *target, const char *compiler_identity,
-                             const struct kiln_shared_program *program)
+                             const struct kiln_shared_program *program, uint32_t kernel)
 {
     struct kiln_error error;
     struct kiln_cache_key key;
@@ -369,7 +463,10 @@ void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln
         kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, &error);
     if (status == KILN_OK)
         status = kiln_program_cache_store(cache, &store, &error);
-    if (status == KILN_OK)
-        write_stored(store, &key, program);
+    if (status == KILN_OK) {
+        kiln_kernel_cache_keep(store, program->kernels[kernel]);
+        write_recipe(store, &key, program);
+        kiln_kernel_cache_follow(store, program->kernels[kernel], false);
+    }
     kiln_cache_key_fini(&key);
 }

@@ -1,5 +1,6 @@
 /*
- * Programs by key: in memory, on disk, else compiled.
+ * Programs by key: in memory, on disk, else compiled. In the caches a program is its recipe; its
+ * kernels are kernel_cache.h's.
  */
 #ifndef KILN_RUNTIME_ENGINE_PROGRAM_CACHE_H
 #define KILN_RUNTIME_ENGINE_PROGRAM_CACHE_H
@@ -7,6 +8,7 @@
 #include "cache/cache_key.h"
 #include "cache/cache_store.h"
 #include "cache/object_table.h"
+#include "runtime/engine/kernel_cache.h"
 #include "runtime/engine/lowered_programs.h"
 #include "runtime/engine/shared_program.h"
 
@@ -16,7 +18,8 @@ struct kiln_program_cache {
     struct kiln_cache_options store_options;
     struct kiln_codegen *codegen;
     struct kiln_lower_options lower;
-    struct kiln_lowered_programs lowered;     /* not compiled yet */
+    struct kiln_lowered_programs lowered; /* not compiled yet */
+    struct kiln_kernel_cache kernels;
     struct kiln_object_table *programs;       /* key -> struct kiln_shared_program */
     _Atomic(struct kiln_cache_store *) store; /* NULL before the first miss in memory */
 };
@@ -52,12 +55,13 @@ kiln_program_cache_make_key(const struct kiln_program_cache *cache, const struct
                             const struct kiln_target *target, const char *compiler_identity,
                             struct kiln_cache_key *key, struct kiln_error *error) KILN_NODISCARD;
 
-/* KILN_OK when the program of the key is in memory or in a cache, from where it is read into
- * memory; KILN_NOT_FOUND. Compiles nothing. */
-enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
-                                         const struct kiln_graph *graph,
-                                         const struct kiln_cache_key *key,
-                                         struct kiln_error *error) KILN_NODISCARD;
+/* KILN_OK when the program of the key is in memory or, with all its kernels, in caches, from where
+ * it is read into memory; KILN_NOT_FOUND. Compiles nothing. `key` is the one of graph, target and
+ * compiler. */
+enum kiln_status
+kiln_program_cache_find(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                        const struct kiln_target *target, const char *compiler_identity,
+                        const struct kiln_cache_key *key, struct kiln_error *error) KILN_NODISCARD;
 
 /* The exact bytes of workspace that the program needs: it is in memory, or the graph is lowered,
  * for kiln_program_cache_get to compile. Neither a cache nor a compiler is asked. */
@@ -66,8 +70,9 @@ kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache, const struc
                                    const struct kiln_target *target, const char *compiler_identity,
                                    uint64_t *ret_bytes, struct kiln_error *error) KILN_NODISCARD;
 
-/* The program, with a reference for the caller. A damaged entry is compiled anew and replaced; an
- * entry that cannot be written is logged and does without. */
+/* The program, with a reference for the caller. What is damaged or missing, of recipe and kernels,
+ * is made anew and replaced, and nothing else; an entry that cannot be written is logged and does
+ * without. */
 enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
                                         const struct kiln_graph *graph,
                                         const struct kiln_target *target,
@@ -77,21 +82,20 @@ enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
                                         struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Another program in the place of one that came from a cache and that a device has refused:
- * compiled, whatever the caches hold, unless another thread has done that already. It is in memory
- * only until kiln_program_cache_keep.
+ * Another program in the place of one with a kernel that came from a cache and that a device has
+ * refused: that kernel is compiled, whatever the caches hold, unless another thread has done that
+ * already. It is in memory only until kiln_program_cache_keep.
  */
-enum kiln_status kiln_program_cache_replace(struct kiln_program_cache *cache,
-                                            const struct kiln_graph *graph,
-                                            const struct kiln_target *target,
-                                            const char *compiler_identity,
-                                            const struct kiln_shared_program *refused,
-                                            struct kiln_shared_program **ret_program,
-                                            struct kiln_error *error) KILN_NODISCARD;
-/* Stores a program of kiln_program_cache_replace, now that a device has taken it, over the one that
- * was refused. */
+enum kiln_status
+kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                           const struct kiln_target *target, const char *compiler_identity,
+                           const struct kiln_shared_program *refused, uint32_t kernel,
+                           struct kiln_shared_program **ret_program,
+                           struct kiln_error *error) KILN_NODISCARD;
+/* Stores the kernel of a program of kiln_program_cache_replace, now that a device has taken it,
+ * over the one that was refused. */
 void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
                              const struct kiln_target *target, const char *compiler_identity,
-                             const struct kiln_shared_program *program);
+                             const struct kiln_shared_program *program, uint32_t kernel);
 
 #endif

@@ -4,8 +4,8 @@
 
 enum {
     ARGUMENT_BYTES = 20,
-    /* Of a kernel without arguments whose fields are empty: two lengths and 18 numbers. */
-    LEAST_KERNEL_BYTES = 2 * 8 + 18 * 4,
+    /* Of a kernel without arguments and with an empty symbol: its name, a length, 8 numbers. */
+    LEAST_KERNEL_BYTES = 16 + 8 + 8 * 4,
 };
 
 static void write_argument(const struct kiln_argument *argument, struct kiln_buffer *buffer)
@@ -16,34 +16,19 @@ static void write_argument(const struct kiln_argument *argument, struct kiln_buf
     kiln_buffer_append_u32(buffer, argument->alignment_bytes);
 }
 
-static void write_resources(const struct kiln_kernel_resources *resources,
-                            struct kiln_buffer *buffer)
-{
-    kiln_buffer_append_u32(buffer, resources->vgprs);
-    kiln_buffer_append_u32(buffer, resources->sgprs);
-    kiln_buffer_append_u32(buffer, resources->lds_bytes);
-    kiln_buffer_append_u32(buffer, resources->scratch_bytes);
-    kiln_buffer_append_u32(buffer, resources->vgpr_spills);
-    kiln_buffer_append_u32(buffer, resources->sgpr_spills);
-    kiln_buffer_append_u32(buffer, resources->kernarg_bytes);
-    kiln_buffer_append_u32(buffer, resources->wave_size);
-}
-
 static void write_kernel(const struct kiln_compiled_kernel *kernel, struct kiln_buffer *buffer)
 {
+    kiln_buffer_append_u64(buffer, kernel->name.high);
+    kiln_buffer_append_u64(buffer, kernel->name.low);
     kiln_buffer_append_field(buffer, kernel->symbol, strlen(kernel->symbol));
     for (int i = 0; i < 3; i++)
         kiln_buffer_append_u32(buffer, kernel->grid[i]);
     for (int i = 0; i < 3; i++)
         kiln_buffer_append_u32(buffer, kernel->block[i]);
-    kiln_buffer_append_u32(buffer, kernel->lds_bytes);
-    kiln_buffer_append_u32(buffer, kernel->uses_barrier);
     kiln_buffer_append_u32(buffer, kernel->form);
     kiln_buffer_append_u32(buffer, kernel->argument_count);
     for (uint32_t i = 0; i < kernel->argument_count; i++)
         write_argument(&kernel->arguments[i], buffer);
-    write_resources(&kernel->object.resources, buffer);
-    kiln_buffer_append_field(buffer, kernel->object.bytes, kernel->object.size);
 }
 
 void kiln_program_format_write(const struct kiln_compiled_program *program,
@@ -62,18 +47,6 @@ static void read_argument(struct kiln_reader *reader, struct kiln_argument *argu
     argument->tensor = kiln_reader_u32(reader);
     argument->offset_bytes = kiln_reader_u64(reader);
     argument->alignment_bytes = kiln_reader_u32(reader);
-}
-
-static void read_resources(struct kiln_reader *reader, struct kiln_kernel_resources *resources)
-{
-    resources->vgprs = kiln_reader_u32(reader);
-    resources->sgprs = kiln_reader_u32(reader);
-    resources->lds_bytes = kiln_reader_u32(reader);
-    resources->scratch_bytes = kiln_reader_u32(reader);
-    resources->vgpr_spills = kiln_reader_u32(reader);
-    resources->sgpr_spills = kiln_reader_u32(reader);
-    resources->kernarg_bytes = kiln_reader_u32(reader);
-    resources->wave_size = kiln_reader_u32(reader);
 }
 
 /* A field, copied into the program with a NUL behind it. NULL data with size 0 after a failed read.
@@ -122,6 +95,8 @@ static enum kiln_status read_kernel(struct kiln_reader *reader, struct kiln_shar
                                     struct kiln_compiled_kernel *kernel, struct kiln_error *error)
 {
     size_t symbol_bytes = 0;
+    kernel->name.high = kiln_reader_u64(reader);
+    kernel->name.low = kiln_reader_u64(reader);
     enum kiln_status status = read_field(reader, program, &kernel->symbol, &symbol_bytes, error);
     if (status)
         return status;
@@ -132,20 +107,8 @@ static enum kiln_status read_kernel(struct kiln_reader *reader, struct kiln_shar
         kernel->grid[i] = kiln_reader_u32(reader);
     for (int i = 0; i < 3; i++)
         kernel->block[i] = kiln_reader_u32(reader);
-    kernel->lds_bytes = kiln_reader_u32(reader);
-    uint32_t uses_barrier = kiln_reader_u32(reader);
-    if (uses_barrier > 1)
-        reader->failed = true;
-    kernel->uses_barrier = uses_barrier != 0;
     kernel->form = kiln_reader_u32(reader);
-    status = read_arguments(reader, program, kernel, error);
-    if (status)
-        return status;
-    read_resources(reader, &kernel->object.resources);
-    char *code = NULL;
-    status = read_field(reader, program, &code, &kernel->object.size, error);
-    kernel->object.bytes = (unsigned char *)code;
-    return status;
+    return read_arguments(reader, program, kernel, error);
 }
 
 static enum kiln_status read_program(struct kiln_reader *reader, const struct kiln_graph *graph,
@@ -162,11 +125,9 @@ static enum kiln_status read_program(struct kiln_reader *reader, const struct ki
         return kiln_error_set(error, KILN_CORRUPT, "program has fewer than its '%u' kernels",
                               count);
     if (!reader->failed) {
-        enum kiln_status status = kiln_shared_program_allocate(
-            program, count, sizeof(*program->program.kernels), &program->program.kernels, error);
+        enum kiln_status status = kiln_shared_program_set_count(program, count, error);
         if (status)
             return status;
-        program->program.kernel_count = count;
     }
     for (uint32_t i = 0; i < count && !reader->failed; i++) {
         enum kiln_status status = read_kernel(reader, program, &program->program.kernels[i], error);

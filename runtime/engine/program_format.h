@@ -1,5 +1,6 @@
 /*
- * Compiled programs as bytes: the payload of a cache entry.
+ * Recipes as bytes: the payload of a program's cache entry. A recipe says how to launch a graph's
+ * kernels and which they are; their code is in entries of their own (kernel_format.h).
  *
  * Little endian, in this order (u32, u64, and fields as kiln_buffer_append_field writes them).
  *
@@ -9,11 +10,10 @@
  * - u32 kernel count, then the kernels, then nothing more
  *
  * Kernel:
+ * - u64 high, u64 low: the hash of its key, which names its entry
  * - field symbol
- * - u32 grid[3]; u32 block[3]; u32 lds bytes; u32 uses barrier; u32 form of the schedule
+ * - u32 grid[3]; u32 block[3]; u32 form of the schedule, the one that was taken
  * - u32 argument count, then the arguments
- * - u32 x 8 resources (the members of struct kiln_kernel_resources in order)
- * - field code object
  *
  * Argument:
  * - u32 kind, u32 tensor ordinal, u64 offset bytes, u32 alignment bytes
@@ -25,14 +25,14 @@
 #include "runtime/support/buffer.h"
 
 /* Part of every key. A change of the layout above, or of what a field means, needs a new number. */
-enum { KILN_PROGRAM_FORMAT_VERSION = 2 };
+enum { KILN_PROGRAM_FORMAT_VERSION = 3 };
 
 /* Appends the payload. Out of memory shows in the buffer (kiln_buffer_check). */
 void kiln_program_format_write(const struct kiln_compiled_program *program,
                                struct kiln_buffer *buffer);
 
-/* Reads a payload that was written for `graph`. Nothing of the bytes is trusted or referenced
- * afterwards; KILN_CORRUPT says what is wrong with them. */
+/* Reads a payload that was written for `graph`: a program whose kernels have no code yet. Nothing
+ * of the bytes is trusted or referenced afterwards; KILN_CORRUPT says what is wrong with them. */
 enum kiln_status kiln_program_format_read(const void *bytes, size_t size,
                                           const struct kiln_graph *graph,
                                           struct kiln_shared_program **ret_program,

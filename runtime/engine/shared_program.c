@@ -28,6 +28,8 @@ void kiln_shared_program_unref(struct kiln_shared_program *program)
 {
     if (!program || atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1)
         return;
+    for (uint32_t i = 0; program->kernels && i < program->program.kernel_count; i++)
+        kiln_shared_kernel_unref(program->kernels[i]);
     kiln_arena_fini(&program->arena);
     free(program);
 }
@@ -47,6 +49,37 @@ enum kiln_status kiln_shared_program_allocate(struct kiln_shared_program *progra
                               count * bytes);
     memcpy(ret_memory, &memory, sizeof(memory));
     return KILN_OK;
+}
+
+enum kiln_status kiln_shared_program_set_count(struct kiln_shared_program *program, uint32_t count,
+                                               struct kiln_error *error)
+{
+    enum kiln_status status = kiln_shared_program_allocate(
+        program, count, sizeof(*program->program.kernels), &program->program.kernels, error);
+    if (status == KILN_OK)
+        status = kiln_shared_program_allocate(program, count, sizeof(struct kiln_shared_kernel *),
+                                              &program->kernels, error);
+    if (status == KILN_OK)
+        program->program.kernel_count = count;
+    return status;
+}
+
+bool kiln_shared_program_attach(struct kiln_shared_program *program, uint32_t index,
+                                struct kiln_shared_kernel *kernel)
+{
+    struct kiln_compiled_kernel *recipe = &program->program.kernels[index];
+    struct kiln_hash128 name = kiln_shared_kernel_name(kernel);
+    if (name.high != recipe->name.high || name.low != recipe->name.low ||
+        strcmp(kernel->symbol, recipe->symbol) != 0 ||
+        memcmp(kernel->block, recipe->block, sizeof(recipe->block)) != 0 ||
+        kernel->argument_count != recipe->argument_count || !kiln_shared_kernel_has_code(kernel))
+        return false;
+    kiln_shared_kernel_unref(program->kernels[index]);
+    program->kernels[index] = kiln_shared_kernel_ref(kernel);
+    recipe->lds_bytes = kernel->lds_bytes;
+    recipe->uses_barrier = kernel->uses_barrier;
+    recipe->object = kernel->object;
+    return true;
 }
 
 static bool symbol_is_identifier(const char *symbol)
@@ -87,21 +120,20 @@ static const char *argument_fault(const struct kiln_argument *argument,
                                                                    : "a tensor without memory";
 }
 
-static const char *kernel_fault(const struct kiln_compiled_kernel *kernel)
+const char *kiln_kernel_launch_fault(const char *symbol, const uint32_t *grid,
+                                     const uint32_t *block, uint32_t argument_count)
 {
-    if (!symbol_is_identifier(kernel->symbol))
+    if (!symbol_is_identifier(symbol))
         return "no proper symbol";
     uint64_t items = 1;
     for (int i = 0; i < 3; i++) {
-        if (kernel->grid[i] == 0 || kernel->block[i] == 0 || kernel->block[i] > MAX_BLOCK_ITEMS)
+        if ((grid && grid[i] == 0) || block[i] == 0 || block[i] > MAX_BLOCK_ITEMS)
             return "an impossible launch size";
-        items *= kernel->block[i];
+        items *= block[i];
     }
     if (items > MAX_BLOCK_ITEMS)
         return "too many work-items in a group";
-    if (kernel->argument_count > KILN_PROGRAM_MAX_ARGUMENTS)
-        return "too many arguments";
-    return kernel->object.size == 0 ? "no code object" : NULL;
+    return argument_count > KILN_PROGRAM_MAX_ARGUMENTS ? "too many arguments" : NULL;
 }
 
 enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_program *program,
@@ -116,7 +148,8 @@ enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_progr
                               (unsigned long long)program->workspace_bytes);
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         const struct kiln_compiled_kernel *kernel = &program->kernels[i];
-        const char *fault = kernel_fault(kernel);
+        const char *fault = kiln_kernel_launch_fault(kernel->symbol, kernel->grid, kernel->block,
+                                                     kernel->argument_count);
         if (fault)
             return kiln_error_set(error, KILN_CORRUPT, "kernel '%u' of a program has %s", i, fault);
         for (uint32_t j = 0; j < kernel->argument_count; j++) {

@@ -113,7 +113,8 @@ const char *cache_fixture_key(const char *graph)
     *key = '\0';
     for (size_t i = 0; i < json_array_size(entries); i++) {
         const json_t *entry = json_array_get(entries, i);
-        if (strstr(text_member(entry, "graph"), graph))
+        const char *of_graph = json_string_value(json_object_get(entry, "graph"));
+        if (of_graph && strstr(of_graph, graph))
             (void)snprintf(key, sizeof keys[0], "%s", text_member(entry, "key"));
     }
     json_decref(document);

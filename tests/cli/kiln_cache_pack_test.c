@@ -49,7 +49,16 @@ Test(kiln_cache_pack, ls_says_what_entries_are_last_used_first)
     struct kiln_process kiln = KILN("cache", "ls", "--json");
     json_t *document = cache_fixture_json(&kiln, 0);
     const json_t *entries = json_object_get(document, "entries");
-    cr_assert_eq(json_array_size(entries), 2);
+    cr_assert_eq(json_array_size(entries), 4, "two programs, then the kernel of each");
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *entry = json_array_get(entries, i);
+        cr_assert_str_eq(text_member(entry, "kind"), i < 2 ? "program" : "kernel");
+        cr_assert(json_is_null(json_object_get(entry, i < 2 ? "kernel" : "graph")));
+        cr_assert_gt(integer_member(entry, "code_bytes"), 1000);
+    }
+    cr_assert_eq(strncmp(text_member(json_array_get(entries, 2), "kernel"), "kiln_pointwise_", 15),
+                 0);
+    cr_assert_eq(integer_member(json_array_get(entries, 0), "missing_kernels"), 0);
     const json_t *first = json_array_get(entries, 0);
     const json_t *second = json_array_get(entries, 1);
     cr_assert_eq(strncmp(text_member(first, "target"), "host:", 5), 0);
@@ -185,19 +194,19 @@ Test(kiln_cache_pack, what_was_exported_is_imported)
     cache_fixture_fill();
     struct kiln_process kiln = KILN("cache", "export", temporary_path("a.pack"), "--json");
     json_t *document = cache_fixture_json(&kiln, 0);
-    cr_assert_eq(integer_member(document, "entries"), 2);
+    cr_assert_eq(integer_member(document, "entries"), 4);
     json_decref(document);
     kiln = KILN_WITH(cache_fixture_variable("KILN_CACHE_DIR", "other"), "cache", "import",
                      temporary_path("a.pack"), "--json");
     document = cache_fixture_json(&kiln, 0);
-    cr_assert_eq(integer_member(document, "added"), 2);
+    cr_assert_eq(integer_member(document, "added"), 4);
     cr_assert_eq(integer_member(document, "present"), 0);
     json_decref(document);
     kiln = KILN_WITH(cache_fixture_variable("KILN_CACHE_DIR", "other"), "cache", "import",
                      temporary_path("cache"));
     cr_assert_eq(kiln.exit_code, 0);
     cr_assert(strstr(kiln.out, "added      0 entries"), "%s", kiln.out);
-    cr_assert(strstr(kiln.out, "present    2"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "present    4"), "%s", kiln.out);
     /* The same entries give the same pack, whatever way they took. */
     kiln = KILN_WITH(cache_fixture_variable("KILN_CACHE_DIR", "other"), "cache", "export",
                      temporary_path("b.pack"));
@@ -205,12 +214,13 @@ Test(kiln_cache_pack, what_was_exported_is_imported)
     cr_assert(cache_fixture_is_same("a.pack", "b.pack"));
     kiln = KILN("cache", "export", temporary_path("one.pack"), cache_fixture_key("GELU_FWD"));
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_assert(strstr(kiln.out, "exported   2 entries"), "with its kernel: %s", kiln.out);
     cr_assert_not(cache_fixture_is_same("a.pack", "one.pack"));
     kiln = KILN("cache", "merge", temporary_path("c.pack"), temporary_path("one.pack"),
                 temporary_path("other"), temporary_path("a.pack"));
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
-    cr_assert(strstr(kiln.out, "merged     2 entries"), "%s", kiln.out);
-    cr_assert(strstr(kiln.out, "repeated   3"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "merged     4 entries"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "repeated   6"), "%s", kiln.out);
     cr_assert(cache_fixture_is_same("a.pack", "c.pack"));
     /* Over one of its own sources, and without any cache. */
     kiln = KILN_WITH("KILN_CACHE_DIR=", "cache", "merge", temporary_path("one.pack"),
@@ -229,17 +239,17 @@ Test(kiln_cache_pack, export_for_a_target)
         skip_test("no compiler for AMD GPUs");
     kiln = KILN("cache", "export", temporary_path("a.pack"), "-t", "gfx90a", "--json");
     json_t *document = cache_fixture_json(&kiln, 0);
-    cr_assert_eq(integer_member(document, "entries"), 1);
+    cr_assert_eq(integer_member(document, "entries"), 2, "the program and its kernel");
     json_decref(document);
     kiln = KILN("cache", "export", temporary_path("a.pack"), "-t", "gfx90a:xnack-");
     cr_assert_eq(kiln.exit_code, 0);
     kiln = KILN("cache", "export", temporary_path("b.pack"), "-t", "gfx908:xnack+");
     cr_assert_eq(kiln.exit_code, 1);
-    cr_assert(strstr(kiln.err, "none of 3 cache entries is for 'gfx908'"), "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "none of 6 cache entries is for 'gfx908'"), "%s", kiln.err);
     cr_assert_neq(access(temporary_path("b.pack"), F_OK), 0);
     kiln = KILN("cache", "export", temporary_path("h.pack"), "-t", "host", "--json");
     document = cache_fixture_json(&kiln, 0);
-    cr_assert_eq(integer_member(document, "entries"), 1);
+    cr_assert_eq(integer_member(document, "entries"), 2);
     json_decref(document);
 }
 
@@ -302,7 +312,7 @@ Test(kiln_cache_pack, no_directory_is_needed_to_look_into_layers)
         struct kiln_process kiln = {.arguments = actions[i], .environment = environment};
         kiln_process_run(&kiln);
         cr_assert_eq(kiln.exit_code, i < 4 ? 0 : i < 7 ? 3 : 1, "%s: %s", actions[i][1], kiln.err);
-        cr_assert(i < 4 ? strstr(kiln.out, i == 3 ? "GELU" : "2") != NULL
+        cr_assert(i < 4 ? strstr(kiln.out, i == 3 ? "GELU" : "4") != NULL
                         : strstr(kiln.err, "there is no cache directory") != NULL,
                   "%s%s", kiln.out, kiln.err);
     }
@@ -323,6 +333,19 @@ Test(kiln_cache_pack, a_pack_that_others_may_write_to_has_a_hint)
     kiln = KILN("cache", "verify", temporary_path("a.pack"));
     cr_assert_eq(kiln.exit_code, 1);
     cr_assert(strstr(kiln.out, hint), "%s", kiln.out);
+}
+
+static void damage_kernels(void)
+{
+    struct kiln_process kiln = KILN("cache", "ls", "--json");
+    json_t *document = cache_fixture_json(&kiln, 0);
+    const json_t *entries = json_object_get(document, "entries");
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        const json_t *entry = json_array_get(entries, i);
+        if (json_is_string(json_object_get(entry, "kernel")))
+            cache_fixture_flip_byte(cache_fixture_entry("cache", text_member(entry, "key")), 50);
+    }
+    json_decref(document);
 }
 
 Test(kiln_cache_pack, damage_is_left_out_and_told)
@@ -358,16 +381,17 @@ Test(kiln_cache_pack, damage_is_left_out_and_told)
     kiln = KILN_WITH(cache_fixture_variable("KILN_CACHE_DIR", "other"), "cache", "import",
                      temporary_path("good.pack"));
     cr_assert_eq(kiln.exit_code, 1);
-    cr_assert(strstr(kiln.out, "added      1 entry"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "added      3 entries"), "%s", kiln.out);
     cr_assert(strstr(kiln.err, key), "%s", kiln.err);
     cache_fixture_flip_byte(cache_fixture_entry("cache", key), 50);
     kiln = KILN("cache", "export", temporary_path("rest.pack"), "--json");
     document = cache_fixture_json(&kiln, 1);
-    cr_assert_eq(integer_member(document, "entries"), 1);
+    cr_assert_eq(integer_member(document, "entries"), 3);
     cr_assert_eq(json_array_size(json_object_get(document, "damaged")), 1);
     json_decref(document);
     cr_assert(strstr(kiln.err, "is left out"), "%s", kiln.err);
     cache_fixture_flip_byte(cache_fixture_entry("cache", other), 50);
+    damage_kernels();
     kiln = KILN("cache", "export", temporary_path("none.pack"));
     cr_assert_eq(kiln.exit_code, 1);
     cr_assert(strstr(kiln.err, "all entries of the cache directory are damaged"), "%s", kiln.err);
@@ -377,7 +401,7 @@ Test(kiln_cache_pack, damage_is_left_out_and_told)
     /* The directory is only read. */
     kiln = KILN("cache", "verify");
     cr_assert_eq(kiln.exit_code, 1);
-    cr_assert(strstr(kiln.out, "entries    2"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "entries    4"), "%s", kiln.out);
 }
 
 Test(kiln_cache_pack, a_pack_that_is_none_changes_nothing)
@@ -401,7 +425,7 @@ Test(kiln_cache_pack, a_pack_that_is_none_changes_nothing)
     kiln = KILN_WITH(cache_fixture_variable("KILN_CACHE_DIR", "other"), "cache", "import",
                      temporary_path("b.pack"), temporary_path("nothing"), temporary_path("a.pack"));
     cr_assert_eq(kiln.exit_code, 1);
-    cr_assert(strstr(kiln.out, "added      2 entries"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "added      4 entries"), "%s", kiln.out);
     cr_assert(strstr(kiln.err, temporary_path("nothing")), "%s", kiln.err);
     /* What cannot be written leaves what was there. */
     struct kiln_buffer before = cache_fixture_content("a.pack");
@@ -432,20 +456,24 @@ Test(kiln_cache_pack, prune_by_size_and_age)
     struct kiln_process kiln = KILN("cache", "prune", "--older-than", "4", "--json");
     json_t *document = cache_fixture_json(&kiln, 0);
     cr_assert_eq(integer_member(document, "removed_files"), 0);
-    cr_assert_eq(integer_member(document, "kept_files"), 2);
+    cr_assert_eq(integer_member(document, "kept_files"), 4);
     json_decref(document);
     kiln = KILN("cache", "prune", "--older-than", "2");
     cr_assert_eq(kiln.exit_code, 0);
     cr_assert(strstr(kiln.out, "removed    1 file, "), "%s", kiln.out);
-    cr_assert(strstr(kiln.out, "kept       1 file, "), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "kept       3 files, "), "%s", kiln.out);
     (void)cache_fixture_key("RELU_FWD");
     kiln = KILN_WITH("KILN_CACHE_MAX_SIZE=1G", "cache", "prune");
     cr_assert(strstr(kiln.out, "removed    0 files"), "%s", kiln.out);
-    kiln = KILN_WITH("KILN_CACHE_MAX_SIZE=1K", "cache", "prune");
-    cr_assert(strstr(kiln.out, "removed    1 file, "), "%s", kiln.out);
+    kiln = KILN_WITH("KILN_CACHE_MAX_SIZE=2K", "cache", "prune");
+    cr_assert(strstr(kiln.out, "removed    2 files, "), "both kernels: %s", kiln.out);
     cache_fixture_fill();
-    kiln = KILN("cache", "prune", "--max-size", "20K");
-    cr_assert(strstr(kiln.out, "removed    1 file, "), "%s", kiln.out);
+    kiln = KILN("cache", "prune", "--max-size", "20K", "--json");
+    document = cache_fixture_json(&kiln, 0);
+    cr_assert_geq(integer_member(document, "removed_files"), 1);
+    cr_assert_leq(integer_member(document, "kept_bytes"), 20480);
+    cr_assert_gt(integer_member(document, "kept_bytes"), 4096, "one kernel stays");
+    json_decref(document);
 }
 
 Test(kiln_cache_pack, wrong_command_lines)

@@ -64,7 +64,7 @@ compile() {
 # The same where the server does not take everything: a warning says so.
 compile_unshared() {
     compile "$@" || fail "$1: $(tail -n 3 "$work/$1.log")"
-    grep -q "did not take '[0-9]*' programs" "$work/$1.log" || fail "$1: nobody was told what the server lacks"
+    grep -q "did not take '[0-9]*' entries" "$work/$1.log" || fail "$1: nobody was told what the server lacks"
 }
 
 # count NAME OUTCOME

@@ -1,7 +1,9 @@
 #include "tests/runtime/engine/fake_pipeline.h"
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/graph/graph_reader.h"
 #include "compiler/program.h"
+#include "runtime/support/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,25 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
 {
     kiln_buffer_append_u32(key, options->no_fusion);
     kiln_buffer_append_u32(key, options->max_vector_elements);
+}
+
+/* As a generator would number them, the source holds what a kernel is. */
+static const char *make_source(const struct kiln_graph *graph, uint32_t kernel, const char *kind,
+                               uint32_t form, struct kiln_arena *arena)
+{
+    struct kiln_hash128 hash = {0};
+    if (!fake_pipeline.shares_kernels) {
+        struct kiln_buffer canonical;
+        kiln_buffer_init(&canonical);
+        kiln_graph_append_canonical(graph, &canonical);
+        hash = kiln_hash128(canonical.data, canonical.size);
+        kiln_buffer_fini(&canonical);
+    }
+    char *source = kiln_arena_calloc(arena, 1, 256);
+    snprintf(source, 256, "%s form %u kernel %u graph %llx digest %s", kind, form,
+             fake_pipeline.repeats_kernels ? 0 : kernel, (unsigned long long)hash.low,
+             fake_pipeline.digest);
+    return source;
 }
 
 static void add_arguments(const struct kiln_graph *graph, struct kiln_kernel *kernel)
@@ -68,18 +89,20 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         return kiln_error_set(error, (enum kiln_status)fake_pipeline.lower_status,
                               "the graph does not lower");
     (void)kiln_arena_calloc(arena, fake_pipeline.lowered_bytes, 1);
-    struct kiln_program program = {.kernel_count = fake_pipeline.kernel_count,
+    struct kiln_program program = {.plan = (struct kiln_kernel_plan *)arena, /* see below */
+                                   .kernel_count = fake_pipeline.kernel_count,
                                    .workspace_bytes = fake_pipeline.workspace_bytes};
     program.kernels = kiln_arena_calloc(arena, program.kernel_count, sizeof(*program.kernels));
     for (uint32_t i = 0; i < program.kernel_count; i++) {
         struct kiln_kernel *kernel = &program.kernels[i];
         char *symbol = kiln_arena_calloc(arena, 1, 32);
-        snprintf(symbol, 32, "kernel_%u", i + 1);
-        *kernel = (struct kiln_kernel){.symbol = symbol,
-                                       .source = options->max_vector_elements == 1 ? "elements"
-                                                                                   : "vectors",
-                                       .grid = {i + 1, 1, 1},
-                                       .block = {64, 1, 1}};
+        snprintf(symbol, 32, "kernel_%u", fake_pipeline.repeats_kernels ? 1 : i + 1);
+        *kernel = (struct kiln_kernel){
+            .symbol = symbol,
+            .source = make_source(
+                graph, i, options->max_vector_elements == 1 ? "elements" : "vectors", 0, arena),
+            .grid = {i + 1, 1, 1},
+            .block = {64, 1, 1}};
         kernel->arguments =
             kiln_arena_calloc(arena, graph->tensor_count + 3, sizeof(*kernel->arguments));
         add_arguments(graph, kernel);
@@ -88,10 +111,15 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
     return KILN_OK;
 }
 
+/* kiln_lower has put it there. */
+static struct kiln_arena *lowered_program_arena(const struct kiln_program *program)
+{
+    return (struct kiln_arena *)program->plan;
+}
+
 enum kiln_status kiln_program_relax(struct kiln_program *program, const struct kiln_graph *graph,
                                     uint32_t index, struct kiln_error *error)
 {
-    (void)graph;
     (void)error;
     struct kiln_kernel *kernel = &program->kernels[index];
     if (kernel->form + 1 >= fake_pipeline.form_count)
@@ -99,8 +127,9 @@ enum kiln_status kiln_program_relax(struct kiln_program *program, const struct k
     atomic_fetch_add(&fake_pipeline.relaxed, 1);
     kernel->form++;
     kernel->block[0] *= 2;
-    if (kernel->form + 1 == fake_pipeline.form_count)
-        kernel->source = "elements";
+    bool is_last = kernel->form + 1 == fake_pipeline.form_count;
+    kernel->source = make_source(graph, index, is_last ? "elements" : "vectors", kernel->form,
+                                 lowered_program_arena(program));
     return KILN_OK;
 }
 
@@ -162,7 +191,7 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     atomic_fetch_add(&fake_pipeline.compiled, 1);
     if (fake_pipeline.compile_microseconds)
         usleep(fake_pipeline.compile_microseconds);
-    bool vectors_fail = fake_pipeline.vectors_fail && strcmp(kernel->source, "vectors") == 0;
+    bool vectors_fail = fake_pipeline.vectors_fail && strncmp(kernel->source, "vectors", 7) == 0;
     bool form_fails =
         fake_pipeline.failing_from_form != 0 && kernel->form >= fake_pipeline.failing_from_form;
     if (kernel->grid[0] == fake_pipeline.failing_kernel || vectors_fail || form_fails)
@@ -171,7 +200,10 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     struct kiln_code_object object = {.bytes = malloc(64), .size = 64};
     memset(object.bytes, 0, object.size);
     snprintf((char *)object.bytes, object.size, "%s %s",
-             fake_pipeline.objects_are_bad ? "bad" : "\177ELF", kernel->symbol);
+             fake_pipeline.objects_are_bad || kernel->grid[0] == fake_pipeline.bad_kernel
+                 ? "bad"
+                 : "\177ELF",
+             kernel->symbol);
     object.resources.vgprs = 7;
     if (kernel->grid[0] == fake_pipeline.spilling_kernel)
         object.resources.scratch_bytes = fake_pipeline.spilled_bytes[kernel->form];
@@ -183,7 +215,8 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
 void kiln_codegen_dump_source(const struct kiln_kernel *kernel, struct kiln_error *error)
 {
     atomic_fetch_add(&fake_pipeline.dumped, 1);
-    kiln_error_hint(error, "the source of '%s' is '%s'", kernel->symbol, kernel->source);
+    kiln_error_hint(error, "the source of '%s' is '%.*s'", kernel->symbol,
+                    (int)strcspn(kernel->source, " "), kernel->source);
 }
 
 void kiln_code_object_fini(struct kiln_code_object *object)

@@ -4,7 +4,8 @@
  *
  * Every kernel takes all tensors in memory and all host scalars in the graph's order, then, when
  * there is a workspace, its start and the place at 256 bytes into it. Its "code object" starts like
- * an ELF file.
+ * an ELF file. Its source is another for each graph, kernel, form and digest of templates, unless
+ * `shares_kernels` leaves the graph out.
  */
 #ifndef KILN_TESTS_FAKE_PIPELINE_H
 #define KILN_TESTS_FAKE_PIPELINE_H
@@ -26,14 +27,17 @@ struct fake_pipeline {
     uint32_t query_status;         /* enum kiln_status: how asking for the compiler ends */
     const char *digest;            /* of the templates */
     uint32_t failing_kernel;       /* counted from 1; 0: none */
+    bool shares_kernels;           /* the i-th kernels of all graphs are equal */
+    bool repeats_kernels;          /* all kernels of a program are equal, but for their grids */
     uint32_t form_count;           /* of every kernel's schedule, at most 4; the last form's source
-                                      is "elements", the others' "vectors" */
+                                      starts with "elements", the others' with "vectors" */
     uint32_t vectors_fail;         /* 1: kernels lowered with vectors do not compile */
     uint32_t failing_from_form;    /* this form and later ones do not compile; 0: all do */
     uint32_t spilling_kernel;      /* counted from 1; 0: none */
     uint32_t spilled_bytes[4];     /* by its forms */
     uint32_t compile_microseconds; /* that a compile takes */
     bool objects_are_bad;          /* no device loads what is compiled */
+    uint32_t bad_kernel;           /* nor this one; counted from 1; 0: none */
     atomic_uint lowered;           /* calls so far */
     atomic_uint relaxed;
     atomic_uint compiled;

@@ -1,0 +1,470 @@
+#include "runtime/engine/kernel_cache.h"
+
+#include "cache/cache_warning.h"
+#include "cache/compile_claim.h"
+#include "runtime/engine/kernel_format.h"
+#include "runtime/engine/kernel_key.h"
+#include "runtime/support/log.h"
+#include "runtime/support/subprocess.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void ref_kernel(void *object)
+{
+    kiln_shared_kernel_ref(object);
+}
+
+static void unref_kernel(void *object)
+{
+    kiln_shared_kernel_unref(object);
+}
+
+static bool is_kernel_shared(void *object)
+{
+    struct kiln_shared_kernel *kernel = object;
+    return atomic_load_explicit(&kernel->references, memory_order_relaxed) > 1;
+}
+
+enum kiln_status kiln_kernel_cache_init(struct kiln_kernel_cache *cache,
+                                        struct kiln_codegen *codegen, struct kiln_error *error)
+{
+    static const struct kiln_object_type type = {ref_kernel, unref_kernel, is_kernel_shared};
+    *cache = (struct kiln_kernel_cache){.codegen = codegen};
+    return kiln_object_table_create(&type, &cache->kernels, error);
+}
+
+void kiln_kernel_cache_fini(struct kiln_kernel_cache *cache)
+{
+    kiln_object_table_destroy(cache->kernels);
+}
+
+/* Not on CUDA: everything measured there was measured with the spills that NVRTC leaves. */
+bool kiln_kernel_spills(const struct kiln_target *target,
+                        const struct kiln_kernel_resources *resources)
+{
+    return resources->scratch_bytes != 0 && target->kind != KILN_TARGET_CUDA;
+}
+
+/* The key in memory, which a recipe knows as well as who has the source. */
+static enum kiln_status make_table_key(struct kiln_hash128 name, const char *symbol,
+                                       const struct kiln_kernel_scope *scope,
+                                       struct kiln_cache_key *key, struct kiln_error *error)
+{
+    kiln_cache_key_init(key);
+    kiln_cache_key_add(key, &name.high, sizeof(name.high));
+    kiln_cache_key_add(key, &name.low, sizeof(name.low));
+    kiln_cache_key_add_text(key, symbol);
+    kiln_cache_key_add_text(key, scope->target->name);
+    kiln_cache_key_add_text(key, scope->compiler_identity);
+    return kiln_cache_key_finish(key, error);
+}
+
+static enum kiln_status copy_key(const void *bytes, size_t size, struct kiln_hash128 hash,
+                                 struct kiln_cache_key *key, struct kiln_error *error)
+{
+    kiln_buffer_append(&key->bytes, bytes, size);
+    key->hash_high = hash.high;
+    key->hash_low = hash.low;
+    return kiln_buffer_check(&key->bytes, error);
+}
+
+/* ---- stored ---- */
+
+static void write_stored(struct kiln_cache_store *store, const struct kiln_shared_kernel *kernel,
+                         bool with_code)
+{
+    struct kiln_error error;
+    struct kiln_buffer payload;
+    if (!store)
+        return;
+    kiln_error_init(&error);
+    kiln_buffer_init(&payload);
+    kiln_kernel_format_write(kernel, with_code, &payload);
+    enum kiln_status status = kiln_buffer_check(&payload, &error);
+    if (status == KILN_OK)
+        status = kiln_cache_store_insert(store, &kernel->key, payload.data, payload.size, &error);
+    if (status)
+        kiln_cache_warn_once("insert", error.text, "a compiled kernel is not cached: %s",
+                             error.text);
+    kiln_buffer_fini(&payload);
+}
+
+/* A sound entry that is of no use is a miss. */
+static enum kiln_status decline(enum kiln_status status, const char *reason,
+                                struct kiln_error *error)
+{
+    if (status == KILN_NO_MEMORY)
+        return status;
+    kiln_log(KILN_LOG_WARN, "cache entry of a kernel is not used: %s", reason);
+    return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable kernel");
+}
+
+/* An entry's payload as the kernel of a key. */
+static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, const char *symbol,
+                                     const struct kiln_entry_view *view, struct kiln_hash128 name,
+                                     struct kiln_shared_kernel **ret_kernel,
+                                     struct kiln_error *error)
+{
+    struct kiln_shared_kernel *kernel = NULL;
+    enum kiln_status status =
+        kiln_kernel_format_read(view->payload, view->payload_bytes, &kernel, error);
+    if (status)
+        return decline(status, error->text, error);
+    status = copy_key(view->key, view->key_bytes, name, &kernel->key, error);
+    if (status == KILN_OK && strcmp(kernel->symbol, symbol) != 0)
+        status = decline(KILN_CORRUPT, "its symbol is another's", error);
+    if (status == KILN_OK && !kiln_shared_kernel_has_code(kernel) &&
+        !kiln_kernel_spills(scope->target, &kernel->object.resources))
+        status = decline(KILN_CORRUPT, "it has no code", error);
+    if (status)
+        kiln_shared_kernel_unref(kernel);
+    else
+        *ret_kernel = kernel;
+    return status;
+}
+
+/* By the whole key. */
+static enum kiln_status read_stored(const struct kiln_kernel_scope *scope, bool in_directory_only,
+                                    const struct kiln_cache_key *key, const char *symbol,
+                                    struct kiln_shared_kernel **ret_kernel,
+                                    struct kiln_error *error)
+{
+    struct kiln_cache_store *store = scope->store;
+    void *payload = NULL;
+    size_t size = 0;
+    if (!store)
+        return KILN_NOT_FOUND;
+    const char *place = kiln_cache_store_directory(store);
+    enum kiln_status status =
+        in_directory_only
+            ? kiln_cache_store_lookup_again(store, key, &payload, &size, error)
+            : kiln_cache_store_lookup_from(store, key, &payload, &size, &place, error);
+    if (status)
+        return status;
+    const struct kiln_entry_view view = {.key = key->bytes.data,
+                                         .key_bytes = key->bytes.size,
+                                         .payload = payload,
+                                         .payload_bytes = size};
+    const struct kiln_hash128 name = {.high = key->hash_high, .low = key->hash_low};
+    status = read_payload(scope, symbol, &view, name, ret_kernel, error);
+    free(payload);
+    if (status == KILN_OK)
+        (*ret_kernel)->place = place;
+    return status;
+}
+
+/* ---- of a recipe ---- */
+
+struct find_request {
+    const struct kiln_kernel_scope *scope;
+    const struct kiln_compiled_kernel *recipe;
+    bool was_read;
+};
+
+/* The source is not at hand: the hash, and what of the key is known besides, have to do. */
+static enum kiln_status check_key(const struct kiln_entry_view *view,
+                                  const struct kiln_kernel_scope *scope, struct kiln_error *error)
+{
+    struct kiln_kernel_key key;
+    enum kiln_status status = kiln_kernel_key_read(view->key, view->key_bytes, &key, error);
+    if (status)
+        return status;
+    if (!kiln_key_text_is(&key.target, scope->target->name) ||
+        !kiln_key_text_is(&key.compiler_identity, scope->compiler_identity))
+        return kiln_error_set(error, KILN_CORRUPT, "its target or compiler is another");
+    return KILN_OK;
+}
+
+static enum kiln_status make_found(void *context, const struct kiln_cache_key *table_key,
+                                   void **ret_object, struct kiln_error *error)
+{
+    struct find_request *request = context;
+    struct kiln_buffer entry;
+    struct kiln_entry_view view;
+    struct kiln_shared_kernel *kernel = NULL;
+    const char *place = NULL;
+    (void)table_key;
+    if (!request->scope->store)
+        return kiln_error_set(error, KILN_NOT_FOUND, "there is no cache");
+    kiln_buffer_init(&entry);
+    enum kiln_status status = kiln_cache_store_lookup_named(
+        request->scope->store, request->recipe->name, &entry, &view, &place, error);
+    if (status)
+        return status;
+    status = check_key(&view, request->scope, error);
+    if (status == KILN_OK)
+        status = read_payload(request->scope, request->recipe->symbol, &view, request->recipe->name,
+                              &kernel, error);
+    else
+        status = decline(status, error->text, error);
+    kiln_buffer_fini(&entry);
+    if (status)
+        return status;
+    kernel->place = place;
+    request->was_read = true;
+    *ret_object = kernel;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
+                                        const struct kiln_kernel_scope *scope,
+                                        const struct kiln_compiled_kernel *recipe,
+                                        struct kiln_shared_kernel **ret_kernel,
+                                        struct kiln_error *error)
+{
+    struct find_request request = {.scope = scope, .recipe = recipe};
+    struct kiln_cache_key key;
+    void *object = NULL;
+    enum kiln_status status = make_table_key(recipe->name, recipe->symbol, scope, &key, error);
+    if (status == KILN_OK)
+        status = kiln_object_table_get(cache->kernels, &key, make_found, &request, &object, error);
+    kiln_cache_key_fini(&key);
+    if (status)
+        return status;
+    struct kiln_shared_kernel *kernel = object;
+    /* Who takes it from memory uses the file all the same. */
+    if (!request.was_read && scope->store)
+        (void)kiln_cache_store_note_use(scope->store, recipe->name, false);
+    if (!kiln_shared_kernel_has_code(kernel)) {
+        kiln_shared_kernel_unref(kernel);
+        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has the kernel without its code");
+    }
+    *ret_kernel = kernel;
+    return KILN_OK;
+}
+
+/* ---- of a source ---- */
+
+struct get_request {
+    struct kiln_kernel_cache *cache;
+    const struct kiln_kernel_scope *scope;
+    const struct kiln_kernel *source;
+    const struct kiln_cache_key *key;
+    bool needs_code;
+    bool is_stored; /* what was compiled */
+    enum kiln_program_origin origin;
+};
+
+static enum kiln_status describe(const struct get_request *request,
+                                 struct kiln_shared_kernel *kernel, struct kiln_error *error)
+{
+    const struct kiln_kernel *source = request->source;
+    const struct kiln_cache_key *key = request->key;
+    kernel->symbol = strdup(source->symbol);
+    if (!kernel->symbol)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a 'kernel'");
+    memcpy(kernel->block, source->block, sizeof(kernel->block));
+    kernel->lds_bytes = source->lds_bytes;
+    kernel->uses_barrier = source->uses_barrier;
+    kernel->argument_count = source->argument_count;
+    kernel->was_compiled_here = true;
+    return copy_key(key->bytes.data, key->bytes.size,
+                    (struct kiln_hash128){.high = key->hash_high, .low = key->hash_low},
+                    &kernel->key, error);
+}
+
+static enum kiln_status compile(struct get_request *request, struct kiln_shared_kernel **ret_kernel,
+                                struct kiln_error *error)
+{
+    struct kiln_shared_kernel *kernel = NULL;
+    enum kiln_status status = kiln_shared_kernel_create(&kernel, error);
+    if (status)
+        return status;
+    request->origin = KILN_ORIGIN_COMPILED;
+    status = describe(request, kernel, error);
+    if (status == KILN_OK)
+        status = kiln_codegen_compile(request->cache->codegen, request->scope->target,
+                                      request->source, &kernel->object, error);
+    if (status) {
+        kiln_shared_kernel_unref(kernel);
+        return status;
+    }
+    if (request->is_stored)
+        write_stored(request->scope->store, kernel,
+                     request->needs_code ||
+                         !kiln_kernel_spills(request->scope->target, &kernel->object.resources));
+    *ret_kernel = kernel;
+    return KILN_OK;
+}
+
+/* After a miss: waits for another process that compiles the same, else compiles and stores. */
+static enum kiln_status compile_once(struct get_request *request,
+                                     struct kiln_shared_kernel **ret_kernel,
+                                     struct kiln_error *error)
+{
+    struct kiln_compile_claim claim;
+    enum kiln_status status = KILN_NOT_FOUND;
+    struct kiln_cache_store *store = request->scope->store;
+    if (!store)
+        return compile(request, ret_kernel, error);
+    kiln_compile_claim_open(&claim, store, request->key);
+    uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
+    enum kiln_claim claimed = kiln_compile_claim_take(&claim, deadline);
+    /* As in program_cache.c: what its last owner may have put into the directory. */
+    if (claimed != KILN_CLAIM_NONE)
+        status = read_stored(request->scope, claimed == KILN_CLAIM_TAKEN, request->key,
+                             request->source->symbol, ret_kernel, error);
+    if (status == KILN_NOT_FOUND) {
+        kiln_error_init(error);
+        status = compile(request, ret_kernel, error);
+    }
+    kiln_compile_claim_close(&claim);
+    return status;
+}
+
+static enum kiln_status make_kernel(void *context, const struct kiln_cache_key *table_key,
+                                    void **ret_object, struct kiln_error *error)
+{
+    struct get_request *request = context;
+    struct kiln_shared_kernel *kernel = NULL;
+    (void)table_key;
+    request->origin = KILN_ORIGIN_DISK;
+    enum kiln_status status =
+        read_stored(request->scope, false, request->key, request->source->symbol, &kernel, error);
+    if (status == KILN_NOT_FOUND) {
+        kiln_error_init(error);
+        status = compile_once(request, &kernel, error);
+    }
+    if (status == KILN_OK)
+        *ret_object = kernel;
+    return status;
+}
+
+/* Whatever the caches hold. */
+static enum kiln_status make_anew(void *context, const struct kiln_cache_key *table_key,
+                                  void **ret_object, struct kiln_error *error)
+{
+    struct kiln_shared_kernel *kernel = NULL;
+    (void)table_key;
+    enum kiln_status status = compile(context, &kernel, error);
+    if (status == KILN_OK)
+        *ret_object = kernel;
+    return status;
+}
+
+static bool is_of_key(const struct kiln_shared_kernel *kernel, const struct kiln_cache_key *key)
+{
+    return kernel->key.bytes.size == key->bytes.size &&
+           memcmp(kernel->key.bytes.data, key->bytes.data, key->bytes.size) == 0;
+}
+
+static enum kiln_status get(struct get_request *request, const struct kiln_cache_key *table_key,
+                            struct kiln_shared_kernel **ret_kernel, struct kiln_error *error)
+{
+    struct kiln_object_table *table = request->cache->kernels;
+    void *object = NULL;
+    enum kiln_status status;
+    /* KILN_NOT_FOUND: the thread that was waited for had a recipe only, and found nothing. */
+    do {
+        kiln_error_init(error);
+        request->origin = KILN_ORIGIN_MEMORY;
+        status = kiln_object_table_get(table, table_key, make_kernel, request, &object, error);
+    } while (status == KILN_NOT_FOUND);
+    if (status)
+        return status;
+    struct kiln_shared_kernel *kernel = object;
+    if (!is_of_key(kernel, request->key)) { /* two keys, one hash: nothing is shared */
+        kiln_shared_kernel_unref(kernel);
+        request->is_stored = false;
+        return compile(request, ret_kernel, error);
+    }
+    if (request->needs_code && !kiln_shared_kernel_has_code(kernel)) {
+        kiln_object_table_drop(table, table_key, kernel);
+        kiln_shared_kernel_unref(kernel);
+        status = kiln_object_table_get(table, table_key, make_anew, request, &object, error);
+        if (status)
+            return status;
+        kernel = object;
+    }
+    *ret_kernel = kernel;
+    return KILN_OK;
+}
+
+/* Both are the caller's to fini, also after a failure. */
+static enum kiln_status make_keys(const struct kiln_kernel *source,
+                                  const struct kiln_kernel_scope *scope, struct kiln_cache_key *key,
+                                  struct kiln_cache_key *table_key, struct kiln_error *error)
+{
+    kiln_cache_key_init(table_key);
+    enum kiln_status status =
+        kiln_kernel_key_make(source, scope->target, scope->compiler_identity, key, error);
+    if (status)
+        return status;
+    struct kiln_hash128 name = {.high = key->hash_high, .low = key->hash_low};
+    return make_table_key(name, source->symbol, scope, table_key, error);
+}
+
+enum kiln_status kiln_kernel_cache_get(struct kiln_kernel_cache *cache,
+                                       const struct kiln_kernel_scope *scope,
+                                       const struct kiln_kernel *source, bool needs_code,
+                                       struct kiln_shared_kernel **ret_kernel,
+                                       enum kiln_program_origin *ret_origin,
+                                       struct kiln_error *error)
+{
+    struct kiln_cache_key key;
+    struct kiln_cache_key table_key;
+    struct get_request request = {.cache = cache,
+                                  .scope = scope,
+                                  .source = source,
+                                  .key = &key,
+                                  .needs_code = needs_code,
+                                  .is_stored = true};
+    enum kiln_status status = make_keys(source, scope, &key, &table_key, error);
+    if (status == KILN_OK)
+        status = get(&request, &table_key, ret_kernel, error);
+    if (status == KILN_OK)
+        *ret_origin = request.origin;
+    kiln_cache_key_fini(&table_key);
+    kiln_cache_key_fini(&key);
+    return status;
+}
+
+enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
+                                           const struct kiln_kernel_scope *scope,
+                                           const struct kiln_kernel *source,
+                                           const struct kiln_shared_kernel *refused,
+                                           struct kiln_shared_kernel **ret_kernel,
+                                           struct kiln_error *error)
+{
+    struct kiln_cache_key key;
+    struct kiln_cache_key table_key;
+    void *object = NULL;
+    struct get_request request = {
+        .cache = cache, .scope = scope, .source = source, .key = &key, .needs_code = true};
+    enum kiln_status status = make_keys(source, scope, &key, &table_key, error);
+    if (status == KILN_OK) {
+        kiln_object_table_drop(cache->kernels, &table_key, refused);
+        status =
+            kiln_object_table_get(cache->kernels, &table_key, make_anew, &request, &object, error);
+    }
+    if (status == KILN_OK)
+        *ret_kernel = object;
+    kiln_cache_key_fini(&table_key);
+    kiln_cache_key_fini(&key);
+    return status;
+}
+
+void kiln_kernel_cache_keep(struct kiln_cache_store *store, const struct kiln_shared_kernel *kernel)
+{
+    write_stored(store, kernel, true);
+}
+
+/* Layers are not copied: who has one keeps it. */
+static bool is_of_layer(const struct kiln_cache_store *store, const char *place)
+{
+    for (size_t i = 0; place && i < kiln_cache_store_layer_count(store); i++) {
+        if (strcmp(kiln_cache_store_layer(store, i).path, place) == 0)
+            return true;
+    }
+    return false;
+}
+
+void kiln_kernel_cache_follow(struct kiln_cache_store *store,
+                              const struct kiln_shared_kernel *kernel, bool may_store)
+{
+    if (kiln_cache_store_directory(store) &&
+        !kiln_cache_store_note_use(store, kiln_shared_kernel_name(kernel), true) && may_store &&
+        !is_of_layer(store, kernel->place))
+        write_stored(store, kernel, true);
+}

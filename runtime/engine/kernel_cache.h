@@ -1,0 +1,76 @@
+/*
+ * Kernels by key: in memory, in the caches, else compiled. One kernel for all graphs whose programs
+ * have it: threads that want it at once wait for the one that makes it, and so do, for a while, the
+ * processes of this machine (cache/compile_claim.h).
+ */
+#ifndef KILN_RUNTIME_ENGINE_KERNEL_CACHE_H
+#define KILN_RUNTIME_ENGINE_KERNEL_CACHE_H
+
+#include "cache/cache_store.h"
+#include "cache/object_table.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/shared_kernel.h"
+
+struct kiln_kernel_cache {
+    struct kiln_codegen *codegen;
+    struct kiln_object_table *kernels; /* name, symbol, target, compiler -> kiln_shared_kernel */
+};
+
+/* What kernels are for and where they are kept. */
+struct kiln_kernel_scope {
+    struct kiln_cache_store *store; /* NULL: memory and the compiler are all there is */
+    const struct kiln_target *target;
+    const char *compiler_identity;
+};
+
+/* `codegen` must outlive the cache. */
+enum kiln_status kiln_kernel_cache_init(struct kiln_kernel_cache *cache,
+                                        struct kiln_codegen *codegen,
+                                        struct kiln_error *error) KILN_NODISCARD;
+void kiln_kernel_cache_fini(struct kiln_kernel_cache *cache);
+
+/* Whether a kernel with these resources should be compiled in another form of its schedule. */
+bool kiln_kernel_spills(const struct kiln_target *target,
+                        const struct kiln_kernel_resources *resources);
+
+/* The kernel that a recipe names, with its code and a reference for the caller; KILN_NOT_FOUND when
+ * it is neither in memory nor in a cache, or what is there is not that kernel. */
+enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
+                                        const struct kiln_kernel_scope *scope,
+                                        const struct kiln_compiled_kernel *recipe,
+                                        struct kiln_shared_kernel **ret_kernel,
+                                        struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * The kernel of a source, with a reference for the caller: compiled and stored when it is not
+ * there. One that spills is stored without its code, and comes without code from there unless
+ * `needs_code` says that there is no better form: then it is compiled again and stored whole.
+ * `ret_origin` tells where it came from. Fails as kiln_codegen_compile does.
+ */
+enum kiln_status kiln_kernel_cache_get(struct kiln_kernel_cache *cache,
+                                       const struct kiln_kernel_scope *scope,
+                                       const struct kiln_kernel *source, bool needs_code,
+                                       struct kiln_shared_kernel **ret_kernel,
+                                       enum kiln_program_origin *ret_origin,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+/* Another kernel in the place of one that a device has refused, compiled whatever the caches hold,
+ * unless another thread has done that already. It is in memory only until kiln_kernel_cache_keep.
+ */
+enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
+                                           const struct kiln_kernel_scope *scope,
+                                           const struct kiln_kernel *source,
+                                           const struct kiln_shared_kernel *refused,
+                                           struct kiln_shared_kernel **ret_kernel,
+                                           struct kiln_error *error) KILN_NODISCARD;
+
+/* Stores a kernel with its code over whatever is there. What goes wrong is logged. */
+void kiln_kernel_cache_keep(struct kiln_cache_store *store,
+                            const struct kiln_shared_kernel *kernel);
+/* A recipe that names the kernel was stored: the kernel counts as used no earlier than the recipe,
+ * so that it is not evicted before it, and with `may_store` is stored again when the directory has
+ * lost it. */
+void kiln_kernel_cache_follow(struct kiln_cache_store *store,
+                              const struct kiln_shared_kernel *kernel, bool may_store);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Keys of kernels: all that decides what a compiled kernel is, and nothing of the graph that it is
+ * for, so that equal kernels of different graphs are one entry. The name of the entry, the hash of
+ * the key, is what recipes call a kernel by.
+ *
+ * Fields: "kernel", u32 format version of the payload, target, compiler identity, of the whole
+ * source its u64 size and its hash (u64 low, high), and of the source all that is not the text of a
+ * template file. The latter are most of it, are the same for all kernels, and have their part in
+ * the hash.
+ */
+#ifndef KILN_RUNTIME_ENGINE_KERNEL_KEY_H
+#define KILN_RUNTIME_ENGINE_KERNEL_KEY_H
+
+#include "cache/cache_key.h"
+#include "compiler/program.h"
+
+/* The finished key of a kernel; the caller finis it, also after a failure. */
+enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
+                                      const struct kiln_target *target,
+                                      const char *compiler_identity, struct kiln_cache_key *ret_key,
+                                      struct kiln_error *error) KILN_NODISCARD;
+
+/* A text that is not NUL-terminated, into bytes that anybody may have written. */
+struct kiln_key_text {
+    const char *text;
+    size_t size;
+};
+
+struct kiln_kernel_key {
+    uint32_t format_version;
+    struct kiln_key_text target;
+    struct kiln_key_text compiler_identity;
+    uint64_t source_bytes;
+    struct kiln_key_text generated; /* the part of the source that is no template */
+};
+
+/* Whether bytes are the key of a kernel, of whatever version. */
+bool kiln_kernel_key_is_one(const void *bytes, size_t size);
+/* Takes a key apart; the result points into it. KILN_UNSUPPORTED for the key of a Kiln that builds
+ * them otherwise, KILN_CORRUPT. */
+enum kiln_status kiln_kernel_key_read(const void *bytes, size_t size,
+                                      struct kiln_kernel_key *ret_key,
+                                      struct kiln_error *error) KILN_NODISCARD;
+bool kiln_key_text_is(const struct kiln_key_text *text, const char *expected);
+
+#endif
