@@ -12,7 +12,8 @@
  *
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_TILE_M, _N, _K, KILN_WAVES_M, _N (of the tile), KILN_BUFFERS (tiles in LDS, 1
  * or 2), KILN_K_END (whether k ends within a tile: enum kiln_k_end), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
- * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel),
+ * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel), or KILN_CONSUMERS and KILN_PRODUCERS (the third one: work-items
+ * that multiply and work-items that stage, with a ring of KILN_BUFFERS tiles between them; device/mma/wgmma.h),
  * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
  * header of device/mma/, kiln_arguments, kiln_batch and kiln_locate_batch, and for both operands, `left` standing for
@@ -44,10 +45,26 @@
     (KILN_BUFFERS * KILN_TILE_PACKS > KILN_STRIP_PACKS ? KILN_BUFFERS * KILN_TILE_PACKS            \
                                                        : KILN_STRIP_PACKS)
 
+/* The work-items that stage: all of them, or the producers, which are the last. */
+#ifdef KILN_CONSUMERS
+#define KILN_STAGE_ITEM  (kiln_work_item() - KILN_CONSUMERS)
+#define KILN_STAGE_ITEMS KILN_PRODUCERS
+#else
+#define KILN_STAGE_ITEM  kiln_work_item()
+#define KILN_STAGE_ITEMS KILN_BLOCK
+#endif
+
 #define KILN_LEFT_UNITS  (KILN_TILE_M / KILN_LEFT_RUN * KILN_ROW_PACKS)
 #define KILN_RIGHT_UNITS (KILN_TILE_COLUMNS / KILN_RIGHT_RUN * KILN_ROW_PACKS)
-#define KILN_LEFT_TURNS  ((KILN_LEFT_UNITS + KILN_BLOCK - 1) / KILN_BLOCK)
-#define KILN_RIGHT_TURNS ((KILN_RIGHT_UNITS + KILN_BLOCK - 1) / KILN_BLOCK)
+#define KILN_LEFT_TURNS  ((KILN_LEFT_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS)
+#define KILN_RIGHT_TURNS ((KILN_RIGHT_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS)
+
+/* Barriers of the ring, behind its tiles. */
+#ifdef KILN_CONSUMERS
+#define KILN_RING_PACKS KILN_BUFFERS
+#else
+#define KILN_RING_PACKS 0
+#endif
 
 /* ---- place ---- */
 
@@ -117,8 +134,8 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
     {                                                                                              \
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
-            const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                           \
-            if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)             \
+            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)             \
                 break;                                                                             \
             const kiln_unit unit =                                                                 \
                 kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
@@ -132,8 +149,8 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
     {                                                                                              \
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
-            const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                           \
-            if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)             \
+            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)             \
                 break;                                                                             \
             const kiln_unit unit =                                                                 \
                 kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
@@ -150,6 +167,46 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
 KILN_STAGE(left, LEFT, KILN_TILE_M, 1)
 KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
 
+#ifdef KILN_CONSUMERS
+/*
+ * An operand of which nothing is computed goes from global memory to LDS without passing registers, as it lies: its packs are
+ * along k, or, where it is transposed, along its rows. Rows beyond the end are left as they are: they make rows of the result
+ * that are not stored.
+ */
+#define KILN_STAGE_AT_ONCE(side, SIDE, rows, parts)                                                \
+    KILN_DEVICE void kiln_##side##_copy_tile(const kiln_arguments &arguments,                      \
+                                             const kiln_##side##_stage &stage, unsigned last,      \
+                                             unsigned rest, kiln_pack *tile)                       \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned part = 0; part < parts; part++)                                              \
+            KILN_UNROLL                                                                            \
+        for (unsigned turn = 0; turn < rows * KILN_ROW_PACKS / KILN_STAGE_ITEMS; turn++) {         \
+            const kiln_copied_pack pack = kiln_locate_copy(                                        \
+                KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS, KILN_##SIDE##_IS_TRANSPOSED, rows);     \
+            if (pack.row <= last)                                                                  \
+                kiln_##side##_copy(arguments, stage.source, part, pack.row, pack.k, rest,          \
+                                   tile + part * rows * KILN_ROW_PACKS + pack.place);              \
+        }                                                                                          \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_stage_tile(const kiln_arguments &arguments,                     \
+                                              kiln_##side##_stage &stage, unsigned last,           \
+                                              unsigned rest, kiln_pack *tile)                      \
+    {                                                                                              \
+        if (!KILN_##SIDE##_IS_COPIED) {                                                            \
+            kiln_##side##_fetch(arguments, stage, last, rest);                                     \
+            kiln_##side##_store(arguments, stage, rest, tile);                                     \
+        } else if (last >= rows - 1) {                                                             \
+            kiln_##side##_copy_tile(arguments, stage, rows, rest, tile);                           \
+        } else {                                                                                   \
+            kiln_##side##_copy_tile(arguments, stage, last, rest, tile);                           \
+        }                                                                                          \
+    }
+
+KILN_STAGE_AT_ONCE(left, LEFT, KILN_TILE_M, 1)
+KILN_STAGE_AT_ONCE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
+#endif
+
 /* The last row of the tile that may be read, a whole run of rows before the end. */
 KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
 {
@@ -158,6 +215,48 @@ KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
 
 /* ---- core ---- */
 
+#ifdef KILN_CONSUMERS
+/* What the producers do: they are as many tiles ahead as the ring has. */
+KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &left,
+                              kiln_right_stage &right, unsigned last_left, unsigned last_right,
+                              const kiln_ring &ring, kiln_pack *tiles)
+{
+    const unsigned size = (unsigned)arguments.k, steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
+    /* The first tile is what whole ones leave over. */
+    unsigned ahead = (size - 1) % KILN_TILE_K + 1;
+    unsigned rest = KILN_K_END == 0 ? KILN_WHOLE_K : ahead;
+    KILN_NO_UNROLL
+    for (unsigned step = 0; step < steps; step++) {
+        kiln_pack *tile = tiles + kiln_ring_slot(step) * KILN_TILE_PACKS;
+        kiln_ring_await_free(ring, step);
+        kiln_left_stage_tile(arguments, left, last_left, rest, tile);
+        kiln_right_stage_tile(arguments, right, last_right, rest,
+                              tile + KILN_TILE_M * KILN_ROW_PACKS);
+        kiln_ring_publish(ring, step);
+        kiln_left_advance(arguments, ahead, left.source);
+        kiln_right_advance(arguments, ahead, right.source);
+        ahead = KILN_TILE_K;
+        rest = KILN_WHOLE_K;
+    }
+}
+
+/* What the consumers do: a tile is free again when the next one is being multiplied and it is not any more. */
+KILN_DEVICE void kiln_consume(const kiln_arguments &arguments, const kiln_ring &ring,
+                              const kiln_pack *tiles, unsigned wave_row, kiln_mma_sums &sums)
+{
+    const unsigned steps = ((unsigned)arguments.k + KILN_TILE_K - 1) / KILN_TILE_K;
+    KILN_NO_UNROLL
+    for (unsigned step = 0; step < steps; step++) {
+        kiln_ring_await_full(ring, step);
+        kiln_begin_products(tiles + kiln_ring_slot(step) * KILN_TILE_PACKS, wave_row, step == 0,
+                            sums);
+        kiln_await_products(1);
+        if (step > 0)
+            kiln_ring_release(ring, step - 1);
+    }
+    kiln_await_products(0);
+}
+#else
 KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
                                      unsigned step, kiln_fragment (&left)[KILN_FRAGMENTS_M],
                                      kiln_fragment (&right)[KILN_FRAGMENTS_N])
@@ -181,8 +280,9 @@ KILN_DEVICE void kiln_multiply_fragments(const kiln_fragment (&left)[KILN_FRAGME
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
         kiln_multiply_add(sums[i][j], left[i], right[j]);
 }
+#endif
 
-#if !KILN_IS_PINGPONG
+#if !KILN_IS_PINGPONG && !defined(KILN_CONSUMERS)
 KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
                            kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
 {
@@ -252,9 +352,8 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
-    KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS);
+    KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS);
     const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
-    const unsigned size = (unsigned)arguments.k;
     const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
     const unsigned wave_row = wave / KILN_WAVES_N * KILN_WAVE_M;
     const unsigned wave_column = wave % KILN_WAVES_N * KILN_WAVE_N;
@@ -271,6 +370,17 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
     const unsigned last_right = kiln_last_row(columns, place.column, KILN_RIGHT_RUN);
     kiln_mma_sums sums[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
+#ifdef KILN_CONSUMERS
+    const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
+    const bool is_consumer = wave < KILN_CONSUMERS / KILN_WAVE_SIZE;
+    if (is_consumer)
+        kiln_consume(arguments, ring, shared, wave_row, sums[0][0]);
+    else
+        kiln_produce(arguments, left, right, last_left, last_right, ring, shared);
+    kiln_barrier();
+#else
+    const bool is_consumer = true;
+    const unsigned size = (unsigned)arguments.k;
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
@@ -370,6 +480,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_barrier();
     }
 #endif
+#endif
 
     kiln_sum *strip = (kiln_sum *)shared;
     kiln_result_source result;
@@ -380,7 +491,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     for (unsigned pass = 0; pass < KILN_FRAGMENTS_M; pass++) {
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-            if (i == pass)
+            if (i == pass && is_consumer)
                 kiln_write_strip(strip, wave / KILN_WAVES_N * KILN_MMA_M, wave_column, sums[i]);
         kiln_barrier();
         KILN_NO_UNROLL

@@ -121,7 +121,10 @@ static enum kiln_status compile_program(const struct kiln_nvrtc_library *nvrtc, 
                                         struct kiln_error *error)
 {
     char architecture[sizeof target->processor + 32];
-    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", target->processor);
+    /* Hopper alone has what its matrix instructions need, which no later processor is to run. */
+    bool is_hopper = strcmp(target->processor, "sm_90") == 0;
+    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s%s", target->processor,
+                   is_hopper ? "a" : "");
     const char *all[OPTION_COUNT + 2] = {architecture};
     memcpy(all + 1, options, sizeof options);
     int count = OPTION_COUNT + 1;

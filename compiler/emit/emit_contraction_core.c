@@ -18,6 +18,42 @@ static const char *device_type(enum kiln_dtype dtype)
     return kiln_dtype_info(dtype)->device;
 }
 
+static bool is_specialized(const struct kiln_emission *emission)
+{
+    return contraction_of(emission)->producer_waves != 0;
+}
+
+/* An operand that is copied to LDS as it lies, along its rows. */
+static bool is_transposed(const struct kiln_emission *emission,
+                          const struct kiln_operand_schedule *operand)
+{
+    return !operand->is_along_k && kiln_contraction_is_copied(emission, operand);
+}
+
+static void append_staging_defines(const struct kiln_emission *emission, const char *name,
+                                   const struct kiln_operand_schedule *operand,
+                                   struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source, "#define KILN_%s_IS_COPIED %d\n#define KILN_%s_IS_TRANSPOSED %d\n",
+                       name, kiln_contraction_is_copied(emission, operand), name,
+                       is_transposed(emission, operand));
+}
+
+static void append_specialized_defines(const struct kiln_emission *emission,
+                                       struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    uint32_t consumer_waves = contraction->waves_m * contraction->waves_n;
+    kiln_buffer_printf(source,
+                       "#define KILN_CONSUMERS %" PRIu32 "\n#define KILN_PRODUCERS %" PRIu32 "\n",
+                       consumer_waves * emission->target->wave_size,
+                       contraction->producer_waves * emission->target->wave_size);
+    append_staging_defines(emission, "LEFT", &contraction->left, source);
+    append_staging_defines(emission, "RIGHT", &contraction->right, source);
+    if (emission->schedule->lds_bytes > emission->target->lds_bytes)
+        kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
+}
+
 static void append_operand_defines(const char *name, const struct kiln_operand_schedule *operand,
                                    struct kiln_buffer *source)
 {
@@ -44,6 +80,8 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",
                        contraction->chiplets, contraction->chiplet_run, contraction->super_rows);
+    if (is_specialized(emission))
+        append_specialized_defines(emission, source);
     append_operand_defines("LEFT", &contraction->left, source);
     append_operand_defines("RIGHT", &contraction->right, source);
     kiln_buffer_printf(source, "#define KILN_K_END %d\n", (int)contraction->k_end);
@@ -60,6 +98,8 @@ const char *kiln_contraction_core_header(const struct kiln_emission *emission)
     case KILN_MMA_LAYOUT_WMMA:
     case KILN_MMA_LAYOUT_WMMA_REPLICATED:
         return "device/mma/wmma.h";
+    case KILN_MMA_LAYOUT_WGMMA:
+        return "device/mma/wgmma.h";
     case KILN_MMA_LAYOUT_MMA_SYNC:
         break;
     }
@@ -84,6 +124,30 @@ static void append_scalar_core(const struct kiln_emission *emission, struct kiln
                            kiln_scalar_text(scalar));
 }
 
+/* One instruction names all its registers. */
+static void append_wgmma(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    const char *type = device_type(contraction->mma->operand);
+    uint32_t registers = contraction->tile_n / 2;
+    kiln_buffer_printf(source,
+                       "KILN_DEVICE void kiln_wgmma(float (&sums)[%" PRIu32
+                       "], unsigned long long left, unsigned long long right, bool adds)\n{\n"
+                       "    asm volatile(\"{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %%%" PRIu32
+                       ", 0;\\nwgmma.mma_async.sync.aligned.m64n%" PRIu32 "k16.f32.%s.%s {",
+                       registers, registers + 2, contraction->tile_n, type, type);
+    for (uint32_t i = 0; i < registers; i++)
+        kiln_buffer_printf(source, "%s%%%" PRIu32, i == 0 ? "" : ", ", i);
+    kiln_buffer_printf(
+        source, "}, %%%" PRIu32 ", %%%" PRIu32 ", adds, 1, 1, %d, %d;\\n}\"\n        : ", registers,
+        registers + 1, is_transposed(emission, &contraction->left),
+        is_transposed(emission, &contraction->right));
+    for (uint32_t i = 0; i < registers; i++)
+        kiln_buffer_printf(source, "%s\"+f\"(sums[%" PRIu32 "])", i == 0 ? "" : ", ", i);
+    kiln_buffer_append_text(source,
+                            "\n        : \"l\"(left), \"l\"(right), \"r\"((unsigned)adds));\n}\n");
+}
+
 void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_mma *mma = contraction_of(emission)->mma;
@@ -92,6 +156,10 @@ void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kil
                        kiln_scalar_type(emission->ir->ops[emission->group->contracts[0]].scalar));
     if (mma == NULL) {
         append_scalar_core(emission, source);
+        return;
+    }
+    if (mma->layout == KILN_MMA_LAYOUT_WGMMA) {
+        append_wgmma(emission, source);
         return;
     }
     if (mma->layout == KILN_MMA_LAYOUT_MMA_SYNC) {

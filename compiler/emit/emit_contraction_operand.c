@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_contraction.h"
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/schedule_contraction.h"
 
@@ -131,8 +132,8 @@ static void append_operand_load(const struct kiln_emission *emission,
 
 /* The access whose bits are the staged elements: nothing is computed of the operand. KILN_NONE
  * else. */
-static uint32_t copied_access(const struct kiln_emission *emission, enum kiln_place place,
-                              uint32_t operand)
+static uint32_t same_access(const struct kiln_emission *emission, enum kiln_place place,
+                            uint32_t operand)
 {
     const struct kiln_fusion_group *group = emission->group;
     for (uint32_t i = 0; i < group->load_count; i++) {
@@ -143,13 +144,76 @@ static uint32_t copied_access(const struct kiln_emission *emission, enum kiln_pl
     return KILN_NONE;
 }
 
+/* The access whose packs, along k or along the operand's rows, may be staged as they lie in memory.
+ */
+static uint32_t copied_access(const struct kiln_emission *emission,
+                              const struct kiln_operand_schedule *operand, uint32_t part)
+{
+    enum kiln_place place = operand->places[part];
+    uint32_t access =
+        same_access(emission, place, kiln_group_operand(emission->ir, emission->group, place));
+    uint32_t together = operand->is_along_k ? operand->vector : operand->run;
+    bool is_whole_pack = access != KILN_NONE &&
+                         together == kiln_pack_elements(kiln_contraction_of(emission)) &&
+                         emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+    return is_whole_pack ? access : KILN_NONE;
+}
+
+bool kiln_contraction_is_copied(const struct kiln_emission *emission,
+                                const struct kiln_operand_schedule *operand)
+{
+    enum { LINE_BYTES = 128 }; /* of LDS: neighbouring rows, where memory lies along them */
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    uint32_t rows =
+        operand == &contraction->left ? contraction->tile_m : kiln_tile_columns(contraction);
+    if (!operand->is_along_k &&
+        rows * kiln_dtype_info(contraction->staged)->bytes % LINE_BYTES != 0)
+        return false;
+    for (uint32_t part = 0; part < operand->part_count; part++) {
+        if (copied_access(emission, operand, part) == KILN_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* From memory to LDS as it is, where work-items do nothing but stage. */
+static void append_copy(const struct kiln_emission *emission,
+                        const struct kiln_contraction_side *side, struct kiln_buffer *source)
+{
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    kiln_buffer_printf(source,
+                       "KILN_DEVICE void kiln_%s_copy(const kiln_arguments &arguments, const "
+                       "kiln_%s_source &source, unsigned part, unsigned row, unsigned k, unsigned "
+                       "rest, kiln_pack *to)\n{\n"
+                       "    (void)arguments, (void)source, (void)part, (void)row, (void)k, "
+                       "(void)rest, (void)to;\n",
+                       side->name, side->name);
+    for (uint32_t part = 0; part < side->operand->part_count; part++) {
+        uint32_t access = copied_access(emission, side->operand, part);
+        if (access == KILN_NONE)
+            continue;
+        kiln_buffer_printf(source,
+                           "    if (part == %" PRIu32 ") {\n"
+                           "        const unsigned at = KILN_K_WITHIN(k, rest);\n"
+                           "        kiln_copy_pack(to, ",
+                           part);
+        kiln_buffer_printf(source,
+                           "(const char *)source.p%" PRIu32 " + (%s)sizeof(kiln_element) * ((%s)0",
+                           access, offset, offset);
+        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "row", source);
+        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
+        kiln_buffer_append_text(source, "), k < rest);\n    }\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
 /* The elements of a pack of one part of the tile: `out`. */
 static void append_elements(const struct kiln_emission *emission,
                             const struct kiln_contraction_side *side, enum kiln_place place,
                             const char *const *elements, struct kiln_buffer *source)
 {
     uint32_t operand = kiln_group_operand(emission->ir, emission->group, place);
-    uint32_t copied = copied_access(emission, place, operand);
+    uint32_t copied = same_access(emission, place, operand);
     kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
     if (copied != KILN_NONE) {
         kiln_buffer_printf(source, "        out[e] = inputs.x%" PRIu32 "[%s];\n", copied,
@@ -250,4 +314,6 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     }
     kiln_buffer_append_text(source, "}\n");
     append_pack(emission, side, elements, source);
+    if (kiln_contraction_of(emission)->producer_waves != 0)
+        append_copy(emission, side, source);
 }

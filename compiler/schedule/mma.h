@@ -12,6 +12,7 @@ enum kiln_mma_layout {
     KILN_MMA_LAYOUT_WMMA_REPLICATED,
     KILN_MMA_LAYOUT_WMMA,
     KILN_MMA_LAYOUT_MMA_SYNC,
+    KILN_MMA_LAYOUT_WGMMA,
 };
 
 struct kiln_mma {

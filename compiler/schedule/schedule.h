@@ -141,8 +141,9 @@ struct kiln_contraction_schedule {
     uint32_t tile_m, tile_n, tile_k; /* elements */
     uint32_t products;               /* that share the columns of a tile: 1 or 2 */
     uint32_t waves_m, waves_n;
-    uint32_t buffers; /* tiles of both operands in LDS */
-    bool is_pingpong; /* two halves of 8 waves take turns at LDS and matrix instructions */
+    uint32_t buffers;        /* tiles of both operands in LDS */
+    bool is_pingpong;        /* two halves of 8 waves take turns at LDS and matrix instructions */
+    uint32_t producer_waves; /* that stage for the others, which multiply only; 0: all do both */
     enum kiln_k_end k_end;
     uint32_t result_vector; /* neighbours along n that a work-item finishes at once */
     uint32_t chiplets, chiplet_run, super_rows;

@@ -9,6 +9,7 @@
 #include "runtime/support/limited_sum.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,14 @@ enum {
     PINGPONG_K_BYTES = 128, /* one buffer of 256 x 256 takes all of it */
     SCALAR_BLOCK = 4,       /* device/mma/scalar.h: rows of either operand in a lane */
     HOST_TILE = 32,
+    WGMMA_ROWS = 64, /* device/mma/wgmma.h: of four warps */
+    WGMMA_WAVE_ROWS = 16,
+    WGMMA_TRANSPOSED_ROWS = 64, /* of an operand that lies along its rows: a line of LDS */
+    SPECIALIZED_ROWS = 128,     /* in forms of fewer the tiles are the others' */
+    SPECIALIZED_K_BYTES = 128,
+    SPECIALIZED_PRODUCERS = 4, /* warps: fewer were slower on an H200 (84 % of them with one) */
+    SPECIALIZED_LDS_BYTES = 192 << 10,
+    SPECIALIZED_MOST_BUFFERS = 16,
 };
 
 uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
@@ -252,6 +261,72 @@ static bool choose_pingpong(struct problem *problem)
     return true;
 }
 
+/* Whether most of the operand's bytes lie along k. */
+static bool lies_along_k(const struct problem *problem, const struct kiln_operand_schedule *operand)
+{
+    uint32_t access = heaviest(problem, operand->places[0], false);
+    const int64_t *strides =
+        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
+    return strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
+}
+
+/*
+ * The time that staging takes, which is what products wait for: in cycles for each 128 bytes of k
+ * of all tiles. Of what the second-level cache gives, a compute unit takes 40 bytes in a cycle, all
+ * together 30 times their number: fitted to products on an NVIDIA H200.
+ */
+static double staging_cycles(const struct problem *problem)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    double units = problem->target->compute_units;
+    double tiles = (double)count_tiles(contraction);
+    double turns = ceil(tiles / units);
+    /* Rows beyond the end are not read. */
+    double rows =
+        contraction->m < contraction->tile_m ? (double)contraction->m : contraction->tile_m;
+    double bytes = (rows + contraction->tile_n) * SPECIALIZED_K_BYTES;
+    return fmax(tiles * bytes / (30 * units), turns * bytes / 40);
+}
+
+/*
+ * NVIDIA's Hopper: its fastest instruction multiplies from LDS while the warp goes on, so some
+ * warps only multiply and some only stage.
+ */
+static bool choose_specialized(struct problem *problem)
+{
+    static const struct {
+        uint32_t rows, columns;
+    } tiles[] = {{128, 256}, {128, 128}, {64, 128}, {64, 64}, {64, 32}, {64, 16}};
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
+    if (mma == NULL || mma->layout != KILN_MMA_LAYOUT_WGMMA ||
+        problem->schedule->limits.held_elems < SPECIALIZED_ROWS)
+        return false;
+    uint32_t fewest_columns =
+        lies_along_k(problem, &contraction->right) ? 16 : WGMMA_TRANSPOSED_ROWS;
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        contraction->tile_m = tiles[i].rows;
+        contraction->tile_n = tiles[i].columns;
+        double cycles = staging_cycles(problem);
+        if (tiles[i].columns < fewest_columns * contraction->products || cycles >= least)
+            continue;
+        least = cycles;
+        best = i;
+    }
+    contraction->tile_m = tiles[best].rows;
+    contraction->tile_n = tiles[best].columns;
+    contraction->mma = mma;
+    contraction->waves_m = contraction->tile_m / WGMMA_WAVE_ROWS;
+    contraction->waves_n = 1;
+    contraction->producer_waves = SPECIALIZED_PRODUCERS;
+    uint32_t buffers =
+        SPECIALIZED_LDS_BYTES / SPECIALIZED_K_BYTES / (contraction->tile_m + contraction->tile_n);
+    contraction->buffers = buffers < SPECIALIZED_MOST_BUFFERS ? buffers : SPECIALIZED_MOST_BUFFERS;
+    return true;
+}
+
 /* Large tiles where there are enough of them for all compute units, small ones elsewhere. */
 static void choose_tile(struct problem *problem)
 {
@@ -262,7 +337,7 @@ static void choose_tile(struct problem *problem)
         set_tile(problem, HOST_TILE, 1);
         return;
     }
-    if (choose_pingpong(problem))
+    if (choose_pingpong(problem) || choose_specialized(problem))
         return;
     set_tile(problem, 128, 2);
     contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
@@ -338,9 +413,6 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     uint32_t pack = kiln_pack_elements(problem->contraction);
     uint32_t block = problem->schedule->block;
     uint32_t units = tile_rows * (problem->contraction->tile_k / pack);
-    uint32_t access = heaviest(problem, operand->places[0], false);
-    const int64_t *strides =
-        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
     operand->run = 1;
     operand->vector = operand->end_vector = pack;
     for (uint32_t i = 0; i < operand->part_count; i++) {
@@ -352,12 +424,12 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
     /* Behind a first tile of any size the others are aligned to as much as k is. */
     if (kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) > 2)
         operand->vector = operand->end_vector;
-    operand->is_along_k =
-        strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
+    operand->is_along_k = lies_along_k(problem, operand);
     if (operand->is_along_k)
         return;
     uint32_t run = WIDEST_RUN;
-    while (run > 1 && units / run < block)
+    /* Where all work-items stage, all get some of it. */
+    while (run > 1 && problem->contraction->producer_waves == 0 && units / run < block)
         run /= 2;
     for (uint32_t i = 0; i < operand->part_count; i++)
         run = widest(problem, operand->places[i], KILN_STRIDE_ROW, rows, run);
@@ -448,12 +520,15 @@ static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedu
     lay_out_axes(&problem, is_transposed(&problem));
     choose_tile(&problem);
     choose_order(&problem);
-    uint32_t tile_k_bytes = contraction->is_pingpong ? PINGPONG_K_BYTES : TILE_K_BYTES;
+    uint32_t tile_k_bytes = contraction->is_pingpong           ? PINGPONG_K_BYTES
+                            : contraction->producer_waves != 0 ? SPECIALIZED_K_BYTES
+                                                               : TILE_K_BYTES;
     contraction->tile_k = tile_k_bytes / kiln_dtype_info(contraction->staged)->bytes;
     contraction->k_end = contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
                          : contraction->k > contraction->tile_k    ? KILN_K_END_FIRST
                                                                    : KILN_K_END_ALONE;
-    schedule->block = contraction->waves_m * contraction->waves_n * target->wave_size;
+    schedule->block = (contraction->waves_m * contraction->waves_n + contraction->producer_waves) *
+                      target->wave_size;
     choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m);
     choose_loads(&problem, &contraction->right, contraction->n, contraction->tile_n);
     uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
@@ -473,13 +548,15 @@ static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedu
     schedule->index_is_64bit = offsets_need_64_bits(&problem);
     uint32_t tiles =
         (contraction->tile_m + contraction->tile_n) * tile_k_bytes * contraction->buffers;
-    uint32_t rows_m = contraction->mma != NULL  ? contraction->mma->rows_m
-                      : target->wave_size == 1  ? SCALAR_BLOCK
-                      : target->wave_size == 64 ? 8 * SCALAR_BLOCK
-                                                : 4 * SCALAR_BLOCK;
+    uint32_t rows_m = contraction->producer_waves ? contraction->tile_m / contraction->waves_m
+                      : contraction->mma != NULL  ? contraction->mma->rows_m
+                      : target->wave_size == 1    ? SCALAR_BLOCK
+                      : target->wave_size == 64   ? 8 * SCALAR_BLOCK
+                                                  : 4 * SCALAR_BLOCK;
     uint32_t strip = contraction->waves_m * rows_m * contraction->tile_n *
                      kiln_dtype_info(kiln_scalar_dtype(problem.op->scalar))->bytes;
-    schedule->lds_bytes = tiles > strip ? tiles : strip;
+    uint32_t ring = contraction->producer_waves != 0 ? contraction->buffers * PACK_BYTES : 0;
+    schedule->lds_bytes = (tiles > strip ? tiles : strip) + ring;
     return true;
 }
 

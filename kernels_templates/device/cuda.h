@@ -37,7 +37,12 @@
 #define KILN_KERNEL(symbol, block, arguments_type)                                                 \
     extern "C" __global__ void __launch_bounds__(block)                                        \
     symbol(const __grid_constant__ arguments_type arguments)
+/* More than 48 KiB is given at the launch. */
+#ifdef KILN_LDS_IS_DYNAMIC
+#define KILN_LDS(type, name, count) extern __shared__ __align__(1024) type name[]
+#else
 #define KILN_LDS(type, name, count) __shared__ type name[count]
+#endif
 
 #define kiln_uniform(value) __shfl_sync(0xffffffffu, (value), 0)
 #define kiln_schedule_fence()

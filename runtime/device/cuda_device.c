@@ -44,10 +44,21 @@ static int load_module(const struct kiln_gpu_device *device, void **ret_module, 
     return cuda_of(device)->cuModuleLoadData(ret_module, code);
 }
 
-static int find_function(const struct kiln_gpu_device *device, void **ret_function, void *module,
-                         const char *symbol)
+/* Local memory that a launch has to ask for: more than a kernel may declare by itself. */
+static uint32_t asked_lds_bytes(const struct kiln_gpu_device *device, uint32_t lds_bytes)
 {
-    return cuda_of(device)->cuModuleGetFunction(ret_function, module, symbol);
+    return lds_bytes > device->base.target.lds_bytes ? lds_bytes : 0;
+}
+
+static int find_function(const struct kiln_gpu_device *device, void **ret_function, void *module,
+                         const char *symbol, uint32_t lds_bytes)
+{
+    int code = cuda_of(device)->cuModuleGetFunction(ret_function, module, symbol);
+    uint32_t asked = asked_lds_bytes(device, lds_bytes);
+    if (code == KILN_GPU_SUCCESS && asked != 0)
+        code = cuda_of(device)->cuFuncSetAttribute(*ret_function, KILN_CUDA_FUNCTION_MAX_ASKED_LDS,
+                                                   (int)asked);
+    return code;
 }
 
 static int unload_module(const struct kiln_gpu_device *device, void *module)
@@ -66,9 +77,10 @@ static int launch_kernel(const struct kiln_gpu_device *device, const struct kiln
     size_t kernarg_bytes = launch->kernarg_bytes;
     void *extra[] = {LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->kernarg,
                      LAUNCH_PARAM_BUFFER_SIZE, &kernarg_bytes, LAUNCH_PARAM_END};
-    return cuda_of(device)->cuLaunchKernel(launch->function, launch->grid[0], launch->grid[1],
-                                           launch->grid[2], launch->block[0], launch->block[1],
-                                           launch->block[2], 0, stream, NULL, extra);
+    return cuda_of(device)->cuLaunchKernel(
+        launch->function, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+        launch->block[1], launch->block[2], asked_lds_bytes(device, launch->lds_bytes), stream,
+        NULL, extra);
 }
 
 static int allocate(const struct kiln_gpu_device *device, void **ret_pointer, size_t bytes)

@@ -34,6 +34,7 @@ struct kiln_launch {
     uint32_t block[3];
     const void *kernarg; /* 8 bytes per argument, read during the call */
     uint32_t kernarg_bytes;
+    uint32_t lds_bytes; /* local memory of a work-group, as given to load */
 };
 
 /* Of measurements: how much can be allocated, and what must not stay cached from run to run. */

@@ -67,7 +67,6 @@ enum kiln_status kiln_gpu_load(struct kiln_device *base, const void *code, size_
 {
     /* The code object itself says all of this. */
     (void)size;
-    (void)lds_bytes;
     (void)uses_barrier;
     const struct kiln_gpu_device *device = gpu_device(base);
     void *previous = NULL;
@@ -80,7 +79,7 @@ enum kiln_status kiln_gpu_load(struct kiln_device *base, const void *code, size_
     status = kiln_gpu_check(device->library, result, error,
                             "loading the code object of kernel '%s'", symbol);
     if (status == KILN_OK) {
-        result = device->driver->find_function(device, &function, module, symbol);
+        result = device->driver->find_function(device, &function, module, symbol, lds_bytes);
         status = kiln_gpu_check(device->library, result, error,
                                 "finding kernel '%s' in its code object", symbol);
         if (status == KILN_OK)

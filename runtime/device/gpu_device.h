@@ -23,8 +23,9 @@ struct kiln_gpu_driver {
     int (*get_current)(const struct kiln_gpu_device *device, void **ret_current);
     int (*set_current)(const struct kiln_gpu_device *device, void *current);
     int (*load_module)(const struct kiln_gpu_device *device, void **ret_module, const void *code);
+    /* `lds_bytes` as in struct kiln_launch. */
     int (*find_function)(const struct kiln_gpu_device *device, void **ret_function, void *module,
-                         const char *symbol);
+                         const char *symbol, uint32_t lds_bytes);
     int (*unload_module)(const struct kiln_gpu_device *device, void *module);
     /* Optional: bytes of each work-item that the compiler could not keep in registers, where
      * code objects are not checked for it when they are made. */

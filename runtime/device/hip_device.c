@@ -51,8 +51,9 @@ static int load_module(const struct kiln_gpu_device *device, void **ret_module, 
 }
 
 static int find_function(const struct kiln_gpu_device *device, void **ret_function, void *module,
-                         const char *symbol)
+                         const char *symbol, uint32_t lds_bytes)
 {
+    (void)lds_bytes; /* AMD's kernels declare all that they have */
     return hip_of(device)->hipModuleGetFunction(ret_function, module, symbol);
 }
 

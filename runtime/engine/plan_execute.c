@@ -78,6 +78,7 @@ static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_p
         .block = {recipe->block[0], recipe->block[1], recipe->block[2]},
         .kernarg = kernarg,
         .kernarg_bytes = (uint32_t)(recipe->argument_count * sizeof(kernarg[0])),
+        .lds_bytes = recipe->lds_bytes,
     };
     struct kiln_device *device = plan->loaded->device;
     return device->ops->launch(device, stream, &launch, error);

@@ -114,6 +114,7 @@ EXPORT int cuModuleLoadData(void **module, const void *image);
 EXPORT int cuModuleUnload(void *module);
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name);
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function);
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
 EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds_bytes,
                           void *stream, void **parameters, void **extra);
@@ -247,6 +248,13 @@ int cuFuncGetAttribute(int *value, int attribute, void *function)
     if (code == 0)
         *value = local_bytes;
     return finish("cuFuncGetAttribute", code, (uint64_t)attribute, word(function), 0);
+}
+
+int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+    int code = attribute == 8 ? 0 : KILN_STAND_IN_INVALID_VALUE;
+    code = after_init("cuFuncSetAttribute", code);
+    return finish("cuFuncSetAttribute", code, word(function), (uint64_t)attribute, (uint64_t)value);
 }
 
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

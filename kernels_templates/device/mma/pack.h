@@ -16,7 +16,12 @@ KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack)
     const unsigned rows_per_line = KILN_ROW_PACKS >= 8 ? 1 : 8 / KILN_ROW_PACKS;
     const unsigned low = row / rows_per_line;
     const unsigned mask = (KILN_ROW_PACKS >= 8 ? 8 : KILN_ROW_PACKS) - 1;
-    return row * KILN_ROW_PACKS + (pack ^ ((low ^ row >> 3) & mask));
+#ifdef KILN_CONSUMERS /* the order that wgmma has */
+    const unsigned order = low;
+#else
+    const unsigned order = low ^ row >> 3;
+#endif
+    return row * KILN_ROW_PACKS + (pack ^ (order & mask));
 }
 
 /*

@@ -122,6 +122,42 @@ Test(cuda_device, kernels_that_spill_are_told_of)
     kiln_device_close(device);
 }
 
+Test(cuda_device, more_local_memory_than_a_kernel_may_declare_is_asked_for)
+{
+    enum { DECLARED_AT_MOST = 48 << 10, ASKED_FOR = 192 << 10 };
+    struct kiln_device *device = gpu_open("cuda");
+    struct gpu_loaded loaded = {0};
+    cr_assert_eq(device->ops->load(device, gpu_code_object, strlen(gpu_code_object) + 1, "kernel",
+                                   DECLARED_AT_MOST, true, &loaded.module, &loaded.function,
+                                   &error),
+                 KILN_OK, "%s", error.text);
+    struct kiln_launch launch = gpu_launch_of(&loaded);
+    launch.lds_bytes = DECLARED_AT_MOST;
+    cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuLaunchKernel")->arguments[7], 0);
+    device->ops->unload(device, loaded.module);
+    kiln_device_close(device);
+
+    cuda.base.reset();
+    device = gpu_open("cuda");
+    cr_assert_eq(device->ops->load(device, gpu_code_object, strlen(gpu_code_object) + 1, "kernel",
+                                   ASKED_FOR, true, &loaded.module, &loaded.function, &error),
+                 KILN_OK, "%s", error.text);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuFuncSetAttribute")->arguments[2], ASKED_FOR);
+    launch = gpu_launch_of(&loaded);
+    launch.lds_bytes = ASKED_FOR;
+    cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
+    cr_expect_eq(gpu_first_call(&cuda.base, "cuLaunchKernel")->arguments[7], ASKED_FOR);
+    device->ops->unload(device, loaded.module);
+
+    cuda.base.fail("cuFuncSetAttribute", KILN_STAND_IN_INVALID_VALUE, 0);
+    cr_expect_eq(device->ops->load(device, gpu_code_object, strlen(gpu_code_object) + 1, "kernel",
+                                   ASKED_FOR, true, &loaded.module, &loaded.function, &error),
+                 KILN_REFUSED, "a GPU that has less");
+    cr_expect_eq(cuda.base.live_modules(), 0);
+    kiln_device_close(device);
+}
+
 Test(cuda_device, needs_no_switch_where_its_context_is_current)
 {
     struct kiln_device *device = gpu_open("cuda");
