@@ -337,6 +337,11 @@ KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned c
     }
 }
 
+/* What a sum stands for: KILN_MMA_IS_FNUZ. */
+#ifndef KILN_MMA_SUM
+#define KILN_MMA_SUM(sum) (sum)
+#endif
+
 /* The sums of one row of fragments of every wave, side by side. */
 KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned wave_column,
                                   kiln_mma_sums (&sums)[KILN_FRAGMENTS_N])
@@ -347,7 +352,7 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
     for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot++)
         strip[kiln_strip_place(strip_row + kiln_sum_row(slot),
                                wave_column + j * KILN_MMA_N + kiln_sum_column(slot))] =
-            sums[j][(int)slot];
+            KILN_MMA_SUM(sums[j][(int)slot]);
 }
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)

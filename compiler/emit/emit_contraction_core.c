@@ -170,6 +170,10 @@ void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kil
                        "#define KILN_MMA_SIDE %" PRIu32 "\n#define KILN_MMA_IS_REPLICATED %d\n"
                        "#define KILN_MMA_CALL(a, b, sums) %s\n",
                        mma->rows_m, mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED, mma->call);
+    /* Both operands are half of what they stand for. */
+    if (mma->is_fnuz)
+        kiln_buffer_append_text(source, "#define KILN_MMA_IS_FNUZ 1\n"
+                                        "#define KILN_MMA_SUM(sum) (4.0f * (sum))\n");
     if (mma->operand == KILN_DTYPE_F64)
         kiln_buffer_append_text(source, "#define KILN_MMA_RUN 1\n");
     /* "float __attribute__((...))": the attribute goes behind the name. */
@@ -193,6 +197,12 @@ static void emit_headers(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
     kiln_emit_contraction_core(emission, source);
     kiln_template_append(inclusion, "device/mma/pack.h", source);
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        enum kiln_dtype dtype = emission->group->accesses[i].dtype;
+        if (emission->schedule->contraction.staged == KILN_DTYPE_F16 &&
+            (dtype == KILN_DTYPE_F8E4M3 || dtype == KILN_DTYPE_F8E5M2))
+            kiln_template_append(inclusion, "device/mma/fp8_as_f16.h", source);
+    }
     kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
 }
 

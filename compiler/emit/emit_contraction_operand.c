@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *device_type(enum kiln_dtype dtype)
 {
@@ -130,15 +131,14 @@ static void append_operand_load(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "    }\n");
 }
 
-/* The access whose bits are the staged elements: nothing is computed of the operand. KILN_NONE
- * else. */
-static uint32_t same_access(const struct kiln_emission *emission, enum kiln_place place,
-                            uint32_t operand)
+/* The access that loads an operand of which nothing is computed, in this type. KILN_NONE else. */
+static uint32_t loaded_access(const struct kiln_emission *emission, enum kiln_place place,
+                              uint32_t operand, enum kiln_dtype dtype)
 {
     const struct kiln_fusion_group *group = emission->group;
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (group->accesses[i].place == place && group->accesses[i].value == operand &&
-            group->accesses[i].dtype == kiln_contraction_of(emission)->staged)
+            group->accesses[i].dtype == dtype)
             return i;
     }
     return KILN_NONE;
@@ -151,7 +151,8 @@ static uint32_t copied_access(const struct kiln_emission *emission,
 {
     enum kiln_place place = operand->places[part];
     uint32_t access =
-        same_access(emission, place, kiln_group_operand(emission->ir, emission->group, place));
+        loaded_access(emission, place, kiln_group_operand(emission->ir, emission->group, place),
+                      kiln_contraction_of(emission)->staged);
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
     bool is_whole_pack = access != KILN_NONE &&
                          together == kiln_pack_elements(kiln_contraction_of(emission)) &&
@@ -207,30 +208,66 @@ static void append_copy(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "}\n");
 }
 
+/* fp8 that is staged as half, four elements at once. */
+static bool append_fp8_as_half(const struct kiln_emission *emission,
+                               const struct kiln_contraction_side *side, enum kiln_place place,
+                               uint32_t operand, struct kiln_buffer *source)
+{
+    static const enum kiln_dtype types[] = {KILN_DTYPE_F8E4M3, KILN_DTYPE_F8E5M2};
+    if (kiln_contraction_of(emission)->staged != KILN_DTYPE_F16)
+        return false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        uint32_t access = loaded_access(emission, place, operand, types[i]);
+        if (access == KILN_NONE)
+            continue;
+        const char *type = device_type(types[i]);
+        kiln_buffer_printf(
+            source,
+            "    KILN_UNROLL\n    for (unsigned f = 0; f < KILN_PACK_ELEMENTS; f += 4) "
+            "{\n        kiln_storage_%s four[4];\n        KILN_UNROLL\n"
+            "        for (unsigned e = f; e < f + 4; e++)\n"
+            "            four[e - f] = inputs.x%" PRIu32 "[%s];\n"
+            "        kiln_%s_as_f16(four, out + f);\n    }\n",
+            type, access, input_element(emission, side, access), type);
+        return true;
+    }
+    return false;
+}
+
 /* The elements of a pack of one part of the tile: `out`. */
 static void append_elements(const struct kiln_emission *emission,
                             const struct kiln_contraction_side *side, enum kiln_place place,
                             const char *const *elements, struct kiln_buffer *source)
 {
     uint32_t operand = kiln_group_operand(emission->ir, emission->group, place);
-    uint32_t copied = same_access(emission, place, operand);
-    kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
-    if (copied != KILN_NONE) {
-        kiln_buffer_printf(source, "        out[e] = inputs.x%" PRIu32 "[%s];\n", copied,
-                           input_element(emission, side, copied));
-    } else {
-        struct kiln_value_table table;
-        if (!kiln_contraction_table_init(emission, place, elements, &table)) {
-            source->failed = true;
-            return;
+    uint32_t copied =
+        loaded_access(emission, place, operand, kiln_contraction_of(emission)->staged);
+    const char *element = copied != KILN_NONE ? input_element(emission, side, copied) : "";
+    if (copied != KILN_NONE && strcmp(element, "e") == 0) {
+        /* As one: of 16 bytes that are taken apart LLVM 19 loads some twice. */
+        kiln_buffer_printf(source, "    __builtin_memcpy(out, inputs.x%" PRIu32 ", sizeof out);\n",
+                           copied);
+    } else if (!append_fp8_as_half(emission, side, place, operand, source)) {
+        kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
+        if (copied != KILN_NONE) {
+            kiln_buffer_printf(source, "        out[e] = inputs.x%" PRIu32 "[%s];\n", copied,
+                               element);
+        } else {
+            struct kiln_value_table table;
+            if (!kiln_contraction_table_init(emission, place, elements, &table)) {
+                source->failed = true;
+                return;
+            }
+            kiln_emit_contraction_values(emission, &table, place, source);
+            kiln_buffer_printf(source, "        out[e] = kiln_encode_%s(",
+                               device_type(kiln_contraction_of(emission)->staged));
+            kiln_emit_value(&table, operand, source);
+            kiln_buffer_append_text(source, ");\n");
+            kiln_value_table_fini(&table);
         }
-        kiln_emit_contraction_values(emission, &table, place, source);
-        kiln_buffer_printf(source, "        out[e] = kiln_encode_%s(",
-                           device_type(kiln_contraction_of(emission)->staged));
-        kiln_emit_value(&table, operand, source);
-        kiln_buffer_append_text(source, ");\n");
-        kiln_value_table_fini(&table);
+        kiln_buffer_append_text(source, "    }\n");
     }
+    kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
     kiln_buffer_append_text(
         source, "        out[e] = KILN_OR_ZERO(k + (unsigned)e, rest, out[e]);\n    }\n");
 }
@@ -256,6 +293,7 @@ static void append_pack(const struct kiln_emission *emission,
     }
     kiln_buffer_append_text(source, "    kiln_pack pack;\n"
                                     "    __builtin_memcpy(&pack, out, sizeof pack);\n"
+                                    "    kiln_make_fnuz(pack);\n"
                                     "    return pack;\n}\n");
 }
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 static const struct kiln_mma rows[] = {
-#define KILN_MMA(name, targets, layout, operand, rows_m, rows_n, k_groups, operand_type,           \
-                 sums_type, call)                                                                  \
+#define KILN_MMA_ROW(is_fnuz, name, targets, layout, operand, rows_m, rows_n, k_groups,            \
+                     operand_type, sums_type, call)                                                \
     {#name,                                                                                        \
      targets,                                                                                      \
      KILN_MMA_LAYOUT_##layout,                                                                     \
@@ -14,7 +14,10 @@ static const struct kiln_mma rows[] = {
      k_groups,                                                                                     \
      operand_type,                                                                                 \
      sums_type,                                                                                    \
-     call},
+     call,                                                                                         \
+     is_fnuz},
+#define KILN_MMA(...)      KILN_MMA_ROW(false, __VA_ARGS__)
+#define KILN_MMA_FNUZ(...) KILN_MMA_ROW(true, __VA_ARGS__)
 #include "compiler/schedule/mma.def"
 };
 

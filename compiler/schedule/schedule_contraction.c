@@ -52,11 +52,23 @@ struct problem {
 
 /* ---- types ---- */
 
+/* The types that an operand can be staged in: what is only loaded is not rounded, so that an
+ * infinity which rounding never gives stays what it is. */
+static uint32_t staged_exactly(const struct problem *problem, uint32_t operand,
+                               const uint32_t *sets)
+{
+    const struct kiln_op *op = &problem->ir->ops[operand];
+    if (op->opcode == KILN_OP_LOAD)
+        return sets[operand] | KILN_DTYPE_BIT(problem->graph->tensors[op->tensor].dtype);
+    return sets[operand];
+}
+
 /* The narrowest type that holds both operands and that the target multiplies, else that of the
  * sums. */
 static bool choose_staged(struct problem *problem)
 {
-    static const enum kiln_dtype narrow[] = {KILN_DTYPE_F16, KILN_DTYPE_BF16};
+    static const enum kiln_dtype narrow[] = {KILN_DTYPE_F8E4M3, KILN_DTYPE_F8E5M2, KILN_DTYPE_F16,
+                                             KILN_DTYPE_BF16};
     const struct kiln_ir *ir = problem->ir;
     const struct kiln_fusion_group *group = problem->group;
     uint32_t last = group->contracts[group->contract_count - 1];
@@ -68,14 +80,17 @@ static bool choose_staged(struct problem *problem)
     uint32_t both = UINT32_MAX;
     for (uint32_t i = 0; i < group->contract_count; i++) {
         const struct kiln_op *op = &ir->ops[group->contracts[i]];
-        both &= sets[op->operands[0]] & sets[op->operands[1]];
+        both &= staged_exactly(problem, op->operands[0], sets) &
+                staged_exactly(problem, op->operands[1], sets);
     }
     problem->contraction->staged = kiln_scalar_dtype(problem->op->scalar);
     if (problem->op->scalar == KILN_SCALAR_I32 && (both & KILN_DTYPE_BIT(KILN_DTYPE_I8)) != 0)
         problem->contraction->staged = KILN_DTYPE_I8;
     for (size_t i = 0; problem->op->scalar == KILN_SCALAR_F32 && i < sizeof narrow / sizeof *narrow;
          i++) {
-        if ((both & KILN_DTYPE_BIT(narrow[i])) != 0) {
+        bool is_byte = kiln_dtype_info(narrow[i])->bytes == 1;
+        if ((both & KILN_DTYPE_BIT(narrow[i])) != 0 &&
+            (!is_byte || kiln_mma_find(problem->target, narrow[i], UINT32_MAX) != NULL)) {
             problem->contraction->staged = narrow[i];
             break;
         }

@@ -260,6 +260,13 @@ Test(contraction_plan, the_schedule_in_words)
                  "left operand read along k one by one");
     expect_words("Matmul a=192,64:INT8 b=64,96:INT8 c=192,96:INT32", "gfx942", "staged as int8");
     expect_words("Matmul a=192,64:INT8 b=64,96:HALF c=192,96", "host", "staged as half");
+    expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E4M3 c=192,96", "gfx942",
+                 "mfma_32x32_f8e4m3_fnuz, staged as fp8_e4m3");
+    expect_words("Matmul a=192,64:FP8_E5M2 b=64,96:FP8_E5M2 c=192,96", "gfx942", "staged as half");
+    expect_words("Matmul a=192,64:FP8_E5M2 b=64,96:FP8_E5M2 c=192,96", "gfx1201",
+                 "staged as fp8_e5m2");
+    expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E5M2 c=192,96", "gfx1201", "staged as half");
+    expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E4M3 c=192,96", "gfx90a", "staged as half");
     expect_words(one_kernel[10], "gfx942", ", 2 products that share their left operand, tile ");
     expect_words(one_kernel[12], "gfx942", ", 2 products that share their right operand, tile ");
 }

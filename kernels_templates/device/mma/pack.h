@@ -24,6 +24,29 @@ KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack)
     return row * KILN_ROW_PACKS + (pack ^ (order & mask));
 }
 
+#ifdef KILN_MMA_IS_FNUZ
+/*
+ * OCP's e4m3 as FNUZ: a code means half as much there, but for -0, whose code is NaN's, and NaN, whose codes are
+ * numbers. Four codes at a time.
+ */
+KILN_DEVICE unsigned kiln_fnuz_of_ocp(unsigned codes)
+{
+    const unsigned magnitudes = codes & 0x7f7f7f7fu;
+    const unsigned nonzero = magnitudes + 0x7f7f7f7fu; /* in the highest bits */
+    const unsigned nan = (magnitudes + 0x01010101u) & 0x80808080u;
+    return (codes & (nonzero | 0x7f7f7f7fu) & ~(nan - (nan >> 7))) | nan;
+}
+
+KILN_DEVICE void kiln_make_fnuz(kiln_pack &pack)
+{
+    KILN_UNROLL
+    for (int i = 0; i < 4; i++)
+        pack.words[i] = kiln_fnuz_of_ocp(pack.words[i]);
+}
+#else
+#define kiln_make_fnuz(pack)
+#endif
+
 /*
  * What of a tile is within k, counted from the tile's first element. All of it is named by a constant, with which the
  * other forms vanish.
