@@ -4,6 +4,7 @@
 #include "cli/bench/bench_run.h"
 #include "cli/bench/bench_subjects.h"
 #include "cli/command_line.h"
+#include "cli/contraction_choice.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/table.h"
@@ -78,6 +79,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
             settings->csv = true;
             break;
         default:
+            kiln_contraction_choice_take(line, &settings->run.contraction);
             break;
         }
     }

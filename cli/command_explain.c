@@ -2,6 +2,7 @@
  * kiln explain: what a graph becomes.
  */
 #include "cli/command_line.h"
+#include "cli/contraction_choice.h"
 #include "cli/dot.h"
 #include "cli/explanation.h"
 #include "cli/graph_input.h"
@@ -68,6 +69,7 @@ static void parse(struct kiln_command_line *line, struct settings *settings)
             settings->json = true;
             break;
         default:
+            kiln_contraction_choice_take(line, &settings->engine.lower.contraction);
             break;
         }
     }

@@ -2,6 +2,7 @@
  * kiln run: one execution, checked.
  */
 #include "cli/command_line.h"
+#include "cli/contraction_choice.h"
 #include "cli/graph_input.h"
 #include "cli/message.h"
 #include "cli/random_input.h"
@@ -106,6 +107,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
                 return false;
             break;
         default:
+            kiln_contraction_choice_take(line, &settings->engine.lower.contraction);
             break;
         }
     }

@@ -54,6 +54,22 @@ struct kiln_program {
     struct kiln_kernel_plan *plan; /* what the kernels were made from */
 };
 
+enum kiln_contraction_form {
+    KILN_CONTRACTION_ANY,
+    KILN_CONTRACTION_PLAIN,       /* two tiles in local memory, one is used, the other one filled */
+    KILN_CONTRACTION_PINGPONG,    /* one tile; halves of the waves take turns at it */
+    KILN_CONTRACTION_STREAMED,    /* none: waves load what they multiply */
+    KILN_CONTRACTION_SPECIALIZED, /* a ring of tiles: some waves fill it, others multiply */
+};
+
+/* How matrix products are done, where that is not left to the schedule: 0 for what is. Tiles are
+ * forced by rows and columns at once, as waves are in all three directions. */
+struct kiln_contraction_options {
+    enum kiln_contraction_form form;
+    uint32_t tile_m, tile_n, tile_k;
+    uint32_t waves_m, waves_n, waves_k;
+};
+
 /* What a caller can turn. All of it is part of the cache key. */
 struct kiln_lower_options {
     bool no_fusion;               /* one kernel per node, for comparison */
@@ -62,6 +78,7 @@ struct kiln_lower_options {
     /* Host target only: 0: a row is reduced by one work-item; else kernels are scheduled as for a
      * GPU with waves of this many work-items, to run a GPU's kernels on the CPU. */
     uint32_t host_wave_size;
+    struct kiln_contraction_options contraction;
 };
 
 /* Appends the options to a cache key. */

@@ -10,10 +10,15 @@
  * Sizes and strides are arguments. Rows beyond the end are read again from the last one and not stored; what is
  * beyond the end of k is staged as zero.
  *
+ * Where one operand has few rows, an element of the other one is wanted by a single wave: there is nothing to share in LDS.
+ * Then the kernel is streamed (KILN_IS_STREAMED): each lane loads its part of the fragments itself, several steps
+ * ahead, and stage and core are one. KILN_WAVES_K waves take turns along k and finish adds up their sums, in order.
+ *
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_TILE_M, _N, _K, KILN_WAVES_M, _N (of the tile), KILN_BUFFERS (tiles in LDS, 1
  * or 2), KILN_K_END (whether k ends within a tile: enum kiln_k_end), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
  * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel), or KILN_CONSUMERS and KILN_PRODUCERS (the third one: work-items
  * that multiply and work-items that stage, with a ring of KILN_BUFFERS tiles between them; device/mma/wgmma.h),
+ * KILN_WAVES_K (waves that share the k of a tile), KILN_IS_STREAMED,
  * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
  * header of device/mma/, kiln_arguments, kiln_batch and kiln_locate_batch, and for both operands, `left` standing for
@@ -40,10 +45,21 @@
 
 #define KILN_TILE_PACKS  ((KILN_TILE_M + KILN_TILE_N) * KILN_ROW_PACKS)
 #define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_MMA_M)
-#define KILN_STRIP_PACKS (KILN_STRIP_ROWS * KILN_TILE_N * (int)sizeof(kiln_sum) / 16)
+#define KILN_STRIP_SUMS  (KILN_STRIP_ROWS * KILN_TILE_N) /* of the waves that share a slice of k */
+#define KILN_STRIP_PACKS (KILN_WAVES_K * KILN_STRIP_SUMS * (int)sizeof(kiln_sum) / 16)
 #define KILN_LDS_PACKS                                                                             \
     (KILN_BUFFERS * KILN_TILE_PACKS > KILN_STRIP_PACKS ? KILN_BUFFERS * KILN_TILE_PACKS            \
                                                        : KILN_STRIP_PACKS)
+
+/* Streamed, rows that are loaded at once belong to as many fragments: neighbouring rows of a
+ * fragment are so many apart. */
+#if KILN_IS_STREAMED
+#define KILN_LEFT_SPREAD  KILN_LEFT_RUN
+#define KILN_RIGHT_SPREAD KILN_RIGHT_RUN
+#else
+#define KILN_LEFT_SPREAD  1
+#define KILN_RIGHT_SPREAD 1
+#endif
 
 /* The work-items that stage: all of them, or the producers, which are the last. */
 #ifdef KILN_CONSUMERS
@@ -103,6 +119,7 @@ KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned col
 
 /* ---- stage ---- */
 
+#if !KILN_IS_STREAMED
 /* What a work-item stages of an operand in a turn: a pack of neighbouring rows. */
 struct kiln_unit {
     unsigned row;
@@ -166,6 +183,7 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
 
 KILN_STAGE(left, LEFT, KILN_TILE_M, 1)
 KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
+#endif
 
 #ifdef KILN_CONSUMERS
 /*
@@ -256,6 +274,125 @@ KILN_DEVICE void kiln_consume(const kiln_arguments &arguments, const kiln_ring &
     }
     kiln_await_products(0);
 }
+#elif KILN_IS_STREAMED
+#define KILN_STEP_K  (KILN_LANE_GROUPS * KILN_PACK_ELEMENTS)
+#define KILN_SLOTS   (KILN_TILE_K / KILN_STEP_K) /* steps that are loaded ahead */
+/* Of the right operand of each product: of two, a wave has all columns of the tile. */
+#define KILN_FRAGMENTS_COLUMNS (KILN_FRAGMENTS_N / KILN_PRODUCTS)
+
+/* What a lane has loaded for one step along k. */
+struct kiln_slot {
+    kiln_left_inputs left[KILN_FRAGMENTS_M / KILN_LEFT_RUN][KILN_LANE_PACKS];
+    kiln_right_inputs right[KILN_FRAGMENTS_COLUMNS / KILN_RIGHT_RUN][KILN_LANE_PACKS];
+};
+
+/* Where a wave's tile is: both operands, at the k that its next tile starts with. */
+struct kiln_stream {
+    kiln_left_source left;
+    kiln_right_source right;
+    unsigned wave_row, wave_column;
+    unsigned last_left, last_right;
+};
+
+KILN_DEVICE void kiln_advance(const kiln_arguments &arguments, kiln_stream &stream, unsigned k)
+{
+    kiln_left_advance(arguments, k, stream.left);
+    kiln_right_advance(arguments, k, stream.right);
+}
+
+KILN_DEVICE void kiln_fetch_slot(const kiln_arguments &arguments, const kiln_stream &stream,
+                                 unsigned step, unsigned rest, kiln_slot &slot)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_LANE_PACKS; i++) {
+        const unsigned k = (step * KILN_LANE_GROUPS + kiln_lane_pack(i)) * KILN_PACK_ELEMENTS;
+        KILN_UNROLL
+        for (unsigned u = 0; u < KILN_FRAGMENTS_M / KILN_LEFT_RUN; u++) {
+            const unsigned row =
+                stream.wave_row + (u * KILN_MMA_M + kiln_lane_row_of_left(i)) * KILN_LEFT_RUN;
+            kiln_left_load(arguments, stream.left, row < stream.last_left ? row : stream.last_left,
+                           k, rest, slot.left[u][i]);
+        }
+        KILN_UNROLL
+        for (unsigned u = 0; u < KILN_FRAGMENTS_COLUMNS / KILN_RIGHT_RUN; u++) {
+            const unsigned row =
+                stream.wave_column + (u * KILN_MMA_N + kiln_lane_row_of_right(i)) * KILN_RIGHT_RUN;
+            kiln_right_load(arguments, stream.right,
+                            row < stream.last_right ? row : stream.last_right, k, rest,
+                            slot.right[u][i]);
+        }
+    }
+}
+
+KILN_DEVICE void kiln_multiply_slot(const kiln_arguments &arguments, const kiln_slot &slot,
+                                    unsigned step, unsigned rest,
+                                    kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    kiln_lane_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_LANE_PACKS; i++) {
+        const unsigned k = (step * KILN_LANE_GROUPS + kiln_lane_pack(i)) * KILN_PACK_ELEMENTS;
+        KILN_UNROLL
+        for (unsigned f = 0; f < KILN_FRAGMENTS_M; f++)
+            kiln_set_pack(left[f], i,
+                          kiln_left_pack(arguments, slot.left[f / KILN_LEFT_RUN][i], 0,
+                                         f % KILN_LEFT_RUN, k, rest));
+        KILN_UNROLL
+        for (unsigned f = 0; f < KILN_FRAGMENTS_N; f++)
+            kiln_set_pack(right[f], i,
+                          kiln_right_pack(
+                              arguments,
+                              slot.right[f % KILN_FRAGMENTS_COLUMNS / KILN_RIGHT_RUN][i],
+                              f / KILN_FRAGMENTS_COLUMNS, f % KILN_RIGHT_RUN, k, rest));
+    }
+    KILN_UNROLL
+    for (unsigned f = 0; f < KILN_FRAGMENTS_M; f++)
+        KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        kiln_multiply_add(sums[f][j], left[f], right[j]);
+}
+
+/*
+ * Tiles of k go to the waves in turn. A slot is loaded again as soon as it is used, so that there are
+ * always almost KILN_SLOTS steps on their way. The end of k, less than a tile, goes to the waves
+ * step by step.
+ */
+KILN_DEVICE void kiln_stream_k(const kiln_arguments &arguments, kiln_stream &stream, unsigned size,
+                               unsigned wave_k,
+                               kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    const unsigned tiles = size / KILN_TILE_K;
+    kiln_stream end = stream;
+    kiln_advance(arguments, end, tiles * KILN_TILE_K);
+    if (wave_k < tiles) {
+        kiln_slot slots[KILN_SLOTS];
+        kiln_advance(arguments, stream, wave_k * KILN_TILE_K);
+        KILN_UNROLL
+        for (unsigned s = 0; s < KILN_SLOTS; s++)
+            kiln_fetch_slot(arguments, stream, s, KILN_WHOLE_K, slots[s]);
+        KILN_NO_UNROLL
+        for (unsigned tile = wave_k + KILN_WAVES_K; tile < tiles; tile += KILN_WAVES_K) {
+            kiln_advance(arguments, stream, KILN_WAVES_K * KILN_TILE_K);
+            KILN_UNROLL
+            for (unsigned s = 0; s < KILN_SLOTS; s++) {
+                kiln_multiply_slot(arguments, slots[s], s, KILN_WHOLE_K, sums);
+                kiln_schedule_fence();
+                kiln_fetch_slot(arguments, stream, s, KILN_WHOLE_K, slots[s]);
+                kiln_schedule_fence();
+            }
+        }
+        KILN_UNROLL
+        for (unsigned s = 0; s < KILN_SLOTS; s++)
+            kiln_multiply_slot(arguments, slots[s], s, KILN_WHOLE_K, sums);
+    }
+    const unsigned rest = size - tiles * KILN_TILE_K;
+    KILN_NO_UNROLL
+    for (unsigned step = wave_k; step * KILN_STEP_K < rest; step += KILN_WAVES_K) {
+        kiln_slot slot;
+        kiln_fetch_slot(arguments, end, step, rest, slot);
+        kiln_multiply_slot(arguments, slot, step, rest, sums);
+    }
+}
 #else
 KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
                                      unsigned step, kiln_fragment (&left)[KILN_FRAGMENTS_M],
@@ -280,19 +417,20 @@ KILN_DEVICE void kiln_multiply_fragments(const kiln_fragment (&left)[KILN_FRAGME
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
         kiln_multiply_add(sums[i][j], left[i], right[j]);
 }
-#endif
 
-#if !KILN_IS_PINGPONG && !defined(KILN_CONSUMERS)
+#if !KILN_IS_PINGPONG
 KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wave_column,
+                           unsigned wave_k,
                            kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
 {
     KILN_MMA_STEPS
-    for (unsigned step = 0; step < KILN_STEPS; step++) {
+    for (unsigned step = 0; step < KILN_STEPS; step += KILN_WAVES_K) {
         kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
-        kiln_load_fragments(tile, wave_row, wave_column, step, left, right);
+        kiln_load_fragments(tile, wave_row, wave_column, step + wave_k, left, right);
         kiln_multiply_fragments(left, right, sums);
     }
 }
+#endif
 #endif
 
 /* ---- finish ---- */
@@ -350,16 +488,20 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
         KILN_UNROLL
     for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot++)
-        strip[kiln_strip_place(strip_row + kiln_sum_row(slot),
-                               wave_column + j * KILN_MMA_N + kiln_sum_column(slot))] =
-            KILN_MMA_SUM(sums[j][(int)slot]);
+        strip[kiln_strip_place(
+            strip_row + kiln_sum_row(slot),
+            wave_column +
+                (j / KILN_RIGHT_SPREAD * KILN_MMA_N + kiln_sum_column(slot)) * KILN_RIGHT_SPREAD +
+                j % KILN_RIGHT_SPREAD)] = KILN_MMA_SUM(sums[j][(int)slot]);
 }
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
     KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS);
     const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
-    const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
+    const unsigned wave_of_group = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
+    const unsigned wave_k = wave_of_group / (KILN_WAVES_M * KILN_WAVES_N);
+    const unsigned wave = wave_of_group % (KILN_WAVES_M * KILN_WAVES_N);
     const unsigned wave_row = wave / KILN_WAVES_N * KILN_WAVE_M;
     const unsigned wave_column = wave % KILN_WAVES_N * KILN_WAVE_N;
     const kiln_place place =
@@ -368,16 +510,18 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_batch batch;
     kiln_locate_batch(arguments, place.batch, batch);
 
+    const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
+    const unsigned last_right = kiln_last_row(columns, place.column, KILN_RIGHT_RUN);
+    kiln_mma_sums sums[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
+#if !KILN_IS_STREAMED
     kiln_left_stage left;
     kiln_right_stage right;
     kiln_left_start(arguments, batch, place.row, left.source);
     kiln_right_start(arguments, batch, place.column, right.source);
-    const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
-    const unsigned last_right = kiln_last_row(columns, place.column, KILN_RIGHT_RUN);
-    kiln_mma_sums sums[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
+#endif
 #ifdef KILN_CONSUMERS
     const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
-    const bool is_consumer = wave < KILN_CONSUMERS / KILN_WAVE_SIZE;
+    const bool is_consumer = wave_of_group < KILN_CONSUMERS / KILN_WAVE_SIZE;
     if (is_consumer)
         kiln_consume(arguments, ring, shared, wave_row, sums[0][0]);
     else
@@ -394,6 +538,16 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
         sums[i][j][slot] = 0;
 
+#if KILN_IS_STREAMED
+    kiln_stream stream;
+    kiln_left_start(arguments, batch, place.row, stream.left);
+    kiln_right_start(arguments, batch, place.column, stream.right);
+    stream.wave_row = wave_row;
+    stream.wave_column = wave_column;
+    stream.last_left = last_left;
+    stream.last_right = last_right;
+    kiln_stream_k(arguments, stream, size, wave_k, sums);
+#else
     /* The first tile is what whole ones leave over. */
     const unsigned first = KILN_K_END == 0 ? KILN_TILE_K : (size - 1) % KILN_TILE_K + 1;
     const unsigned end = KILN_K_END == 0 ? KILN_WHOLE_K : first;
@@ -471,7 +625,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
         }
         kiln_schedule_fence();
-        kiln_core(shared + offset, wave_row, wave_column, sums);
+        kiln_core(shared + offset, wave_row, wave_column, wave_k, sums);
         kiln_schedule_fence();
         if (KILN_BUFFERS == 1)
             kiln_barrier();
@@ -486,6 +640,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     }
 #endif
 #endif
+#endif
 
     kiln_sum *strip = (kiln_sum *)shared;
     kiln_result_source result;
@@ -497,7 +652,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
             if (i == pass && is_consumer)
-                kiln_write_strip(strip, wave / KILN_WAVES_N * KILN_MMA_M, wave_column, sums[i]);
+                kiln_write_strip(strip + wave_k * KILN_STRIP_SUMS,
+                                 wave / KILN_WAVES_N * KILN_MMA_M, wave_column, sums[i]);
         kiln_barrier();
         KILN_NO_UNROLL
         for (unsigned vector = kiln_work_item();
@@ -506,13 +662,27 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             const unsigned column =
                 vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
             const unsigned row =
-                strip_row / KILN_MMA_M * KILN_WAVE_M + pass * KILN_MMA_M + strip_row % KILN_MMA_M;
+                strip_row / KILN_MMA_M * KILN_WAVE_M +
+                (pass / KILN_LEFT_SPREAD * KILN_MMA_M + strip_row % KILN_MMA_M) * KILN_LEFT_SPREAD +
+                pass % KILN_LEFT_SPREAD;
             if (row >= rows_left || column >= columns_left)
                 continue;
             kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             KILN_UNROLL
             for (unsigned p = 0; p < KILN_PRODUCTS; p++)
                 kiln_read_strip(strip, strip_row, p * KILN_TILE_COLUMNS + column, values[p]);
+            KILN_UNROLL
+            for (unsigned w = 1; w < KILN_WAVES_K; w++) {
+                KILN_UNROLL
+                for (unsigned p = 0; p < KILN_PRODUCTS; p++) {
+                    kiln_sum more[KILN_RESULT_VECTOR];
+                    kiln_read_strip(strip + w * KILN_STRIP_SUMS, strip_row,
+                                    p * KILN_TILE_COLUMNS + column, more);
+                    KILN_UNROLL
+                    for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+                        values[p][e] += more[e];
+                }
+            }
             kiln_finish(arguments, result, row, column, values);
         }
         kiln_barrier();

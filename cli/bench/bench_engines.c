@@ -39,9 +39,12 @@ static enum kiln_status make_directory(struct kiln_error *error)
     return KILN_OK;
 }
 
-struct kiln_lower_options kiln_bench_lower_options(enum kiln_bench_form form)
+struct kiln_lower_options
+kiln_bench_lower_options(enum kiln_bench_form form,
+                         const struct kiln_contraction_options *contraction)
 {
-    return (struct kiln_lower_options){.no_fusion = form == KILN_BENCH_UNFUSED};
+    return (struct kiln_lower_options){.no_fusion = form == KILN_BENCH_UNFUSED,
+                                       .contraction = *contraction};
 }
 
 /* A graph of as many kernels as there are workers, so that each of them gets one: nothing is shared
@@ -71,13 +74,14 @@ static enum kiln_status write_warm_up(struct kiln_buffer *bytes, struct kiln_err
 
 static enum kiln_status open_engine(struct kiln_engine **engine, const char *device,
                                     const char *cache, enum kiln_bench_form form,
+                                    const struct kiln_contraction_options *contraction,
                                     const struct kiln_buffer *warm_up, struct kiln_error *error)
 {
     const struct kiln_engine_options options = {
         .cache_directory = cache,
         .is_cache_isolated = true,
         .device = device,
-        .lower = kiln_bench_lower_options(form),
+        .lower = kiln_bench_lower_options(form, contraction),
     };
     struct kiln_plan *plan = NULL;
     enum kiln_status status = kiln_engine_create(&options, engine, error);
@@ -88,6 +92,7 @@ static enum kiln_status open_engine(struct kiln_engine **engine, const char *dev
 }
 
 enum kiln_status kiln_bench_engines_init(struct kiln_bench_engines *engines, const char *device,
+                                         const struct kiln_contraction_options *contraction,
                                          struct kiln_error *error)
 {
     *engines = (struct kiln_bench_engines){.copying = NULL};
@@ -105,11 +110,12 @@ enum kiln_status kiln_bench_engines_init(struct kiln_bench_engines *engines, con
             i < KILN_BENCH_FORM_COUNT ? engines->compiling : engines->reading;
         (void)snprintf(cache, sizeof(cache), "%s/%s", directory,
                        form == KILN_BENCH_FUSED ? "fused" : "unfused");
-        status = open_engine(&group[form], device, cache, form, &warm_up, error);
+        status = open_engine(&group[form], device, cache, form, contraction, &warm_up, error);
     }
     if (status == KILN_OK) {
         (void)snprintf(cache, sizeof(cache), "%s/copies", directory);
-        status = open_engine(&engines->copying, device, cache, KILN_BENCH_FUSED, &warm_up, error);
+        status = open_engine(&engines->copying, device, cache, KILN_BENCH_FUSED, contraction,
+                             &warm_up, error);
     }
     kiln_buffer_fini(&warm_up);
     return status;

@@ -38,7 +38,7 @@ enum kiln_status kiln_bench_run_init(struct kiln_bench_run *run, struct kiln_dev
                                      struct kiln_error *error)
 {
     *run = (struct kiln_bench_run){.settings = *settings, .device = device};
-    return kiln_bench_engines_init(&run->engines, device->ops->name, error);
+    return kiln_bench_engines_init(&run->engines, device->ops->name, &settings->contraction, error);
 }
 
 void kiln_bench_run_fini(struct kiln_bench_run *run)
@@ -78,7 +78,8 @@ static enum kiln_status count_bytes(const struct measurement *measurement,
     struct kiln_arena arena;
     kiln_arena_init(&arena);
     struct kiln_kernel_plan plan = {0};
-    const struct kiln_lower_options options = kiln_bench_lower_options(form);
+    const struct kiln_lower_options options =
+        kiln_bench_lower_options(form, &measurement->run->settings.contraction);
     enum kiln_status status =
         kiln_kernel_plan_make(&measurement->input->graph, &measurement->run->device->target,
                               &options, &arena, &plan, error);

@@ -11,6 +11,7 @@
 struct kiln_bench_settings {
     uint32_t samples; /* per contestant, at least 1 */
     bool no_unfused;  /* the unfused contestant is left out */
+    struct kiln_contraction_options contraction;
 };
 
 /* Everything that serves all graphs of a run. */

@@ -120,7 +120,10 @@ static void print_text(const char *label, const char *text)
 static void print_options(const struct kiln_lower_options *options)
 {
     print_label("options");
-    if (!options->no_fusion && !options->max_vector_elements && !options->host_wave_size)
+    static const struct kiln_contraction_options chosen;
+    bool is_forced = memcmp(&options->contraction, &chosen, sizeof chosen) != 0;
+    if (!options->no_fusion && !options->max_vector_elements && !options->host_wave_size &&
+        !is_forced)
         fputs("default", stdout);
     const char *gap = "";
     if (options->no_fusion) {
@@ -131,8 +134,12 @@ static void print_options(const struct kiln_lower_options *options)
         printf("%svectors of at most %" PRIu32 " elements", gap, options->max_vector_elements);
         gap = ", ";
     }
-    if (options->host_wave_size)
+    if (options->host_wave_size) {
         printf("%sas for waves of %" PRIu32, gap, options->host_wave_size);
+        gap = ", ";
+    }
+    if (is_forced)
+        printf("%sa forced schedule of matrix products", gap);
     putchar('\n');
 }
 

@@ -70,12 +70,14 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "\n#define KILN_TILE_K %" PRIu32 "\n#define KILN_WAVES_M %" PRIu32
                        "\n#define KILN_WAVES_N %" PRIu32 "\n#define KILN_BUFFERS %" PRIu32
                        "\n#define KILN_PACK_ELEMENTS %" PRIu32 "\n#define KILN_ROW_PACKS %" PRIu32
-                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d\n"
-                       "#define KILN_PRODUCTS %" PRIu32 "\n",
+                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d"
+                       "\n#define KILN_IS_STREAMED %d\n#define KILN_WAVES_K %" PRIu32
+                       "\n#define KILN_PRODUCTS %" PRIu32 "\n",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
                        contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
                        contraction->tile_k / pack, contraction->result_vector,
-                       contraction->is_pingpong, contraction->products);
+                       contraction->is_pingpong, contraction->is_streamed, contraction->waves_k,
+                       contraction->products);
     kiln_buffer_printf(source,
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",

@@ -51,8 +51,9 @@ static const char *input_element(const struct kiln_emission *emission,
 }
 
 /*
- * Loads of one access for a pack: in vectors of `vector` elements along k, or of a run of rows. At
- * the end of k each is checked: what is beyond it is loaded from the tile's first element.
+ * Loads of one access for a pack: in vectors of `vector` elements along k, or of a run of rows. Of
+ * the pack that k ends in each is checked: what is beyond it is loaded from the tile's first
+ * element.
  */
 static void append_loads(const struct kiln_emission *emission,
                          const struct kiln_contraction_side *side, uint32_t access, uint32_t vector,
@@ -122,11 +123,13 @@ static void append_operand_load(const struct kiln_emission *emission,
         return;
     }
     bool has_end = kiln_contraction_of(emission)->k_end != KILN_K_END_NONE;
-    kiln_buffer_append_text(source, has_end ? "    if (rest == KILN_WHOLE_K) {\n" : "    {\n");
+    kiln_buffer_append_text(
+        source, has_end ? "    if (rest == KILN_WHOLE_K || k + KILN_PACK_ELEMENTS <= rest) {\n"
+                        : "    {\n");
     append_loads(emission, side, access, operand->vector, false, source);
     if (has_end) {
         kiln_buffer_append_text(source, "    } else {\n");
-        append_loads(emission, side, access, operand->end_vector, true, source);
+        append_loads(emission, side, access, 1, true, source);
     }
     kiln_buffer_append_text(source, "    }\n");
 }

@@ -13,6 +13,7 @@ static enum kiln_status schedule_within(const struct kiln_schedule_task *task,
     struct kiln_schedule schedule = {
         .family = task->group->family,
         .limits = *limits,
+        .forced = *task->forced,
         .accesses = kiln_arena_calloc(task->ir->arena, task->group->access_count,
                                       sizeof *schedule.accesses),
         .tile_axis = KILN_NONE,
@@ -38,7 +39,7 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
         limits.vector_elems = options->max_vector_elements;
     if (options->max_vector_elements == 1)
         limits.steps = 1;
-    const struct kiln_schedule_task task = {ir, graph, group, target};
+    const struct kiln_schedule_task task = {ir, graph, group, target, &options->contraction};
     return schedule_within(&task, &limits, ret_schedule, error);
 }
 
@@ -55,7 +56,8 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
                                      const struct kiln_schedule *previous,
                                      struct kiln_schedule *ret_schedule, struct kiln_error *error)
 {
-    const struct kiln_schedule_task task = {ir, graph, group, target};
+    const struct kiln_contraction_options forced = previous->forced;
+    const struct kiln_schedule_task task = {ir, graph, group, target, &forced};
     struct kiln_schedule schedule = *previous;
     /* A smaller bound need not change the kernel; each step makes one smaller, so this ends. */
     while (is_same_kernel(&schedule, previous)) {

@@ -113,10 +113,9 @@ struct kiln_operand_schedule {
      * makes a part of the tile. */
     uint32_t part_count;
     enum kiln_place places[KILN_GROUP_MAX_CONTRACTS];
-    bool is_along_k;     /* neighbouring work-items load neighbours along k, else along the rows */
-    uint32_t run;        /* rows that a work-item loads at once; 1 if is_along_k */
-    uint32_t vector;     /* elements of a load along k */
-    uint32_t end_vector; /* of a load at the end of k, which ends with whole ones */
+    bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
+    uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
+    uint32_t vector; /* elements of a load along k */
 };
 
 /*
@@ -141,7 +140,11 @@ struct kiln_contraction_schedule {
     uint32_t tile_m, tile_n, tile_k; /* elements */
     uint32_t products;               /* that share the columns of a tile: 1 or 2 */
     uint32_t waves_m, waves_n;
-    uint32_t buffers;        /* tiles of both operands in LDS */
+    uint32_t waves_k; /* share the steps of a tile along k, or its tiles: their sums are added up */
+    /* Lanes load their fragments themselves, tile_k of them ahead; else operands are staged in LDS.
+     */
+    bool is_streamed;
+    uint32_t buffers;        /* tiles of both operands in LDS; 0: streamed */
     bool is_pingpong;        /* two halves of 8 waves take turns at LDS and matrix instructions */
     uint32_t producer_waves; /* that stage for the others, which multiply only; 0: all do both */
     enum kiln_k_end k_end;
@@ -169,6 +172,7 @@ struct kiln_schedule {
     const char *template_name; /* kernels_templates/<template_name>.hip. Static */
     uint32_t form;             /* 0: the first; n: what kiln_schedule_relax made of form n - 1 */
     struct kiln_register_limits limits;
+    struct kiln_contraction_options forced;
     struct kiln_access_schedule *accesses; /* one per group access */
     /* Per position in group->ops: where the value is evaluated. NULL: all at the elements, or where
      * group->places says. */

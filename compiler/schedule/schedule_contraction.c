@@ -9,34 +9,17 @@
 #include "runtime/support/limited_sum.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
     PACK_BYTES = 16,
-    TILE_K_BYTES = 64, /* two buffers of 128 x 128 take half of the local memory of an AMD GPU */
-    PINGPONG_TILE = 256,
-    PINGPONG_K_BYTES = 128, /* one buffer of 256 x 256 takes all of it */
-    SCALAR_BLOCK = 4,       /* device/mma/scalar.h: rows of either operand in a lane */
-    HOST_TILE = 32,
-    WGMMA_ROWS = 64, /* device/mma/wgmma.h: of four warps */
-    WGMMA_WAVE_ROWS = 16,
-    WGMMA_TRANSPOSED_ROWS = 64, /* of an operand that lies along its rows: a line of LDS */
-    SPECIALIZED_ROWS = 128,     /* in forms of fewer the tiles are the others' */
-    SPECIALIZED_K_BYTES = 128,
-    SPECIALIZED_PRODUCERS = 4, /* warps: fewer were slower on an H200 (84 % of them with one) */
-    SPECIALIZED_LDS_BYTES = 192 << 10,
-    SPECIALIZED_MOST_BUFFERS = 16,
+    WIDEST_RUN = 8,
 };
 
 uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
 {
     return contraction->tile_n / contraction->products;
-}
-
-uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
-{
-    return (uint32_t)PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
 }
 
 struct problem {
@@ -220,171 +203,32 @@ static void lay_out_axes(struct problem *problem, bool transposed)
     }
 }
 
-/* ---- tiles ---- */
-
-static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
-{
-    uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
-    uint32_t columns = kiln_tile_columns(contraction);
-    uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
-    uint64_t tiles = m * n;
-    for (uint32_t i = 0; i < contraction->batch_rank; i++)
-        tiles *= (uint64_t)contraction->batch_sizes[i];
-    return tiles;
-}
-
-static void set_tile(struct problem *problem, uint32_t tile, uint32_t waves)
-{
-    struct kiln_contraction_schedule *contraction = problem->contraction;
-    contraction->tile_m = contraction->tile_n = tile;
-    contraction->waves_m = contraction->waves_n = waves;
-}
-
-static bool is_cdna3_or_later(const struct kiln_target *target)
-{
-    return strcmp(target->processor, "gfx942") == 0 || strcmp(target->processor, "gfx950") == 0;
-}
-
-/* Whether three of four compute units have a tile all the time when each takes one at a time. */
-static bool fill_device(const struct problem *problem)
-{
-    uint64_t tiles = count_tiles(problem->contraction);
-    uint64_t units = problem->target->compute_units;
-    uint64_t turns = (tiles + units - 1) / units;
-    return 4 * tiles >= 3 * turns * units;
-}
-
 /*
- * 256 x 256 by 8 waves with all of the local memory: half of the global and LDS traffic of a tile
- * of 128 x 128. For large products alone: a compute unit has one work-group.
+ * Of a product with a single row (or column), the stride between rows may be anything. It becomes
+ * what it is where there are more, so that both are the same kernel. What is broadcast along the
+ * result stays so.
  */
-static bool choose_pingpong(struct problem *problem)
-{
-    struct kiln_contraction_schedule *contraction = problem->contraction;
-    if (!is_cdna3_or_later(problem->target) || kiln_dtype_info(contraction->staged)->bytes > 2 ||
-        contraction->m < PINGPONG_TILE || contraction->n < PINGPONG_TILE / contraction->products ||
-        contraction->k < PINGPONG_K_BYTES / kiln_dtype_info(contraction->staged)->bytes ||
-        problem->schedule->limits.held_elems < PINGPONG_TILE)
-        return false;
-    contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
-    set_tile(problem, PINGPONG_TILE, 2);
-    if (contraction->mma == NULL || contraction->mma->rows_m != 32 || !fill_device(problem))
-        return false;
-    contraction->waves_n = 4;
-    contraction->buffers = 1;
-    contraction->is_pingpong = true;
-    return true;
-}
-
-/* Whether most of the operand's bytes lie along k. */
-static bool lies_along_k(const struct problem *problem, const struct kiln_operand_schedule *operand)
-{
-    uint32_t access = heaviest(problem, operand->places[0], false);
-    const int64_t *strides =
-        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
-    return strides == NULL || strides[KILN_STRIDE_COLUMN] == 1 || strides[KILN_STRIDE_ROW] != 1;
-}
-
-/*
- * The time that staging takes, which is what products wait for: in cycles for each 128 bytes of k
- * of all tiles. Of what the second-level cache gives, a compute unit takes 40 bytes in a cycle, all
- * together 30 times their number: fitted to products on an NVIDIA H200.
- */
-static double staging_cycles(const struct problem *problem)
+static void name_strides_of_one(struct problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
-    double units = problem->target->compute_units;
-    double tiles = (double)count_tiles(contraction);
-    double turns = ceil(tiles / units);
-    /* Rows beyond the end are not read. */
-    double rows =
-        contraction->m < contraction->tile_m ? (double)contraction->m : contraction->tile_m;
-    double bytes = (rows + contraction->tile_n) * SPECIALIZED_K_BYTES;
-    return fmax(tiles * bytes / (30 * units), turns * bytes / 40);
-}
-
-/*
- * NVIDIA's Hopper: its fastest instruction multiplies from LDS while the warp goes on, so some
- * warps only multiply and some only stage.
- */
-static bool choose_specialized(struct problem *problem)
-{
-    static const struct {
-        uint32_t rows, columns;
-    } tiles[] = {{128, 256}, {128, 128}, {64, 128}, {64, 64}, {64, 32}, {64, 16}};
-    struct kiln_contraction_schedule *contraction = problem->contraction;
-    const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
-    if (mma == NULL || mma->layout != KILN_MMA_LAYOUT_WGMMA ||
-        problem->schedule->limits.held_elems < SPECIALIZED_ROWS)
-        return false;
-    uint32_t fewest_columns =
-        lies_along_k(problem, &contraction->right) ? 16 : WGMMA_TRANSPOSED_ROWS;
-    size_t best = 0;
-    double least = INFINITY;
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        contraction->tile_m = tiles[i].rows;
-        contraction->tile_n = tiles[i].columns;
-        double cycles = staging_cycles(problem);
-        if (tiles[i].columns < fewest_columns * contraction->products || cycles >= least)
+    const struct {
+        uint32_t access;
+        bool has_rows;
+    } matrices[] = {
+        {heaviest(problem, contraction->left.places[0], false), contraction->m > 1},
+        {heaviest(problem, contraction->right.places[0], false), contraction->n > 1},
+        {heaviest(problem, KILN_PLACE_ELEMENT, true), contraction->m > 1},
+    };
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+        if (matrices[i].access == KILN_NONE || matrices[i].has_rows)
             continue;
-        least = cycles;
-        best = i;
+        int64_t *strides = problem->schedule->accesses[matrices[i].access].strides;
+        if (strides[KILN_STRIDE_COLUMN] == 1)
+            strides[KILN_STRIDE_ROW] = contraction->k * 2;
     }
-    contraction->tile_m = tiles[best].rows;
-    contraction->tile_n = tiles[best].columns;
-    contraction->mma = mma;
-    contraction->waves_m = contraction->tile_m / WGMMA_WAVE_ROWS;
-    contraction->waves_n = 1;
-    contraction->producer_waves = SPECIALIZED_PRODUCERS;
-    uint32_t buffers =
-        SPECIALIZED_LDS_BYTES / SPECIALIZED_K_BYTES / (contraction->tile_m + contraction->tile_n);
-    contraction->buffers = buffers < SPECIALIZED_MOST_BUFFERS ? buffers : SPECIALIZED_MOST_BUFFERS;
-    return true;
 }
 
-/* Large tiles where there are enough of them for all compute units, small ones elsewhere. */
-static void choose_tile(struct problem *problem)
-{
-    struct kiln_contraction_schedule *contraction = problem->contraction;
-    uint32_t wave_size = problem->target->wave_size;
-    contraction->buffers = 2;
-    if (wave_size == 1) {
-        set_tile(problem, HOST_TILE, 1);
-        return;
-    }
-    if (choose_pingpong(problem) || choose_specialized(problem))
-        return;
-    set_tile(problem, 128, 2);
-    contraction->mma = kiln_mma_find(problem->target, contraction->staged, 32);
-    if (contraction->mma != NULL && contraction->m > 64 &&
-        contraction->n > 64 / contraction->products &&
-        problem->schedule->limits.held_elems >= 128 &&
-        count_tiles(contraction) >= problem->target->compute_units)
-        return;
-    set_tile(problem, 64, 2);
-    if (problem->schedule->limits.held_elems >= 64)
-        return;
-    set_tile(problem, 32, 2);
-    if (contraction->mma == NULL) {
-        /* A wave of device/mma/scalar.h takes 8 * SCALAR_BLOCK columns, and as many rows or half of
-         * them. */
-        contraction->waves_m = wave_size == 64 ? 1 : 2;
-        contraction->waves_n = 1;
-        return;
-    }
-    contraction->mma = kiln_mma_find(problem->target, contraction->staged, 16);
-}
-
-/* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles:
- * what HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
-static void choose_order(struct problem *problem)
-{
-    problem->contraction->chiplets = is_cdna3_or_later(problem->target) ? 8 : 1;
-    problem->contraction->chiplet_run = 16;
-    problem->contraction->super_rows = 8;
-}
-
-/* ---- loads and stores ---- */
+/* ---- alignment ---- */
 
 /* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
  * needs it. */
@@ -403,53 +247,121 @@ static bool is_aligned(const struct problem *problem, uint32_t access, uint32_t 
            problem->graph->tensors[memory->tensor].alignment_bytes >= needed;
 }
 
-/* The most neighbours along a dense stride that every access of the place allows, of a size that is
- * a whole number of them. */
-static uint32_t widest(const struct problem *problem, enum kiln_place place, uint32_t dense,
-                       int64_t size, uint32_t most)
+/* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
+ * the end of the axis. */
+static bool are_whole(const struct problem *problem, enum kiln_place place, uint32_t dense,
+                      int64_t size, uint32_t vector)
 {
-    uint32_t vector = most;
-    while (vector > 1 && size % vector != 0)
-        vector /= 2;
+    if (size % vector != 0)
+        return false;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        if (problem->group->accesses[i].place != place ||
-            problem->schedule->accesses[i].strides[dense] != 1)
-            continue;
-        while (vector > 1 && !is_aligned(problem, i, dense, vector))
-            vector /= 2;
+        if (problem->group->accesses[i].place == place &&
+            problem->schedule->accesses[i].strides[dense] == 1 &&
+            !is_aligned(problem, i, dense, vector))
+            return false;
     }
-    return vector;
+    return true;
 }
 
-static void choose_loads(struct problem *problem, struct kiln_operand_schedule *operand,
-                         int64_t rows, uint32_t tile_rows)
+/* ---- tiles ---- */
+
+static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
 {
-    enum { WIDEST_RUN = 8 };
-    uint32_t pack = kiln_pack_elements(problem->contraction);
-    uint32_t block = problem->schedule->block;
-    uint32_t units = tile_rows * (problem->contraction->tile_k / pack);
-    operand->run = 1;
-    operand->vector = operand->end_vector = pack;
-    for (uint32_t i = 0; i < operand->part_count; i++) {
-        operand->end_vector = widest(problem, operand->places[i], KILN_STRIDE_COLUMN,
-                                     problem->contraction->k, operand->end_vector);
-        operand->vector =
-            widest(problem, operand->places[i], KILN_STRIDE_COLUMN, 0, operand->vector);
-    }
-    /* Behind a first tile of any size the others are aligned to as much as k is. */
-    if (kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) > 2)
-        operand->vector = operand->end_vector;
-    operand->is_along_k = lies_along_k(problem, operand);
-    if (operand->is_along_k)
-        return;
+    uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
+    uint32_t columns = kiln_tile_columns(contraction);
+    uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
+    uint64_t tiles = m * n;
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        tiles *= (uint64_t)contraction->batch_sizes[i];
+    return tiles;
+}
+
+/* Whether an operand's memory runs along its rows. */
+static bool runs_along_rows(const struct problem *problem,
+                            const struct kiln_operand_schedule *operand)
+{
+    uint32_t access = heaviest(problem, operand->places[0], false);
+    const int64_t *strides =
+        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
+    return strides != NULL && strides[KILN_STRIDE_COLUMN] != 1 && strides[KILN_STRIDE_ROW] == 1;
+}
+
+/*
+ * Whether an operand is loaded in runs of WIDEST_RUN rows, or in packs along k, wherever whole
+ * tiles are; else element by element. Vectors between these would be more kernels to compile than
+ * they are worth. Along k vectors may begin anywhere, but where they have to be aligned.
+ */
+static bool has_whole_loads(const struct problem *problem,
+                            const struct kiln_operand_schedule *operand, int64_t rows)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
+    bool along_rows = runs_along_rows(problem, operand);
+    bool is_whole = true;
+    for (uint32_t part = 0; part < operand->part_count; part++)
+        is_whole &=
+            along_rows
+                ? are_whole(problem, operand->places[part], KILN_STRIDE_ROW, rows, WIDEST_RUN)
+                : are_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
+                            anywhere ? 0 : contraction->k, kiln_pack_elements(contraction));
+    return is_whole;
+}
+
+static uint32_t heaviest_bytes(const struct problem *problem, enum kiln_place place, bool is_store)
+{
+    uint32_t access = heaviest(problem, place, is_store);
+    return access == KILN_NONE ? 1 : kiln_dtype_info(problem->group->accesses[access].dtype)->bytes;
+}
+
+static struct kiln_tile_problem tile_problem(const struct problem *problem)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    struct kiln_tile_problem tile = {
+        .target = problem->target,
+        .limits = &problem->schedule->limits,
+        .forced = &problem->schedule->forced,
+        .batch = 1,
+        .sum_bytes = kiln_dtype_info(kiln_scalar_dtype(problem->op->scalar))->bytes,
+        .left_bytes = heaviest_bytes(problem, contraction->left.places[0], false),
+        .right_bytes = heaviest_bytes(problem, contraction->right.places[0], false),
+        .result_bytes = heaviest_bytes(problem, KILN_PLACE_ELEMENT, true),
+        .left_along_rows = runs_along_rows(problem, &contraction->left),
+        .right_along_rows = runs_along_rows(problem, &contraction->right),
+        .left_is_whole = has_whole_loads(problem, &contraction->left, contraction->m),
+        .right_is_whole = has_whole_loads(problem, &contraction->right, contraction->n),
+    };
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        tile.batch *= (uint64_t)contraction->batch_sizes[i];
+    return tile;
+}
+
+/* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles:
+ * what HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
+static void choose_order(struct problem *problem)
+{
+    problem->contraction->chiplets = kiln_is_cdna3_or_later(problem->target) ? 8 : 1;
+    problem->contraction->chiplet_run = 16;
+    problem->contraction->super_rows = 8;
+}
+
+/* ---- loads and stores ---- */
+
+/* `fragments`: of each product's operand that a wave has, streamed. */
+static void choose_loads(struct problem *problem, struct kiln_operand_schedule *operand,
+                         int64_t rows, uint32_t tile_rows, uint32_t fragments)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t pack = kiln_pack_elements(contraction);
     uint32_t run = WIDEST_RUN;
-    /* Where all work-items stage, all get some of it. */
-    while (run > 1 && problem->contraction->producer_waves == 0 && units / run < block)
-        run /= 2;
-    for (uint32_t i = 0; i < operand->part_count; i++)
-        run = widest(problem, operand->places[i], KILN_STRIDE_ROW, rows, run);
-    operand->run = run;
-    operand->vector = operand->end_vector = 1;
+    bool is_whole = has_whole_loads(problem, operand, rows);
+    operand->is_along_k = !runs_along_rows(problem, operand);
+    operand->vector = operand->is_along_k && is_whole ? pack : 1;
+    if (contraction->is_streamed)
+        run = fragments < run ? kiln_floor_power_of_two(fragments) : run;
+    else if (contraction->producer_waves == 0) /* where all work-items stage, all get some of it */
+        while (run > 1 && tile_rows * (contraction->tile_k / pack) / run < problem->schedule->block)
+            run /= 2;
+    operand->run = operand->is_along_k || !is_whole ? 1 : run;
 }
 
 /* Pointers are checked for what loads and stores of whole vectors need. */
@@ -501,9 +413,15 @@ static bool offsets_need_64_bits(const struct problem *problem)
 static bool relax_contraction(const struct kiln_schedule *schedule,
                               struct kiln_register_limits *limits)
 {
-    enum { SMALLEST_TILE = 32 };
-    if (schedule->contraction.tile_m > SMALLEST_TILE && limits->held_elems > SMALLEST_TILE)
-        limits->held_elems = schedule->contraction.tile_m / 2;
+    enum { SMALLEST_TILE = 32, MOST_SLOTS = 8 };
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    uint32_t tile =
+        contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
+    uint32_t slots = limits->steps < MOST_SLOTS ? limits->steps : MOST_SLOTS;
+    if (contraction->is_streamed && slots > 1)
+        limits->steps = slots / 2;
+    else if (tile > SMALLEST_TILE && limits->held_elems > SMALLEST_TILE)
+        limits->held_elems = tile / 2 < limits->held_elems ? tile / 2 : limits->held_elems / 2;
     else if (schedule->vector_elems > 1)
         limits->vector_elems = schedule->vector_elems / 2;
     else
@@ -511,8 +429,9 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
     return true;
 }
 
-/* Fills everything but grid and traffic; false when memory is out. */
-static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedule *schedule)
+/* Fills everything but grid and traffic. */
+static enum kiln_status choose_all(const struct kiln_schedule_task *task,
+                                   struct kiln_schedule *schedule, struct kiln_error *error)
 {
     const struct kiln_ir *ir = task->ir;
     const struct kiln_graph *graph = task->graph;
@@ -531,28 +450,38 @@ static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedu
     struct kiln_contraction_schedule *contraction = problem.contraction;
     schedule->template_name = "contraction";
     if (!choose_staged(&problem))
-        return false;
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     lay_out_axes(&problem, is_transposed(&problem));
-    choose_tile(&problem);
+    name_strides_of_one(&problem);
+    const struct kiln_tile_problem tile = tile_problem(&problem);
+    const char *fault = kiln_choose_contraction_tile(&tile, contraction);
+    if (fault != NULL)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "node %u '%s': no matrix product with this schedule on '%s': %s",
+                              (unsigned)problem.op->node, graph->nodes[problem.op->node].name,
+                              target->name, fault);
     choose_order(&problem);
-    uint32_t tile_k_bytes = contraction->is_pingpong           ? PINGPONG_K_BYTES
-                            : contraction->producer_waves != 0 ? SPECIALIZED_K_BYTES
-                                                               : TILE_K_BYTES;
-    contraction->tile_k = tile_k_bytes / kiln_dtype_info(contraction->staged)->bytes;
-    contraction->k_end = contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
-                         : contraction->k > contraction->tile_k    ? KILN_K_END_FIRST
-                                                                   : KILN_K_END_ALONE;
-    schedule->block = (contraction->waves_m * contraction->waves_n + contraction->producer_waves) *
+    contraction->k_end = contraction->is_streamed                    ? KILN_K_END_FIRST
+                         : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
+                         : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
+                                                                     : KILN_K_END_ALONE;
+    schedule->block = (contraction->waves_m * contraction->waves_n * contraction->waves_k +
+                       contraction->producer_waves) *
                       target->wave_size;
-    choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m);
-    choose_loads(&problem, &contraction->right, contraction->n, contraction->tile_n);
+    choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m,
+                 contraction->tile_m / contraction->waves_m /
+                     kiln_fragment_rows_m(contraction, target));
+    choose_loads(&problem, &contraction->right, contraction->n, kiln_tile_columns(contraction),
+                 kiln_tile_columns(contraction) / contraction->waves_n /
+                     kiln_fragment_rows_n(contraction, target));
     uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
     uint32_t most = (uint32_t)PACK_BYTES / kiln_dtype_info(group->accesses[store].dtype)->bytes;
     most = most > 8 ? 8 : most;
     most = kiln_floor_power_of_two(
         most < schedule->limits.vector_elems ? most : schedule->limits.vector_elems);
-    contraction->result_vector =
-        widest(&problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
+    bool is_vector =
+        are_whole(&problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
+    contraction->result_vector = is_vector ? most : 1;
     set_access_modes(&problem);
     schedule->rank = 1;
     schedule->dims[0] = contraction->n;
@@ -561,18 +490,8 @@ static bool choose_all(const struct kiln_schedule_task *task, struct kiln_schedu
     schedule->vector_elems = contraction->result_vector;
     schedule->chunk_count = count_tiles(contraction);
     schedule->index_is_64bit = offsets_need_64_bits(&problem);
-    uint32_t tiles =
-        (contraction->tile_m + contraction->tile_n) * tile_k_bytes * contraction->buffers;
-    uint32_t rows_m = contraction->producer_waves ? contraction->tile_m / contraction->waves_m
-                      : contraction->mma != NULL  ? contraction->mma->rows_m
-                      : target->wave_size == 1    ? SCALAR_BLOCK
-                      : target->wave_size == 64   ? 8 * SCALAR_BLOCK
-                                                  : 4 * SCALAR_BLOCK;
-    uint32_t strip = contraction->waves_m * rows_m * contraction->tile_n *
-                     kiln_dtype_info(kiln_scalar_dtype(problem.op->scalar))->bytes;
-    uint32_t ring = contraction->producer_waves != 0 ? contraction->buffers * PACK_BYTES : 0;
-    schedule->lds_bytes = (tiles > strip ? tiles : strip) + ring;
-    return true;
+    schedule->lds_bytes = kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes);
+    return KILN_OK;
 }
 
 /* "left along k, 8 at once, converted": how an operand gets into LDS. */
@@ -600,6 +519,9 @@ static void print_contraction(const struct kiln_schedule *schedule,
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
     bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
     int64_t batch = 1;
+    char along_k[16] = "";
+    if (contraction->waves_k != 1)
+        (void)snprintf(along_k, sizeof along_k, "x%" PRIu32, contraction->waves_k);
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         batch *= contraction->batch_sizes[i];
     kiln_buffer_printf(buffer, ", m %" PRId64 ", n %" PRId64 ", k %" PRId64, contraction->m,
@@ -613,12 +535,17 @@ static void print_contraction(const struct kiln_schedule *schedule,
         kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
     kiln_buffer_printf(buffer,
                        ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32
-                       ", %s, staged as %s, lds %" PRIu32 " bytes in %" PRIu32 " buffer%s",
+                       "%s, %s, staged as %s, lds %" PRIu32 " bytes",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
-                       contraction->waves_m, contraction->waves_n,
+                       contraction->waves_m, contraction->waves_n, along_k,
                        contraction->mma != NULL ? contraction->mma->name : "no matrix instruction",
-                       kiln_dtype_info(contraction->staged)->text, schedule->lds_bytes,
-                       contraction->buffers, contraction->buffers == 1 ? "" : "s");
+                       kiln_dtype_info(contraction->staged)->text, schedule->lds_bytes);
+    if (contraction->is_streamed)
+        kiln_buffer_append_text(buffer, ", streamed");
+    else
+        kiln_buffer_printf(buffer, " in %" PRIu32 " buffer%s%s", contraction->buffers,
+                           contraction->buffers == 1 ? "" : "s",
+                           contraction->is_pingpong ? ", ping-pong" : "");
     print_operand("left", &contraction->left, schedule, group, buffer);
     print_operand("right", &contraction->right, schedule, group, buffer);
     kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
@@ -647,8 +574,9 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
                                              struct kiln_error *error)
 {
     uint32_t node = task->ir->ops[task->group->contracts[0]].node;
-    if (!choose_all(task, schedule))
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    enum kiln_status status = choose_all(task, schedule, error);
+    if (status != KILN_OK)
+        return status;
     if (schedule->chunk_count > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
                               "node %u '%s': the matrix product has more than 2^31 tiles",
@@ -663,7 +591,8 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
 static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b)
 {
     return a->contraction.tile_m == b->contraction.tile_m &&
-           a->contraction.tile_n == b->contraction.tile_n;
+           a->contraction.tile_n == b->contraction.tile_n &&
+           a->contraction.tile_k == b->contraction.tile_k;
 }
 
 static bool walks_in_order(const struct kiln_schedule *schedule)

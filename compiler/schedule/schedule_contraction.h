@@ -8,12 +8,10 @@
 #ifndef KILN_COMPILER_SCHEDULE_SCHEDULE_CONTRACTION_H
 #define KILN_COMPILER_SCHEDULE_SCHEDULE_CONTRACTION_H
 
+#include "compiler/schedule/contraction_tile.h"
 #include "compiler/schedule/schedule.h"
 
 /* Columns of the result that a tile has: each product has as many. */
 uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction);
-
-/* Elements of a pack: 16 bytes of what is staged. */
-uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction);
 
 #endif

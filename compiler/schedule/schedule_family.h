@@ -13,11 +13,12 @@ struct kiln_schedule_task {
     const struct kiln_graph *graph;
     const struct kiln_fusion_group *group;
     const struct kiln_target *target;
+    const struct kiln_contraction_options *forced;
 };
 
 struct kiln_schedule_family {
-    /* Fills a schedule that has family, limits, accesses (zeroed) and tile_axis KILN_NONE; the rest
-     * is zero. */
+    /* Fills a schedule that has family, limits, forced, accesses (zeroed) and tile_axis KILN_NONE;
+     * the rest is zero. */
     enum kiln_status (*schedule)(const struct kiln_schedule_task *task,
                                  struct kiln_schedule *schedule, struct kiln_error *error);
     /* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when

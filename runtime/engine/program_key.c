@@ -30,7 +30,17 @@ static void take_options(struct kiln_reader *reader, struct kiln_lower_options *
     options->no_fusion = no_fusion != 0;
     options->max_vector_elements = kiln_reader_u32(&field);
     options->host_wave_size = kiln_reader_u32(&field);
-    if (field.failed || field.position != size || no_fusion > 1)
+    struct kiln_contraction_options *contraction = &options->contraction;
+    uint32_t form = kiln_reader_u32(&field);
+    contraction->form = (enum kiln_contraction_form)form;
+    contraction->tile_m = kiln_reader_u32(&field);
+    contraction->tile_n = kiln_reader_u32(&field);
+    contraction->tile_k = kiln_reader_u32(&field);
+    contraction->waves_m = kiln_reader_u32(&field);
+    contraction->waves_n = kiln_reader_u32(&field);
+    contraction->waves_k = kiln_reader_u32(&field);
+    if (field.failed || field.position != size || no_fusion > 1 ||
+        form > KILN_CONTRACTION_SPECIALIZED)
         reader->failed = true;
 }
 

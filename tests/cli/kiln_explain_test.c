@@ -43,6 +43,26 @@ Test(kiln_explain, adds_what_is_asked_for)
     expect(kiln.out, "kiln_compute");
 }
 
+Test(kiln_explain, matrix_products_are_done_as_is_asked_for)
+{
+    static const char graph[] =
+        "{\"compute_data_type\": \"FLOAT\", \"io_data_type\": \"FLOAT\", \"tensors\": ["
+        "{\"uid\": 1, \"data_type\": \"FLOAT\", \"dims\": [33, 17], \"strides\": [17, 1]},"
+        "{\"uid\": 2, \"data_type\": \"FLOAT\", \"dims\": [17, 65], \"strides\": [65, 1]},"
+        "{\"uid\": 3, \"data_type\": \"FLOAT\", \"dims\": [33, 65], \"strides\": [65, 1]}],"
+        "\"nodes\": [{\"attributes_type\": \"MatmulAttributes\", \"compute_data_type\": \"FLOAT\","
+        "\"attributes\": {\"a_tensor_uid\": 1, \"b_tensor_uid\": 2, \"c_tensor_uid\": 3}}]}";
+    const char *product = write_file("product.json", graph, sizeof graph - 1);
+    struct kiln_process kiln =
+        KILN("explain", "-t", "host", "--schedule", "streamed", "--tile", "8x16", product);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    expect(kiln.out, "tile 8x16x");
+    expect(kiln.out, ", streamed");
+    kiln = KILN("explain", "-t", "host", "--schedule", "pingpong", product);
+    cr_assert_neq(kiln.exit_code, 0);
+    expect(kiln.err, "no matrix product with this schedule on 'host");
+}
+
 Test(kiln_explain, json_holds_all_of_it)
 {
     struct kiln_process kiln =

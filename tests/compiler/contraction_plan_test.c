@@ -2,7 +2,9 @@
  * Which kernels graphs with matrix products become, and what `kiln explain` says about them.
  */
 #include "compiler/kernel_plan.h"
+#include "compiler/program.h"
 #include "tests/compiler/graph/graph_sketch.h"
+#include "tests/support/random_numbers.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -250,7 +252,9 @@ Test(contraction_plan, the_schedule_in_words)
     expect_words(one_kernel[0], "host",
                  ", left operand read along k in vectors of 8, right operand "
                  "read along its rows in vectors of 8, result in vectors of 8");
-    expect_words(one_kernel[0], "gfx942", ", waves 2x2, mfma_");
+    expect_words(one_kernel[0], "gfx942", ", waves 1x1x8, mfma_");
+    expect_words("Matmul a=4096,64:HALF b=64,4096:HALF c=4096,4096:HALF", "gfx942",
+                 ", waves 2x4, mfma_");
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "m 33, n 31, k 35, batch 6, tile ");
     /* An end of k is in the first tile; where loads need to be aligned all others lie behind it. */
@@ -258,10 +262,12 @@ Test(contraction_plan, the_schedule_in_words)
                  "left operand read along k in vectors of 4");
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "sm_80",
                  "left operand read along k one by one");
+    expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
+                 "read along its rows one by one");
     expect_words("Matmul a=192,64:INT8 b=64,96:INT8 c=192,96:INT32", "gfx942", "staged as int8");
     expect_words("Matmul a=192,64:INT8 b=64,96:HALF c=192,96", "host", "staged as half");
     expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E4M3 c=192,96", "gfx942",
-                 "mfma_32x32_f8e4m3_fnuz, staged as fp8_e4m3");
+                 "mfma_16x16_f8e4m3_fnuz, staged as fp8_e4m3");
     expect_words("Matmul a=192,64:FP8_E5M2 b=64,96:FP8_E5M2 c=192,96", "gfx942", "staged as half");
     expect_words("Matmul a=192,64:FP8_E5M2 b=64,96:FP8_E5M2 c=192,96", "gfx1201",
                  "staged as fp8_e5m2");
@@ -269,4 +275,49 @@ Test(contraction_plan, the_schedule_in_words)
     expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E4M3 c=192,96", "gfx90a", "staged as half");
     expect_words(one_kernel[10], "gfx942", ", 2 products that share their left operand, tile ");
     expect_words(one_kernel[12], "gfx942", ", 2 products that share their right operand, tile ");
+}
+
+/* Sizes are arguments, and the text says nothing else of them than a few classes. */
+Test(contraction_plan, two_hundred_shapes_are_few_kernels)
+{
+    enum { SHAPES = 200, MOST_KERNELS = 16, MOST_OF_WHOLE_PACKS = 12 };
+    static const char *const names[] = {"gfx942", "gfx1100", "gfx90a"};
+    for (size_t t = 0; t < 2 * (sizeof names / sizeof *names); t++) {
+        bool is_whole = t % 2 != 0; /* as most models have them */
+        int most = is_whole ? MOST_OF_WHOLE_PACKS : MOST_KERNELS;
+        struct kiln_random random = {.state = 5};
+        const char *sources[MOST_KERNELS] = {0};
+        int count = 0;
+        struct kiln_target target;
+        cr_assert_eq(kiln_target_parse(names[t / 2], &target, &error), KILN_OK);
+        for (int i = 0; i < SHAPES; i++) {
+            const struct kiln_lower_options options = {0};
+            struct kiln_program program;
+            struct json_graph read;
+            int known = 0;
+            unsigned m = 1 + kiln_random_below(&random, 1u << kiln_random_below(&random, 13));
+            unsigned n = 64 + kiln_random_below(&random, 64u << kiln_random_below(&random, 7));
+            unsigned k = 64 + kiln_random_below(&random, 64u << kiln_random_below(&random, 7));
+            if (is_whole)
+                n = (n + 7) / 8 * 8, k = (k + 7) / 8 * 8;
+            kiln_buffer_clear(&text);
+            kiln_buffer_printf(
+                &text,
+                "Matmul a=%u,%u:HALF b=%u,%u:HALF c=%u,%u:virtual | Pointwise in_0@3 "
+                "in_1=1,%u:HALF out_0=%u,%u:virtual !operation='ADD' | Pointwise "
+                "in_0@5 out_0=%u,%u:HALF !operation='GELU_FWD'",
+                m, k, k, n, m, n, n, m, n, m, n);
+            graph_sketch_accept(&read, kiln_buffer_text(&text), NULL);
+            cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
+                         KILN_OK, "%s", error.text);
+            json_graph_fini(&read);
+            cr_assert_eq(program.kernel_count, 1);
+            while (known < count && strcmp(sources[known], program.kernels[0].source) != 0)
+                known++;
+            if (known < count)
+                continue;
+            cr_assert_lt(count, most, "%s: more kernels", names[t / 2]);
+            sources[count++] = program.kernels[0].source;
+        }
+    }
 }

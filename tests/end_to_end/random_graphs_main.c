@@ -2,8 +2,8 @@
  * Random graphs through the whole pipeline: bytes -> plan -> device, compared with the interpreter.
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
- * [--families LIST] [--no-fusion] [--no-vectors] [--wave-size 32|64] [--repeat] [--device NAME]
- * [--verbose]
+ * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--wave-size 32|64] [--repeat]
+ * [--device NAME] [--verbose]
  *
  * LIST names pointwise, reductions, norms, products or all, with commas between; pointwise alone by
  * default.
@@ -245,7 +245,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 /* What the command line says. */
 struct settings {
     uint64_t jobs, max_nodes, max_elements, wave_size;
-    bool no_fusion, no_vectors, repeats;
+    bool no_fusion, no_vectors, streamed, repeats;
     const char *device;
 };
 
@@ -255,6 +255,7 @@ static const struct option long_options[] = {
     {"max-nodes", required_argument, NULL, 'n'}, {"max-elements", required_argument, NULL, 'e'},
     {"families", required_argument, NULL, 'F'},  {"no-fusion", no_argument, NULL, 'f'},
     {"no-vectors", no_argument, NULL, 'V'}, /* what is tried when a compiler fails on vectors */
+    {"streamed", no_argument, NULL, 'S'},   /* matrix products without staging */
     {"wave-size", required_argument, NULL, 'w'}, {"repeat", no_argument, NULL, 'r'},
     {"device", required_argument, NULL, 'd'},    {NULL, 0, NULL, 0},
 };
@@ -284,6 +285,8 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
         return settings->no_fusion = true;
     case 'V':
         return settings->no_vectors = true;
+    case 'S':
+        return settings->streamed = true;
     case 'r':
         return settings->repeats = true;
     case 'd':
@@ -304,7 +307,9 @@ static struct kiln_engine *make_engine(const struct settings *settings, struct k
         .codegen = {.max_workers = (uint32_t)settings->jobs},
         .lower = {.no_fusion = settings->no_fusion,
                   .max_vector_elements = settings->no_vectors ? 1 : 0,
-                  .host_wave_size = (uint32_t)settings->wave_size}};
+                  .host_wave_size = (uint32_t)settings->wave_size,
+                  .contraction = {.form = settings->streamed ? KILN_CONTRACTION_STREAMED
+                                                             : KILN_CONTRACTION_ANY}}};
     struct kiln_engine *engine;
     return kiln_engine_create(&options, &engine, error) == KILN_OK ? engine : NULL;
 }

@@ -65,6 +65,36 @@ KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &lef
     kiln_multiply_add_half(sums.values + 4, left.words, right.words[2], right.words[3]);
 }
 
+/*
+ * A lane's part of a fragment that is loaded from memory by itself: rows l / 4 and l / 4 + 8, of k
+ * the pack l % 4. An instruction wants two k of a lane here and two eight further on; any order of k
+ * will do that both operands have, so these are the four words of a pack.
+ */
+#define KILN_LANE_PACKS                2
+#define KILN_LANE_GROUPS               4
+#define kiln_lane_row_of_left(i)       (kiln_lane() / 4 + 8 * (i))
+#define kiln_lane_row_of_right(i)      (kiln_lane() / 4 + 8 * (i))
+#define kiln_lane_pack(i)              (kiln_lane() % 4)
+#define kiln_set_pack(fragment, i, to) (fragment).packs[i] = (to)
+
+struct kiln_lane_fragment {
+    kiln_pack packs[KILN_LANE_PACKS];
+};
+
+KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_lane_fragment &left,
+                                   const kiln_lane_fragment &right)
+{
+    KILN_UNROLL
+    for (int half = 0; half < 4; half += 2) {
+        const unsigned a[4] = {left.packs[0].words[half], left.packs[1].words[half],
+                               left.packs[0].words[half + 1], left.packs[1].words[half + 1]};
+        kiln_multiply_add_half(sums.values, a, right.packs[0].words[half],
+                               right.packs[0].words[half + 1]);
+        kiln_multiply_add_half(sums.values + 4, a, right.packs[1].words[half],
+                               right.packs[1].words[half + 1]);
+    }
+}
+
 KILN_DEVICE unsigned kiln_sum_row(unsigned slot)
 {
     return kiln_lane() / 4 + 8 * (slot / 2 % 2);

@@ -48,6 +48,15 @@ KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile,
             row + i * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N, step)];
 }
 
+/* A lane's part of a fragment that is loaded from memory by itself. */
+#define KILN_LANE_PACKS                KILN_MMA_BLOCK
+#define KILN_LANE_GROUPS               1
+#define kiln_lane_row_of_left(i)       ((i) * KILN_MMA_LANES_M + kiln_lane() / KILN_MMA_LANES_N)
+#define kiln_lane_row_of_right(i)      ((i) * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N)
+#define kiln_lane_pack(i)              0u
+#define kiln_set_pack(fragment, i, to) (fragment).words[i] = (to)
+typedef kiln_fragment kiln_lane_fragment;
+
 KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &left,
                                    const kiln_fragment &right)
 {

@@ -45,6 +45,19 @@ KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, 
 
 #define kiln_load_right kiln_load_left
 
+/* A lane's part of a fragment that is loaded from memory by itself. */
+#define KILN_LANE_PACKS           KILN_MMA_PACKS
+#define KILN_LANE_GROUPS          KILN_MMA_GROUPS
+#define kiln_lane_row_of_left(i)  (kiln_lane() % 16)
+#define kiln_lane_row_of_right(i) (kiln_lane() % 16)
+#if KILN_MMA_IS_REPLICATED
+#define kiln_lane_pack(i) (i)
+#else
+#define kiln_lane_pack(i) (kiln_lane() / 16)
+#endif
+#define kiln_set_pack(fragment, i, to) (fragment).words[i] = (to)
+typedef kiln_fragment kiln_lane_fragment;
+
 KILN_DEVICE void kiln_multiply_add(kiln_mma_sums &sums, const kiln_fragment &left,
                                    const kiln_fragment &right)
 {

@@ -13,8 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct kiln_target target = {
-    .kind = KILN_TARGET_AMDGPU, .wave_size = 64, .vgprs = 256, .compute_units = 100};
+static const struct kiln_target target = {.kind = KILN_TARGET_AMDGPU,
+                                          .wave_size = 64,
+                                          .lds_bytes = 65536,
+                                          .vgprs = 256,
+                                          .compute_units = 100};
 
 static void make(enum kiln_hostile_family family, uint32_t nodes, struct kiln_arena *arena,
                  struct kiln_graph *graph)

@@ -27,7 +27,10 @@ static void set_up(void)
     cr_assert_eq(kiln_graph_read(bytes.data, bytes.size, &arena, &graph, &error), KILN_OK);
     cr_assert_eq(kiln_target_parse("gfx90a", &target, &error), KILN_OK);
     const struct kiln_program_cache cache = {
-        .lower = {.no_fusion = true, .max_vector_elements = 4, .host_wave_size = 64}};
+        .lower = {.no_fusion = true,
+                  .max_vector_elements = 4,
+                  .host_wave_size = 64,
+                  .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6}}};
     cr_assert_eq(kiln_program_cache_append_key(&cache, &graph, &target, "clang 19", &key, &error),
                  KILN_OK);
     kiln_buffer_fini(&bytes);
@@ -53,6 +56,13 @@ Test(program_key, has_what_the_engine_put_in)
     cr_assert(found.options.no_fusion);
     cr_assert_eq(found.options.max_vector_elements, 4);
     cr_assert_eq(found.options.host_wave_size, 64);
+    cr_assert_eq(found.options.contraction.form, KILN_CONTRACTION_STREAMED);
+    cr_assert_eq(found.options.contraction.tile_m, 1);
+    cr_assert_eq(found.options.contraction.tile_n, 2);
+    cr_assert_eq(found.options.contraction.tile_k, 3);
+    cr_assert_eq(found.options.contraction.waves_m, 4);
+    cr_assert_eq(found.options.contraction.waves_n, 5);
+    cr_assert_eq(found.options.contraction.waves_k, 6);
     cr_assert_eq(found.graph.node_count, 1);
     cr_assert_str_eq(kiln_node_operation(&found.graph.nodes[0]), "ADD");
     cr_assert_eq(found.graph.tensor_count, graph.tensor_count);

@@ -1,0 +1,68 @@
+#include "cli/contraction_choice.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4096 };
+
+/* "128x64x32": `least` to three numbers from 1 on; those that are left out stay what they are. */
+static bool read_numbers(const char *text, size_t least, uint32_t **numbers)
+{
+    for (size_t i = 0;; i++) {
+        char *end = NULL;
+        if (i == 3 || !isdigit((unsigned char)*text))
+            return false;
+        unsigned long number = strtoul(text, &end, 10);
+        if (number == 0 || number > MOST)
+            return false;
+        *numbers[i] = (uint32_t)number;
+        if (*end == '\0')
+            return i + 1 >= least;
+        if (*end != 'x')
+            return false;
+        text = end + 1;
+    }
+}
+
+static void take_schedule(struct kiln_command_line *line, struct kiln_contraction_options *options)
+{
+    static const char *const names[] = {
+        [KILN_CONTRACTION_PLAIN] = "plain",
+        [KILN_CONTRACTION_PINGPONG] = "pingpong",
+        [KILN_CONTRACTION_STREAMED] = "streamed",
+        [KILN_CONTRACTION_SPECIALIZED] = "specialized",
+    };
+    for (size_t i = KILN_CONTRACTION_PLAIN; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(line->value, names[i]) == 0) {
+            options->form = (enum kiln_contraction_form)i;
+            return;
+        }
+    }
+    kiln_command_line_fail(line, "it is plain, pingpong, streamed or specialized",
+                           "option '--schedule' does not know '%s'", line->value);
+}
+
+void kiln_contraction_choice_take(struct kiln_command_line *line,
+                                  struct kiln_contraction_options *options)
+{
+    const char *name = kiln_option(line->option)->name;
+    if (strcmp(name, "schedule") == 0) {
+        take_schedule(line, options);
+    } else if (strcmp(name, "tile") == 0) {
+        uint32_t *tile[] = {&options->tile_m, &options->tile_n, &options->tile_k};
+        if (!read_numbers(line->value, 2, tile))
+            kiln_command_line_fail(line,
+                                   "it is rows x columns of the result, and k if wanted, "
+                                   "each from 1 to 4096",
+                                   "option '--tile' takes MxN or MxNxK, not '%s'", line->value);
+    } else if (strcmp(name, "waves") == 0) {
+        uint32_t *waves[] = {&options->waves_m, &options->waves_n, &options->waves_k};
+        options->waves_k = 1;
+        if (!read_numbers(line->value, 2, waves))
+            kiln_command_line_fail(line,
+                                   "it is waves along the rows x columns of the result, and "
+                                   "along k if wanted, each from 1 to 4096",
+                                   "option '--waves' takes MxN or MxNxK, not '%s'", line->value);
+    }
+}

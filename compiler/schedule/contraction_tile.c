@@ -1,0 +1,531 @@
+#include "compiler/schedule/contraction_tile.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PACK_BYTES = 16,
+    SCALAR_BLOCK = 4, /* device/mma/scalar.h: rows of either operand in a lane */
+    MAX_BLOCK = 1024,
+    MAX_SLOTS = 8,
+    SMALLEST_TILE = 32,
+    SCALAR_TILE = 64, /* the largest without matrix instructions */
+    /* What a lane may hold of a stream on its way, and of sums, in 32-bit registers. */
+    STREAM_REGISTERS = 96,
+    MAX_SUM_REGISTERS = 256,
+    WGMMA_WAVE_ROWS = 16,       /* device/mma/wgmma.h: 64 of four warps */
+    WGMMA_TRANSPOSED_ROWS = 64, /* of an operand that lies along its rows: a line of LDS */
+    SPECIALIZED_ROWS = 128,     /* in forms of fewer the tiles are the others' */
+    SPECIALIZED_K_BYTES = 128,
+    SPECIALIZED_PRODUCERS = 4, /* warps: fewer were slower on an H200 (84 % of them with one) */
+    SPECIALIZED_LDS_BYTES = 192 << 10,
+    SPECIALIZED_MOST_BUFFERS = 16,
+};
+
+uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
+{
+    return (uint32_t)PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+}
+
+/* ---- fragments ---- */
+
+uint32_t kiln_fragment_rows_m(const struct kiln_contraction_schedule *contraction,
+                              const struct kiln_target *target)
+{
+    if (contraction->producer_waves != 0)
+        return WGMMA_WAVE_ROWS;
+    if (contraction->mma != NULL)
+        return contraction->mma->rows_m;
+    return target->wave_size < 8 ? SCALAR_BLOCK : target->wave_size / 8 * SCALAR_BLOCK;
+}
+
+uint32_t kiln_fragment_rows_n(const struct kiln_contraction_schedule *contraction,
+                              const struct kiln_target *target)
+{
+    if (contraction->producer_waves != 0)
+        return contraction->tile_n;
+    if (contraction->mma != NULL)
+        return contraction->mma->rows_n;
+    return (target->wave_size < 8 ? target->wave_size : 8) * SCALAR_BLOCK;
+}
+
+/* What a lane loads of a fragment of its own, and the packs along k of all lanes: KILN_LANE_PACKS
+ * and KILN_LANE_GROUPS of device/mma/. */
+static void lane_packs(const struct kiln_contraction_schedule *contraction, uint32_t *ret_packs,
+                       uint32_t *ret_groups)
+{
+    const struct kiln_mma *mma = contraction->mma;
+    *ret_packs = 1;
+    *ret_groups = mma != NULL ? mma->k_groups : 1;
+    if (mma == NULL) {
+        *ret_packs = SCALAR_BLOCK;
+    } else if (mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED) {
+        *ret_packs = mma->k_groups;
+    } else if (mma->layout == KILN_MMA_LAYOUT_MMA_SYNC) {
+        *ret_packs = 2;
+        *ret_groups = 4;
+    }
+}
+
+uint32_t kiln_contraction_lds_bytes(const struct kiln_contraction_schedule *contraction,
+                                    const struct kiln_target *target, uint32_t sum_bytes)
+{
+    uint32_t tiles = (contraction->tile_m + contraction->tile_n) * contraction->tile_k *
+                     kiln_dtype_info(contraction->staged)->bytes * contraction->buffers;
+    uint32_t strip = contraction->waves_k * contraction->waves_m *
+                     kiln_fragment_rows_m(contraction, target) * contraction->tile_n * sum_bytes;
+    uint32_t ring = contraction->producer_waves != 0 ? contraction->buffers * PACK_BYTES : 0;
+    return (tiles > strip ? tiles : strip) + ring;
+}
+
+/* ---- candidates ---- */
+
+enum form {
+    FORM_PLAIN,
+    FORM_PINGPONG,
+    FORM_STREAMED,
+};
+
+struct candidate {
+    enum form form;
+    uint32_t tile_m, tile_n;
+    uint32_t waves_m, waves_n, waves_k;
+    uint32_t k_bytes;  /* of a row of a tile in local memory */
+    uint32_t buffers;  /* such tiles */
+    uint32_t fragment; /* rows of the matrix instruction, at most */
+    double efficiency; /* share of the rate of matrix instructions that the core reaches */
+};
+
+/* Of targets with waves of several work-items. The best guess first: equal times go to it. Tiles of
+ * 64 bytes of k: two of 128 x 128 take half of the local memory of an AMD GPU, one of 256 x 256
+ * of 128 bytes all of it. */
+static const struct candidate candidates[] = {
+    {FORM_PINGPONG, 256, 256, 2, 4, 1, 128, 1, 32, 0.55},
+    {FORM_PLAIN, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
+    {FORM_PLAIN, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
+    {FORM_PLAIN, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
+    {FORM_PLAIN, 32, 32, 1, 1, 8, 512, 1, 16, 0.12},
+    {FORM_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
+    {FORM_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.12},
+    {FORM_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.12},
+    {FORM_STREAMED, 64, 64, 1, 1, 8, 0, 0, 16, 0.15},
+};
+
+/* A CPU's core makes a tile by itself. */
+static const struct candidate host_candidates[] = {
+    {FORM_PLAIN, 32, 32, 1, 1, 1, 64, 2, 32, 0.5},
+    {FORM_STREAMED, 16, 16, 1, 1, 2, 0, 0, 32, 0.01},
+};
+
+bool kiln_is_cdna3_or_later(const struct kiln_target *target)
+{
+    return strcmp(target->processor, "gfx942") == 0 || strcmp(target->processor, "gfx950") == 0;
+}
+
+/* Steps that a wave of a streamed kernel loads ahead. */
+static uint32_t count_slots(const struct kiln_tile_problem *problem,
+                            const struct kiln_contraction_schedule *contraction)
+{
+    uint32_t packs, groups;
+    lane_packs(contraction, &packs, &groups);
+    uint32_t staged = kiln_dtype_info(contraction->staged)->bytes;
+    uint32_t rows_m = kiln_fragment_rows_m(contraction, problem->target);
+    uint32_t rows_n = kiln_fragment_rows_n(contraction, problem->target);
+    uint32_t left = contraction->tile_m / contraction->waves_m / rows_m * problem->left_bytes;
+    uint32_t right = contraction->tile_n / contraction->waves_n / rows_n * problem->right_bytes;
+    uint32_t registers = packs * 4 * (left + right) / staged;
+    uint32_t most = registers == 0 ? MAX_SLOTS : STREAM_REGISTERS / registers;
+    most = most > MAX_SLOTS ? MAX_SLOTS : most;
+    most = most > problem->limits->steps ? problem->limits->steps : most;
+    uint32_t slots = 1;
+    while (slots * 2 <= most)
+        slots *= 2;
+    return slots;
+}
+
+static void take(const struct kiln_tile_problem *problem, const struct candidate *candidate,
+                 struct kiln_contraction_schedule *contraction)
+{
+    uint32_t staged_bytes = kiln_dtype_info(contraction->staged)->bytes;
+    contraction->mma = kiln_mma_find(problem->target, contraction->staged, candidate->fragment);
+    contraction->tile_m = candidate->tile_m;
+    contraction->tile_n = candidate->form == FORM_STREAMED
+                              ? candidate->tile_n * contraction->products
+                              : candidate->tile_n;
+    contraction->waves_m = candidate->waves_m;
+    contraction->waves_n = candidate->waves_n;
+    contraction->waves_k = candidate->waves_k;
+    contraction->is_pingpong = candidate->form == FORM_PINGPONG;
+    contraction->is_streamed = candidate->form == FORM_STREAMED;
+    contraction->buffers = candidate->buffers;
+    /* A fragment of device/mma/scalar.h has up to 32 rows. */
+    uint32_t least_m = kiln_fragment_rows_m(contraction, problem->target);
+    uint32_t least_n = kiln_fragment_rows_n(contraction, problem->target);
+    if (contraction->mma == NULL && contraction->tile_m < contraction->waves_m * least_m)
+        contraction->waves_m = 1;
+    if (contraction->mma == NULL && contraction->tile_n < contraction->waves_n * least_n)
+        contraction->waves_n = 1;
+    if (contraction->mma == NULL && contraction->tile_m < least_m)
+        contraction->tile_m = least_m;
+    if (contraction->mma == NULL && contraction->tile_n < least_n)
+        contraction->tile_n = least_n;
+    contraction->tile_k = candidate->k_bytes / staged_bytes;
+    if (contraction->is_streamed) {
+        uint32_t packs, groups;
+        lane_packs(contraction, &packs, &groups);
+        contraction->tile_k =
+            count_slots(problem, contraction) * groups * kiln_pack_elements(contraction);
+    }
+}
+
+static void force(const struct kiln_contraction_options *forced,
+                  struct kiln_contraction_schedule *contraction)
+{
+    if (forced->tile_m != 0) {
+        contraction->tile_m = forced->tile_m;
+        contraction->tile_n = forced->tile_n;
+    }
+    if (forced->tile_k != 0)
+        contraction->tile_k = forced->tile_k;
+    if (forced->waves_m != 0) {
+        contraction->waves_m = forced->waves_m;
+        contraction->waves_n = forced->waves_n;
+        contraction->waves_k = forced->waves_k;
+    }
+}
+
+static bool is_power_of_two(uint32_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* NULL, or why the template cannot be made with these values. */
+static const char *find_fault(const struct kiln_tile_problem *problem,
+                              const struct kiln_contraction_schedule *contraction)
+{
+    const struct kiln_target *target = problem->target;
+    uint32_t rows_m = kiln_fragment_rows_m(contraction, target);
+    uint32_t rows_n = kiln_fragment_rows_n(contraction, target);
+    uint32_t waves = contraction->waves_m * contraction->waves_n;
+    uint32_t staged_bytes = kiln_dtype_info(contraction->staged)->bytes;
+    uint32_t pack = kiln_pack_elements(contraction);
+    uint32_t packs, groups;
+    lane_packs(contraction, &packs, &groups);
+    if (contraction->tile_m % (contraction->waves_m * rows_m) != 0 ||
+        contraction->tile_n % (contraction->waves_n * rows_n) != 0)
+        return "the tile is no whole number of fragments for each wave";
+    if (contraction->products > 1 && contraction->is_streamed &&
+        (contraction->waves_n != 1 || contraction->tile_n % (contraction->products * rows_n) != 0))
+        return "streamed, a wave has all columns of two products";
+    if (!is_power_of_two(contraction->tile_n))
+        return "the tile's columns are no power of two";
+    if (waves * contraction->waves_k * target->wave_size > MAX_BLOCK)
+        return "a work-group has 1024 work-items at most";
+    if (target->wave_size != 1 && contraction->tile_m * contraction->tile_n /
+                                          (waves * target->wave_size) * problem->sum_bytes / 4 >
+                                      MAX_SUM_REGISTERS)
+        return "the sums of a tile do not fit into the registers of its waves";
+    if (kiln_contraction_lds_bytes(contraction, target, problem->sum_bytes) > target->lds_bytes)
+        return "the tile does not fit into local memory";
+    uint32_t groups_of_tile = contraction->mma != NULL ? contraction->mma->k_groups : 1;
+    if (!contraction->is_streamed)
+        groups = groups_of_tile;
+    if (contraction->tile_k % (groups * pack) != 0)
+        return "the tile's k is no whole number of steps of the instruction";
+    if (contraction->is_streamed)
+        return contraction->tile_k / (groups * pack) > MAX_SLOTS
+                   ? "a wave loads at most 8 steps of k ahead"
+                   : NULL;
+    if (!is_power_of_two(contraction->tile_k / pack))
+        return "the tile's k is no power of two";
+    if (!contraction->is_pingpong)
+        return contraction->tile_k / (groups_of_tile * pack) % contraction->waves_k != 0
+                   ? "the steps of the tile's k cannot be shared by the waves along k"
+                   : NULL;
+    if (!kiln_is_cdna3_or_later(target) || staged_bytes > 2)
+        return "the ping-pong schedule is for types of 16 bits and less on gfx942 and gfx950";
+    if (contraction->mma == NULL || waves != 8 || contraction->waves_k != 1 ||
+        contraction->tile_k / pack != 4 * contraction->mma->k_groups)
+        return "the ping-pong schedule has 8 waves and four steps of k";
+    if (contraction->k < contraction->tile_k)
+        return "the ping-pong schedule needs a k of a tile at least";
+    return NULL;
+}
+
+/* ---- time ---- */
+
+#define NOT_HIDDEN   0.1
+#define MEMORY_SHARE 0.8 /* of the peak that a vendor publishes: what copies reach */
+
+struct speed {
+    const char *processors;
+    double cache, unit, latency;
+};
+
+static const struct speed *speed_of(const struct kiln_target *target)
+{
+    static const struct speed rows[] = {
+#define KILN_SPEED(...) {__VA_ARGS__},
+#include "compiler/schedule/contraction_speed.def"
+    };
+    size_t i = 0;
+    while (strncmp(target->processor, rows[i].processors, strlen(rows[i].processors)) != 0)
+        i++;
+    return &rows[i];
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Operations in a nanosecond of a compute unit that does nothing else. */
+static double operations_per_ns(const struct kiln_contraction_schedule *contraction,
+                                const struct kiln_target *target)
+{
+    uint32_t bytes = kiln_dtype_info(contraction->staged)->bytes;
+    bool is_narrow = contraction->mma != NULL && bytes <= 2 && target->matrix_gflops != 0;
+    double all = is_narrow ? (double)target->matrix_gflops * 2 / bytes : target->vector_gflops;
+    return all / target->compute_units;
+}
+
+static uint64_t count_tiles(const struct kiln_tile_problem *problem,
+                            const struct kiln_contraction_schedule *contraction)
+{
+    uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
+    uint32_t columns = contraction->tile_n / contraction->products;
+    uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
+    return m * n * problem->batch;
+}
+
+/*
+ * How much longer a compute unit takes for an operand's loads than for long ones of neighbours. An
+ * AMD GPU's address unit takes a cache line at a time for 16 lanes: a streamed fragment along k
+ * has 16 rows there. Element by element, all of it is done once for each.
+ */
+static double load_cost(const struct kiln_tile_problem *problem,
+                        const struct kiln_contraction_schedule *contraction, bool along_rows,
+                        bool is_whole, double rows, uint32_t tile_rows)
+{
+    if (along_rows && contraction->is_streamed) {
+        double run = is_whole ? tile_rows / 16.0 : 1;
+        return run >= 4 ? 1 : 4 / run;
+    }
+    bool is_amd = problem->target->kind == KILN_TARGET_AMDGPU;
+    double cost = contraction->is_streamed && is_amd ? larger(1, smaller(rows, 16) / 4) : 1;
+    return is_whole ? cost : 8 * cost;
+}
+
+static double model(const struct kiln_tile_problem *problem,
+                    const struct kiln_contraction_schedule *contraction, double efficiency)
+{
+    const struct kiln_target *target = problem->target;
+    const struct speed *speed = speed_of(target);
+    double groups = (double)count_tiles(problem, contraction);
+    double units = target->compute_units;
+    double m = (double)contraction->m, n = (double)contraction->n, k = (double)contraction->k;
+    /* Rows beyond the end are read from the nearest cache. */
+    double rows_m = smaller(m, contraction->tile_m);
+    double rows_n = smaller(n * contraction->products, contraction->tile_n);
+    double group_bytes = (rows_m * problem->left_bytes + rows_n * problem->right_bytes) * k;
+    double bytes =
+        (double)problem->batch * (m * k * problem->left_bytes + n * k * problem->right_bytes +
+                                  m * n * problem->result_bytes);
+    /* The busiest compute unit: what it takes, and what it has on its way meanwhile. */
+    uint32_t waves = contraction->waves_m * contraction->waves_n * contraction->waves_k;
+    double together =
+        smaller(16.0 / waves,
+                64 * 1024.0 / kiln_contraction_lds_bytes(contraction, target, problem->sum_bytes));
+    double turns = (double)(uint64_t)((groups + units - 1) / units);
+    double resident = smaller(together < 1 ? 1 : (double)(uint64_t)together, turns);
+    double tile_waves = contraction->is_streamed ? contraction->waves_k : 1;
+    double in_flight = resident * smaller(tile_waves * contraction->tile_k, k) *
+                       (rows_m * problem->left_bytes + rows_n * problem->right_bytes);
+    double unit_bytes = load_cost(problem, contraction, problem->left_along_rows,
+                                  problem->left_is_whole, rows_m, contraction->tile_m) *
+                            rows_m * problem->left_bytes * k +
+                        load_cost(problem, contraction, problem->right_along_rows,
+                                  problem->right_is_whole, rows_n, contraction->tile_n) *
+                            rows_n * problem->right_bytes * k;
+    double operations = 2.0 * contraction->tile_m * contraction->tile_n * k;
+    const double bounds[] = {
+        bytes / (MEMORY_SHARE * target->bandwidth_gbs),
+        groups * group_bytes / speed->cache,
+        turns * unit_bytes / speed->unit,
+        turns * group_bytes / (in_flight / speed->latency),
+        turns * operations / (operations_per_ns(contraction, target) * efficiency),
+    };
+    /* What is not the bottleneck does not hide behind it completely. */
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        most = larger(most, bounds[i]);
+        sum += bounds[i];
+    }
+    double time = most + (sum - most) * NOT_HIDDEN;
+    /* The first loads, and the end of each tile. */
+    return time + 2 * speed->latency + turns / resident * speed->latency;
+}
+
+static double efficiency_of(const struct kiln_contraction_schedule *contraction)
+{
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        bool is_streamed = candidates[i].form == FORM_STREAMED;
+        if (candidates[i].tile_m <= contraction->tile_m &&
+            candidates[i].tile_n <= contraction->tile_n && is_streamed == contraction->is_streamed)
+            return candidates[i].efficiency;
+    }
+    return 0.1;
+}
+
+double kiln_contraction_time_ns(const struct kiln_tile_problem *problem,
+                                const struct kiln_contraction_schedule *contraction)
+{
+    return model(problem, contraction, efficiency_of(contraction));
+}
+
+/* ---- Hopper ---- */
+
+/*
+ * The time that staging takes, which is what products wait for: in cycles for each 128 bytes of k
+ * of all tiles. Of what the second-level cache gives, a compute unit takes 40 bytes in a cycle, all
+ * together 30 times their number: fitted to products on an NVIDIA H200.
+ */
+static double staging_cycles(const struct kiln_tile_problem *problem,
+                             const struct kiln_contraction_schedule *contraction)
+{
+    double units = problem->target->compute_units;
+    double tiles = (double)count_tiles(problem, contraction);
+    double turns = ceil(tiles / units);
+    /* Rows beyond the end are not read. */
+    double rows = smaller((double)contraction->m, contraction->tile_m);
+    double bytes = (rows + contraction->tile_n) * SPECIALIZED_K_BYTES;
+    return fmax(tiles * bytes / (30 * units), turns * bytes / 40);
+}
+
+/*
+ * NVIDIA's Hopper: its fastest instruction multiplies from LDS while the warp goes on, so some
+ * warps only multiply and some only stage.
+ */
+static bool choose_specialized(const struct kiln_tile_problem *problem,
+                               struct kiln_contraction_schedule *contraction)
+{
+    static const struct {
+        uint32_t rows, columns;
+    } tiles[] = {{128, 256}, {128, 128}, {64, 128}, {64, 64}, {64, 32}, {64, 16}};
+    const struct kiln_contraction_options *forced = problem->forced;
+    const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
+    struct kiln_contraction_schedule best = *contraction;
+    double least = INFINITY;
+    if (mma == NULL || mma->layout != KILN_MMA_LAYOUT_WGMMA ||
+        problem->limits->held_elems < SPECIALIZED_ROWS || forced->tile_k != 0 ||
+        forced->waves_m != 0)
+        return false;
+    uint32_t fewest_columns = problem->right_along_rows ? WGMMA_TRANSPOSED_ROWS : 16;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        contraction->tile_m = tiles[i].rows;
+        contraction->tile_n = tiles[i].columns;
+        bool is_other = forced->tile_m != 0 && (forced->tile_m != contraction->tile_m ||
+                                                forced->tile_n != contraction->tile_n);
+        double cycles = staging_cycles(problem, contraction);
+        if (tiles[i].columns < fewest_columns * contraction->products || cycles >= least ||
+            is_other)
+            continue;
+        least = cycles;
+        best.tile_m = tiles[i].rows;
+        best.tile_n = tiles[i].columns;
+    }
+    if (least == INFINITY)
+        return false;
+    best.mma = mma;
+    best.waves_m = best.tile_m / WGMMA_WAVE_ROWS;
+    best.waves_n = best.waves_k = 1;
+    best.producer_waves = SPECIALIZED_PRODUCERS;
+    best.tile_k = SPECIALIZED_K_BYTES / kiln_dtype_info(best.staged)->bytes;
+    uint32_t buffers = SPECIALIZED_LDS_BYTES / SPECIALIZED_K_BYTES / (best.tile_m + best.tile_n);
+    best.buffers = buffers < SPECIALIZED_MOST_BUFFERS ? buffers : SPECIALIZED_MOST_BUFFERS;
+    *contraction = best;
+    return true;
+}
+
+/* ---- choice ---- */
+
+static bool is_wanted(const struct kiln_tile_problem *problem, const struct candidate *candidate)
+{
+    static const enum form forms[] = {
+        [KILN_CONTRACTION_PLAIN] = FORM_PLAIN,
+        [KILN_CONTRACTION_PINGPONG] = FORM_PINGPONG,
+        [KILN_CONTRACTION_STREAMED] = FORM_STREAMED,
+    };
+    enum kiln_contraction_form form = problem->forced->form;
+    return form == KILN_CONTRACTION_ANY || forms[form] == candidate->form;
+}
+
+/* The compiler had too few registers for larger ones. */
+static bool is_within_limits(const struct kiln_tile_problem *problem,
+                             const struct candidate *candidate)
+{
+    uint32_t most = candidate->tile_m > candidate->tile_n ? candidate->tile_m : candidate->tile_n;
+    if (most > SMALLEST_TILE)
+        return most <= problem->limits->held_elems;
+    /* Staged, it is for nothing else. */
+    return candidate->waves_k != 1 || problem->target->wave_size == 1 ||
+           problem->limits->held_elems < 2 * SMALLEST_TILE;
+}
+
+const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
+                                         struct kiln_contraction_schedule *contraction)
+{
+    bool is_host = problem->target->wave_size == 1;
+    const struct candidate *list = is_host ? host_candidates : candidates;
+    size_t count = is_host ? sizeof host_candidates / sizeof *host_candidates
+                           : sizeof candidates / sizeof *candidates;
+    const char *fault = "the target has no such schedule, or not with this tile";
+    enum kiln_contraction_form form = problem->forced->form;
+    struct kiln_contraction_schedule specialized = *contraction;
+    /* Where it is possible, it is what was measured. */
+    if ((form == KILN_CONTRACTION_ANY || form == KILN_CONTRACTION_SPECIALIZED) &&
+        choose_specialized(problem, &specialized)) {
+        *contraction = specialized;
+        return NULL;
+    }
+    if (form == KILN_CONTRACTION_SPECIALIZED)
+        return fault;
+    bool is_found = false;
+    double best_time = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct kiln_contraction_schedule tried = *contraction;
+        if (!is_wanted(problem, &list[i]) ||
+            (problem->forced->tile_m == 0 && !is_within_limits(problem, &list[i])))
+            continue;
+        take(problem, &list[i], &tried);
+        if (tried.mma == NULL && list[i].tile_m > SCALAR_TILE)
+            continue;
+        force(problem->forced, &tried);
+        if (kiln_contraction_lds_bytes(&tried, problem->target, problem->sum_bytes) >
+            problem->target->lds_bytes)
+            tried.buffers = 1;
+        /* A tile that is longer than k would be one more kernel. */
+        bool is_too_long = problem->forced->tile_k == 0 && tried.waves_k != 1 &&
+                           !tried.is_streamed && tried.k < tried.tile_k;
+        if (is_too_long && problem->forced->form == KILN_CONTRACTION_ANY &&
+            problem->forced->tile_m == 0)
+            continue;
+        const char *tried_fault = find_fault(problem, &tried);
+        if (tried_fault != NULL) {
+            fault = tried_fault;
+            continue;
+        }
+        double time = model(problem, &tried, list[i].efficiency);
+        if (is_found && time >= best_time)
+            continue;
+        is_found = true;
+        best_time = time;
+        *contraction = tried;
+    }
+    return is_found ? NULL : fault;
+}

@@ -1,0 +1,240 @@
+/*
+ * Tiles of contractions: what the model chooses can be made, whatever the product, and what is
+ * forced is either done or refused with a sentence.
+ */
+#include "compiler/schedule/contraction_tile.h"
+#include "tests/support/random_numbers.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const char *const targets[] = {"gfx900",  "gfx908",  "gfx90a", "gfx942", "gfx1030",
+                                      "gfx1100", "gfx1201", "sm_75",  "sm_90",  "host"};
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+static struct kiln_target find_target(const char *name)
+{
+    struct kiln_target target;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_target_parse(name, &target, &error), KILN_OK);
+    return target;
+}
+
+static const struct kiln_register_limits no_limits = {
+    .vector_elems = UINT32_MAX, .steps = UINT32_MAX, .held_elems = UINT64_MAX};
+static const struct kiln_contraction_options nothing_forced;
+
+static struct kiln_tile_problem make_problem(const struct kiln_target *target,
+                                             enum kiln_dtype staged)
+{
+    uint32_t bytes = kiln_dtype_info(staged)->bytes;
+    return (struct kiln_tile_problem){
+        .target = target,
+        .limits = &no_limits,
+        .forced = &nothing_forced,
+        .batch = 1,
+        .sum_bytes = staged == KILN_DTYPE_F64 ? 8 : 4,
+        .left_bytes = bytes,
+        .right_bytes = bytes,
+        .result_bytes = bytes,
+        .left_is_whole = true,
+        .right_is_whole = true,
+    };
+}
+
+static void expect_possible(const struct kiln_tile_problem *problem,
+                            const struct kiln_contraction_schedule *contraction)
+{
+    const struct kiln_target *target = problem->target;
+    uint32_t waves = contraction->waves_m * contraction->waves_n * contraction->waves_k;
+    uint32_t rows_m = kiln_fragment_rows_m(contraction, target);
+    uint32_t rows_n = kiln_fragment_rows_n(contraction, target);
+    cr_expect_leq((waves + contraction->producer_waves) * target->wave_size, 1024);
+    cr_expect_eq(contraction->tile_m % (contraction->waves_m * rows_m), 0);
+    cr_expect_eq(contraction->tile_n % (contraction->waves_n * rows_n), 0);
+    cr_expect_eq(contraction->tile_k % kiln_pack_elements(contraction), 0);
+    cr_expect_leq(kiln_contraction_lds_bytes(contraction, target, problem->sum_bytes),
+                  contraction->producer_waves != 0 ? 227 << 10 : target->lds_bytes);
+    cr_expect_eq(contraction->is_streamed, contraction->buffers == 0);
+    cr_expect(!contraction->is_pingpong || contraction->k >= contraction->tile_k);
+}
+
+Test(contraction_tile, whatever_the_product_there_is_a_tile_for_it)
+{
+    static const enum kiln_dtype types[] = {KILN_DTYPE_F16, KILN_DTYPE_BF16, KILN_DTYPE_F32,
+                                            KILN_DTYPE_F64, KILN_DTYPE_I8};
+    struct kiln_random random = {.state = 3};
+    for (int i = 0; i < 2000; i++) {
+        struct kiln_target target = find_target(targets[i % TARGET_COUNT]);
+        struct kiln_tile_problem problem =
+            make_problem(&target, types[kiln_random_below(&random, 5)]);
+        struct kiln_register_limits limits = no_limits;
+        struct kiln_contraction_schedule contraction = {
+            .staged = types[kiln_random_below(&random, 5)],
+            .products = 1 + kiln_random_below(&random, 2)};
+        contraction.m =
+            1 + (int64_t)kiln_random_below(&random, (uint32_t)1 << kiln_random_below(&random, 14));
+        contraction.n =
+            1 + (int64_t)kiln_random_below(&random, (uint32_t)1 << kiln_random_below(&random, 14));
+        contraction.k =
+            1 + (int64_t)kiln_random_below(&random, (uint32_t)1 << kiln_random_below(&random, 14));
+        problem.batch = 1 + kiln_random_below(&random, 5);
+        problem.left_along_rows = kiln_random_below(&random, 2) != 0;
+        problem.right_along_rows = kiln_random_below(&random, 2) != 0;
+        problem.left_is_whole = kiln_random_below(&random, 2) != 0;
+        problem.right_is_whole = kiln_random_below(&random, 2) != 0;
+        if (kiln_random_below(&random, 4) == 0) {
+            limits.held_elems = 32u << kiln_random_below(&random, 3);
+            limits.steps = 1 + kiln_random_below(&random, 8);
+        }
+        problem.limits = &limits;
+        cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+        expect_possible(&problem, &contraction);
+    }
+}
+
+static struct kiln_contraction_schedule choose(const char *name, int64_t m, int64_t n, int64_t k)
+{
+    struct kiln_target target = find_target(name);
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    struct kiln_contraction_schedule contraction = {
+        .staged = KILN_DTYPE_F16, .products = 1, .m = m, .n = n, .k = k};
+    cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+    return contraction;
+}
+
+/* On every GPU with matrix instructions: waves along k where one operand has few rows, whichever
+ * it is, and the largest tiles where both have many. */
+Test(contraction_tile, few_rows_are_streamed_and_many_are_staged)
+{
+    static const char *const names[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_80"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (int64_t rows = 1; rows <= 16; rows *= 4) {
+            struct kiln_contraction_schedule few = choose(names[i], rows, 4096, 4096);
+            cr_expect(few.is_streamed && few.waves_k > 1 && few.tile_m == 16, "%s", names[i]);
+            few = choose(names[i], 4096, rows, 4096);
+            cr_expect(few.is_streamed && few.waves_k > 1 && few.tile_n == 16, "%s", names[i]);
+        }
+        struct kiln_contraction_schedule many = choose(names[i], 8192, 8192, 8192);
+        cr_expect(!many.is_streamed && many.tile_m >= 128 && many.tile_n >= 128, "%s", names[i]);
+    }
+    cr_expect(choose("gfx942", 8192, 8192, 8192).is_pingpong);
+    cr_expect_not(choose("gfx942", 8192, 8192, 40).is_pingpong, "its k is less than a tile");
+}
+
+Test(contraction_tile, narrow_bounds_make_smaller_kernels)
+{
+    struct kiln_target target = find_target("gfx942");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    struct kiln_register_limits limits = no_limits;
+    struct kiln_contraction_schedule contraction = {
+        .staged = KILN_DTYPE_F16, .products = 1, .m = 8192, .n = 8192, .k = 8192};
+    problem.limits = &limits;
+    limits.held_elems = 128;
+    cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+    cr_expect_leq(contraction.tile_m, 128);
+    contraction.m = 1;
+    limits.steps = 1;
+    cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+    cr_expect(contraction.is_streamed);
+    cr_expect_eq(contraction.tile_k, 32, "one step of the instruction");
+}
+
+static const struct {
+    const char *target;
+    struct kiln_contraction_options forced;
+    const char *words; /* NULL: it is done */
+} forced[] = {
+    {"gfx942", {.form = KILN_CONTRACTION_PLAIN}, NULL},
+    {"gfx942", {.form = KILN_CONTRACTION_STREAMED}, NULL},
+    {"gfx942", {.form = KILN_CONTRACTION_PINGPONG}, NULL},
+    {"host", {.form = KILN_CONTRACTION_STREAMED}, NULL},
+    {"gfx942", {.tile_m = 64, .tile_n = 32, .waves_m = 2, .waves_n = 1, .waves_k = 1}, NULL},
+    {"gfx942",
+     {.form = KILN_CONTRACTION_PLAIN,
+      .tile_m = 32,
+      .tile_n = 32,
+      .tile_k = 256,
+      .waves_m = 1,
+      .waves_n = 1,
+      .waves_k = 8},
+     NULL},
+    {"gfx1100", {.form = KILN_CONTRACTION_PINGPONG}, "ping-pong schedule is for"},
+    {"host", {.form = KILN_CONTRACTION_PINGPONG}, "no such schedule"},
+    {"gfx942", {.form = KILN_CONTRACTION_SPECIALIZED}, "no such schedule"},
+    {"sm_90", {.form = KILN_CONTRACTION_SPECIALIZED, .tile_m = 128, .tile_n = 128}, NULL},
+    {"sm_90", {.form = KILN_CONTRACTION_STREAMED}, NULL},
+    {"gfx942", {.tile_m = 24, .tile_n = 64}, "whole number of fragments"},
+    {"gfx942",
+     {.tile_m = 64, .tile_n = 96, .waves_m = 1, .waves_n = 1, .waves_k = 1},
+     "no power of two"},
+    {"gfx942", {.tile_m = 2048, .tile_n = 2048}, "registers"},
+    {"gfx942", {.waves_m = 4, .waves_n = 4, .waves_k = 4}, "1024 work-items"},
+    {"gfx942",
+     {.form = KILN_CONTRACTION_PLAIN, .tile_m = 128, .tile_n = 128, .tile_k = 512},
+     "local memory"},
+    {"gfx942",
+     {.form = KILN_CONTRACTION_PLAIN, .tile_m = 64, .tile_n = 64, .tile_k = 40},
+     "steps of the instruction"},
+    {"gfx942",
+     {.form = KILN_CONTRACTION_PLAIN,
+      .tile_m = 64,
+      .tile_n = 64,
+      .tile_k = 32,
+      .waves_m = 1,
+      .waves_n = 1,
+      .waves_k = 4},
+     "cannot be shared"},
+    {"gfx942",
+     {.form = KILN_CONTRACTION_STREAMED, .tile_m = 16, .tile_n = 16, .tile_k = 512},
+     "8 steps"},
+};
+
+Test(contraction_tile, what_is_forced_is_done_or_refused)
+{
+    for (size_t i = 0; i < sizeof forced / sizeof *forced; i++) {
+        struct kiln_target target = find_target(forced[i].target);
+        struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+        struct kiln_contraction_schedule contraction = {
+            .staged = KILN_DTYPE_F16, .products = 1, .m = 512, .n = 512, .k = 512};
+        const struct kiln_contraction_options *wanted = &forced[i].forced;
+        problem.forced = wanted;
+        const char *fault = kiln_choose_contraction_tile(&problem, &contraction);
+        if (forced[i].words != NULL) {
+            cr_expect(fault != NULL && strstr(fault, forced[i].words) != NULL, "%zu: %s", i,
+                      fault != NULL ? fault : "done");
+            continue;
+        }
+        cr_assert_null(fault, "%zu: %s", i, fault);
+        expect_possible(&problem, &contraction);
+        cr_expect_eq(contraction.is_streamed,
+                     wanted->form == KILN_CONTRACTION_STREAMED ||
+                         (wanted->form == KILN_CONTRACTION_ANY && contraction.is_streamed));
+        cr_expect_eq(contraction.is_pingpong, wanted->form == KILN_CONTRACTION_PINGPONG);
+        cr_expect(wanted->tile_m == 0 ||
+                  (contraction.tile_m == wanted->tile_m && contraction.tile_n == wanted->tile_n));
+        cr_expect(wanted->waves_m == 0 || (contraction.waves_m == wanted->waves_m &&
+                                           contraction.waves_n == wanted->waves_n &&
+                                           contraction.waves_k == wanted->waves_k));
+        cr_expect(wanted->tile_k == 0 || contraction.tile_k == wanted->tile_k);
+    }
+}
+
+/* More of the same work takes longer. */
+Test(contraction_tile, time_grows_with_the_product)
+{
+    for (int t = 0; t < TARGET_COUNT; t++) {
+        struct kiln_target target = find_target(targets[t]);
+        struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+        double before = 0;
+        for (int64_t k = 1024; k <= 65536; k *= 4) {
+            struct kiln_contraction_schedule contraction = {
+                .staged = KILN_DTYPE_F16, .products = 1, .m = 2048, .n = 2048, .k = k};
+            cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+            double time = kiln_contraction_time_ns(&problem, &contraction);
+            cr_expect_gt(time, before, "%s", targets[t]);
+            before = time;
+        }
+    }
+}
