@@ -35,7 +35,7 @@ static void append_loaded_share(const struct kiln_reduction_emission *reduction,
     append_loaded(reduction, index, 0, element, source);
     kiln_buffer_printf(source,
                        ";\n%sconst %s share%" PRIu32 " = kiln_moments_share_%s(%s.a%" PRIu32
-                       "_count%s, count%" PRIu32 ");\n",
+                       ".count%s, count%" PRIu32 ");\n",
                        indent, kiln_scalar_type(accumulator->scalar), index,
                        kiln_scalar_text(accumulator->scalar), target, index,
                        per_element ? "[e]" : "", index);
@@ -56,9 +56,9 @@ void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction
                 append_loaded_share(reduction, i, target, "        ", "0", source);
         } else if (is_tail) {
             kiln_buffer_printf(source,
-                               "        merged.a%" PRIu32 "_count += 1;\n"
+                               "        merged.a%" PRIu32 ".count += 1;\n"
                                "        const %s reciprocal%" PRIu32
-                               " = kiln_count_ratio_%s(1, merged.a%" PRIu32 "_count);\n",
+                               " = kiln_count_ratio_%s(1, merged.a%" PRIu32 ".count);\n",
                                i, type, i, kiln_scalar_text(accumulator->scalar), i);
         } else if (!has_reciprocal[accumulator->scalar]) {
             const char *text = kiln_scalar_text(accumulator->scalar);
@@ -89,10 +89,10 @@ static void append_operand_tail(const struct kiln_reduction_emission *reduction,
     kiln_buffer_append_text(source, ";\n");
     if (has_flag)
         kiln_buffer_printf(
-            source, "            kiln_note_nan_f32(operand, lanes.a%" PRIu32 "_nan);\n", index);
+            source, "            kiln_note_nan_f32(operand, lanes.a%" PRIu32 ".nan);\n", index);
     kiln_buffer_printf(source,
-                       "            %s.a%" PRIu32 "[e] = kiln_%s%s_%s(%s.a%" PRIu32
-                       "[e], operand);\n            }\n",
+                       "            %s.a%" PRIu32 ".value[e] = kiln_%s%s_%s(%s.a%" PRIu32
+                       ".value[e], operand);\n            }\n",
                        target, index, kiln_accumulator_operation(accumulator),
                        has_flag ? "_number" : "", kiln_scalar_text(accumulator->scalar), target,
                        index);
@@ -113,15 +113,15 @@ static void append_loaded_accumulation(const struct kiln_reduction_emission *red
     if (!one_count)
         append_loaded_share(reduction, index, target, "            ", "e", source);
     kiln_buffer_printf(
-        source, "            kiln_moments_merge_%s(%s.a%" PRIu32 "_count%s, share%" PRIu32 ", ",
+        source, "            kiln_moments_merge_%s(%s.a%" PRIu32 ".count%s, share%" PRIu32 ", ",
         kiln_scalar_text(accumulator->scalar), target, index, one_count ? "" : "[e]", index);
     append_loaded(reduction, index, 1, "e", source);
     kiln_buffer_append_text(source, ", ");
     append_loaded(reduction, index, 2, "e", source);
-    kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n", target,
+    kiln_buffer_printf(source, ", %s.a%" PRIu32 ".mean[e], %s.a%" PRIu32 ".squares[e]);\n", target,
                        index, target, index);
     if (!one_count)
-        kiln_buffer_printf(source, "            %s.a%" PRIu32 "_count[e] += count%" PRIu32 ";\n",
+        kiln_buffer_printf(source, "            %s.a%" PRIu32 ".count[e] += count%" PRIu32 ";\n",
                            target, index, index);
 }
 
@@ -144,7 +144,7 @@ void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uin
             else
                 kiln_buffer_printf(source, ", reciprocal_%s",
                                    kiln_scalar_text(accumulator->scalar));
-            kiln_buffer_printf(source, ", %s.a%" PRIu32 "_mean[e], %s.a%" PRIu32 "_squares[e]);\n",
+            kiln_buffer_printf(source, ", %s.a%" PRIu32 ".mean[e], %s.a%" PRIu32 ".squares[e]);\n",
                                target, i, target, i);
             continue;
         }
@@ -161,7 +161,7 @@ void kiln_emit_accumulation_end(const struct kiln_reduction_emission *reduction,
     {
         if (kiln_accumulator_is_moments(accumulator) && kiln_emission_is_combine(reduction) &&
             has_one_count(reduction, is_tail))
-            kiln_buffer_printf(source, "        %s.a%" PRIu32 "_count += count%" PRIu32 ";\n",
+            kiln_buffer_printf(source, "        %s.a%" PRIu32 ".count += count%" PRIu32 ";\n",
                                is_tail ? "merged" : "lanes", i, i);
     }
 }

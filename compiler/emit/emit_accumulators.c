@@ -88,8 +88,28 @@ bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction,
     return false;
 }
 
+/* KILN_ACCUMULATOR(max, f32, float): the types of all accumulators, each once. */
+static void append_types(const struct kiln_reduction_emission *reduction,
+                         struct kiln_buffer *source)
+{
+    bool is_made[KILN_ACCUMULATOR_COUNT][KILN_SCALAR_COUNT] = {{false}};
+    for (uint32_t i = 0; i < reduction->passes->accumulator_count; i++) {
+        const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[i];
+        bool *made = &is_made[accumulator->kind][accumulator->scalar];
+        if (!*made && kiln_accumulator_is_moments(accumulator))
+            kiln_buffer_printf(source, "KILN_MOMENTS_ACCUMULATOR(%s, %s)\n", suffix(accumulator),
+                               type_text(accumulator));
+        else if (!*made)
+            kiln_buffer_printf(source, "KILN_ACCUMULATOR(%s, %s, %s)\n",
+                               kiln_accumulator_operation(accumulator), suffix(accumulator),
+                               type_text(accumulator));
+        *made = true;
+    }
+}
+
 void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source)
 {
+    append_types(reduction, source);
     if (reduction->lds_entries == 0) {
         kiln_buffer_append_text(source, "struct kiln_shared {};\n");
         return;
@@ -101,53 +121,53 @@ void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct ki
         kiln_buffer_append_text(source, "    struct {\n");
         KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
         {
-            const char *type = type_text(accumulator);
-            uint32_t lanes = reduction->row_lanes;
-            uint32_t entries = reduction->lds_entries;
-            if (kiln_accumulator_is_moments(accumulator))
-                kiln_buffer_printf(source,
-                                   "        %s a%" PRIu32 "_count[%" PRIu32 "];\n"
-                                   "        %s a%" PRIu32 "_mean[%" PRIu32 "][%" PRIu32 "];\n"
-                                   "        %s a%" PRIu32 "_squares[%" PRIu32 "][%" PRIu32 "];\n",
-                                   type, i, entries, type, i, lanes, entries, type, i, lanes,
-                                   entries);
-            else
-                kiln_buffer_printf(source, "        %s a%" PRIu32 "[%" PRIu32 "][%" PRIu32 "];\n",
-                                   type, i, lanes, entries);
+            kiln_buffer_printf(
+                source, "        kiln_%s_entries_%s<%" PRIu32 ", %" PRIu32 "> a%" PRIu32 ";\n",
+                kiln_accumulator_operation(accumulator), suffix(accumulator), reduction->row_lanes,
+                reduction->lds_entries, i);
         }
         kiln_buffer_printf(source, "    } p%" PRIu32 ";\n", pass);
     }
     kiln_buffer_append_text(source, "};\n");
 }
 
+/* What a work-item has of one accumulator. */
+static void append_lanes(const struct kiln_reduction_emission *reduction,
+                         const struct kiln_accumulator *accumulator, uint32_t index,
+                         struct kiln_buffer *source)
+{
+    const char *type = type_text(accumulator);
+    uint32_t elements = reduction->vector;
+    kiln_buffer_append_text(source, "        struct {\n");
+    if (!kiln_accumulator_is_moments(accumulator)) {
+        kiln_buffer_printf(source, "            %s value[%" PRIu32 "];\n", type, elements);
+        if (kiln_accumulator_has_flag(reduction, accumulator))
+            kiln_buffer_append_text(source, "            bool nan;\n");
+    } else {
+        if (kiln_emission_is_combine(reduction) && reduction->reduction->is_columns)
+            kiln_buffer_printf(source, "            %s count;\n", type);
+        else if (kiln_emission_is_combine(reduction))
+            kiln_buffer_printf(source, "            %s count[%" PRIu32 "];\n", type, elements);
+        kiln_buffer_printf(source,
+                           "            %s mean[%" PRIu32 "];\n"
+                           "            %s squares[%" PRIu32 "];\n",
+                           type, elements, type, elements);
+    }
+    kiln_buffer_printf(source, "        } a%" PRIu32 ";\n", index);
+}
+
 static void append_structures(const struct kiln_reduction_emission *reduction, uint32_t pass,
                               struct kiln_buffer *source)
 {
-    for (int merged = 0; merged < 2; merged++) {
-        uint32_t elements = merged ? reduction->row_lanes : reduction->vector;
-        kiln_buffer_printf(source, "    struct %s {\n", merged ? "merged" : "lanes");
-        KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
-        {
-            const char *type = type_text(accumulator);
-            if (!kiln_accumulator_is_moments(accumulator)) {
-                kiln_buffer_printf(source, "        %s a%" PRIu32 "[%" PRIu32 "];\n", type, i,
-                                   elements);
-                if (!merged && kiln_accumulator_has_flag(reduction, accumulator))
-                    kiln_buffer_printf(source, "        bool a%" PRIu32 "_nan;\n", i);
-                continue;
-            }
-            if (merged || (kiln_emission_is_combine(reduction) && reduction->reduction->is_columns))
-                kiln_buffer_printf(source, "        %s a%" PRIu32 "_count;\n", type, i);
-            else if (kiln_emission_is_combine(reduction))
-                kiln_buffer_printf(source, "        %s a%" PRIu32 "_count[%" PRIu32 "];\n", type, i,
-                                   elements);
-            kiln_buffer_printf(source,
-                               "        %s a%" PRIu32 "_mean[%" PRIu32 "];\n"
-                               "        %s a%" PRIu32 "_squares[%" PRIu32 "];\n",
-                               type, i, elements, type, i, elements);
-        }
-        kiln_buffer_append_text(source, "    };\n");
-    }
+    kiln_buffer_append_text(source, "    struct lanes {\n");
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    append_lanes(reduction, accumulator, i, source);
+    kiln_buffer_append_text(source, "    };\n    struct merged {\n");
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    kiln_buffer_printf(source, "        kiln_%s_lanes_%s<%" PRIu32 "> a%" PRIu32 ";\n",
+                       kiln_accumulator_operation(accumulator), suffix(accumulator),
+                       reduction->row_lanes, i);
+    kiln_buffer_append_text(source, "    };\n");
 }
 
 static void append_start(const struct kiln_reduction_emission *reduction, uint32_t pass,
@@ -163,18 +183,18 @@ static void append_start(const struct kiln_reduction_emission *reduction, uint32
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
         if (!kiln_accumulator_is_moments(accumulator)) {
-            kiln_buffer_printf(source, "            lanes.a%" PRIu32 "[e] = %s;\n", i,
+            kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".value[e] = %s;\n", i,
                                neutral_text(accumulator));
             if (kiln_accumulator_has_flag(reduction, accumulator))
-                kiln_buffer_printf(source, "            lanes.a%" PRIu32 "_nan = false;\n", i);
+                kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".nan = false;\n", i);
             continue;
         }
         if (kiln_emission_is_combine(reduction))
-            kiln_buffer_printf(source, "            lanes.a%" PRIu32 "_count%s = 0;\n", i,
+            kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".count%s = 0;\n", i,
                                reduction->reduction->is_columns ? "" : "[e]");
         kiln_buffer_printf(source,
-                           "            lanes.a%" PRIu32 "_mean[e] = 0;\n"
-                           "            lanes.a%" PRIu32 "_squares[e] = 0;\n",
+                           "            lanes.a%" PRIu32 ".mean[e] = 0;\n"
+                           "            lanes.a%" PRIu32 ".squares[e] = 0;\n",
                            i, i);
     }
     kiln_buffer_append_text(source, "        }\n    }\n");
@@ -190,8 +210,9 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
         const char *scalar = suffix(accumulator);
         if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source,
-                               "            lanes.a%" PRIu32 "[e] = kiln_%s%s_%s(lanes.a%" PRIu32
-                               "[e], lanes.a%" PRIu32 "[e + %" PRIu32 "]);\n",
+                               "            lanes.a%" PRIu32
+                               ".value[e] = kiln_%s%s_%s(lanes.a%" PRIu32
+                               ".value[e], lanes.a%" PRIu32 ".value[e + %" PRIu32 "]);\n",
                                i, kiln_accumulator_operation(accumulator),
                                kiln_accumulator_has_flag(reduction, accumulator) ? "_number" : "",
                                scalar, i, i, width);
@@ -201,8 +222,8 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
             kiln_buffer_printf(
                 source,
                 "            const %s share%" PRIu32 " = kiln_moments_share_%s(lanes.a%" PRIu32
-                "_count[e], lanes.a%" PRIu32 "_count[e + %" PRIu32 "]);\n"
-                "            kiln_moments_merge_%s(lanes.a%" PRIu32 "_count[e], share%" PRIu32,
+                ".count[e], lanes.a%" PRIu32 ".count[e + %" PRIu32 "]);\n"
+                "            kiln_moments_merge_%s(lanes.a%" PRIu32 ".count[e], share%" PRIu32,
                 type_text(accumulator), i, scalar, i, i, width, scalar, i, i);
         } else {
             kiln_buffer_printf(
@@ -211,14 +232,14 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
                 reduction->vector / (2 * width), type_text(accumulator));
         }
         kiln_buffer_printf(source,
-                           ", lanes.a%" PRIu32 "_mean[e + %" PRIu32 "], lanes.a%" PRIu32
-                           "_squares[e + %" PRIu32 "], lanes.a%" PRIu32 "_mean[e], lanes.a%" PRIu32
-                           "_squares[e]);\n",
+                           ", lanes.a%" PRIu32 ".mean[e + %" PRIu32 "], lanes.a%" PRIu32
+                           ".squares[e + %" PRIu32 "], lanes.a%" PRIu32 ".mean[e], lanes.a%" PRIu32
+                           ".squares[e]);\n",
                            i, width, i, width, i, i);
         if (kiln_emission_is_combine(reduction))
             kiln_buffer_printf(source,
-                               "            lanes.a%" PRIu32 "_count[e] += lanes.a%" PRIu32
-                               "_count[e + %" PRIu32 "];\n",
+                               "            lanes.a%" PRIu32 ".count[e] += lanes.a%" PRIu32
+                               ".count[e + %" PRIu32 "];\n",
                                i, i, width);
     }
     kiln_buffer_append_text(source, "        }\n");
@@ -239,11 +260,11 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
             continue;
         if (kiln_emission_is_combine(reduction))
             kiln_buffer_printf(source,
-                               "        merged.a%" PRIu32 "_count = lanes.a%" PRIu32 "_count%s;\n",
+                               "        merged.a%" PRIu32 ".count = lanes.a%" PRIu32 ".count%s;\n",
                                i, i, is_columns ? "" : "[0]");
         else
             kiln_buffer_printf(
-                source, "        merged.a%" PRIu32 "_count = (%s)steps * (%s)%" PRIu32 ";\n", i,
+                source, "        merged.a%" PRIu32 ".count = (%s)steps * (%s)%" PRIu32 ";\n", i,
                 type_text(accumulator), type_text(accumulator), is_columns ? 1 : reduction->vector);
     }
     kiln_emit_element_loop("        ", reduction->row_lanes, source);
@@ -252,172 +273,68 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
         if (kiln_accumulator_is_moments(accumulator))
             kiln_buffer_printf(
                 source,
-                "            merged.a%" PRIu32 "_mean[e] = lanes.a%" PRIu32 "_mean[e];\n"
-                "            merged.a%" PRIu32 "_squares[e] = lanes.a%" PRIu32 "_squares[e];\n",
+                "            merged.a%" PRIu32 ".mean[e] = lanes.a%" PRIu32 ".mean[e];\n"
+                "            merged.a%" PRIu32 ".squares[e] = lanes.a%" PRIu32 ".squares[e];\n",
                 i, i, i, i);
         else if (kiln_accumulator_has_flag(reduction, accumulator))
             kiln_buffer_printf(source,
                                "            merged.a%" PRIu32
-                               "[e] = kiln_extreme_f32(lanes.a%" PRIu32 "[e], lanes.a%" PRIu32
-                               "_nan);\n",
+                               ".value[e] = kiln_extreme_f32(lanes.a%" PRIu32
+                               ".value[e], lanes.a%" PRIu32 ".nan);\n",
                                i, i, i);
         else
             kiln_buffer_printf(
-                source, "            merged.a%" PRIu32 "[e] = lanes.a%" PRIu32 "[e];\n", i, i);
+                source, "            merged.a%" PRIu32 ".value[e] = lanes.a%" PRIu32 ".value[e];\n",
+                i, i);
     }
     kiln_buffer_append_text(source, "        }\n    }\n");
 }
 
-/* merge(second, first): into the first. */
+/* What is done to each accumulator of `merged` by itself. */
 static void append_merge(const struct kiln_reduction_emission *reduction, uint32_t pass,
                          struct kiln_buffer *source)
 {
     kiln_buffer_append_text(
         source, "    KILN_DEVICE void merge(const merged &second, merged &first)\n    {\n");
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
-    {
-        if (!kiln_accumulator_is_moments(accumulator))
-            continue;
-        if (reduction->is_even)
-            kiln_buffer_printf(
-                source, "        const %s half%" PRIu32 " = first.a%" PRIu32 "_count * (%s)0.5;\n",
-                type_text(accumulator), i, i, type_text(accumulator));
-        else
-            kiln_buffer_printf(source,
-                               "        const %s share%" PRIu32
-                               " = kiln_moments_share_%s(first.a%" PRIu32 "_count, second.a%" PRIu32
-                               "_count);\n",
-                               type_text(accumulator), i, suffix(accumulator), i, i);
-    }
-    kiln_emit_element_loop("        ", reduction->row_lanes, source);
-    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
-    {
-        const char *scalar = suffix(accumulator);
-        if (!kiln_accumulator_is_moments(accumulator)) {
-            kiln_buffer_printf(source,
-                               "            first.a%" PRIu32 "[e] = kiln_%s_%s(first.a%" PRIu32
-                               "[e], second.a%" PRIu32 "[e]);\n",
-                               i, kiln_accumulator_operation(accumulator), scalar, i, i);
-            continue;
-        }
-        if (reduction->is_even)
-            kiln_buffer_printf(source, "            kiln_moments_twin_%s(half%" PRIu32, scalar, i);
-        else
-            kiln_buffer_printf(
-                source, "            kiln_moments_merge_%s(first.a%" PRIu32 "_count, share%" PRIu32,
-                scalar, i, i);
-        kiln_buffer_printf(source,
-                           ", second.a%" PRIu32 "_mean[e], second.a%" PRIu32
-                           "_squares[e], first.a%" PRIu32 "_mean[e], first.a%" PRIu32
-                           "_squares[e]);\n",
-                           i, i, i, i);
-    }
-    kiln_buffer_append_text(source, "        }\n");
-    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
-    {
-        if (kiln_accumulator_is_moments(accumulator))
-            kiln_buffer_printf(
-                source, "        first.a%" PRIu32 "_count += second.a%" PRIu32 "_count;\n", i, i);
-    }
+    kiln_buffer_printf(source, "        kiln_merge<%d>(second.a%" PRIu32 ", first.a%" PRIu32 ");\n",
+                       reduction->is_even, i, i);
     kiln_buffer_append_text(source, "    }\n");
 }
 
-/* Members of `merged` with their index, e for those that the lanes have each of their own. */
-struct member {
-    const char *name;
-    const char *index;
-    const char *entry; /* of the array in local memory */
-};
-
-static uint32_t list_members(const struct kiln_accumulator *accumulator, struct member *ret_members)
-{
-    if (!kiln_accumulator_is_moments(accumulator)) {
-        ret_members[0] = (struct member){"", "[e]", "[e][entry]"};
-        return 1;
-    }
-    ret_members[0] = (struct member){"_count", "", "[entry]"};
-    ret_members[1] = (struct member){"_mean", "[e]", "[e][entry]"};
-    ret_members[2] = (struct member){"_squares", "[e]", "[e][entry]"};
-    return 3;
-}
-
-/* Both lanes of a pair merge the same first with the same second. */
 static void append_shuffle(const struct kiln_reduction_emission *reduction, uint32_t pass,
                            struct kiln_buffer *source)
 {
     kiln_buffer_append_text(source,
                             "    KILN_DEVICE void shuffle(unsigned mask, merged &first)\n    {\n"
                             "        merged second;\n"
-                            "        const bool is_second = (kiln_work_item() & mask) != 0;\n"
-                            "        (void)is_second;\n");
+                            "        const bool is_second = (kiln_work_item() & mask) != 0;\n");
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
-    {
-        struct member members[3];
-        uint32_t count = list_members(accumulator, members);
-        for (uint32_t k = 0; k < count; k++) {
-            const char *name = members[k].name;
-            const char *index = members[k].index;
-            bool is_count = kiln_accumulator_is_moments(accumulator) && k == 0;
-            if (is_count && reduction->is_even) {
-                kiln_buffer_printf(
-                    source, "        second.a%" PRIu32 "_count = first.a%" PRIu32 "_count;\n", i,
-                    i);
-                continue;
-            }
-            if (is_count)
-                kiln_buffer_append_text(source, "        {\n");
-            else
-                kiln_emit_element_loop("        ", reduction->row_lanes, source);
-            if (is_ordered(reduction, accumulator))
-                kiln_buffer_printf(
-                    source,
-                    "            const %s mine = first.a%" PRIu32 "%s%s;\n"
-                    "            const %s theirs = kiln_shuffle_xor_%s(mine, mask);\n"
-                    "            first.a%" PRIu32 "%s%s = is_second ? theirs : mine;\n"
-                    "            second.a%" PRIu32 "%s%s = is_second ? mine : theirs;\n",
-                    type_text(accumulator), i, name, index, type_text(accumulator),
-                    suffix(accumulator), i, name, index, i, name, index);
-            else
-                kiln_buffer_printf(source,
-                                   "            second.a%" PRIu32
-                                   "%s%s = kiln_shuffle_xor_%s(first.a%" PRIu32 "%s%s, mask);\n",
-                                   i, name, index, suffix(accumulator), i, name, index);
-            kiln_buffer_append_text(source, "        }\n");
-        }
-    }
+    kiln_buffer_printf(source,
+                       "        kiln_exchange<%d, %d>(mask, is_second, first.a%" PRIu32
+                       ", second.a%" PRIu32 ");\n",
+                       is_ordered(reduction, accumulator), reduction->is_even, i, i);
     kiln_buffer_append_text(source, "        merge(second, first);\n    }\n");
 }
 
 static void append_transfers(const struct kiln_reduction_emission *reduction, uint32_t pass,
                              struct kiln_buffer *source)
 {
-    for (int put = 0; put < 2; put++) {
-        kiln_buffer_append_text(
-            source, put ? "    KILN_DEVICE void put(const merged &merged, unsigned entry, "
-                          "kiln_shared &shared)\n    {\n"
-                        : "    KILN_DEVICE void get(const kiln_shared &shared, unsigned entry, "
-                          "merged &merged)\n    {\n");
-        kiln_emit_element_loop("        ", reduction->row_lanes, source);
-        KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
-        {
-            struct member members[3];
-            uint32_t count = list_members(accumulator, members);
-            for (uint32_t k = 0; k < count; k++) {
-                const char *name = members[k].name;
-                if (put)
-                    kiln_buffer_printf(source,
-                                       "            shared.p%" PRIu32 ".a%" PRIu32
-                                       "%s%s = merged.a%" PRIu32 "%s%s;\n",
-                                       pass, i, name, members[k].entry, i, name, members[k].index);
-                else
-                    kiln_buffer_printf(source,
-                                       "            merged.a%" PRIu32 "%s%s = shared.p%" PRIu32
-                                       ".a%" PRIu32 "%s%s;\n",
-                                       i, name, members[k].index, pass, i, name, members[k].entry);
-            }
-        }
-        kiln_buffer_append_text(source, "        }\n    }\n");
-    }
+    kiln_buffer_append_text(source,
+                            "    KILN_DEVICE void put(const merged &merged, unsigned entry, "
+                            "kiln_shared &shared)\n    {\n");
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    kiln_buffer_printf(
+        source, "        kiln_put(merged.a%" PRIu32 ", entry, shared.p%" PRIu32 ".a%" PRIu32 ");\n",
+        i, pass, i);
+    kiln_buffer_append_text(source,
+                            "    }\n    KILN_DEVICE void get(const kiln_shared &shared, unsigned "
+                            "entry, merged &merged)\n    {\n");
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    kiln_buffer_printf(
+        source, "        kiln_get(shared.p%" PRIu32 ".a%" PRIu32 ", entry, merged.a%" PRIu32 ");\n",
+        pass, i, i);
+    kiln_buffer_append_text(source, "    }\n");
 }
 
 void kiln_emit_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass,
@@ -452,8 +369,7 @@ uint32_t kiln_component_access(const struct kiln_reduction_emission *reduction, 
 void kiln_emit_merged_component(const struct kiln_accumulator *accumulator, uint32_t index,
                                 uint32_t component, struct kiln_buffer *source)
 {
-    struct member members[3];
-    (void)list_members(accumulator, members);
-    kiln_buffer_printf(source, "merged.a%" PRIu32 "%s%s", index, members[component].name,
-                       members[component].index);
+    static const char *const moments[] = {".count", ".mean[e]", ".squares[e]"};
+    kiln_buffer_printf(source, "merged.a%" PRIu32 "%s", index,
+                       kiln_accumulator_is_moments(accumulator) ? moments[component] : ".value[e]");
 }

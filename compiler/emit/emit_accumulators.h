@@ -1,8 +1,9 @@
 /*
  * Accumulators of a pass in the generated text: the structures `lanes` (of a work-item, for each
  * element of the vector) and `merged` (the elements of a vector folded; in the form `columns` each
- * is a row of its own) and what happens to them. Accumulator i is the member a<i>, of moments the
- * members a<i>_count, a<i>_mean and a<i>_squares.
+ * is a row of its own) and what happens to them. Accumulator i is the member a<i>, with the members
+ * count, mean and squares, or value. What work-items exchange and merge are types of
+ * device/accumulators.h.
  *
  * Moments: all elements of a vector have been counted as often, so the count is the number of steps
  * and stands in `lanes` only where it is loaded, that is in COMBINE: there for each element in the
@@ -22,8 +23,8 @@
 bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator);
 /* "add": what merges all but moments. Static. */
 const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator);
-/* Whether the lanes' accumulator is a number for each lane, lanes.a0[e], and one flag for NaN in
- * any of them, lanes.a0_nan. In a loop, or with a flag for each lane as the form `columns` would
+/* Whether the lanes' accumulator is a number for each lane, lanes.a0.value[e], and one flag for NaN
+ * in any of them, lanes.a0.nan. In a loop, or with a flag for each lane as the form `columns` would
  * need, flags cost more than they save. */
 bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
                                const struct kiln_accumulator *accumulator);
@@ -37,7 +38,7 @@ void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct ki
 void kiln_emit_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass,
                             struct kiln_buffer *source);
 
-/* "merged.a0_mean[e]" for result 0 (the mean) or 1 (the squares) of an accumulator; with
+/* "merged.a0.mean[e]" for result 0 (the mean) or 1 (the squares) of an accumulator; with
  * `component` counted as kiln_access.component does. */
 void kiln_emit_merged_component(const struct kiln_accumulator *accumulator, uint32_t index,
                                 uint32_t component, struct kiln_buffer *source);

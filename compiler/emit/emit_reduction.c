@@ -207,6 +207,8 @@ static void emit_headers(const struct kiln_emission *emission,
         if (passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
             kiln_template_append(inclusion, "device/moments.h", source);
     }
+    if (passes->accumulator_count != 0)
+        kiln_template_append(inclusion, "device/accumulators.h", source);
     kiln_emit_operation_headers(emission, inclusion, source);
 }
 

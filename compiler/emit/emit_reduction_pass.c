@@ -53,7 +53,7 @@ void kiln_emit_reduction_inputs(const struct kiln_reduction_emission *reduction,
     kiln_buffer_append_text(source, "};\n");
 }
 
-/* "row.v7[e] = merged.a0_mean[e];" */
+/* "row.v7[e] = merged.a0.mean[e];" */
 static void append_row_value(const struct kiln_reduction_emission *reduction, uint32_t value,
                              const char *indent, struct kiln_buffer *source)
 {

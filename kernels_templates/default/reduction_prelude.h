@@ -44,6 +44,8 @@
 #include "device/convert/f32.h"
 #include "device/memory.h"
 
+#include "device/accumulators.h"
+
 typedef unsigned int kiln_index;
 
 struct kiln_arguments {
@@ -79,25 +81,28 @@ KILN_DEVICE void kiln_start_row(const kiln_arguments &, const kiln_position &, b
     row.v1 = 0;
 }
 
+KILN_ACCUMULATOR(max, f32, float)
 union kiln_shared {
     struct {
-        float a0[1][KILN_WAVES_PER_ROW];
+        kiln_max_entries_f32<1, KILN_WAVES_PER_ROW> a0;
     } p0;
 };
 
 struct kiln_pass_0 {
     enum { has_accumulators = 1, is_first = 1, is_last = 0 };
     struct lanes {
-        float a0[KILN_VECTOR];
+        struct {
+            float value[KILN_VECTOR];
+        } a0;
     };
     struct merged {
-        float a0[1];
+        kiln_max_lanes_f32<1> a0;
     };
     KILN_DEVICE void start(lanes &lanes)
     {
         KILN_UNROLL
         for (int e = 0; e < KILN_VECTOR; e++)
-            lanes.a0[e] = -__builtin_inff();
+            lanes.a0.value[e] = -__builtin_inff();
     }
     KILN_DEVICE void load(const kiln_arguments &arguments, const kiln_position &position,
                           kiln_inputs &inputs)
@@ -109,41 +114,38 @@ struct kiln_pass_0 {
     {
         KILN_UNROLL
         for (int e = 0; e < KILN_VECTOR; e++)
-            lanes.a0[e] = kiln_max_f32(lanes.a0[e], inputs.x0[e]);
+            lanes.a0.value[e] = kiln_max_f32(lanes.a0.value[e], inputs.x0[e]);
     }
     KILN_DEVICE void fold(lanes &lanes, unsigned, merged &merged)
     {
         KILN_UNROLL
         for (int e = 0; e < 2; e++)
-            lanes.a0[e] = kiln_max_f32(lanes.a0[e], lanes.a0[e + 2]);
-        merged.a0[0] = kiln_max_f32(lanes.a0[0], lanes.a0[1]);
+            lanes.a0.value[e] = kiln_max_f32(lanes.a0.value[e], lanes.a0.value[e + 2]);
+        merged.a0.value[0] = kiln_max_f32(lanes.a0.value[0], lanes.a0.value[1]);
     }
     KILN_DEVICE void merge(const merged &second, merged &first)
     {
-        first.a0[0] = kiln_max_f32(first.a0[0], second.a0[0]);
+        kiln_merge<1>(second.a0, first.a0);
     }
     KILN_DEVICE void shuffle(unsigned mask, merged &first)
     {
         merged second;
         const bool is_second = (kiln_work_item() & mask) != 0;
-        const float mine = first.a0[0];
-        const float theirs = kiln_shuffle_xor_f32(mine, mask);
-        first.a0[0] = is_second ? theirs : mine;
-        second.a0[0] = is_second ? mine : theirs;
+        kiln_exchange<1, 1>(mask, is_second, first.a0, second.a0);
         merge(second, first);
     }
     KILN_DEVICE void put(const merged &merged, unsigned entry, kiln_shared &shared)
     {
-        shared.p0.a0[0][entry] = merged.a0[0];
+        kiln_put(merged.a0, entry, shared.p0.a0);
     }
     KILN_DEVICE void get(const kiln_shared &shared, unsigned entry, merged &merged)
     {
-        merged.a0[0] = shared.p0.a0[0][entry];
+        kiln_get(shared.p0.a0, entry, merged.a0);
     }
     KILN_DEVICE void finish(const kiln_arguments &, const kiln_position &, const merged &merged,
                             bool, kiln_row &row)
     {
-        row.v1 = merged.a0[0];
+        row.v1 = merged.a0.value[0];
     }
 };
 

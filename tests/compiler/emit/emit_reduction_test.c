@@ -89,24 +89,25 @@ Test(emit_reduction, the_maximum_of_a_held_row_notes_nan_apart)
     struct reduction_case softmax = norm;
     softmax.content = REDUCTION_SOFTMAX;
     struct emitted emitted = emit("gfx942", &softmax);
-    EXPECT_TEXT(emitted, "bool a0_nan;");
-    EXPECT_TEXT(emitted, "lanes.a0_nan = false;");
-    EXPECT_TEXT(emitted, "kiln_note_nan_f32(operand, lanes.a0_nan);");
-    EXPECT_TEXT(emitted, "lanes.a0[e] = kiln_max_number_f32(lanes.a0[e], operand);");
-    EXPECT_TEXT(emitted, "merged.a0[e] = kiln_extreme_f32(lanes.a0[e], lanes.a0_nan);");
+    EXPECT_TEXT(emitted, "bool nan;");
+    EXPECT_TEXT(emitted, "lanes.a0.nan = false;");
+    EXPECT_TEXT(emitted, "kiln_note_nan_f32(operand, lanes.a0.nan);");
+    EXPECT_TEXT(emitted, "lanes.a0.value[e] = kiln_max_number_f32(lanes.a0.value[e], operand);");
+    EXPECT_TEXT(emitted, "merged.a0.value[e] = kiln_extreme_f32(lanes.a0.value[e], lanes.a0.nan);");
     /* Between lanes it is kept: there each has one number. */
-    EXPECT_TEXT(emitted, "first.a0[e] = kiln_max_f32(first.a0[e], second.a0[e]);");
+    EXPECT_TEXT(emitted, "KILN_ACCUMULATOR(max, f32, float)\n");
+    EXPECT_TEXT(emitted, "kiln_max_lanes_f32<1> a0;");
     /* Which zero is the larger one does not depend on the order there. */
-    EXPECT_NO_TEXT(emitted, "first.a0[e] = is_second ? theirs : mine;");
+    EXPECT_TEXT(emitted, "kiln_exchange<0, 1>(mask, is_second, first.a0, second.a0);");
     ir_fixture_destroy(emitted.fixture);
     emitted = emit("sm_90", &softmax);
-    EXPECT_TEXT(emitted, "first.a0[e] = is_second ? theirs : mine;");
+    EXPECT_TEXT(emitted, "kiln_exchange<1, 1>(mask, is_second, first.a0, second.a0);");
     ir_fixture_destroy(emitted.fixture);
     struct reduction_case columns = softmax;
     columns.reduced_axes = 1;
     emitted = emit("gfx942", &columns);
-    EXPECT_NO_TEXT(emitted, "a0_nan");
-    EXPECT_TEXT(emitted, "lanes.a0[e] = kiln_max_f32(lanes.a0[e], operand);");
+    EXPECT_NO_TEXT(emitted, "bool nan;");
+    EXPECT_TEXT(emitted, "lanes.a0.value[e] = kiln_max_f32(lanes.a0.value[e], operand);");
     ir_fixture_destroy(emitted.fixture);
 }
 
@@ -170,7 +171,7 @@ Test(emit_reduction, elements_outside_of_vectors_have_functions_of_their_own)
     EXPECT_TEXT(emitted, "#define KILN_TAILS 3u\n");
     EXPECT_TEXT(emitted, "struct kiln_inputs_element {");
     EXPECT_TEXT(emitted, "void update_element(");
-    EXPECT_TEXT(emitted, "kiln_moments_merge_f32(first.a0_count");
+    EXPECT_TEXT(emitted, "kiln_merge<0>(second.a0, first.a0);");
     ir_fixture_destroy(emitted.fixture);
 }
 
@@ -189,15 +190,15 @@ Test(emit_reduction, long_rows_are_accumulated_in_chains)
     (void)snprintf(text, sizeof text, "#define KILN_CHAINS %uu\n", (unsigned)(steps / 1024));
     EXPECT_TEXT(many, text);
     EXPECT_TEXT(many, "#define KILN_CHAIN_STEPS 1024u\n");
-    EXPECT_TEXT(many, "kiln_moments_merge_f32(first.a0_count");
+    EXPECT_TEXT(many, "kiln_merge<0>(second.a0, first.a0);");
     ir_fixture_destroy(many.fixture);
 }
 
 Test(emit_reduction, counts_that_are_equal_are_not_exchanged)
 {
     struct emitted emitted = emit("gfx90a", &norm);
-    EXPECT_TEXT(emitted, "second.a0_count = first.a0_count;");
-    EXPECT_NO_TEXT(emitted, "kiln_moments_share_f32(first");
+    EXPECT_TEXT(emitted, "kiln_exchange<0, 1>(mask, is_second, first.a0, second.a0);");
+    EXPECT_TEXT(emitted, "kiln_merge<1>(second.a0, first.a0);");
     ir_fixture_destroy(emitted.fixture);
 }
 
@@ -264,13 +265,13 @@ Test(emit_reduction, segments_store_components_and_are_merged_from_them)
     struct emitted partial = emit("gfx90a", &statistics);
     EXPECT_TEXT(partial, "#define KILN_SEGMENTS 64u\n");
     EXPECT_TEXT(partial, "position.segment * (kiln_index)4] = y3[0];");
-    EXPECT_TEXT(partial, "= kiln_encode_f32(merged.a0_count);");
+    EXPECT_TEXT(partial, "= kiln_encode_f32(merged.a0.count);");
     ir_fixture_destroy(partial.fixture);
     statistics.role = KILN_ROLE_COMBINE;
     struct emitted combine = emit("gfx90a", &statistics);
     EXPECT_TEXT(combine, "#define KILN_SEGMENTS 1u\n");
     EXPECT_TEXT(combine, "const float count0 = kiln_decode_f32(inputs.x0[");
-    EXPECT_TEXT(combine, "kiln_moments_merge_f32(lanes.a0_count");
+    EXPECT_TEXT(combine, "kiln_moments_merge_f32(lanes.a0.count");
     EXPECT_NO_TEXT(combine, "kiln_moments_update_f32(v");
     ir_fixture_destroy(combine.fixture);
 }
