@@ -17,6 +17,14 @@
 enum kiln_status kiln_ir_recognize_moments(struct kiln_ir *ir,
                                            struct kiln_error *error) KILN_NODISCARD;
 
+/*
+ * A matrix product that is written out, as a sum of products of repeated operands, becomes a
+ * CONTRACT. Results change by roundings of the sums only. As kiln_ir_recognize_moments, it is no
+ * part of kiln_ir_optimize, and to be followed by it.
+ */
+enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir,
+                                                struct kiln_error *error) KILN_NODISCARD;
+
 /* Operations on constants become constants; identities that are exact for every input (x*1, convert
  * of a convert that loses nothing, select with a constant condition, round of an already rounded
  * value) vanish. */

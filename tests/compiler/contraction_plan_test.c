@@ -100,6 +100,9 @@ static const char *const one_kernel[] = {
     /* what they share is the right operand */
     GEMM "Matmul a=192,64:HALF b@2 c=192,96:virtual | "
          "Pointwise in_0@3 in_1@5 out_0=192,96:HALF !operation='SUB'",
+    /* written out: multiplied with both repeated, and summed */
+    "Pointwise in_0=192,1,64:HALF in_1=96,64:HALF out_0=192,96,64:virtual !operation='MUL' | "
+    "Reduction in@3 out=192,96,1:HALF !mode='ADD'",
 };
 
 Test(contraction_plan, what_goes_with_a_product_is_one_kernel)
