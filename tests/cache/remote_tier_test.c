@@ -97,6 +97,33 @@ Test(remote_tier, what_one_machine_inserts_another_finds_and_keeps)
     kiln_cache_store_close(store);
 }
 
+/* By the hash of the key alone: the server has one value only, of key 1, whatever it is asked for.
+ */
+Test(remote_tier, what_is_sought_by_name_is_checked_by_name)
+{
+    struct kiln_cache_store *store = open_shared("one");
+    store_fixture_insert(store, 1, 500);
+    kiln_cache_store_close(store);
+    store = open_shared("two");
+    for (unsigned number = 2; number >= 1; number--) {
+        struct kiln_cache_key key = sample_key(number);
+        const struct kiln_hash128 name = {.high = key.hash_high, .low = key.hash_low};
+        struct kiln_buffer entry;
+        struct kiln_entry_view view;
+        const char *place;
+        kiln_buffer_init(&entry);
+        enum kiln_status status =
+            kiln_cache_store_lookup_named(store, name, &entry, &view, &place, &error);
+        cr_assert_eq(status, number == 1 ? KILN_OK : KILN_NOT_FOUND, "%s", error.text);
+        cr_assert_eq(store_fixture_is_file(temporary_path("two"), number), number == 1);
+        if (status == KILN_OK)
+            cr_assert(kiln_entry_view_has_key(&view, &key));
+        kiln_buffer_fini(&entry);
+        kiln_cache_key_fini(&key);
+    }
+    kiln_cache_store_close(store);
+}
+
 Test(remote_tier, a_value_larger_than_the_limit_is_used_and_not_kept)
 {
     struct kiln_cache_store *store = open_shared("one");

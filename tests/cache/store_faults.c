@@ -128,6 +128,31 @@ static bool look_up(struct kiln_cache_store *store, unsigned number)
     return found;
 }
 
+/* By the hash of the key alone. */
+static bool look_up_named(struct kiln_cache_store *store, unsigned number)
+{
+    struct kiln_error error;
+    struct kiln_cache_key key = sample_key(number);
+    const struct kiln_hash128 name = {.high = key.hash_high, .low = key.hash_low};
+    struct kiln_buffer entry;
+    struct kiln_entry_view view;
+    const char *place;
+    kiln_error_init(&error);
+    kiln_buffer_init(&entry);
+    enum kiln_status status =
+        kiln_cache_store_lookup_named(store, name, &entry, &view, &place, &error);
+    bool found = went_well(status, &error);
+    if (!found && status != KILN_NOT_FOUND)
+        fault("neither a hit nor a miss");
+    if (found && (!kiln_entry_view_has_key(&view, &key) || view.payload_bytes != ENTRY_BYTES ||
+                  !sample_payload_is_whole(view.payload, view.payload_bytes, number)))
+        fault("a wrong entry");
+    kiln_buffer_fini(&entry);
+    kiln_cache_key_fini(&key);
+    (void)kiln_cache_store_note_use(store, name, true);
+    return found;
+}
+
 static void path_of(unsigned number, char path[4096])
 {
     struct kiln_cache_key key = sample_key(number);
@@ -242,6 +267,11 @@ static void exercise(struct fault what)
         fault("an absent entry is a hit");
     bool was_layered = look_up(store, LAYERED);
     was_layered = look_up(store, PACKED) && was_layered;
+    activity = "look up by name";
+    was_there = look_up_named(store, OLD) && was_there;
+    was_layered = look_up_named(store, PACKED) && was_layered;
+    if (look_up_named(store, ABSENT))
+        fault("an absent entry is a hit");
     activity = "insert";
     bool inserted = insert(store, NEW);
     activity = "look up again";

@@ -1,0 +1,91 @@
+/*
+ * Sizes are arguments: how many kernels a model's worth of shapes of one product compiles. Texts
+ * are told apart by their symbols, which are made of them.
+ */
+#include "compiler/program.h"
+#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/support/random_numbers.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHAPES = 200, SYMBOL_BYTES = 64 };
+
+struct texts {
+    char symbols[SHAPES][SYMBOL_BYTES];
+    unsigned count;
+};
+
+static void count_text(struct texts *texts, const char *symbol)
+{
+    unsigned i = 0;
+    while (i < texts->count && strcmp(texts->symbols[i], symbol) != 0)
+        i++;
+    if (i == texts->count)
+        (void)snprintf(texts->symbols[texts->count++], SYMBOL_BYTES, "%s", symbol);
+}
+
+/* gelu(a x b + bias) of half numbers. */
+static void lower(struct texts *texts, const char *target_name, long m, long n, long k)
+{
+    char sketch[512];
+    struct json_graph read;
+    struct kiln_arena arena;
+    struct kiln_error error;
+    struct kiln_target target;
+    struct kiln_program program;
+    const struct kiln_lower_options options = {0};
+    (void)snprintf(sketch, sizeof sketch,
+                   "Matmul a=%ld,%ld:HALF b=%ld,%ld:HALF c=%ld,%ld:virtual | Pointwise in_0@3 "
+                   "in_1=%ld:HALF out_0=%ld,%ld:virtual !operation='ADD' | Pointwise in_0@5 "
+                   "out_0=%ld,%ld:HALF !operation='GELU_FWD'",
+                   m, k, k, n, m, n, n, m, n, m, n);
+    kiln_arena_init(&arena);
+    kiln_error_init(&error);
+    graph_sketch_accept(&read, sketch, NULL);
+    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
+    cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
+                 KILN_OK, "%s: %s", sketch, error.text);
+    for (uint32_t i = 0; i < program.kernel_count; i++)
+        count_text(texts, program.kernels[i].symbol);
+    kiln_arena_fini(&arena);
+    json_graph_fini(&read);
+}
+
+static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_90"};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+/* Widths as models have them, any number of tokens. */
+Test(contraction_texts, shapes_of_models)
+{
+    static const long widths[] = {512,  768,  1024, 1280, 1536,  2048, 2560,
+                                  3072, 4096, 5120, 8192, 11008, 14336};
+    enum { WIDTHS = sizeof widths / sizeof *widths };
+    for (size_t t = 0; t < TARGETS; t++) {
+        struct texts texts = {.count = 0};
+        struct kiln_random random = {1};
+        for (int i = 0; i < SHAPES; i++) {
+            long m = 1 + (long)kiln_random_below(&random, 4096);
+            long n = widths[kiln_random_below(&random, WIDTHS)];
+            lower(&texts, targets[t], m, n, widths[kiln_random_below(&random, WIDTHS)]);
+        }
+        cr_assert_leq(texts.count, 12, "%u kernels for %s", texts.count, targets[t]);
+    }
+}
+
+/* Every size from 1 on. What is left are tiles times the widths of vectors that rows of n and of k
+ * allow: 1, 2, 4 or 8 each. */
+Test(contraction_texts, any_shapes)
+{
+    for (size_t t = 0; t < TARGETS; t++) {
+        struct texts texts = {.count = 0};
+        struct kiln_random random = {1};
+        for (int i = 0; i < SHAPES; i++) {
+            long m = 1 + (long)kiln_random_below(&random, 4096);
+            long n = 1 + (long)kiln_random_below(&random, 4096);
+            lower(&texts, targets[t], m, n, 1 + (long)kiln_random_below(&random, 4096));
+        }
+        cr_assert_leq(texts.count, 64, "%u kernels for %s", texts.count, targets[t]);
+    }
+}
