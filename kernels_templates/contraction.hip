@@ -423,12 +423,26 @@ KILN_DEVICE void kiln_core(const kiln_pack *tile, unsigned wave_row, unsigned wa
                            unsigned wave_k,
                            kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
 {
+#if KILN_MMA_READS_AHEAD
+    kiln_fragment left[2][KILN_FRAGMENTS_M], right[2][KILN_FRAGMENTS_N];
+    kiln_load_fragments(tile, wave_row, wave_column, wave_k, left[0], right[0]);
+    KILN_UNROLL
+    for (unsigned turn = 0; turn < KILN_STEPS / KILN_WAVES_K; turn++) {
+        if (turn + 1 < KILN_STEPS / KILN_WAVES_K)
+            kiln_load_fragments(tile, wave_row, wave_column, (turn + 1) * KILN_WAVES_K + wave_k,
+                                left[(turn + 1) % 2], right[(turn + 1) % 2]);
+        kiln_schedule_fence();
+        kiln_multiply_fragments(left[turn % 2], right[turn % 2], sums);
+        kiln_schedule_fence();
+    }
+#else
     KILN_MMA_STEPS
     for (unsigned step = 0; step < KILN_STEPS; step += KILN_WAVES_K) {
         kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
         kiln_load_fragments(tile, wave_row, wave_column, step + wave_k, left, right);
         kiln_multiply_fragments(left, right, sums);
     }
+#endif
 }
 #endif
 #endif
@@ -480,6 +494,13 @@ KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned c
 #define KILN_MMA_SUM(sum) (sum)
 #endif
 
+/* Slots that are neighbours in a row, of 32 bits. */
+#if KILN_MMA_RUN >= 4 && KILN_RIGHT_SPREAD == 1
+#define KILN_SUMS_TOGETHER 4
+#else
+#define KILN_SUMS_TOGETHER 1
+#endif
+
 /* The sums of one row of fragments of every wave, side by side. */
 KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned wave_column,
                                   kiln_mma_sums (&sums)[KILN_FRAGMENTS_N])
@@ -487,12 +508,24 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
         KILN_UNROLL
-    for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot++)
-        strip[kiln_strip_place(
-            strip_row + kiln_sum_row(slot),
-            wave_column +
-                (j / KILN_RIGHT_SPREAD * KILN_MMA_N + kiln_sum_column(slot)) * KILN_RIGHT_SPREAD +
-                j % KILN_RIGHT_SPREAD)] = KILN_MMA_SUM(sums[j][(int)slot]);
+    for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot += KILN_SUMS_TOGETHER) {
+        kiln_sum part[KILN_SUMS_TOGETHER];
+        kiln_sum *to =
+            strip +
+            kiln_strip_place(strip_row + kiln_sum_row(slot),
+                             wave_column +
+                                 (j / KILN_RIGHT_SPREAD * KILN_MMA_N + kiln_sum_column(slot)) *
+                                     KILN_RIGHT_SPREAD +
+                                 j % KILN_RIGHT_SPREAD);
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_SUMS_TOGETHER; i++)
+            part[i] = KILN_MMA_SUM(sums[j][(int)(slot + i)]);
+#if KILN_SUMS_TOGETHER == 4
+        KILN_STORE_LOCAL(16, to, part)
+#else
+        *to = part[0];
+#endif
+    }
 }
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)

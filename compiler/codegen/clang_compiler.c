@@ -38,12 +38,12 @@ static const char *const options[] = {
     "-nogpulib",
     "-nostdinc",
     "-nostdinc++",
-    "-O3",
+    "-O2",
     "-std=c++17",
     "-ffp-contract=off",
 };
 /* Part of the identity: raised whenever the options above change. */
-#define OPTIONS_VERSION "options-1"
+#define OPTIONS_VERSION "options-2"
 
 /* The linker that clang's driver will start: next to clang, else on PATH. */
 static char *find_linker(const char *clang)

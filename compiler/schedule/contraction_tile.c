@@ -101,6 +101,7 @@ struct candidate {
  * of 128 bytes all of it. */
 static const struct candidate candidates[] = {
     {FORM_PINGPONG, 256, 256, 2, 4, 1, 128, 1, 32, 0.55},
+    {FORM_PLAIN, 128, 128, 2, 2, 1, 128, 1, 32, 0.50},
     {FORM_PLAIN, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
     {FORM_PLAIN, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
     {FORM_PLAIN, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
@@ -116,6 +117,18 @@ static const struct candidate host_candidates[] = {
     {FORM_PLAIN, 32, 32, 1, 1, 1, 64, 2, 32, 0.5},
     {FORM_STREAMED, 16, 16, 1, 1, 2, 0, 0, 32, 0.01},
 };
+
+/*
+ * With one buffer of 128 bytes of k, instead of two of 64, a step has twice the matrix instructions
+ * to hide loads behind; other work-groups of the compute unit multiply while one writes. By the
+ * emulator's model of an MI300X it is the better one for MFMA. WMMA has too few registers, and wide
+ * types have more instructions in a step than are worth compiling.
+ */
+static bool is_deep_tile_worth_it(const struct kiln_contraction_schedule *contraction)
+{
+    return contraction->mma != NULL && contraction->mma->layout == KILN_MMA_LAYOUT_MFMA &&
+           kiln_dtype_info(contraction->staged)->bytes <= 2;
+}
 
 bool kiln_is_cdna3_or_later(const struct kiln_target *target)
 {
@@ -504,6 +517,13 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
             continue;
         take(problem, &list[i], &tried);
         if (tried.mma == NULL && list[i].tile_m > SCALAR_TILE)
+            continue;
+        bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1;
+        if (is_deep && !is_deep_tile_worth_it(&tried))
+            continue;
+        /* Where something is computed of an operand registers have never sufficed. */
+        if (list[i].form == FORM_PINGPONG && !problem->are_operands_loaded &&
+            problem->forced->form != KILN_CONTRACTION_PINGPONG)
             continue;
         force(problem->forced, &tried);
         if (kiln_contraction_lds_bytes(&tried, problem->target, problem->sum_bytes) >

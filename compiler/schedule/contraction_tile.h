@@ -19,6 +19,7 @@ struct kiln_tile_problem {
     uint32_t result_bytes;
     bool left_along_rows, right_along_rows; /* in memory; else along k */
     bool left_is_whole, right_is_whole;     /* loads of packs or runs of rows, else of elements */
+    bool are_operands_loaded;               /* nothing is computed of them before they are staged */
 };
 
 /*

@@ -313,6 +313,17 @@ static uint32_t heaviest_bytes(const struct problem *problem, enum kiln_place pl
     return access == KILN_NONE ? 1 : kiln_dtype_info(problem->group->accesses[access].dtype)->bytes;
 }
 
+static bool are_operands_loaded(const struct problem *problem)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    for (uint32_t i = 0; i < 2 * group->contract_count; i++) {
+        uint32_t operand = problem->ir->ops[group->contracts[i / 2]].operands[i % 2];
+        if (problem->ir->ops[operand].opcode != KILN_OP_LOAD)
+            return false;
+    }
+    return true;
+}
+
 static struct kiln_tile_problem tile_problem(const struct problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -329,6 +340,7 @@ static struct kiln_tile_problem tile_problem(const struct problem *problem)
         .right_along_rows = runs_along_rows(problem, &contraction->right),
         .left_is_whole = has_whole_loads(problem, &contraction->left, contraction->m),
         .right_is_whole = has_whole_loads(problem, &contraction->right, contraction->n),
+        .are_operands_loaded = are_operands_loaded(problem),
     };
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tile.batch *= (uint64_t)contraction->batch_sizes[i];

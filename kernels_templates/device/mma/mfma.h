@@ -17,6 +17,8 @@
 #define KILN_MMA_RUN 4
 #endif
 #define KILN_MMA_STEPS KILN_UNROLL
+/* Fragments of the next step are read before those of this one are multiplied: there are registers for both. */
+#define KILN_MMA_READS_AHEAD 1
 
 struct kiln_fragment {
     kiln_pack words;
