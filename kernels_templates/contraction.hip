@@ -19,7 +19,8 @@
  * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel), or KILN_CONSUMERS and KILN_PRODUCERS (the third one: work-items
  * that multiply and work-items that stage, with a ring of KILN_BUFFERS tiles between them; device/mma/wgmma.h),
  * KILN_WAVES_K (waves that share the k of a tile), KILN_IS_STREAMED,
- * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile),
+ * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile), KILN_ROW_PARTS (in how many
+ * parts rows of sums are finished),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
  * header of device/mma/, kiln_arguments, kiln_batch and kiln_locate_batch, and for both operands, `left` standing for
  * either,
@@ -28,7 +29,13 @@
  *   kiln_left_source          where the operand's tile is; start(), advance()
  *   kiln_left_inputs          loads of one pack of KILN_LEFT_RUN rows, of all parts; kiln_left_load
  *   kiln_left_pack            the pack of one of the rows of a part
- * and kiln_result_source and kiln_finish.
+ * and kiln_result_source and kiln_finish. Where values are reduced along rows, whole rows are in a tile, KILN_ROW_LANES
+ * neighbouring lanes share one (else that is 0), and there are kiln_row (values of a row), kiln_row_start, KILN_ROW_PASSES(run),
+ * run(0) run(1) ..., and for each pass kiln_row_pass_<n>, a structure of functions, in place of kiln_finish:
+ *   totals, start             what a lane accumulates
+ *   update                    evaluates a vector of the row's elements, accumulates and stores
+ *   exchange                  merges totals of two lanes
+ *   finish                    what is known of the row now
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_prelude.h"
@@ -44,7 +51,9 @@
 #define KILN_STEPS       (KILN_ROW_PACKS / KILN_MMA_GROUPS)
 
 #define KILN_TILE_PACKS  ((KILN_TILE_M + KILN_TILE_N) * KILN_ROW_PACKS)
-#define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_MMA_M)
+/* Rows of an instruction's sums that are in the strip together. */
+#define KILN_PART_ROWS   (KILN_MMA_M / KILN_ROW_PARTS)
+#define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_PART_ROWS)
 #define KILN_STRIP_SUMS  (KILN_STRIP_ROWS * KILN_TILE_N) /* of the waves that share a slice of k */
 #define KILN_STRIP_PACKS (KILN_WAVES_K * KILN_STRIP_SUMS * (int)sizeof(kiln_sum) / 16)
 #define KILN_LDS_PACKS                                                                             \
@@ -501,32 +510,143 @@ KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned c
 #define KILN_SUMS_TOGETHER 1
 #endif
 
-/* The sums of one row of fragments of every wave, side by side. */
+/* A part of the sums of one row of fragments of every wave, side by side. */
 KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned wave_column,
-                                  kiln_mma_sums (&sums)[KILN_FRAGMENTS_N])
+                                  unsigned part, kiln_mma_sums (&sums)[KILN_FRAGMENTS_N])
 {
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
         KILN_UNROLL
     for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot += KILN_SUMS_TOGETHER) {
-        kiln_sum part[KILN_SUMS_TOGETHER];
+        const unsigned row = kiln_sum_row(slot);
+        if (KILN_ROW_PARTS > 1 && row / KILN_PART_ROWS != part)
+            continue;
+        kiln_sum together[KILN_SUMS_TOGETHER];
         kiln_sum *to =
             strip +
-            kiln_strip_place(strip_row + kiln_sum_row(slot),
+            kiln_strip_place(strip_row + row % KILN_PART_ROWS,
                              wave_column +
                                  (j / KILN_RIGHT_SPREAD * KILN_MMA_N + kiln_sum_column(slot)) *
                                      KILN_RIGHT_SPREAD +
                                  j % KILN_RIGHT_SPREAD);
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_SUMS_TOGETHER; i++)
-            part[i] = KILN_MMA_SUM(sums[j][(int)(slot + i)]);
+            together[i] = KILN_MMA_SUM(sums[j][(int)(slot + i)]);
 #if KILN_SUMS_TOGETHER == 4
-        KILN_STORE_LOCAL(16, to, part)
+        KILN_STORE_LOCAL(16, to, together)
 #else
-        *to = part[0];
+        *to = together[0];
 #endif
     }
 }
+
+/* Row of the tile that a row of the strip is, of fragment row `i`. */
+KILN_DEVICE unsigned kiln_row_of_strip(unsigned strip_row, unsigned i, unsigned part)
+{
+    const unsigned row = part * KILN_PART_ROWS + strip_row % KILN_PART_ROWS;
+    return strip_row / KILN_PART_ROWS * KILN_WAVE_M +
+           (i / KILN_LEFT_SPREAD * KILN_MMA_M + row) * KILN_LEFT_SPREAD + i % KILN_LEFT_SPREAD;
+}
+
+/* The same of all products, the sums over slices of k added up. */
+KILN_DEVICE void kiln_read_products(const kiln_sum *strip, unsigned strip_row, unsigned column,
+                                    kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
+{
+    KILN_UNROLL
+    for (unsigned p = 0; p < KILN_PRODUCTS; p++)
+        kiln_read_strip(strip, strip_row, p * KILN_TILE_COLUMNS + column, values[p]);
+    KILN_UNROLL
+    for (unsigned w = 1; w < KILN_WAVES_K; w++) {
+        KILN_UNROLL
+        for (unsigned p = 0; p < KILN_PRODUCTS; p++) {
+            kiln_sum more[KILN_RESULT_VECTOR];
+            kiln_read_strip(strip + w * KILN_STRIP_SUMS, strip_row, p * KILN_TILE_COLUMNS + column,
+                            more);
+            KILN_UNROLL
+            for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+                values[p][e] += more[e];
+        }
+    }
+}
+
+#if KILN_ROW_LANES == 0
+
+KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
+                                   const kiln_result_source &result, const kiln_sum *strip,
+                                   unsigned i, unsigned part, unsigned rows, unsigned columns)
+{
+    KILN_NO_UNROLL
+    for (unsigned vector = kiln_work_item();
+         vector < KILN_STRIP_ROWS * (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
+         vector += KILN_BLOCK) {
+        const unsigned strip_row = vector / (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
+        const unsigned column =
+            vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
+        const unsigned row = kiln_row_of_strip(strip_row, i, part);
+        if (row >= rows || column >= columns)
+            continue;
+        kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
+        kiln_read_products(strip, strip_row, column, values);
+        kiln_finish(arguments, result, row, column, values);
+    }
+}
+
+#else
+
+/* A row that a lane shares with its neighbours. */
+struct kiln_strip_share {
+    unsigned strip_row;
+    unsigned row;
+    unsigned columns;
+    bool is_inside;
+};
+
+template <class Pass>
+KILN_DEVICE void kiln_walk_row(const kiln_arguments &arguments, const kiln_result_source &result,
+                               const kiln_sum *strip, const kiln_strip_share &share, kiln_row &row)
+{
+    const unsigned lane = kiln_work_item() % KILN_ROW_LANES;
+    typename Pass::totals totals;
+    Pass::start(totals);
+    KILN_NO_UNROLL
+    for (unsigned column = lane * KILN_RESULT_VECTOR; column < share.columns;
+         column += KILN_ROW_LANES * KILN_RESULT_VECTOR) {
+        kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
+        kiln_read_products(strip, share.strip_row, column, values);
+        Pass::update(arguments, result, share.row, column, share.is_inside, row, values, totals);
+    }
+    KILN_UNROLL
+    for (unsigned mask = 1; mask < KILN_ROW_LANES; mask *= 2)
+        Pass::exchange(mask, totals);
+    Pass::finish(arguments, result, share.row, lane == 0 && share.is_inside, totals, row);
+}
+
+/* Lanes of rows beyond the end walk over the last one and store nothing: all take part in
+ * exchanges. */
+KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
+                                   const kiln_result_source &result, const kiln_sum *strip,
+                                   unsigned i, unsigned part, unsigned rows, unsigned columns)
+{
+    KILN_NO_UNROLL
+    for (unsigned strip_row = kiln_work_item() / KILN_ROW_LANES; strip_row < KILN_STRIP_ROWS;
+         strip_row += KILN_BLOCK / KILN_ROW_LANES) {
+        kiln_strip_share share;
+        kiln_row row;
+        share.strip_row = strip_row;
+        share.row = kiln_row_of_strip(strip_row, i, part);
+        share.columns = columns;
+        share.is_inside = share.row < rows;
+        if (!share.is_inside)
+            share.row = rows - 1;
+        kiln_row_start(arguments, result, share.row,
+                       kiln_work_item() % KILN_ROW_LANES == 0 && share.is_inside, row);
+#define KILN_WALK_ROW(pass) kiln_walk_row<kiln_row_pass_##pass>(arguments, result, strip, share, row);
+        KILN_ROW_PASSES(KILN_WALK_ROW)
+#undef KILN_WALK_ROW
+    }
+}
+
+#endif
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
@@ -681,43 +801,15 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const unsigned rows_left = rows - place.row, columns_left = columns - place.column;
     /* Rolled, as is the loop over rows: what is computed of the result is in the text once. */
     KILN_NO_UNROLL
-    for (unsigned pass = 0; pass < KILN_FRAGMENTS_M; pass++) {
+    for (unsigned pass = 0; pass < KILN_FRAGMENTS_M * KILN_ROW_PARTS; pass++) {
+        const unsigned fragment = pass / KILN_ROW_PARTS, part = pass % KILN_ROW_PARTS;
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-            if (i == pass && is_consumer)
+            if (i == fragment && is_consumer)
                 kiln_write_strip(strip + wave_k * KILN_STRIP_SUMS,
-                                 wave / KILN_WAVES_N * KILN_MMA_M, wave_column, sums[i]);
+                                 wave / KILN_WAVES_N * KILN_PART_ROWS, wave_column, part, sums[i]);
         kiln_barrier();
-        KILN_NO_UNROLL
-        for (unsigned vector = kiln_work_item();
-             vector < KILN_STRIP_ROWS * (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR); vector += KILN_BLOCK) {
-            const unsigned strip_row = vector / (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
-            const unsigned column =
-                vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
-            const unsigned row =
-                strip_row / KILN_MMA_M * KILN_WAVE_M +
-                (pass / KILN_LEFT_SPREAD * KILN_MMA_M + strip_row % KILN_MMA_M) * KILN_LEFT_SPREAD +
-                pass % KILN_LEFT_SPREAD;
-            if (row >= rows_left || column >= columns_left)
-                continue;
-            kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
-            KILN_UNROLL
-            for (unsigned p = 0; p < KILN_PRODUCTS; p++)
-                kiln_read_strip(strip, strip_row, p * KILN_TILE_COLUMNS + column, values[p]);
-            KILN_UNROLL
-            for (unsigned w = 1; w < KILN_WAVES_K; w++) {
-                KILN_UNROLL
-                for (unsigned p = 0; p < KILN_PRODUCTS; p++) {
-                    kiln_sum more[KILN_RESULT_VECTOR];
-                    kiln_read_strip(strip + w * KILN_STRIP_SUMS, strip_row,
-                                    p * KILN_TILE_COLUMNS + column, more);
-                    KILN_UNROLL
-                    for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
-                        values[p][e] += more[e];
-                }
-            }
-            kiln_finish(arguments, result, row, column, values);
-        }
+        kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns_left);
         kiln_barrier();
     }
 }

@@ -37,8 +37,7 @@ const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulato
     return kiln_accumulator_info(accumulator->kind)->operation;
 }
 
-/* What changes nothing. */
-static const char *neutral_text(const struct kiln_accumulator *accumulator)
+const char *kiln_accumulator_neutral(const struct kiln_accumulator *accumulator)
 {
     static const char *const lowest[KILN_SCALAR_COUNT] = {"false", "(-0x7fffffff - 1)",
                                                           "(-0x7fffffffffffffffll - 1)",
@@ -88,13 +87,12 @@ bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction,
     return false;
 }
 
-/* KILN_ACCUMULATOR(max, f32, float): the types of all accumulators, each once. */
-static void append_types(const struct kiln_reduction_emission *reduction,
-                         struct kiln_buffer *source)
+void kiln_emit_accumulator_types(const struct kiln_reduction_passes *passes,
+                                 struct kiln_buffer *source)
 {
     bool is_made[KILN_ACCUMULATOR_COUNT][KILN_SCALAR_COUNT] = {{false}};
-    for (uint32_t i = 0; i < reduction->passes->accumulator_count; i++) {
-        const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[i];
+    for (uint32_t i = 0; i < passes->accumulator_count; i++) {
+        const struct kiln_accumulator *accumulator = &passes->accumulators[i];
         bool *made = &is_made[accumulator->kind][accumulator->scalar];
         if (!*made && kiln_accumulator_is_moments(accumulator))
             kiln_buffer_printf(source, "KILN_MOMENTS_ACCUMULATOR(%s, %s)\n", suffix(accumulator),
@@ -109,7 +107,7 @@ static void append_types(const struct kiln_reduction_emission *reduction,
 
 void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source)
 {
-    append_types(reduction, source);
+    kiln_emit_accumulator_types(reduction->passes, source);
     if (reduction->lds_entries == 0) {
         kiln_buffer_append_text(source, "struct kiln_shared {};\n");
         return;
@@ -184,7 +182,7 @@ static void append_start(const struct kiln_reduction_emission *reduction, uint32
     {
         if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".value[e] = %s;\n", i,
-                               neutral_text(accumulator));
+                               kiln_accumulator_neutral(accumulator));
             if (kiln_accumulator_has_flag(reduction, accumulator))
                 kiln_buffer_printf(source, "            lanes.a%" PRIu32 ".nan = false;\n", i);
             continue;

@@ -23,6 +23,8 @@
 bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator);
 /* "add": what merges all but moments. Static. */
 const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator);
+/* What changes nothing, as a literal: "-__builtin_inff()". Static. */
+const char *kiln_accumulator_neutral(const struct kiln_accumulator *accumulator);
 /* Whether the lanes' accumulator is a number for each lane, lanes.a0.value[e], and one flag for NaN
  * in any of them, lanes.a0.nan. In a loop, or with a flag for each lane as the form `columns` would
  * need, flags cost more than they save. */
@@ -32,6 +34,9 @@ bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
 bool kiln_emission_is_combine(const struct kiln_reduction_emission *reduction);
 bool kiln_pass_has_accumulators(const struct kiln_reduction_emission *reduction, uint32_t pass);
 
+/* KILN_ACCUMULATOR(max, f32, float): the types of all accumulators, each once. */
+void kiln_emit_accumulator_types(const struct kiln_reduction_passes *passes,
+                                 struct kiln_buffer *source);
 /* kiln_shared: local memory where waves meet. */
 void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct kiln_buffer *source);
 /* lanes, merged, start, fold, merge, shuffle, put and get of a pass. */

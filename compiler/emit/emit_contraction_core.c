@@ -72,12 +72,13 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "\n#define KILN_PACK_ELEMENTS %" PRIu32 "\n#define KILN_ROW_PACKS %" PRIu32
                        "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d"
                        "\n#define KILN_IS_STREAMED %d\n#define KILN_WAVES_K %" PRIu32
-                       "\n#define KILN_PRODUCTS %" PRIu32 "\n",
+                       "\n#define KILN_PRODUCTS %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
+                       "\n#define KILN_ROW_LANES %" PRIu32 "\n",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
                        contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
                        contraction->tile_k / pack, contraction->result_vector,
                        contraction->is_pingpong, contraction->is_streamed, contraction->waves_k,
-                       contraction->products);
+                       contraction->products, contraction->row_parts, contraction->row_lanes);
     kiln_buffer_printf(source,
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",
@@ -194,6 +195,13 @@ static void emit_headers(const struct kiln_emission *emission,
                          struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
 {
     kiln_emit_access_headers(emission, inclusion, source);
+    const struct kiln_reduction_passes *passes = &contraction_of(emission)->passes;
+    for (uint32_t i = 0; i < passes->accumulator_count; i++) {
+        if (passes->accumulators[i].kind == KILN_ACCUMULATOR_MOMENTS)
+            kiln_template_append(inclusion, "device/moments.h", source);
+    }
+    if (passes->accumulator_count != 0)
+        kiln_template_append(inclusion, "device/accumulators.h", source);
     kiln_emit_operation_headers(emission, inclusion, source);
     kiln_emit_convert_header(emission->schedule->contraction.staged, inclusion, source);
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");

@@ -49,11 +49,30 @@ void kiln_emit_contraction_values(const struct kiln_emission *emission,
                                   const struct kiln_value_table *table, enum kiln_place place,
                                   struct kiln_buffer *source);
 
+/* One of them: a member of `row` where it is the same in all of a row. */
+void kiln_emit_contraction_value(const struct kiln_emission *emission,
+                                 const struct kiln_value_table *table, uint32_t value,
+                                 struct kiln_buffer *source);
+/* An INDEX: a coordinate of a point of the result. */
+void kiln_emit_contraction_index(const struct kiln_emission *emission,
+                                 const struct kiln_value_table *table, uint32_t value,
+                                 struct kiln_buffer *source);
+
 /* Source, inputs, start, advance, load and pack of an operand. */
 void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                                    const struct kiln_contraction_side *side,
                                    struct kiln_buffer *source);
-/* kiln_result_source, kiln_result_start and kiln_finish. */
+/* kiln_result_source, kiln_result_start and kiln_finish, or what rows have instead of that. */
 void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source);
+
+/* Statements that fill inputs.x<access>, and that store y<access>, at at_row and column. */
+void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uint32_t access,
+                                       struct kiln_buffer *source);
+void kiln_emit_contraction_result_store(const struct kiln_emission *emission, uint32_t access,
+                                        struct kiln_buffer *source);
+/* kiln_row, kiln_row_start, the passes and KILN_ROW_PASSES; `elements` is as in kiln_value_table.
+ */
+void kiln_emit_contraction_rows(const struct kiln_emission *emission, const char *const *elements,
+                                struct kiln_buffer *source);
 
 #endif

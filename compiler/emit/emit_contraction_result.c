@@ -4,8 +4,13 @@
 
 #include <inttypes.h>
 
-static void append_result_load(const struct kiln_emission *emission, uint32_t access,
-                               struct kiln_buffer *source)
+static bool is_of_result(const struct kiln_access *access)
+{
+    return access->place == KILN_PLACE_ELEMENT || access->place == KILN_PLACE_ROW;
+}
+
+void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uint32_t access,
+                                       struct kiln_buffer *source)
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
     const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
@@ -27,19 +32,20 @@ static void append_result_load(const struct kiln_emission *emission, uint32_t ac
                            "    KILN_UNROLL\n    for (unsigned e = 0; e < %" PRIu32 "; e++)\n"
                            "        inputs.x%" PRIu32 "[e] = *(source.p%" PRIu32 " + (0u",
                            is_splat ? 1 : vector, access, access);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "row", source);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
     kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN,
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_append_text(source, is_vector ? "))\n" : "));\n");
 }
 
-static void append_result_store(const struct kiln_emission *emission, uint32_t access,
-                                struct kiln_buffer *source)
+void kiln_emit_contraction_result_store(const struct kiln_emission *emission, uint32_t access,
+                                        struct kiln_buffer *source)
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
     const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
     uint32_t vector = kiln_contraction_of(emission)->result_vector;
     bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+    bool is_splat = emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
     if (is_vector)
         kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", source.p%" PRIu32 " + (0u",
                            kiln_vector_bytes(memory, vector), access);
@@ -47,8 +53,8 @@ static void append_result_store(const struct kiln_emission *emission, uint32_t a
         kiln_buffer_printf(source,
                            "    KILN_UNROLL\n    for (unsigned e = 0; e < %" PRIu32 "; e++)\n"
                            "        *(source.p%" PRIu32 " + (0u",
-                           vector, access);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "row", source);
+                           is_splat ? 1 : vector, access);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
     kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN,
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_printf(source, is_vector ? "), y%" PRIu32 ")\n" : ")) = y%" PRIu32 "[e];\n",
@@ -63,7 +69,7 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
     kiln_buffer_append_text(source, "struct kiln_result_source {\n    kiln_batch batch;\n"
                                     "    unsigned row, column;\n");
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (group->accesses[i].place == KILN_PLACE_ELEMENT)
+        if (is_of_result(&group->accesses[i]))
             kiln_emit_contraction_pointer(emission, i, source);
     }
     kiln_buffer_append_text(
@@ -72,22 +78,27 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
                 "    (void)arguments;\n    source.batch = batch;\n    source.row = row;\n"
                 "    source.column = column;\n");
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (group->accesses[i].place == KILN_PLACE_ELEMENT)
+        if (is_of_result(&group->accesses[i]))
             kiln_emit_contraction_start(emission, i, NULL, "row", "column", source);
     }
     kiln_buffer_append_text(source, "}\nstruct kiln_result_inputs {\n");
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (!kiln_is_loaded_in(emission, i, KILN_PLACE_ELEMENT))
+        if (!is_of_result(&group->accesses[i]))
             continue;
         bool is_splat = emission->schedule->accesses[i].mode == KILN_ACCESS_SPLAT;
         elements[i] = is_splat ? "0" : "e";
         kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
                            kiln_storage_suffix(&group->accesses[i]), i, is_splat ? 1 : vector);
     }
+    kiln_buffer_append_text(source, "};\n");
+    if (kiln_contraction_of(emission)->row_lanes != 0) {
+        kiln_emit_contraction_rows(emission, elements, source);
+        return;
+    }
     kiln_buffer_append_text(
         source,
-        "};\nKILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const "
-        "kiln_result_source &source, unsigned row, unsigned column, const kiln_sum "
+        "KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const "
+        "kiln_result_source &source, unsigned at_row, unsigned column, const kiln_sum "
         "(&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])\n{\n    (void)arguments, (void)source;\n"
         "    kiln_result_inputs inputs;\n    (void)inputs;\n");
     struct kiln_value_table table;
@@ -97,7 +108,7 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
     }
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (kiln_is_loaded_in(emission, i, KILN_PLACE_ELEMENT))
-            append_result_load(emission, i, source);
+            kiln_emit_contraction_result_load(emission, i, source);
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++)
         kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",
@@ -111,7 +122,7 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
     }
     kiln_buffer_append_text(source, "    }\n");
     for (uint32_t i = group->load_count; i < group->access_count; i++)
-        append_result_store(emission, i, source);
+        kiln_emit_contraction_result_store(emission, i, source);
     kiln_buffer_append_text(source, "}\n");
     kiln_value_table_fini(&table);
 }

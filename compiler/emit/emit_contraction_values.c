@@ -69,12 +69,16 @@ bool kiln_contraction_table_init(const struct kiln_emission *emission, enum kiln
     for (uint32_t i = 0; i < group->op_count; i++)
         table->load[group->ops[i]] = KILN_NONE;
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (group->accesses[i].place == place)
+        if (group->accesses[i].place == place ||
+            (place == KILN_PLACE_ELEMENT && group->accesses[i].place == KILN_PLACE_ROW))
             table->load[group->accesses[i].value] = i;
     }
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &emission->ir->ops[value];
+        table->is_row[value] = table->is_row[value] && place == KILN_PLACE_ELEMENT;
+        if (table->is_row[value])
+            table->varies[value] = false;
         table->alias[value] = op->opcode == KILN_OP_BROADCAST && table->load[value] == KILN_NONE
                                   ? table->alias[op->operands[0]]
                                   : value;
@@ -82,21 +86,23 @@ bool kiln_contraction_table_init(const struct kiln_emission *emission, enum kiln
     return true;
 }
 
-/* Coordinates of a point of the result. */
-static void append_index(const struct kiln_emission *emission, const struct kiln_value_table *table,
-                         uint32_t value, struct kiln_buffer *source)
+void kiln_emit_contraction_index(const struct kiln_emission *emission,
+                                 const struct kiln_value_table *table, uint32_t value,
+                                 struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     const struct kiln_op *op = &emission->ir->ops[value];
     const struct kiln_domain *domain = &emission->ir->domains[op->domain];
     uint32_t from_right = domain->rank - 1 - op->axis;
-    kiln_buffer_printf(source, "        const %s ", kiln_scalar_type(op->scalar));
+    kiln_buffer_append_text(source, "        ");
+    if (!table->is_row[value])
+        kiln_buffer_printf(source, "const %s ", kiln_scalar_type(op->scalar));
     kiln_emit_value(table, value, source);
     kiln_buffer_printf(source, " = (%s)(", kiln_scalar_type(op->scalar));
     if (domain->dims[op->axis] == 1) {
         kiln_buffer_append_text(source, "0");
     } else if (from_right == contraction->m_axis) {
-        kiln_buffer_append_text(source, "source.row + row");
+        kiln_buffer_append_text(source, "source.row + at_row");
     } else if (from_right == contraction->n_axis) {
         kiln_buffer_append_text(source, "source.column + column + (unsigned)e");
     } else {
@@ -108,6 +114,22 @@ static void append_index(const struct kiln_emission *emission, const struct kiln
     kiln_buffer_append_text(source, ");\n");
 }
 
+void kiln_emit_contraction_value(const struct kiln_emission *emission,
+                                 const struct kiln_value_table *table, uint32_t value,
+                                 struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    if (emission->ir->ops[value].opcode == KILN_OP_INDEX) {
+        kiln_emit_contraction_index(emission, table, value, source);
+        return;
+    }
+    kiln_emit_operation(emission, table, value, "        ", source);
+    for (uint32_t p = 0; p < group->contract_count; p++) {
+        if (value == group->contracts[p])
+            kiln_buffer_printf(source, "values[%" PRIu32 "][e];\n", p);
+    }
+}
+
 void kiln_emit_contraction_values(const struct kiln_emission *emission,
                                   const struct kiln_value_table *table, enum kiln_place place,
                                   struct kiln_buffer *source)
@@ -115,18 +137,8 @@ void kiln_emit_contraction_values(const struct kiln_emission *emission,
     const struct kiln_fusion_group *group = emission->group;
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
-        const struct kiln_op *op = &emission->ir->ops[value];
-        if (!(group->places[i] >> place & 1) || op->opcode == KILN_OP_CONSTANT ||
-            !kiln_value_is_computed(emission, table, value))
-            continue;
-        if (op->opcode == KILN_OP_INDEX) {
-            append_index(emission, table, value, source);
-            continue;
-        }
-        kiln_emit_operation(emission, table, value, "        ", source);
-        for (uint32_t p = 0; p < group->contract_count; p++) {
-            if (value == group->contracts[p])
-                kiln_buffer_printf(source, "values[%" PRIu32 "][e];\n", p);
-        }
+        if ((group->places[i] >> place & 1) && kiln_value_is_computed(emission, table, value) &&
+            emission->ir->ops[value].opcode != KILN_OP_CONSTANT)
+            kiln_emit_contraction_value(emission, table, value, source);
     }
 }

@@ -116,8 +116,9 @@ static bool require_in_memory(struct kiln_group_builder *builder, uint32_t value
             continue;
         builder->is_required[current] = true;
         const struct kiln_op *op = &builder->ir->ops[current];
-        bool is_border =
-            op->domain == cluster_at(builder, cluster)->row_domain || kiln_op_has_cluster(op);
+        const struct kiln_cluster *maker = cluster_at(builder, cluster);
+        bool is_border = op->domain == maker->row_domain || kiln_op_has_cluster(op) ||
+                         kiln_fuse_family(maker->family)->stores_elements;
         if (builder->cut[current] || is_border || is_stored_for_others(builder, current)) {
             builder->needed[current] = true;
             if (!builder->cut[current])
@@ -185,7 +186,8 @@ static void merge(struct kiln_group_builder *builder, uint32_t into, uint32_t ot
     if (b->first_reader < a->first_reader)
         a->first_reader = b->first_reader;
     a->reduction_count += b->reduction_count;
-    a->contract_count += b->contract_count;
+    for (uint32_t i = 0; i < b->contract_count; i++)
+        a->contracts[a->contract_count++] = b->contracts[i];
     b->merged_into = into;
 }
 

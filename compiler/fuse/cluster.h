@@ -32,8 +32,8 @@ struct kiln_cluster {
     uint32_t merged_into; /* KILN_NONE: it stands for itself */
     uint32_t node;        /* graph node of its first reduction */
     uint32_t reduction_count;
-    uint32_t contract_count; /* of contractions: how many share its tiles, and the first placed */
-    uint32_t contract;
+    uint32_t contract_count; /* of contractions: those that share its tiles */
+    uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
     uint32_t segment_count;   /* PARTIAL, COMBINE */
     uint32_t first_reduction; /* once all are assigned; the others: next_reduction of the builder */
     bool is_closed;           /* takes no elementwise work but what its reductions need */

@@ -5,6 +5,7 @@
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
+#include "compiler/fuse/reduction_passes.h"
 
 enum {
     PROLOGUE_MAX_LOADS = 6,
@@ -130,6 +131,14 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
     return true;
 }
 
+static enum kiln_place access_place(const struct kiln_fusion_group *group,
+                                    const struct kiln_access *access)
+{
+    return access->place == KILN_PLACE_ELEMENT && group->reduced_axes != 0
+               ? kiln_reduction_access_place(group, access)
+               : access->place;
+}
+
 static uint32_t place_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                              enum kiln_place place)
 {
@@ -144,7 +153,7 @@ static void place_contraction(struct kiln_group_builder *builder, uint32_t index
     uint32_t added = kiln_cluster_add(builder, KILN_FAMILY_CONTRACTION, KILN_ROLE_WHOLE, index,
                                       builder->ir->ops[index].domain, level);
     builder->clusters[added].reduction_count = builder->clusters[added].contract_count = 1;
-    builder->clusters[added].contract = index;
+    builder->clusters[added].contracts[0] = index;
     builder->accumulated_in[index] = added;
     builder->cluster[index] = added;
     kiln_require_operands(builder, index, added, level);
@@ -152,16 +161,80 @@ static void place_contraction(struct kiln_group_builder *builder, uint32_t index
 
 static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
-    return op->domain == cluster->domain;
+    return op->domain == cluster->domain || op->domain == cluster->row_domain;
+}
+
+/* The axis of the result that is all of its role; KILN_NO_AXIS when there are several. */
+static uint32_t only_axis(const struct kiln_contraction *contraction, enum kiln_axis_role role)
+{
+    uint32_t found = KILN_NO_AXIS;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role != role)
+            continue;
+        if (found != KILN_NO_AXIS)
+            return KILN_NO_AXIS;
+        found = contraction->axes[i].result;
+    }
+    return found;
+}
+
+/* Whether the memory of a value's tensor runs along an axis, counted from the right. */
+static bool runs_along(const struct kiln_group_builder *builder, uint32_t value, uint32_t axis)
+{
+    uint32_t ordinal = builder->ir->ops[value].tensor;
+    if (ordinal == KILN_NONE)
+        return axis == 0;
+    const struct kiln_tensor *tensor = &builder->graph->tensors[ordinal];
+    return axis < tensor->rank && tensor->strides[tensor->rank - 1 - axis] == 1;
+}
+
+/* Whether the columns of a kernel's tiles are along this axis of m or n: of n, or of m where the
+ * result's memory runs that way; of two products, of the operands that differ. */
+static bool may_run_along(const struct kiln_group_builder *builder,
+                          const struct kiln_cluster *cluster, enum kiln_axis_role role,
+                          uint32_t axis)
+{
+    const struct kiln_op *ops = builder->ir->ops;
+    if (cluster->contract_count > 1) {
+        bool shares_left =
+            ops[cluster->contracts[0]].operands[0] == ops[cluster->contracts[1]].operands[0];
+        return (role == KILN_AXIS_N) == shares_left;
+    }
+    return role == KILN_AXIS_N || runs_along(builder, cluster->contracts[0], axis);
+}
+
+/* Reductions along the columns of tiles where one tile has all of them. Elements wait in local
+ * memory for what is reduced of them. */
+static bool may_reduce(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
+                       uint32_t index, uint32_t axes)
+{
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_op *product = &ir->ops[cluster->contracts[0]];
+    const struct kiln_contraction *contraction = &ir->contractions[product->contraction];
+    const struct kiln_domain *domain = &ir->domains[cluster->domain];
+    if (cluster->domain != ir->ops[ir->ops[index].operands[0]].domain ||
+        (cluster->axes != 0 && cluster->axes != axes))
+        return false;
+    int64_t most = product->scalar == KILN_SCALAR_F64 ? KILN_CONTRACTION_MAX_ROW / 2
+                                                      : KILN_CONTRACTION_MAX_ROW;
+    for (enum kiln_axis_role role = KILN_AXIS_M; role <= KILN_AXIS_N; role++) {
+        uint32_t axis = only_axis(contraction, role);
+        if (axis >= domain->rank || axes != UINT32_C(1) << (domain->rank - 1 - axis))
+            continue;
+        return may_run_along(builder, cluster, role, axis) &&
+               kiln_contraction_size(contraction, role) * cluster->contract_count <= most;
+    }
+    return false;
 }
 
 /* Two of equal axes with an operand in common: one kernel stages the tiles of both. */
 static bool may_merge(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
                       const struct kiln_cluster *b)
 {
-    const struct kiln_op *first = &builder->ir->ops[a->contract];
-    const struct kiln_op *second = &builder->ir->ops[b->contract];
-    return a->contract_count + b->contract_count <= KILN_GROUP_MAX_CONTRACTS &&
+    const struct kiln_op *first = &builder->ir->ops[a->contracts[0]];
+    const struct kiln_op *second = &builder->ir->ops[b->contracts[0]];
+    return a->axes == 0 && b->axes == 0 &&
+           a->contract_count + b->contract_count <= KILN_GROUP_MAX_CONTRACTS &&
            first->contraction == second->contraction && first->domain == second->domain &&
            first->scalar == second->scalar &&
            (first->operands[0] == second->operands[0] || first->operands[1] == second->operands[1]);
@@ -177,9 +250,12 @@ const struct kiln_fuse_family kiln_fuse_contraction = {
     .place = place_contraction,
     .may_evaluate_operand = can_be_prologue,
     .may_compute = may_compute,
+    .may_reduce = may_reduce,
     .may_merge = may_merge,
+    .stores_elements = true,
     .boundary = boundary,
     .max_accesses = KILN_CONTRACTION_MAX_ACCESSES,
     .find_places = find_places,
+    .access_place = access_place,
     .place_domain = place_domain,
 };

@@ -31,6 +31,9 @@ struct kiln_fuse_family {
      * never. */
     bool (*may_merge)(const struct kiln_group_builder *builder, const struct kiln_cluster *a,
                       const struct kiln_cluster *b);
+    /* Whether other kernels read its element values rather than compute them again from values of
+     * rows. */
+    bool stores_elements;
     /* Whether its kernel may store values that no operation of its cluster needs. */
     bool may_ride_along;
     /* Why the kernel begins where it does. */

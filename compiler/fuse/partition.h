@@ -148,6 +148,9 @@ enum {
     /* Of a contraction, a load that several places want counted once: each may bring eight strides
      * as arguments of its kernel, and launches take 4096 bytes of arguments at least. */
     KILN_CONTRACTION_MAX_ACCESSES = 40,
+    /* Of a contraction whose result is reduced along n: sums that a row has, so that one tile has
+     * all of it. Half as many of 8 bytes. */
+    KILN_CONTRACTION_MAX_ROW = 1024,
     KILN_GROUP_MAX_OPS = 4096,
     /* For compile time: 256 double-precision tangents, cost 2048, took 4 s. No node costs more than
      * 64, so a chain of 256 stays whole. */

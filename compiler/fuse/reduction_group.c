@@ -115,6 +115,9 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
     struct kiln_cluster *cluster = &builder->clusters[found];
     kiln_cluster_raise_to(cluster, level);
     cluster->reduction_count++;
+    cluster->axes = axes; /* what is not of this family reduced nothing so far */
+    if (cluster->role == KILN_ROLE_WHOLE)
+        cluster->row_domain = op->domain;
     builder->accumulated_in[index] = found;
     builder->cluster[index] = found;
     if (cluster->role == KILN_ROLE_PARTIAL) {

@@ -47,6 +47,8 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
     bool is_row = true;
     if (load != NULL) {
         is_row = load->place == KILN_PLACE_ROW;
+    } else if (op->opcode == KILN_OP_CONTRACT) {
+        is_row = false; /* its operands are not values of the group's elements */
     } else if (op->opcode == KILN_OP_INDEX) {
         is_row = !index_varies(ir, group, op);
     } else if (group->role == KILN_ROLE_COMBINE && is_reduction(op)) {
@@ -171,7 +173,8 @@ void kiln_reduction_pass_values(const struct kiln_ir *ir, const struct kiln_fusi
     for (uint32_t i = group->op_count; i-- > 0;) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         ret_needed[i] = ret_needed[i] && passes->place[i] != KILN_PLACE_ROW;
-        if (!ret_needed[i] || find_load(group, group->ops[i]) != NULL)
+        if (!ret_needed[i] || find_load(group, group->ops[i]) != NULL ||
+            op->opcode == KILN_OP_CONTRACT)
             continue;
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
             ret_needed[kiln_group_position(group, op->operands[k])] = true;

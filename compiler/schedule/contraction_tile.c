@@ -72,8 +72,10 @@ uint32_t kiln_contraction_lds_bytes(const struct kiln_contraction_schedule *cont
 {
     uint32_t tiles = (contraction->tile_m + contraction->tile_n) * contraction->tile_k *
                      kiln_dtype_info(contraction->staged)->bytes * contraction->buffers;
+    uint32_t parts = contraction->row_parts > 1 ? contraction->row_parts : 1;
     uint32_t strip = contraction->waves_k * contraction->waves_m *
-                     kiln_fragment_rows_m(contraction, target) * contraction->tile_n * sum_bytes;
+                     kiln_fragment_rows_m(contraction, target) / parts * contraction->tile_n *
+                     sum_bytes;
     uint32_t ring = contraction->producer_waves != 0 ? contraction->buffers * PACK_BYTES : 0;
     return (tiles > strip ? tiles : strip) + ring;
 }

@@ -148,7 +148,13 @@ struct kiln_contraction_schedule {
     bool is_pingpong;        /* two halves of 8 waves take turns at LDS and matrix instructions */
     uint32_t producer_waves; /* that stage for the others, which multiply only; 0: all do both */
     enum kiln_k_end k_end;
-    uint32_t result_vector; /* neighbours along n that a work-item finishes at once */
+    /* Rows of an instruction's sums are finished in so many parts, for want of local memory. */
+    uint32_t row_parts;
+    /* Where values are reduced along n, neighbouring lanes that share a row when it is finished;
+     * else 0. A tile has all columns then. */
+    uint32_t row_lanes;
+    struct kiln_reduction_passes passes; /* over the elements of such a row */
+    uint32_t result_vector;              /* neighbours along n that a work-item finishes at once */
     uint32_t chiplets, chiplet_run, super_rows;
 };
 

@@ -4,6 +4,7 @@
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/target_rates.h"
 #include "compiler/ir/exact_dtypes.h"
+#include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
@@ -149,9 +150,21 @@ static uint32_t heaviest(const struct problem *problem, enum kiln_place place, b
     return found;
 }
 
-/* The result's memory runs along m rather than n; two products are laid out by what they share. */
+/* Whether values of the group are reduced along this role's axis. */
+static bool is_reduced_along(const struct problem *problem, enum kiln_axis_role role)
+{
+    const struct kiln_contraction_axis *axis = find_axis(problem, role);
+    uint32_t rank = problem->ir->domains[problem->group->domain].rank;
+    return axis != NULL && axis->result < rank &&
+           (problem->group->reduced_axes >> (rank - 1 - axis->result) & 1u) != 0;
+}
+
+/* The result's memory runs along m rather than n, or what is reduced does; two products are laid
+ * out by what they share. */
 static bool is_transposed(const struct problem *problem)
 {
+    if (problem->group->reduced_axes != 0)
+        return is_reduced_along(problem, KILN_AXIS_M);
     if (problem->group->contract_count == 2)
         return kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_RIGHT;
     uint32_t store = heaviest(problem, KILN_PLACE_ELEMENT, true);
@@ -159,6 +172,11 @@ static bool is_transposed(const struct problem *problem)
     int64_t along_n = stride_of_role(problem, store, KILN_AXIS_N);
     return kiln_contraction_size(problem->axes, KILN_AXIS_M) > 1 && along_m == 1 &&
            (along_n != 1 || kiln_contraction_size(problem->axes, KILN_AXIS_N) == 1);
+}
+
+static bool is_of_result(const struct kiln_access *access)
+{
+    return access->place == KILN_PLACE_ELEMENT || access->place == KILN_PLACE_ROW;
 }
 
 static void lay_out_axes(struct problem *problem, bool transposed)
@@ -191,7 +209,7 @@ static void lay_out_axes(struct problem *problem, bool transposed)
         const struct kiln_access *access = &problem->group->accesses[i];
         int64_t *strides = problem->schedule->accesses[i].strides;
         bool is_left = access->place == contraction->left.places[0];
-        bool is_result = access->place == KILN_PLACE_ELEMENT;
+        bool is_result = is_of_result(access);
         strides[KILN_STRIDE_ROW] = stride_of_role(problem, i, is_result || is_left ? m : n);
         strides[KILN_STRIDE_COLUMN] = stride_of_role(problem, i, is_result ? n : KILN_AXIS_K);
         uint32_t b = 0;
@@ -385,7 +403,7 @@ static void set_access_modes(struct problem *problem)
         struct kiln_access_schedule *access = &problem->schedule->accesses[i];
         const struct kiln_operand_schedule *operand =
             memory->place == contraction->left.places[0] ? &contraction->left : &contraction->right;
-        bool is_result = memory->place == KILN_PLACE_ELEMENT;
+        bool is_result = is_of_result(memory);
         bool along_column = is_result || operand->is_along_k;
         uint32_t vector = is_result             ? contraction->result_vector
                           : operand->is_along_k ? operand->vector
@@ -466,7 +484,13 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     lay_out_axes(&problem, is_transposed(&problem));
     name_strides_of_one(&problem);
     const struct kiln_tile_problem tile = tile_problem(&problem);
-    const char *fault = kiln_choose_contraction_tile(&tile, contraction);
+    contraction->row_parts = 1;
+    const char *fault = NULL;
+    if (group->reduced_axes != 0)
+        kiln_contraction_choose_row_tile(target, problem.op->scalar, &schedule->limits,
+                                         contraction);
+    else
+        fault = kiln_choose_contraction_tile(&tile, contraction);
     if (fault != NULL)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "node %u '%s': no matrix product with this schedule on '%s': %s",
@@ -487,7 +511,8 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                  kiln_tile_columns(contraction) / contraction->waves_n /
                      kiln_fragment_rows_n(contraction, target));
     uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
-    uint32_t most = (uint32_t)PACK_BYTES / kiln_dtype_info(group->accesses[store].dtype)->bytes;
+    uint32_t most = (uint32_t)PACK_BYTES /
+                    (store == KILN_NONE ? 4 : kiln_dtype_info(group->accesses[store].dtype)->bytes);
     most = most > 8 ? 8 : most;
     most = kiln_floor_power_of_two(
         most < schedule->limits.vector_elems ? most : schedule->limits.vector_elems);
@@ -561,6 +586,9 @@ static void print_contraction(const struct kiln_schedule *schedule,
     print_operand("left", &contraction->left, schedule, group, buffer);
     print_operand("right", &contraction->right, schedule, group, buffer);
     kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
+    if (contraction->row_lanes != 0)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " passes over rows of %" PRIu32 " lanes",
+                           contraction->passes.pass_count, contraction->row_lanes);
 }
 
 /* Of a contraction each access counts once: what a tile reads again comes out of a cache. */
@@ -593,6 +621,13 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
         return kiln_error_set(error, KILN_UNSUPPORTED,
                               "node %u '%s': the matrix product has more than 2^31 tiles",
                               (unsigned)node, task->graph->nodes[node].name);
+    if (task->group->reduced_axes != 0) {
+        status = kiln_reduction_passes(task->ir, task->group, task->ir->arena,
+                                       &schedule->contraction.passes, error);
+        if (status != KILN_OK)
+            return status;
+        schedule->places = schedule->contraction.passes.place;
+    }
     schedule->grid = (uint32_t)schedule->chunk_count;
     measure_contraction(task->ir, task->group, schedule);
     schedule->operations = kiln_limited_product(

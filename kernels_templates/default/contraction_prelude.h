@@ -27,6 +27,8 @@
 #define KILN_PRODUCTS                1
 #define KILN_IS_STREAMED             0
 #define KILN_WAVES_K                 1
+#define KILN_ROW_PARTS               1
+#define KILN_ROW_LANES               0
 #define KILN_PACK_ELEMENTS           8
 #define KILN_ROW_PACKS               4
 #define KILN_RESULT_VECTOR           8

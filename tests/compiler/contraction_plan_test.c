@@ -103,6 +103,27 @@ static const char *const one_kernel[] = {
     /* written out: multiplied with both repeated, and summed */
     "Pointwise in_0=192,1,64:HALF in_1=96,64:HALF out_0=192,96,64:virtual !operation='MUL' | "
     "Reduction in@3 out=192,96,1:HALF !mode='ADD'",
+    /* residual and RMS norm, the sum as an output too */
+    "Matmul a=192,64:HALF b=64,1024:HALF c=192,1024:virtual | "
+    "Pointwise in_0@3 in_1=192,1024:HALF out_0=192,1024:HALF !operation='ADD' | "
+    "RMSNorm x@5 scale=1,1024:HALF epsilon=k y=192,1024:HALF",
+    /* softmax */
+    "Matmul a=192,64:HALF b=64,512:HALF c=192,512:virtual | "
+    "Reduction in@3 out=192,1:virtual !mode='MAX_OP' | "
+    "Pointwise in_0@3 in_1@4 out_0=192,512:virtual !operation='SUB' | "
+    "Pointwise in_0@5 out_0=192,512:virtual !operation='EXP' | "
+    "Reduction in@6 out=192,1:virtual !mode='ADD' | "
+    "Pointwise in_0@6 in_1@7 out_0=192,512:HALF !operation='DIV'",
+    /* bias, layer norm, its statistics as outputs */
+    GEMM "Pointwise in_0@3 in_1=96:HALF out_0=192,96:virtual !operation='ADD' | "
+         "Layernorm x@5 scale=96 bias=96 epsilon=k y=192,96:HALF !normalized_dim_count=1",
+    /* sum and maximum of the rows */
+    GEMM "Reduction in@3 out=192,1 !mode='ADD' | Reduction in@3 out=192,1 !mode='AMAX'",
+    /* a gate, and the norm of what it lets through */
+    GEMM "Matmul a@1 b=64,96:HALF c=192,96:virtual | "
+         "Pointwise in_0@3 out_0=192,96:virtual !operation='SWISH_FWD' | "
+         "Pointwise in_0@6 in_1@5 out_0=192,96:virtual !operation='MUL' | "
+         "RMSNorm x@7 scale=1,96:HALF epsilon=k y=192,96:HALF",
 };
 
 Test(contraction_plan, what_goes_with_a_product_is_one_kernel)
@@ -180,7 +201,7 @@ Test(contraction_plan, products_and_reductions_have_kernels_of_their_own)
                                              "Matmul a@3 b=96,32:HALF c=192,32:HALF",
                                              "gfx942", false);
     cr_expect_eq(plan.partition.group_count, 2);
-    plan = make_plan("Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
+    plan = make_plan("Matmul a=192,64:HALF b=64,1025:HALF c=192,1025:virtual | "
                      "Reduction in@3 out=192,1 !mode='ADD'",
                      "gfx942", false);
     cr_assert_eq(plan.partition.group_count, 2);

@@ -125,6 +125,8 @@ static struct kiln_random_shape choose_result_shape(struct kiln_random_generator
     struct kiln_random *random = &generator->random;
     struct kiln_random_shape shape = kiln_random_full_shape(generator, operand->frame);
     uint32_t all = shape.full_axes;
+    if (operand->rank > shape.rank) /* one element of a norm's, in a shape with fewer axes */
+        shape.rank = operand->rank;
     if (kiln_random_chance(random, 75))
         return shape;
     shape.full_axes =

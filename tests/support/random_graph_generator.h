@@ -92,6 +92,8 @@ uint32_t kiln_random_append_pointwise(struct kiln_random_generator *generator,
 
 /* One reduction, or several nodes of a softmax-like chain. */
 void kiln_random_append_reductions(struct kiln_random_generator *generator);
+/* Statistics of a tensor's rows, now and then of its columns or of matrices. */
+void kiln_random_append_statistics(struct kiln_random_generator *generator, uint32_t operand);
 /* False when no norm fits the full shape or the layout. */
 bool kiln_random_append_norm(struct kiln_random_generator *generator);
 /* A matrix product, perhaps with pointwise nodes before it. False when the sizes that were drawn do

@@ -1,7 +1,7 @@
 /*
  * Matrix products: of tensors that the graph has, or of new ones, with what engines are sent before
- * them: scales by row, column or group, casts, activations. Pointwise nodes, reductions and norms
- * after them are the business of the other families.
+ * them: scales by row, column or group, casts, activations; two of them that meet in a gate, and
+ * statistics of a result. What else is after them is the business of the other families.
  */
 #include "tests/support/random_graph_generator.h"
 
@@ -320,6 +320,9 @@ static bool try_product(struct kiln_random_generator *generator)
     uint32_t product = append_matmul(generator, given[0], given[1], &shape);
     if (kiln_random_chance(random, 20))
         append_twin(generator, product, given, shapes, &shape);
+    else if ((generator->options->families & KILN_RANDOM_REDUCTIONS) != 0 &&
+             generator->graph.node_count < generator->node_limit && kiln_random_chance(random, 30))
+        kiln_random_append_statistics(generator, product);
     return true;
 }
 

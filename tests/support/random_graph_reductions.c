@@ -163,6 +163,17 @@ static void append_chain(struct kiln_random_generator *generator, uint32_t x, ui
     }
 }
 
+void kiln_random_append_statistics(struct kiln_random_generator *generator, uint32_t operand)
+{
+    struct kiln_random *random = &generator->random;
+    uint32_t axes = kiln_random_chance(random, 70) ? 1 : 1 + kiln_random_below(random, 3);
+    enum kiln_reduction_mode mode = choose_mode(generator);
+    if (kiln_random_chance(random, 60))
+        append_chain(generator, operand, axes);
+    else if (!is_product(mode))
+        (void)append_reduction(generator, mode, operand, axes);
+}
+
 void kiln_random_append_reductions(struct kiln_random_generator *generator)
 {
     struct kiln_random *random = &generator->random;

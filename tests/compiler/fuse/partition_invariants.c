@@ -55,6 +55,13 @@ static bool is_wanted(const struct kiln_fusion_group *group, uint32_t value, enu
     return false;
 }
 
+/* Where a value is wanted whose load is made here: what is the same in all of a row is loaded once
+ * for its elements. */
+static enum kiln_place wanting_place(const struct kiln_access *load)
+{
+    return load->place == KILN_PLACE_ROW ? KILN_PLACE_ELEMENT : load->place;
+}
+
 /* One load of a value in each place that wants it, and none elsewhere. */
 static void check_loads_of_places(const struct kiln_fusion_group *group, uint32_t value,
                                   const char *name, uint32_t index)
@@ -62,7 +69,8 @@ static void check_loads_of_places(const struct kiln_fusion_group *group, uint32_
     for (int place = 0; place < KILN_PLACE_COUNT; place++) {
         uint32_t loads = 0;
         for (uint32_t i = 0; i < group->load_count; i++)
-            loads += group->accesses[i].value == value && (int)group->accesses[i].place == place;
+            loads += group->accesses[i].value == value &&
+                     (int)wanting_place(&group->accesses[i]) == place;
         cr_assert_eq(loads, is_wanted(group, value, (enum kiln_place)place),
                      "%s: group %u loads value %u %u times in place %d", name, index, value, loads,
                      place);
@@ -137,7 +145,8 @@ static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_
         check_places_of_value(ir, group, group->ops[i], name, index);
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++)
-        cr_assert(group->accesses[i].place == KILN_PLACE_ELEMENT &&
+        cr_assert((group->accesses[i].place == KILN_PLACE_ELEMENT ||
+                   (group->accesses[i].place == KILN_PLACE_ROW && group->reduced_axes != 0)) &&
                       is_wanted(group, group->accesses[i].value, KILN_PLACE_ELEMENT),
                   "%s: group %u stores value %u, which it has not", name, index,
                   group->accesses[i].value);
@@ -224,8 +233,8 @@ static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fu
             cr_assert(domain == group->domain && axes == group->reduced_axes,
                       "%s: group %u reduces value %u over other axes", name, index, group->ops[i]);
     }
-    bool reduces =
-        group->family != KILN_FAMILY_POINTWISE && group->family != KILN_FAMILY_CONTRACTION;
+    bool reduces = group->family == KILN_FAMILY_REDUCTION ||
+                   (group->family == KILN_FAMILY_CONTRACTION && group->reduced_axes != 0);
     cr_assert(reduces == (reductions != 0), "%s: group %u", name, index);
     cr_assert((group->segment_count > 1) ==
                   (group->role == KILN_ROLE_PARTIAL || group->role == KILN_ROLE_COMBINE),
