@@ -72,8 +72,8 @@
 
 /* The work-items that stage: all of them, or the producers, which are the last. */
 #ifdef KILN_CONSUMERS
-#define KILN_STAGE_ITEM  (kiln_work_item() - KILN_CONSUMERS)
-#define KILN_STAGE_ITEMS KILN_PRODUCERS
+#define KILN_STAGE_ITEM  ((kiln_work_item() - KILN_CONSUMERS) % KILN_STAGE_ITEMS)
+#define KILN_STAGE_ITEMS (KILN_PRODUCERS / KILN_STAGE_GROUPS)
 #else
 #define KILN_STAGE_ITEM  kiln_work_item()
 #define KILN_STAGE_ITEMS KILN_BLOCK
@@ -243,23 +243,30 @@ KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
 /* ---- core ---- */
 
 #ifdef KILN_CONSUMERS
-/* What the producers do: they are as many tiles ahead as the ring has. */
+/* What the producers do: they are as many tiles ahead as the ring has. KILN_STAGE_GROUPS of them take turns at tiles. */
 KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &left,
                               kiln_right_stage &right, unsigned last_left, unsigned last_right,
                               const kiln_ring &ring, kiln_pack *tiles)
 {
     const unsigned size = (unsigned)arguments.k, steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
+    const unsigned group = (kiln_work_item() - KILN_CONSUMERS) / KILN_STAGE_ITEMS;
     /* The first tile is what whole ones leave over. */
-    unsigned ahead = (size - 1) % KILN_TILE_K + 1;
-    unsigned rest = KILN_K_END == 0 ? KILN_WHOLE_K : ahead;
+    const unsigned first = (size - 1) % KILN_TILE_K + 1;
+    unsigned rest = KILN_K_END == 0 || group > 0 ? KILN_WHOLE_K : first;
+    unsigned ahead = group > 0 ? KILN_TILE_K : first; /* to the next tile of all */
+    if (group > 0) {
+        kiln_left_advance(arguments, first + (group - 1) * KILN_TILE_K, left.source);
+        kiln_right_advance(arguments, first + (group - 1) * KILN_TILE_K, right.source);
+    }
     KILN_NO_UNROLL
-    for (unsigned step = 0; step < steps; step++) {
+    for (unsigned step = group; step < steps; step += KILN_STAGE_GROUPS) {
         kiln_pack *tile = tiles + kiln_ring_slot(step) * KILN_TILE_PACKS;
         kiln_ring_await_free(ring, step);
         kiln_left_stage_tile(arguments, left, last_left, rest, tile);
         kiln_right_stage_tile(arguments, right, last_right, rest,
                               tile + KILN_TILE_M * KILN_ROW_PACKS);
         kiln_ring_publish(ring, step);
+        ahead += (KILN_STAGE_GROUPS - 1) * KILN_TILE_K;
         kiln_left_advance(arguments, ahead, left.source);
         kiln_right_advance(arguments, ahead, right.source);
         ahead = KILN_TILE_K;
@@ -267,19 +274,26 @@ KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &
     }
 }
 
-/* What the consumers do: a tile is free again when the next one is being multiplied and it is not any more. */
+/* What the consumers do, each KILN_WAVES_K-th tile: it is free again when the next one is being multiplied and it is not any
+ * more. */
 KILN_DEVICE void kiln_consume(const kiln_arguments &arguments, const kiln_ring &ring,
-                              const kiln_pack *tiles, unsigned wave_row, kiln_mma_sums &sums)
+                              const kiln_pack *tiles, unsigned wave_row, unsigned wave_k,
+                              kiln_mma_sums &sums)
 {
     const unsigned steps = ((unsigned)arguments.k + KILN_TILE_K - 1) / KILN_TILE_K;
+    if (wave_k >= steps) {
+        KILN_UNROLL
+        for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
+            sums[slot] = 0;
+    }
     KILN_NO_UNROLL
-    for (unsigned step = 0; step < steps; step++) {
+    for (unsigned step = wave_k; step < steps; step += KILN_WAVES_K) {
         kiln_ring_await_full(ring, step);
-        kiln_begin_products(tiles + kiln_ring_slot(step) * KILN_TILE_PACKS, wave_row, step == 0,
-                            sums);
+        kiln_begin_products(tiles + kiln_ring_slot(step) * KILN_TILE_PACKS, wave_row,
+                            step == wave_k, sums);
         kiln_await_products(1);
-        if (step > 0)
-            kiln_ring_release(ring, step - 1);
+        if (step != wave_k)
+            kiln_ring_release(ring, step - KILN_WAVES_K);
     }
     kiln_await_products(0);
 }
@@ -676,7 +690,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
     const bool is_consumer = wave_of_group < KILN_CONSUMERS / KILN_WAVE_SIZE;
     if (is_consumer)
-        kiln_consume(arguments, ring, shared, wave_row, sums[0][0]);
+        kiln_consume(arguments, ring, shared, wave_row, wave_k, sums[0][0]);
     else
         kiln_produce(arguments, left, right, last_left, last_right, ring, shared);
     kiln_barrier();

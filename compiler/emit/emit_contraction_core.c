@@ -39,15 +39,35 @@ static void append_staging_defines(const struct kiln_emission *emission, const c
                        is_transposed(emission, operand));
 }
 
+/*
+ * Into how many groups that take turns at tiles the producers are divided. A small tile is a
+ * warp's, which has the time of several tiles for it: waiting for room and saying that it is full
+ * takes longer than its copies. That needs a long ring; and what goes through registers needs those
+ * of all.
+ */
+static uint32_t stage_groups(const struct kiln_emission *emission)
+{
+    enum { SMALL_TILE = 128 }; /* rows of both operands */
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    return contraction->tile_m + contraction->tile_n <= SMALL_TILE &&
+                   contraction->buffers >= 2 * contraction->producer_waves &&
+                   kiln_contraction_is_copied(emission, &contraction->left) &&
+                   kiln_contraction_is_copied(emission, &contraction->right)
+               ? contraction->producer_waves
+               : 1;
+}
+
 static void append_specialized_defines(const struct kiln_emission *emission,
                                        struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
-    uint32_t consumer_waves = contraction->waves_m * contraction->waves_n;
+    uint32_t consumer_waves = contraction->waves_m * contraction->waves_n * contraction->waves_k;
     kiln_buffer_printf(source,
-                       "#define KILN_CONSUMERS %" PRIu32 "\n#define KILN_PRODUCERS %" PRIu32 "\n",
+                       "#define KILN_CONSUMERS %" PRIu32 "\n#define KILN_PRODUCERS %" PRIu32
+                       "\n#define KILN_STAGE_GROUPS %" PRIu32 "\n",
                        consumer_waves * emission->target->wave_size,
-                       contraction->producer_waves * emission->target->wave_size);
+                       contraction->producer_waves * emission->target->wave_size,
+                       stage_groups(emission));
     append_staging_defines(emission, "LEFT", &contraction->left, source);
     append_staging_defines(emission, "RIGHT", &contraction->right, source);
     if (emission->schedule->lds_bytes > emission->target->lds_bytes)

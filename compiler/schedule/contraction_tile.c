@@ -405,21 +405,35 @@ double kiln_contraction_time_ns(const struct kiln_tile_problem *problem,
 
 /* ---- Hopper ---- */
 
+/* A work-group of consumers and producers: how many of those share the k of a tile, how many
+ * work-groups share a compute unit. */
+struct specialized_tile {
+    uint32_t rows, columns, waves_k, groups;
+};
+
 /*
- * The time that staging takes, which is what products wait for: in cycles for each 128 bytes of k
- * of all tiles. Of what the second-level cache gives, a compute unit takes 40 bytes in a cycle, all
- * together 30 times their number: fitted to products on an NVIDIA H200.
+ * In cycles for each 128 bytes of k: of what a compute unit stages, multiplies, or does from one
+ * tile of k to the next, the longest. It takes 42 bytes in a cycle from the second-level cache and
+ * reaches three quarters of the rate of its matrix instructions: fitted to products on an NVIDIA
+ * H200.
  */
-static double staging_cycles(const struct kiln_tile_problem *problem,
-                             const struct kiln_contraction_schedule *contraction)
+static double specialized_cycles(const struct kiln_tile_problem *problem,
+                                 const struct kiln_contraction_schedule *contraction,
+                                 const struct specialized_tile *tile)
 {
+    enum { BYTES_PER_CYCLE = 42, CYCLES_BETWEEN_TILES = 350, MULTIPLIED_PER_CYCLE = 2048 };
     double units = problem->target->compute_units;
     double tiles = (double)count_tiles(problem, contraction);
-    double turns = ceil(tiles / units);
+    double turns = ceil(tiles / (units * tile->groups));
+    /* Where there is room for two, the second one fills gaps of the first. */
+    double busy = tile->groups > 1 ? fmax(tiles / units, 1) : turns;
     /* Rows beyond the end are not read. */
     double rows = smaller((double)contraction->m, contraction->tile_m);
-    double bytes = (rows + contraction->tile_n) * SPECIALIZED_K_BYTES;
-    return fmax(tiles * bytes / (30 * units), turns * bytes / 40);
+    double staging = (rows + contraction->tile_n) * SPECIALIZED_K_BYTES / BYTES_PER_CYCLE;
+    double k = SPECIALIZED_K_BYTES / (double)kiln_dtype_info(contraction->staged)->bytes;
+    double products = (double)contraction->tile_m * contraction->tile_n * k;
+    return fmax(busy * fmax(staging, products / MULTIPLIED_PER_CYCLE / 0.75),
+                turns * CYCLES_BETWEEN_TILES / tile->waves_k);
 }
 
 /*
@@ -429,9 +443,10 @@ static double staging_cycles(const struct kiln_tile_problem *problem,
 static bool choose_specialized(const struct kiln_tile_problem *problem,
                                struct kiln_contraction_schedule *contraction)
 {
-    static const struct {
-        uint32_t rows, columns;
-    } tiles[] = {{128, 256}, {128, 128}, {64, 128}, {64, 64}, {64, 32}, {64, 16}};
+    static const struct specialized_tile tiles[] = {
+        {128, 256, 1, 1}, {128, 192, 1, 1}, {128, 128, 1, 1}, {64, 128, 2, 1}, {64, 64, 4, 1},
+        {64, 64, 2, 2},   {64, 32, 4, 1},   {64, 32, 2, 2},   {64, 16, 4, 1},
+    };
     const struct kiln_contraction_options *forced = problem->forced;
     const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
     struct kiln_contraction_schedule best = *contraction;
@@ -440,29 +455,32 @@ static bool choose_specialized(const struct kiln_tile_problem *problem,
         problem->limits->held_elems < SPECIALIZED_ROWS || forced->tile_k != 0 ||
         forced->waves_m != 0)
         return false;
-    uint32_t fewest_columns = problem->right_along_rows ? WGMMA_TRANSPOSED_ROWS : 16;
+    uint32_t whole_columns = problem->right_along_rows ? WGMMA_TRANSPOSED_ROWS : 16;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         contraction->tile_m = tiles[i].rows;
         contraction->tile_n = tiles[i].columns;
         bool is_other = forced->tile_m != 0 && (forced->tile_m != contraction->tile_m ||
                                                 forced->tile_n != contraction->tile_n);
-        double cycles = staging_cycles(problem, contraction);
-        if (tiles[i].columns < fewest_columns * contraction->products || cycles >= least ||
+        double cycles = specialized_cycles(problem, contraction, &tiles[i]);
+        if (tiles[i].columns % (whole_columns * contraction->products) != 0 || cycles >= least ||
             is_other)
             continue;
         least = cycles;
         best.tile_m = tiles[i].rows;
         best.tile_n = tiles[i].columns;
+        best.waves_k = tiles[i].waves_k;
+        best.buffers = SPECIALIZED_LDS_BYTES / SPECIALIZED_K_BYTES / tiles[i].groups /
+                       (tiles[i].rows + tiles[i].columns);
     }
     if (least == INFINITY)
         return false;
     best.mma = mma;
     best.waves_m = best.tile_m / WGMMA_WAVE_ROWS;
-    best.waves_n = best.waves_k = 1;
+    best.waves_n = 1;
     best.producer_waves = SPECIALIZED_PRODUCERS;
     best.tile_k = SPECIALIZED_K_BYTES / kiln_dtype_info(best.staged)->bytes;
-    uint32_t buffers = SPECIALIZED_LDS_BYTES / SPECIALIZED_K_BYTES / (best.tile_m + best.tile_n);
-    best.buffers = buffers < SPECIALIZED_MOST_BUFFERS ? buffers : SPECIALIZED_MOST_BUFFERS;
+    best.buffers =
+        best.buffers < SPECIALIZED_MOST_BUFFERS ? best.buffers : SPECIALIZED_MOST_BUFFERS;
     *contraction = best;
     return true;
 }

@@ -3,8 +3,8 @@
  * (consumers) only multiply, the others (producers) only stage; a ring of tiles lies between them, and for each tile there is
  * one barrier that says it is full and one that says it is free again.
  *
- * The prelude defines kiln_wgmma(sums, left, right, adds), one instruction of 64 x KILN_TILE_N x 16, KILN_CONSUMERS and
- * KILN_PRODUCERS (work-items; consumers come first). A row of a tile has 128 bytes: PTX ISA, matrix descriptors with
+ * The prelude defines kiln_wgmma(sums, left, right, adds), one instruction of 64 x KILN_TILE_N x 16, KILN_CONSUMERS,
+ * KILN_PRODUCERS (work-items; consumers come first) and KILN_STAGE_GROUPS (of producers). A row of a tile has 128 bytes: PTX ISA, matrix descriptors with
  * 128-byte swizzling.
  */
 #ifndef KILN_DEVICE_MMA_WGMMA_H
@@ -120,8 +120,8 @@ KILN_DEVICE kiln_ring kiln_ring_init(kiln_pack *barriers)
     ring.free = ring.full + KILN_BUFFERS * 8;
     if (kiln_work_item() == 0) {
         for (unsigned slot = 0; slot < KILN_BUFFERS; slot++) {
-            kiln_barrier_init(ring.full + slot * 8, KILN_PRODUCERS);
-            kiln_barrier_init(ring.free + slot * 8, KILN_CONSUMERS);
+            kiln_barrier_init(ring.full + slot * 8, KILN_PRODUCERS / KILN_STAGE_GROUPS);
+            kiln_barrier_init(ring.free + slot * 8, KILN_CONSUMERS / KILN_WAVES_K);
         }
     }
     kiln_barrier();
