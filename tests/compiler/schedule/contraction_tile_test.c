@@ -40,6 +40,7 @@ static struct kiln_tile_problem make_problem(const struct kiln_target *target,
         .result_bytes = bytes,
         .left_is_whole = true,
         .right_is_whole = true,
+        .are_operands_loaded = true,
     };
 }
 
