@@ -270,9 +270,6 @@ static void append_elements(const struct kiln_emission *emission,
         }
         kiln_buffer_append_text(source, "    }\n");
     }
-    kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
-    kiln_buffer_append_text(
-        source, "        out[e] = KILN_OR_ZERO(k + (unsigned)e, rest, out[e]);\n    }\n");
 }
 
 static void append_pack(const struct kiln_emission *emission,
@@ -296,6 +293,7 @@ static void append_pack(const struct kiln_emission *emission,
     }
     kiln_buffer_append_text(source, "    kiln_pack pack;\n"
                                     "    __builtin_memcpy(&pack, out, sizeof pack);\n"
+                                    "    kiln_cut_pack(pack, k, rest);\n"
                                     "    kiln_make_fnuz(pack);\n"
                                     "    return pack;\n}\n");
 }

@@ -56,4 +56,18 @@ KILN_DEVICE void kiln_make_fnuz(kiln_pack &pack)
 #define KILN_OR_ZERO(k, rest, value)                                                               \
     ((rest) == KILN_WHOLE_K || (k) < (rest) ? (value) : (kiln_element)0)
 
+/* Zero from the end of k on in a pack that starts at k. By whole words: where elements are taken out of it one by one, LLVM 19
+ * loads them one by one as well. */
+KILN_DEVICE void kiln_cut_pack(kiln_pack &pack, unsigned k, unsigned rest)
+{
+    if (rest == KILN_WHOLE_K)
+        return;
+    const int bits = ((int)rest - (int)k) * 8 * (int)sizeof(kiln_element);
+    KILN_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const int within = bits - 32 * i;
+        pack.words[i] &= within >= 32 ? ~0u : within <= 0 ? 0u : (1u << (within & 31)) - 1;
+    }
+}
+
 #endif
