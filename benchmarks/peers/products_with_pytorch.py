@@ -21,6 +21,8 @@ CACHES_OF_ROTATION = 3
 MAX_SETS = 64
 SAMPLE_S = 4e-3
 TOLERANCES = {torch.float16: 2e-2, torch.bfloat16: 6e-2}  # share of the largest value
+# As enum kiln_contraction_form counts them.
+SCHEDULES = ["any", "plain", "pingpong", "streamed", "specialized"]
 NAMES = {torch.float16: "HALF", torch.bfloat16: "BFLOAT16"}
 
 
@@ -150,9 +152,21 @@ class Binding(ctypes.Structure):
     _fields_ = [("uid", ctypes.c_int64), ("pointer", ctypes.c_void_p)]
 
 
+def numbers(text: str) -> list[int]:
+    """"128x64" or "128x64x32", the third 0 where it is left out."""
+    values = [int(part) for part in text.split("x")]
+    if len(values) not in (2, 3) or min(values) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither MxN nor MxNxK")
+    return [*values, 0][:3]
+
+
 class KilnPlans:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, schedule: str, tile: list[int], waves: list[int]) -> None:
         self.library = ctypes.CDLL(path)
+        if any(waves):
+            waves = [*waves[:2], max(waves[2], 1)]
+        values = [SCHEDULES.index(schedule), *tile, *waves]
+        self.library.kiln_peer_force((ctypes.c_uint32 * len(values))(*values))
         self.library.kiln_peer_plan.restype = ctypes.c_void_p
         self.library.kiln_peer_plan.argtypes = [ctypes.c_char_p]
         self.library.kiln_peer_workspace_bytes.restype = ctypes.c_uint64
@@ -258,9 +272,13 @@ def main() -> int:
     parser.add_argument("--library", required=True, help="libkiln_plans.so of a build")
     parser.add_argument("--samples", type=int, default=15)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--schedule", choices=SCHEDULES, default="any",
+                        help="how Kiln does all products, as `kiln bench --schedule`")
+    parser.add_argument("--tile", type=numbers, default=[0, 0, 0], help="MxN[xK], likewise")
+    parser.add_argument("--waves", type=numbers, default=[0, 0, 0], help="MxN[xK], likewise")
     parser.add_argument("sets", nargs="+", choices=["square", "skinny", "gelu", "swiglu"])
     arguments = parser.parse_args()
-    kiln = KilnPlans(arguments.library)
+    kiln = KilnPlans(arguments.library, arguments.schedule, arguments.tile, arguments.waves)
     results: list[dict[str, Any]] = []
     print(f"{'case':36} kernels  kiln us  torch us  ratio  TFLOP/s   GB/s  error")
     for name in arguments.sets:

@@ -109,9 +109,9 @@ static const struct candidate candidates[] = {
     {FORM_PLAIN, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
     {FORM_PLAIN, 32, 32, 1, 1, 8, 512, 1, 16, 0.12},
     {FORM_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0.10},
-    {FORM_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.12},
-    {FORM_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.12},
-    {FORM_STREAMED, 64, 64, 1, 1, 8, 0, 0, 16, 0.15},
+    {FORM_STREAMED, 16, 64, 1, 1, 8, 0, 0, 16, 0.20},
+    {FORM_STREAMED, 64, 16, 1, 1, 8, 0, 0, 16, 0.20},
+    {FORM_STREAMED, 64, 64, 1, 1, 8, 0, 0, 16, 0.20},
 };
 
 /* A CPU's core makes a tile by itself. */
@@ -383,7 +383,7 @@ static double model(const struct kiln_tile_problem *problem,
     }
     double time = most + (sum - most) * NOT_HIDDEN;
     /* The first loads, and the end of each tile. */
-    return time + 2 * speed->latency + turns / resident * speed->latency;
+    return time + (1 + turns) * speed->latency;
 }
 
 static double efficiency_of(const struct kiln_contraction_schedule *contraction)
@@ -538,7 +538,7 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
         take(problem, &list[i], &tried);
         if (tried.mma == NULL && list[i].tile_m > SCALAR_TILE)
             continue;
-        bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1;
+        bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1 && list[i].waves_k == 1;
         if (is_deep && !is_deep_tile_worth_it(&tried))
             continue;
         /* Where something is computed of an operand registers have never sufficed. */
