@@ -46,10 +46,11 @@
 #include "device/arithmetic.h"
 #include "device/convert/f16.h"
 #include "device/memory.h"
-#include "device/mma/pack.h"
 
 typedef kiln_storage_f16 kiln_element;
 typedef float kiln_sum;
+
+#include "device/mma/pack.h"
 
 #if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define KILN_MMA_SIDE             32
