@@ -429,11 +429,12 @@ static double specialized_cycles(const struct kiln_tile_problem *problem,
     double busy = tile->groups > 1 ? fmax(tiles / units, 1) : turns;
     /* Rows beyond the end are not read. */
     double rows = smaller((double)contraction->m, contraction->tile_m);
-    double staging = (rows + contraction->tile_n) * SPECIALIZED_K_BYTES / BYTES_PER_CYCLE;
-    double k = SPECIALIZED_K_BYTES / (double)kiln_dtype_info(contraction->staged)->bytes;
+    double staging =
+        (rows + contraction->tile_n) * (double)SPECIALIZED_K_BYTES / (double)BYTES_PER_CYCLE;
+    double k = (double)SPECIALIZED_K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
     double products = (double)contraction->tile_m * contraction->tile_n * k;
-    return fmax(busy * fmax(staging, products / MULTIPLIED_PER_CYCLE / 0.75),
-                turns * CYCLES_BETWEEN_TILES / tile->waves_k);
+    return fmax(busy * fmax(staging, products / (double)MULTIPLIED_PER_CYCLE / 0.75),
+                turns * (double)CYCLES_BETWEEN_TILES / tile->waves_k);
 }
 
 /*
