@@ -192,6 +192,8 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
     if (status == KILN_OK && !options->no_fusion)
         status = kiln_ir_recognize_contractions(&plan.ir, error);
     if (status == KILN_OK && !options->no_fusion)
+        status = kiln_ir_split_reductions(&plan.ir, KILN_CONTRACTION_MAX_ROW, error);
+    if (status == KILN_OK && !options->no_fusion)
         status = kiln_ir_optimize(&plan.ir, graph, error);
     if (status == KILN_OK)
         status = make_with(graph, options, &strategies[0], &plan, error);

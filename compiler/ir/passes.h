@@ -25,6 +25,14 @@ enum kiln_status kiln_ir_recognize_moments(struct kiln_ir *ir,
 enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir,
                                                 struct kiln_error *error) KILN_NODISCARD;
 
+/*
+ * A reduction of what is computed of a product's result, over n and other axes, becomes one over n
+ * and one over the others, if n is at most `most` long (half of that for results of 8 bytes): the
+ * product's kernel can do the first. No part of kiln_ir_optimize either.
+ */
+enum kiln_status kiln_ir_split_reductions(struct kiln_ir *ir, int64_t most,
+                                          struct kiln_error *error) KILN_NODISCARD;
+
 /* Operations on constants become constants; identities that are exact for every input (x*1, convert
  * of a convert that loses nothing, select with a constant condition, round of an already rounded
  * value) vanish. */

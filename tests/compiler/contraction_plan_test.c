@@ -209,6 +209,27 @@ Test(contraction_plan, products_and_reductions_have_kernels_of_their_own)
     cr_expect_eq(plan.partition.groups[1].family, KILN_FAMILY_REDUCTION);
 }
 
+/* Scale, cast to fp8, and the largest absolute value of all: a value for each row, then one. */
+Test(contraction_plan, a_maximum_of_all_takes_a_second_kernel)
+{
+    static const char *const sketches[] = {
+        GEMM "Reduction in@3 out=1,1 !mode='AMAX' | "
+             "Pointwise in_0@3 in_1=1,1 out_0=192,96:virtual !operation='MUL' | "
+             "Pointwise in_0@6 out_0=192,96:FP8_E4M3 !operation='IDENTITY'",
+        "Matmul a=3,8192,64:HALF b=3,64,1024:HALF c=3,8192,1024:virtual | "
+        "Reduction in@3 out=1,1,1 !mode='AMAX' | "
+        "Pointwise in_0@3 out_0=3,8192,1024:FP8_E4M3 !operation='IDENTITY'",
+        GEMM "Reduction in@3 out=1,1 !mode='ADD'",
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        struct kiln_kernel_plan plan = make_plan(sketches[i], "gfx942", false);
+        cr_expect_eq(plan.partition.group_count, 2, "%u kernels: %s", plan.partition.group_count,
+                     sketches[i]);
+        cr_expect_leq(plan.partition.workspace_bytes, 8 * 3 * 8192, "%lu bytes: %s",
+                      (unsigned long)plan.partition.workspace_bytes, sketches[i]);
+    }
+}
+
 /* Two products share a kernel where their results meet, an operand is the same and they are of one
  * size; there are two to a kernel at most, and none waits for another. */
 Test(contraction_plan, products_that_do_not_share_a_kernel)
