@@ -9,6 +9,7 @@ enum {
     SUMS_PER_LANE = 64,
     HOST_SUMS = 8192, /* 32 KiB, in a CPU's nearest cache */
     HOST_ROWS = 32,
+    LEAST_ROWS = 8,  /* an operand whose memory runs along its rows is loaded in runs of so many */
     STRIP_LINE = 64, /* columns: sums of 16 bytes are permuted among eight places of a row */
 };
 
@@ -69,11 +70,12 @@ void kiln_contraction_choose_row_tile(const struct kiln_target *target, enum kil
     uint64_t most_sums =
         target->wave_size == 1 ? HOST_SUMS : (uint64_t)SUMS_PER_LANE * waves * target->wave_size;
     uint64_t rows = target->wave_size == 1 ? HOST_ROWS : MOST_TILE_ROWS;
-    while (rows > rows_m &&
+    uint64_t least = rows_m > LEAST_ROWS ? rows_m : LEAST_ROWS;
+    while (rows > least &&
            (rows > limits->held_elems || rows * contraction->tile_n > most_sums ||
             ((uint64_t)contraction->m + rows - 1) / rows * batch < target->compute_units))
         rows /= 2;
-    contraction->tile_m = (uint32_t)(rows < rows_m ? rows_m : rows);
+    contraction->tile_m = (uint32_t)(rows < least ? least : rows);
 
     choose_buffers(target, contraction->mma != NULL ? contraction->mma->k_groups : 1, contraction);
     choose_strip(target, kiln_dtype_info(kiln_scalar_dtype(sums))->bytes, rows_m, contraction);
