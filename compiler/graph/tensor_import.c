@@ -14,7 +14,7 @@ struct import {
 };
 
 /* Highest wire number that was ever seen with a meaning (hipdnn-graph-wire.md 7.1). */
-enum { LAST_KNOWN_TYPE = 15, FIRST_BOOL_TYPE = 16 };
+enum { LAST_KNOWN_TYPE = 17, FIRST_BOOL_TYPE = 16 };
 
 /* Promises beyond this are cut to it: nothing gains from more. */
 #define ALIGNMENT_LIMIT ((int64_t)1 << 30)
@@ -25,11 +25,10 @@ enum { LAST_KNOWN_TYPE = 15, FIRST_BOOL_TYPE = 16 };
 
 bool kiln_dtype_read(uint8_t wire, enum kiln_dtype *ret_dtype)
 {
-    if (kiln_dtype_from_wire(wire, ret_dtype))
-        return true;
+    /* Whoever names the number of BOOLEAN knows a host that gives it no other meaning. */
     if (wire < FIRST_BOOL_TYPE || kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL,
                                                           FIRST_BOOL_TYPE, UINT8_MAX, 0) != wire)
-        return false;
+        return kiln_dtype_from_wire(wire, ret_dtype);
     *ret_dtype = KILN_DTYPE_BOOL;
     return true;
 }

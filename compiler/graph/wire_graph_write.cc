@@ -63,6 +63,8 @@ WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
     case KILN_DTYPE_U8:
     case KILN_DTYPE_F8E4M3:
     case KILN_DTYPE_F8E5M2:
+    case KILN_DTYPE_F8E4M3FNUZ:
+    case KILN_DTYPE_F8E5M2FNUZ:
         kiln_element_store(tensor.dtype, constant, &raw);
         return write_struct<current::Float8Value>(builder, KILN_WIRE_VALUE_FLOAT8, raw);
     case KILN_DTYPE_I8:

@@ -5,7 +5,8 @@
 
 #define B(name) KILN_DTYPE_BIT(KILN_DTYPE_##name)
 #define ALL     (KILN_DTYPE_BIT(KILN_DTYPE_COUNT) - 1)
-#define FLOATS  (B(F64) | B(F32) | B(F16) | B(BF16) | B(F8E4M3) | B(F8E5M2))
+/* That have a -0. */
+#define FLOATS (B(F64) | B(F32) | B(F16) | B(BF16) | B(F8E4M3) | B(F8E5M2))
 
 /* The types that hold all values which rounding to the row's type can give. */
 static const uint32_t supersets[KILN_DTYPE_COUNT] = {
@@ -18,6 +19,8 @@ static const uint32_t supersets[KILN_DTYPE_COUNT] = {
     [KILN_DTYPE_I8] = B(I8) | B(I32) | B(I64) | B(F16) | B(BF16) | B(F32) | B(F64),
     [KILN_DTYPE_F8E4M3] = B(F8E4M3) | B(F16) | B(BF16) | B(F32) | B(F64),
     [KILN_DTYPE_F8E5M2] = B(F8E5M2) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F8E4M3FNUZ] = B(F8E4M3FNUZ) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F8E5M2FNUZ] = B(F8E5M2FNUZ) | B(F16) | B(BF16) | B(F32) | B(F64),
     [KILN_DTYPE_I64] = B(I64),
     [KILN_DTYPE_BOOL] = ALL,
 };

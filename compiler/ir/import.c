@@ -18,6 +18,8 @@ static uint32_t to_storage(struct kiln_ir *ir, uint32_t value, enum kiln_dtype d
     case KILN_DTYPE_BF16:
     case KILN_DTYPE_F8E4M3:
     case KILN_DTYPE_F8E5M2:
+    case KILN_DTYPE_F8E4M3FNUZ:
+    case KILN_DTYPE_F8E5M2FNUZ:
         /* Integers would round twice on the way through float. */
         if (scalar == KILN_SCALAR_I32 || scalar == KILN_SCALAR_I64)
             value = kiln_ir_convert(ir, value, KILN_SCALAR_F64);

@@ -16,15 +16,19 @@ struct float_format {
     uint64_t infinity_code; /* 0: the format has none */
     uint64_t nan_code;
     bool saturates; /* overflow and infinity become the largest finite number */
+    bool is_fnuz;   /* the sign alone is NaN; there is no -0 */
 };
 
-/* IEEE 754-2019 table 3.5; bfloat16: upper half of binary32; fp8: OCP OFP8 1.0, tables 1 and 2. */
+/* IEEE 754-2019 table 3.5; bfloat16: upper half of binary32; fp8: OCP OFP8 1.0, tables 1 and 2;
+ * FNUZ: Float8E4M3FNUZ and Float8E5M2FNUZ of LLVM's APFloat.h. */
 static const struct float_format formats[KILN_DTYPE_COUNT] = {
-    [KILN_DTYPE_F32] = {24, -126, 0x7f7fffff, 0x7f800000, 0x7fc00000, false},
-    [KILN_DTYPE_F16] = {11, -14, 0x7bff, 0x7c00, 0x7e00, false},
-    [KILN_DTYPE_BF16] = {8, -126, 0x7f7f, 0x7f80, 0x7fc0, false},
-    [KILN_DTYPE_F8E4M3] = {4, -6, 0x7e, 0, 0x7f, true},
-    [KILN_DTYPE_F8E5M2] = {3, -14, 0x7b, 0x7c, 0x7f, true},
+    [KILN_DTYPE_F32] = {24, -126, 0x7f7fffff, 0x7f800000, 0x7fc00000, false, false},
+    [KILN_DTYPE_F16] = {11, -14, 0x7bff, 0x7c00, 0x7e00, false, false},
+    [KILN_DTYPE_BF16] = {8, -126, 0x7f7f, 0x7f80, 0x7fc0, false, false},
+    [KILN_DTYPE_F8E4M3] = {4, -6, 0x7e, 0, 0x7f, true, false},
+    [KILN_DTYPE_F8E5M2] = {3, -14, 0x7b, 0x7c, 0x7f, true, false},
+    [KILN_DTYPE_F8E4M3FNUZ] = {4, -7, 0x7f, 0, 0x80, true, true},
+    [KILN_DTYPE_F8E5M2FNUZ] = {3, -15, 0x7f, 0, 0x80, true, true},
 };
 
 enum { DOUBLE_FRACTION_BITS = 52, DOUBLE_EXPONENT_MASK = 0x7ff, DOUBLE_BIAS = 1023 };
@@ -93,12 +97,16 @@ static uint64_t encode(enum kiln_dtype dtype, double value)
 {
     uint64_t bits = double_bits(value);
     uint64_t magnitude = encode_magnitude(&formats[dtype], bits & ~(UINT64_C(1) << 63));
+    if (formats[dtype].is_fnuz && (magnitude == 0 || magnitude == formats[dtype].nan_code))
+        return magnitude;
     return magnitude | (bits >> 63) << (8 * kiln_dtype_info(dtype)->bytes - 1);
 }
 
 static double decode(enum kiln_dtype dtype, uint64_t code)
 {
     uint64_t sign = UINT64_C(1) << (8 * kiln_dtype_info(dtype)->bytes - 1);
+    if (formats[dtype].is_fnuz && code == formats[dtype].nan_code)
+        return double_from_bits(UINT64_C(0x7ff8000000000000));
     double magnitude = decode_magnitude(&formats[dtype], code & (sign - 1));
     return (code & sign) != 0 ? -magnitude : magnitude;
 }

@@ -51,8 +51,9 @@ static uint32_t staged_exactly(const struct problem *problem, uint32_t operand,
  * sums. */
 static bool choose_staged(struct problem *problem)
 {
-    static const enum kiln_dtype narrow[] = {KILN_DTYPE_F8E4M3, KILN_DTYPE_F8E5M2, KILN_DTYPE_F16,
-                                             KILN_DTYPE_BF16};
+    static const enum kiln_dtype narrow[] = {KILN_DTYPE_F8E4M3,     KILN_DTYPE_F8E5M2,
+                                             KILN_DTYPE_F8E4M3FNUZ, KILN_DTYPE_F8E5M2FNUZ,
+                                             KILN_DTYPE_F16,        KILN_DTYPE_BF16};
     const struct kiln_ir *ir = problem->ir;
     const struct kiln_fusion_group *group = problem->group;
     uint32_t last = group->contracts[group->contract_count - 1];

@@ -314,6 +314,12 @@ Test(contraction_plan, the_schedule_in_words)
     expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E4M3 c=192,96", "gfx942",
                  "mfma_16x16_f8e4m3_fnuz, staged as fp8_e4m3");
     expect_words("Matmul a=192,64:FP8_E5M2 b=64,96:FP8_E5M2 c=192,96", "gfx942", "staged as half");
+    expect_words("Matmul a=192,64:FP8_E4M3_FNUZ b=64,96:FP8_E4M3_FNUZ c=192,96", "gfx942",
+                 "staged as fp8_e4m3_fnuz");
+    expect_words("Matmul a=192,64:FP8_E5M2_FNUZ b=64,96:FP8_E5M2_FNUZ c=192,96", "gfx942",
+                 "staged as fp8_e5m2_fnuz");
+    expect_words("Matmul a=192,64:FP8_E4M3_FNUZ b=64,96:FP8_E4M3_FNUZ c=192,96", "gfx1201",
+                 "staged as half");
     expect_words("Matmul a=192,64:FP8_E5M2 b=64,96:FP8_E5M2 c=192,96", "gfx1201",
                  "staged as fp8_e5m2");
     expect_words("Matmul a=192,64:FP8_E4M3 b=64,96:FP8_E5M2 c=192,96", "gfx1201", "staged as half");

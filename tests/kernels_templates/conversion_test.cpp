@@ -13,7 +13,9 @@
 #include "device/convert/f32.h"
 #include "device/convert/f64.h"
 #include "device/convert/f8e4m3.h"
+#include "device/convert/f8e4m3fnuz.h"
 #include "device/convert/f8e5m2.h"
+#include "device/convert/f8e5m2fnuz.h"
 #include "device/convert/i32.h"
 #include "device/convert/i64.h"
 #include "device/convert/i8.h"
@@ -97,6 +99,8 @@ const format formats[] = {
     FORMAT(bf16, KILN_DTYPE_BF16, 0x10000),
     FORMAT(f8e4m3, KILN_DTYPE_F8E4M3, 0x100),
     FORMAT(f8e5m2, KILN_DTYPE_F8E5M2, 0x100),
+    FORMAT(f8e4m3fnuz, KILN_DTYPE_F8E4M3FNUZ, 0x100),
+    FORMAT(f8e5m2fnuz, KILN_DTYPE_F8E5M2FNUZ, 0x100),
 };
 
 double reference_decode(const format &f, unsigned code)

@@ -14,7 +14,9 @@
 #include "device/convert/f32.h"
 #include "device/convert/f64.h"
 #include "device/convert/f8e4m3.h"
+#include "device/convert/f8e4m3fnuz.h"
 #include "device/convert/f8e5m2.h"
+#include "device/convert/f8e5m2fnuz.h"
 #include "device/convert/i32.h"
 #include "device/convert/i64.h"
 #include "device/convert/i8.h"
@@ -134,6 +136,8 @@ template <class To, class From> struct mapping {
     ROUND(bf16, scalar, type)                                                                      \
     ROUND(f8e4m3, scalar, type)                                                                    \
     ROUND(f8e5m2, scalar, type)                                                                    \
+    ROUND(f8e4m3fnuz, scalar, type)                                                                \
+    ROUND(f8e5m2fnuz, scalar, type)                                                                \
     MOMENTS(scalar, type)
 
 /* in[7] is a count, in[6] a mean and in[5] squares. */
@@ -165,6 +169,8 @@ STORAGE(i32, i32, int)
 STORAGE(i8, i32, int)
 STORAGE(f8e4m3, f32, float)
 STORAGE(f8e5m2, f32, float)
+STORAGE(f8e4m3fnuz, f32, float)
+STORAGE(f8e5m2fnuz, f32, float)
 STORAGE(i64, i64, long long)
 STORAGE(bool, bool, bool)
 ROUND(i8, i32, int)

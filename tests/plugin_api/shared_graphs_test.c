@@ -75,10 +75,18 @@ static bool type_from_text(const char *text, enum kiln_dtype *ret_dtype)
         const char *text;
         enum kiln_dtype dtype;
     } names[] = {
-        {"FLOAT", KILN_DTYPE_F32},       {"HALF", KILN_DTYPE_F16},  {"BFLOAT16", KILN_DTYPE_BF16},
-        {"DOUBLE", KILN_DTYPE_F64},      {"UINT8", KILN_DTYPE_U8},  {"INT32", KILN_DTYPE_I32},
-        {"INT8", KILN_DTYPE_I8},         {"INT64", KILN_DTYPE_I64}, {"FP8_E4M3", KILN_DTYPE_F8E4M3},
+        {"FLOAT", KILN_DTYPE_F32},
+        {"HALF", KILN_DTYPE_F16},
+        {"BFLOAT16", KILN_DTYPE_BF16},
+        {"DOUBLE", KILN_DTYPE_F64},
+        {"UINT8", KILN_DTYPE_U8},
+        {"INT32", KILN_DTYPE_I32},
+        {"INT8", KILN_DTYPE_I8},
+        {"INT64", KILN_DTYPE_I64},
+        {"FP8_E4M3", KILN_DTYPE_F8E4M3},
         {"FP8_E5M2", KILN_DTYPE_F8E5M2},
+        {"FP8_E4M3_FNUZ", KILN_DTYPE_F8E4M3FNUZ},
+        {"FP8_E5M2_FNUZ", KILN_DTYPE_F8E5M2FNUZ},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(names[i].text, text) == 0) {

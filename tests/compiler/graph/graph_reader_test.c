@@ -343,6 +343,8 @@ Test(graph_reader, constants_are_converted_by_kind_to_the_type_of_the_tensor)
         {"Float8Value", "200", "INT8", -56, -56},
         {"Float8Value", "56", "FP8_E4M3", 1.0, 0},
         {"Float8Value", "60", "FP8_E5M2", 1.0, 0},
+        {"Float8Value", "64", "FP8_E4M3_FNUZ", 1.0, 0},
+        {"Float8Value", "64", "FP8_E5M2_FNUZ", 1.0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024];

@@ -44,4 +44,18 @@ KILN_DEVICE float kiln_decode_narrow(unsigned code, int fraction, int bias, unsi
     return kiln_from_bits_f32(value | (code & (is_wide ? 0x8000u : 0x80u)) << (is_wide ? 16 : 24));
 }
 
+/* One byte without infinity and -0, whose code is that of NaN. */
+KILN_DEVICE unsigned kiln_encode_narrow_fnuz(float x, int fraction, int bias, float clamp)
+{
+    const unsigned code = kiln_encode_narrow(x, fraction, bias, clamp, 0u);
+    const unsigned number = (code & 0x7fu) != 0 ? code : 0u;
+    return x != x ? 0x80u : number;
+}
+
+KILN_DEVICE float kiln_decode_narrow_fnuz(unsigned code, int fraction, int bias)
+{
+    const float number = kiln_decode_narrow(code, fraction, bias, 0x80u);
+    return code == 0x80u ? kiln_from_bits_f32(0x7fc00000u) : number;
+}
+
 #endif
