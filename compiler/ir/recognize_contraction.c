@@ -9,6 +9,13 @@
 #include "compiler/ir/passes.h"
 #include "compiler/ir/rewrite.h"
 
+enum {
+    /* A kernel of products leaves the k of a tile to one work-group, sums are cut into segments for
+     * as many as the target has room for. So few results are a tile or two. */
+    FEW_RESULTS = 256,
+    LONG_SUM = 32768,
+};
+
 /* A sum of products, taken apart. */
 struct product {
     uint32_t left, right; /* before they are repeated */
@@ -79,6 +86,19 @@ static bool find_axes(const struct kiln_ir *ir, const struct kiln_domain *points
     return counts[KILN_AXIS_K] == 1 && counts[KILN_AXIS_M] != 0 && counts[KILN_AXIS_N] != 0;
 }
 
+/* Whether kernels of products can count it, which MATMUL nodes are checked for in the graph, and
+ * are the faster ones. */
+static bool is_of_fit_size(const struct kiln_contraction *contraction)
+{
+    int64_t batch = kiln_contraction_size(contraction, KILN_AXIS_BATCH);
+    int64_t m = kiln_contraction_size(contraction, KILN_AXIS_M);
+    int64_t n = kiln_contraction_size(contraction, KILN_AXIS_N);
+    int64_t k = kiln_contraction_size(contraction, KILN_AXIS_K);
+    if (batch > INT32_MAX || m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
+        return false;
+    return k < LONG_SUM || batch * m * n > FEW_RESULTS;
+}
+
 static bool is_product(const struct kiln_ir *ir, const struct kiln_op *sum,
                        struct product *ret_product)
 {
@@ -91,7 +111,8 @@ static bool is_product(const struct kiln_ir *ir, const struct kiln_op *sum,
         .left = before_broadcast(ir, products->operands[0]),
         .right = before_broadcast(ir, products->operands[1]),
     };
-    return find_axes(ir, &ir->domains[products->domain], sum, ret_product);
+    return find_axes(ir, &ir->domains[products->domain], sum, ret_product) &&
+           is_of_fit_size(&ret_product->contraction);
 }
 
 enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir, struct kiln_error *error)

@@ -4,31 +4,46 @@
 #include "compiler/ir/passes.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
-/* Programs over a[3, 1, 8] and b[5, 8] float, with outputs of all products and of their sums. */
+/* Programs over a[m, 1, k] and b[n, k] float, with outputs of all products and of their sums; at
+ * first m is 3, n is 5 and k is 8. */
 enum { A, B, WIDE, ALL, SUMS, TENSORS };
 
 static struct kiln_arena arena;
 static struct kiln_ir ir;
-static struct kiln_tensor tensors[TENSORS] = {
-    [A] = {.rank = 3, .dims = {3, 1, 8}, .strides = {8, 8, 1}, .role = KILN_TENSOR_INPUT},
-    [B] = {.rank = 2, .dims = {5, 8}, .strides = {8, 1}, .role = KILN_TENSOR_INPUT},
-    [WIDE] = {.rank = 3, .dims = {3, 5, 8}, .strides = {40, 8, 1}, .role = KILN_TENSOR_INPUT},
-    [ALL] = {.rank = 3, .dims = {3, 5, 8}, .strides = {40, 8, 1}, .role = KILN_TENSOR_VIRTUAL},
-    [SUMS] = {.rank = 3, .dims = {3, 5, 1}, .strides = {5, 1, 1}, .role = KILN_TENSOR_OUTPUT},
-};
+static struct kiln_tensor tensors[TENSORS];
 static struct kiln_graph graph = {.tensor_count = TENSORS, .tensors = tensors};
 static struct kiln_error error;
 static uint32_t points;
 
-static void setup(void)
+static void resize(int64_t m, int64_t n, int64_t k)
 {
+    const struct kiln_tensor sized[TENSORS] = {
+        [A] = {.rank = 3, .dims = {m, 1, k}, .strides = {k, k, 1}, .role = KILN_TENSOR_INPUT},
+        [B] = {.rank = 2, .dims = {n, k}, .strides = {k, 1}, .role = KILN_TENSOR_INPUT},
+        [WIDE] = {.rank = 3,
+                  .dims = {m, n, k},
+                  .strides = {n * k, k, 1},
+                  .role = KILN_TENSOR_INPUT},
+        [ALL] = {.rank = 3,
+                 .dims = {m, n, k},
+                 .strides = {n * k, k, 1},
+                 .role = KILN_TENSOR_VIRTUAL},
+        [SUMS] = {.rank = 3, .dims = {m, n, 1}, .strides = {n, 1, 1}, .role = KILN_TENSOR_OUTPUT},
+    };
+    memcpy(tensors, sized, sizeof tensors);
     for (uint32_t i = 0; i < TENSORS; i++)
         tensors[i].producer = KILN_NONE;
+    points = kiln_ir_domain(&ir, tensors[ALL].dims, 3);
+}
+
+static void setup(void)
+{
     kiln_arena_init(&arena);
     kiln_ir_init(&ir, &arena);
     kiln_error_init(&error);
-    points = kiln_ir_domain(&ir, tensors[ALL].dims, 3);
+    resize(3, 5, 8);
 }
 
 static void teardown(void)
@@ -119,4 +134,30 @@ Test(recognize_contraction, products_that_are_outputs_too_are_summed_where_they_
     uint32_t products = multiply(load(A), load(B));
     kiln_ir_store(&ir, products, ALL);
     cr_expect_null(contract_after(reduce(KILN_OP_REDUCE_SUM, products)));
+}
+
+static const struct {
+    int64_t m, n, k;
+    bool is_recognized;
+} sizes[] = {
+    /* The sum is cut into segments for as many work-groups, the product would be one's. */
+    {2, 2, 1 << 22, false},
+    {16, 16, 32768, false},
+    {16, 16, 32767, true},
+    {16, 32, 1 << 22, true},
+    /* Kernels of products count in 32 bits. */
+    {INT32_MAX, 2, 2, true},
+    {INT64_C(1) << 31, 2, 2, false},
+    {2, INT64_C(1) << 31, 2, false},
+    {64, 64, INT64_C(1) << 31, false},
+};
+
+Test(recognize_contraction, what_products_have_no_kernel_for_stays_a_sum)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        kiln_ir_init(&ir, &arena);
+        resize(sizes[i].m, sizes[i].n, sizes[i].k);
+        cr_expect_eq(contract_after(reduce(KILN_OP_REDUCE_SUM, multiply(load(A), load(B)))) != NULL,
+                     sizes[i].is_recognized, "%zu", i);
+    }
 }
