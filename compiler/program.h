@@ -35,7 +35,7 @@ struct kiln_kernel {
     uint32_t source_bytes;
     uint32_t grid[3];   /* work-groups */
     uint32_t block[3];  /* work-items of a work-group */
-    uint32_t lds_bytes; /* static local memory that the source declares */
+    uint32_t lds_bytes; /* local memory; asked for at the launch where a source can't declare it */
     uint32_t argument_count;
     struct kiln_argument *arguments;
     bool uses_barrier;     /* work-items of a group wait for each other */

@@ -51,6 +51,7 @@ static uint32_t stage_groups(const struct kiln_emission *emission)
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
     return contraction->tile_m + contraction->tile_n <= SMALL_TILE &&
                    contraction->buffers >= 2 * contraction->producer_waves &&
+                   contraction->buffers % contraction->producer_waves == 0 &&
                    kiln_contraction_is_copied(emission, &contraction->left) &&
                    kiln_contraction_is_copied(emission, &contraction->right)
                ? contraction->producer_waves

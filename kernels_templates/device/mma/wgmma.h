@@ -4,8 +4,8 @@
  * one barrier that says it is full and one that says it is free again.
  *
  * The prelude defines kiln_wgmma(sums, left, right, adds), one instruction of 64 x KILN_TILE_N x 16, KILN_CONSUMERS,
- * KILN_PRODUCERS (work-items; consumers come first) and KILN_STAGE_GROUPS (of producers). A row of a tile has 128 bytes: PTX ISA, matrix descriptors with
- * 128-byte swizzling.
+ * KILN_PRODUCERS (work-items; consumers come first) and KILN_STAGE_GROUPS (of producers). A row of a tile has 128 bytes: PTX ISA,
+ * matrix descriptors with 128-byte swizzling.
  */
 #ifndef KILN_DEVICE_MMA_WGMMA_H
 #define KILN_DEVICE_MMA_WGMMA_H
@@ -81,6 +81,16 @@ KILN_DEVICE void kiln_begin_products(const kiln_pack *tile, unsigned wave_row, b
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(count) : "memory")
 
 /* ---- the ring ---- */
+
+/*
+ * A barrier tells the parity of its phase only, so whoever waits for a tile has to have waited for the one before it in the same
+ * slot. And a tile is released when the next one of its consumers is there, which must not wait for the same slot.
+ */
+static_assert(KILN_BUFFERS % KILN_WAVES_K == 0 && KILN_BUFFERS > KILN_WAVES_K, "consumers of a slot");
+static_assert(KILN_BUFFERS % KILN_STAGE_GROUPS == 0, "producers of a slot");
+#ifndef KILN_LDS_IS_DYNAMIC
+#error "swizzled lines begin at multiples of 1024 bytes"
+#endif
 
 /* Addresses of KILN_BUFFERS barriers each. */
 struct kiln_ring {

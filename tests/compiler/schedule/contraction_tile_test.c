@@ -59,6 +59,11 @@ static void expect_possible(const struct kiln_tile_problem *problem,
                   contraction->producer_waves != 0 ? 227 << 10 : target->lds_bytes);
     cr_expect_eq(contraction->is_streamed, contraction->buffers == 0);
     cr_expect(!contraction->is_pingpong || contraction->k >= contraction->tile_k);
+    /* device/mma/wgmma.h: who waits for a slot of the ring has waited for it each time. */
+    if (contraction->producer_waves != 0) {
+        cr_expect_eq(contraction->buffers % contraction->waves_k, 0);
+        cr_expect_gt(contraction->buffers, contraction->waves_k);
+    }
 }
 
 Test(contraction_tile, whatever_the_product_there_is_a_tile_for_it)
