@@ -11,9 +11,9 @@
 
 enum {
     /* A kernel of products leaves the k of a tile to one work-group, sums are cut into segments for
-     * as many as the target has room for. So few results are a tile or two. */
-    FEW_RESULTS = 256,
-    LONG_SUM = 32768,
+     * as many as the target has room for. So few results are few tiles. */
+    FEW_RESULTS = 1024,
+    LONG_SUM = 1024,
 };
 
 /* A sum of products, taken apart. */

@@ -142,9 +142,9 @@ static const struct {
 } sizes[] = {
     /* The sum is cut into segments for as many work-groups, the product would be one's. */
     {2, 2, 1 << 22, false},
-    {16, 16, 32768, false},
-    {16, 16, 32767, true},
-    {16, 32, 1 << 22, true},
+    {32, 32, 1024, false},
+    {32, 32, 1023, true},
+    {32, 64, 1 << 22, true},
     /* Kernels of products count in 32 bits. */
     {INT32_MAX, 2, 2, true},
     {INT64_C(1) << 31, 2, 2, false},
