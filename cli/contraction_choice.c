@@ -1,10 +1,11 @@
 #include "cli/contraction_choice.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4096 };
+enum { MOST = 4096, MOST_SEGMENTS = 64 };
 
 /* "128x64x32": `least` to three numbers from 1 on; those that are left out stay what they are. */
 static bool read_numbers(const char *text, size_t least, uint32_t **numbers)
@@ -23,6 +24,19 @@ static bool read_numbers(const char *text, size_t least, uint32_t **numbers)
             return false;
         text = end + 1;
     }
+}
+
+static void take_segments(struct kiln_command_line *line, struct kiln_contraction_options *options)
+{
+    char *end = NULL;
+    unsigned long number =
+        isdigit((unsigned char)*line->value) ? strtoul(line->value, &end, 10) : ULONG_MAX;
+    if (number > MOST_SEGMENTS || *end != '\0')
+        kiln_command_line_fail(line, "0 leaves it to the schedule, and 1 cuts nothing",
+                               "option '--split-k' takes a number from 0 to 64, not '%s'",
+                               line->value);
+    else
+        options->segments = (uint32_t)number;
 }
 
 static void take_schedule(struct kiln_command_line *line, struct kiln_contraction_options *options)
@@ -49,6 +63,8 @@ void kiln_contraction_choice_take(struct kiln_command_line *line,
     const char *name = kiln_option(line->option)->name;
     if (strcmp(name, "schedule") == 0) {
         take_schedule(line, options);
+    } else if (strcmp(name, "split-k") == 0) {
+        take_segments(line, options);
     } else if (strcmp(name, "tile") == 0) {
         uint32_t *tile[] = {&options->tile_m, &options->tile_n, &options->tile_k};
         if (!read_numbers(line->value, 2, tile))

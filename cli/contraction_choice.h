@@ -1,6 +1,6 @@
 /*
- * --schedule, --tile and --waves: how matrix products are done, instead of what the schedule would
- * choose.
+ * --schedule, --tile, --waves and --split-k: how matrix products are done, instead of what the
+ * schedule would choose.
  */
 #ifndef KILN_CLI_CONTRACTION_CHOICE_H
 #define KILN_CLI_CONTRACTION_CHOICE_H

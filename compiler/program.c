@@ -25,6 +25,7 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u32(key, contraction->waves_m);
     kiln_buffer_append_u32(key, contraction->waves_n);
     kiln_buffer_append_u32(key, contraction->waves_k);
+    kiln_buffer_append_u32(key, contraction->segments);
 }
 
 static void explain_ir(const struct kiln_ir *ir, struct kiln_buffer *explanation)

@@ -68,6 +68,8 @@ struct kiln_contraction_options {
     enum kiln_contraction_form form;
     uint32_t tile_m, tile_n, tile_k;
     uint32_t waves_m, waves_n, waves_k;
+    /* Into how many segments k is cut, which different work-groups do; 1: into none. At most 64. */
+    uint32_t segments;
 };
 
 /* What a caller can turn. All of it is part of the cache key. */

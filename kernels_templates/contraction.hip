@@ -19,6 +19,7 @@
  * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel), or KILN_CONSUMERS and KILN_PRODUCERS (the third one: work-items
  * that multiply and work-items that stage, with a ring of KILN_BUFFERS tiles between them; device/mma/wgmma.h),
  * KILN_WAVES_K (waves that share the k of a tile), KILN_IS_STREAMED,
+ * KILN_HAS_SEGMENTS (whether work-groups do segments of k and store sums for another kernel that adds them up),
  * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile), KILN_ROW_PARTS (in how many
  * parts rows of sums are finished),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
@@ -125,6 +126,31 @@ KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned col
     place.column = within / height * KILN_TILE_COLUMNS;
     return place;
 }
+
+/* What a work-group does of k. */
+struct kiln_k_range {
+    unsigned first;
+    unsigned size;
+    bool is_empty; /* something is computed nevertheless, and then zero is stored */
+};
+
+#if KILN_HAS_SEGMENTS
+/* Tiles are shared out as evenly as possible. What whole tiles leave over of k is the first one. */
+KILN_DEVICE kiln_k_range kiln_range_of_segment(unsigned k, unsigned segments, unsigned segment)
+{
+    const unsigned tiles = (k + KILN_TILE_K - 1) / KILN_TILE_K, end = (k - 1) % KILN_TILE_K + 1;
+    const unsigned each = tiles / segments, more = tiles % segments;
+    const unsigned count = each + (segment < more ? 1 : 0);
+    const unsigned before = segment * each + (segment < more ? segment : more);
+    kiln_k_range range;
+    range.is_empty = count == 0;
+    const bool has_end = before == 0 || range.is_empty;
+    range.first = has_end ? 0 : end + (before - 1) * KILN_TILE_K;
+    range.size = has_end ? end + (range.is_empty ? 0 : (count - 1) * KILN_TILE_K)
+                         : count * KILN_TILE_K;
+    return range;
+}
+#endif
 
 /* ---- stage ---- */
 
@@ -246,9 +272,9 @@ KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
 /* What the producers do: they are as many tiles ahead as the ring has. KILN_STAGE_GROUPS of them take turns at tiles. */
 KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &left,
                               kiln_right_stage &right, unsigned last_left, unsigned last_right,
-                              const kiln_ring &ring, kiln_pack *tiles)
+                              unsigned size, const kiln_ring &ring, kiln_pack *tiles)
 {
-    const unsigned size = (unsigned)arguments.k, steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
+    const unsigned steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
     const unsigned group = (kiln_work_item() - KILN_CONSUMERS) / KILN_STAGE_ITEMS;
     /* The first tile is what whole ones leave over. */
     const unsigned first = (size - 1) % KILN_TILE_K + 1;
@@ -276,11 +302,10 @@ KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &
 
 /* What the consumers do, each KILN_WAVES_K-th tile: it is free again when the next one is being multiplied and it is not any
  * more. */
-KILN_DEVICE void kiln_consume(const kiln_arguments &arguments, const kiln_ring &ring,
-                              const kiln_pack *tiles, unsigned wave_row, unsigned wave_k,
-                              kiln_mma_sums &sums)
+KILN_DEVICE void kiln_consume(unsigned size, const kiln_ring &ring, const kiln_pack *tiles,
+                              unsigned wave_row, unsigned wave_k, kiln_mma_sums &sums)
 {
-    const unsigned steps = ((unsigned)arguments.k + KILN_TILE_K - 1) / KILN_TILE_K;
+    const unsigned steps = (size + KILN_TILE_K - 1) / KILN_TILE_K;
     if (wave_k >= steps) {
         KILN_UNROLL
         for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
@@ -671,11 +696,22 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const unsigned wave = wave_of_group % (KILN_WAVES_M * KILN_WAVES_N);
     const unsigned wave_row = wave / KILN_WAVES_N * KILN_WAVE_M;
     const unsigned wave_column = wave % KILN_WAVES_N * KILN_WAVE_N;
-    const kiln_place place =
-        kiln_place_group(kiln_work_group_x(), (rows + KILN_TILE_M - 1) / KILN_TILE_M,
-                         (columns + KILN_TILE_COLUMNS - 1) / KILN_TILE_COLUMNS);
     kiln_batch batch;
+    kiln_k_range range;
+    range.first = 0;
+    range.size = (unsigned)arguments.k;
+    range.is_empty = false;
+    unsigned group = kiln_work_group_x();
+#if KILN_HAS_SEGMENTS
+    batch.segment = group % (unsigned)arguments.segments;
+    group /= (unsigned)arguments.segments;
+    range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
+#endif
+    const kiln_place place =
+        kiln_place_group(group, (rows + KILN_TILE_M - 1) / KILN_TILE_M,
+                         (columns + KILN_TILE_COLUMNS - 1) / KILN_TILE_COLUMNS);
     kiln_locate_batch(arguments, place.batch, batch);
+    const unsigned size = range.size;
 
     const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
     const unsigned last_right = kiln_last_row(columns, place.column, KILN_RIGHT_RUN);
@@ -685,18 +721,21 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_right_stage right;
     kiln_left_start(arguments, batch, place.row, left.source);
     kiln_right_start(arguments, batch, place.column, right.source);
+#if KILN_HAS_SEGMENTS
+    kiln_left_advance(arguments, range.first, left.source);
+    kiln_right_advance(arguments, range.first, right.source);
+#endif
 #endif
 #ifdef KILN_CONSUMERS
     const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
     const bool is_consumer = wave_of_group < KILN_CONSUMERS / KILN_WAVE_SIZE;
     if (is_consumer)
-        kiln_consume(arguments, ring, shared, wave_row, wave_k, sums[0][0]);
+        kiln_consume(size, ring, shared, wave_row, wave_k, sums[0][0]);
     else
-        kiln_produce(arguments, left, right, last_left, last_right, ring, shared);
+        kiln_produce(arguments, left, right, last_left, last_right, size, ring, shared);
     kiln_barrier();
 #else
     const bool is_consumer = true;
-    const unsigned size = (unsigned)arguments.k;
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
@@ -713,6 +752,9 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     stream.wave_column = wave_column;
     stream.last_left = last_left;
     stream.last_right = last_right;
+#if KILN_HAS_SEGMENTS
+    kiln_advance(arguments, stream, range.first);
+#endif
     kiln_stream_k(arguments, stream, size, wave_k, sums);
 #else
     /* The first tile is what whole ones leave over. */
@@ -807,6 +849,18 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     }
 #endif
 #endif
+#endif
+
+#if KILN_HAS_SEGMENTS
+    if (range.is_empty) {
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+            KILN_UNROLL
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+            KILN_UNROLL
+        for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
+            sums[i][j][slot] = 0;
+    }
 #endif
 
     kiln_sum *strip = (kiln_sum *)shared;

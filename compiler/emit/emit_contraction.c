@@ -17,18 +17,31 @@ static bool is_argument(int64_t stride)
     return stride != 0 && stride != 1;
 }
 
-/* m, n, k, sizes of the batch axes, repeats of both operands, strides. */
-static uint32_t size_count(const struct kiln_emission *emission)
+/* Whether k is cut into segments: two more arguments. */
+static bool has_segments(const struct kiln_emission *emission)
 {
-    return 3 + 3 * kiln_contraction_of(emission)->batch_rank;
+    return emission->group->role == KILN_ROLE_PARTIAL;
 }
 
-static int64_t size_argument(const struct kiln_contraction_schedule *contraction, uint32_t index)
+/* m, n, k, segments of k and their distance in the workspace, sizes of the batch axes, repeats of
+ * both operands, strides. */
+static uint32_t size_count(const struct kiln_emission *emission)
 {
+    return 3 + (has_segments(emission) ? 2u : 0u) + 3 * kiln_contraction_of(emission)->batch_rank;
+}
+
+static int64_t size_argument(const struct kiln_emission *emission, uint32_t index)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const struct kiln_fusion_group *group = emission->group;
     uint32_t batch = contraction->batch_rank;
     if (index < 3)
         return index == 0 ? contraction->m : index == 1 ? contraction->n : contraction->k;
     index -= 3;
+    if (has_segments(emission) && index < 2)
+        return index == 0 ? (int64_t)contraction->segments
+                          : group->accesses[group->load_count].segment_stride;
+    index -= has_segments(emission) ? 2u : 0u;
     if (index < batch)
         return contraction->batch_sizes[index];
     return index < 2 * batch ? contraction->left_repeats[index - batch]
@@ -48,7 +61,7 @@ uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission)
 int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t index)
 {
     if (index < size_count(emission))
-        return size_argument(kiln_contraction_of(emission), index);
+        return size_argument(emission, index);
     index -= size_count(emission);
     for (uint32_t i = 0; i < emission->group->access_count; i++) {
         for (uint32_t s = 0; s < stride_count(emission); s++) {
@@ -67,6 +80,8 @@ static void append_arguments(const struct kiln_emission *emission, struct kiln_b
     /* kiln_emit_arguments ends the structure with "};\n": members are put in front of it. */
     source->size -= 3;
     kiln_buffer_append_text(source, "    long long m, n, k;\n");
+    if (has_segments(emission))
+        kiln_buffer_append_text(source, "    long long segments, segment_stride;\n");
     for (uint32_t b = 0; b < batch; b++)
         kiln_buffer_printf(source, "    long long batch%" PRIu32 ";\n", b);
     for (uint32_t b = 0; b < batch; b++)
@@ -86,6 +101,8 @@ static void append_batch(const struct kiln_emission *emission, struct kiln_buffe
 {
     uint32_t batch = kiln_contraction_of(emission)->batch_rank;
     kiln_buffer_append_text(source, "struct kiln_batch {\n");
+    if (has_segments(emission))
+        kiln_buffer_append_text(source, "    unsigned segment;\n");
     for (uint32_t b = 0; b < batch; b++)
         kiln_buffer_printf(source, "    unsigned c%" PRIu32 ";\n", b);
     kiln_buffer_append_text(source, "};\nKILN_DEVICE void kiln_locate_batch(const kiln_arguments "

@@ -108,7 +108,8 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
         append_specialized_defines(emission, source);
     append_operand_defines("LEFT", &contraction->left, source);
     append_operand_defines("RIGHT", &contraction->right, source);
-    kiln_buffer_printf(source, "#define KILN_K_END %d\n", (int)contraction->k_end);
+    kiln_buffer_printf(source, "#define KILN_K_END %d\n#define KILN_HAS_SEGMENTS %d\n",
+                       (int)contraction->k_end, emission->group->role == KILN_ROLE_PARTIAL);
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)

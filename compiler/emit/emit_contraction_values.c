@@ -42,6 +42,8 @@ void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t 
         kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_BATCH + b, coordinate,
                                    source);
     }
+    if (emission->group->accesses[access].is_accumulator)
+        kiln_buffer_append_text(source, " + (long long)batch.segment * arguments.segment_stride");
     kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_ROW, row, source);
     if (column != NULL)
         kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_COLUMN, column,

@@ -11,7 +11,8 @@
 static bool is_reduction_result(const struct kiln_reduction_emission *reduction, uint32_t value)
 {
     const struct kiln_op *op = &reduction->emission->ir->ops[value];
-    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE &&
+    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+    return (op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT) &&
            reduction->values.load[value] == KILN_NONE;
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/reduction_passes.h"
+#include "compiler/fuse/segments.h"
 
 enum {
     PROLOGUE_MAX_LOADS = 6,
@@ -146,22 +147,44 @@ static uint32_t place_domain(const struct kiln_ir *ir, const struct kiln_fusion_
     return operand == KILN_NONE ? group->domain : ir->ops[operand].domain;
 }
 
-/* Each begins a cluster; two that share an operand are merged where their results meet. */
+/* What adds up the sums of a PARTIAL cluster's segments, next in the array: to it a product is a
+ * reduction. */
+static uint32_t add_combine(struct kiln_group_builder *builder, uint32_t index, uint32_t partial,
+                            uint32_t segments)
+{
+    uint32_t level = builder->clusters[partial].level + 1;
+    uint32_t combine = kiln_cluster_add(builder, KILN_FAMILY_REDUCTION, KILN_ROLE_COMBINE, index,
+                                        builder->ir->ops[index].domain, level);
+    builder->clusters[combine].reduction_count = 1;
+    builder->clusters[partial].first_reader = level;
+    builder->clusters[partial].segment_count = segments;
+    builder->clusters[combine].segment_count = segments;
+    return combine;
+}
+
+/* Each begins a cluster; two that share an operand are merged where their results meet. Where k is
+ * cut into segments, what follows is computed where they are combined. */
 static void place_contraction(struct kiln_group_builder *builder, uint32_t index)
 {
     uint32_t level = kiln_level_needed(builder, index, KILN_NONE);
-    uint32_t added = kiln_cluster_add(builder, KILN_FAMILY_CONTRACTION, KILN_ROLE_WHOLE, index,
+    uint32_t segments = kiln_contraction_segment_count(builder, index);
+    uint32_t added = kiln_cluster_add(builder, KILN_FAMILY_CONTRACTION,
+                                      segments > 1 ? KILN_ROLE_PARTIAL : KILN_ROLE_WHOLE, index,
                                       builder->ir->ops[index].domain, level);
     builder->clusters[added].reduction_count = builder->clusters[added].contract_count = 1;
     builder->clusters[added].contracts[0] = index;
     builder->accumulated_in[index] = added;
     builder->cluster[index] = added;
+    if (segments > 1)
+        builder->cluster[index] = add_combine(builder, index, added, segments);
     kiln_require_operands(builder, index, added, level);
 }
 
+/* PARTIAL kernels have no result yet. */
 static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
-    return op->domain == cluster->domain || op->domain == cluster->row_domain;
+    return cluster->role == KILN_ROLE_WHOLE &&
+           (op->domain == cluster->domain || op->domain == cluster->row_domain);
 }
 
 /* The axis of the result that is all of its role; KILN_NO_AXIS when there are several. */
@@ -212,7 +235,8 @@ static bool may_reduce(const struct kiln_group_builder *builder, const struct ki
     const struct kiln_op *product = &ir->ops[cluster->contracts[0]];
     const struct kiln_contraction *contraction = &ir->contractions[product->contraction];
     const struct kiln_domain *domain = &ir->domains[cluster->domain];
-    if (cluster->domain != ir->ops[ir->ops[index].operands[0]].domain ||
+    if (cluster->role != KILN_ROLE_WHOLE ||
+        cluster->domain != ir->ops[ir->ops[index].operands[0]].domain ||
         (cluster->axes != 0 && cluster->axes != axes))
         return false;
     int64_t most = product->scalar == KILN_SCALAR_F64 ? KILN_CONTRACTION_MAX_ROW / 2

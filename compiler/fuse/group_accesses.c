@@ -124,7 +124,9 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
             shares_accumulator(builder, group, cluster, group->ops[i]))
             continue;
         int64_t packed[KILN_MAX_RANK];
-        pack_strides(builder, rows, kiln_layout_tensor(builder, op->operands[0]), packed);
+        /* A reduction's rows lie as what it reduces, a product as itself. */
+        uint32_t like = kiln_op_is_contraction(op) ? group->ops[i] : op->operands[0];
+        pack_strides(builder, rows, kiln_layout_tensor(builder, like), packed);
         uint32_t components = kiln_accumulator_info(kiln_accumulator_of(op->opcode))->components;
         for (uint32_t component = 0; component < components; component++) {
             struct kiln_access *access = &group->accesses[group->access_count++];

@@ -16,7 +16,8 @@
  * Where a reduction has too few rows to fill the target, the reduced axes are cut into segments: a
  * PARTIAL group reduces every segment by itself and stores its accumulators in the workspace, and a
  * COMBINE group, which reads nothing else of the elements, reduces those and evaluates what follows
- * from the result in the domain of rows.
+ * from the result in the domain of rows. Where a product has too few tiles, the same is done to its
+ * k: PARTIAL is a contraction, COMBINE a reduction of its sums.
  *
  * Requirements on whoever adds another class of operations with another domain than its operands':
  *   1. such an operation belongs to exactly one group, whose template it decides;

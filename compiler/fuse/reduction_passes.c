@@ -14,9 +14,12 @@ enum kiln_place kiln_reduction_access_place(const struct kiln_fusion_group *grou
     return KILN_PLACE_ROW;
 }
 
-static bool is_reduction(const struct kiln_op *op)
+/* To COMBINE a product is the sum of what its segments of k have given. */
+static bool is_reduction(const struct kiln_fusion_group *group, const struct kiln_op *op)
 {
-    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+    return op_class == KILN_OP_CLASS_REDUCE ||
+           (op_class == KILN_OP_CLASS_CONTRACT && group->role == KILN_ROLE_COMBINE);
 }
 
 /* The load of the value at a position, NULL when it is computed. */
@@ -47,12 +50,12 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
     bool is_row = true;
     if (load != NULL) {
         is_row = load->place == KILN_PLACE_ROW;
+    } else if (group->role == KILN_ROLE_COMBINE && is_reduction(group, op)) {
+        pass = 1;
     } else if (op->opcode == KILN_OP_CONTRACT) {
         is_row = false; /* its operands are not values of the group's elements */
     } else if (op->opcode == KILN_OP_INDEX) {
         is_row = !index_varies(ir, group, op);
-    } else if (group->role == KILN_ROLE_COMBINE && is_reduction(op)) {
-        pass = 1;
     } else {
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
             uint32_t operand = kiln_group_position(group, op->operands[k]);
@@ -60,7 +63,7 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
                 pass = passes->pass[operand];
             is_row = is_row && passes->place[operand] == KILN_PLACE_ROW;
         }
-        if (is_reduction(op)) {
+        if (is_reduction(group, op)) {
             pass++;
             is_row = true;
         }
@@ -94,7 +97,7 @@ static void collect_accumulators(const struct kiln_ir *ir, const struct kiln_fus
 {
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (!is_reduction(op) || find_load(group, group->ops[i]) != NULL)
+        if (!is_reduction(group, op) || find_load(group, group->ops[i]) != NULL)
             continue;
         struct kiln_accumulator *accumulator = find_accumulator(passes, op);
         accumulator->results[op->opcode == KILN_OP_REDUCE_SQUARES] = group->ops[i];
@@ -139,7 +142,7 @@ enum kiln_status kiln_reduction_passes(const struct kiln_ir *ir,
 {
     uint32_t reduction_count = 0;
     for (uint32_t i = 0; i < group->op_count; i++)
-        reduction_count += is_reduction(&ir->ops[group->ops[i]]);
+        reduction_count += is_reduction(group, &ir->ops[group->ops[i]]);
     struct kiln_reduction_passes passes = {
         .accumulators = kiln_arena_calloc(arena, reduction_count + 1, sizeof *passes.accumulators),
         .pass = kiln_arena_calloc(arena, group->op_count, sizeof *passes.pass),

@@ -17,7 +17,19 @@ enum {
     MIN_SEGMENT_ELEMENTS = 2048, /* of a row */
     MIN_SEGMENT_STEPS = 16,      /* of a column, for each of the work-items that share it */
     MAX_SEGMENTS = 1024,
-    GROUPS_WANTED = 2, /* times what fills the target, so that the last ones do not run alone */
+    GROUPS_WANTED = 2,  /* times what fills the target, so that the last ones do not run alone */
+    PRODUCT_TILE = 128, /* rows and columns of a product that a work-group makes, about */
+    /* At least as long as any tile, so that every segment has one; and long enough for its loads to
+     * be worth the start. */
+    MIN_SEGMENT_K = 512,
+    /* What combines has its sizes in its text: one more kernel to compile for each shape, where
+     * products of all sizes share a few. Widths of layers are mostly below this, batches of tokens
+     * that a gradient sums over are not. */
+    MIN_SPLIT_K = 16384,
+    MAX_PRODUCT_SEGMENTS = 64,
+    /* As many chiplets get the same segments in turn, and have the operands of each in their
+     * cache. */
+    SEGMENT_MULTIPLE = 8,
 };
 
 static bool is_cpu(const struct kiln_target *target)
@@ -96,4 +108,61 @@ uint32_t kiln_segment_count(struct kiln_group_builder *builder, uint32_t operand
         return 1;
     uint64_t wanted = (GROUPS_WANTED * full + segment_items - 1) / segment_items;
     return (uint32_t)max_u64(2, min_u64(min_u64(most, MAX_SEGMENTS), wanted));
+}
+
+/* Bytes of both operands of a product, each element once. */
+static uint64_t operand_bytes(struct kiln_group_builder *builder, const struct kiln_op *op)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct kiln_op *operand = &builder->ir->ops[op->operands[i]];
+        uint32_t layout = kiln_layout_tensor(builder, op->operands[i]);
+        enum kiln_dtype dtype = layout == KILN_NONE ? kiln_scalar_dtype(operand->scalar)
+                                                    : builder->graph->tensors[layout].dtype;
+        bytes += (uint64_t)kiln_domain_elements(&builder->ir->domains[operand->domain]) *
+                 kiln_dtype_info(dtype)->bytes;
+    }
+    return bytes;
+}
+
+/* Whether the walk that combines has an axis left for the segments. */
+static bool has_free_axis(const struct kiln_domain *domain)
+{
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < domain->rank; i++)
+        used += domain->dims[i] != 1;
+    return used < KILN_MAX_RANK;
+}
+
+uint32_t kiln_contraction_segment_count(struct kiln_group_builder *builder, uint32_t index)
+{
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_op *op = &ir->ops[index];
+    const struct kiln_contraction *axes = &ir->contractions[op->contraction];
+    const struct kiln_domain *domain = &ir->domains[op->domain];
+    uint64_t k = (uint64_t)kiln_contraction_size(axes, KILN_AXIS_K);
+    uint64_t m = (uint64_t)kiln_contraction_size(axes, KILN_AXIS_M);
+    uint64_t n = (uint64_t)kiln_contraction_size(axes, KILN_AXIS_N);
+    uint32_t forced = builder->options->contraction.segments;
+    if (!has_free_axis(domain) || forced == 1)
+        return 1;
+    if (forced != 0)
+        return (uint32_t)min_u64(min_u64(forced, MAX_PRODUCT_SEGMENTS), k);
+    if (builder->strategy->never_segment || k < MIN_SPLIT_K)
+        return 1;
+    uint64_t elements = (uint64_t)kiln_domain_elements(domain);
+    uint64_t tiles = ((m + PRODUCT_TILE - 1) / PRODUCT_TILE) *
+                     ((n + PRODUCT_TILE - 1) / PRODUCT_TILE) * (elements / (m * n));
+    uint64_t segments = min_u64(builder->target->compute_units / tiles, MAX_PRODUCT_SEGMENTS);
+    /* What goes through the workspace is written and read, and should be less than half of what the
+     * kernel reads anyway. */
+    uint64_t sums = 2 * elements * kiln_dtype_info(kiln_scalar_dtype(op->scalar))->bytes;
+    segments = min_u64(segments, operand_bytes(builder, op) / 2 / sums);
+    segments = min_u64(segments, k / MIN_SEGMENT_K);
+    if (segments > SEGMENT_MULTIPLE)
+        segments -= segments % SEGMENT_MULTIPLE;
+    if (segments < 2)
+        return 1;
+    builder->has_segments = true;
+    return (uint32_t)segments;
 }

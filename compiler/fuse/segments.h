@@ -1,6 +1,6 @@
 /*
- * Whether a reduction has too few rows to fill the target, so that segments of the rows are reduced
- * by kernels of their own. Internal to the partitioner.
+ * Whether a reduction has too few rows to fill the target, or a product too few tiles, so that
+ * segments of what is summed up are done by kernels of their own. Internal to the partitioner.
  */
 #ifndef KILN_COMPILER_FUSE_SEGMENTS_H
 #define KILN_COMPILER_FUSE_SEGMENTS_H
@@ -12,5 +12,11 @@
  * 1: they are not.
  */
 uint32_t kiln_segment_count(struct kiln_group_builder *builder, uint32_t operand, uint32_t axes);
+
+/*
+ * Into how many segments the k of a CONTRACT is cut, as many as the options say or as its few tiles
+ * need to fill the target; 1: it is not. At most 64, and k.
+ */
+uint32_t kiln_contraction_segment_count(struct kiln_group_builder *builder, uint32_t index);
 
 #endif

@@ -131,6 +131,10 @@ struct kiln_contraction_schedule {
     struct kiln_operand_schedule left;
     struct kiln_operand_schedule right;
     int64_t m, n, k;
+    /* PARTIAL: into how many segments k is cut, of whole tiles but for the end of k, which the
+     * first has, and as equal as that allows; else 1. Neighbouring work-groups have the same tile
+     * of neighbouring segments. */
+    uint32_t segments;
     uint32_t batch_rank;
     int64_t batch_sizes[KILN_MAX_BATCH_AXES];
     int64_t left_repeats[KILN_MAX_BATCH_AXES]; /* so many indices read one of the operand */
@@ -156,6 +160,8 @@ struct kiln_contraction_schedule {
     struct kiln_reduction_passes passes; /* over the elements of such a row */
     uint32_t result_vector;              /* neighbours along n that a work-item finishes at once */
     uint32_t chiplets, chiplet_run, super_rows;
+    /* By the model that the tile was chosen with; 0 where there is none. */
+    double time_ns;
 };
 
 /*

@@ -262,6 +262,8 @@ static bool is_aligned(const struct problem *problem, uint32_t access, uint32_t 
         if (i != dense && ((uint64_t)strides[i] * bytes) % needed != 0)
             return false;
     }
+    if (((uint64_t)memory->segment_stride * bytes) % needed != 0)
+        return false;
     return memory->kind == KILN_ARGUMENT_WORKSPACE ||
            problem->graph->tensors[memory->tensor].alignment_bytes >= needed;
 }
@@ -289,7 +291,7 @@ static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
     uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
     uint32_t columns = kiln_tile_columns(contraction);
     uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
-    uint64_t tiles = m * n;
+    uint64_t tiles = m * n * contraction->segments;
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tiles *= (uint64_t)contraction->batch_sizes[i];
     return tiles;
@@ -350,7 +352,7 @@ static struct kiln_tile_problem tile_problem(const struct problem *problem)
         .target = problem->target,
         .limits = &problem->schedule->limits,
         .forced = &problem->schedule->forced,
-        .batch = 1,
+        .batch = contraction->segments,
         .sum_bytes = kiln_dtype_info(kiln_scalar_dtype(problem->op->scalar))->bytes,
         .left_bytes = heaviest_bytes(problem, contraction->left.places[0], false),
         .right_bytes = heaviest_bytes(problem, contraction->right.places[0], false),
@@ -364,6 +366,20 @@ static struct kiln_tile_problem tile_problem(const struct problem *problem)
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tile.batch *= (uint64_t)contraction->batch_sizes[i];
     return tile;
+}
+
+/* The tile is chosen for a segment of k, of which there are so many more products. The model of
+ * its time is one of GPUs, and of kernels whose work-items do all the same. */
+static const char *choose_tile(const struct kiln_tile_problem *tile,
+                               struct kiln_contraction_schedule *contraction)
+{
+    int64_t k = contraction->k;
+    contraction->k = (k + contraction->segments - 1) / contraction->segments;
+    const char *fault = kiln_choose_contraction_tile(tile, contraction);
+    if (fault == NULL && tile->target->wave_size > 1 && contraction->producer_waves == 0)
+        contraction->time_ns = kiln_contraction_time_ns(tile, contraction);
+    contraction->k = k;
+    return fault;
 }
 
 /* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles:
@@ -480,6 +496,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     };
     struct kiln_contraction_schedule *contraction = problem.contraction;
     schedule->template_name = "contraction";
+    contraction->segments = group->role == KILN_ROLE_PARTIAL ? group->segment_count : 1;
     if (!choose_staged(&problem))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     lay_out_axes(&problem, is_transposed(&problem));
@@ -491,7 +508,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
         kiln_contraction_choose_row_tile(target, problem.op->scalar, &schedule->limits,
                                          contraction);
     else
-        fault = kiln_choose_contraction_tile(&tile, contraction);
+        fault = choose_tile(&tile, contraction);
     if (fault != NULL)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "node %u '%s': no matrix product with this schedule on '%s': %s",
@@ -566,6 +583,8 @@ static void print_contraction(const struct kiln_schedule *schedule,
                        contraction->n, contraction->k);
     if (batch != 1)
         kiln_buffer_printf(buffer, ", batch %" PRId64, batch);
+    if (contraction->segments != 1)
+        kiln_buffer_printf(buffer, ", k in %" PRIu32 " segments", contraction->segments);
     if (contraction->products > 1)
         kiln_buffer_printf(buffer, ", %" PRIu32 " products that share their %s operand",
                            contraction->products, is_swapped ? "right" : "left");
@@ -600,7 +619,8 @@ static void measure_contraction(const struct kiln_ir *ir, const struct kiln_fusi
         const struct kiln_access *access = &group->accesses[i];
         const struct kiln_domain *domain =
             &ir->domains[kiln_group_place_domain(ir, group, access->place)];
-        uint64_t bytes = kiln_dtype_info(access->dtype)->bytes;
+        uint64_t bytes = kiln_dtype_info(access->dtype)->bytes *
+                         (access->is_accumulator ? (uint64_t)group->segment_count : 1);
         for (uint32_t axis = 0; axis < domain->rank; axis++) {
             if (access->strides[axis] != 0)
                 bytes = kiln_limited_product(bytes, (uint64_t)domain->dims[axis]);
@@ -649,7 +669,8 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
     return false;
 }
 
-/* A work-group keeps a compute unit busy, and the last ones of a grid leave others idle. */
+/* A work-group keeps a compute unit busy, and the last ones of a grid leave others idle. Where the
+ * tile's model knows more, it takes longer. */
 static double contraction_time(const struct kiln_schedule *schedule,
                                const struct kiln_target *target)
 {
@@ -665,7 +686,9 @@ static double contraction_time(const struct kiln_schedule *schedule,
                         kiln_target_vector_bytes(target, (double)schedule->operations);
     uint64_t turns = ((uint64_t)schedule->grid + target->compute_units - 1) / target->compute_units;
     double slowdown = (double)turns * target->compute_units / schedule->grid;
-    return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
+    double time = (traffic > arithmetic ? traffic : arithmetic) * slowdown;
+    double modelled = contraction->time_ns * (double)target->bandwidth_gbs;
+    return modelled > time ? modelled : time;
 }
 
 const struct kiln_schedule_family kiln_schedule_family_contraction = {

@@ -40,6 +40,7 @@
 #define KILN_RIGHT_RUN               1
 #define KILN_RIGHT_IS_ALONG_K        1
 #define KILN_K_END                   1
+#define KILN_HAS_SEGMENTS            0
 
 #include "device/device.h"
 

@@ -24,6 +24,8 @@ static const struct {
     {{"run", "--tile", "64", "x"}, "takes MxN or MxNxK, not '64'", "rows x columns"},
     {{"bench", "--tile", "64x0", "x"}, "not '64x0'", "from 1 to 4096"},
     {{"run", "--waves", "1x2x3x4", "x"}, "not '1x2x3x4'", "along k"},
+    {{"explain", "--split-k", "65", "x"}, "from 0 to 64, not '65'", "1 cuts nothing"},
+    {{"bench", "--split-k", "4k", "x"}, "not '4k'", "1 cuts nothing"},
     {{"run"}, "GRAPH is missing", "usage: kiln run"},
     {{"run", "a", "b"}, "unexpected argument 'b'", "usage: kiln run"},
     {{"targets", "x"}, "unexpected argument 'x'", NULL},

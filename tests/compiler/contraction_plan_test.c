@@ -38,19 +38,25 @@ TestSuite(contraction_plan, .init = setup, .fini = teardown);
 static const char *const targets[] = {"gfx90a", "gfx1030", "gfx942", "gfx1100", "gfx1201", "host"};
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
-static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name,
-                                         bool no_fusion)
+static struct kiln_kernel_plan make_plan_with(const char *sketch, const char *target_name,
+                                              const struct kiln_lower_options *options)
 {
     struct kiln_kernel_plan plan;
     struct kiln_target target;
     cr_assert_lt(graph_count, MOST_GRAPHS);
     struct json_graph *read = &graphs[graph_count++];
-    const struct kiln_lower_options options = {.no_fusion = no_fusion};
     graph_sketch_accept(read, sketch, NULL);
     cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
-    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, &options, &arena, &plan, &error),
+    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, options, &arena, &plan, &error),
                  KILN_OK, "%s: %s", sketch, error.text);
     return plan;
+}
+
+static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name,
+                                         bool no_fusion)
+{
+    const struct kiln_lower_options options = {.no_fusion = no_fusion};
+    return make_plan_with(sketch, target_name, &options);
 }
 
 #define GEMM "Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
@@ -370,5 +376,75 @@ Test(contraction_plan, two_hundred_shapes_are_few_kernels)
             cr_assert_lt(count, most, "%s: more kernels", names[t / 2]);
             sources[count++] = program.kernels[0].source;
         }
+    }
+}
+
+static struct kiln_kernel_plan make_split_plan(const char *sketch, uint32_t segments)
+{
+    const struct kiln_lower_options options = {.contraction = {.segments = segments}};
+    return make_plan_with(sketch, "gfx942", &options);
+}
+
+/* A gradient of weights: two tiles at most, and a k that keeps one work-group busy for long. */
+#define LONG_K  "Matmul a=128,65536:HALF b=65536,128:HALF c=128,128:virtual | "
+#define SHIFTED "Pointwise in_0@3 in_1=128:HALF out_0=128,128:HALF !operation='ADD'"
+
+Test(contraction_plan, a_long_k_of_few_tiles_is_cut_into_segments)
+{
+    struct kiln_kernel_plan plan = make_split_plan(LONG_K SHIFTED, 0);
+    const struct kiln_fusion_group *groups = plan.partition.groups;
+    cr_assert_eq(plan.partition.group_count, 2);
+    cr_expect_eq(groups[0].family, KILN_FAMILY_CONTRACTION);
+    cr_expect_eq(groups[0].role, KILN_ROLE_PARTIAL);
+    cr_expect_eq(groups[1].family, KILN_FAMILY_REDUCTION);
+    cr_expect_eq(groups[1].role, KILN_ROLE_COMBINE);
+    cr_expect_eq(groups[1].boundary, KILN_BOUNDARY_SEGMENTS);
+    cr_expect_gt(groups[0].segment_count, 8);
+    cr_expect_eq(groups[1].segment_count, groups[0].segment_count);
+    cr_expect_eq(plan.schedules[0].contraction.segments, groups[0].segment_count);
+    cr_expect_eq(plan.schedules[0].grid % groups[0].segment_count, 0);
+    cr_expect_eq(plan.partition.workspace_bytes,
+                 (uint64_t)groups[0].segment_count * 128 * 128 * sizeof(float));
+    /* What follows is computed where they are combined. */
+    cr_expect_eq(groups[0].access_count - groups[0].load_count, 1);
+    cr_expect(groups[0].accesses[groups[0].load_count].is_accumulator);
+    cr_expect_eq(groups[1].load_count, 2);
+}
+
+Test(contraction_plan, k_is_not_cut_where_that_gains_nothing)
+{
+    static const char *const whole[] = {
+        /* short */
+        "Matmul a=128,4096:HALF b=4096,128:HALF c=128,128:HALF",
+        /* many tiles */
+        "Matmul a=4096,16384:HALF b=16384,4096:HALF c=4096,4096:HALF",
+        /* as many batches */
+        "Matmul a=512,128,16384:HALF b=512,16384,128:HALF c=512,128,128:HALF",
+    };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        struct kiln_kernel_plan plan = make_split_plan(whole[i], 0);
+        cr_assert_eq(plan.partition.group_count, 1, "%s", whole[i]);
+        cr_expect_eq(plan.partition.groups[0].role, KILN_ROLE_WHOLE, "%s", whole[i]);
+        cr_expect_eq(plan.schedules[0].contraction.segments, 1, "%s", whole[i]);
+    }
+}
+
+Test(contraction_plan, segments_of_k_can_be_forced)
+{
+    static const struct {
+        const char *sketch;
+        uint32_t asked, found;
+    } rows[] = {
+        {LONG_K SHIFTED, 1, 1},
+        {LONG_K SHIFTED, 5, 5},
+        {one_kernel[1], 3, 3},
+        {one_kernel[4], 64, 64},
+        {"Matmul a=20,5:HALF b=5,30:HALF c=20,30:HALF", 64, 5},
+        {"Matmul a=20,1:HALF b=1,30:HALF c=20,30:HALF", 64, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kiln_kernel_plan plan = make_split_plan(rows[i].sketch, rows[i].asked);
+        cr_expect_eq(plan.partition.group_count, rows[i].found > 1 ? 2 : 1, "%s", rows[i].sketch);
+        cr_expect_eq(plan.partition.groups[0].segment_count, rows[i].found, "%s", rows[i].sketch);
     }
 }

@@ -2,8 +2,8 @@
  * Random graphs through the whole pipeline: bytes -> plan -> device, compared with the interpreter.
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
- * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--wave-size 32|64] [--repeat]
- * [--device NAME] [--verbose]
+ * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--wave-size 32|64]
+ * [--repeat] [--device NAME] [--verbose]
  *
  * LIST names pointwise, reductions, norms, products or all, with commas between; pointwise alone by
  * default.
@@ -244,7 +244,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 
 /* What the command line says. */
 struct settings {
-    uint64_t jobs, max_nodes, max_elements, wave_size;
+    uint64_t jobs, max_nodes, max_elements, wave_size, segments;
     bool no_fusion, no_vectors, streamed, repeats;
     const char *device;
 };
@@ -254,8 +254,9 @@ static const struct option long_options[] = {
     {"jobs", required_argument, NULL, 'j'},      {"verbose", no_argument, NULL, 'v'},
     {"max-nodes", required_argument, NULL, 'n'}, {"max-elements", required_argument, NULL, 'e'},
     {"families", required_argument, NULL, 'F'},  {"no-fusion", no_argument, NULL, 'f'},
-    {"no-vectors", no_argument, NULL, 'V'}, /* what is tried when a compiler fails on vectors */
-    {"streamed", no_argument, NULL, 'S'},   /* matrix products without staging */
+    {"no-vectors", no_argument, NULL, 'V'},    /* what is tried when a compiler fails on vectors */
+    {"streamed", no_argument, NULL, 'S'},      /* matrix products without staging */
+    {"split-k", required_argument, NULL, 'k'}, /* their k in so many segments */
     {"wave-size", required_argument, NULL, 'w'}, {"repeat", no_argument, NULL, 'r'},
     {"device", required_argument, NULL, 'd'},    {NULL, 0, NULL, 0},
 };
@@ -281,6 +282,8 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
     case 'w':
         return parse_number(optarg, &settings->wave_size) &&
                (settings->wave_size == 32 || settings->wave_size == 64);
+    case 'k':
+        return parse_number(optarg, &settings->segments) && settings->segments <= 64;
     case 'f':
         return settings->no_fusion = true;
     case 'V':
@@ -309,7 +312,8 @@ static struct kiln_engine *make_engine(const struct settings *settings, struct k
                   .max_vector_elements = settings->no_vectors ? 1 : 0,
                   .host_wave_size = (uint32_t)settings->wave_size,
                   .contraction = {.form = settings->streamed ? KILN_CONTRACTION_STREAMED
-                                                             : KILN_CONTRACTION_ANY}}};
+                                                             : KILN_CONTRACTION_ANY,
+                                  .segments = (uint32_t)settings->segments}}};
     struct kiln_engine *engine;
     return kiln_engine_create(&options, &engine, error) == KILN_OK ? engine : NULL;
 }
@@ -370,7 +374,8 @@ int main(int argc, char **argv)
             fprintf(stderr,
                     "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
                     "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
-                    "[--wave-size 32|64] [--repeat] [--device NAME] [--verbose]\n");
+                    "[--streamed] [--split-k N] [--wave-size 32|64] [--repeat] [--device NAME] "
+                    "[--verbose]\n");
             return 2;
         }
     }

@@ -116,7 +116,8 @@ static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_
 {
     uint32_t contractions = 0;
     for (uint32_t i = 0; i < group->op_count; i++)
-        contractions += is_contraction(&ir->ops[group->ops[i]]) && !is_load(group, group->ops[i]);
+        contractions += is_contraction(&ir->ops[group->ops[i]]) && !is_load(group, group->ops[i]) &&
+                        group->role != KILN_ROLE_COMBINE;
     bool is_of_products = group->family == KILN_FAMILY_CONTRACTION;
     cr_assert(contractions == group->contract_count && contractions >= is_of_products &&
                   contractions <= (is_of_products ? KILN_GROUP_MAX_CONTRACTS : 0),
@@ -221,7 +222,8 @@ static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fu
     uint32_t reductions = 0;
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (!is_reduction(op) || is_load(group, group->ops[i]))
+        bool is_combined = group->role == KILN_ROLE_COMBINE && is_contraction(op);
+        if ((!is_reduction(op) && !is_combined) || is_load(group, group->ops[i]))
             continue;
         reductions++;
         cr_assert(group->family != KILN_FAMILY_POINTWISE, "%s: group %u reduces", name, index);
@@ -263,8 +265,8 @@ static void check_group(const struct kiln_ir *ir, const struct kiln_fusion_group
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &ir->ops[value];
         inside[value] = true;
-        bool is_leaf =
-            is_load(group, value) || (group->role == KILN_ROLE_COMBINE && is_reduction(op));
+        bool is_leaf = is_load(group, value) || (group->role == KILN_ROLE_COMBINE &&
+                                                 (is_reduction(op) || is_contraction(op)));
         for (uint32_t k = 0; !is_leaf && k < kiln_opcode_info(op->opcode)->arity; k++)
             cr_assert(inside[op->operands[k]], "%s: group %u lacks value %u", name, index,
                       op->operands[k]);

@@ -16,6 +16,7 @@ struct kind_of_check {
     uint32_t vgprs;
     uint32_t compute_units; /* few: rows are cut into segments early */
     bool no_fusion;
+    uint32_t segments_of_k; /* forced, unless 0 */
     struct kiln_partition_strategy strategy;
 };
 
@@ -38,7 +39,8 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
                                  .wave_size = 64,
                                  .vgprs = check->vgprs,
                                  .compute_units = check->compute_units};
-    struct kiln_lower_options options = {.no_fusion = check->no_fusion};
+    struct kiln_lower_options options = {.no_fusion = check->no_fusion,
+                                         .contraction = {.segments = check->segments_of_k}};
     char name[96];
     (void)snprintf(name, sizeof name, "seed %u, families %u, %u registers%s%s%s", (unsigned)seed,
                    check->families, check->vgprs, check->no_fusion ? ", no fusion" : "",
@@ -89,6 +91,7 @@ Test(partition_random, groups_of_random_reductions_fit_together)
             .vgprs = registers[seed % 3],
             .compute_units = seed % 2 == 0 ? 1 : 100,
             .no_fusion = seed % 7 == 0,
+            .segments_of_k = seed % 3 == 0 ? 4 : 0,
             .strategy = {.never_segment = seed % 8 == 3, .store_shared_values = seed % 4 == 1}};
         check_random_graph(seed, &check, &tally);
     }
@@ -98,6 +101,7 @@ Test(partition_random, groups_of_random_reductions_fit_together)
     for (int role = KILN_ROLE_PARTIAL; role <= KILN_ROLE_COMBINE; role++)
         cr_expect_gt(tally.of[KILN_FAMILY_REDUCTION][role], 50, "only %u groups of role %d",
                      tally.of[KILN_FAMILY_REDUCTION][role], role);
+    cr_expect_gt(tally.of[KILN_FAMILY_CONTRACTION][KILN_ROLE_PARTIAL], 50);
 }
 
 static void finish(struct ir_fixture *fixture, const char *name)

@@ -30,7 +30,7 @@ static void set_up(void)
         .lower = {.no_fusion = true,
                   .max_vector_elements = 4,
                   .host_wave_size = 64,
-                  .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6}}};
+                  .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6, 7}}};
     cr_assert_eq(kiln_program_cache_append_key(&cache, &graph, &target, "clang 19", &key, &error),
                  KILN_OK);
     kiln_buffer_fini(&bytes);
@@ -63,6 +63,7 @@ Test(program_key, has_what_the_engine_put_in)
     cr_assert_eq(found.options.contraction.waves_m, 4);
     cr_assert_eq(found.options.contraction.waves_n, 5);
     cr_assert_eq(found.options.contraction.waves_k, 6);
+    cr_assert_eq(found.options.contraction.segments, 7);
     cr_assert_eq(found.graph.node_count, 1);
     cr_assert_str_eq(kiln_node_operation(&found.graph.nodes[0]), "ADD");
     cr_assert_eq(found.graph.tensor_count, graph.tensor_count);
