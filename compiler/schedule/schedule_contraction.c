@@ -3,7 +3,8 @@
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/target_rates.h"
-#include "compiler/ir/exact_dtypes.h"
+#include "compiler/schedule/contraction_dtype.h"
+#include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
@@ -33,55 +34,6 @@ struct problem {
     struct kiln_schedule *schedule;
     struct kiln_contraction_schedule *contraction;
 };
-
-/* ---- types ---- */
-
-/* The types that an operand can be staged in: what is only loaded is not rounded, so that an
- * infinity which rounding never gives stays what it is. */
-static uint32_t staged_exactly(const struct problem *problem, uint32_t operand,
-                               const uint32_t *sets)
-{
-    const struct kiln_op *op = &problem->ir->ops[operand];
-    if (op->opcode == KILN_OP_LOAD)
-        return sets[operand] | KILN_DTYPE_BIT(problem->graph->tensors[op->tensor].dtype);
-    return sets[operand];
-}
-
-/* The narrowest type that holds both operands and that the target multiplies, else that of the
- * sums. */
-static bool choose_staged(struct problem *problem)
-{
-    static const enum kiln_dtype narrow[] = {KILN_DTYPE_F8E4M3,     KILN_DTYPE_F8E5M2,
-                                             KILN_DTYPE_F8E4M3FNUZ, KILN_DTYPE_F8E5M2FNUZ,
-                                             KILN_DTYPE_F16,        KILN_DTYPE_BF16};
-    const struct kiln_ir *ir = problem->ir;
-    const struct kiln_fusion_group *group = problem->group;
-    uint32_t last = group->contracts[group->contract_count - 1];
-    uint32_t *sets = kiln_arena_calloc(ir->arena, last + 1, sizeof *sets);
-    if (sets == NULL)
-        return false;
-    for (uint32_t i = 0; i < last; i++)
-        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], problem->graph, sets);
-    uint32_t both = UINT32_MAX;
-    for (uint32_t i = 0; i < group->contract_count; i++) {
-        const struct kiln_op *op = &ir->ops[group->contracts[i]];
-        both &= staged_exactly(problem, op->operands[0], sets) &
-                staged_exactly(problem, op->operands[1], sets);
-    }
-    problem->contraction->staged = kiln_scalar_dtype(problem->op->scalar);
-    if (problem->op->scalar == KILN_SCALAR_I32 && (both & KILN_DTYPE_BIT(KILN_DTYPE_I8)) != 0)
-        problem->contraction->staged = KILN_DTYPE_I8;
-    for (size_t i = 0; problem->op->scalar == KILN_SCALAR_F32 && i < sizeof narrow / sizeof *narrow;
-         i++) {
-        bool is_byte = kiln_dtype_info(narrow[i])->bytes == 1;
-        if ((both & KILN_DTYPE_BIT(narrow[i])) != 0 &&
-            (!is_byte || kiln_mma_find(problem->target, narrow[i], UINT32_MAX) != NULL)) {
-            problem->contraction->staged = narrow[i];
-            break;
-        }
-    }
-    return true;
-}
 
 /* ---- axes ---- */
 
@@ -497,7 +449,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     struct kiln_contraction_schedule *contraction = problem.contraction;
     schedule->template_name = "contraction";
     contraction->segments = group->role == KILN_ROLE_PARTIAL ? group->segment_count : 1;
-    if (!choose_staged(&problem))
+    if (!kiln_choose_staged_dtype(ir, graph, group, target, &contraction->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     lay_out_axes(&problem, is_transposed(&problem));
     name_strides_of_one(&problem);
@@ -547,68 +499,6 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     schedule->index_is_64bit = offsets_need_64_bits(&problem);
     schedule->lds_bytes = kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes);
     return KILN_OK;
-}
-
-/* "left along k, 8 at once, converted": how an operand gets into LDS. */
-static void print_operand(const char *name, const struct kiln_operand_schedule *operand,
-                          const struct kiln_schedule *schedule,
-                          const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
-{
-    uint32_t vectors = 0;
-    for (uint32_t i = 0; i < group->load_count; i++)
-        for (uint32_t part = 0; part < operand->part_count; part++)
-            vectors += group->accesses[i].place == operand->places[part] &&
-                       schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
-    const char *direction = operand->is_along_k ? "along k" : "along its rows";
-    uint32_t together = operand->is_along_k ? operand->vector : operand->run;
-    kiln_buffer_printf(buffer, ", %s operand read %s", name, direction);
-    if (vectors != 0)
-        kiln_buffer_printf(buffer, " in vectors of %" PRIu32, together);
-    else
-        kiln_buffer_append_text(buffer, " one by one");
-}
-
-static void print_contraction(const struct kiln_schedule *schedule,
-                              const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
-{
-    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
-    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
-    int64_t batch = 1;
-    char along_k[16] = "";
-    if (contraction->waves_k != 1)
-        (void)snprintf(along_k, sizeof along_k, "x%" PRIu32, contraction->waves_k);
-    for (uint32_t i = 0; i < contraction->batch_rank; i++)
-        batch *= contraction->batch_sizes[i];
-    kiln_buffer_printf(buffer, ", m %" PRId64 ", n %" PRId64 ", k %" PRId64, contraction->m,
-                       contraction->n, contraction->k);
-    if (batch != 1)
-        kiln_buffer_printf(buffer, ", batch %" PRId64, batch);
-    if (contraction->segments != 1)
-        kiln_buffer_printf(buffer, ", k in %" PRIu32 " segments", contraction->segments);
-    if (contraction->products > 1)
-        kiln_buffer_printf(buffer, ", %" PRIu32 " products that share their %s operand",
-                           contraction->products, is_swapped ? "right" : "left");
-    else if (is_swapped)
-        kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
-    kiln_buffer_printf(buffer,
-                       ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32
-                       "%s, %s, staged as %s, lds %" PRIu32 " bytes",
-                       contraction->tile_m, contraction->tile_n, contraction->tile_k,
-                       contraction->waves_m, contraction->waves_n, along_k,
-                       contraction->mma != NULL ? contraction->mma->name : "no matrix instruction",
-                       kiln_dtype_info(contraction->staged)->text, schedule->lds_bytes);
-    if (contraction->is_streamed)
-        kiln_buffer_append_text(buffer, ", streamed");
-    else
-        kiln_buffer_printf(buffer, " in %" PRIu32 " buffer%s%s", contraction->buffers,
-                           contraction->buffers == 1 ? "" : "s",
-                           contraction->is_pingpong ? ", ping-pong" : "");
-    print_operand("left", &contraction->left, schedule, group, buffer);
-    print_operand("right", &contraction->right, schedule, group, buffer);
-    kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
-    if (contraction->row_lanes != 0)
-        kiln_buffer_printf(buffer, ", %" PRIu32 " passes over rows of %" PRIu32 " lanes",
-                           contraction->passes.pass_count, contraction->row_lanes);
 }
 
 /* Of a contraction each access counts once: what a tile reads again comes out of a cache. */
@@ -697,5 +587,5 @@ const struct kiln_schedule_family kiln_schedule_family_contraction = {
     .is_same = is_same,
     .walks_in_order = walks_in_order,
     .time = contraction_time,
-    .print = print_contraction,
+    .print = kiln_contraction_print,
 };

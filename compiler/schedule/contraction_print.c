@@ -1,0 +1,68 @@
+#include "compiler/schedule/contraction_print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* "left along k, 8 at once, converted": how an operand gets into LDS. */
+static void print_operand(const char *name, const struct kiln_operand_schedule *operand,
+                          const struct kiln_schedule *schedule,
+                          const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    uint32_t vectors = 0;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        for (uint32_t part = 0; part < operand->part_count; part++)
+            vectors += group->accesses[i].place == operand->places[part] &&
+                       schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
+    const char *direction = operand->is_along_k ? "along k" : "along its rows";
+    uint32_t together = operand->is_along_k ? operand->vector : operand->run;
+    kiln_buffer_printf(buffer, ", %s operand read %s", name, direction);
+    if (vectors != 0)
+        kiln_buffer_printf(buffer, " in vectors of %" PRIu32, together);
+    else
+        kiln_buffer_append_text(buffer, " one by one");
+}
+
+void kiln_contraction_print(const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
+    int64_t batch = 1;
+    char along_k[16] = "";
+    if (contraction->waves_k != 1)
+        (void)snprintf(along_k, sizeof along_k, "x%" PRIu32, contraction->waves_k);
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        batch *= contraction->batch_sizes[i];
+    kiln_buffer_printf(buffer, ", m %" PRId64 ", n %" PRId64 ", k %" PRId64, contraction->m,
+                       contraction->n, contraction->k);
+    if (batch != 1)
+        kiln_buffer_printf(buffer, ", batch %" PRId64, batch);
+    if (contraction->segments != 1)
+        kiln_buffer_printf(buffer, ", k in %" PRIu32 " segments", contraction->segments);
+    if (contraction->products > 1)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " products that share their %s operand",
+                           contraction->products, is_swapped ? "right" : "left");
+    else if (is_swapped)
+        kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
+    kiln_buffer_printf(buffer,
+                       ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32
+                       "%s, %s, staged as %s, lds %" PRIu32 " bytes",
+                       contraction->tile_m, contraction->tile_n, contraction->tile_k,
+                       contraction->waves_m, contraction->waves_n, along_k,
+                       contraction->mma != NULL ? contraction->mma->name : "no matrix instruction",
+                       kiln_dtype_info(contraction->staged)->text, schedule->lds_bytes);
+    if (contraction->is_streamed)
+        kiln_buffer_append_text(buffer, ", streamed");
+    else
+        kiln_buffer_printf(buffer, " in %" PRIu32 " buffer%s%s", contraction->buffers,
+                           contraction->buffers == 1 ? "" : "s",
+                           contraction->is_pingpong           ? ", ping-pong"
+                           : contraction->producer_waves != 0 ? ", producers and consumers"
+                                                              : "");
+    print_operand("left", &contraction->left, schedule, group, buffer);
+    print_operand("right", &contraction->right, schedule, group, buffer);
+    kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
+    if (contraction->row_lanes != 0)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " passes over rows of %" PRIu32 " lanes",
+                           contraction->passes.pass_count, contraction->row_lanes);
+}

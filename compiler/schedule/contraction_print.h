@@ -1,0 +1,13 @@
+/*
+ * What `kiln explain` says of a contraction's schedule.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_CONTRACTION_PRINT_H
+#define KILN_COMPILER_SCHEDULE_CONTRACTION_PRINT_H
+
+#include "compiler/schedule/schedule.h"
+
+/* Appends ", m 64, n 96, k 32, tile ...": sizes, tile, waves, instruction, loads and stores. */
+void kiln_contraction_print(const struct kiln_schedule *schedule,
+                            const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
+
+#endif

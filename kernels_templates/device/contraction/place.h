@@ -1,0 +1,65 @@
+/*
+ * Which tile of the result a work-group makes.
+ */
+#ifndef KILN_DEVICE_CONTRACTION_PLACE_H
+#define KILN_DEVICE_CONTRACTION_PLACE_H
+
+struct kiln_place {
+    unsigned batch;
+    unsigned row; /* of the tile's first element */
+    unsigned column;
+};
+
+/*
+ * Work-groups go to chiplets in turn, each with a cache of its own: so each gets runs of
+ * neighbours. Neighbours go down KILN_SUPER_ROWS tiles before the next column.
+ */
+KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned columns)
+{
+    const unsigned tiles = rows * columns;
+    kiln_place place;
+    place.batch = id / tiles;
+    unsigned tile = id % tiles;
+#if KILN_CHIPLETS > 1
+    const unsigned turn = KILN_CHIPLETS * KILN_CHIPLET_RUN;
+    if (tile < tiles / turn * turn) {
+        const unsigned nth = tile / KILN_CHIPLETS;
+        tile = nth / KILN_CHIPLET_RUN * turn + tile % KILN_CHIPLETS * KILN_CHIPLET_RUN +
+               nth % KILN_CHIPLET_RUN;
+    }
+#endif
+    const unsigned super = tile / (KILN_SUPER_ROWS * columns);
+    const unsigned first = super * KILN_SUPER_ROWS;
+    const unsigned height = rows - first < KILN_SUPER_ROWS ? rows - first : KILN_SUPER_ROWS;
+    const unsigned within = tile - first * columns;
+    place.row = (first + within % height) * KILN_TILE_M;
+    place.column = within / height * KILN_TILE_COLUMNS;
+    return place;
+}
+
+/* What a work-group does of k. */
+struct kiln_k_range {
+    unsigned first;
+    unsigned size;
+    bool is_empty; /* something is computed nevertheless, and then zero is stored */
+};
+
+#if KILN_HAS_SEGMENTS
+/* Tiles are shared out as evenly as possible. What whole tiles leave over of k is the first one. */
+KILN_DEVICE kiln_k_range kiln_range_of_segment(unsigned k, unsigned segments, unsigned segment)
+{
+    const unsigned tiles = (k + KILN_TILE_K - 1) / KILN_TILE_K, end = (k - 1) % KILN_TILE_K + 1;
+    const unsigned each = tiles / segments, more = tiles % segments;
+    const unsigned count = each + (segment < more ? 1 : 0);
+    const unsigned before = segment * each + (segment < more ? segment : more);
+    kiln_k_range range;
+    range.is_empty = count == 0;
+    const bool has_end = before == 0 || range.is_empty;
+    range.first = has_end ? 0 : end + (before - 1) * KILN_TILE_K;
+    range.size = has_end ? end + (range.is_empty ? 0 : (count - 1) * KILN_TILE_K)
+                         : count * KILN_TILE_K;
+    return range;
+}
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * KILN_TILE_K of both operands from global memory, through what is computed of them, into LDS.
+ */
+#ifndef KILN_DEVICE_CONTRACTION_STAGE_H
+#define KILN_DEVICE_CONTRACTION_STAGE_H
+
+/* The work-items that stage: all of them, or the producers, which are the last. */
+#ifdef KILN_CONSUMERS
+#define KILN_STAGE_ITEM  ((kiln_work_item() - KILN_CONSUMERS) % KILN_STAGE_ITEMS)
+#define KILN_STAGE_ITEMS (KILN_PRODUCERS / KILN_STAGE_GROUPS)
+#else
+#define KILN_STAGE_ITEM  kiln_work_item()
+#define KILN_STAGE_ITEMS KILN_BLOCK
+#endif
+
+#define KILN_LEFT_UNITS  (KILN_TILE_M / KILN_LEFT_RUN * KILN_ROW_PACKS)
+#define KILN_RIGHT_UNITS (KILN_TILE_COLUMNS / KILN_RIGHT_RUN * KILN_ROW_PACKS)
+#define KILN_LEFT_TURNS  ((KILN_LEFT_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS)
+#define KILN_RIGHT_TURNS ((KILN_RIGHT_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS)
+
+#if !KILN_IS_STREAMED
+/* What a work-item stages of an operand in a turn: a pack of neighbouring rows. */
+struct kiln_unit {
+    unsigned row;
+    unsigned pack;
+};
+
+KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k, unsigned rows)
+{
+    kiln_unit unit;
+    if (is_along_k) {
+        unit.row = index / KILN_ROW_PACKS;
+        unit.pack = index % KILN_ROW_PACKS;
+    } else {
+        unit.row = index % (rows / run) * run;
+        unit.pack = index / (rows / run);
+    }
+    return unit;
+}
+
+/* Rows are counted from the tile's first; the last that may be read is `last`. A tile is so many
+ * parts of as many rows, one for each product: a unit has the same rows of all. */
+#define KILN_STAGE(side, SIDE, rows, parts)                                                        \
+    struct kiln_##side##_stage {                                                                   \
+        kiln_##side##_source source;                                                               \
+        kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
+    };                                                                                             \
+    KILN_DEVICE void kiln_##side##_fetch(const kiln_arguments &arguments,                          \
+                                         kiln_##side##_stage &stage, unsigned last, unsigned rest) \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)             \
+                break;                                                                             \
+            const kiln_unit unit =                                                                 \
+                kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
+            kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
+                               unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
+        }                                                                                          \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,                          \
+                                         const kiln_##side##_stage &stage, unsigned rest,          \
+                                         kiln_pack *tile)                                          \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)             \
+                break;                                                                             \
+            const kiln_unit unit =                                                                 \
+                kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
+            KILN_UNROLL                                                                            \
+            for (unsigned part = 0; part < parts; part++)                                          \
+                KILN_UNROLL                                                                        \
+            for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
+                tile[kiln_pack_place(part * rows + unit.row + r, unit.pack)] =                     \
+                    kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
+                                       unit.pack * KILN_PACK_ELEMENTS, rest);                      \
+        }                                                                                          \
+    }
+
+KILN_STAGE(left, LEFT, KILN_TILE_M, 1)
+KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
+#endif
+
+/* The last row of the tile that may be read, a whole run of rows before the end. */
+KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
+{
+    return size - first - run;
+}
+
+#endif
