@@ -211,8 +211,8 @@ static void append_copy(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "}\n");
 }
 
-/* fp8 that is staged as half, four elements at once. Not on the host: gcc 12 at -O2 makes wrong
- * code of two products' packs that are made so and one by one gains nothing less there. */
+/* fp8 that is staged as half, four elements at once. Not on the host, where one by one is as fast:
+ * gcc 12 at -O2 makes wrong code of it where two products share an operand. */
 static bool append_fp8_as_half(const struct kiln_emission *emission,
                                const struct kiln_contraction_side *side, enum kiln_place place,
                                uint32_t operand, struct kiln_buffer *source)
