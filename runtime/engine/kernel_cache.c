@@ -100,6 +100,26 @@ static enum kiln_status decline(enum kiln_status status, const char *reason,
     return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable kernel");
 }
 
+/* Where the source is not at hand the hash has to do, and what of the key is known besides. The
+ * payload is launched as its key says, or is none of it. */
+static enum kiln_status check_key(const struct kiln_entry_view *view,
+                                  const struct kiln_kernel_scope *scope,
+                                  const struct kiln_shared_kernel *kernel, struct kiln_error *error)
+{
+    struct kiln_kernel_key key;
+    enum kiln_status status = kiln_kernel_key_read(view->key, view->key_bytes, &key, error);
+    if (status)
+        return status;
+    if (!kiln_key_text_is(&key.target, scope->target->name) ||
+        !kiln_key_text_is(&key.compiler_identity, scope->compiler_identity))
+        return kiln_error_set(error, KILN_CORRUPT, "its target or compiler is another");
+    if (memcmp(kernel->block, key.block, sizeof(key.block)) != 0 ||
+        kernel->lds_bytes != key.lds_bytes || kernel->uses_barrier != key.uses_barrier ||
+        kernel->argument_count != key.argument_count)
+        return kiln_error_set(error, KILN_CORRUPT, "it is not launched as its key says");
+    return KILN_OK;
+}
+
 /* An entry's payload as the kernel of a key. */
 static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, const char *symbol,
                                      const struct kiln_entry_view *view, struct kiln_hash128 name,
@@ -111,7 +131,11 @@ static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, cons
         kiln_kernel_format_read(view->payload, view->payload_bytes, &kernel, error);
     if (status)
         return decline(status, error->text, error);
-    status = copy_key(view->key, view->key_bytes, name, &kernel->key, error);
+    status = check_key(view, scope, kernel, error);
+    if (status)
+        status = decline(status, error->text, error);
+    else
+        status = copy_key(view->key, view->key_bytes, name, &kernel->key, error);
     if (status == KILN_OK && strcmp(kernel->symbol, symbol) != 0)
         status = decline(KILN_CORRUPT, "its symbol is another's", error);
     if (status == KILN_OK && !kiln_shared_kernel_has_code(kernel) &&
@@ -162,20 +186,6 @@ struct find_request {
     bool was_read;
 };
 
-/* The source is not at hand: the hash, and what of the key is known besides, have to do. */
-static enum kiln_status check_key(const struct kiln_entry_view *view,
-                                  const struct kiln_kernel_scope *scope, struct kiln_error *error)
-{
-    struct kiln_kernel_key key;
-    enum kiln_status status = kiln_kernel_key_read(view->key, view->key_bytes, &key, error);
-    if (status)
-        return status;
-    if (!kiln_key_text_is(&key.target, scope->target->name) ||
-        !kiln_key_text_is(&key.compiler_identity, scope->compiler_identity))
-        return kiln_error_set(error, KILN_CORRUPT, "its target or compiler is another");
-    return KILN_OK;
-}
-
 static enum kiln_status make_found(void *context, const struct kiln_cache_key *table_key,
                                    void **ret_object, struct kiln_error *error)
 {
@@ -192,12 +202,8 @@ static enum kiln_status make_found(void *context, const struct kiln_cache_key *t
         request->scope->store, request->recipe->name, &entry, &view, &place, error);
     if (status)
         return status;
-    status = check_key(&view, request->scope, error);
-    if (status == KILN_OK)
-        status = read_payload(request->scope, request->recipe->symbol, &view, request->recipe->name,
-                              &kernel, error);
-    else
-        status = decline(status, error->text, error);
+    status = read_payload(request->scope, request->recipe->symbol, &view, request->recipe->name,
+                          &kernel, error);
     kiln_buffer_fini(&entry);
     if (status)
         return status;
@@ -349,33 +355,44 @@ static bool is_of_key(const struct kiln_shared_kernel *kernel, const struct kiln
            memcmp(kernel->key.bytes.data, key->bytes.data, key->bytes.size) == 0;
 }
 
-static enum kiln_status get(struct get_request *request, const struct kiln_cache_key *table_key,
-                            struct kiln_shared_kernel **ret_kernel, struct kiln_error *error)
+/* From the table, else from the maker. */
+static enum kiln_status take(struct get_request *request, const struct kiln_cache_key *table_key,
+                             kiln_object_maker maker, struct kiln_shared_kernel **ret_kernel,
+                             struct kiln_error *error)
 {
-    struct kiln_object_table *table = request->cache->kernels;
     void *object = NULL;
     enum kiln_status status;
-    /* KILN_NOT_FOUND: the thread that was waited for had a recipe only, and found nothing. */
+    /* KILN_NOT_FOUND, and not from our maker: the thread that was waited for had a recipe only, and
+     * found nothing. */
     do {
         kiln_error_init(error);
         request->origin = KILN_ORIGIN_MEMORY;
-        status = kiln_object_table_get(table, table_key, make_kernel, request, &object, error);
-    } while (status == KILN_NOT_FOUND);
+        status = kiln_object_table_get(request->cache->kernels, table_key, maker, request, &object,
+                                       error);
+    } while (status == KILN_NOT_FOUND && request->origin == KILN_ORIGIN_MEMORY);
+    if (status == KILN_OK)
+        *ret_kernel = object;
+    return status;
+}
+
+static enum kiln_status get(struct get_request *request, const struct kiln_cache_key *table_key,
+                            struct kiln_shared_kernel **ret_kernel, struct kiln_error *error)
+{
+    struct kiln_shared_kernel *kernel = NULL;
+    enum kiln_status status = take(request, table_key, make_kernel, &kernel, error);
+    /* Again when a thread that can do without the code has made it in between. */
+    while (status == KILN_OK && request->needs_code && is_of_key(kernel, request->key) &&
+           !kiln_shared_kernel_has_code(kernel)) {
+        kiln_object_table_drop(request->cache->kernels, table_key, kernel);
+        kiln_shared_kernel_unref(kernel);
+        status = take(request, table_key, make_anew, &kernel, error);
+    }
     if (status)
         return status;
-    struct kiln_shared_kernel *kernel = object;
     if (!is_of_key(kernel, request->key)) { /* two keys, one hash: nothing is shared */
         kiln_shared_kernel_unref(kernel);
         request->is_stored = false;
         return compile(request, ret_kernel, error);
-    }
-    if (request->needs_code && !kiln_shared_kernel_has_code(kernel)) {
-        kiln_object_table_drop(table, table_key, kernel);
-        kiln_shared_kernel_unref(kernel);
-        status = kiln_object_table_get(table, table_key, make_anew, request, &object, error);
-        if (status)
-            return status;
-        kernel = object;
     }
     *ret_kernel = kernel;
     return KILN_OK;
@@ -429,17 +446,22 @@ enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
 {
     struct kiln_cache_key key;
     struct kiln_cache_key table_key;
-    void *object = NULL;
+    struct kiln_shared_kernel *kernel = NULL;
     struct get_request request = {
         .cache = cache, .scope = scope, .source = source, .key = &key, .needs_code = true};
     enum kiln_status status = make_keys(source, scope, &key, &table_key, error);
     if (status == KILN_OK) {
         kiln_object_table_drop(cache->kernels, &table_key, refused);
-        status =
-            kiln_object_table_get(cache->kernels, &table_key, make_anew, &request, &object, error);
+        status = take(&request, &table_key, make_anew, &kernel, error);
+    }
+    /* Again when another thread has read in between what was refused. */
+    while (status == KILN_OK && !kernel->was_compiled_here) {
+        kiln_object_table_drop(cache->kernels, &table_key, kernel);
+        kiln_shared_kernel_unref(kernel);
+        status = take(&request, &table_key, make_anew, &kernel, error);
     }
     if (status == KILN_OK)
-        *ret_kernel = object;
+        *ret_kernel = kernel;
     kiln_cache_key_fini(&table_key);
     kiln_cache_key_fini(&key);
     return status;

@@ -17,8 +17,9 @@
 #include "runtime/engine/shared_kernel.h"
 #include "runtime/support/buffer.h"
 
-/* Part of every key. A change of the layout above, or of what a field means, needs a new number. */
-enum { KILN_KERNEL_FORMAT_VERSION = 1 };
+/* Part of every key. A change of the layout above, of what a field means, or of the key's fields
+ * needs a new number. */
+enum { KILN_KERNEL_FORMAT_VERSION = 2 };
 
 /* Appends the payload, without the code when `with_code` is false. Out of memory shows in the
  * buffer (kiln_buffer_check). */

@@ -30,6 +30,31 @@ static void append_generated(const char *source, size_t size, struct kiln_buffer
     }
 }
 
+enum { LAUNCH_BYTES = 6 * sizeof(uint32_t) };
+
+static void append_launch(const struct kiln_kernel *kernel, struct kiln_buffer *field)
+{
+    for (int i = 0; i < 3; i++)
+        kiln_buffer_append_u32(field, kernel->block[i]);
+    kiln_buffer_append_u32(field, kernel->lds_bytes);
+    kiln_buffer_append_u32(field, kernel->uses_barrier);
+    kiln_buffer_append_u32(field, kernel->argument_count);
+}
+
+/* False when it is none. */
+static bool read_launch(const struct kiln_key_text *text, struct kiln_kernel_key *key)
+{
+    struct kiln_reader field;
+    kiln_reader_init(&field, text->text, text->size);
+    for (int i = 0; i < 3; i++)
+        key->block[i] = kiln_reader_u32(&field);
+    key->lds_bytes = kiln_reader_u32(&field);
+    uint32_t uses_barrier = kiln_reader_u32(&field);
+    key->uses_barrier = uses_barrier != 0;
+    key->argument_count = kiln_reader_u32(&field);
+    return text->size == LAUNCH_BYTES && uses_barrier <= 1;
+}
+
 enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
                                       const struct kiln_target *target,
                                       const char *compiler_identity, struct kiln_cache_key *ret_key,
@@ -45,6 +70,9 @@ enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
     kiln_cache_key_add(ret_key, field.data, field.size);
     kiln_cache_key_add_text(ret_key, target->name);
     kiln_cache_key_add_text(ret_key, compiler_identity);
+    kiln_buffer_clear(&field);
+    append_launch(kernel, &field);
+    kiln_cache_key_add(ret_key, field.data, field.size);
     kiln_buffer_clear(&field);
     kiln_buffer_append_u64(&field, size);
     kiln_buffer_append_u64(&field, hash.low);
@@ -99,9 +127,10 @@ enum kiln_status kiln_kernel_key_read(const void *bytes, size_t size,
                               KILN_KERNEL_FORMAT_VERSION);
     key.target = take_text(&reader);
     key.compiler_identity = take_text(&reader);
+    struct kiln_key_text launch = take_text(&reader);
     text = take_text(&reader);
     key.generated = take_text(&reader);
-    if (!reader.failed && text.size == 3 * sizeof(uint64_t)) {
+    if (!reader.failed && text.size == 3 * sizeof(uint64_t) && read_launch(&launch, &key)) {
         kiln_reader_init(&field, text.text, text.size);
         key.source_bytes = kiln_reader_u64(&field);
     } else {

@@ -3,10 +3,11 @@
  * for, so that equal kernels of different graphs are one entry. The name of the entry, the hash of
  * the key, is what recipes call a kernel by.
  *
- * Fields: "kernel", u32 format version of the payload, target, compiler identity, of the whole
- * source its u64 size and its hash (u64 low, high), and of the source all that is not the text of a
- * template file. The latter are most of it, are the same for all kernels, and have their part in
- * the hash.
+ * Fields: "kernel", u32 format version of the payload, target, compiler identity, how it is
+ * launched (u32 block[3], lds bytes, uses barrier, argument count), of the whole source its u64
+ * size and its hash (u64 low, high), and of the source all that is not the text of a template file.
+ * The latter are most of it, are the same for all kernels, and have their part in the hash. How it
+ * is launched follows from the schedule, and another Kiln may change that and not the text.
  */
 #ifndef KILN_RUNTIME_ENGINE_KERNEL_KEY_H
 #define KILN_RUNTIME_ENGINE_KERNEL_KEY_H
@@ -30,6 +31,10 @@ struct kiln_kernel_key {
     uint32_t format_version;
     struct kiln_key_text target;
     struct kiln_key_text compiler_identity;
+    uint32_t block[3];
+    uint32_t lds_bytes;
+    bool uses_barrier;
+    uint32_t argument_count;
     uint64_t source_bytes;
     struct kiln_key_text generated; /* the part of the source that is no template */
 };

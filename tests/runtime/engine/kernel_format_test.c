@@ -119,7 +119,12 @@ Test(kernel_format, what_nobody_could_launch_is_refused)
 static struct kiln_cache_key key_of(const char *source, const char *target_name,
                                     const char *identity)
 {
-    const struct kiln_kernel asked = {.symbol = "kernel", .source = source};
+    const struct kiln_kernel asked = {.symbol = "kernel",
+                                      .source = source,
+                                      .block = {64, 2, 1},
+                                      .lds_bytes = 1024,
+                                      .uses_barrier = true,
+                                      .argument_count = 7};
     struct kiln_target of;
     struct kiln_cache_key key;
     cr_assert_eq(kiln_target_parse(target_name, &of, &error), KILN_OK);
@@ -144,6 +149,10 @@ Test(kernel_format, a_key_says_what_it_is_of)
                  error.text);
     cr_expect(kiln_key_text_is(&read.target, "gfx90a"));
     cr_expect(kiln_key_text_is(&read.compiler_identity, "compiler 1"));
+    cr_expect_arr_eq(read.block, ((uint32_t[3]){64, 2, 1}), sizeof read.block);
+    cr_expect_eq(read.lds_bytes, 1024);
+    cr_expect(read.uses_barrier);
+    cr_expect_eq(read.argument_count, 7);
     cr_expect_eq(read.source_bytes, sizeof source - 1);
     cr_expect(kiln_key_text_is(&read.generated, "#define A 1\n"
                                                 "#line 1 \"device/amdgcn.h\"\n"
