@@ -243,6 +243,20 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
     kiln_buffer_append_text(source, "        }\n");
 }
 
+/* gcc 12 loses elements where it vectorizes a sum of integers and the fold of its lanes together.
+ */
+static void append_hidden_lanes(const struct kiln_reduction_emission *reduction, uint32_t pass,
+                                struct kiln_buffer *source)
+{
+    kiln_emit_element_loop("        ", reduction->vector, source);
+    KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
+    {
+        if (accumulator->scalar < KILN_SCALAR_F32)
+            kiln_buffer_printf(source, "            KILN_HIDE(lanes.a%" PRIu32 ".value[e]);\n", i);
+    }
+    kiln_buffer_append_text(source, "        }\n");
+}
+
 static void append_fold(const struct kiln_reduction_emission *reduction, uint32_t pass,
                         struct kiln_buffer *source)
 {
@@ -250,6 +264,8 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
         source, "    KILN_DEVICE void fold(lanes &lanes, unsigned steps, merged &merged)\n    {\n"
                 "        (void)steps;\n");
     bool is_columns = reduction->reduction->is_columns;
+    if (!is_columns && reduction->emission->target->kind == KILN_TARGET_HOST)
+        append_hidden_lanes(reduction, pass, source);
     for (uint32_t width = reduction->vector / 2; !is_columns && width > 0; width /= 2)
         append_fold_level(reduction, pass, width, source);
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)

@@ -20,6 +20,8 @@
  * vectorise all the same. */
 #define KILN_UNROLL
 #define KILN_NO_UNROLL      _Pragma("GCC unroll 1")
+/* The value as it is, made in a way that the compiler does not know. */
+#define KILN_HIDE(value)    __asm__("" : "+r"(value))
 #define KILN_HOST_EXPORT    extern "C" __attribute__((visibility("default")))
 
 #ifndef KILN_WAVE_SIZE

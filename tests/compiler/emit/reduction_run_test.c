@@ -463,3 +463,36 @@ Test(reduction_run, integers_are_exact_and_know_their_place)
         check_integers(i % 2 == 0 ? KILN_DTYPE_I64 : KILN_DTYPE_I32, &layout, i >= 4);
     }
 }
+
+static void check_integer_sum(enum kiln_dtype dtype, int64_t length, const struct layout *layout)
+{
+    struct ir_fixture *fixture = reduction_fixture_create("host");
+    uint32_t tensor = ir_fixture_tensor(fixture, KILN_TENSOR_INPUT, 1, length);
+    fixture->tensors[tensor].dtype = dtype;
+    uint32_t x = kiln_ir_load(&fixture->ir, &fixture->graph, tensor);
+    uint32_t sum =
+        kiln_ir_reduce(&fixture->ir, KILN_OP_REDUCE_SUM, x, ir_fixture_domain(fixture, 1, 1));
+    fixture->tensors[ir_fixture_store(fixture, sum)].dtype = dtype;
+    struct kiln_partition partition = ir_fixture_partition(fixture);
+    struct memory memory = allocate(fixture, 1);
+    run(fixture, &partition.groups[0], layout, &memory);
+    expect_interpreted(fixture, &memory, "integer sum");
+    release(fixture, &memory);
+    ir_fixture_destroy(fixture);
+}
+
+/* gcc 12 lost elements of short vectors of integers where it saw that they are all added up. */
+Test(reduction_run, integers_in_short_vectors_are_all_added)
+{
+    static const int64_t lengths[] = {4, 8, 12, 20, 33, 96};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (uint32_t vector = 2; vector <= 8; vector *= 2) {
+            struct layout layout = {.wave_size = 1,
+                                    .items_along_reduced = 1,
+                                    .items_along_kept = 1,
+                                    .vector = vector,
+                                    .steps = 1};
+            check_integer_sum(KILN_DTYPE_I32, lengths[i], &layout);
+        }
+    }
+}
