@@ -15,6 +15,9 @@ static const struct kiln_partition_strategy strategies[] = {
     {.never_segment = false, .store_shared_values = true},
     {.never_segment = true, .store_shared_values = false},
     {.never_segment = true, .store_shared_values = true},
+    {.never_in_tiles = true},
+    {.never_in_tiles = true, .store_shared_values = true},
+    {.never_in_tiles = true, .never_segment = true},
 };
 
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
@@ -100,9 +103,18 @@ static enum kiln_status make_with(const struct kiln_graph *graph,
     plan->schedules = kiln_arena_calloc(plan->ir.arena, count, sizeof *plan->schedules);
     if (plan->schedules == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
-    for (uint32_t i = 0; i < count && status == KILN_OK; i++)
-        status = kiln_schedule_group(&plan->ir, graph, &plan->partition.groups[i], &plan->target,
-                                     options, &plan->schedules[i], error);
+    bool has_other_segments = false;
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
+        const struct kiln_fusion_group *group = &plan->partition.groups[i];
+        status = kiln_schedule_group(&plan->ir, graph, group, &plan->target, options,
+                                     &plan->schedules[i], error);
+        if (status != KILN_OK || plan->schedules[i].segment_count == group->segment_count)
+            continue;
+        kiln_partition_set_segments(&plan->partition, i, plan->schedules[i].segment_count);
+        has_other_segments = true;
+    }
+    if (status == KILN_OK && has_other_segments)
+        status = kiln_partition_place(&plan->ir, &plan->partition, error);
     return status;
 }
 
@@ -144,7 +156,8 @@ static bool differs(const struct kiln_partition *first,
                     const struct kiln_partition_strategy *strategy)
 {
     return (first->has_segments || !strategy->never_segment) &&
-           (first->has_shared_values || !strategy->store_shared_values);
+           (first->has_shared_values || !strategy->store_shared_values) &&
+           (first->has_statistics || !strategy->never_in_tiles);
 }
 
 /* Tries what the first plan left open, as long as the steps suffice: `best` is the fastest of all,
@@ -222,8 +235,16 @@ enum kiln_status kiln_kernel_plan_relax(struct kiln_kernel_plan *plan,
                                         struct kiln_error *error)
 {
     struct kiln_schedule *schedule = &plan->schedules[kernel];
-    return kiln_schedule_relax(&plan->ir, graph, &plan->partition.groups[kernel], &plan->target,
-                               schedule, schedule, error);
+    struct kiln_schedule next = *schedule;
+    enum kiln_status status;
+    /* What it stores in segments is read by a kernel that knows how many there are. */
+    do
+        status = kiln_schedule_relax(&plan->ir, graph, &plan->partition.groups[kernel],
+                                     &plan->target, &next, &next, error);
+    while (status == KILN_OK && next.segment_count != schedule->segment_count);
+    if (status == KILN_OK)
+        *schedule = next;
+    return status;
 }
 
 enum kiln_status kiln_kernel_plan_relax_to(struct kiln_kernel_plan *plan,

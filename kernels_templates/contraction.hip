@@ -38,6 +38,9 @@
  *   update                    evaluates a vector of the row's elements, accumulates and stores
  *   exchange                  merges totals of two lanes
  *   finish                    what is known of the row now
+ * KILN_STATISTICS says that the elements of the tile are reduced and the accumulators stored, for another kernel to merge: those of
+ * each of its rows (1; then KILN_ROW_LANES share a row, and finish stores), of each of its columns (2), or of all of it (3). There is one
+ * pass then, and it has store and meet too; KILN_STATISTICS_PACKS of LDS are for meet.
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_prelude.h"
@@ -58,9 +61,11 @@
 #define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_PART_ROWS)
 #define KILN_STRIP_SUMS  (KILN_STRIP_ROWS * KILN_TILE_N) /* of the waves that share a slice of k */
 #define KILN_STRIP_PACKS (KILN_WAVES_K * KILN_STRIP_SUMS * (int)sizeof(kiln_sum) / 16)
-#define KILN_LDS_PACKS                                                                             \
+#define KILN_SUM_PACKS                                                                             \
     (KILN_BUFFERS * KILN_TILE_PACKS > KILN_STRIP_PACKS ? KILN_BUFFERS * KILN_TILE_PACKS            \
                                                        : KILN_STRIP_PACKS)
+#define KILN_LDS_PACKS                                                                             \
+    (KILN_SUM_PACKS > KILN_STATISTICS_PACKS ? KILN_SUM_PACKS : KILN_STATISTICS_PACKS)
 
 /* Streamed, rows that are loaded at once belong to as many fragments: neighbouring rows of a
  * fragment are so many apart. */
@@ -89,6 +94,7 @@
 #include "device/contraction/staged.h"
 #endif
 #include "device/contraction/finish.h"
+#include "device/contraction/statistics.h"
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
@@ -270,6 +276,10 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_result_source result;
     kiln_result_start(arguments, batch, place.row, place.column, result);
     const unsigned rows_left = rows - place.row, columns_left = columns - place.column;
+#if KILN_STATISTICS >= 2
+    kiln_tile_totals totals;
+    kiln_statistics_start(totals);
+#endif
     /* Rolled, as is the loop over rows: what is computed of the result is in the text once. */
     KILN_NO_UNROLL
     for (unsigned pass = 0; pass < KILN_FRAGMENTS_M * KILN_ROW_PARTS; pass++) {
@@ -280,7 +290,15 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
                 kiln_write_strip(strip + wave_k * KILN_STRIP_SUMS,
                                  wave / KILN_WAVES_N * KILN_PART_ROWS, wave_column, part, sums[i]);
         kiln_barrier();
+#if KILN_STATISTICS >= 2
+        kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns_left,
+                          totals);
+#else
         kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns_left);
+#endif
         kiln_barrier();
     }
+#if KILN_STATISTICS >= 2
+    kiln_statistics_end(arguments, result, columns_left, shared, totals);
+#endif
 }

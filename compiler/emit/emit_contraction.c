@@ -2,6 +2,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_contraction_parts.h"
+#include "compiler/fuse/contraction_group.h"
 
 #include <inttypes.h>
 
@@ -17,17 +18,31 @@ static bool is_argument(int64_t stride)
     return stride != 0 && stride != 1;
 }
 
-/* Whether k is cut into segments: two more arguments. */
 static bool has_segments(const struct kiln_emission *emission)
 {
-    return emission->group->role == KILN_ROLE_PARTIAL;
+    return kiln_group_cuts_k(emission->group);
 }
 
-/* m, n, k, segments of k and their distance in the workspace, sizes of the batch axes, repeats of
- * both operands, strides. */
+/* Of segments of k: how many, and their distance in the workspace; of statistics: the latter. */
+static uint32_t segment_sizes(const struct kiln_emission *emission)
+{
+    return has_segments(emission) ? 2u : kiln_group_has_statistics(emission->group) ? 1u : 0u;
+}
+
+/* The distance of segments in the workspace: of all accumulators the same. */
+static int64_t segment_stride(const struct kiln_fusion_group *group)
+{
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (group->accesses[i].is_accumulator)
+            return group->accesses[i].segment_stride;
+    }
+    return 0;
+}
+
+/* m, n, k, those of segments, sizes of the batch axes, repeats of both operands, strides. */
 static uint32_t size_count(const struct kiln_emission *emission)
 {
-    return 3 + (has_segments(emission) ? 2u : 0u) + 3 * kiln_contraction_of(emission)->batch_rank;
+    return 3 + segment_sizes(emission) + 3 * kiln_contraction_of(emission)->batch_rank;
 }
 
 static int64_t size_argument(const struct kiln_emission *emission, uint32_t index)
@@ -38,10 +53,10 @@ static int64_t size_argument(const struct kiln_emission *emission, uint32_t inde
     if (index < 3)
         return index == 0 ? contraction->m : index == 1 ? contraction->n : contraction->k;
     index -= 3;
-    if (has_segments(emission) && index < 2)
-        return index == 0 ? (int64_t)contraction->segments
-                          : group->accesses[group->load_count].segment_stride;
-    index -= has_segments(emission) ? 2u : 0u;
+    uint32_t of_segments = segment_sizes(emission);
+    if (index < of_segments)
+        return index + 2 == of_segments ? (int64_t)contraction->segments : segment_stride(group);
+    index -= of_segments;
     if (index < batch)
         return contraction->batch_sizes[index];
     return index < 2 * batch ? contraction->left_repeats[index - batch]
@@ -80,8 +95,9 @@ static void append_arguments(const struct kiln_emission *emission, struct kiln_b
     /* kiln_emit_arguments ends the structure with "};\n": members are put in front of it. */
     source->size -= 3;
     kiln_buffer_append_text(source, "    long long m, n, k;\n");
-    if (has_segments(emission))
-        kiln_buffer_append_text(source, "    long long segments, segment_stride;\n");
+    if (segment_sizes(emission) != 0)
+        kiln_buffer_printf(source, "    long long %ssegment_stride;\n",
+                           has_segments(emission) ? "segments, " : "");
     for (uint32_t b = 0; b < batch; b++)
         kiln_buffer_printf(source, "    long long batch%" PRIu32 ";\n", b);
     for (uint32_t b = 0; b < batch; b++)

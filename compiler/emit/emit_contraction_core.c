@@ -3,10 +3,13 @@
 
 #include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_values.h"
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { PACK_BYTES = 16 };
 
 static const struct kiln_contraction_schedule *contraction_of(const struct kiln_emission *emission)
 {
@@ -109,7 +112,10 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     append_operand_defines("LEFT", &contraction->left, source);
     append_operand_defines("RIGHT", &contraction->right, source);
     kiln_buffer_printf(source, "#define KILN_K_END %d\n#define KILN_HAS_SEGMENTS %d\n",
-                       (int)contraction->k_end, emission->group->role == KILN_ROLE_PARTIAL);
+                       (int)contraction->k_end, kiln_group_cuts_k(emission->group));
+    kiln_buffer_printf(source,
+                       "#define KILN_STATISTICS %d\n#define KILN_STATISTICS_PACKS %" PRIu32 "\n",
+                       (int)contraction->statistics, contraction->statistics_bytes / PACK_BYTES);
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)

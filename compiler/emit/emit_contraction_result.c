@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
 
@@ -61,6 +62,31 @@ void kiln_emit_contraction_result_store(const struct kiln_emission *emission, ui
                        access);
 }
 
+/* "const unsigned segment = ...;": the number of the tile among those that share statistics. */
+static void append_segment(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    if (contraction->statistics == KILN_STATISTICS_NONE)
+        return;
+    uint32_t columns = kiln_tile_columns(contraction);
+    kiln_buffer_append_text(source, "    unsigned segment = 0;\n");
+    for (uint32_t b = 0; b < contraction->batch_rank; b++) {
+        if ((contraction->reduced_batches >> b & 1u) != 0)
+            kiln_buffer_printf(source,
+                               "    segment = segment * (unsigned)arguments.batch%" PRIu32
+                               " + batch.c%" PRIu32 ";\n",
+                               b, b);
+    }
+    if (contraction->statistics != KILN_STATISTICS_ROWS)
+        kiln_buffer_append_text(source, "    segment = segment * (((unsigned)arguments.m + "
+                                        "KILN_TILE_M - 1) / KILN_TILE_M) + row / KILN_TILE_M;\n");
+    if (contraction->statistics != KILN_STATISTICS_COLUMNS)
+        kiln_buffer_printf(source,
+                           "    segment = segment * (((unsigned)arguments.n + %" PRIu32
+                           ") / %" PRIu32 ") + column / %" PRIu32 ";\n",
+                           columns - 1, columns, columns);
+}
+
 void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
@@ -77,6 +103,7 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
                 "kiln_batch &batch, unsigned row, unsigned column, kiln_result_source &source)\n{\n"
                 "    (void)arguments;\n    source.batch = batch;\n    source.row = row;\n"
                 "    source.column = column;\n");
+    append_segment(emission, source);
     for (uint32_t i = 0; i < group->access_count; i++) {
         if (is_of_result(&group->accesses[i]))
             kiln_emit_contraction_start(emission, i, NULL, "row", "column", source);
@@ -91,7 +118,7 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
                            kiln_storage_suffix(&group->accesses[i]), i, is_splat ? 1 : vector);
     }
     kiln_buffer_append_text(source, "};\n");
-    if (kiln_contraction_of(emission)->row_lanes != 0) {
+    if (kiln_contraction_of(emission)->passes.accumulator_count != 0) {
         kiln_emit_contraction_rows(emission, elements, source);
         return;
     }

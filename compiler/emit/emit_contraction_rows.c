@@ -14,6 +14,8 @@
 struct rows {
     const struct kiln_emission *emission;
     const struct kiln_reduction_passes *passes;
+    bool has_statistics; /* accumulators are stored, and no value of a row is known */
+    bool is_columns;     /* an accumulator has a lane for each element of a vector */
     struct kiln_value_table table;
     bool *is_needed; /* per position in group->ops: in the pass whose text is being made */
 };
@@ -29,7 +31,8 @@ static bool is_wanted(const struct rows *rows, uint32_t position)
 
 static bool is_row_value(const struct rows *rows, uint32_t position)
 {
-    return is_wanted(rows, position) && rows->passes->place[position] == KILN_PLACE_ROW;
+    return !rows->has_statistics && is_wanted(rows, position) &&
+           rows->passes->place[position] == KILN_PLACE_ROW;
 }
 
 /* The pass in which a store is made: a value of a row is known before that pass. */
@@ -114,12 +117,18 @@ static void append_start(const struct kiln_accumulator *accumulator, uint32_t in
 {
     if (kiln_accumulator_is_moments(accumulator))
         kiln_buffer_printf(source,
-                           "        totals.a%" PRIu32 ".count = totals.a%" PRIu32
-                           ".mean[0] = totals.a%" PRIu32 ".squares[0] = 0;\n",
+                           "            totals.a%" PRIu32 ".count = totals.a%" PRIu32
+                           ".mean[e] = totals.a%" PRIu32 ".squares[e] = 0;\n",
                            index, index, index);
     else
-        kiln_buffer_printf(source, "        totals.a%" PRIu32 ".value[0] = %s;\n", index,
+        kiln_buffer_printf(source, "            totals.a%" PRIu32 ".value[e] = %s;\n", index,
                            kiln_accumulator_neutral(accumulator));
+}
+
+/* Lanes of a work-item's accumulators. */
+static uint32_t lane_count(const struct rows *rows)
+{
+    return rows->is_columns ? kiln_contraction_of(rows->emission)->result_vector : 1;
 }
 
 static void append_totals(const struct rows *rows, uint32_t pass, struct kiln_buffer *source)
@@ -127,13 +136,15 @@ static void append_totals(const struct rows *rows, uint32_t pass, struct kiln_bu
     const struct kiln_accumulator *accumulators = rows->passes->accumulators;
     kiln_buffer_append_text(source, "    struct totals {\n");
     FOR_EACH_ACCUMULATOR(i, rows, pass)
-    kiln_buffer_printf(source, "        kiln_%s_lanes_%s<1> a%" PRIu32 ";\n",
+    kiln_buffer_printf(source, "        kiln_%s_lanes_%s<%" PRIu32 "> a%" PRIu32 ";\n",
                        kiln_accumulator_operation(&accumulators[i]),
-                       kiln_scalar_text(accumulators[i].scalar), i);
+                       kiln_scalar_text(accumulators[i].scalar), lane_count(rows), i);
     kiln_buffer_append_text(source, "    };\n    KILN_DEVICE void start(totals &totals)\n    {\n"
                                     "        (void)totals;\n");
+    kiln_emit_element_loop("        ", lane_count(rows), source);
     FOR_EACH_ACCUMULATOR(i, rows, pass)
     append_start(&accumulators[i], i, source);
+    kiln_buffer_append_text(source, "            (void)e;\n        }\n");
     kiln_buffer_append_text(source,
                             "    }\n    KILN_DEVICE void exchange(unsigned mask, totals &totals)\n"
                             "    {\n        const bool is_second = (kiln_lane() & mask) != 0;\n"
@@ -148,26 +159,38 @@ static void append_totals(const struct rows *rows, uint32_t pass, struct kiln_bu
     kiln_buffer_append_text(source, "    }\n");
 }
 
+/* One more element, of each lane. */
+static void append_count(const struct rows *rows, uint32_t index, struct kiln_buffer *source)
+{
+    const struct kiln_accumulator *accumulator = &rows->passes->accumulators[index];
+    const char *type = kiln_scalar_type(accumulator->scalar);
+    kiln_buffer_printf(source,
+                       "        totals.a%" PRIu32
+                       ".count += 1;\n        const %s reciprocal%" PRIu32
+                       " = kiln_count_ratio_%s((%s)1, totals.a%" PRIu32 ".count);\n",
+                       index, type, index, kiln_scalar_text(accumulator->scalar), type, index);
+}
+
 static void append_take(const struct rows *rows, uint32_t index, struct kiln_buffer *source)
 {
     const struct kiln_accumulator *accumulator = &rows->passes->accumulators[index];
     const char *scalar = kiln_scalar_text(accumulator->scalar);
+    const char *lane = rows->is_columns ? "e" : "0";
     if (kiln_accumulator_is_moments(accumulator)) {
-        kiln_buffer_printf(source,
-                           "        totals.a%" PRIu32 ".count += 1;\n"
-                           "        kiln_moments_update_%s(",
-                           index, scalar);
+        if (!rows->is_columns)
+            append_count(rows, index, source);
+        kiln_buffer_printf(source, "        kiln_moments_update_%s(", scalar);
         kiln_emit_value(&rows->table, accumulator->operand, source);
         kiln_buffer_printf(source,
-                           ", kiln_count_ratio_%s((%s)1, totals.a%" PRIu32
-                           ".count), totals.a%" PRIu32 ".mean[0], totals.a%" PRIu32
-                           ".squares[0]);\n",
-                           scalar, kiln_scalar_type(accumulator->scalar), index, index, index);
+                           ", reciprocal%" PRIu32 ", totals.a%" PRIu32 ".mean[%s], totals.a%" PRIu32
+                           ".squares[%s]);\n",
+                           index, index, lane, index, lane);
         return;
     }
-    kiln_buffer_printf(
-        source, "        totals.a%" PRIu32 ".value[0] = kiln_%s_%s(totals.a%" PRIu32 ".value[0], ",
-        index, kiln_accumulator_operation(accumulator), scalar, index);
+    kiln_buffer_printf(source,
+                       "        totals.a%" PRIu32 ".value[%s] = kiln_%s_%s(totals.a%" PRIu32
+                       ".value[%s], ",
+                       index, lane, kiln_accumulator_operation(accumulator), scalar, index, lane);
     kiln_emit_value(&rows->table, accumulator->operand, source);
     kiln_buffer_append_text(source, ");\n");
 }
@@ -202,6 +225,9 @@ static void append_update(const struct rows *rows, uint32_t pass, struct kiln_bu
             kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",
                                kiln_storage_suffix(&group->accesses[i]), i, vector);
     }
+    FOR_EACH_ACCUMULATOR(i, rows, pass)
+    if (rows->is_columns && kiln_accumulator_is_moments(&rows->passes->accumulators[i]))
+        append_count(rows, i, source);
     kiln_emit_element_loop("    ", vector, source);
     kiln_buffer_append_text(source, "        (void)e;\n");
     for (uint32_t i = 0; i < group->op_count; i++) {
@@ -225,6 +251,79 @@ static void append_update(const struct rows *rows, uint32_t pass, struct kiln_bu
     kiln_buffer_append_text(source, "    }\n");
 }
 
+/* The store of a component of an accumulator; KILN_NONE where there is none. */
+static uint32_t component_store(const struct rows *rows, uint32_t index, uint32_t component)
+{
+    const struct kiln_fusion_group *group = rows->emission->group;
+    const uint32_t *results = rows->passes->accumulators[index].results;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        if (access->is_accumulator && access->component == component &&
+            access->value == (results[0] != KILN_NONE ? results[0] : results[1]))
+            return i;
+    }
+    return KILN_NONE;
+}
+
+/* store: what a tile has accumulated, of a row or of a vector of columns. */
+static void append_store(const struct rows *rows, struct kiln_buffer *source)
+{
+    static const char *const moments[] = {"count", "mean[e]", "squares[e]"};
+    const struct kiln_accumulator *accumulators = rows->passes->accumulators;
+    kiln_buffer_append_text(
+        source, "    KILN_DEVICE void store(const kiln_arguments &arguments, const "
+                "kiln_result_source &source, unsigned at_row, unsigned column, const totals "
+                "&totals)\n    {\n    (void)arguments, (void)at_row, (void)column;\n");
+    for (uint32_t i = 0; i < rows->passes->accumulator_count; i++) {
+        bool is_moments = kiln_accumulator_is_moments(&accumulators[i]);
+        uint32_t components = kiln_accumulator_info(accumulators[i].kind)->components;
+        for (uint32_t c = 0; c < components; c++) {
+            uint32_t access = component_store(rows, i, c);
+            const char *suffix = kiln_storage_suffix(&rows->emission->group->accesses[access]);
+            kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n", suffix,
+                               access, lane_count(rows));
+            kiln_emit_element_loop("    ", lane_count(rows), source);
+            kiln_buffer_printf(source,
+                               "        y%" PRIu32 "[e] = kiln_encode_%s(totals.a%" PRIu32
+                               ".%s);\n    }\n",
+                               access, suffix, i, is_moments ? moments[c] : "value[e]");
+            kiln_emit_contraction_result_store(rows->emission, access, source);
+        }
+    }
+    kiln_buffer_append_text(source, "    }\n");
+}
+
+/* meet: each accumulator goes to `entry` of local memory, and those of every `step`-th entry from
+ * `first` to `end` are merged into this work-item's. */
+static void append_meet(const struct rows *rows, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = rows->emission->schedule;
+    uint32_t entries =
+        rows->is_columns ? schedule->block : schedule->block / rows->emission->target->wave_size;
+    kiln_buffer_append_text(source,
+                            "    KILN_DEVICE void meet(kiln_pack *shared, unsigned entry, bool "
+                            "puts, unsigned first, unsigned end, unsigned step, totals &totals)\n"
+                            "    {\n");
+    for (uint32_t i = 0; i < rows->passes->accumulator_count; i++) {
+        const struct kiln_accumulator *accumulator = &rows->passes->accumulators[i];
+        const char *operation = kiln_accumulator_operation(accumulator);
+        const char *scalar = kiln_scalar_text(accumulator->scalar);
+        kiln_buffer_printf(source,
+                           "    {\n        auto &entries = *(kiln_%s_entries_%s<%" PRIu32
+                           ", %" PRIu32
+                           "> *)shared;\n        if (puts)\n            kiln_put(totals.a%" PRIu32
+                           ", entry, entries);\n        kiln_barrier();\n        KILN_NO_UNROLL\n"
+                           "        for (unsigned other = first; other < end; other += step) {\n"
+                           "            kiln_%s_lanes_%s<%" PRIu32 "> second;\n"
+                           "            kiln_get(entries, other, second);\n"
+                           "            kiln_merge<false>(second, totals.a%" PRIu32
+                           ");\n        }\n        kiln_barrier();\n    }\n",
+                           operation, scalar, lane_count(rows), entries, i, operation, scalar,
+                           lane_count(rows), i);
+    }
+    kiln_buffer_append_text(source, "    }\n");
+}
+
 static void append_pass(const struct rows *rows, uint32_t pass, struct kiln_buffer *source)
 {
     const struct kiln_emission *emission = rows->emission;
@@ -239,8 +338,17 @@ static void append_pass(const struct rows *rows, uint32_t pass, struct kiln_buff
                 "        (void)arguments, (void)source, (void)at_row, (void)is_first, "
                 "(void)totals, (void)row;\n        const unsigned column = 0;\n"
                 "        (void)column;\n");
-    append_row_values(rows, pass + 1, source);
-    kiln_buffer_append_text(source, "    }\n};\n");
+    if (rows->has_statistics)
+        kiln_buffer_append_text(source, "        if (is_first)\n            store(arguments, "
+                                        "source, at_row, column, totals);\n");
+    else
+        append_row_values(rows, pass + 1, source);
+    kiln_buffer_append_text(source, "    }\n");
+    if (rows->has_statistics) {
+        append_store(rows, source);
+        append_meet(rows, source);
+    }
+    kiln_buffer_append_text(source, "};\n");
 }
 
 void kiln_emit_contraction_rows(const struct kiln_emission *emission, const char *const *elements,
@@ -249,6 +357,8 @@ void kiln_emit_contraction_rows(const struct kiln_emission *emission, const char
     struct rows rows = {
         .emission = emission,
         .passes = &kiln_contraction_of(emission)->passes,
+        .has_statistics = kiln_contraction_of(emission)->statistics != KILN_STATISTICS_NONE,
+        .is_columns = kiln_contraction_of(emission)->statistics == KILN_STATISTICS_COLUMNS,
         .is_needed = calloc(emission->group->op_count, sizeof *rows.is_needed),
     };
     if (rows.is_needed == NULL ||

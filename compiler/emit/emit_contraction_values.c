@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/fuse/contraction_group.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t 
                                    source);
     }
     if (emission->group->accesses[access].is_accumulator)
-        kiln_buffer_append_text(source, " + (long long)batch.segment * arguments.segment_stride");
+        kiln_buffer_printf(source, " + (long long)%s * arguments.segment_stride",
+                           kiln_group_cuts_k(emission->group) ? "batch.segment" : "segment");
     kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_ROW, row, source);
     if (column != NULL)
         kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_COLUMN, column,

@@ -67,6 +67,7 @@ uint32_t kiln_cluster_add(struct kiln_group_builder *builder, enum kiln_kernel_f
         .merged_into = KILN_NONE,
         .node = op->node,
         .segment_count = 1,
+        .combine = KILN_NONE,
         .is_closed = builder->bare[index],
     };
     return builder->cluster_count++;
@@ -297,7 +298,7 @@ static void reset(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
     builder->cluster_count = 0;
-    builder->has_segments = builder->has_shared_values = false;
+    builder->has_segments = builder->has_shared_values = builder->has_statistics = false;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
         builder->first_reader[i] = KILN_NONE;
@@ -336,8 +337,9 @@ static void list_reductions(struct kiln_group_builder *builder)
         struct kiln_cluster *cluster = cluster_at(builder, number);
         builder->next_reduction[i] = cluster->first_reduction;
         cluster->first_reduction = i;
-        if (cluster->role == KILN_ROLE_PARTIAL)
-            cluster[1].first_reduction = i; /* its COMBINE is the next in the array */
+        /* A product of which statistics are accumulated is complete in its own kernel. */
+        if (cluster->role == KILN_ROLE_PARTIAL && kiln_cluster_of(builder, i) != number)
+            cluster_at(builder, cluster->combine)->first_reduction = i;
     }
 }
 

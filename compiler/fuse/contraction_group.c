@@ -7,6 +7,7 @@
 #include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/fuse/segments.h"
+#include "compiler/fuse/tile_statistics.h"
 
 enum {
     PROLOGUE_MAX_LOADS = 6,
@@ -107,11 +108,14 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
     if (group->places == NULL)
         return false;
     for (uint32_t i = 0; i < group->op_count; i++) {
-        if (kiln_op_is_contraction(&ir->ops[group->ops[i]]) && !builder->is_load[group->ops[i]])
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if (kiln_op_is_contraction(op) && !builder->is_load[group->ops[i]])
             group->contracts[group->contract_count++] = group->ops[i];
+        else if (kiln_op_is_reduction(op) && !builder->is_load[group->ops[i]])
+            group->places[i] = place_bit(KILN_PLACE_ELEMENT); /* stored or not */
     }
     for (uint32_t i = 0; i < item_count; i++)
-        group->places[kiln_group_position(group, builder->items[items[i]].value)] =
+        group->places[kiln_group_position(group, builder->items[items[i]].value)] |=
             place_bit(KILN_PLACE_ELEMENT);
     for (uint32_t i = group->op_count; i-- > 0;) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
@@ -132,10 +136,29 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
     return true;
 }
 
+bool kiln_group_has_statistics(const struct kiln_fusion_group *group)
+{
+    return group->contract_count != 0 && group->role == KILN_ROLE_PARTIAL &&
+           group->reduced_axes != 0;
+}
+
+bool kiln_group_has_whole_rows(const struct kiln_fusion_group *group)
+{
+    return group->contract_count != 0 && group->role == KILN_ROLE_WHOLE && group->reduced_axes != 0;
+}
+
+bool kiln_group_cuts_k(const struct kiln_fusion_group *group)
+{
+    return group->contract_count != 0 && group->role == KILN_ROLE_PARTIAL &&
+           group->reduced_axes == 0;
+}
+
 static enum kiln_place access_place(const struct kiln_fusion_group *group,
                                     const struct kiln_access *access)
 {
-    return access->place == KILN_PLACE_ELEMENT && group->reduced_axes != 0
+    bool is_of_rows = kiln_group_has_whole_rows(group) ||
+                      (kiln_group_has_statistics(group) && access->is_accumulator);
+    return access->place == KILN_PLACE_ELEMENT && is_of_rows
                ? kiln_reduction_access_place(group, access)
                : access->place;
 }
@@ -147,8 +170,7 @@ static uint32_t place_domain(const struct kiln_ir *ir, const struct kiln_fusion_
     return operand == KILN_NONE ? group->domain : ir->ops[operand].domain;
 }
 
-/* What adds up the sums of a PARTIAL cluster's segments, next in the array: to it a product is a
- * reduction. */
+/* What adds up the sums of a PARTIAL cluster's segments: to it a product is a reduction. */
 static uint32_t add_combine(struct kiln_group_builder *builder, uint32_t index, uint32_t partial,
                             uint32_t segments)
 {
@@ -158,6 +180,7 @@ static uint32_t add_combine(struct kiln_group_builder *builder, uint32_t index, 
     builder->clusters[combine].reduction_count = 1;
     builder->clusters[partial].first_reader = level;
     builder->clusters[partial].segment_count = segments;
+    builder->clusters[partial].combine = combine;
     builder->clusters[combine].segment_count = segments;
     return combine;
 }
@@ -180,11 +203,12 @@ static void place_contraction(struct kiln_group_builder *builder, uint32_t index
     kiln_require_operands(builder, index, added, level);
 }
 
-/* PARTIAL kernels have no result yet. */
+/* Kernels of segments of k have no result yet, and those of statistics none of these. */
 static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
-    return cluster->role == KILN_ROLE_WHOLE &&
-           (op->domain == cluster->domain || op->domain == cluster->row_domain);
+    if (cluster->role == KILN_ROLE_PARTIAL)
+        return cluster->axes != 0 && op->domain == cluster->domain;
+    return op->domain == cluster->domain || op->domain == cluster->row_domain;
 }
 
 /* The axis of the result that is all of its role; KILN_NO_AXIS when there are several. */
@@ -228,17 +252,13 @@ static bool may_run_along(const struct kiln_group_builder *builder,
 
 /* Reductions along the columns of tiles where one tile has all of them. Elements wait in local
  * memory for what is reduced of them. */
-static bool may_reduce(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
-                       uint32_t index, uint32_t axes)
+static bool has_whole_rows(const struct kiln_group_builder *builder,
+                           const struct kiln_cluster *cluster, uint32_t axes)
 {
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_op *product = &ir->ops[cluster->contracts[0]];
     const struct kiln_contraction *contraction = &ir->contractions[product->contraction];
     const struct kiln_domain *domain = &ir->domains[cluster->domain];
-    if (cluster->role != KILN_ROLE_WHOLE ||
-        cluster->domain != ir->ops[ir->ops[index].operands[0]].domain ||
-        (cluster->axes != 0 && cluster->axes != axes))
-        return false;
     int64_t most = product->scalar == KILN_SCALAR_F64 ? KILN_CONTRACTION_MAX_ROW / 2
                                                       : KILN_CONTRACTION_MAX_ROW;
     for (enum kiln_axis_role role = KILN_AXIS_M; role <= KILN_AXIS_N; role++) {
@@ -249,6 +269,26 @@ static bool may_reduce(const struct kiln_group_builder *builder, const struct ki
                kiln_contraction_size(contraction, role) * cluster->contract_count <= most;
     }
     return false;
+}
+
+static bool may_reduce(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
+                       uint32_t index, uint32_t axes)
+{
+    const struct kiln_op *ops = builder->ir->ops;
+    if (cluster->domain != ops[ops[index].operands[0]].domain)
+        return false;
+    if (cluster->axes != 0)
+        return cluster->axes == axes;
+    return cluster->role == KILN_ROLE_WHOLE && (has_whole_rows(builder, cluster, axes) ||
+                                                kiln_may_have_statistics(builder, cluster, axes));
+}
+
+static void begin_reduce(struct kiln_group_builder *builder, uint32_t cluster, uint32_t index,
+                         uint32_t axes)
+{
+    if (builder->clusters[cluster].axes == 0 &&
+        !has_whole_rows(builder, &builder->clusters[cluster], axes))
+        kiln_begin_statistics(builder, cluster, index, axes);
 }
 
 /* Two of equal axes with an operand in common: one kernel stages the tiles of both. */
@@ -275,6 +315,7 @@ const struct kiln_fuse_family kiln_fuse_contraction = {
     .may_evaluate_operand = can_be_prologue,
     .may_compute = may_compute,
     .may_reduce = may_reduce,
+    .begin_reduce = begin_reduce,
     .may_merge = may_merge,
     .stores_elements = true,
     .boundary = boundary,

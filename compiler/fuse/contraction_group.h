@@ -14,4 +14,16 @@ enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
 uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                             enum kiln_place place);
 
+/*
+ * In what a group's kernel differs from one that yields its result's elements only; at most one is
+ * true, and none of a group without a CONTRACT.
+ *
+ *   statistics  it reduces the elements of each tile along some axes and stores the accumulators
+ *   whole rows  it reduces them along an axis that a tile has all of
+ *   cuts k      it does each segment of k by itself and stores the sums
+ */
+bool kiln_group_has_statistics(const struct kiln_fusion_group *group);
+bool kiln_group_has_whole_rows(const struct kiln_fusion_group *group);
+bool kiln_group_cuts_k(const struct kiln_fusion_group *group);
+
 #endif

@@ -27,6 +27,10 @@ struct kiln_fuse_family {
     /* Whether it may do this REDUCE over these axes too, if its level allows it. NULL: never. */
     bool (*may_reduce)(const struct kiln_group_builder *builder, const struct kiln_cluster *cluster,
                        uint32_t index, uint32_t axes);
+    /* A REDUCE over these axes, which may_reduce has allowed, is about to join: decides how the
+     * cluster's kernel does it. NULL: nothing is to be decided. */
+    void (*begin_reduce)(struct kiln_group_builder *builder, uint32_t cluster, uint32_t index,
+                         uint32_t axes);
     /* Whether two clusters of the family may be done by one kernel, if their levels allow it. NULL:
      * never. */
     bool (*may_merge)(const struct kiln_group_builder *builder, const struct kiln_cluster *a,

@@ -120,7 +120,9 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
     const struct kiln_domain *rows = &ir->domains[builder->clusters[cluster].row_domain];
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (!kiln_cluster_has_reduction(builder, cluster, group->ops[i]) ||
+        bool is_complete =
+            is_store && kiln_cluster_of(builder, group->ops[i]) == cluster; /* in this kernel */
+        if (!kiln_cluster_has_reduction(builder, cluster, group->ops[i]) || is_complete ||
             shares_accumulator(builder, group, cluster, group->ops[i]))
             continue;
         int64_t packed[KILN_MAX_RANK];

@@ -44,6 +44,7 @@ struct kiln_group_builder {
     struct kiln_cluster *clusters;
     uint32_t cluster_count;
     bool has_segments;      /* a choice of the strategy was taken: rows were cut into segments */
+    bool has_statistics;    /* and: tiles of a product reduce what they can of its result */
     bool has_shared_values; /* another one: element values of a cluster are needed elsewhere */
     uint32_t *store_op;     /* the first STORE of this value, or KILN_NONE */
     uint32_t *next_store;   /* of a STORE: the next one of the same value, or KILN_NONE */

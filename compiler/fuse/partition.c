@@ -169,27 +169,38 @@ static uint32_t content_of(const struct kiln_group_builder *builder,
     return value * CONTENTS_PER_VALUE;
 }
 
-static uint64_t content_bytes(const struct kiln_group_builder *builder,
-                              const struct kiln_fusion_group *group,
+static void name_contents(const struct kiln_group_builder *builder,
+                          struct kiln_partition *partition)
+{
+    for (uint32_t g = 0; g < partition->group_count; g++) {
+        for (uint32_t i = 0; i < partition->groups[g].access_count; i++) {
+            struct kiln_access *access = &partition->groups[g].accesses[i];
+            if (access->kind == KILN_ARGUMENT_WORKSPACE)
+                access->workspace_content = content_of(builder, access);
+        }
+    }
+}
+
+static uint64_t content_bytes(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                               const struct kiln_access *access)
 {
-    const struct kiln_ir *ir = builder->ir;
     uint64_t elements = (uint64_t)kiln_domain_elements(&ir->domains[ir->ops[access->value].domain]);
     if (access->is_accumulator)
         elements *= group->segment_count;
     return elements * kiln_dtype_info(access->dtype)->bytes;
 }
 
-/* Workspace for every value that a group writes there, alive until the last group that reads it. */
-static bool place_workspace(struct kiln_group_builder *builder, struct kiln_partition *partition)
+/* Workspace for every value that a group writes there, alive until the last group that reads it.
+ * False when memory is out. */
+static bool place_workspace(const struct kiln_ir *ir, struct kiln_partition *partition)
 {
     uint32_t store_count = 0;
     for (uint32_t g = 0; g < partition->group_count; g++)
         store_count += partition->groups[g].access_count - partition->groups[g].load_count;
-    uint32_t *latest = kiln_arena_calloc(
-        builder->arena, CONTENTS_PER_VALUE * (size_t)builder->ir->op_count, sizeof *latest);
+    uint32_t *latest =
+        kiln_arena_calloc(ir->arena, CONTENTS_PER_VALUE * (size_t)ir->op_count, sizeof *latest);
     struct kiln_workspace_value *values =
-        kiln_arena_calloc(builder->arena, (size_t)store_count + 1, sizeof *values);
+        kiln_arena_calloc(ir->arena, (size_t)store_count + 1, sizeof *values);
     if (latest == NULL || values == NULL)
         return false;
     /* Until the offsets are known the accesses hold the index of their content. */
@@ -199,12 +210,11 @@ static bool place_workspace(struct kiln_group_builder *builder, struct kiln_part
             struct kiln_access *access = &partition->groups[g].accesses[i];
             if (access->kind != KILN_ARGUMENT_WORKSPACE)
                 continue;
-            uint32_t content = content_of(builder, access);
+            uint32_t content = access->workspace_content;
             if (access->is_store) {
                 latest[content] = count;
                 values[count++] = (struct kiln_workspace_value){
-                    .bytes = content_bytes(builder, &partition->groups[g], access),
-                    .first_group = g};
+                    .bytes = content_bytes(ir, &partition->groups[g], access), .first_group = g};
             }
             access->workspace_offset_bytes = latest[content];
             values[latest[content]].last_group = g;
@@ -222,6 +232,34 @@ static bool place_workspace(struct kiln_group_builder *builder, struct kiln_part
     return true;
 }
 
+enum kiln_status kiln_partition_place(const struct kiln_ir *ir, struct kiln_partition *partition,
+                                      struct kiln_error *error)
+{
+    if (!place_workspace(ir, partition))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while placing the workspace");
+    return KILN_OK;
+}
+
+void kiln_partition_set_segments(struct kiln_partition *partition, uint32_t index,
+                                 uint32_t segment_count)
+{
+    struct kiln_fusion_group *group = &partition->groups[index];
+    group->segment_count = segment_count;
+    uint32_t content = KILN_NONE;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (group->accesses[i].is_accumulator)
+            content = group->accesses[i].workspace_content;
+    }
+    for (uint32_t g = index + 1; g < partition->group_count; g++) {
+        struct kiln_fusion_group *other = &partition->groups[g];
+        for (uint32_t i = 0; i < other->load_count; i++) {
+            if (other->accesses[i].is_accumulator &&
+                other->accesses[i].workspace_content == content)
+                other->segment_count = segment_count;
+        }
+    }
+}
+
 /* Forms the groups with one builder, in so many steps; false when memory or the steps run out. */
 static bool partition_with(struct kiln_group_builder *builder, struct kiln_partition *ret_partition)
 {
@@ -234,10 +272,13 @@ static bool partition_with(struct kiln_group_builder *builder, struct kiln_parti
         .group_count = builder->group_count,
         .has_segments = builder->has_segments,
         .has_shared_values = builder->has_shared_values,
+        .has_statistics = builder->has_statistics,
         .is_plain = builder->is_plain,
         .steps = builder->steps,
     };
-    return good && place_workspace(builder, ret_partition);
+    if (good)
+        name_contents(builder, ret_partition);
+    return good && place_workspace(builder->ir, ret_partition);
 }
 
 enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_graph *graph,

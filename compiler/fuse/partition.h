@@ -17,7 +17,9 @@
  * PARTIAL group reduces every segment by itself and stores its accumulators in the workspace, and a
  * COMBINE group, which reads nothing else of the elements, reduces those and evaluates what follows
  * from the result in the domain of rows. Where a product has too few tiles, the same is done to its
- * k: PARTIAL is a contraction, COMBINE a reduction of its sums.
+ * k: PARTIAL is a contraction, COMBINE a reduction of its sums. Where a product's result is reduced
+ * over more than a tile has, the segments are tiles: the PARTIAL contraction yields the result's
+ * elements and the accumulators of each tile.
  *
  * Requirements on whoever adds another class of operations with another domain than its operands':
  *   1. such an operation belongs to exactly one group, whose template it decides;
@@ -69,6 +71,7 @@ struct kiln_access {
                         KILN_NONE) */
     enum kiln_dtype dtype;
     uint64_t workspace_offset_bytes;
+    uint32_t workspace_content; /* of the workspace: equal where accesses mean the same content */
     enum kiln_place place;
     /* In elements, one per axis of the place's domain (kiln_group_place_domain: mostly the
      * group's); 0 on axes that the tensor does not have. */
@@ -96,7 +99,8 @@ struct kiln_fusion_group {
     uint32_t domain;
     uint32_t reduced_axes; /* bit per axis of the domain; 0 where the domain has none of them */
     /* PARTIAL, COMBINE: into how many pieces the reduced elements are cut (which are which is up to
-     * the schedule, and some may be empty); else 1. */
+     * the schedule, and some may be empty; for statistics of a product's tiles this is a guess
+     * until it is scheduled: kiln_partition_set_segments); else 1. */
     uint32_t segment_count;
     /* Operations that the kernel evaluates, ascending IR indices; loads and stores are in
      * `accesses`. */
@@ -124,6 +128,7 @@ struct kiln_partition {
     /* Which choices the strategy was asked for: another one would not differ otherwise. */
     bool has_segments;
     bool has_shared_values;
+    bool has_statistics;
     bool is_plain;  /* the steps did not suffice: every node has kernels of its own */
     uint64_t steps; /* work that finding it took, the same on every machine */
 };
@@ -134,6 +139,7 @@ struct kiln_partition_strategy {
     bool never_segment;       /* no PARTIAL groups, however few rows there are */
     bool store_shared_values; /* element values of a reduction's kernel that others need go through
                                  memory; else they are computed again */
+    bool never_in_tiles; /* no statistics of a product's result in its own kernel, tile by tile */
     /* Work after which a plain partition is made instead, in steps of a few nanoseconds; 0:
      * KILN_PARTITION_MAX_STEPS. A count and not a time, so that equal graphs give equal programs.
      */
@@ -168,5 +174,14 @@ enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_grap
                                 const struct kiln_partition_strategy *strategy,
                                 struct kiln_partition *ret_partition,
                                 struct kiln_error *error) KILN_NODISCARD;
+
+/* Sets the segments of a PARTIAL group, and of the COMBINE group that reads what it stores. The
+ * workspace has to be placed again then. */
+void kiln_partition_set_segments(struct kiln_partition *partition, uint32_t group,
+                                 uint32_t segment_count);
+
+/* Places everything in the workspace again, once groups have got other segments. */
+enum kiln_status kiln_partition_place(const struct kiln_ir *ir, struct kiln_partition *partition,
+                                      struct kiln_error *error) KILN_NODISCARD;
 
 #endif

@@ -31,7 +31,9 @@ static bool may_merge(const struct kiln_group_builder *builder, const struct kil
 
 static enum kiln_boundary boundary(const struct kiln_cluster *cluster)
 {
-    return cluster->role == KILN_ROLE_COMBINE ? KILN_BOUNDARY_SEGMENTS : KILN_BOUNDARY_REDUCTION;
+    if (cluster->role != KILN_ROLE_COMBINE)
+        return KILN_BOUNDARY_REDUCTION;
+    return cluster->is_of_tiles ? KILN_BOUNDARY_STATISTICS : KILN_BOUNDARY_SEGMENTS;
 }
 
 /* Whether no other reduction will ever join the cluster because it reads what this one's operand
@@ -70,8 +72,8 @@ static uint32_t find_cluster_to_share(struct kiln_group_builder *builder, uint32
     return found;
 }
 
-/* A new cluster for a reduction; where its rows are cut into segments, two: the PARTIAL one, and
- * the COMBINE one next in the array. */
+/* A new cluster for a reduction; where its rows are cut into segments, two: the PARTIAL one, which
+ * is returned, and its COMBINE one. */
 static uint32_t add_cluster(struct kiln_group_builder *builder, uint32_t index, uint32_t axes,
                             uint32_t level)
 {
@@ -90,6 +92,7 @@ static uint32_t add_cluster(struct kiln_group_builder *builder, uint32_t index, 
                                         op->domain, level + 1);
     builder->clusters[partial].first_reader = level + 1;
     builder->clusters[partial].segment_count = segments;
+    builder->clusters[partial].combine = combine;
     builder->clusters[combine].segment_count = segments;
     return partial;
 }
@@ -113,7 +116,10 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
     if (found == KILN_NONE)
         found = add_cluster(builder, index, axes, level);
     struct kiln_cluster *cluster = &builder->clusters[found];
+    const struct kiln_fuse_family *family = kiln_fuse_family(cluster->family);
     kiln_cluster_raise_to(cluster, level);
+    if (family->begin_reduce != NULL)
+        family->begin_reduce(builder, found, index, axes);
     cluster->reduction_count++;
     cluster->axes = axes; /* what is not of this family reduced nothing so far */
     if (cluster->role == KILN_ROLE_WHOLE)
@@ -121,8 +127,8 @@ static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
     builder->accumulated_in[index] = found;
     builder->cluster[index] = found;
     if (cluster->role == KILN_ROLE_PARTIAL) {
-        builder->cluster[index] = found + 1; /* the COMBINE cluster */
-        builder->clusters[found + 1].reduction_count++;
+        builder->cluster[index] = cluster->combine;
+        builder->clusters[cluster->combine].reduction_count++;
     }
     if (!kiln_load_sets_add_reader(builder, index))
         builder->failed = true;

@@ -1,5 +1,7 @@
 #include "compiler/fuse/reduction_passes.h"
 
+#include "compiler/fuse/contraction_group.h"
+
 #include <string.h>
 
 enum kiln_place kiln_reduction_access_place(const struct kiln_fusion_group *group,
@@ -54,6 +56,9 @@ static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group
         pass = 1;
     } else if (op->opcode == KILN_OP_CONTRACT) {
         is_row = false; /* its operands are not values of the group's elements */
+    } else if (kiln_group_has_statistics(group)) {
+        pass = is_reduction(group, op); /* nothing here is computed from what is reduced here */
+        is_row = is_reduction(group, op);
     } else if (op->opcode == KILN_OP_INDEX) {
         is_row = !index_varies(ir, group, op);
     } else {

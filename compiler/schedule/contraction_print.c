@@ -62,7 +62,11 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
     print_operand("left", &contraction->left, schedule, group, buffer);
     print_operand("right", &contraction->right, schedule, group, buffer);
     kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
-    if (contraction->row_lanes != 0)
+    static const char *const accumulated[] = {"", "each of its rows", "each of its columns", "it"};
+    if (contraction->statistics != KILN_STATISTICS_NONE)
+        kiln_buffer_printf(buffer, ", a tile stores the statistics of %s, %" PRIu32 " in all",
+                           accumulated[contraction->statistics], schedule->segment_count);
+    else if (contraction->row_lanes != 0)
         kiln_buffer_printf(buffer, ", %" PRIu32 " passes over rows of %" PRIu32 " lanes",
                            contraction->passes.pass_count, contraction->row_lanes);
 }

@@ -17,6 +17,7 @@ static enum kiln_status schedule_within(const struct kiln_schedule_task *task,
         .accesses = kiln_arena_calloc(task->ir->arena, task->group->access_count,
                                       sizeof *schedule.accesses),
         .tile_axis = KILN_NONE,
+        .segment_count = task->group->segment_count,
     };
     if (schedule.accesses == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");

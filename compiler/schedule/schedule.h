@@ -118,6 +118,14 @@ struct kiln_operand_schedule {
     uint32_t vector; /* elements of a load along k */
 };
 
+/* What the tile of a kernel with statistics has an accumulator for. */
+enum kiln_statistics {
+    KILN_STATISTICS_NONE,
+    KILN_STATISTICS_ROWS,    /* each of its rows: n is reduced, and m is not */
+    KILN_STATISTICS_COLUMNS, /* each of its columns: m is, and n is not */
+    KILN_STATISTICS_TILE,    /* all of it */
+};
+
 /*
  * A contraction's work. `left` is the operand whose rows are m: the CONTRACT's right one where the
  * kernel computes the transposed product, so that n runs along the result's memory.
@@ -155,10 +163,13 @@ struct kiln_contraction_schedule {
     /* Rows of an instruction's sums are finished in so many parts, for want of local memory. */
     uint32_t row_parts;
     /* Where values are reduced along n, neighbouring lanes that share a row when it is finished;
-     * else 0. A tile has all columns then. */
+     * else 0. A tile has all columns then, or the row's statistics are of its columns. */
     uint32_t row_lanes;
-    struct kiln_reduction_passes passes; /* over the elements of such a row */
-    uint32_t result_vector;              /* neighbours along n that a work-item finishes at once */
+    struct kiln_reduction_passes passes; /* over the elements of such a row, or of a tile */
+    enum kiln_statistics statistics;
+    uint32_t reduced_batches;  /* bit per batch axis: statistics are over it too */
+    uint32_t statistics_bytes; /* local memory where work-items merge what they have accumulated */
+    uint32_t result_vector;    /* neighbours along n that a work-item finishes at once */
     uint32_t chiplets, chiplet_run, super_rows;
     /* By the model that the tile was chosen with; 0 where there is none. */
     double time_ns;
@@ -199,6 +210,10 @@ struct kiln_schedule {
     /* The last piece of work is the first: set by kiln_kernel_plan_make where a cache holds the end
      * of what an earlier kernel has walked over. */
     bool walks_back;
+
+    /* PARTIAL: into how many segments the work is cut: as many as the group says, but for
+     * statistics of a contraction, which have one for each tile. */
+    uint32_t segment_count;
 
     /* The walk over the collapsed domain; a contraction has one row of its result's columns. */
     uint32_t rank; /* collapsed axes, at least 1 */

@@ -6,6 +6,7 @@
 #include "compiler/schedule/contraction_dtype.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
+#include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
@@ -116,11 +117,13 @@ static bool is_reduced_along(const struct problem *problem, enum kiln_axis_role 
  * out by what they share. */
 static bool is_transposed(const struct problem *problem)
 {
-    if (problem->group->reduced_axes != 0)
+    if (kiln_group_has_whole_rows(problem->group))
         return is_reduced_along(problem, KILN_AXIS_M);
     if (problem->group->contract_count == 2)
         return kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_RIGHT;
     uint32_t store = heaviest(problem, KILN_PLACE_ELEMENT, true);
+    if (store == KILN_NONE) /* nothing but statistics */
+        return false;
     int64_t along_m = stride_of_role(problem, store, KILN_AXIS_M);
     int64_t along_n = stride_of_role(problem, store, KILN_AXIS_N);
     return kiln_contraction_size(problem->axes, KILN_AXIS_M) > 1 && along_m == 1 &&
@@ -378,9 +381,10 @@ static void set_access_modes(struct problem *problem)
                           : operand->is_along_k ? operand->vector
                                                 : operand->run;
         int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
-        access->mode = stride == 0                 ? KILN_ACCESS_SPLAT
-                       : stride == 1 && vector > 1 ? KILN_ACCESS_VECTOR
-                                                   : KILN_ACCESS_GATHER;
+        bool is_few = memory->is_accumulator && memory->place == KILN_PLACE_ROW;
+        access->mode = stride == 0                            ? KILN_ACCESS_SPLAT
+                       : stride == 1 && vector > 1 && !is_few ? KILN_ACCESS_VECTOR
+                                                              : KILN_ACCESS_GATHER;
         access->alignment_bytes =
             access->mode == KILN_ACCESS_VECTOR
                 ? kiln_vector_alignment(problem->target, memory->dtype, vector)
@@ -408,7 +412,8 @@ static bool offsets_need_64_bits(const struct problem *problem)
     return false;
 }
 
-/* First smaller tiles, then shorter vectors of the result. */
+/* First smaller tiles, then shorter vectors of the result. Where tiles store statistics, other
+ * kernels count on how many there are. */
 static bool relax_contraction(const struct kiln_schedule *schedule,
                               struct kiln_register_limits *limits)
 {
@@ -417,9 +422,10 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
     uint32_t tile =
         contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
     uint32_t slots = limits->steps < MOST_SLOTS ? limits->steps : MOST_SLOTS;
-    if (contraction->is_streamed && slots > 1)
+    if (contraction->is_streamed && slots > 1 && contraction->statistics == KILN_STATISTICS_NONE)
         limits->steps = slots / 2;
-    else if (tile > SMALLEST_TILE && limits->held_elems > SMALLEST_TILE)
+    else if (contraction->statistics == KILN_STATISTICS_NONE && tile > SMALLEST_TILE &&
+             limits->held_elems > SMALLEST_TILE)
         limits->held_elems = tile / 2 < limits->held_elems ? tile / 2 : limits->held_elems / 2;
     else if (schedule->vector_elems > 1)
         limits->vector_elems = schedule->vector_elems / 2;
@@ -448,7 +454,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     };
     struct kiln_contraction_schedule *contraction = problem.contraction;
     schedule->template_name = "contraction";
-    contraction->segments = group->role == KILN_ROLE_PARTIAL ? group->segment_count : 1;
+    contraction->segments = kiln_group_cuts_k(group) ? group->segment_count : 1;
     if (!kiln_choose_staged_dtype(ir, graph, group, target, &contraction->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     lay_out_axes(&problem, is_transposed(&problem));
@@ -456,7 +462,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     const struct kiln_tile_problem tile = tile_problem(&problem);
     contraction->row_parts = 1;
     const char *fault = NULL;
-    if (group->reduced_axes != 0)
+    if (kiln_group_has_whole_rows(group))
         kiln_contraction_choose_row_tile(target, problem.op->scalar, &schedule->limits,
                                          contraction);
     else
@@ -510,7 +516,7 @@ static void measure_contraction(const struct kiln_ir *ir, const struct kiln_fusi
         const struct kiln_domain *domain =
             &ir->domains[kiln_group_place_domain(ir, group, access->place)];
         uint64_t bytes = kiln_dtype_info(access->dtype)->bytes *
-                         (access->is_accumulator ? (uint64_t)group->segment_count : 1);
+                         (access->is_accumulator ? (uint64_t)schedule->segment_count : 1);
         for (uint32_t axis = 0; axis < domain->rank; axis++) {
             if (access->strides[axis] != 0)
                 bytes = kiln_limited_product(bytes, (uint64_t)domain->dims[axis]);
@@ -539,6 +545,8 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
             return status;
         schedule->places = schedule->contraction.passes.place;
     }
+    if (kiln_group_has_statistics(task->group))
+        kiln_schedule_statistics(task->ir, task->group, task->target, schedule);
     schedule->grid = (uint32_t)schedule->chunk_count;
     measure_contraction(task->ir, task->group, schedule);
     schedule->operations = kiln_limited_product(

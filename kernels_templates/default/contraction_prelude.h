@@ -29,6 +29,8 @@
 #define KILN_WAVES_K                 1
 #define KILN_ROW_PARTS               1
 #define KILN_ROW_LANES               0
+#define KILN_STATISTICS              0
+#define KILN_STATISTICS_PACKS        0
 #define KILN_PACK_ELEMENTS           8
 #define KILN_ROW_PACKS               4
 #define KILN_RESULT_VECTOR           8

@@ -166,12 +166,20 @@ static void append_chain(struct kiln_random_generator *generator, uint32_t x, ui
 void kiln_random_append_statistics(struct kiln_random_generator *generator, uint32_t operand)
 {
     struct kiln_random *random = &generator->random;
-    uint32_t axes = kiln_random_chance(random, 70) ? 1 : 1 + kiln_random_below(random, 3);
-    enum kiln_reduction_mode mode = choose_mode(generator);
-    if (kiln_random_chance(random, 60))
+    /* Of rows, of columns, or of what else there is. */
+    uint32_t axes = kiln_random_chance(random, 45)   ? 1
+                    : kiln_random_chance(random, 40) ? 2
+                                                     : 1 + kiln_random_below(random, 15);
+    uint32_t count = 1 + kiln_random_below(random, 3);
+    if (kiln_random_chance(random, 45)) {
         append_chain(generator, operand, axes);
-    else if (!is_product(mode))
-        (void)append_reduction(generator, mode, operand, axes);
+        return;
+    }
+    for (uint32_t i = 0; i < count && has_room(generator, operand); i++) {
+        enum kiln_reduction_mode mode = choose_mode(generator);
+        if (!is_product(mode))
+            (void)append_reduction(generator, mode, operand, axes);
+    }
 }
 
 void kiln_random_append_reductions(struct kiln_random_generator *generator)

@@ -115,7 +115,9 @@ KILN_DEVICE void kiln_read_products(const kiln_sum *strip, unsigned strip_row, u
     }
 }
 
-#if KILN_ROW_LANES == 0
+#if KILN_STATISTICS >= 2
+/* statistics.h */
+#elif KILN_ROW_LANES == 0
 
 KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                                    const kiln_result_source &result, const kiln_sum *strip,
@@ -180,7 +182,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
         kiln_row row;
         share.strip_row = strip_row;
         share.row = kiln_row_of_strip(strip_row, i, part);
-        share.columns = columns;
+        share.columns = columns < KILN_TILE_COLUMNS ? columns : KILN_TILE_COLUMNS;
         share.is_inside = share.row < rows;
         if (!share.is_inside)
             share.row = rows - 1;

@@ -1,0 +1,87 @@
+#include "compiler/fuse/tile_statistics.h"
+
+#include "compiler/fuse/cluster.h"
+
+enum {
+    /* Elements of a tile that share an accumulator: with fewer, what is stored and read again is as
+     * much as the elements. */
+    MIN_ELEMENTS = 8,
+    TILE = 128, /* rows and columns of a tile, about */
+    MOST_SEGMENTS = 1 << 30,
+};
+
+static const struct kiln_contraction *contraction_of(const struct kiln_group_builder *builder,
+                                                     const struct kiln_cluster *cluster)
+{
+    return &builder->ir->contractions[builder->ir->ops[cluster->contracts[0]].contraction];
+}
+
+static bool is_reduced(const struct kiln_domain *domain, uint32_t axes,
+                       const struct kiln_contraction_axis *axis)
+{
+    return axis->result < domain->rank && ((axes >> (domain->rank - 1 - axis->result)) & 1u) != 0;
+}
+
+/* The elements along m, or n, that share an accumulator; 0: only some of its axes are reduced,
+ * which a tile cannot tell apart. */
+static int64_t shared_elements(const struct kiln_contraction *contraction,
+                               const struct kiln_domain *domain, uint32_t axes,
+                               enum kiln_axis_role role)
+{
+    int64_t reduced = 1;
+    int64_t kept = 1;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role == role)
+            *(is_reduced(domain, axes, axis) ? &reduced : &kept) *= axis->size;
+    }
+    return reduced > 1 && kept > 1 ? 0 : reduced;
+}
+
+bool kiln_may_have_statistics(const struct kiln_group_builder *builder,
+                              const struct kiln_cluster *cluster, uint32_t axes)
+{
+    const struct kiln_contraction *contraction = contraction_of(builder, cluster);
+    const struct kiln_domain *domain = &builder->ir->domains[cluster->domain];
+    int64_t along_m = shared_elements(contraction, domain, axes, KILN_AXIS_M);
+    int64_t along_n = shared_elements(contraction, domain, axes, KILN_AXIS_N);
+    along_m = along_m < TILE ? along_m : TILE;
+    along_n = along_n < TILE ? along_n : TILE;
+    return !builder->strategy->never_in_tiles && along_m * along_n >= MIN_ELEMENTS;
+}
+
+/* A guess: one for each tile of about this size along the reduced axes. */
+static uint32_t guess_segments(const struct kiln_contraction *contraction,
+                               const struct kiln_domain *domain, uint32_t axes)
+{
+    int64_t segments = 1;
+    int64_t sizes[] = {shared_elements(contraction, domain, axes, KILN_AXIS_M),
+                       shared_elements(contraction, domain, axes, KILN_AXIS_N)};
+    for (uint32_t i = 0; i < 2; i++)
+        segments *= (sizes[i] + TILE - 1) / TILE;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role == KILN_AXIS_BATCH && is_reduced(domain, axes, axis))
+            segments *= axis->size;
+    }
+    return segments < 2 ? 2 : segments > MOST_SEGMENTS ? MOST_SEGMENTS : (uint32_t)segments;
+}
+
+void kiln_begin_statistics(struct kiln_group_builder *builder, uint32_t cluster, uint32_t index,
+                           uint32_t axes)
+{
+    struct kiln_cluster *partial = &builder->clusters[cluster];
+    uint32_t domain = builder->ir->ops[index].domain;
+    uint32_t level = partial->level + 1;
+    uint32_t combine =
+        kiln_cluster_add(builder, KILN_FAMILY_REDUCTION, KILN_ROLE_COMBINE, index, domain, level);
+    partial->role = KILN_ROLE_PARTIAL;
+    partial->axes = axes;
+    partial->row_domain = domain;
+    partial->combine = combine;
+    partial->first_reader = level; /* earlier than others, if there are any */
+    partial->segment_count = builder->clusters[combine].segment_count = guess_segments(
+        contraction_of(builder, partial), &builder->ir->domains[partial->domain], axes);
+    builder->clusters[combine].is_of_tiles = true;
+    builder->has_statistics = true;
+}

@@ -1,0 +1,16 @@
+/*
+ * What a contraction's kernel does for statistics of its result (fuse/tile_statistics.h): what a
+ * tile accumulates, how many tiles share a result, which lanes share a row.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_CONTRACTION_STATISTICS_H
+#define KILN_COMPILER_SCHEDULE_CONTRACTION_STATISTICS_H
+
+#include "compiler/schedule/schedule.h"
+
+/* Fills statistics, reduced_batches, row_lanes and statistics_bytes of a contraction with tiles and
+ * passes, and segment_count and lds_bytes of its schedule, which has its block. The group has
+ * statistics, over m and n of the kernel or one of them. */
+void kiln_schedule_statistics(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                              const struct kiln_target *target, struct kiln_schedule *schedule);
+
+#endif
