@@ -99,6 +99,8 @@ static void print_group(const struct kiln_explanation *explanation, uint32_t ind
                    group->access_count - group->load_count);
     struct kiln_buffer text;
     kiln_buffer_init(&text);
+    kiln_print_betweens(&explanation->view->plan.ir, &explanation->view->plan.partition, group,
+                        &text);
     kiln_schedule_print(&explanation->view->plan.schedules[index], group, &text);
     fputs(kiln_buffer_text(&text), stdout);
     kiln_buffer_fini(&text);

@@ -122,6 +122,8 @@ static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t 
             kiln_json_append(nodes, json_integer(i));
     struct kiln_buffer schedule;
     kiln_buffer_init(&schedule);
+    kiln_print_betweens(&explanation->view->plan.ir, &explanation->view->plan.partition, group,
+                        &schedule);
     kiln_schedule_print(&explanation->view->plan.schedules[index], group, &schedule);
     json_t *object = kiln_json_object();
     kiln_json_set(object, "symbol", kiln_json_text(kernel->symbol));

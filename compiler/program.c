@@ -34,10 +34,11 @@ static void explain_ir(const struct kiln_ir *ir, struct kiln_buffer *explanation
     kiln_ir_print(ir, explanation);
 }
 
-static void explain_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                          const struct kiln_schedule *schedule, uint32_t index,
+static void explain_group(const struct kiln_kernel_plan *plan, uint32_t index,
                           struct kiln_buffer *explanation)
 {
+    const struct kiln_ir *ir = &plan->ir;
+    const struct kiln_fusion_group *group = &plan->partition.groups[index];
     const struct kiln_domain *domain = &ir->domains[group->domain];
     kiln_buffer_printf(explanation, "kernel %" PRIu32 ": %" PRIu32 " values over [", index,
                        group->op_count);
@@ -47,7 +48,8 @@ static void explain_group(const struct kiln_ir *ir, const struct kiln_fusion_gro
                        group->live_registers);
     kiln_buffer_printf(explanation, "  a kernel of its own because %s\n",
                        kiln_boundary_text(group->boundary));
-    kiln_schedule_print(schedule, group, explanation);
+    kiln_print_betweens(ir, &plan->partition, group, explanation);
+    kiln_schedule_print(&plan->schedules[index], group, explanation);
 }
 
 static enum kiln_status emit_kernel(const struct kiln_kernel_plan *plan,
@@ -98,8 +100,7 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
     for (uint32_t i = 0; i < count; i++) {
         if (explanation != NULL)
-            explain_group(&plan->ir, &plan->partition.groups[i], &plan->schedules[i], i,
-                          explanation);
+            explain_group(plan, i, explanation);
         status = emit_kernel(plan, graph, i, &program.kernels[i], error);
         if (status != KILN_OK)
             return status;

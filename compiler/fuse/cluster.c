@@ -120,7 +120,10 @@ static bool require_in_memory(struct kiln_group_builder *builder, uint32_t value
         const struct kiln_cluster *maker = cluster_at(builder, cluster);
         bool is_border = op->domain == maker->row_domain || kiln_op_has_cluster(op) ||
                          kiln_fuse_family(maker->family)->stores_elements;
-        if (builder->cut[current] || is_border || is_stored_for_others(builder, current)) {
+        /* A product that stages it computes it from what is stored before it; so may others. */
+        bool is_deferred = builder->is_deferred[current];
+        if (builder->cut[current] ||
+            (!is_deferred && (is_border || is_stored_for_others(builder, current)))) {
             builder->needed[current] = true;
             if (!builder->cut[current])
                 good = kiln_load_sets_cut(builder, current) && good;
@@ -286,7 +289,7 @@ static void find_always_cut(struct kiln_group_builder *builder)
                                  kiln_op_is_result(operand) && operand->node != op->node;
             bool is_read = kiln_op_has_cluster(op) && builder->bare[i];
             if (family->may_evaluate_operand != NULL)
-                is_read = is_read || !family->may_evaluate_operand(builder, op->operands[k]);
+                is_read = is_read || !family->may_evaluate_operand(builder, i, k);
             if (is_other_node || (is_read && !kiln_op_is_source(operand)))
                 builder->always_cut[op->operands[k]] = true;
         }
@@ -297,12 +300,13 @@ static void find_always_cut(struct kiln_group_builder *builder)
 static void reset(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
-    builder->cluster_count = 0;
+    builder->cluster_count = builder->between_count = 0;
     builder->has_segments = builder->has_shared_values = builder->has_statistics = false;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
         builder->first_reader[i] = KILN_NONE;
         builder->level[i] = 0;
+        builder->is_deferred[i] = false;
         builder->needed[i] = builder->reads_memory[i] = builder->is_required[i] = false;
     }
     find_always_cut(builder);

@@ -4,54 +4,10 @@
 
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
-#include "compiler/fuse/op_cost.h"
+#include "compiler/fuse/prologue.h"
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/fuse/segments.h"
 #include "compiler/fuse/tile_statistics.h"
-
-enum {
-    PROLOGUE_MAX_LOADS = 6,
-    /* An exponential and what goes with it; a longer expression is computed once and read. */
-    PROLOGUE_MAX_COST = 16,
-};
-
-static bool is_allowed_in_prologue(const struct kiln_group_builder *builder, uint32_t value)
-{
-    const struct kiln_op *op = &builder->ir->ops[value];
-    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    return op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_CONSTANT ||
-           op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
-}
-
-/* Whether the kernel of a contraction may compute this operand itself, element by element from
- * what it loads: no reduction, no index, few loads, little arithmetic, since an element is loaded
- * by every work-group that needs it. */
-static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand)
-{
-    const struct kiln_ir *ir = builder->ir;
-    uint32_t mark = ++builder->stamp_now;
-    uint32_t depth = 0;
-    uint32_t loads = 0;
-    uint32_t cost = 0;
-    builder->stack[depth++] = operand;
-    builder->stamp[operand] = mark;
-    while (depth > 0) {
-        uint32_t value = builder->stack[--depth];
-        const struct kiln_op *op = &ir->ops[value];
-        loads += op->opcode == KILN_OP_LOAD;
-        cost += kiln_op_is_source(op) ? 0 : kiln_op_cost(op);
-        if (!is_allowed_in_prologue(builder, value) || loads > PROLOGUE_MAX_LOADS ||
-            cost > PROLOGUE_MAX_COST)
-            return false;
-        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
-            if (builder->stamp[op->operands[k]] == mark)
-                continue;
-            builder->stamp[op->operands[k]] = mark;
-            builder->stack[depth++] = op->operands[k];
-        }
-    }
-    return true;
-}
 
 static uint8_t place_bit(enum kiln_place place)
 {
@@ -312,7 +268,7 @@ static enum kiln_boundary boundary(const struct kiln_cluster *cluster)
 
 const struct kiln_fuse_family kiln_fuse_contraction = {
     .place = place_contraction,
-    .may_evaluate_operand = can_be_prologue,
+    .may_evaluate_operand = kiln_prologue_may_evaluate,
     .may_compute = may_compute,
     .may_reduce = may_reduce,
     .begin_reduce = begin_reduce,

@@ -15,9 +15,10 @@ struct kiln_fuse_family {
      * what it reads from memory. NULL: any kernel can do it as often as needed, so the family has
      * no clusters. */
     void (*place)(struct kiln_group_builder *builder, uint32_t index);
-    /* Whether its kernel may evaluate this operand itself; else it is read from memory. NULL: any
-     * operand. */
-    bool (*may_evaluate_operand)(struct kiln_group_builder *builder, uint32_t operand);
+    /* Whether the kernel of operation `index` may evaluate its operand number `operand` itself;
+     * else that is read from memory. NULL: any operand. */
+    bool (*may_evaluate_operand)(struct kiln_group_builder *builder, uint32_t index,
+                                 uint32_t operand);
 
     /* ---- clusters; not asked where `place` is NULL ---- */
 

@@ -11,13 +11,30 @@
  * partitioner. */
 enum { STEPS_OF_AN_OPERATION = 128 };
 
+static void find_behind_products(struct kiln_group_builder *builder)
+{
+    for (uint32_t i = 0; i < builder->ir->op_count; i++) {
+        const struct kiln_op *op = &builder->ir->ops[i];
+        enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+        bool is_behind = kiln_op_is_contraction(op);
+        bool is_elementwise =
+            op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
+        for (uint32_t k = 0; is_elementwise && k < kiln_opcode_info(op->opcode)->arity; k++)
+            is_behind = is_behind || builder->is_behind_product[op->operands[k]];
+        builder->is_behind_product[i] = is_behind;
+    }
+}
+
 bool kiln_group_builder_init(struct kiln_group_builder *builder)
 {
     uint32_t count = builder->ir->op_count;
     struct kiln_arena *arena = builder->arena;
-    bool **const flags[] = {&builder->reads_memory, &builder->cut,          &builder->always_cut,
-                            &builder->needed,       &builder->bare,         &builder->is_load,
-                            &builder->is_required,  &builder->wanted.is_in, &builder->knows_layout};
+    bool **const flags[] = {&builder->reads_memory, &builder->cut,
+                            &builder->always_cut,   &builder->needed,
+                            &builder->bare,         &builder->is_load,
+                            &builder->is_required,  &builder->wanted.is_in,
+                            &builder->knows_layout, &builder->is_behind_product,
+                            &builder->is_deferred};
     uint32_t **const numbers[] = {
         &builder->level,          &builder->first_reader, &builder->cluster,
         &builder->accumulated_in, &builder->store_op,     &builder->next_store,
@@ -43,7 +60,11 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
     /* An item per STORE and per value in the workspace, and while a group is split another one per
      * value. */
     builder->items = kiln_arena_calloc(arena, 2 * (size_t)count + 1, sizeof *builder->items);
-    if (builder->clusters == NULL || builder->items == NULL || !kiln_load_sets_init(builder))
+    /* Both operands of each. */
+    builder->betweens =
+        kiln_arena_calloc(arena, 2 * (size_t)reduction_count + 1, sizeof *builder->betweens);
+    if (builder->clusters == NULL || builder->betweens == NULL || builder->items == NULL ||
+        !kiln_load_sets_init(builder))
         return false;
     for (uint32_t i = 0; i < count; i++)
         builder->store_op[i] = KILN_NONE;
@@ -54,6 +75,7 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
         builder->next_store[i] = builder->store_op[op->operands[0]];
         builder->store_op[op->operands[0]] = i;
     }
+    find_behind_products(builder);
     return true;
 }
 

@@ -53,6 +53,10 @@ struct kiln_group_builder {
     uint32_t *own;            /* mark of the last closure that stores the value to its home */
     uint32_t *next_reduction; /* of the same cluster, or KILN_NONE */
     struct kiln_load_sets load_sets;
+    bool *is_behind_product;       /* a CONTRACT, or computed from one element by element */
+    bool *is_deferred;             /* readers compute it: prologue.h */
+    struct kiln_between *betweens; /* of this round */
+    uint32_t between_count;
     bool *is_required;              /* others need the value: what they read instead of it is cut */
     struct kiln_value_queue wanted; /* empty between uses */
     bool *knows_layout;             /* layout_tensor.h */

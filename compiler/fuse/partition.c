@@ -270,6 +270,8 @@ static bool partition_with(struct kiln_group_builder *builder, struct kiln_parti
     *ret_partition = (struct kiln_partition){
         .groups = builder->groups,
         .group_count = builder->group_count,
+        .betweens = builder->betweens,
+        .between_count = builder->between_count,
         .has_segments = builder->has_segments,
         .has_shared_values = builder->has_shared_values,
         .has_statistics = builder->has_statistics,

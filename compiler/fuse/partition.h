@@ -121,10 +121,23 @@ struct kiln_fusion_group {
     uint32_t cost;               /* arithmetic of one element, in simple operations */
 };
 
+/* An operand of a product that is computed, element by element, from another product's result: in
+ * the kernel of the first or of the second one (prologue.h). */
+struct kiln_between {
+    uint32_t product; /* the second CONTRACT */
+    uint32_t operand;
+    /* Through memory when the first one's kernel computes it, or the second one's; and what the
+     * second one's tiles compute more than once, in bytes moved meanwhile. */
+    uint64_t bytes_first, bytes_second, repeated;
+    bool is_second;
+};
+
 struct kiln_partition {
     uint32_t group_count;
     struct kiln_fusion_group *groups; /* in an order in which they can run */
     uint64_t workspace_bytes;
+    uint32_t between_count;
+    struct kiln_between *betweens;
     /* Which choices the strategy was asked for: another one would not differ otherwise. */
     bool has_segments;
     bool has_shared_values;
@@ -174,6 +187,11 @@ enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_grap
                                 const struct kiln_partition_strategy *strategy,
                                 struct kiln_partition *ret_partition,
                                 struct kiln_error *error) KILN_NODISCARD;
+
+/* A line for each operand of the group's products that is computed from another product's result:
+ * in which of the two kernels, and why. Nothing for other groups. */
+void kiln_print_betweens(const struct kiln_ir *ir, const struct kiln_partition *partition,
+                         const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
 
 /* Sets the segments of a PARTIAL group, and of the COMBINE group that reads what it stores. The
  * workspace has to be placed again then. */

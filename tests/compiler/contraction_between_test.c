@@ -1,0 +1,148 @@
+/*
+ * What lies between two products is computed on the side that moves fewer bytes, and `kiln explain`
+ * says why.
+ */
+#include "compiler/kernel_plan.h"
+#include "tests/compiler/graph/graph_sketch.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct kiln_arena arena;
+static struct kiln_error error;
+
+/* Plans point to their graphs. */
+enum { MOST_GRAPHS = 16 };
+static struct json_graph graphs[MOST_GRAPHS];
+static size_t graph_count;
+
+static void setup(void)
+{
+    kiln_arena_init(&arena);
+    kiln_error_init(&error);
+}
+
+static void teardown(void)
+{
+    kiln_arena_fini(&arena);
+    for (size_t i = 0; i < graph_count; i++)
+        json_graph_fini(&graphs[i]);
+}
+
+TestSuite(contraction_between, .init = setup, .fini = teardown);
+
+static struct kiln_kernel_plan make_plan(const char *sketch, bool no_fusion)
+{
+    struct kiln_kernel_plan plan;
+    struct kiln_target target;
+    const struct kiln_lower_options options = {.no_fusion = no_fusion};
+    cr_assert_lt(graph_count, MOST_GRAPHS);
+    struct json_graph *read = &graphs[graph_count++];
+    graph_sketch_accept(read, sketch, NULL);
+    cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, &options, &arena, &plan, &error),
+                 KILN_OK, "%s: %s", sketch, error.text);
+    return plan;
+}
+
+#define FIRST(type) "Matmul a=512,64:HALF b=64,512:HALF c=512,512:" type " | "
+
+/* Bytes of the 512 x 512 elements between. */
+enum { HALVES = 512 * 512 * 2, FLOATS = 512 * 512 * 4 };
+
+static const struct {
+    const char *sketch;
+    bool is_second;
+    uint64_t bytes_first, bytes_second, workspace;
+} rows[] = {
+    /* written and read in half, instead of in float */
+    {FIRST("virtual") "Pointwise in_0@3 in_1=1,512 out_0=512,512:HALF:virtual !operation='ADD' | "
+                      "Matmul a@5 b=512,256:HALF c=512,256:HALF",
+     false, 2 * HALVES, 2 * FLOATS, HALVES},
+    {FIRST("HALF:virtual") "Pointwise in_0@3 in_1=1,512 out_0=512,512:virtual !operation='MUL' | "
+                           "Matmul a@5 b=512,256:HALF c=512,256:HALF",
+     true, 2 * FLOATS, 2 * HALVES, HALVES},
+    /* dequantised: the right operand of the second product */
+    {FIRST("INT8:virtual") "Pointwise in_0@3 in_1=512,1 out_0=512,512:HALF:virtual "
+                           "!operation='MUL' | Matmul a=256,512:HALF b@5 c=256,512:HALF",
+     true, 2 * HALVES, HALVES, HALVES / 2},
+    /* what is before it is an output: it is in memory anyway */
+    {FIRST("HALF") "Pointwise in_0@3 out_0=512,512:HALF:virtual !operation='RELU_FWD' | "
+                   "Matmul a@4 b=512,256:HALF c=512,256:HALF",
+     true, 2 * HALVES, HALVES, 0},
+    /* both are: it need not be computed twice */
+    {FIRST("HALF") "Pointwise in_0@3 out_0=512,512:HALF !operation='RELU_FWD' | "
+                   "Matmul a@4 b=512,256:HALF c=512,256:HALF",
+     false, HALVES, HALVES, 0},
+    /* 512 tiles would compute it again */
+    {FIRST("HALF") "Pointwise in_0@3 out_0=512,512:HALF:virtual !operation='SIGMOID_FWD' | "
+                   "Matmul a@4 b=512,65536:HALF c=512,65536:HALF",
+     false, 2 * HALVES, HALVES, HALVES},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+static bool evaluates(const struct kiln_kernel_plan *plan, uint32_t group, uint32_t value)
+{
+    const struct kiln_fusion_group *found = &plan->partition.groups[group];
+    for (uint32_t i = 0; i < found->load_count; i++) {
+        if (found->accesses[i].value == value)
+            return false;
+    }
+    return kiln_group_position(found, value) != KILN_NONE;
+}
+
+Test(contraction_between, is_computed_where_fewer_bytes_are_moved)
+{
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        struct kiln_kernel_plan plan = make_plan(rows[i].sketch, false);
+        const struct kiln_between *between = plan.partition.betweens;
+        cr_assert_eq(plan.partition.group_count, 2, "%s", rows[i].sketch);
+        cr_assert_eq(plan.partition.between_count, 1, "%s", rows[i].sketch);
+        cr_expect_eq(between->is_second, rows[i].is_second, "%s", rows[i].sketch);
+        cr_expect_eq(between->bytes_first, rows[i].bytes_first, "%s", rows[i].sketch);
+        cr_expect_eq(between->bytes_second, rows[i].bytes_second, "%s", rows[i].sketch);
+        cr_expect_eq(plan.partition.workspace_bytes, rows[i].workspace, "%s", rows[i].sketch);
+        cr_expect_eq(evaluates(&plan, 0, between->operand), !rows[i].is_second, "%s",
+                     rows[i].sketch);
+        cr_expect_eq(evaluates(&plan, 1, between->operand), rows[i].is_second, "%s",
+                     rows[i].sketch);
+        kiln_buffer_clear(&text);
+        kiln_print_betweens(&plan.ir, &plan.partition, &plan.partition.groups[0], &text);
+        cr_expect_str_empty(kiln_buffer_text(&text), "%s", rows[i].sketch);
+        kiln_print_betweens(&plan.ir, &plan.partition, &plan.partition.groups[1], &text);
+        cr_expect_not_null(strstr(kiln_buffer_text(&text), rows[i].is_second
+                                                               ? " is computed here"
+                                                               : " is computed behind the product"),
+                           "%s", kiln_buffer_text(&text));
+        cr_expect_eq(strstr(kiln_buffer_text(&text), "each tile") != NULL,
+                     !rows[i].is_second && rows[i].bytes_second < rows[i].bytes_first, "%s",
+                     kiln_buffer_text(&text));
+    }
+    kiln_buffer_fini(&text);
+}
+
+Test(contraction_between, is_no_question_where_one_side_cannot_compute_it)
+{
+    static const char *const sketches[] = {
+        /* of two products that share nothing */
+        "Matmul a=64,64 b=64,64 c=64,64:virtual | Matmul a=64,64 b=64,64 c=64,64:virtual | "
+        "Pointwise in_0@3 in_1@6 out_0=64,64:virtual !operation='MUL' | "
+        "Matmul a@7 b=64,64 c=64,64",
+        /* a softmax */
+        "Matmul a=64,64 b=64,64 c=64,64:virtual | "
+        "Reduction in@3 out=64,1:virtual !mode='MAX_OP' | "
+        "Pointwise in_0@3 in_1@4 out_0=64,64:virtual !operation='SUB' | "
+        "Matmul a@5 b=64,64 c=64,64",
+        /* nothing is between */
+        "Matmul a=64,64 b=64,64 c=64,64:virtual | Matmul a@3 b=64,64 c=64,64",
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        struct kiln_kernel_plan plan = make_plan(sketches[i], false);
+        cr_expect_eq(plan.partition.between_count, 0, "%s", sketches[i]);
+    }
+    struct kiln_kernel_plan plan = make_plan(rows[1].sketch, true);
+    cr_expect_eq(plan.partition.between_count, 0);
+    cr_expect_eq(plan.partition.group_count, 3);
+}
