@@ -1,17 +1,16 @@
 #include "runtime/device/host_device.h"
 
 #include "runtime/device/host_executor.h"
+#include "runtime/device/host_memory.h"
 #include "runtime/device/host_module.h"
 #include "runtime/support/environment.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { ALLOCATION_ALIGNMENT = 256, MAX_THREADS = 1024, GUESSED_CACHE_BYTES = 64 << 20 };
+enum { ALLOCATION_ALIGNMENT = 256, MAX_THREADS = 1024 };
 
 struct host_device {
     struct kiln_device base;
@@ -153,36 +152,14 @@ static enum kiln_status host_copy_within(struct kiln_device *device, kiln_stream
     return host_copy(device, to, from, bytes, error);
 }
 
-/* What Linux says could be had without swapping; pages that cache files count, unlike in
- * _SC_AVPHYS_PAGES. */
-static uint64_t available_bytes(void)
-{
-    unsigned long long kilobytes = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file) {
-        char line[128];
-        while (fgets(line, sizeof line, file) &&
-               sscanf(line, "MemAvailable: %llu kB", &kilobytes) != 1) {
-        }
-        fclose(file);
-    }
-    if (kilobytes != 0)
-        return (uint64_t)kilobytes << 10;
-    long pages = sysconf(_SC_AVPHYS_PAGES);
-    long page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-}
-
 static enum kiln_status host_describe_memory(struct kiln_device *device,
                                              struct kiln_device_memory *ret_memory,
                                              struct kiln_error *error)
 {
     (void)device;
     (void)error;
-    /* Virtual machines may hide it. */
-    long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    ret_memory->free_bytes = available_bytes();
-    ret_memory->cache_bytes = cache_bytes > 0 ? (uint64_t)cache_bytes : GUESSED_CACHE_BYTES;
+    ret_memory->free_bytes = kiln_host_memory_available();
+    ret_memory->cache_bytes = kiln_host_memory_cache_bytes();
     return KILN_OK;
 }
 
