@@ -48,9 +48,18 @@ function(kiln_set_test_properties name timeout environment labels)
     if(NOT timeout)
         set(timeout 300)
     endif()
+    # Tests that take long start first, so that none is left over in the end: those that compile, and before them those that
+    # do one thing after another.
+    set(cost 0)
+    if(name MATCHES "^(code_objects|kernel_forms|shared_cache|test_reduction_run|kiln_bench_test|store_faults)$")
+        set(cost 100)
+    elseif(labels MATCHES compiler)
+        set(cost 10)
+    endif()
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${timeout}
-        ENVIRONMENT "${environment}"
+        COST ${cost}
+        ENVIRONMENT "KILN_TEST_SHARE=${KILN_TEST_SHARE};${environment}"
         LABELS "${labels}"
         FAIL_REGULAR_EXPRESSION
         "LeakSanitizer|AddressSanitizer|runtime error:|ThreadSanitizer|Tested: 0|Unknown option|No tests|Crashing: [1-9]|Failing: [1-9]")

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds and runs the tests. On two cores: below 20 minutes.
 #
-# usage: test.sh [--quick | --hip]
+# usage: test.sh [--quick | --hip | --long]
 #   --quick  only the first leg
+#   --long   every leg runs whole sweeps, and ten times as many random graphs; this takes hours
 #   --hip    the hardware suite alone, in a release build: what a person with an AMD GPU should run once
 #
 # Legs:
+# What takes long in the first leg for the sake of a compiler or a file system, the others run in parts, random graphs from
+# other seeds (scripts/README.md).
+#
 #   dev     gcc, debug, warnings are errors, every test
 #   hip     the hardware suite on a GPU or, in parts, on emulated ones (scripts/test_hip.sh), with the build of the first leg
 #   clang   everything built with clang 19, warnings are errors
@@ -20,10 +24,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 legs=(dev hip clang asan debian)
 hip_preset=dev
+sweeps=()
 case ${1-} in
 '') ;;
 --quick) legs=(dev) ;;
 --hip) legs=(hip) hip_preset=release ;;
+--long)
+    sweeps=(-DKILN_TEST_SHARE=1/1 -DKILN_RANDOM_TIMES=10
+        "-DKILN_CODE_OBJECT_TARGETS=gfx90a;gfx942;gfx1030;gfx1100;gfx1201")
+    ;;
 *) fail "unknown option '$1'" ;;
 esac
 
@@ -34,7 +43,7 @@ summary=()
 
 build() {
     local preset=$1
-    quietly "build/$preset-configure.log" cmake --preset "$preset" &&
+    quietly "build/$preset-configure.log" cmake --preset "$preset" "${sweeps[@]}" &&
         cmake --build "build/$preset" -j "$kiln_jobs" -- --quiet
 }
 
@@ -55,7 +64,7 @@ leg_clang() {
     build clang
 }
 leg_asan() { build asan && run_ctest asan -LE '^(check|hip)$'; }
-leg_debian() { bash scripts/test_in_chroot.sh; }
+leg_debian() { bash scripts/test_in_chroot.sh "${sweeps[@]}"; }
 
 # Adds what CTest's closing lines in a leg's output say to the totals. A leg may run CTest several times.
 count_tests() {

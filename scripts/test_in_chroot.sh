@@ -2,6 +2,8 @@
 # The second test leg: builds and tests Kiln in a Debian 13 system of its own (gcc 14, FlatBuffers 23.5,
 # comgr 2.6 that knows gfx942 and gfx1100), made by debootstrap and kept under build/ for the next time.
 #
+# usage: test_in_chroot.sh [CMAKE_OPTION...]
+#
 # Exit codes: 0 passed, 1 failed, 77 skipped with the reason.
 #
 # The mirror is the one that this machine's apt uses. Mounts live in a mount namespace of their own, so they
@@ -86,10 +88,13 @@ heading "Debian 13: packages"
 quietly "$log" inside bash "$inner/main/scripts/install_packages.sh" --minimal || exit 1
 heading "Debian 13: build"
 inside bash -euc '
-    cmake -G Ninja -S "$1/main" -B "$1/build" -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON \
-        -DKILN_RANDOM_GRAPHS=60 >/dev/null
-    ninja -C "$1/build" -j "$KILN_JOBS" --quiet
-' bash "$inner"
+    inner=$1
+    shift
+    cmake -G Ninja -S "$inner/main" -B "$inner/build" -DCMAKE_BUILD_TYPE=Debug -DKILN_WERROR=ON \
+        -DKILN_TEST_SHARE=2/4 "-DKILN_CODE_OBJECT_TARGETS=gfx90a:3/8;gfx942;gfx1030:2/2;gfx1100" \
+        -DKILN_RANDOM_TIMES=1 "$@" >/dev/null
+    ninja -C "$inner/build" -j "$KILN_JOBS" --quiet
+' bash "$inner" "$@"
 heading "Debian 13: tests"
 inside ctest --test-dir "$inner/build" -LE '^hip$' --output-on-failure --no-tests=error -j "$KILN_JOBS"
 heading "Debian 13: targets that its comgr knows and Debian 12's does not"

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Kernels near the limit of registers: what is compiled has 128-bit accesses and no scratch, in whatever form of its schedule.
 #
-# usage: kernel_forms_test.sh KILN DIRECTORY
+# usage: kernel_forms_test.sh KILN DIRECTORY [I/N]
+#   I/N  only the I-th of N parts of the kernels
 #
 # Rows that are just short enough to be held in registers spill in their first form with some compilers. Many operands make
 # LLVM spill scalar registers, for which it reserves private memory without touching it, or spill vector registers as well.
 set -euo pipefail
 
-kiln=$1 directory=$2
+kiln=$1 directory=$2 share=${3:-1/1}
 rm -rf "$directory"
 mkdir -p "$directory"
 export KILN_CACHE_DIR=$directory/cache
@@ -68,10 +69,14 @@ layernorm() { # COLUMNS
                        "bias_tensor_uid": 3, "epsilon_tensor_uid": 4, "y_tensor_uid": 5}}'
 }
 
+number=0
+
 # GRAPH WIDE TARGET...; WIDE: whether accesses are 128 bits
 expect_no_scratch() {
     local name=$1 wide=$2 target isa form
     shift 2
+    number=$((number + 1))
+    ((number % ${share#*/} + 1 == ${share%/*})) || return 0
     for target in "$@"; do
         if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)$"; then
             echo "skipped: nothing here compiles for $target"

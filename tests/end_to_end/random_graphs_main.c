@@ -8,9 +8,9 @@
  * LIST names pointwise, reductions, norms, products or all, with commas between; pointwise alone by
  * default.
  * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
- * fibers. --repeat runs each program twice, compiled twice and by different numbers of threads: the
- * outputs must be equal in every bit. --device runs them on a GPU (cuda, hip); the host by
- * default.
+ * fibers. --repeat runs each program twice, by different numbers of threads, the second time out of
+ * a cache or, one in COMPILED_TWICE, compiled again: the outputs must be equal in every bit.
+ * --device runs them on a GPU (cuda, hip); the host by default.
  *
  * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
  * with `--seed S+i --count 1`.
@@ -20,6 +20,7 @@
 #include "runtime/engine/engine.h"
 #include "tests/end_to_end/checked_graph.h"
 #include "tests/end_to_end/execute_on_device.h"
+#include "tests/runtime/support/temporary_directory.h"
 #include "tests/support/random_graph.h"
 
 #include <getopt.h>
@@ -30,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POISON = 0xa5, MAX_JOBS = 256 };
+enum { POISON = 0xa5, MAX_JOBS = 256, COMPILED_TWICE = 4 };
 
 struct totals {
     atomic_uint_fast64_t graphs;
@@ -43,7 +44,8 @@ struct totals {
 struct run {
     struct kiln_engine *engine;
     struct kiln_device *device; /* whose memory the tensors have to be in; NULL: this process's */
-    struct kiln_engine *other_engine; /* one of another number of threads; NULL without --repeat */
+    /* Of another number of threads; NULL without --repeat. One shares the engine's cache. */
+    struct kiln_engine *caching_engine, *compiling_engine;
     uint64_t first_seed;
     uint64_t count;
     struct kiln_random_graph_options graph_options;
@@ -137,7 +139,9 @@ static void **run_program(struct run *run, struct kiln_engine *engine,
 static bool repeat(struct run *run, const struct subject *subject, void *const *memory,
                    struct kiln_error *error)
 {
-    void **again = run_program(run, run->other_engine, subject, error);
+    struct kiln_engine *engine =
+        subject->seed % COMPILED_TWICE == 0 ? run->compiling_engine : run->caching_engine;
+    void **again = run_program(run, engine, subject, error);
     bool same = again != NULL;
     for (uint32_t i = 0; same && i < subject->graph.tensor_count; i++) {
         const struct kiln_tensor *tensor = &subject->graph.tensors[i];
@@ -181,7 +185,7 @@ static bool run_graph(struct run *run, uint64_t seed)
         void **memory = run_program(run, run->engine, &subject, &error);
         good = memory != NULL &&
                compare_outputs(run, seed, &subject.graph, memory, &subject.arena, &error) &&
-               (run->other_engine == NULL || repeat(run, &subject, memory, &error));
+               (run->caching_engine == NULL || repeat(run, &subject, memory, &error));
         free_tensor_memory(&subject.graph, memory);
     }
     kiln_buffer_fini(&subject.bytes);
@@ -302,10 +306,11 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
     }
 }
 
-static struct kiln_engine *make_engine(const struct settings *settings, struct kiln_error *error)
+static struct kiln_engine *make_engine(const struct settings *settings, const char *cache_directory,
+                                       struct kiln_error *error)
 {
     struct kiln_engine_options options = {
-        .cache_directory = NULL,
+        .cache_directory = cache_directory,
         .device = settings->device,
         .codegen = {.max_workers = (uint32_t)settings->jobs},
         .lower = {.no_fusion = settings->no_fusion,
@@ -342,12 +347,20 @@ static bool make_engines(struct run *run, const struct settings *settings, struc
     if (strcmp(settings->device, "host") != 0 &&
         kiln_device_open(settings->device, &run->device, error) != KILN_OK)
         return false;
-    run->engine = make_engine(settings, error);
+    const char *cache = settings->repeats ? temporary_directory_make() : NULL;
+    if (settings->repeats && cache == NULL) {
+        (void)kiln_error_set(error, KILN_IO, "cannot make a temporary directory");
+        return false;
+    }
+    run->engine = make_engine(settings, cache, error);
     if (run->engine == NULL || !settings->repeats)
         return run->engine != NULL;
-    run->other_engine = make_engine(settings, error);
-    return run->other_engine != NULL && open_device(run, run->engine, "3", error) &&
-           open_device(run, run->other_engine, "1", error);
+    run->caching_engine = make_engine(settings, cache, error);
+    run->compiling_engine = make_engine(settings, NULL, error);
+    return run->caching_engine != NULL && run->compiling_engine != NULL &&
+           open_device(run, run->engine, "3", error) &&
+           open_device(run, run->caching_engine, "1", error) &&
+           open_device(run, run->compiling_engine, "1", error);
 }
 
 static int print_totals(struct run *run)
@@ -383,6 +396,7 @@ int main(int argc, char **argv)
     run.graph_options.max_elements = (int64_t)settings.max_elements;
     if (!make_engines(&run, &settings, &error)) {
         fprintf(stderr, "random_graphs: %s\n", error.text);
+        temporary_directory_remove();
         return 1;
     }
     pthread_t threads[MAX_JOBS];
@@ -393,7 +407,9 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < started; i++)
         (void)pthread_join(threads[i], NULL);
     kiln_engine_unref(run.engine);
-    kiln_engine_unref(run.other_engine);
+    kiln_engine_unref(run.caching_engine);
+    kiln_engine_unref(run.compiling_engine);
     kiln_device_close(run.device);
+    temporary_directory_remove();
     return print_totals(&run);
 }

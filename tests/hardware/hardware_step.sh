@@ -81,8 +81,8 @@ run_step() {
     case $step in
     samples) run_samples ;;
     shared_graphs_*) run_shared_graphs "${step#shared_graphs_}" ;;
-    random_pointwise) random 100000 2000 20 ;;
-    random_all) random 200000 2000 20 --families all --max-nodes 12 --max-elements 6000 ;;
+    random_pointwise) random 100000 2000 16 ;;
+    random_all) random 200000 2000 12 --families all --max-nodes 12 --max-elements 6000 ;;
     random_norms) random 300000 500 10 --families norms,reductions --max-nodes 4 --max-elements 12000 ;;
     random_segments) random 400000 200 4 --families norms,reductions --max-nodes 3 --max-elements 150000 ;;
     random_unfused) random 500000 200 4 --families all --max-nodes 12 --no-fusion ;;
