@@ -40,7 +40,7 @@
  *   finish                    what is known of the row now
  * KILN_STATISTICS says that the elements of the tile are reduced and the accumulators stored, for another kernel to merge: those of
  * each of its rows (1; then KILN_ROW_LANES share a row, and finish stores), of each of its columns (2), or of all of it (3). There is one
- * pass then, and it has store and meet too; KILN_STATISTICS_PACKS of LDS are for meet.
+ * pass then, and it has store and meet too, for columns store_column; KILN_STATISTICS_PACKS of LDS are for meet.
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_prelude.h"

@@ -4,6 +4,7 @@
 #include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_values.h"
 #include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
@@ -116,6 +117,11 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     kiln_buffer_printf(source,
                        "#define KILN_STATISTICS %d\n#define KILN_STATISTICS_PACKS %" PRIu32 "\n",
                        (int)contraction->statistics, contraction->statistics_bytes / PACK_BYTES);
+    if (contraction->statistics == KILN_STATISTICS_COLUMNS)
+        kiln_buffer_printf(source,
+                           "#define KILN_VECTORS_ABREAST %" PRIu32
+                           "\n#define KILN_ROWS_ABREAST (KILN_BLOCK / KILN_VECTORS_ABREAST)\n",
+                           kiln_vectors_abreast(emission->schedule));
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)

@@ -7,6 +7,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_accumulators.h"
+#include "compiler/schedule/contraction_statistics.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -265,63 +266,104 @@ static uint32_t component_store(const struct rows *rows, uint32_t index, uint32_
     return KILN_NONE;
 }
 
-/* store: what a tile has accumulated, of a row or of a vector of columns. */
-static void append_store(const struct rows *rows, struct kiln_buffer *source)
+/* What a tile has accumulated, of a row, of all of it, or of so many neighbouring columns. */
+static void append_store(const struct rows *rows, const char *name, const char *type,
+                         uint32_t lanes, struct kiln_buffer *source)
 {
     static const char *const moments[] = {"count", "mean[e]", "squares[e]"};
+    const struct kiln_emission *emission = rows->emission;
     const struct kiln_accumulator *accumulators = rows->passes->accumulators;
-    kiln_buffer_append_text(
-        source, "    KILN_DEVICE void store(const kiln_arguments &arguments, const "
-                "kiln_result_source &source, unsigned at_row, unsigned column, const totals "
-                "&totals)\n    {\n    (void)arguments, (void)at_row, (void)column;\n");
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    kiln_buffer_printf(source,
+                       "    KILN_DEVICE void %s(const kiln_arguments &arguments, const "
+                       "kiln_result_source &source, unsigned at_row, unsigned column, const %s "
+                       "&totals)\n    {\n        (void)arguments, (void)at_row, (void)column;\n",
+                       name, type);
+    kiln_emit_element_loop("        ", lanes, source);
     for (uint32_t i = 0; i < rows->passes->accumulator_count; i++) {
         bool is_moments = kiln_accumulator_is_moments(&accumulators[i]);
         uint32_t components = kiln_accumulator_info(accumulators[i].kind)->components;
         for (uint32_t c = 0; c < components; c++) {
             uint32_t access = component_store(rows, i, c);
-            const char *suffix = kiln_storage_suffix(&rows->emission->group->accesses[access]);
-            kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n", suffix,
-                               access, lane_count(rows));
-            kiln_emit_element_loop("    ", lane_count(rows), source);
-            kiln_buffer_printf(source,
-                               "        y%" PRIu32 "[e] = kiln_encode_%s(totals.a%" PRIu32
-                               ".%s);\n    }\n",
-                               access, suffix, i, is_moments ? moments[c] : "value[e]");
-            kiln_emit_contraction_result_store(rows->emission, access, source);
+            kiln_buffer_printf(source, "            *(source.p%" PRIu32 " + (0u", access);
+            kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
+            kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "column + e",
+                                       source);
+            kiln_buffer_printf(source, ")) = kiln_encode_%s(totals.a%" PRIu32 ".%s);\n",
+                               kiln_storage_suffix(&emission->group->accesses[access]), i,
+                               is_moments ? moments[c] : "value[e]");
         }
     }
-    kiln_buffer_append_text(source, "    }\n");
+    kiln_buffer_append_text(source, "        }\n    }\n");
 }
 
-/* meet: each accumulator goes to `entry` of local memory, and those of every `step`-th entry from
- * `first` to `end` are merged into this work-item's. */
+/* A member for each accumulator, of one lane. */
+static void append_column_totals(const struct rows *rows, struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source, "    struct column_totals {\n");
+    for (uint32_t i = 0; i < rows->passes->accumulator_count; i++)
+        kiln_buffer_printf(source, "        kiln_%s_lanes_%s<1> a%" PRIu32 ";\n",
+                           kiln_accumulator_operation(&rows->passes->accumulators[i]),
+                           kiln_scalar_text(rows->passes->accumulators[i].scalar), i);
+    kiln_buffer_append_text(source, "    };\n");
+}
+
+/* meet: each accumulator goes to an entry of local memory, and those of every `step`-th entry from
+ * `first` to `end` are merged. Of a tile an entry is a wave's, of columns a work-item's, of which
+ * one lane is merged. */
 static void append_meet(const struct rows *rows, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = rows->emission->schedule;
-    uint32_t entries =
-        rows->is_columns ? schedule->block : schedule->block / rows->emission->target->wave_size;
-    kiln_buffer_append_text(source,
-                            "    KILN_DEVICE void meet(kiln_pack *shared, unsigned entry, bool "
-                            "puts, unsigned first, unsigned end, unsigned step, totals &totals)\n"
-                            "    {\n");
+    uint32_t entries = kiln_statistics_entries(schedule, rows->emission->target);
+    kiln_buffer_append_text(
+        source,
+        rows->is_columns
+            ? "    KILN_DEVICE void meet(kiln_pack *shared, const totals &totals, bool merges, "
+              "unsigned lane, unsigned first, column_totals &merged)\n    {\n"
+            : "    KILN_DEVICE void meet(kiln_pack *shared, unsigned entry, bool puts, unsigned "
+              "first, unsigned end, totals &merged)\n    {\n");
     for (uint32_t i = 0; i < rows->passes->accumulator_count; i++) {
         const struct kiln_accumulator *accumulator = &rows->passes->accumulators[i];
         const char *operation = kiln_accumulator_operation(accumulator);
         const char *scalar = kiln_scalar_text(accumulator->scalar);
         kiln_buffer_printf(source,
                            "    {\n        auto &entries = *(kiln_%s_entries_%s<%" PRIu32
-                           ", %" PRIu32
-                           "> *)shared;\n        if (puts)\n            kiln_put(totals.a%" PRIu32
-                           ", entry, entries);\n        kiln_barrier();\n        KILN_NO_UNROLL\n"
-                           "        for (unsigned other = first; other < end; other += step) {\n"
-                           "            kiln_%s_lanes_%s<%" PRIu32 "> second;\n"
-                           "            kiln_get(entries, other, second);\n"
-                           "            kiln_merge<false>(second, totals.a%" PRIu32
+                           ", %" PRIu32 "> *)shared;\n        kiln_%s_lanes_%s<1> second;\n",
+                           operation, scalar, lane_count(rows), entries, operation, scalar);
+        if (rows->is_columns)
+            kiln_buffer_printf(
+                source,
+                "        kiln_put(totals.a%" PRIu32
+                ", kiln_work_item(), entries);\n        kiln_barrier();\n        if (merges)\n"
+                "            kiln_get_lane(entries, lane, first, merged.a%" PRIu32
+                ");\n        for (unsigned row = 1; merges && row < KILN_ROWS_ABREAST; row++) {\n"
+                "            kiln_get_lane(entries, lane, first + row * KILN_VECTORS_ABREAST, "
+                "second);\n",
+                i, i);
+        else
+            kiln_buffer_printf(
+                source,
+                "        if (puts)\n            kiln_put(merged.a%" PRIu32
+                ", entry, entries);\n        kiln_barrier();\n        KILN_NO_UNROLL\n"
+                "        for (unsigned other = first; other < end; other++) {\n"
+                "            kiln_get(entries, other, second);\n",
+                i);
+        kiln_buffer_printf(source,
+                           "            kiln_merge<false>(second, merged.a%" PRIu32
                            ");\n        }\n        kiln_barrier();\n    }\n",
-                           operation, scalar, lane_count(rows), entries, i, operation, scalar,
-                           lane_count(rows), i);
+                           i);
     }
     kiln_buffer_append_text(source, "    }\n");
+}
+
+static void append_statistics(const struct rows *rows, struct kiln_buffer *source)
+{
+    append_store(rows, "store", "totals", lane_count(rows), source);
+    if (rows->is_columns) {
+        append_column_totals(rows, source);
+        append_store(rows, "store_column", "column_totals", 1, source);
+    }
+    append_meet(rows, source);
 }
 
 static void append_pass(const struct rows *rows, uint32_t pass, struct kiln_buffer *source)
@@ -344,10 +386,8 @@ static void append_pass(const struct rows *rows, uint32_t pass, struct kiln_buff
     else
         append_row_values(rows, pass + 1, source);
     kiln_buffer_append_text(source, "    }\n");
-    if (rows->has_statistics) {
-        append_store(rows, source);
-        append_meet(rows, source);
-    }
+    if (rows->has_statistics)
+        append_statistics(rows, source);
     kiln_buffer_append_text(source, "};\n");
 }
 

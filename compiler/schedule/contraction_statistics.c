@@ -5,6 +5,7 @@
 
 enum {
     PACK_BYTES = 16,
+    BANKS = 32,         /* of local memory, of 4 bytes */
     ROWS_OF_A_WAVE = 8, /* at most: strips have whole waves of rows */
 };
 
@@ -28,15 +29,30 @@ static bool is_role_reduced(const struct kiln_ir *ir, const struct kiln_fusion_g
     return false;
 }
 
-/* Local memory where work-items meet, one accumulator at a time: those of a column, an entry each;
- * those of a tile, an entry for each wave. */
+uint32_t kiln_vectors_abreast(const struct kiln_schedule *schedule)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    uint32_t vectors = kiln_tile_columns(contraction) / contraction->result_vector;
+    return vectors < schedule->block ? vectors : schedule->block;
+}
+
+uint32_t kiln_statistics_entries(const struct kiln_schedule *schedule,
+                                 const struct kiln_target *target)
+{
+    uint32_t abreast = kiln_vectors_abreast(schedule);
+    if (schedule->contraction.statistics != KILN_STATISTICS_COLUMNS)
+        return schedule->block / target->wave_size;
+    return schedule->block + (abreast < BANKS ? abreast : 0);
+}
+
+/* Local memory for that, one accumulator at a time. */
 static uint32_t meeting_bytes(const struct kiln_schedule *schedule,
                               const struct kiln_target *target)
 {
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
     bool is_columns = contraction->statistics == KILN_STATISTICS_COLUMNS;
     uint32_t lanes = is_columns ? contraction->result_vector : 1;
-    uint32_t entries = is_columns ? schedule->block : schedule->block / target->wave_size;
+    uint32_t entries = kiln_statistics_entries(schedule, target);
     uint32_t most = 0;
     for (uint32_t i = 0; i < contraction->passes.accumulator_count; i++) {
         const struct kiln_accumulator *accumulator = &contraction->passes.accumulators[i];

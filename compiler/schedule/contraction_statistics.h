@@ -13,4 +13,12 @@
 void kiln_schedule_statistics(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                               const struct kiln_target *target, struct kiln_schedule *schedule);
 
+/* Of statistics of columns: vectors of a row that neighbouring work-items finish side by side. */
+uint32_t kiln_vectors_abreast(const struct kiln_schedule *schedule);
+
+/* Places in local memory where work-items meet to merge an accumulator: of columns one for each,
+ * and some more to spread lanes over banks; of a tile one for each wave. */
+uint32_t kiln_statistics_entries(const struct kiln_schedule *schedule,
+                                 const struct kiln_target *target);
+
 #endif

@@ -8,6 +8,7 @@
  *   kiln_exchange<IS_ORDERED, IS_EVEN>                  both work-items of a pair get the same first and second. Not IS_ORDERED:
  *                                                       which is first does not show in the merge, and each is its own first
  *   kiln_put, kiln_get                                  to and from entry `entry`
+ *   kiln_get_lane                                       one lane of it
  */
 #ifndef KILN_DEVICE_ACCUMULATORS_H
 #define KILN_DEVICE_ACCUMULATORS_H
@@ -65,6 +66,13 @@
         KILN_UNROLL                                                                                \
         for (int e = 0; e < LANES; e++)                                                            \
             lanes.value[e] = entries.value[e][entry];                                              \
+    }                                                                                              \
+    template <int LANES, int ENTRIES>                                                              \
+    KILN_DEVICE void kiln_get_lane(                                                                \
+        const kiln_##operation##_entries_##scalar<LANES, ENTRIES> &entries, unsigned lane,         \
+        unsigned entry, kiln_##operation##_lanes_##scalar<1> &one)                                 \
+    {                                                                                              \
+        one.value[0] = entries.value[lane][entry];                                                 \
     }
 
 /* device/moments.h: all lanes have one count. */
@@ -136,6 +144,15 @@
             lanes.mean[e] = entries.mean[e][entry];                                                \
             lanes.squares[e] = entries.squares[e][entry];                                          \
         }                                                                                          \
+    }                                                                                              \
+    template <int LANES, int ENTRIES>                                                              \
+    KILN_DEVICE void kiln_get_lane(const kiln_moments_entries_##scalar<LANES, ENTRIES> &entries,   \
+                                   unsigned lane, unsigned entry,                                  \
+                                   kiln_moments_lanes_##scalar<1> &one)                            \
+    {                                                                                              \
+        one.count = entries.count[entry];                                                          \
+        one.mean[0] = entries.mean[lane][entry];                                                   \
+        one.squares[0] = entries.squares[lane][entry];                                             \
     }
 
 KILN_EXCHANGE(bool, bool)

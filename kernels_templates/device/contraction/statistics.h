@@ -7,13 +7,11 @@
 
 #if KILN_STATISTICS == 2
 
-/* Vectors of a row that work-items finish side by side, rows that they do at once, and vectors that a work-item has where
- * there are more than work-items: on a CPU. It has the same columns in all strips. */
-#define KILN_ROW_VECTORS     (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR)
-#define KILN_VECTORS_ABREAST (KILN_ROW_VECTORS < KILN_BLOCK ? KILN_ROW_VECTORS : KILN_BLOCK)
-#define KILN_ROWS_ABREAST    (KILN_BLOCK / KILN_VECTORS_ABREAST)
-#define KILN_ITEM_VECTORS    ((KILN_ROW_VECTORS + KILN_VECTORS_ABREAST - 1) / KILN_VECTORS_ABREAST)
-#define KILN_SHARED_ITEMS    (KILN_ROWS_ABREAST * KILN_VECTORS_ABREAST)
+/* KILN_VECTORS_ABREAST vectors of a row are finished side by side, by neighbouring work-items: all of them, where there are as
+ * many work-items. So many rows are done at once then, and a work-item has the same columns in all strips. */
+#define KILN_ROW_VECTORS  (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR)
+#define KILN_ITEM_VECTORS ((KILN_ROW_VECTORS + KILN_VECTORS_ABREAST - 1) / KILN_VECTORS_ABREAST)
+#define KILN_SHARED_ITEMS (KILN_ROWS_ABREAST * KILN_VECTORS_ABREAST)
 
 struct kiln_tile_totals {
     kiln_row_pass_0::totals of[KILN_ITEM_VECTORS];
@@ -53,23 +51,33 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
     }
 }
 
-/* The first work-item of a column merges what the others have. */
+/* A work-item merges what the rows have of one column, all columns at once: of lane i of all vectors, then of the next one. */
 KILN_DEVICE void kiln_statistics_end(const kiln_arguments &arguments,
                                      const kiln_result_source &result, unsigned columns,
                                      kiln_pack *shared, kiln_tile_totals &totals)
 {
     const unsigned item = kiln_work_item();
-    const bool is_first = item < KILN_VECTORS_ABREAST;
-    if constexpr (KILN_ROWS_ABREAST > 1)
-        kiln_row_pass_0::meet(shared, item, true,
-                              is_first ? item + KILN_VECTORS_ABREAST : KILN_SHARED_ITEMS,
-                              KILN_SHARED_ITEMS, KILN_VECTORS_ABREAST, totals.of[0]);
-    KILN_UNROLL
-    for (unsigned v = 0; v < KILN_ITEM_VECTORS; v++) {
-        const unsigned vector = item + v * KILN_VECTORS_ABREAST;
-        const unsigned column = vector * KILN_RESULT_VECTOR;
-        if (is_first && vector < KILN_ROW_VECTORS && column < columns)
-            kiln_row_pass_0::store(arguments, result, 0, column, totals.of[v]);
+    if constexpr (KILN_ROWS_ABREAST > 1) {
+        KILN_UNROLL
+        for (unsigned n = 0; n < KILN_TILE_COLUMNS; n += KILN_BLOCK) {
+            const unsigned nth = item + n, lane = nth / KILN_VECTORS_ABREAST;
+            const unsigned vector = nth % KILN_VECTORS_ABREAST;
+            const unsigned column = vector * KILN_RESULT_VECTOR + lane;
+            const bool is_inside = nth < KILN_TILE_COLUMNS && column < columns;
+            kiln_row_pass_0::column_totals of_column;
+            kiln_row_pass_0::meet(shared, totals.of[0], is_inside, lane, vector,
+                                  of_column);
+            if (is_inside)
+                kiln_row_pass_0::store_column(arguments, result, 0, column, of_column);
+        }
+    } else {
+        KILN_UNROLL
+        for (unsigned v = 0; v < KILN_ITEM_VECTORS; v++) {
+            const unsigned vector = item + v * KILN_VECTORS_ABREAST;
+            const unsigned column = vector * KILN_RESULT_VECTOR;
+            if (vector < KILN_ROW_VECTORS && column < columns)
+                kiln_row_pass_0::store(arguments, result, 0, column, totals.of[v]);
+        }
     }
 }
 
@@ -117,7 +125,7 @@ KILN_DEVICE void kiln_statistics_end(const kiln_arguments &arguments,
         kiln_row_pass_0::exchange(mask, totals.of);
     if constexpr (KILN_BLOCK > KILN_WAVE_SIZE)
         kiln_row_pass_0::meet(shared, item / KILN_WAVE_SIZE, item % KILN_WAVE_SIZE == 0,
-                              item == 0 ? 1 : waves, waves, 1, totals.of);
+                              item == 0 ? 1 : waves, waves, totals.of);
     if (item == 0)
         kiln_row_pass_0::store(arguments, result, 0, 0, totals.of);
 }
