@@ -116,6 +116,24 @@ static void take_pointwise(struct kiln_reader *reader, struct kiln_pointwise *po
     }
 }
 
+static void take_list(struct kiln_reader *reader, int64_t *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (int64_t)kiln_reader_u64(reader);
+}
+
+static void take_convolution(struct kiln_reader *reader, struct kiln_convolution *convolution)
+{
+    convolution->spatial_count = take_below(reader, KILN_MAX_SPATIAL_AXES + 1);
+    reader->failed = reader->failed || convolution->spatial_count == 0;
+    take_list(reader, convolution->pre_padding, convolution->spatial_count);
+    take_list(reader, convolution->post_padding, convolution->spatial_count);
+    take_list(reader, convolution->stride, convolution->spatial_count);
+    take_list(reader, convolution->dilation, convolution->spatial_count);
+    convolution->is_flipped = take_below(reader, 2) != 0;
+    convolution->groups = (int64_t)kiln_reader_u64(reader);
+}
+
 static void take_operands(struct kiln_reader *reader, uint32_t tensor_count, uint32_t count,
                           uint8_t *roles, uint32_t *operands)
 {
@@ -161,6 +179,11 @@ static void take_node(struct kiln_reader *reader, uint32_t tensor_count, struct 
             node->normalization.momentum = take_real(reader);
         break;
     case KILN_NODE_MATMUL:
+        break;
+    case KILN_NODE_CONVOLUTION_FORWARD:
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        take_convolution(reader, &node->convolution);
         break;
     }
 }

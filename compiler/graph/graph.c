@@ -56,6 +56,12 @@ const char *kiln_node_operation(const struct kiln_node *node)
         return "BATCHNORM_BWD";
     case KILN_NODE_MATMUL:
         return "MATMUL";
+    case KILN_NODE_CONVOLUTION_FORWARD:
+        return "CONVOLUTION_FORWARD";
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+        return "CONVOLUTION_DATA_GRADIENT";
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        return "CONVOLUTION_WEIGHT_GRADIENT";
     }
     return "?";
 }
@@ -78,6 +84,26 @@ uint32_t kiln_node_input(const struct kiln_node *node, enum kiln_operand operand
 uint32_t kiln_node_output(const struct kiln_node *node, enum kiln_operand operand)
 {
     return find_role(node->output_roles, node->outputs, node->output_count, operand);
+}
+
+bool kiln_node_is_convolution(const struct kiln_node *node)
+{
+    return node->kind == KILN_NODE_CONVOLUTION_FORWARD ||
+           node->kind == KILN_NODE_CONVOLUTION_DATA_GRADIENT ||
+           node->kind == KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT;
+}
+
+struct kiln_convolution_tensors kiln_convolution_tensors_of(const struct kiln_node *node)
+{
+    const uint32_t *in = node->inputs;
+    switch (node->kind) {
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+        return (struct kiln_convolution_tensors){node->outputs[0], in[1], in[0]};
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        return (struct kiln_convolution_tensors){in[0], node->outputs[0], in[1]};
+    default:
+        return (struct kiln_convolution_tensors){in[0], in[1], node->outputs[0]};
+    }
 }
 
 int64_t kiln_tensor_elements(const struct kiln_tensor *tensor)

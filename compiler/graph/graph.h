@@ -12,8 +12,10 @@
  *   - no two elements of a tensor that a node writes are at the same place;
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
  *     with the host scalars these are at most KILN_MAX_GRAPH_BINDINGS;
- *   - operands of reductions, norms and matrix products have the shapes that operand.def states,
- *     those of norms floating-point types, those of products floating-point types or int8 or uint8.
+ *   - operands of reductions, norms, matrix products and convolutions have the shapes that
+ *     operand.def states; those of norms have floating-point types, the inputs of products and
+ *     convolutions floating-point types or int8 or uint8;
+ *   - parameters and sizes of convolutions are within the limits of struct kiln_convolution.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_H
 #define KILN_COMPILER_GRAPH_GRAPH_H
@@ -78,10 +80,13 @@ enum kiln_node_kind {
     KILN_NODE_BATCHNORM_TRAINING,
     KILN_NODE_BATCHNORM_BACKWARD,
     KILN_NODE_MATMUL,
+    KILN_NODE_CONVOLUTION_FORWARD,         /* X, W -> Y */
+    KILN_NODE_CONVOLUTION_DATA_GRADIENT,   /* DY, W -> DX */
+    KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT, /* X, DY -> DW */
     /* The numbers are in the canonical form: new kinds go to the end. */
 };
 
-enum { KILN_NODE_KIND_COUNT = KILN_NODE_MATMUL + 1 };
+enum { KILN_NODE_KIND_COUNT = KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT + 1 };
 
 /* What an operand is to its node. */
 enum kiln_operand {
@@ -136,6 +141,35 @@ struct kiln_normalization {
     double momentum; /* where there is no MOMENTUM operand: 0.1 */
 };
 
+enum { KILN_MAX_SPATIAL_AXES = 3 };
+
+/*
+ * Attributes of a convolution, the same for its two gradients. Forward, with g the group of output
+ * channel k and Cg = C / groups, positions and taps per spatial axis:
+ *
+ *   y[n, k, o] = sum over c < Cg and taps r of
+ *                    x[n, g * Cg + c, o * stride + r * dilation - pre_padding] * w[k, c, r]
+ *
+ * Elements outside the image count as zeros. The data gradient is the transpose of this map in x,
+ * the weight gradient in w. Invariants, over the shapes that operand.def states:
+ *   - paddings are at least 0, strides and dilations at least 1;
+ *   - groups divides both C and K; 1 is the dense convolution, C the depthwise one;
+ *   - the dilated window fits into the padded image, whose size pre_padding + image + post_padding
+ *     is at most INT32_MAX: so are o * stride + r * dilation and every parameter;
+ *   - N times the pixels of an image, N times those of a result, C, K, window times C / groups and
+ *     window times K / groups are each at most INT32_MAX;
+ *   - the terms of each direction, those of padding included, can be counted in 63 bits.
+ */
+struct kiln_convolution {
+    uint32_t spatial_count; /* 1 to 3: the rank of each operand less 2 */
+    int64_t pre_padding[KILN_MAX_SPATIAL_AXES];
+    int64_t post_padding[KILN_MAX_SPATIAL_AXES]; /* says how large the result is, nothing else */
+    int64_t stride[KILN_MAX_SPATIAL_AXES];
+    int64_t dilation[KILN_MAX_SPATIAL_AXES];
+    bool is_flipped; /* true convolution: tap r meets the weight of tap window - 1 - r */
+    int64_t groups;
+};
+
 struct kiln_node {
     enum kiln_node_kind kind;
     const char *name; /* never NULL */
@@ -154,6 +188,7 @@ struct kiln_node {
         struct kiln_pointwise pointwise;
         struct kiln_reduction reduction;
         struct kiln_normalization normalization;
+        struct kiln_convolution convolution; /* all three directions */
     };
 };
 
@@ -194,6 +229,17 @@ const char *kiln_node_operation(const struct kiln_node *node);
 /* The tensor that an operand of the node is, or KILN_NONE when it is absent. */
 uint32_t kiln_node_input(const struct kiln_node *node, enum kiln_operand operand);
 uint32_t kiln_node_output(const struct kiln_node *node, enum kiln_operand operand);
+
+bool kiln_node_is_convolution(const struct kiln_node *node);
+
+/* The tensors of a convolution in any direction, as the forward one calls them. */
+struct kiln_convolution_tensors {
+    uint32_t image;  /* X or DX: [N, C, spatial...] */
+    uint32_t filter; /* W or DW: [K, C / groups, window...] */
+    uint32_t result; /* Y or DY: [N, K, out spatial...] */
+};
+
+struct kiln_convolution_tensors kiln_convolution_tensors_of(const struct kiln_node *node);
 
 /* Number of elements: the product of the dims (1 for rank 0). */
 int64_t kiln_tensor_elements(const struct kiln_tensor *tensor);

@@ -59,6 +59,15 @@ extern const struct kiln_node_reader kiln_pointwise_reader;
 extern const struct kiln_node_reader kiln_reduction_reader;
 /* compiler/graph/node_matmul.c */
 extern const struct kiln_node_reader kiln_matmul_reader;
+/* Types whose products have a rule: exact in float, double, or int32. */
+bool kiln_dtype_is_factor(enum kiln_dtype dtype);
+/* compiler/graph/node_convolution.c */
+extern const struct kiln_node_reader kiln_convolution_forward_reader;
+extern const struct kiln_node_reader kiln_convolution_data_gradient_reader;
+extern const struct kiln_node_reader kiln_convolution_weight_gradient_reader;
+/* compiler/graph/convolution_shapes.c: the check of all three. */
+enum kiln_status kiln_convolution_check(const struct kiln_graph *graph,
+                                        const struct kiln_node *node, struct kiln_error *error);
 /* compiler/graph/node_layernorm.c */
 extern const struct kiln_node_reader kiln_layernorm_reader;
 extern const struct kiln_node_reader kiln_layernorm_backward_reader;

@@ -123,6 +123,23 @@ static void put_normalization(struct record *record, const struct kiln_node *nod
         put_real(record, node->normalization.momentum);
 }
 
+static void put_list(struct record *record, const int64_t *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        put_u64(record, (uint64_t)items[i]);
+}
+
+static void put_convolution(struct record *record, const struct kiln_convolution *convolution)
+{
+    put_u8(record, convolution->spatial_count);
+    put_list(record, convolution->pre_padding, convolution->spatial_count);
+    put_list(record, convolution->post_padding, convolution->spatial_count);
+    put_list(record, convolution->stride, convolution->spatial_count);
+    put_list(record, convolution->dilation, convolution->spatial_count);
+    put_u8(record, convolution->is_flipped);
+    put_u64(record, (uint64_t)convolution->groups);
+}
+
 static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 {
     struct record record = {.size = 0};
@@ -156,6 +173,11 @@ static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node
         put_normalization(&record, node);
         break;
     case KILN_NODE_MATMUL: /* the shapes say it all */
+        break;
+    case KILN_NODE_CONVOLUTION_FORWARD:
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        put_convolution(&record, &node->convolution);
         break;
     }
     append_record(buffer, &record);

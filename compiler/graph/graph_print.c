@@ -110,6 +110,25 @@ static void print_pointwise(struct kiln_buffer *buffer, const struct kiln_pointw
     }
 }
 
+static void print_convolution(struct kiln_buffer *buffer,
+                              const struct kiln_convolution *convolution)
+{
+    const struct {
+        const char *text;
+        const int64_t *items;
+    } lists[] = {{" pre_padding ", convolution->pre_padding},
+                 {" post_padding ", convolution->post_padding},
+                 {" stride ", convolution->stride},
+                 {" dilation ", convolution->dilation}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        kiln_buffer_append_text(buffer, lists[i].text);
+        print_list(buffer, lists[i].items, convolution->spatial_count);
+    }
+    kiln_buffer_printf(buffer, " groups %" PRId64, convolution->groups);
+    if (convolution->is_flipped)
+        kiln_buffer_append_text(buffer, " flipped");
+}
+
 static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 {
     kiln_buffer_append_text(buffer, "  ");
@@ -134,6 +153,11 @@ static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
         print_normalization(buffer, node);
         break;
     case KILN_NODE_MATMUL:
+        break;
+    case KILN_NODE_CONVOLUTION_FORWARD:
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        print_convolution(buffer, &node->convolution);
         break;
     }
     kiln_buffer_printf(buffer, " in %s %s\n", kiln_dtype_info(node->compute_type)->text,

@@ -12,6 +12,12 @@ const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type)
         return &kiln_batchnorm_backward_reader;
     case KILN_WIRE_NODE_BATCHNORM_TRAINING:
         return &kiln_batchnorm_training_reader;
+    case KILN_WIRE_NODE_CONVOLUTION_FORWARD:
+        return &kiln_convolution_forward_reader;
+    case KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT:
+        return &kiln_convolution_data_gradient_reader;
+    case KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        return &kiln_convolution_weight_gradient_reader;
     case KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE:
         return &kiln_batchnorm_inference_variance_reader;
     case KILN_WIRE_NODE_MATMUL:
@@ -56,6 +62,12 @@ const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind)
         return &kiln_batchnorm_backward_reader;
     case KILN_NODE_MATMUL:
         return &kiln_matmul_reader;
+    case KILN_NODE_CONVOLUTION_FORWARD:
+        return &kiln_convolution_forward_reader;
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+        return &kiln_convolution_data_gradient_reader;
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        return &kiln_convolution_weight_gradient_reader;
     }
     return &kiln_pointwise_reader;
 }

@@ -19,8 +19,7 @@ static enum kiln_status read_matmul(struct kiln_graph_builder *builder,
     return status;
 }
 
-/* Types whose products have a rule: exact in float, double, or int32. */
-static bool is_factor(enum kiln_dtype dtype)
+bool kiln_dtype_is_factor(enum kiln_dtype dtype)
 {
     return !kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8;
 }
@@ -30,7 +29,7 @@ static enum kiln_status check_factor(const struct kiln_graph *graph, const struc
 {
     const struct kiln_tensor *factor = &graph->tensors[node->inputs[input]];
     const struct kiln_tensor *c = &graph->tensors[node->outputs[0]];
-    if (!is_factor(factor->dtype))
+    if (!kiln_dtype_is_factor(factor->dtype))
         return kiln_reject_tensor(error, KILN_REJECT_UNSUPPORTED_TYPE, graph, node, factor,
                                   "type %s has no rule in a matrix product",
                                   kiln_dtype_info(factor->dtype)->text);

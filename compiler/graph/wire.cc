@@ -374,6 +374,55 @@ void read_layernorm_backward(const current::LayernormBackwardAttributes &attribu
     ret_norm->normalized_dim_count = attributes.normalized_dim_count();
 }
 
+struct kiln_wire_list list(const flatbuffers::Vector<int64_t> *items)
+{
+    struct kiln_wire_list result = {};
+    result.count = read_list(items, result.items);
+    return result;
+}
+
+/* What the three directions have in common. */
+template <typename Attributes>
+void read_convolution_parameters(const Attributes &attributes,
+                                 struct kiln_wire_convolution *ret_convolution)
+{
+    ret_convolution->pre_padding = list(attributes.pre_padding());
+    ret_convolution->post_padding = list(attributes.post_padding());
+    ret_convolution->stride = list(attributes.stride());
+    ret_convolution->dilation = list(attributes.dilation());
+    ret_convolution->mode = number(attributes.conv_mode());
+}
+
+template <typename Attributes>
+void read_convolution_forward(const Attributes &attributes,
+                              struct kiln_wire_convolution *ret_convolution)
+{
+    ret_convolution->operands[0] = attributes.x_tensor_uid();
+    ret_convolution->operands[1] = attributes.w_tensor_uid();
+    ret_convolution->operands[2] = attributes.y_tensor_uid();
+    read_convolution_parameters(attributes, ret_convolution);
+}
+
+template <typename Attributes>
+void read_convolution_data_gradient(const Attributes &attributes,
+                                    struct kiln_wire_convolution *ret_convolution)
+{
+    ret_convolution->operands[0] = attributes.dy_tensor_uid();
+    ret_convolution->operands[1] = attributes.w_tensor_uid();
+    ret_convolution->operands[2] = attributes.dx_tensor_uid();
+    read_convolution_parameters(attributes, ret_convolution);
+}
+
+template <typename Attributes>
+void read_convolution_weight_gradient(const Attributes &attributes,
+                                      struct kiln_wire_convolution *ret_convolution)
+{
+    ret_convolution->operands[0] = attributes.x_tensor_uid();
+    ret_convolution->operands[1] = attributes.dy_tensor_uid();
+    ret_convolution->operands[2] = attributes.dw_tensor_uid();
+    read_convolution_parameters(attributes, ret_convolution);
+}
+
 /* Kinds that the November 2025 layout does not have. */
 void read_newer_attributes(const nov2025::Node &, struct kiln_wire_node *)
 {
@@ -435,6 +484,18 @@ template <typename Node> void read_attributes(const Node &node, struct kiln_wire
     case KILN_WIRE_NODE_BATCHNORM_TRAINING:
         read_batchnorm_training(*node.attributes_as_BatchnormAttributes(),
                                 &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_CONVOLUTION_FORWARD:
+        read_convolution_forward(*node.attributes_as_ConvolutionFwdAttributes(),
+                                 &ret_node->convolution);
+        break;
+    case KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT:
+        read_convolution_data_gradient(*node.attributes_as_ConvolutionBwdAttributes(),
+                                       &ret_node->convolution);
+        break;
+    case KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        read_convolution_weight_gradient(*node.attributes_as_ConvolutionWrwAttributes(),
+                                         &ret_node->convolution);
         break;
     default:
         read_newer_attributes(node, ret_node);

@@ -43,6 +43,13 @@ struct Nov2025 {
     using BatchnormTrainingBuilder = nov2025::BatchnormAttributesBuilder;
     using BatchnormBackward = nov2025::BatchnormBackwardAttributes;
     using BatchnormBackwardBuilder = nov2025::BatchnormBackwardAttributesBuilder;
+    using ConvMode = nov2025::ConvMode;
+    using ConvolutionForward = nov2025::ConvolutionFwdAttributes;
+    using ConvolutionForwardBuilder = nov2025::ConvolutionFwdAttributesBuilder;
+    using ConvolutionDataGradient = nov2025::ConvolutionBwdAttributes;
+    using ConvolutionDataGradientBuilder = nov2025::ConvolutionBwdAttributesBuilder;
+    using ConvolutionWeightGradient = nov2025::ConvolutionWrwAttributes;
+    using ConvolutionWeightGradientBuilder = nov2025::ConvolutionWrwAttributesBuilder;
     using DataType = nov2025::DataType;
     static constexpr enum kiln_wire_era era = KILN_WIRE_ERA_NOV2025;
 };
@@ -65,6 +72,13 @@ struct Current {
     using BatchnormTrainingBuilder = current::BatchnormAttributesBuilder;
     using BatchnormBackward = current::BatchnormBackwardAttributes;
     using BatchnormBackwardBuilder = current::BatchnormBackwardAttributesBuilder;
+    using ConvMode = current::ConvMode;
+    using ConvolutionForward = current::ConvolutionFwdAttributes;
+    using ConvolutionForwardBuilder = current::ConvolutionFwdAttributesBuilder;
+    using ConvolutionDataGradient = current::ConvolutionBwdAttributes;
+    using ConvolutionDataGradientBuilder = current::ConvolutionBwdAttributesBuilder;
+    using ConvolutionWeightGradient = current::ConvolutionWrwAttributes;
+    using ConvolutionWeightGradientBuilder = current::ConvolutionWrwAttributesBuilder;
     using DataType = current::DataType;
     static constexpr enum kiln_wire_era era = KILN_WIRE_ERA_CURRENT;
 };

@@ -27,6 +27,9 @@ enum {
     KILN_WIRE_NODE_POINTWISE = 2,
     KILN_WIRE_NODE_BATCHNORM_BACKWARD = 3,
     KILN_WIRE_NODE_BATCHNORM_TRAINING = 4,
+    KILN_WIRE_NODE_CONVOLUTION_FORWARD = 5,
+    KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT = 6,
+    KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT = 7,
     KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE = 8,
     KILN_WIRE_NODE_MATMUL = 9,
     KILN_WIRE_NODE_RMSNORM = 10,
@@ -41,6 +44,13 @@ enum kiln_wire_phase {
     KILN_WIRE_PHASE_NOT_SET = 0,
     KILN_WIRE_PHASE_INFERENCE = 1,
     KILN_WIRE_PHASE_TRAINING = 2,
+};
+
+/* What a convolution does with its filter. */
+enum kiln_wire_convolution_mode {
+    KILN_WIRE_CONVOLUTION_UNSET = 0,
+    KILN_WIRE_CONVOLUTION_FLIPPED = 1, /* CONVOLUTION: the last tap comes first */
+    KILN_WIRE_CONVOLUTION_CROSS_CORRELATION = 2,
 };
 
 /* Union types of TensorValue. */
@@ -117,6 +127,21 @@ struct kiln_wire_matmul {
     int64_t c;
 };
 
+struct kiln_wire_list {
+    uint32_t count; /* as on the wire; the first KILN_MAX_RANK items are copied */
+    int64_t items[KILN_MAX_RANK];
+};
+
+/* All three directions. */
+struct kiln_wire_convolution {
+    int64_t operands[3]; /* two inputs and the output, in the order of the wire's slots */
+    struct kiln_wire_list pre_padding;
+    struct kiln_wire_list post_padding;
+    struct kiln_wire_list stride;
+    struct kiln_wire_list dilation;
+    uint8_t mode; /* enum kiln_wire_convolution_mode or anything */
+};
+
 /*
  * Norms and batch norms of all kinds. A uid that the layout cannot mark as absent is present here,
  * as 0 when it was not written.
@@ -137,6 +162,7 @@ struct kiln_wire_node {
         struct kiln_wire_pointwise pointwise;         /* KILN_WIRE_NODE_POINTWISE */
         struct kiln_wire_reduction reduction;         /* KILN_WIRE_NODE_REDUCTION */
         struct kiln_wire_matmul matmul;               /* KILN_WIRE_NODE_MATMUL */
+        struct kiln_wire_convolution convolution;     /* KILN_WIRE_NODE_CONVOLUTION_x */
         struct kiln_wire_normalization normalization; /* the norms and batch norms */
         /* Other kinds get their fields here. */
     };

@@ -72,8 +72,9 @@ static enum kiln_scalar reduction_scalar(const struct kiln_graph *graph,
     return in == KILN_DTYPE_I64 || out == KILN_DTYPE_I64 ? KILN_SCALAR_I64 : KILN_SCALAR_I32;
 }
 
-/* int8 and uint8 are added up in int32, everything else that is not double in float. */
-static enum kiln_scalar matmul_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
+/* Of matrix products and convolutions: int8 and uint8 are added up in int32, everything else that
+ * is not double in float. */
+static enum kiln_scalar product_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
 {
     if (any_double(graph, node))
         return KILN_SCALAR_F64;
@@ -90,7 +91,10 @@ enum kiln_scalar kiln_node_scalar(const struct kiln_graph *graph, const struct k
     case KILN_NODE_REDUCTION:
         return reduction_scalar(graph, node);
     case KILN_NODE_MATMUL:
-        return matmul_scalar(graph, node);
+    case KILN_NODE_CONVOLUTION_FORWARD:
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        return product_scalar(graph, node);
     case KILN_NODE_LAYERNORM:
     case KILN_NODE_LAYERNORM_BACKWARD:
     case KILN_NODE_RMSNORM:

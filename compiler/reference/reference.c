@@ -1,6 +1,7 @@
 #include "compiler/reference/reference.h"
 #include "compiler/ir/import.h"
 #include "compiler/reference/convert.h"
+#include "compiler/reference/convolution_reference.h"
 #include "compiler/reference/error_bound.h"
 #include "compiler/reference/matmul_reference.h"
 #include "compiler/reference/normalization_reference.h"
@@ -151,6 +152,11 @@ static enum kiln_status evaluate_node(const struct kiln_graph *graph, const stru
     case KILN_NODE_MATMUL:
         kiln_matmul_evaluate(graph, node, kiln_node_scalar(graph, node), tensors);
         break;
+    case KILN_NODE_CONVOLUTION_FORWARD:
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        return kiln_convolution_evaluate(graph, node, kiln_node_scalar(graph, node), tensors, arena,
+                                         error);
     }
     return KILN_OK;
 }

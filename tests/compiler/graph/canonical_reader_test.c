@@ -97,6 +97,10 @@ static const char *const sketches[] = {
     "Pointwise in_0=2,3 in_1=k out_0=2,3 !operation=MUL",
     "Pointwise in_0=2,3 in_1=s out_0=2,3 !operation=MUL",
     "Layernorm x=2,3,40 scale=40 bias=40 epsilon=k y=2,3,40 !normalized_dim_count=1",
+    "ConvolutionFwd x=1,4,5,6 w=6,2,3,2 y=1,6,3,7 !pre_padding=[1,0] !post_padding=[1,2] "
+    "!stride=[2,1] !dilation=[1,1] !conv_mode='CONVOLUTION'",
+    "ConvolutionWrw x=1,1,8 dy=1,1,6 dw=1,1,3 !pre_padding=[0] !post_padding=[0] !stride=[1] "
+    "!dilation=[1] !conv_mode='CROSS_CORRELATION'",
 };
 
 static void form_of(const char *sketch, struct kiln_buffer *ret_form)

@@ -186,6 +186,8 @@ Test(graph_canonical, parameters_count_where_the_mode_reads_them)
 }
 
 #define LAYERNORM(rest) "Layernorm x=2,3,4 scale=4 bias=4 epsilon=k y=2,3,4 " rest
+#define CONVOLUTION(rest)                                                                          \
+    "Convolution" rest " !pre_padding=[0] !post_padding=[0] !stride=[1] !dilation=[1] !conv_mode=2"
 #define BACKWARD "RMSNormBackward dy=3,4 x=3,4 scale=4"
 
 static void form_of_sketch(const char *sketch, const enum kiln_wire_era *era,
@@ -220,6 +222,9 @@ Test(graph_canonical, tells_apart_kinds_roles_and_axes)
         "Matmul a=3,4 b=4,3 c=3,3",
         "Matmul a=3,3 b=3,3 c=3,3",
         "Matmul a=3,3 b@1 c=3,3",
+        CONVOLUTION("Fwd x=1,1,1 w=1,1,1 y=1,1,1"),
+        CONVOLUTION("Bwd dy=1,1,1 w=1,1,1 dx=1,1,1"),
+        CONVOLUTION("Wrw x=1,1,1 dy=1,1,1 dw=1,1,1"),
         BACKWARD " dx=3,4 dscale=4",
         BACKWARD " dx=3,4 dscale=4 dbias=4",
         BACKWARD " inv_rms=3,1 dx=3,4 dscale=4 dbias=4",

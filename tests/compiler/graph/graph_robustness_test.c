@@ -154,7 +154,7 @@ Test(graph_robustness, both_layouts_with_everything_in_them)
 }
 
 /* Every kind of node that has a reader, with as many operands as it takes. */
-Test(graph_robustness, reductions_and_norms)
+Test(graph_robustness, every_other_kind_of_node)
 {
     static const char *const sketches[] = {
         "Reduction in=2,3,4 out=2,1,4 !mode='NORM2' !is_deterministic=true",
@@ -170,11 +170,18 @@ Test(graph_robustness, reductions_and_norms)
         "BatchnormBackward dy=2,8 x=2,8 mean=8 inv_variance=8 scale=8 dx=2,8 dscale=8 dbias=8",
         "BatchnormInference x=2,8 mean=8 inv_variance=8 scale=8 bias=8 y@50=2,8 | "
         "Pointwise in_0@50 out_0=2,8 !operation='RELU_FWD'",
+        "ConvolutionFwd x=2,4,5,6 w=6,2,3,2 y=2,6,3,7:virtual !pre_padding=[1,0] "
+        "!post_padding=[1,2] !stride=[2,1] !dilation=[1,1] !conv_mode=2 | "
+        "ConvolutionBwd dy@3 w@2 dx=2,4,5,6 !pre_padding=[1,0] !post_padding=[1,2] !stride=[2,1] "
+        "!dilation=[1,1] !conv_mode=1 | "
+        "ConvolutionWrw x@1 dy@3 dw=6,2,3,2 !pre_padding=[1,0] !post_padding=[1,2] !stride=[2,1] "
+        "!dilation=[1,1] !conv_mode=2",
         "BatchnormInferenceAttributesVarianceExt x=2,8 mean=8 variance=8 scale=8 bias=8 y=2,8 "
         "epsilon=k",
+        "Matmul a=2,1,3,4 b=1,3,4,2 c=2,3,3,2",
     };
     static const enum kiln_wire_era eras[] = {KILN_WIRE_ERA_NOV2025, KILN_WIRE_ERA_CURRENT};
-    enum { FIRST_OF_BOTH_LAYOUTS = 3, LAST_OF_BOTH_LAYOUTS = 5 };
+    enum { FIRST_OF_BOTH_LAYOUTS = 3, LAST_OF_BOTH_LAYOUTS = 6 };
     for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
         bool is_in_both = i >= FIRST_OF_BOTH_LAYOUTS && i <= LAST_OF_BOTH_LAYOUTS;
         for (size_t era = is_in_both ? 0 : 1; era < 2; era++) {

@@ -194,6 +194,45 @@ static void check_matmul(const struct kiln_graph *graph, const struct kiln_node 
     }
 }
 
+static void check_convolution(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_convolution *convolution = &node->convolution;
+    struct kiln_convolution_tensors tensors = kiln_convolution_tensors_of(node);
+    const struct kiln_tensor *image = &graph->tensors[tensors.image];
+    const struct kiln_tensor *filter = &graph->tensors[tensors.filter];
+    const struct kiln_tensor *result = &graph->tensors[tensors.result];
+    uint32_t rank = convolution->spatial_count + 2;
+    cr_assert(convolution->spatial_count >= 1 &&
+              convolution->spatial_count <= KILN_MAX_SPATIAL_AXES);
+    cr_assert(image->rank == rank && filter->rank == rank && result->rank == rank);
+    cr_assert(node->input_count == 2 && node->output_count == 1);
+    cr_assert_eq(image->dims[0], result->dims[0]);
+    cr_assert_eq(filter->dims[0], result->dims[1]);
+    cr_assert_eq(image->dims[1], filter->dims[1] * convolution->groups);
+    cr_assert_eq(filter->dims[0] % convolution->groups, 0);
+    int64_t window = 1, pixels = 1, result_pixels = 1;
+    for (uint32_t i = 0; i < convolution->spatial_count; i++) {
+        int64_t padded =
+            convolution->pre_padding[i] + image->dims[i + 2] + convolution->post_padding[i];
+        int64_t reach = (filter->dims[i + 2] - 1) * convolution->dilation[i];
+        int64_t last = (result->dims[i + 2] - 1) * convolution->stride[i] + reach;
+        cr_assert(convolution->pre_padding[i] >= 0 && convolution->post_padding[i] >= 0);
+        cr_assert(convolution->stride[i] >= 1 && convolution->stride[i] <= INT32_MAX);
+        cr_assert(convolution->dilation[i] >= 1 && convolution->dilation[i] <= INT32_MAX);
+        cr_assert_leq(padded, INT32_MAX);
+        cr_assert(last < padded && last + convolution->stride[i] >= padded,
+                  "the result ends with the last window that fits");
+        window *= filter->dims[i + 2];
+        pixels *= image->dims[i + 2];
+        result_pixels *= result->dims[i + 2];
+    }
+    cr_assert_leq(image->dims[0] * pixels, INT32_MAX);
+    cr_assert_leq(image->dims[0] * result_pixels, INT32_MAX);
+    cr_assert(image->dims[1] <= INT32_MAX && filter->dims[0] <= INT32_MAX);
+    cr_assert_leq(window * filter->dims[1], INT32_MAX);
+    cr_assert_leq(window * filter->dims[0] / convolution->groups, INT32_MAX);
+}
+
 /* What graph.h and operand.def promise about axes and shapes. */
 static void check_shapes(const struct kiln_graph *graph, const struct kiln_node *node)
 {
@@ -209,6 +248,10 @@ static void check_shapes(const struct kiln_graph *graph, const struct kiln_node 
     }
     if (node->kind == KILN_NODE_MATMUL) {
         check_matmul(graph, node);
+        return;
+    }
+    if (kiln_node_is_convolution(node)) {
+        check_convolution(graph, node);
         return;
     }
     const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];

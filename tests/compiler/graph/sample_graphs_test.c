@@ -26,7 +26,7 @@ struct totals {
 static bool is_supported(const char *description)
 {
     static const char *const kinds[] = {"\"Pointwise", "\"Reduction:", "\"LayerNorm", "\"RmsNorm",
-                                        "\"Bn",        "\"Batchnorm",  "\"Matmul"};
+                                        "\"Bn",        "\"Batchnorm",  "\"Matmul",    "\"Conv"};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     const char *list = strstr(description, "\"nodes\"");
     cr_assert_not_null(list);
@@ -139,6 +139,7 @@ static void check_sample(const char *directory, const char *file, enum kiln_wire
     kiln_buffer_fini(&description);
 }
 
+/* The older layout has no kind of node that Kiln lacks. */
 static void check_directory(const char *directory, enum kiln_wire_era era)
 {
     DIR *listing = opendir(directory);
@@ -154,7 +155,7 @@ static void check_directory(const char *directory, enum kiln_wire_era era)
     cr_log_info("%u accepted, %u unsupported, %u declined", totals.accepted, totals.unsupported,
                 totals.declined);
     cr_assert_gt(totals.accepted, 0);
-    cr_assert_gt(totals.unsupported, 0);
+    cr_assert(totals.unsupported > 0 || era == KILN_WIRE_ERA_NOV2025);
 }
 
 Test(sample_graphs, nov2025)

@@ -146,10 +146,10 @@ static void check_folder(const char *folder, bool is_bounded, int least)
 
 Test(reference_samples, current_layout)
 {
-    check_folder(KILN_SAMPLE_GRAPHS "/current", true, 140);
+    check_folder(KILN_SAMPLE_GRAPHS "/current", true, 205);
 }
 
 Test(reference_samples, nov2025_layout)
 {
-    check_folder(KILN_SAMPLE_GRAPHS "/nov2025", false, 150);
+    check_folder(KILN_SAMPLE_GRAPHS "/nov2025", false, 280);
 }

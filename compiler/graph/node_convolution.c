@@ -1,0 +1,179 @@
+/* Convolutions and their gradients: operands, parameters, groups. Sizes: convolution_shapes.c. */
+#include "compiler/graph/graph_builder.h"
+
+/* What tells the directions apart: operands in the order of the wire's slots. */
+struct direction {
+    enum kiln_node_kind kind;
+    enum kiln_operand roles[3]; /* two inputs and the output */
+};
+
+/* One vector of parameters and where it goes. */
+struct parameters {
+    const char *name;
+    const struct kiln_wire_list *wire;
+    int64_t smallest;
+    int64_t *ret_items;
+};
+
+/* hipDNN's front end writes CROSS_CORRELATION where its user says nothing, so an unset mode is a
+ * mistake; taking it for one of the two could be silently wrong. */
+static enum kiln_status read_mode(struct kiln_graph_builder *builder, const struct kiln_node *node,
+                                  uint8_t mode, bool *ret_is_flipped)
+{
+    if (mode == KILN_WIRE_CONVOLUTION_UNSET)
+        return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
+                                "its conv_mode is unset, must be CROSS_CORRELATION or CONVOLUTION");
+    if (mode > KILN_WIRE_CONVOLUTION_CROSS_CORRELATION)
+        return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
+                                "its conv_mode %u is unknown", mode);
+    *ret_is_flipped = mode == KILN_WIRE_CONVOLUTION_FLIPPED;
+    return KILN_OK;
+}
+
+static enum kiln_status read_parameters(struct kiln_graph_builder *builder,
+                                        const struct kiln_node *node,
+                                        const struct parameters *parameters, uint32_t spatial_count)
+{
+    if (parameters->wire->count != spatial_count)
+        return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
+                                "%s has %u entries and pre_padding %u, must be one for each "
+                                "spatial axis",
+                                parameters->name, parameters->wire->count, spatial_count);
+    for (uint32_t i = 0; i < spatial_count; i++) {
+        int64_t item = parameters->wire->items[i];
+        if (item < parameters->smallest || item > INT32_MAX)
+            return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
+                                    "%s %u is %lld, must be from %lld to %d", parameters->name, i,
+                                    (long long)item, (long long)parameters->smallest, INT32_MAX);
+        parameters->ret_items[i] = item;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status read_attributes(struct kiln_graph_builder *builder,
+                                        const struct kiln_wire_convolution *wire,
+                                        struct kiln_node *node)
+{
+    struct kiln_convolution *convolution = &node->convolution;
+    const struct parameters lists[] = {
+        {"pre_padding", &wire->pre_padding, 0, convolution->pre_padding},
+        {"post_padding", &wire->post_padding, 0, convolution->post_padding},
+        {"stride", &wire->stride, 1, convolution->stride},
+        {"dilation", &wire->dilation, 1, convolution->dilation},
+    };
+    uint32_t spatial_count = wire->pre_padding.count;
+    if (spatial_count < 1 || spatial_count > KILN_MAX_SPATIAL_AXES)
+        return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
+                                "pre_padding has %u entries, must be one for each of 1 to %d "
+                                "spatial axes",
+                                spatial_count, KILN_MAX_SPATIAL_AXES);
+    convolution->spatial_count = spatial_count;
+    enum kiln_status status = KILN_OK;
+    for (size_t i = 0; status == KILN_OK && i < sizeof lists / sizeof *lists; i++)
+        status = read_parameters(builder, node, &lists[i], spatial_count);
+    if (status == KILN_OK)
+        status = read_mode(builder, node, wire->mode, &convolution->is_flipped);
+    return status;
+}
+
+static enum kiln_status read_convolution(struct kiln_graph_builder *builder,
+                                         const struct kiln_wire_convolution *wire,
+                                         const struct direction *direction, struct kiln_node *node)
+{
+    node->kind = direction->kind;
+    node->input_count = 2;
+    node->output_count = 1;
+    node->input_roles[0] = (uint8_t)direction->roles[0];
+    node->input_roles[1] = (uint8_t)direction->roles[1];
+    node->output_roles[0] = (uint8_t)direction->roles[2];
+    uint32_t *const tensors[] = {&node->inputs[0], &node->inputs[1], &node->outputs[0]};
+    enum kiln_status status = KILN_OK;
+    for (uint32_t i = 0; status == KILN_OK && i < 3; i++)
+        status = kiln_uid_resolve(builder, node, kiln_operand_text(direction->roles[i]),
+                                  wire->operands[i], tensors[i]);
+    if (status == KILN_OK)
+        status = read_attributes(builder, wire, node);
+    return status;
+}
+
+static enum kiln_status read_forward(struct kiln_graph_builder *builder,
+                                     const struct kiln_wire_node *wire, struct kiln_node *node)
+{
+    static const struct direction direction = {KILN_NODE_CONVOLUTION_FORWARD,
+                                               {KILN_OPERAND_X, KILN_OPERAND_W, KILN_OPERAND_Y}};
+    return read_convolution(builder, &wire->convolution, &direction, node);
+}
+
+static enum kiln_status read_data_gradient(struct kiln_graph_builder *builder,
+                                           const struct kiln_wire_node *wire,
+                                           struct kiln_node *node)
+{
+    static const struct direction direction = {KILN_NODE_CONVOLUTION_DATA_GRADIENT,
+                                               {KILN_OPERAND_DY, KILN_OPERAND_W, KILN_OPERAND_DX}};
+    return read_convolution(builder, &wire->convolution, &direction, node);
+}
+
+static enum kiln_status read_weight_gradient(struct kiln_graph_builder *builder,
+                                             const struct kiln_wire_node *wire,
+                                             struct kiln_node *node)
+{
+    static const struct direction direction = {KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT,
+                                               {KILN_OPERAND_X, KILN_OPERAND_DY, KILN_OPERAND_DW}};
+    return read_convolution(builder, &wire->convolution, &direction, node);
+}
+
+static enum kiln_status check_rank(const struct kiln_graph *graph, const struct kiln_node *node,
+                                   uint32_t ordinal, struct kiln_error *error)
+{
+    const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    uint32_t spatial_count = node->convolution.spatial_count;
+    if (tensor->rank == spatial_count + 2)
+        return KILN_OK;
+    return kiln_reject_tensor(error, KILN_REJECT_SHAPE, graph, node, tensor,
+                              "rank %u, must be %u for the %u entries of pre_padding", tensor->rank,
+                              spatial_count + 2, spatial_count);
+}
+
+/* The number of groups is what the shapes make it. */
+static enum kiln_status complete_convolution(const struct kiln_graph *graph, struct kiln_node *node,
+                                             struct kiln_error *error)
+{
+    struct kiln_convolution_tensors tensors = kiln_convolution_tensors_of(node);
+    const struct kiln_tensor *image = &graph->tensors[tensors.image];
+    const struct kiln_tensor *filter = &graph->tensors[tensors.filter];
+    enum kiln_status status = check_rank(graph, node, node->inputs[0], error);
+    if (status == KILN_OK)
+        status = check_rank(graph, node, node->inputs[1], error);
+    if (status == KILN_OK)
+        status = check_rank(graph, node, node->outputs[0], error);
+    if (status != KILN_OK)
+        return status;
+    if (image->dims[1] % filter->dims[1] != 0)
+        return kiln_reject_tensor(error, KILN_REJECT_SHAPE, graph, node, filter,
+                                  "dimension 1 is %lld, must divide the image's %lld channels",
+                                  (long long)filter->dims[1], (long long)image->dims[1]);
+    node->convolution.groups = image->dims[1] / filter->dims[1];
+    if (filter->dims[0] % node->convolution.groups != 0)
+        return kiln_reject_tensor(error, KILN_REJECT_SHAPE, graph, node, filter,
+                                  "dimension 0 is %lld, must be a multiple of the %lld groups",
+                                  (long long)filter->dims[0], (long long)node->convolution.groups);
+    return KILN_OK;
+}
+
+const struct kiln_node_reader kiln_convolution_forward_reader = {
+    .read = read_forward,
+    .complete = complete_convolution,
+    .check = kiln_convolution_check,
+};
+
+const struct kiln_node_reader kiln_convolution_data_gradient_reader = {
+    .read = read_data_gradient,
+    .complete = complete_convolution,
+    .check = kiln_convolution_check,
+};
+
+const struct kiln_node_reader kiln_convolution_weight_gradient_reader = {
+    .read = read_weight_gradient,
+    .complete = complete_convolution,
+    .check = kiln_convolution_check,
+};
