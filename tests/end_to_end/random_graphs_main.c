@@ -5,8 +5,8 @@
  * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--wave-size 32|64]
  * [--repeat] [--device NAME] [--verbose]
  *
- * LIST names pointwise, reductions, norms, products or all, with commas between; pointwise alone by
- * default.
+ * LIST names pointwise, reductions, norms, products, convolutions or all (of the first four), with
+ * commas between; pointwise alone by default.
  * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
  * fibers. --repeat runs each program twice, by different numbers of threads, the second time out of
  * a cache or, one in COMPILED_TWICE, compiled again: the outputs must be equal in every bit.
@@ -228,6 +228,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
                 {"reductions", KILN_RANDOM_REDUCTIONS},
                 {"norms", KILN_RANDOM_NORMS},
                 {"products", KILN_RANDOM_PRODUCTS},
+                {"convolutions", KILN_RANDOM_CONVOLUTIONS},
                 {"all", KILN_RANDOM_ALL}};
     uint32_t families = 0;
     while (*text != '\0') {

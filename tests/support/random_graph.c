@@ -440,6 +440,10 @@ static void append_nodes(struct kiln_random_generator *generator)
         append_pointwise(generator);
         return;
     }
+    if ((families & KILN_RANDOM_CONVOLUTIONS) != 0 &&
+        kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 50) &&
+        kiln_random_append_convolution(generator))
+        return;
     bool products =
         (families & KILN_RANDOM_PRODUCTS) != 0 && generator->options->era == KILN_WIRE_ERA_CURRENT;
     if (products && kiln_random_chance(&generator->random, families == KILN_RANDOM_ALL ? 25 : 45) &&

@@ -1,7 +1,7 @@
 /*
- * Random graphs for tests: DAGs of pointwise nodes, reductions and norms of all modes and matrix
- * products over random shapes, layouts and types, and values for their tensors. Everything follows
- * from the seed, on every machine: print it when a test fails.
+ * Random graphs for tests: DAGs of pointwise nodes, reductions and norms of all modes, matrix
+ * products and convolutions over random shapes, layouts and types, and values for their tensors.
+ * Everything follows from the seed, on every machine: print it when a test fails.
  *
  * Calling sequence: options_init, change what matters, make; fill each input and host scalar. The
  * graph obeys the invariants of compiler/graph/graph.h; kiln_graph_write
@@ -22,6 +22,9 @@ enum {
     KILN_RANDOM_NORMS = 4, /* layernorm, RMSNorm, batchnorm: forward and backward */
     KILN_RANDOM_PRODUCTS = 8, /* of matrices, with pointwise nodes before them */
     KILN_RANDOM_ALL = 15,
+    /* Forward and both gradients, with what engines are sent before and behind them. Not among all:
+     * they cannot be lowered yet. */
+    KILN_RANDOM_CONVOLUTIONS = 16,
 };
 
 struct kiln_random_graph_options {
@@ -35,7 +38,7 @@ struct kiln_random_graph_options {
     bool
         special_values; /* now and then infinities, NaN, -0, subnormal and huge numbers in inputs */
     /* NOV2025 keeps to what that layout can say: types, no host scalars, one compute type,
-     * alignment 16, no node but pointwise and batchnorm. */
+     * alignment 16, no node but pointwise, batchnorm and convolutions. */
     enum kiln_wire_era era;
 };
 

@@ -126,6 +126,9 @@ static enum kiln_random_purpose purpose_in_node(const struct kiln_node *node, ui
     case KILN_NODE_REDUCTION:
         return purpose_in_reduction(node->reduction.mode);
     case KILN_NODE_MATMUL:
+    case KILN_NODE_CONVOLUTION_FORWARD:
+    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
+    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         return KILN_RANDOM_FACTOR;
     default:
         return purpose_in_norm((enum kiln_operand)node->input_roles[slot]);
@@ -147,7 +150,7 @@ static enum kiln_random_purpose purpose_of(const struct kiln_graph *graph, uint3
             purpose = other > purpose ? other : purpose;
             *ret_is_reduced =
                 *ret_is_reduced || node->kind == KILN_NODE_REDUCTION ||
-                node->kind == KILN_NODE_MATMUL ||
+                node->kind == KILN_NODE_MATMUL || kiln_node_is_convolution(node) ||
                 (node->kind != KILN_NODE_POINTWISE && node->input_roles[slot] == KILN_OPERAND_X);
         }
     }

@@ -8,8 +8,8 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_numbers.h"
 
-/* A full shape, axis 0 the last one. A graph has one, and more where matrix products have operands
- * of other sizes than their result. */
+/* A full shape, axis 0 the last one. A graph has one, and more where matrix products and
+ * convolutions have operands of other sizes than their result. */
 struct kiln_random_frame {
     uint32_t rank;
     int64_t dims[KILN_MAX_RANK];
@@ -23,6 +23,12 @@ struct kiln_random_shape {
     uint32_t frame;     /* which full shape */
 };
 
+/* Sizes as the wire has them, the last one last. */
+struct kiln_random_dims {
+    uint32_t rank;
+    int64_t sizes[KILN_MAX_RANK];
+};
+
 enum { KILN_RANDOM_MAX_FRAMES = 16 };
 
 /* What the values of a tensor must be like for its readers to make sense. A later one wins where
@@ -30,7 +36,8 @@ enum { KILN_RANDOM_MAX_FRAMES = 16 };
 enum kiln_random_purpose {
     KILN_RANDOM_ANY,
     KILN_RANDOM_DATA,     /* is summed up: small integers, sometimes far from zero */
-    KILN_RANDOM_FACTOR,   /* of a matrix product: as DATA, but all integers of 8 bits */
+    KILN_RANDOM_FACTOR,   /* of a matrix product or convolution: as DATA, but all integers of 8 bits
+                           */
     KILN_RANDOM_POSITIVE, /* below a logarithm or a root, and variances */
     KILN_RANDOM_NEAR_ONE, /* is multiplied up */
     KILN_RANDOM_NEAR_ONE_OR_ZERO,
@@ -88,17 +95,54 @@ uint32_t kiln_random_append_pointwise(struct kiln_random_generator *generator,
                                       const enum kiln_pointwise_mode *modes, uint32_t mode_count,
                                       const uint32_t *operands);
 
-/* ---- random_graph_reductions.c, random_graph_norms.c, random_graph_products.c ---- */
+/* ---- random_graph_factors.c ---- */
+
+struct kiln_random_dims kiln_random_dims_of(const struct kiln_random_generator *generator,
+                                            uint32_t ordinal);
+int64_t kiln_random_count_elements(const struct kiln_random_dims *dims);
+/* The shape of these sizes in a frame that has them, or in a new one; false without room. */
+bool kiln_random_find_shape(struct kiln_random_generator *generator,
+                            const struct kiln_random_dims *dims,
+                            struct kiln_random_shape *ret_shape);
+/* Whether a tensor's type has a rule in products, and it has two axes. */
+bool kiln_random_is_factor(const struct kiln_random_generator *generator, uint32_t ordinal);
+/* An earlier tensor that can be a factor, of exactly these sizes where some are given. */
+uint32_t kiln_random_find_factor(struct kiln_random_generator *generator,
+                                 const struct kiln_random_dims *dims);
+/* A new factor, perhaps of the other one's type. */
+uint32_t kiln_random_append_factor(struct kiln_random_generator *generator,
+                                   const struct kiln_random_shape *shape, uint32_t other);
+/* What is computed of a new factor before the product: up to `count` nodes; one is left for the
+ * product. */
+uint32_t kiln_random_append_steps(struct kiln_random_generator *generator, uint32_t x,
+                                  uint32_t count);
+/* The type of a sum of products: often int32 of integers. */
+enum kiln_dtype kiln_random_choose_sum_dtype(struct kiln_random_generator *generator, uint32_t left,
+                                             uint32_t right);
+
+/* ---- random_graph_reductions.c, random_graph_norms.c, random_graph_products.c,
+ * random_graph_convolutions.c ---- */
 
 /* One reduction, or several nodes of a softmax-like chain. */
 void kiln_random_append_reductions(struct kiln_random_generator *generator);
+/* One reduction, over axes counted from the right; returns its result. */
+uint32_t kiln_random_append_reduction(struct kiln_random_generator *generator,
+                                      enum kiln_reduction_mode mode, uint32_t operand,
+                                      uint32_t axes);
 /* Statistics of a tensor's rows, now and then of its columns or of matrices. */
 void kiln_random_append_statistics(struct kiln_random_generator *generator, uint32_t operand);
 /* False when no norm fits the full shape or the layout. */
 bool kiln_random_append_norm(struct kiln_random_generator *generator);
+/* Batchnorm inference of a tensor of floating-point type and rank 2 at least; KILN_NONE when the
+ * options allow no such type. */
+uint32_t kiln_random_append_batchnorm_inference(struct kiln_random_generator *generator,
+                                                uint32_t x);
 /* A matrix product, perhaps with pointwise nodes before it. False when the sizes that were drawn do
  * not fit; nothing was appended then. */
 bool kiln_random_append_product(struct kiln_random_generator *generator);
+/* A convolution or one of its gradients, perhaps with nodes before and behind it. False when the
+ * sizes that were drawn do not fit; nothing was appended then. */
+bool kiln_random_append_convolution(struct kiln_random_generator *generator);
 
 /* ---- random_graph_fill.c ---- */
 

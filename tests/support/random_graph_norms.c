@@ -346,6 +346,26 @@ static uint32_t find_x(struct kiln_random_generator *generator, uint32_t min_ran
     return KILN_NONE;
 }
 
+static struct norm start_norm(struct kiln_random_generator *generator, enum kiln_node_kind kind,
+                              const struct kiln_random_shape *data)
+{
+    struct norm norm = {.generator = generator, .data = *data};
+    norm.node = kiln_random_append_node(generator, kind);
+    norm.node->normalization = (struct kiln_normalization){.epsilon = 1e-5, .momentum = 0.1};
+    return norm;
+}
+
+uint32_t kiln_random_append_batchnorm_inference(struct kiln_random_generator *generator, uint32_t x)
+{
+    if (!allows_floats(generator))
+        return KILN_NONE;
+    struct kiln_random_shape data = generator->shapes[x];
+    struct norm norm = start_norm(generator, KILN_NODE_BATCHNORM_INFERENCE, &data);
+    choose_batchnorm_axes(&norm);
+    append_batchnorm_inference(&norm, x);
+    return norm.node->outputs[0];
+}
+
 bool kiln_random_append_norm(struct kiln_random_generator *generator)
 {
     const struct norm_kind *kind =
@@ -356,10 +376,9 @@ bool kiln_random_append_norm(struct kiln_random_generator *generator)
         return false;
     uint32_t x =
         kiln_random_chance(&generator->random, 75) ? find_x(generator, kind->min_rank) : KILN_NONE;
-    struct norm norm = {.generator = generator};
-    norm.data = x == KILN_NONE ? kiln_random_full_shape(generator, 0) : generator->shapes[x];
-    norm.node = kiln_random_append_node(generator, kind->kind);
-    norm.node->normalization = (struct kiln_normalization){.epsilon = 1e-5, .momentum = 0.1};
+    struct kiln_random_shape data =
+        x == KILN_NONE ? kiln_random_full_shape(generator, 0) : generator->shapes[x];
+    struct norm norm = start_norm(generator, kind->kind, &data);
     switch (kind->kind) {
     case KILN_NODE_LAYERNORM:
     case KILN_NODE_LAYERNORM_BACKWARD:

@@ -15,28 +15,6 @@
 
 enum { OPERANDS_TRIED = 8, MAX_TERMS = 1 << 19 };
 
-/* Sizes as the wire has them, the last one last. */
-struct dims {
-    uint32_t rank;
-    int64_t sizes[KILN_MAX_RANK];
-};
-
-static struct dims dims_of(const struct kiln_random_generator *generator, uint32_t ordinal)
-{
-    const struct kiln_tensor *tensor = &generator->graph.tensors[ordinal];
-    struct dims dims = {.rank = tensor->rank};
-    memcpy(dims.sizes, tensor->dims, sizeof dims.sizes);
-    return dims;
-}
-
-static int64_t count_elements(const struct dims *dims)
-{
-    int64_t count = 1;
-    for (uint32_t i = 0; i < dims->rank; i++)
-        count *= dims->sizes[i];
-    return count;
-}
-
 static int64_t choose_size(struct kiln_random *random)
 {
     static const uint8_t sizes[] = {1,  1,  2,  3,  4,  5,  7,  8,   15,  16,  17,  24,  31,
@@ -46,41 +24,9 @@ static int64_t choose_size(struct kiln_random *random)
 
 /* ---- shapes ---- */
 
-static bool describe(const struct kiln_random_generator *generator, uint32_t frame,
-                     const struct dims *dims, struct kiln_random_shape *ret_shape)
-{
-    *ret_shape = (struct kiln_random_shape){.rank = dims->rank, .frame = frame};
-    if (generator->frames[frame].rank < dims->rank)
-        return false;
-    for (uint32_t axis = 0; axis < dims->rank; axis++) {
-        int64_t size = dims->sizes[dims->rank - 1 - axis];
-        if (size == generator->frames[frame].dims[axis])
-            ret_shape->full_axes |= UINT32_C(1) << axis;
-        else if (size != 1)
-            return false;
-    }
-    return true;
-}
-
-/* The shape of these sizes in a frame that has them, or in a new one; false without room. */
-static bool find_shape(struct kiln_random_generator *generator, const struct dims *dims,
-                       struct kiln_random_shape *ret_shape)
-{
-    for (uint32_t frame = 0; frame < generator->frame_count; frame++) {
-        if (describe(generator, frame, dims, ret_shape))
-            return true;
-    }
-    if (generator->frame_count == KILN_RANDOM_MAX_FRAMES)
-        return false;
-    struct kiln_random_frame *frame = &generator->frames[generator->frame_count];
-    frame->rank = dims->rank;
-    for (uint32_t axis = 0; axis < dims->rank; axis++)
-        frame->dims[axis] = dims->sizes[dims->rank - 1 - axis];
-    return describe(generator, generator->frame_count++, dims, ret_shape);
-}
-
 /* The sizes of an operand's batch: the result's, fewer by a whole factor, or 1. */
-static void choose_batch(struct kiln_random *random, const struct dims *c, struct dims *ret_operand)
+static void choose_batch(struct kiln_random *random, const struct kiln_random_dims *c,
+                         struct kiln_random_dims *ret_operand)
 {
     bool is_shared = kiln_random_chance(random, 30); /* one matrix for all batches */
     for (uint32_t i = 0; i + 2 < c->rank; i++) {
@@ -96,129 +42,35 @@ static void choose_batch(struct kiln_random *random, const struct dims *c, struc
 
 /* ---- operands ---- */
 
-static bool is_factor(const struct kiln_random_generator *generator, uint32_t ordinal)
-{
-    enum kiln_dtype dtype = generator->graph.tensors[ordinal].dtype;
-    return (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8) &&
-           generator->graph.tensors[ordinal].rank >= 2;
-}
-
-/* A type with a rule, one that the options allow if any is. */
-static enum kiln_dtype choose_factor_dtype(struct kiln_random_generator *generator)
-{
-    enum kiln_dtype allowed[KILN_DTYPE_COUNT];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < generator->dtype_count; i++) {
-        enum kiln_dtype dtype = generator->dtypes[i];
-        if (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8)
-            allowed[count++] = dtype;
-    }
-    if (count == 0)
-        return KILN_DTYPE_F32;
-    enum kiln_dtype dtype = kiln_random_choose_dtype(generator);
-    for (uint32_t i = 0; i < count && kiln_random_chance(&generator->random, 80); i++) {
-        if (allowed[i] == dtype)
-            return dtype;
-    }
-    return allowed[kiln_random_below(&generator->random, count)];
-}
-
-/* An earlier tensor that can be a factor, of exactly these sizes where some are given. */
-static uint32_t find_factor(struct kiln_random_generator *generator, const struct dims *dims)
-{
-    struct kiln_random *random = &generator->random;
-    uint32_t count = generator->graph.tensor_count;
-    for (uint32_t i = 0; count != 0 && i < OPERANDS_TRIED; i++) {
-        uint32_t reach = kiln_random_chance(random, 50) && count > 4 ? 4 : count;
-        uint32_t ordinal = count - 1 - kiln_random_below(random, reach);
-        struct dims found = dims_of(generator, ordinal);
-        if (is_factor(generator, ordinal) &&
-            (dims == NULL ||
-             (found.rank == dims->rank &&
-              memcmp(found.sizes, dims->sizes, found.rank * sizeof *found.sizes) == 0)))
-            return ordinal;
-    }
-    return KILN_NONE;
-}
-
-/* One pointwise node over a factor: x, a scale or a zero point beside it, or a function of it. */
-static uint32_t append_step(struct kiln_random_generator *generator, uint32_t x)
-{
-    struct kiln_random *random = &generator->random;
-    if (kiln_random_chance(random, 40)) {
-        return kiln_random_append_pointwise(generator,
-                                            MODES(KILN_POINTWISE_IDENTITY, KILN_POINTWISE_RELU_FWD,
-                                                  KILN_POINTWISE_SIGMOID_FWD, KILN_POINTWISE_NEG,
-                                                  KILN_POINTWISE_ABS, KILN_POINTWISE_GELU_FWD,
-                                                  KILN_POINTWISE_EXP, KILN_POINTWISE_TANH_FWD),
-                                            8, &x);
-    }
-    const uint64_t binary = UINT64_C(1) << KILN_POINTWISE_MUL | UINT64_C(1) << KILN_POINTWISE_SUB |
-                            UINT64_C(1) << KILN_POINTWISE_ADD;
-    if ((generator->options->modes & binary) != binary) /* nobody would read the source */
-        return KILN_NONE;
-    struct kiln_random_shape shape =
-        kiln_random_choose_operand_shape(generator, &generator->shapes[x]);
-    uint32_t operands[] = {x, kiln_random_append_source(generator, &shape,
-                                                        kiln_random_choose_dtype(generator),
-                                                        KILN_RANDOM_ANY)};
-    return kiln_random_append_pointwise(
-        generator,
-        MODES(KILN_POINTWISE_MUL, KILN_POINTWISE_MUL, KILN_POINTWISE_SUB, KILN_POINTWISE_ADD), 4,
-        operands);
-}
-
-/* A new factor, perhaps of the other one's type. */
-static uint32_t append_factor(struct kiln_random_generator *generator,
-                              const struct kiln_random_shape *shape, uint32_t other)
-{
-    enum kiln_dtype dtype = choose_factor_dtype(generator);
-    if (other != KILN_NONE && kiln_random_chance(&generator->random, 65))
-        dtype = generator->graph.tensors[other].dtype;
-    return kiln_random_append_source(generator, shape, dtype, KILN_RANDOM_FACTOR);
-}
-
-/* What is computed of a new factor before the product: up to three nodes. */
-static uint32_t append_steps(struct kiln_random_generator *generator, uint32_t x, uint32_t count)
-{
-    for (uint32_t i = 0; i < count && generator->graph.node_count + 1 < generator->node_limit;
-         i++) {
-        uint32_t next = append_step(generator, x);
-        if (next == KILN_NONE || !is_factor(generator, next))
-            break;
-        x = next;
-    }
-    return x;
-}
-
 /* Fills the factors that are KILN_NONE. Those with nodes before them come first, so that tensors
  * are in the order in which nodes read them. */
-static void make_factors(struct kiln_random_generator *generator, const struct dims *const *dims,
+static void make_factors(struct kiln_random_generator *generator,
+                         const struct kiln_random_dims *const *dims,
                          const struct kiln_random_shape *shapes, uint32_t *factors)
 {
     struct kiln_random *random = &generator->random;
     for (uint32_t i = 0; i < 2; i++) {
         if (factors[i] == KILN_NONE && kiln_random_chance(random, 35))
-            factors[i] = find_factor(generator, dims[i]);
+            factors[i] = kiln_random_find_factor(generator, dims[i]);
         bool has_room = generator->graph.node_count + 1 < generator->node_limit;
         /* Another product's result, perhaps: nodes between two products. */
         if (factors[i] != KILN_NONE && kiln_random_chance(random, 30))
             factors[i] = append_steps(generator, factors[i], 1 + kiln_random_below(random, 2));
         if (factors[i] != KILN_NONE || !has_room || !kiln_random_chance(random, 45))
             continue;
-        uint32_t x = append_factor(generator, &shapes[i], factors[1 - i]);
-        factors[i] = append_steps(generator, x, 1 + kiln_random_below(random, 3));
+        uint32_t x = kiln_random_append_factor(generator, &shapes[i], factors[1 - i]);
+        factors[i] = kiln_random_append_steps(generator, x, 1 + kiln_random_below(random, 3));
     }
     for (uint32_t i = 0; i < 2; i++) {
         if (factors[i] == KILN_NONE)
-            factors[i] = append_factor(generator, &shapes[i], factors[1 - i]);
+            factors[i] = kiln_random_append_factor(generator, &shapes[i], factors[1 - i]);
     }
 }
 
 /* ---- the product ---- */
 
 /* The result has the graph's full shape, or is of any sizes. */
-static void choose_result(struct kiln_random_generator *generator, struct dims *ret_c)
+static void choose_result(struct kiln_random_generator *generator, struct kiln_random_dims *ret_c)
 {
     struct kiln_random *random = &generator->random;
     const struct kiln_random_frame *frame = &generator->frames[0];
@@ -235,8 +87,9 @@ static void choose_result(struct kiln_random_generator *generator, struct dims *
 }
 
 /* The sizes of a result with this left or right operand: batches repeat now and then. */
-static void choose_result_with(struct kiln_random_generator *generator, const struct dims *operand,
-                               bool is_left, struct dims *ret_c)
+static void choose_result_with(struct kiln_random_generator *generator,
+                               const struct kiln_random_dims *operand, bool is_left,
+                               struct kiln_random_dims *ret_c)
 {
     struct kiln_random *random = &generator->random;
     uint32_t row = operand->rank - 2;
@@ -255,12 +108,7 @@ static uint32_t append_matmul(struct kiln_random_generator *generator, uint32_t 
     struct kiln_node *node = kiln_random_append_node(generator, KILN_NODE_MATMUL);
     kiln_random_add_input(generator, node, KILN_OPERAND_A, a);
     kiln_random_add_input(generator, node, KILN_OPERAND_B, b);
-    bool both_integer = kiln_dtype_is_integer(generator->graph.tensors[a].dtype) &&
-                        kiln_dtype_is_integer(generator->graph.tensors[b].dtype);
-    enum kiln_dtype dtype = kiln_random_choose_dtype(generator);
-    if (both_integer && (generator->options->dtypes >> KILN_DTYPE_I32 & 1) != 0 &&
-        kiln_random_chance(&generator->random, 70))
-        dtype = KILN_DTYPE_I32;
+    enum kiln_dtype dtype = kiln_random_choose_sum_dtype(generator, a, b);
     return kiln_random_add_output(generator, node, KILN_OPERAND_C, shape, dtype);
 }
 
@@ -277,8 +125,9 @@ static void append_twin(struct kiln_random_generator *generator, uint32_t produc
         return;
     uint32_t other = kiln_random_chance(random, 75); /* of the two, what they do not share */
     uint32_t pair[2] = {factors[0], factors[1]};
-    pair[other] = append_steps(generator, append_factor(generator, &shapes[other], factors[other]),
-                               kiln_random_chance(random, 30) ? 1 : 0);
+    pair[other] = kiln_random_append_steps(
+        generator, kiln_random_append_factor(generator, &shapes[other], factors[other]),
+        kiln_random_chance(random, 30) ? 1 : 0);
     uint32_t twin = append_matmul(generator, pair[0], pair[1], shape);
     uint32_t gate = product;
     if (kiln_random_chance(random, 60))
@@ -295,31 +144,33 @@ static bool try_product(struct kiln_random_generator *generator)
 {
     struct kiln_random *random = &generator->random;
     uint32_t given[2] = {KILN_NONE, KILN_NONE};
-    struct dims c;
+    struct kiln_random_dims c;
     uint32_t side = kiln_random_chance(random, 70) ? 0 : 1;
     if (kiln_random_chance(random, 65))
-        given[side] = find_factor(generator, NULL);
+        given[side] = kiln_random_find_factor(generator, NULL);
     int64_t k = choose_size(random);
     if (given[side] == KILN_NONE) {
         choose_result(generator, &c);
     } else {
-        struct dims operand = dims_of(generator, given[side]);
+        struct kiln_random_dims operand = kiln_random_dims_of(generator, given[side]);
         choose_result_with(generator, &operand, side == 0, &c);
         k = operand.sizes[side == 0 ? operand.rank - 1 : operand.rank - 2];
     }
-    struct dims a = c, b = c;
+    struct kiln_random_dims a = c, b = c;
     choose_batch(random, &c, &a);
     choose_batch(random, &c, &b);
     a.sizes[c.rank - 1] = b.sizes[c.rank - 2] = k;
     if (given[side] != KILN_NONE)
-        *(side == 0 ? &a : &b) = dims_of(generator, given[side]);
+        *(side == 0 ? &a : &b) = kiln_random_dims_of(generator, given[side]);
     int64_t most = generator->options->max_elements;
     struct kiln_random_shape shape, shapes[2];
-    if (count_elements(&c) > most || count_elements(&a) > most || count_elements(&b) > most ||
-        count_elements(&c) * k > MAX_TERMS || !find_shape(generator, &c, &shape) ||
-        !find_shape(generator, &a, &shapes[0]) || !find_shape(generator, &b, &shapes[1]))
+    if (kiln_random_count_elements(&c) > most || kiln_random_count_elements(&a) > most ||
+        kiln_random_count_elements(&b) > most || kiln_random_count_elements(&c) * k > MAX_TERMS ||
+        !kiln_random_find_shape(generator, &c, &shape) ||
+        !kiln_random_find_shape(generator, &a, &shapes[0]) ||
+        !kiln_random_find_shape(generator, &b, &shapes[1]))
         return false;
-    make_factors(generator, (const struct dims *const[]){&a, &b}, shapes, given);
+    make_factors(generator, (const struct kiln_random_dims *const[]){&a, &b}, shapes, given);
     uint32_t product = append_matmul(generator, given[0], given[1], &shape);
     if (kiln_random_chance(random, 20))
         append_twin(generator, product, given, shapes, &shape);

@@ -81,8 +81,9 @@ static enum kiln_dtype choose_result_dtype(struct kiln_random_generator *generat
     return kiln_random_choose_dtype(generator);
 }
 
-static uint32_t append_reduction(struct kiln_random_generator *generator,
-                                 enum kiln_reduction_mode mode, uint32_t operand, uint32_t axes)
+uint32_t kiln_random_append_reduction(struct kiln_random_generator *generator,
+                                      enum kiln_reduction_mode mode, uint32_t operand,
+                                      uint32_t axes)
 {
     struct kiln_node *node = kiln_random_append_node(generator, KILN_NODE_REDUCTION);
     kiln_random_add_input(generator, node, KILN_OPERAND_IN, operand);
@@ -149,7 +150,7 @@ static void append_chain(struct kiln_random_generator *generator, uint32_t x, ui
             mode = choose_mode(generator);
         if (is_softmax && round > 0)
             mode = KILN_REDUCTION_ADD;
-        uint32_t row = append_reduction(generator, mode, x, axes);
+        uint32_t row = kiln_random_append_reduction(generator, mode, x, axes);
         if (!has_room(generator, row))
             return;
         if (is_softmax && round > 0) {
@@ -178,7 +179,7 @@ void kiln_random_append_statistics(struct kiln_random_generator *generator, uint
     for (uint32_t i = 0; i < count && has_room(generator, operand); i++) {
         enum kiln_reduction_mode mode = choose_mode(generator);
         if (!is_product(mode))
-            (void)append_reduction(generator, mode, operand, axes);
+            (void)kiln_random_append_reduction(generator, mode, operand, axes);
     }
 }
 
@@ -202,5 +203,5 @@ void kiln_random_append_reductions(struct kiln_random_generator *generator)
     if (is_chain)
         append_chain(generator, operand, axes);
     else
-        (void)append_reduction(generator, mode, operand, axes);
+        (void)kiln_random_append_reduction(generator, mode, operand, axes);
 }

@@ -70,6 +70,17 @@ Test(random_graph, all_families_survive_the_nov2025_layout)
     expect_round_trips(KILN_RANDOM_ALL, KILN_WIRE_ERA_NOV2025);
 }
 
+Test(random_graph, convolutions_survive_the_current_layout)
+{
+    expect_round_trips(KILN_RANDOM_CONVOLUTIONS, KILN_WIRE_ERA_CURRENT);
+    expect_round_trips(KILN_RANDOM_CONVOLUTIONS | KILN_RANDOM_ALL, KILN_WIRE_ERA_CURRENT);
+}
+
+Test(random_graph, convolutions_survive_the_nov2025_layout)
+{
+    expect_round_trips(KILN_RANDOM_CONVOLUTIONS, KILN_WIRE_ERA_NOV2025);
+}
+
 /* Calls `visit` with the graphs of SEEDS seeds. */
 static void visit_graphs(const struct kiln_random_graph_options *options,
                          void (*visit)(const struct kiln_graph *graph, void *context),
@@ -237,7 +248,7 @@ Test(random_graph, meets_every_kind_and_mode_of_reductions)
     for (int i = 1; i < KILN_REDUCTION_MODE_COUNT; i++)
         cr_expect_gt(met.modes[i], met.nodes / 200, "mode %d", i);
     for (int i = 0; i < KILN_OPERAND_COUNT; i++) {
-        if (i == KILN_OPERAND_A || i == KILN_OPERAND_B || i == KILN_OPERAND_C)
+        if (i >= KILN_OPERAND_A) /* of products and convolutions */
             continue;
         cr_expect_gt(met.inputs[i] + met.outputs[i], met.nodes / 200, "%s",
                      kiln_operand_text((enum kiln_operand)i));
@@ -258,7 +269,7 @@ static void expect_nov2025_kinds(const struct kiln_graph *graph, void *context)
     bool *met = context;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct kiln_node *node = &graph->nodes[i];
-        cr_assert(node->kind == KILN_NODE_POINTWISE ||
+        cr_assert(node->kind == KILN_NODE_POINTWISE || kiln_node_is_convolution(node) ||
                   (node->kind >= KILN_NODE_BATCHNORM_INFERENCE &&
                    node->kind <= KILN_NODE_BATCHNORM_BACKWARD));
         if (node->kind == KILN_NODE_BATCHNORM_INFERENCE) {
@@ -272,7 +283,7 @@ static void expect_nov2025_kinds(const struct kiln_graph *graph, void *context)
 Test(random_graph, keeps_to_what_the_older_layout_has)
 {
     struct kiln_random_graph_options options;
-    bool met[KILN_NODE_BATCHNORM_BACKWARD + 1] = {false};
+    bool met[KILN_NODE_KIND_COUNT] = {false};
     kiln_random_graph_options_init(&options);
     options.families = KILN_RANDOM_ALL;
     options.era = KILN_WIRE_ERA_NOV2025;
@@ -330,7 +341,8 @@ Test(random_graph, meets_every_kind_of_matrix_product)
     struct kiln_random_graph_options options;
     struct products met = {.nodes = 0};
     kiln_random_graph_options_init(&options);
-    options.families = KILN_RANDOM_ALL;
+    options.families =
+        KILN_RANDOM_POINTWISE | KILN_RANDOM_REDUCTIONS | KILN_RANDOM_NORMS | KILN_RANDOM_PRODUCTS;
     options.max_nodes = 10;
     visit_graphs(&options, count_products, &met);
     cr_expect_gt(met.products, met.nodes / 8);
