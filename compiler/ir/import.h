@@ -8,6 +8,8 @@
  *      them is int64, else int32, wrapping around; comparisons and logical modes compare integer
  *      operands as integers whatever the result or the compute type is (this comes before rule 1);
  *   3. else float, whatever narrower compute type was asked for.
+ * Matrix products and convolutions have a meaning in integers when both inputs are int8 or uint8:
+ * exact in int32, wrapping around, whatever the result is.
  * EPSILON and MOMENTUM do not count: they are converted to the type that the others ask for. AVG
  * and NORM2 have no meaning in integers: of integers they are float, each element being rounded to
  * float on the way in, unless rule 1 says double; so are the other modes when the result is float.

@@ -25,6 +25,7 @@ static const char *const samples[] = {
     "current/batchnorm_training_nhwc_fp32",
     "current/global_average_pool_nhwc_fp16",
     "nov2025/batchnorm_relu_nchw_fp16",
+    "current/transposed_conv_bias_bf16",
 };
 enum { SAMPLE_COUNT = sizeof(samples) / sizeof(*samples), FILE_LIMIT_BYTES = 1 << 20 };
 

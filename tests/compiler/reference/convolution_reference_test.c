@@ -382,7 +382,7 @@ Test(convolution_reference, bounds_hold_float_sums_and_are_close)
                   bounds[RESULT][0]);
     cr_expect_leq(fabs((double)float_sum(terms, CHANNELS * 5, true) - reals[RESULT][0]),
                   bounds[RESULT][0]);
-    cr_expect_lt(bounds[RESULT][0], magnitude * CHANNELS * 5 * 0x1p-23);
+    cr_expect_lt(bounds[RESULT][0], magnitude * (double)(CHANNELS * 5) * 0x1p-23);
 }
 
 Test(convolution_reference, bounds_grow_where_an_inexact_element_is_read)
