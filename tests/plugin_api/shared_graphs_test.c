@@ -118,8 +118,8 @@ static const char *text_of(const json_t *object, const char *key)
 /* Either layout's descriptions: "LayerNormBackward", "Reduction:ADD", "BatchnormAttributes". */
 static bool is_kind_supported(const char *text)
 {
-    static const char *const prefixes[] = {"Pointwise", "Reduction:", "Matmul",   "LayerNorm",
-                                           "RmsNorm",   "Bn",         "Batchnorm"};
+    static const char *const prefixes[] = {"Pointwise", "Reduction:", "Matmul",    "LayerNorm",
+                                           "RmsNorm",   "Bn",         "Batchnorm", "Conv"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -445,7 +445,7 @@ static int test_folder(const struct plugin_host *host, hipdnnEnginePluginHandle_
     }
     free(entries);
     /* A folder in which nothing ran would prove nothing. */
-    return counts.failed == 0 && counts.compared > 0 && counts.declined > 0 ? 0 : 1;
+    return counts.failed == 0 && counts.compared > 0 ? 0 : 1;
 }
 
 static bool parse(int argc, char **argv)
