@@ -21,6 +21,7 @@
  * that multiply and work-items that stage, with a ring of KILN_BUFFERS tiles between them; device/mma/wgmma.h),
  * KILN_WAVES_K (waves that share the k of a tile), KILN_IS_STREAMED,
  * KILN_HAS_SEGMENTS (whether work-groups do segments of k and store sums for another kernel that adds them up),
+ * KILN_HAS_PHASES (defined where rows are sorted by phase, device/contraction/divide.h, each with a k of its own),
  * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile), KILN_ROW_PARTS (in how many
  * parts rows of sums are finished),
  * KILN_SUPER_ROWS (tiles that are walked down before the next column), kiln_element (as staged), kiln_sum, KILN_RESULT_VECTOR, a
@@ -114,12 +115,20 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #if KILN_HAS_SEGMENTS
     batch.segment = group % (unsigned)arguments.segments;
     group /= (unsigned)arguments.segments;
-    range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
 #endif
     const kiln_place place =
         kiln_place_group(group, (rows + KILN_TILE_M - 1) / KILN_TILE_M,
                          (columns + KILN_TILE_COLUMNS - 1) / KILN_TILE_COLUMNS);
     kiln_locate_batch(arguments, place.batch, batch);
+#ifdef KILN_HAS_PHASES
+    range.size = kiln_phase_k(arguments, batch);
+    range.is_empty = kiln_phase_is_empty(batch);
+#endif
+#if KILN_HAS_SEGMENTS
+    const bool is_empty = range.is_empty;
+    range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
+    range.is_empty |= is_empty;
+#endif
     const unsigned size = range.size;
 
     const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
@@ -260,7 +269,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #endif
 #endif
 
-#if KILN_HAS_SEGMENTS
+#if KILN_HAS_SEGMENTS || defined(KILN_HAS_PHASES)
     if (range.is_empty) {
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)

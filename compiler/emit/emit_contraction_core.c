@@ -1,6 +1,7 @@
 /* What a contraction's kernel is made with: the sizes of its tiles, and the types of its core. */
 #include "compiler/emit/emit_contraction.h"
 
+#include "compiler/emit/emit_contraction_parts.h"
 #include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_values.h"
 #include "compiler/fuse/contraction_group.h"
@@ -122,6 +123,8 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                            "#define KILN_VECTORS_ABREAST %" PRIu32
                            "\n#define KILN_ROWS_ABREAST (KILN_BLOCK / KILN_VECTORS_ABREAST)\n",
                            kiln_vectors_abreast(emission->schedule));
+    if (contraction->phase_count != 0)
+        kiln_buffer_append_text(source, "#define KILN_HAS_PHASES 1\n");
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)
@@ -248,6 +251,8 @@ static void emit_headers(const struct kiln_emission *emission,
             kiln_template_append(inclusion, "device/mma/fp8_as_f16.h", source);
     }
     kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
+    if (kiln_contraction_is_split(emission))
+        kiln_template_append(inclusion, "device/contraction/divide.h", source);
 }
 
 static bool uses_barrier(const struct kiln_schedule *schedule)

@@ -14,8 +14,8 @@ static const char *device_type(enum kiln_dtype dtype)
     return kiln_dtype_info(dtype)->device;
 }
 
-static bool is_loaded_for(const struct kiln_emission *emission,
-                          const struct kiln_contraction_side *side, uint32_t access)
+bool kiln_is_loaded_for(const struct kiln_emission *emission,
+                        const struct kiln_contraction_side *side, uint32_t access)
 {
     for (uint32_t part = 0; part < side->operand->part_count; part++) {
         if (kiln_is_loaded_in(emission, access, side->operand->places[part]))
@@ -24,14 +24,25 @@ static bool is_loaded_for(const struct kiln_emission *emission,
     return false;
 }
 
+/* Whether elements of a pack differ along k, or along the operand's rows. */
+static bool varies_along_k(const struct kiln_access_schedule *access)
+{
+    return access->strides[KILN_STRIDE_COLUMN] != 0 || access->splits_columns;
+}
+
+static bool varies_along_rows(const struct kiln_access_schedule *access)
+{
+    return access->strides[KILN_STRIDE_ROW] != 0 || access->splits_rows;
+}
+
 /* How many elements an access loads for a pack of `run` rows. */
 static uint32_t input_count(const struct kiln_emission *emission,
                             const struct kiln_contraction_side *side, uint32_t access)
 {
-    const int64_t *strides = emission->schedule->accesses[access].strides;
-    uint32_t rows = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
+    const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
+    uint32_t rows = varies_along_rows(scheduled) ? side->operand->run : 1;
     uint32_t along =
-        strides[KILN_STRIDE_COLUMN] == 0 ? 1 : kiln_pack_elements(kiln_contraction_of(emission));
+        varies_along_k(scheduled) ? kiln_pack_elements(kiln_contraction_of(emission)) : 1;
     return rows * along;
 }
 
@@ -39,9 +50,9 @@ static uint32_t input_count(const struct kiln_emission *emission,
 static const char *input_element(const struct kiln_emission *emission,
                                  const struct kiln_contraction_side *side, uint32_t access)
 {
-    const int64_t *strides = emission->schedule->accesses[access].strides;
-    bool by_row = strides[KILN_STRIDE_ROW] != 0 && side->operand->run > 1;
-    bool by_k = strides[KILN_STRIDE_COLUMN] != 0;
+    const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
+    bool by_row = varies_along_rows(scheduled) && side->operand->run > 1;
+    bool by_k = varies_along_k(scheduled);
     if (!by_k)
         return by_row ? "r" : "0";
     if (!by_row)
@@ -112,6 +123,69 @@ static void append_loads(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, at_once > 1 ? ")\n        }\n" : ");\n        }\n");
 }
 
+/* How many elements of k a pack loads one by one, or at once: each may be inside of its window or
+ * not. */
+static uint32_t points_of_pack(const struct kiln_emission *emission,
+                               const struct kiln_contraction_side *side)
+{
+    return kiln_pack_elements(kiln_contraction_of(emission)) / side->operand->vector;
+}
+
+static void append_inside(const struct kiln_emission *emission,
+                          const struct kiln_contraction_side *side, struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source,
+                       "    inputs.inside = 0;\n    KILN_UNROLL\n"
+                       "    for (unsigned j = 0; j < %" PRIu32 "; j++)\n"
+                       "        inputs.inside |= (unsigned)kiln_%s_is_inside(arguments, source, "
+                       "row, KILN_K_WITHIN(k + j * %" PRIu32 ", rest)) << j;\n",
+                       points_of_pack(emission, side), side->name, side->operand->vector);
+}
+
+/* Loads of an access whose indices are taken apart. No vector is cut by the end of k: packs are of
+ * the last axis, which is whole packs, or of single elements. */
+static void append_split_load(const struct kiln_emission *emission,
+                              const struct kiln_contraction_side *side, uint32_t access,
+                              struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
+    const char *storage = kiln_storage_suffix(memory);
+    bool is_vector = scheduled->mode == KILN_ACCESS_VECTOR;
+    bool along_k = side->operand->is_along_k;
+    uint32_t k_step = along_k && is_vector ? side->operand->vector : 1;
+    uint32_t k_count =
+        varies_along_k(scheduled) ? kiln_pack_elements(kiln_contraction_of(emission)) / k_step : 1;
+    uint32_t run = varies_along_rows(scheduled) ? side->operand->run : 1;
+    uint32_t r_step = !along_k && is_vector ? run : 1;
+    uint32_t at_once = k_step * r_step;
+    kiln_buffer_printf(source,
+                       "    KILN_UNROLL\n    for (unsigned j = 0; j < %" PRIu32 "; j++) {\n"
+                       "        const unsigned at = KILN_K_WITHIN(k + j * %" PRIu32 ", rest);\n",
+                       k_count, k_step);
+    kiln_buffer_printf(source,
+                       "        KILN_UNROLL\n        for (unsigned r = 0; r < %" PRIu32 "; r++) {\n"
+                       "            const kiln_storage_%s *p = (const kiln_storage_%s *)((const "
+                       "char *)source.p%" PRIu32 " + (%s)sizeof(kiln_storage_%s) * ",
+                       run / r_step, storage, storage, access,
+                       emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned",
+                       storage);
+    if (kiln_is_side_windowed(emission, side))
+        kiln_buffer_printf(source, "(kiln_%s_is_inside(arguments, source, row + r, at) ? ",
+                           side->name);
+    kiln_buffer_printf(source, "kiln_%s_offset_%" PRIu32 "(arguments, source, row + r, at)%s);\n",
+                       side->name, access, kiln_is_side_windowed(emission, side) ? " : 0u)" : "");
+    if (at_once > 1)
+        kiln_buffer_printf(source,
+                           "            KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
+                           " + j * %" PRIu32 ", p)\n",
+                           kiln_vector_bytes(memory, at_once), access, at_once);
+    else
+        kiln_buffer_printf(source, "            inputs.x%" PRIu32 "[j * %" PRIu32 " + r] = *p;\n",
+                           access, run);
+    kiln_buffer_append_text(source, "        }\n    }\n");
+}
+
 static void append_operand_load(const struct kiln_emission *emission,
                                 const struct kiln_contraction_side *side, uint32_t access,
                                 struct kiln_buffer *source)
@@ -120,6 +194,10 @@ static void append_operand_load(const struct kiln_emission *emission,
     if (emission->group->accesses[access].kind == KILN_ARGUMENT_HOST_SCALAR) {
         kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = arguments.a%" PRIu32 ";\n", access,
                            access);
+        return;
+    }
+    if (kiln_is_access_split(emission, access)) {
+        append_split_load(emission, side, access, source);
         return;
     }
     bool has_end = kiln_contraction_of(emission)->k_end != KILN_K_END_NONE;
@@ -157,7 +235,7 @@ static uint32_t copied_access(const struct kiln_emission *emission,
         loaded_access(emission, place, kiln_group_operand(emission->ir, emission->group, place),
                       kiln_contraction_of(emission)->staged);
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
-    bool is_whole_pack = access != KILN_NONE &&
+    bool is_whole_pack = access != KILN_NONE && !kiln_is_access_split(emission, access) &&
                          together == kiln_pack_elements(kiln_contraction_of(emission)) &&
                          emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
     return is_whole_pack ? access : KILN_NONE;
@@ -293,9 +371,17 @@ static void append_pack(const struct kiln_emission *emission,
         if (side->operand->part_count > 1)
             kiln_buffer_append_text(source, "    }\n");
     }
+    bool is_windowed = kiln_is_side_windowed(emission, side);
+    if (is_windowed && points_of_pack(emission, side) > 1)
+        kiln_buffer_append_text(source, "    KILN_UNROLL\n"
+                                        "    for (int e = 0; e < KILN_PACK_ELEMENTS; e++)\n"
+                                        "        out[e] = (inputs.inside >> e & 1) != 0 ? out[e] : "
+                                        "(kiln_element)0;\n");
     kiln_buffer_append_text(source, "    kiln_pack pack;\n"
-                                    "    __builtin_memcpy(&pack, out, sizeof pack);\n"
-                                    "    kiln_cut_pack(pack, k, rest);\n"
+                                    "    __builtin_memcpy(&pack, out, sizeof pack);\n");
+    if (is_windowed && points_of_pack(emission, side) == 1)
+        kiln_buffer_append_text(source, "    kiln_keep_pack(pack, inputs.inside != 0);\n");
+    kiln_buffer_append_text(source, "    kiln_cut_pack(pack, k, rest);\n"
                                     "    kiln_make_fnuz(pack);\n"
                                     "    return pack;\n}\n");
 }
@@ -308,12 +394,22 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
     kiln_buffer_printf(source, "struct kiln_%s_source {\n", side->name);
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (is_loaded_for(emission, side, i))
+        if (kiln_is_loaded_for(emission, side, i))
             kiln_emit_contraction_pointer(emission, i, source);
     }
-    kiln_buffer_printf(source, "};\nstruct kiln_%s_inputs {\n", side->name);
+    bool is_split = false;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        is_split |= kiln_is_loaded_for(emission, side, i) && kiln_is_access_split(emission, i);
+    if (is_split)
+        kiln_buffer_append_text(source,
+                                "    kiln_batch batch;\n    unsigned first_row, first_k;\n");
+    kiln_buffer_append_text(source, "};\n");
+    kiln_emit_contraction_operand_offsets(emission, side, source);
+    kiln_buffer_printf(source, "struct kiln_%s_inputs {\n", side->name);
+    if (kiln_is_side_windowed(emission, side))
+        kiln_buffer_append_text(source, "    unsigned inside;\n");
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (!is_loaded_for(emission, side, i))
+        if (!kiln_is_loaded_for(emission, side, i))
             continue;
         elements[i] = input_element(emission, side, i);
         kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
@@ -326,31 +422,39 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                        "    (void)arguments, (void)batch, (void)row, (void)source;\n",
                        side->name, side->name);
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (is_loaded_for(emission, side, i))
+        if (kiln_is_loaded_for(emission, side, i))
             kiln_emit_contraction_start(emission, i, side->name, "row", NULL, source);
     }
+    if (is_split)
+        kiln_buffer_append_text(source, "    source.batch = batch;\n    source.first_row = row;\n"
+                                        "    source.first_k = 0;\n");
     kiln_buffer_printf(source,
                        "}\nKILN_DEVICE void kiln_%s_advance(const kiln_arguments &arguments, "
                        "unsigned k, kiln_%s_source &source)\n{\n"
                        "    (void)arguments, (void)k, (void)source;\n",
                        side->name, side->name);
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (!is_loaded_for(emission, side, i) ||
+        if (!kiln_is_loaded_for(emission, side, i) ||
             group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR ||
-            emission->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] == 0)
+            emission->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] == 0 ||
+            kiln_counts_k_from_first(emission, i))
             continue;
         kiln_buffer_printf(source, "    source.p%" PRIu32 " += 0ll", i);
         kiln_emit_contraction_term(emission, "long long", i, KILN_STRIDE_COLUMN, "k", source);
         kiln_buffer_append_text(source, ";\n");
     }
+    if (is_split)
+        kiln_buffer_append_text(source, "    source.first_k += k;\n");
     kiln_buffer_printf(source,
                        "}\nKILN_DEVICE void kiln_%s_load(const kiln_arguments &arguments, const "
                        "kiln_%s_source &source, unsigned row, unsigned k, unsigned rest, "
                        "kiln_%s_inputs &inputs)\n{\n    (void)arguments, (void)source, (void)row, "
                        "(void)k, (void)rest, (void)inputs;\n",
                        side->name, side->name, side->name);
+    if (kiln_is_side_windowed(emission, side))
+        append_inside(emission, side, source);
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (is_loaded_for(emission, side, i))
+        if (kiln_is_loaded_for(emission, side, i))
             append_operand_load(emission, side, i, source);
     }
     kiln_buffer_append_text(source, "}\n");

@@ -3,7 +3,8 @@
  *
  * Names in the generated text: access i is the argument a<i>; its strides along rows, columns and
  * batch axis b are arguments.s<i>_<number>, numbered by enum kiln_contraction_stride, unless they
- * are 0 or 1, which is in the text. What an access has loaded is inputs.x<i>.
+ * are 0 or 1, which is in the text. Sizes and steps of axes that an index is taken apart into:
+ * m_size<axis>, w<window>_r<axis> and the like. What an access has loaded is inputs.x<i>.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_CONTRACTION_PARTS_H
 #define KILN_COMPILER_EMIT_EMIT_CONTRACTION_PARTS_H
@@ -25,6 +26,53 @@ kiln_contraction_of(const struct kiln_emission *emission)
 
 bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access,
                        enum kiln_place place);
+bool kiln_is_loaded_for(const struct kiln_emission *emission,
+                        const struct kiln_contraction_side *side, uint32_t access);
+
+/* Members of kiln_arguments. */
+void kiln_emit_contraction_arguments(const struct kiln_emission *emission,
+                                     struct kiln_buffer *source);
+/* Whether a stride is one of them; others are in the text. */
+bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t access,
+                             uint32_t stride);
+
+/* ---- emit_contraction_split.c ---- */
+
+/* Whether some index is taken apart: device/contraction/divide.h is needed. */
+bool kiln_contraction_is_split(const struct kiln_emission *emission);
+/* An access of an operand that has windows; of a side, whether it has. */
+bool kiln_is_access_windowed(const struct kiln_emission *emission, uint32_t access);
+bool kiln_is_side_windowed(const struct kiln_emission *emission,
+                           const struct kiln_contraction_side *side);
+/* Whether an access's rows, or k, are counted from the first of all, not from the tile's: its
+ * pointer stays where it is. is_access_split: either. */
+bool kiln_counts_rows_from_first(const struct kiln_emission *emission, uint32_t access);
+bool kiln_counts_k_from_first(const struct kiln_emission *emission, uint32_t access);
+bool kiln_is_access_split(const struct kiln_emission *emission, uint32_t access);
+/* The phase whose taps an axis of k counts, or KILN_NONE. */
+uint32_t kiln_phase_of_k_axis(const struct kiln_emission *emission, uint32_t axis);
+
+/* kiln_m_index and kiln_split_m, and the same of n and k; behind kiln_batch. */
+void kiln_emit_contraction_splits(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* Of phases: members of kiln_batch, statements that set them, and functions that ask them. */
+void kiln_emit_contraction_phase_members(const struct kiln_emission *emission,
+                                         struct kiln_buffer *source);
+void kiln_emit_contraction_phases(const struct kiln_emission *emission, struct kiln_buffer *source);
+void kiln_emit_contraction_phase_sizes(const struct kiln_emission *emission,
+                                       struct kiln_buffer *source);
+/* kiln_<side>_is_inside where the side has windows, kiln_<side>_offset_<access> of accesses that
+ * are split; behind kiln_<side>_source. */
+void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
+                                           const struct kiln_contraction_side *side,
+                                           struct kiln_buffer *source);
+/* kiln_row_offset_<access> of the result's accesses that split rows. */
+void kiln_emit_contraction_row_offsets(const struct kiln_emission *emission,
+                                       struct kiln_buffer *source);
+/* A coordinate of a point of the result, as an expression. */
+void kiln_emit_contraction_coordinate(const struct kiln_emission *emission, uint8_t from_right,
+                                      struct kiln_buffer *source);
+
+/* ---- the others ---- */
 
 /* " + <what> * <stride>" in `type`; nothing for a stride of 0. */
 void kiln_emit_contraction_term(const struct kiln_emission *emission, const char *type,

@@ -10,6 +10,16 @@ static bool is_of_result(const struct kiln_access *access)
     return access->place == KILN_PLACE_ELEMENT || access->place == KILN_PLACE_ROW;
 }
 
+static void append_row_offset(const struct kiln_emission *emission, uint32_t access,
+                              const char *offset, struct kiln_buffer *source)
+{
+    if (emission->schedule->accesses[access].splits_rows)
+        kiln_buffer_printf(source, " + kiln_row_offset_%" PRIu32 "(arguments, source, at_row)",
+                           access);
+    else
+        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
+}
+
 void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uint32_t access,
                                        struct kiln_buffer *source)
 {
@@ -33,7 +43,7 @@ void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uin
                            "    KILN_UNROLL\n    for (unsigned e = 0; e < %" PRIu32 "; e++)\n"
                            "        inputs.x%" PRIu32 "[e] = *(source.p%" PRIu32 " + (0u",
                            is_splat ? 1 : vector, access, access);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
+    append_row_offset(emission, access, offset, source);
     kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN,
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_append_text(source, is_vector ? "))\n" : "));\n");
@@ -55,7 +65,7 @@ void kiln_emit_contraction_result_store(const struct kiln_emission *emission, ui
                            "    KILN_UNROLL\n    for (unsigned e = 0; e < %" PRIu32 "; e++)\n"
                            "        *(source.p%" PRIu32 " + (0u",
                            is_splat ? 1 : vector, access);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
+    append_row_offset(emission, access, offset, source);
     kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN,
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_printf(source, is_vector ? "), y%" PRIu32 ")\n" : ")) = y%" PRIu32 "[e];\n",
@@ -108,7 +118,9 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
         if (is_of_result(&group->accesses[i]))
             kiln_emit_contraction_start(emission, i, NULL, "row", "column", source);
     }
-    kiln_buffer_append_text(source, "}\nstruct kiln_result_inputs {\n");
+    kiln_buffer_append_text(source, "}\n");
+    kiln_emit_contraction_row_offsets(emission, source);
+    kiln_buffer_append_text(source, "struct kiln_result_inputs {\n");
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (!is_of_result(&group->accesses[i]))
             continue;

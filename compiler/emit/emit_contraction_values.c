@@ -14,7 +14,7 @@ void kiln_emit_contraction_term(const struct kiln_emission *emission, const char
     if (value == 0)
         return;
     kiln_buffer_printf(source, " + (%s)(%s)", type, what);
-    if (value != 1)
+    if (kiln_is_stride_argument(emission, access, stride))
         kiln_buffer_printf(source, " * (%s)arguments.s%" PRIu32 "_%" PRIu32, type, access, stride);
 }
 
@@ -46,7 +46,17 @@ void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t 
     if (emission->group->accesses[access].is_accumulator)
         kiln_buffer_printf(source, " + (long long)%s * arguments.segment_stride",
                            kiln_group_cuts_k(emission->group) ? "batch.segment" : "segment");
-    kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_ROW, row, source);
+    /* Of the operand without windows, where the first tap of a phase is. */
+    for (uint32_t p = 0; repeat != NULL && p < kiln_contraction_of(emission)->phase_count &&
+                         !kiln_is_access_windowed(emission, access);
+         p++) {
+        char tap[32];
+        (void)snprintf(tap, sizeof tap, "batch.phase%" PRIu32 ".first", p);
+        kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_PHASE + p, tap,
+                                   source);
+    }
+    if (!kiln_counts_rows_from_first(emission, access))
+        kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_ROW, row, source);
     if (column != NULL)
         kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_COLUMN, column,
                                    source);
@@ -94,7 +104,6 @@ void kiln_emit_contraction_index(const struct kiln_emission *emission,
                                  const struct kiln_value_table *table, uint32_t value,
                                  struct kiln_buffer *source)
 {
-    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     const struct kiln_op *op = &emission->ir->ops[value];
     const struct kiln_domain *domain = &emission->ir->domains[op->domain];
     uint32_t from_right = domain->rank - 1 - op->axis;
@@ -103,18 +112,7 @@ void kiln_emit_contraction_index(const struct kiln_emission *emission,
         kiln_buffer_printf(source, "const %s ", kiln_scalar_type(op->scalar));
     kiln_emit_value(table, value, source);
     kiln_buffer_printf(source, " = (%s)(", kiln_scalar_type(op->scalar));
-    if (domain->dims[op->axis] == 1) {
-        kiln_buffer_append_text(source, "0");
-    } else if (from_right == contraction->m_axis) {
-        kiln_buffer_append_text(source, "source.row + at_row");
-    } else if (from_right == contraction->n_axis) {
-        kiln_buffer_append_text(source, "source.column + column + (unsigned)e");
-    } else {
-        for (uint32_t b = 0; b < contraction->batch_rank; b++) {
-            if (contraction->batch_axes[b] == from_right)
-                kiln_buffer_printf(source, "source.batch.c%" PRIu32, b);
-        }
-    }
+    kiln_emit_contraction_coordinate(emission, (uint8_t)from_right, source);
     kiln_buffer_append_text(source, ");\n");
 }
 

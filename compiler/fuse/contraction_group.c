@@ -167,7 +167,19 @@ static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op
     return op->domain == cluster->domain || op->domain == cluster->row_domain;
 }
 
-/* The axis of the result that is all of its role; KILN_NO_AXIS when there are several. */
+/* Whether rows of the kernel's tiles are sorted by what is left over of their coordinates: then
+ * some of a tile are none of the result's. */
+static bool has_phases(const struct kiln_contraction *contraction)
+{
+    for (uint32_t i = 0; i < contraction->window_count; i++) {
+        if (contraction->windows[i].divisor > 1)
+            return true;
+    }
+    return false;
+}
+
+/* The axis of the result that is all of its role, and of no other; KILN_NO_AXIS when there is none.
+ */
 static uint32_t only_axis(const struct kiln_contraction *contraction, enum kiln_axis_role role)
 {
     uint32_t found = KILN_NO_AXIS;
@@ -178,7 +190,10 @@ static uint32_t only_axis(const struct kiln_contraction *contraction, enum kiln_
             return KILN_NO_AXIS;
         found = contraction->axes[i].result;
     }
-    return found;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < contraction->axis_count; i++)
+        count += contraction->axes[i].result == found && contraction->axes[i].size > 1;
+    return count > 1 ? KILN_NO_AXIS : found;
 }
 
 /* Whether the memory of a value's tensor runs along an axis, counted from the right. */
@@ -217,6 +232,8 @@ static bool has_whole_rows(const struct kiln_group_builder *builder,
     const struct kiln_domain *domain = &ir->domains[cluster->domain];
     int64_t most = product->scalar == KILN_SCALAR_F64 ? KILN_CONTRACTION_MAX_ROW / 2
                                                       : KILN_CONTRACTION_MAX_ROW;
+    if (has_phases(contraction))
+        return false;
     for (enum kiln_axis_role role = KILN_AXIS_M; role <= KILN_AXIS_N; role++) {
         uint32_t axis = only_axis(contraction, role);
         if (axis >= domain->rank || axes != UINT32_C(1) << (domain->rank - 1 - axis))
@@ -254,6 +271,7 @@ static bool may_merge(const struct kiln_group_builder *builder, const struct kil
     const struct kiln_op *first = &builder->ir->ops[a->contracts[0]];
     const struct kiln_op *second = &builder->ir->ops[b->contracts[0]];
     return a->axes == 0 && b->axes == 0 &&
+           !has_phases(&builder->ir->contractions[first->contraction]) &&
            a->contract_count + b->contract_count <= KILN_GROUP_MAX_CONTRACTS &&
            first->contraction == second->contraction && first->domain == second->domain &&
            first->scalar == second->scalar &&

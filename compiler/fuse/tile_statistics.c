@@ -45,6 +45,11 @@ bool kiln_may_have_statistics(const struct kiln_group_builder *builder,
     const struct kiln_domain *domain = &builder->ir->domains[cluster->domain];
     int64_t along_m = shared_elements(contraction, domain, axes, KILN_AXIS_M);
     int64_t along_n = shared_elements(contraction, domain, axes, KILN_AXIS_N);
+    /* Of a window with a divisor, some rows of a tile are none of the result's. */
+    for (uint32_t i = 0; i < contraction->window_count; i++) {
+        if (contraction->windows[i].divisor > 1 && along_m == 1)
+            return false;
+    }
     along_m = along_m < TILE ? along_m : TILE;
     along_n = along_n < TILE ? along_n : TILE;
     return !builder->strategy->never_in_tiles && along_m * along_n >= MIN_ELEMENTS;

@@ -28,6 +28,7 @@
 
 enum {
     KILN_MAX_RANK = 8,
+    KILN_MAX_SPATIAL_AXES = 3, /* of a convolution */
     KILN_MAX_NODE_OPERANDS = 8,
     /* Inputs, outputs and host scalars together: executing keeps a word for each on the stack. */
     KILN_MAX_GRAPH_BINDINGS = 4096,

@@ -7,6 +7,10 @@
  * Each of batch, m, n and k may be several axes, or none. Axes of operands and of the result are
  * counted from the right, as domains align: 0 is the last one. An operand whose domain does not
  * reach an axis has size 1 there.
+ *
+ * Several axes may go along one axis of an operand or of the result, each by steps of its own: of a
+ * grouped convolution's channels one counts groups and one those of a group. Of a convolution an
+ * axis of m and one of k go along the same axis of the image, which their sum may leave: a window.
  */
 #ifndef KILN_COMPILER_IR_CONTRACTION_H
 #define KILN_COMPILER_IR_CONTRACTION_H
@@ -22,7 +26,9 @@ enum kiln_axis_role {
 };
 
 enum {
-    KILN_CONTRACTION_MAX_AXES = KILN_MAX_RANK + 1, /* a matrix product's result, and k */
+    /* A matrix product's result of eight axes, and k; a convolution's groups, images, channels of
+     * both kinds, and three axes of pixels and of taps. */
+    KILN_CONTRACTION_MAX_AXES = 10,
     KILN_NO_AXIS = 0xff,
 };
 
@@ -33,14 +39,38 @@ struct kiln_contraction_axis {
     uint8_t left, right, result;
     /* BATCH: so many neighbouring indices read one of the operand; else 1. */
     int64_t left_repeat, right_repeat;
+    /* How far an index goes along that axis of the operand or result; positive but where there is a
+     * window. */
+    int64_t left_step, right_step, result_step;
+};
+
+/*
+ * An axis of an operand of which coordinates are wanted that it does not have: products there count
+ * as zero, as do those with no whole coordinate. The coordinate is
+ *
+ *   (offset + sum of the steps of all axes that go along it) / divisor
+ */
+struct kiln_contraction_window {
+    uint8_t axis; /* of the operand, from the right */
+    int64_t size; /* the operand's */
+    int64_t offset;
+    int64_t divisor; /* at least 1 */
 };
 
 struct kiln_contraction {
     uint32_t axis_count;
     struct kiln_contraction_axis axes[KILN_CONTRACTION_MAX_AXES];
+    bool is_right_windowed; /* which operand the windows are of */
+    uint32_t window_count;
+    struct kiln_contraction_window windows[KILN_MAX_SPATIAL_AXES];
 };
 
 /* The product of the sizes of all axes of a role: 1 where there are none. */
 int64_t kiln_contraction_size(const struct kiln_contraction *contraction, enum kiln_axis_role role);
+
+/* The window over an axis of an operand; NULL where there is none. */
+const struct kiln_contraction_window *
+kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is_right,
+                             uint8_t axis);
 
 #endif

@@ -26,6 +26,9 @@ static void append_batch_axis(struct kiln_contraction *contraction, const struct
         .result = (uint8_t)axis,
         .left_repeat = left == 1 ? 1 : size / left,
         .right_repeat = right == 1 ? 1 : size / right,
+        .left_step = 1,
+        .right_step = 1,
+        .result_step = 1,
     };
 }
 
@@ -47,7 +50,10 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
                                        .right = KILN_NO_AXIS,
                                        .result = 1,
                                        .left_repeat = 1,
-                                       .right_repeat = 1};
+                                       .right_repeat = 1,
+                                       .left_step = 1,
+                                       .right_step = 1,
+                                       .result_step = 1};
     contraction.axes[contraction.axis_count++] =
         (struct kiln_contraction_axis){.role = KILN_AXIS_N,
                                        .size = dim_from_right(c, 0),
@@ -55,7 +61,10 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
                                        .right = 0,
                                        .result = 0,
                                        .left_repeat = 1,
-                                       .right_repeat = 1};
+                                       .right_repeat = 1,
+                                       .left_step = 1,
+                                       .right_step = 1,
+                                       .result_step = 1};
     contraction.axes[contraction.axis_count++] =
         (struct kiln_contraction_axis){.role = KILN_AXIS_K,
                                        .size = dim_from_right(a, 0),
@@ -63,7 +72,10 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
                                        .right = 1,
                                        .result = KILN_NO_AXIS,
                                        .left_repeat = 1,
-                                       .right_repeat = 1};
+                                       .right_repeat = 1,
+                                       .left_step = 1,
+                                       .right_step = 1,
+                                       .result_step = 1};
     uint32_t left = kiln_ir_convert(
         ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_A)), scalar);
     uint32_t right = kiln_ir_convert(

@@ -258,14 +258,23 @@ uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t va
 
 static bool same_contraction(const struct kiln_contraction *a, const struct kiln_contraction *b)
 {
-    if (a->axis_count != b->axis_count)
+    if (a->axis_count != b->axis_count || a->is_right_windowed != b->is_right_windowed ||
+        a->window_count != b->window_count)
         return false;
     for (uint32_t i = 0; i < a->axis_count; i++) {
         const struct kiln_contraction_axis *x = &a->axes[i];
         const struct kiln_contraction_axis *y = &b->axes[i];
         if (x->role != y->role || x->size != y->size || x->left != y->left ||
             x->right != y->right || x->result != y->result || x->left_repeat != y->left_repeat ||
-            x->right_repeat != y->right_repeat)
+            x->right_repeat != y->right_repeat || x->left_step != y->left_step ||
+            x->right_step != y->right_step || x->result_step != y->result_step)
+            return false;
+    }
+    for (uint32_t i = 0; i < a->window_count; i++) {
+        const struct kiln_contraction_window *x = &a->windows[i];
+        const struct kiln_contraction_window *y = &b->windows[i];
+        if (x->axis != y->axis || x->size != y->size || x->offset != y->offset ||
+            x->divisor != y->divisor)
             return false;
     }
     return true;

@@ -26,8 +26,15 @@ static void print_operands(const struct kiln_op *op, struct kiln_buffer *buffer)
         kiln_buffer_printf(buffer, "%s%%%" PRIu32, i == 0 ? " " : ", ", op->operands[i]);
 }
 
+/* " (left * 2)": how far an index goes along an operand's axis, where it is not one further. */
+static void print_step(const char *side, uint8_t axis, int64_t step, struct kiln_buffer *buffer)
+{
+    if (axis != KILN_NO_AXIS && step != 1)
+        kiln_buffer_printf(buffer, " (%s * %" PRId64 ")", side, step);
+}
+
 /* "k4" or, where groups of neighbours read one element, "b6 (left / 3)": roles and sizes of the
- * axes. */
+ * axes; then the windows, "window left 1 of 56 from -3". */
 static void print_contraction(const struct kiln_contraction *contraction,
                               struct kiln_buffer *buffer)
 {
@@ -41,6 +48,17 @@ static void print_contraction(const struct kiln_contraction *contraction,
             kiln_buffer_printf(buffer, " (left / %" PRId64 ")", axis->left_repeat);
         if (axis->right_repeat != 1)
             kiln_buffer_printf(buffer, " (right / %" PRId64 ")", axis->right_repeat);
+        print_step("left", axis->left, axis->left_step, buffer);
+        print_step("right", axis->right, axis->right_step, buffer);
+        print_step("result", axis->result, axis->result_step, buffer);
+    }
+    for (uint32_t i = 0; i < contraction->window_count; i++) {
+        const struct kiln_contraction_window *window = &contraction->windows[i];
+        kiln_buffer_printf(buffer, " window %s %u of %" PRId64 " from %" PRId64,
+                           contraction->is_right_windowed ? "right" : "left", window->axis,
+                           window->size, window->offset);
+        if (window->divisor != 1)
+            kiln_buffer_printf(buffer, " by %" PRId64, window->divisor);
     }
 }
 

@@ -201,28 +201,74 @@ static int64_t size_from_right(const struct kiln_domain *domain, uint32_t axis)
     return axis < domain->rank ? domain->dims[domain->rank - 1 - axis] : 1;
 }
 
-/* One domain's side of a contraction: each of its axes is named once, with the size that it has. */
-static void check_contraction_side(struct validator *validator, const char *side,
-                                   const struct kiln_domain *domain, const uint8_t *axes,
-                                   const int64_t *sizes, uint32_t count)
+/* What the axes of a contraction are to one domain, in their order. */
+struct contraction_side {
+    const char *name;
+    const struct kiln_domain *domain;
+    uint8_t axes[KILN_CONTRACTION_MAX_AXES];
+    int64_t sizes[KILN_CONTRACTION_MAX_AXES];
+    int64_t steps[KILN_CONTRACTION_MAX_AXES];
+};
+
+/* How many coordinates of a domain's axis the axes that go along it reach, from the first on, and
+ * how many they name, each as often as they do. */
+static void measure_reach(const struct contraction_side *side, uint32_t count, uint32_t axis,
+                          int64_t *ret_reach, int64_t *ret_named)
+{
+    *ret_reach = *ret_named = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (side->axes[i] != axis)
+            continue;
+        *ret_reach += (side->sizes[i] - 1) * side->steps[i];
+        *ret_named *= side->sizes[i];
+    }
+}
+
+/* One domain's side of a contraction: each of its axes is named, and left only where there is a
+ * window. The result is covered, without overlap. */
+static void check_contraction_side(struct validator *validator,
+                                   const struct kiln_contraction *contraction,
+                                   const struct contraction_side *side, bool is_result,
+                                   bool is_right)
 {
     uint32_t seen = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (axes[i] == KILN_NO_AXIS)
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (side->axes[i] == KILN_NO_AXIS)
             continue;
-        if (axes[i] >= KILN_MAX_RANK)
-            fault(validator, "axis %" PRIu32 ": %s axis %u is out of range", i, side, axes[i]);
-        else if ((seen >> axes[i] & 1) != 0)
-            fault(validator, "axis %" PRIu32 ": %s axis %u is named twice", i, side, axes[i]);
-        else if (size_from_right(domain, axes[i]) != sizes[i])
+        if (side->axes[i] >= KILN_MAX_RANK) {
+            fault(validator, "axis %" PRIu32 ": %s axis %u is out of range", i, side->name,
+                  side->axes[i]);
+            continue;
+        }
+        bool has_window = !is_result && kiln_contraction_window_over(contraction, is_right,
+                                                                     side->axes[i]) != NULL;
+        int64_t size = size_from_right(side->domain, side->axes[i]);
+        int64_t reach;
+        int64_t named;
+        measure_reach(side, contraction->axis_count, side->axes[i], &reach, &named);
+        if (!has_window && side->steps[i] < 1)
+            fault(validator, "axis %" PRIu32 ": goes back along %s axis %u", i, side->name,
+                  side->axes[i]);
+        else if (!has_window && (reach > size || (is_result && named != size)))
             fault(validator,
-                  "axis %" PRIu32 ": %s axis %u is of size %" PRId64 ", must be %" PRId64, i, side,
-                  axes[i], size_from_right(domain, axes[i]), sizes[i]);
-        seen |= axes[i] < KILN_MAX_RANK ? UINT32_C(1) << axes[i] : 0;
+                  "axis %" PRIu32 ": %s axis %u is of size %" PRId64 ", must be %" PRId64, i,
+                  side->name, side->axes[i], size, is_result ? named : reach);
+        seen |= UINT32_C(1) << side->axes[i];
     }
-    for (uint32_t axis = 0; axis < domain->rank; axis++) {
-        if (size_from_right(domain, axis) != 1 && (seen >> axis & 1) == 0)
-            fault(validator, "%s axis %" PRIu32 " is missing", side, axis);
+    for (uint32_t axis = 0; axis < side->domain->rank; axis++) {
+        if (size_from_right(side->domain, axis) != 1 && (seen >> axis & 1) == 0)
+            fault(validator, "%s axis %" PRIu32 " is missing", side->name, axis);
+    }
+}
+
+static void check_windows(struct validator *validator, const struct kiln_contraction *contraction,
+                          const struct contraction_side *side)
+{
+    for (uint32_t i = 0; i < contraction->window_count; i++) {
+        const struct kiln_contraction_window *window = &contraction->windows[i];
+        if (window->axis >= KILN_MAX_RANK || window->divisor < 1 ||
+            window->size != size_from_right(side->domain, window->axis))
+            fault(validator, "window %" PRIu32 " is not one of the %s operand", i, side->name);
     }
 }
 
@@ -260,8 +306,16 @@ static void check_contraction(struct validator *validator)
         fault(validator, "%" PRIu32 " axes are too many", contraction->axis_count);
         return;
     }
-    uint8_t axes[3][KILN_CONTRACTION_MAX_AXES];
-    int64_t sizes[3][KILN_CONTRACTION_MAX_AXES];
+    if (contraction->window_count > KILN_MAX_SPATIAL_AXES) {
+        fault(validator, "%" PRIu32 " windows are too many", contraction->window_count);
+        return;
+    }
+    struct contraction_side left = {.name = "left",
+                                    .domain = &ir->domains[operand(validator, 0)->domain]};
+    struct contraction_side right = {.name = "right",
+                                     .domain = &ir->domains[operand(validator, 1)->domain]};
+    struct contraction_side result = {.name = "result",
+                                      .domain = &ir->domains[validator->op->domain]};
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
         const struct kiln_contraction_axis *axis = &contraction->axes[i];
         bool divides = axis->size >= 1 && axis->left_repeat >= 1 && axis->right_repeat >= 1 &&
@@ -270,19 +324,20 @@ static void check_contraction(struct validator *validator)
             fault(validator, "axis %" PRIu32 " is not one of its role", i);
             return;
         }
-        axes[0][i] = axis->left;
-        axes[1][i] = axis->right;
-        axes[2][i] = axis->result;
-        sizes[0][i] = axis->size / axis->left_repeat;
-        sizes[1][i] = axis->size / axis->right_repeat;
-        sizes[2][i] = axis->size;
+        left.axes[i] = axis->left;
+        right.axes[i] = axis->right;
+        result.axes[i] = axis->result;
+        left.sizes[i] = axis->size / axis->left_repeat;
+        right.sizes[i] = axis->size / axis->right_repeat;
+        result.sizes[i] = axis->size;
+        left.steps[i] = axis->left_step;
+        right.steps[i] = axis->right_step;
+        result.steps[i] = axis->result_step;
     }
-    const uint32_t domains[] = {operand(validator, 0)->domain, operand(validator, 1)->domain,
-                                validator->op->domain};
-    static const char *const sides[] = {"left", "right", "result"};
-    for (uint32_t side = 0; side < 3; side++)
-        check_contraction_side(validator, sides[side], &ir->domains[domains[side]], axes[side],
-                               sizes[side], contraction->axis_count);
+    check_contraction_side(validator, contraction, &left, false, false);
+    check_contraction_side(validator, contraction, &right, false, true);
+    check_contraction_side(validator, contraction, &result, true, false);
+    check_windows(validator, contraction, contraction->is_right_windowed ? &right : &left);
 }
 
 static void check_constant(struct validator *validator)

@@ -80,6 +80,9 @@ static bool find_axes(const struct kiln_ir *ir, const struct kiln_domain *points
                 .result = is_result ? (uint8_t)axis : KILN_NO_AXIS,
                 .left_repeat = 1,
                 .right_repeat = 1,
+                .left_step = 1,
+                .right_step = 1,
+                .result_step = 1,
             };
     }
     /* With one row, or one column, the sum reads no element twice either. */

@@ -15,6 +15,26 @@
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/schedule/mma.h"
 
+enum {
+    KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2,
+    KILN_MAX_ROLE_AXES = 4, /* of rows, of columns, or of k: channels, and three axes of pixels */
+};
+
+/* The strides that a contraction's access has: kiln_access_schedule.strides by these. */
+enum kiln_contraction_stride {
+    KILN_STRIDE_ROW,    /* of an operand: along m or n; of the result: along m. The last axis */
+    KILN_STRIDE_COLUMN, /* of an operand: along k; of the result: along n. The last axis */
+    KILN_STRIDE_BATCH,  /* the first of the batch axes; the others follow */
+    /* Where the access splits rows, or columns: all axes but the last, first to last. */
+    KILN_STRIDE_OUTER_ROW = KILN_STRIDE_BATCH + KILN_MAX_BATCH_AXES,
+    KILN_STRIDE_OUTER_COLUMN = KILN_STRIDE_OUTER_ROW + KILN_MAX_ROLE_AXES - 1,
+    /* Of an operand with windows: from its first element to coordinate 0 of rows and k. */
+    KILN_STRIDE_ORIGIN = KILN_STRIDE_OUTER_COLUMN + KILN_MAX_ROLE_AXES - 1,
+    /* For each phase, of a coordinate of its window; of the other operand, of a tap. */
+    KILN_STRIDE_PHASE,
+    KILN_MAX_ACCESS_STRIDES = KILN_STRIDE_PHASE + KILN_MAX_SPATIAL_AXES,
+};
+
 /* How an access gets the elements of one vector. */
 enum kiln_access_mode {
     KILN_ACCESS_VECTOR,     /* consecutive in memory: one wide access */
@@ -26,7 +46,10 @@ enum kiln_access_mode {
 struct kiln_access_schedule {
     enum kiln_access_mode mode;
     /* In elements, per collapsed axis; of a contraction by enum kiln_contraction_stride. */
-    int64_t strides[KILN_MAX_RANK];
+    int64_t strides[KILN_MAX_ACCESS_STRIDES];
+    /* Of a contraction: the access does not walk along all axes of its rows, or of its columns, as
+     * one, so that the index is taken apart for it. */
+    bool splits_rows, splits_columns;
     /* Bit per collapsed axis; of a row value none on reduced axes, since it is stored once per
      * row. */
     uint32_t guard_axes;
@@ -90,15 +113,6 @@ struct kiln_reduction_schedule {
     bool decodes_again;
 };
 
-/* The strides that a contraction's access has: kiln_access_schedule.strides by these. */
-enum kiln_contraction_stride {
-    KILN_STRIDE_ROW,    /* of an operand: along m or n; of the result: along m */
-    KILN_STRIDE_COLUMN, /* of an operand: along k; of the result: along n */
-    KILN_STRIDE_BATCH,  /* the first of the batch axes; the others follow */
-};
-
-enum { KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2 };
-
 /* The tiles of a contraction along k: the end of k is in the first of them, so that the loop over
  * the others checks nothing. */
 enum kiln_k_end {
@@ -126,6 +140,43 @@ enum kiln_statistics {
     KILN_STATISTICS_TILE,    /* all of it */
 };
 
+/* Axes that one index of a kernel counts over, the last one fastest. */
+struct kiln_role_axes {
+    uint32_t count; /* at least 1 */
+    int64_t sizes[KILN_MAX_ROLE_AXES];
+    /* Which axis of the group's domain, counted from the right, each goes along, and in which
+     * steps: for INDEX. KILN_NO_AXIS: none, or several that are one here. */
+    uint8_t domain_axes[KILN_MAX_ROLE_AXES];
+    int64_t domain_steps[KILN_MAX_ROLE_AXES];
+};
+
+/* A coordinate that may lie outside of the operand: offset and steps of all axes added up. */
+struct kiln_window_schedule {
+    int64_t size;
+    int64_t offset;
+    int64_t row_steps[KILN_MAX_ROLE_AXES];
+    int64_t k_steps[KILN_MAX_ROLE_AXES];
+    int64_t batch_steps[KILN_MAX_BATCH_AXES];
+    uint32_t phase; /* index into phases, which has the offset; or KILN_NONE */
+};
+
+/*
+ * Rows r of the result, taps t of k, have a coordinate where divisor divides offset + r + step * t.
+ * Row r is stride * i + p, p being the phase, which a batch axis counts; its taps are the first
+ * that fits, and every spread-th from there.
+ */
+struct kiln_phase {
+    uint32_t batch;    /* the batch axis */
+    uint32_t row_axis; /* of rows: i */
+    uint32_t k_axis;
+    int64_t offset;
+    int64_t step;
+    int64_t divisor; /* and number of phases */
+    int64_t taps;
+    int64_t spread;
+    int64_t row_count; /* of r: i and p may go beyond */
+};
+
 /*
  * A contraction's work. `left` is the operand whose rows are m: the CONTRACT's right one where the
  * kernel computes the transposed product, so that n runs along the result's memory.
@@ -138,7 +189,13 @@ struct kiln_contraction_schedule {
     enum kiln_dtype staged;     /* of both operands in LDS */
     struct kiln_operand_schedule left;
     struct kiln_operand_schedule right;
-    int64_t m, n, k;
+    int64_t m, n, k; /* the products of the sizes of: */
+    struct kiln_role_axes rows, columns, sums;
+    uint32_t window_count;
+    struct kiln_window_schedule windows[KILN_MAX_SPATIAL_AXES];
+    bool is_right_windowed; /* the kernel's */
+    uint32_t phase_count;
+    struct kiln_phase phases[KILN_MAX_SPATIAL_AXES];
     /* PARTIAL: into how many segments k is cut, of whole tiles but for the end of k, which the
      * first has, and as equal as that allows; else 1. Neighbouring work-groups have the same tile
      * of neighbouring segments. */
@@ -147,8 +204,8 @@ struct kiln_contraction_schedule {
     int64_t batch_sizes[KILN_MAX_BATCH_AXES];
     int64_t left_repeats[KILN_MAX_BATCH_AXES]; /* so many indices read one of the operand */
     int64_t right_repeats[KILN_MAX_BATCH_AXES];
-    /* Which axis of the group's domain, counted from the right, each is: for INDEX. */
-    uint8_t m_axis, n_axis, batch_axes[KILN_MAX_BATCH_AXES];
+    uint8_t batch_axes[KILN_MAX_BATCH_AXES]; /* as kiln_role_axes.domain_axes */
+    int64_t batch_domain_steps[KILN_MAX_BATCH_AXES];
     uint32_t tile_m, tile_n, tile_k; /* elements */
     uint32_t products;               /* that share the columns of a tile: 1 or 2 */
     uint32_t waves_m, waves_n;

@@ -3,6 +3,7 @@
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/target_rates.h"
+#include "compiler/schedule/contraction_axes.h"
 #include "compiler/schedule/contraction_dtype.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
@@ -13,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -25,173 +27,23 @@ uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
     return contraction->tile_n / contraction->products;
 }
 
-struct problem {
-    const struct kiln_ir *ir;
-    const struct kiln_graph *graph;
-    const struct kiln_fusion_group *group;
-    const struct kiln_target *target;
-    const struct kiln_op *op; /* the first CONTRACT; the second has its axes and types */
-    const struct kiln_contraction *axes;
-    struct kiln_schedule *schedule;
-    struct kiln_contraction_schedule *contraction;
-};
-
-/* ---- axes ---- */
-
-/* The stride of an access along an axis of the contraction; from the right in the place's domain.
- */
-static int64_t stride_along(const struct problem *problem, const struct kiln_access *access,
-                            const struct kiln_contraction_axis *axis)
-{
-    enum kiln_place place = access->place;
-    if (place == KILN_PLACE_SECOND)
-        place = kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_LEFT
-                    ? KILN_PLACE_RIGHT
-                    : KILN_PLACE_LEFT;
-    uint8_t from_right = place == KILN_PLACE_LEFT    ? axis->left
-                         : place == KILN_PLACE_RIGHT ? axis->right
-                                                     : axis->result;
-    const struct kiln_domain *domain =
-        &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, access->place)];
-    if (from_right == KILN_NO_AXIS || from_right >= domain->rank)
-        return 0;
-    return access->strides[domain->rank - 1 - from_right];
-}
-
-static const struct kiln_contraction_axis *find_axis(const struct problem *problem,
-                                                     enum kiln_axis_role role)
-{
-    for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
-        if (problem->axes->axes[i].role == role)
-            return &problem->axes->axes[i];
-    }
-    return NULL;
-}
-
-static int64_t stride_of_role(const struct problem *problem, uint32_t access,
-                              enum kiln_axis_role role)
-{
-    const struct kiln_contraction_axis *axis = find_axis(problem, role);
-    return axis == NULL ? 0 : stride_along(problem, &problem->group->accesses[access], axis);
-}
-
-static uint64_t access_bytes(const struct problem *problem, uint32_t access)
-{
-    const struct kiln_access *memory = &problem->group->accesses[access];
-    const struct kiln_domain *domain =
-        &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, memory->place)];
-    uint64_t elements = 1;
-    for (uint32_t i = 0; i < domain->rank; i++)
-        elements *= memory->strides[i] != 0 ? (uint64_t)domain->dims[i] : 1;
-    return elements * kiln_dtype_info(memory->dtype)->bytes;
-}
-
-/* The heaviest access of a place; KILN_NONE when there is none. */
-static uint32_t heaviest(const struct problem *problem, enum kiln_place place, bool is_store)
-{
-    uint32_t found = KILN_NONE;
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        const struct kiln_access *access = &problem->group->accesses[i];
-        if (access->place != place || access->is_store != is_store)
-            continue;
-        uint64_t bytes = access_bytes(problem, i);
-        if (found == KILN_NONE || bytes > most) {
-            most = bytes;
-            found = i;
-        }
-    }
-    return found;
-}
-
-/* Whether values of the group are reduced along this role's axis. */
-static bool is_reduced_along(const struct problem *problem, enum kiln_axis_role role)
-{
-    const struct kiln_contraction_axis *axis = find_axis(problem, role);
-    uint32_t rank = problem->ir->domains[problem->group->domain].rank;
-    return axis != NULL && axis->result < rank &&
-           (problem->group->reduced_axes >> (rank - 1 - axis->result) & 1u) != 0;
-}
-
-/* The result's memory runs along m rather than n, or what is reduced does; two products are laid
- * out by what they share. */
-static bool is_transposed(const struct problem *problem)
-{
-    if (kiln_group_has_whole_rows(problem->group))
-        return is_reduced_along(problem, KILN_AXIS_M);
-    if (problem->group->contract_count == 2)
-        return kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_RIGHT;
-    uint32_t store = heaviest(problem, KILN_PLACE_ELEMENT, true);
-    if (store == KILN_NONE) /* nothing but statistics */
-        return false;
-    int64_t along_m = stride_of_role(problem, store, KILN_AXIS_M);
-    int64_t along_n = stride_of_role(problem, store, KILN_AXIS_N);
-    return kiln_contraction_size(problem->axes, KILN_AXIS_M) > 1 && along_m == 1 &&
-           (along_n != 1 || kiln_contraction_size(problem->axes, KILN_AXIS_N) == 1);
-}
-
-static bool is_of_result(const struct kiln_access *access)
-{
-    return access->place == KILN_PLACE_ELEMENT || access->place == KILN_PLACE_ROW;
-}
-
-static void lay_out_axes(struct problem *problem, bool transposed)
-{
-    struct kiln_contraction_schedule *contraction = problem->contraction;
-    enum kiln_axis_role m = transposed ? KILN_AXIS_N : KILN_AXIS_M;
-    enum kiln_axis_role n = transposed ? KILN_AXIS_M : KILN_AXIS_N;
-    contraction->products = problem->group->contract_count;
-    contraction->left.part_count = 1;
-    contraction->left.places[0] = transposed ? KILN_PLACE_RIGHT : KILN_PLACE_LEFT;
-    contraction->right.part_count = contraction->products;
-    contraction->right.places[0] = transposed ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
-    contraction->right.places[1] = KILN_PLACE_SECOND;
-    contraction->m = kiln_contraction_size(problem->axes, m);
-    contraction->n = kiln_contraction_size(problem->axes, n);
-    contraction->k = kiln_contraction_size(problem->axes, KILN_AXIS_K);
-    contraction->m_axis = find_axis(problem, m)->result;
-    contraction->n_axis = find_axis(problem, n)->result;
-    for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &problem->axes->axes[i];
-        if (axis->role != KILN_AXIS_BATCH)
-            continue;
-        uint32_t b = contraction->batch_rank++;
-        contraction->batch_sizes[b] = axis->size;
-        contraction->batch_axes[b] = axis->result;
-        contraction->left_repeats[b] = transposed ? axis->right_repeat : axis->left_repeat;
-        contraction->right_repeats[b] = transposed ? axis->left_repeat : axis->right_repeat;
-    }
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        const struct kiln_access *access = &problem->group->accesses[i];
-        int64_t *strides = problem->schedule->accesses[i].strides;
-        bool is_left = access->place == contraction->left.places[0];
-        bool is_result = is_of_result(access);
-        strides[KILN_STRIDE_ROW] = stride_of_role(problem, i, is_result || is_left ? m : n);
-        strides[KILN_STRIDE_COLUMN] = stride_of_role(problem, i, is_result ? n : KILN_AXIS_K);
-        uint32_t b = 0;
-        for (uint32_t axis = 0; axis < problem->axes->axis_count; axis++) {
-            if (problem->axes->axes[axis].role == KILN_AXIS_BATCH)
-                strides[KILN_STRIDE_BATCH + b++] =
-                    stride_along(problem, access, &problem->axes->axes[axis]);
-        }
-    }
-}
-
 /*
  * Of a product with a single row (or column), the stride between rows may be anything. It becomes
  * what it is where there are more, so that both are the same kernel. What is broadcast along the
  * result stays so.
  */
-static void name_strides_of_one(struct problem *problem)
+static void name_strides_of_one(struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     const struct {
         uint32_t access;
         bool has_rows;
     } matrices[] = {
-        {heaviest(problem, contraction->left.places[0], false), contraction->m > 1},
-        {heaviest(problem, contraction->right.places[0], false), contraction->n > 1},
-        {heaviest(problem, KILN_PLACE_ELEMENT, true), contraction->m > 1},
+        {kiln_contraction_heaviest(problem, contraction->left.places[0], false),
+         contraction->m > 1},
+        {kiln_contraction_heaviest(problem, contraction->right.places[0], false),
+         contraction->n > 1},
+        {kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true), contraction->m > 1},
     };
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
         if (matrices[i].access == KILN_NONE || matrices[i].has_rows)
@@ -206,15 +58,15 @@ static void name_strides_of_one(struct problem *problem)
 
 /* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
  * needs it. */
-static bool is_aligned(const struct problem *problem, uint32_t access, uint32_t dense,
-                       uint32_t vector)
+static bool is_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
+                       uint32_t dense, uint32_t vector)
 {
     const struct kiln_access *memory = &problem->group->accesses[access];
     uint32_t needed = kiln_vector_alignment(problem->target, memory->dtype, vector);
     uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
     const int64_t *strides = problem->schedule->accesses[access].strides;
-    for (uint32_t i = 0; i < KILN_STRIDE_BATCH + problem->contraction->batch_rank; i++) {
-        if (i != dense && ((uint64_t)strides[i] * bytes) % needed != 0)
+    for (uint32_t i = 0; i < KILN_MAX_ACCESS_STRIDES; i++) {
+        if (i != dense && (strides[i] * (int64_t)bytes) % (int64_t)needed != 0)
             return false;
     }
     if (((uint64_t)memory->segment_stride * bytes) % needed != 0)
@@ -225,8 +77,8 @@ static bool is_aligned(const struct problem *problem, uint32_t access, uint32_t 
 
 /* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
  * the end of the axis. */
-static bool are_whole(const struct problem *problem, enum kiln_place place, uint32_t dense,
-                      int64_t size, uint32_t vector)
+static bool are_whole(const struct kiln_contraction_problem *problem, enum kiln_place place,
+                      uint32_t dense, int64_t size, uint32_t vector)
 {
     if (size % vector != 0)
         return false;
@@ -252,14 +104,58 @@ static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
     return tiles;
 }
 
+/* Whether indices of some of an operand's accesses are taken apart. */
+static bool is_split(const struct kiln_contraction_problem *problem,
+                     const struct kiln_operand_schedule *operand)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    if (contraction->window_count != 0 &&
+        contraction->is_right_windowed == (operand == &contraction->right))
+        return true;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access_schedule *access = &problem->schedule->accesses[i];
+        for (uint32_t part = 0; part < operand->part_count; part++) {
+            if (problem->group->accesses[i].place == operand->places[part] &&
+                (access->splits_rows || access->splits_columns))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Whether an operand's memory runs along its rows. */
-static bool runs_along_rows(const struct problem *problem,
+static bool runs_along_rows(const struct kiln_contraction_problem *problem,
                             const struct kiln_operand_schedule *operand)
 {
-    uint32_t access = heaviest(problem, operand->places[0], false);
+    uint32_t access = kiln_contraction_heaviest(problem, operand->places[0], false);
     const int64_t *strides =
         access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
-    return strides != NULL && strides[KILN_STRIDE_COLUMN] != 1 && strides[KILN_STRIDE_ROW] == 1;
+    if (strides == NULL || strides[KILN_STRIDE_COLUMN] == 1)
+        return false;
+    /* Neighbouring pixels may be a stride apart. */
+    return is_split(problem, operand)
+               ? strides[KILN_STRIDE_ROW] != 0 &&
+                     llabs(strides[KILN_STRIDE_ROW]) < llabs(strides[KILN_STRIDE_COLUMN])
+               : strides[KILN_STRIDE_ROW] == 1;
+}
+
+/* How many neighbours along an operand's rows, or along k, are sure to be neighbours in memory if
+ * the first two are; 0: any number. */
+static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
+                               const struct kiln_operand_schedule *operand, bool is_k)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    const struct kiln_role_axes *role = is_k                            ? &contraction->sums
+                                        : operand == &contraction->left ? &contraction->rows
+                                                                        : &contraction->columns;
+    bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
+    if (kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1))
+        return 1;
+    if (is_split(problem, operand))
+        return role->sizes[role->count - 1];
+    if (is_k)
+        return anywhere ? 0 : contraction->k;
+    return operand == &contraction->left ? contraction->m : contraction->n;
 }
 
 /*
@@ -267,29 +163,28 @@ static bool runs_along_rows(const struct problem *problem,
  * tiles are; else element by element. Vectors between these would be more kernels to compile than
  * they are worth. Along k vectors may begin anywhere, but where they have to be aligned.
  */
-static bool has_whole_loads(const struct problem *problem,
-                            const struct kiln_operand_schedule *operand, int64_t rows)
+static bool has_whole_loads(const struct kiln_contraction_problem *problem,
+                            const struct kiln_operand_schedule *operand)
 {
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
     bool along_rows = runs_along_rows(problem, operand);
+    int64_t neighbours = neighbour_count(problem, operand, !along_rows);
     bool is_whole = true;
     for (uint32_t part = 0; part < operand->part_count; part++)
-        is_whole &=
-            along_rows
-                ? are_whole(problem, operand->places[part], KILN_STRIDE_ROW, rows, WIDEST_RUN)
-                : are_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
-                            anywhere ? 0 : contraction->k, kiln_pack_elements(contraction));
+        is_whole &= along_rows ? are_whole(problem, operand->places[part], KILN_STRIDE_ROW,
+                                           neighbours, WIDEST_RUN)
+                               : are_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
+                                           neighbours, kiln_pack_elements(problem->contraction));
     return is_whole;
 }
 
-static uint32_t heaviest_bytes(const struct problem *problem, enum kiln_place place, bool is_store)
+static uint32_t heaviest_bytes(const struct kiln_contraction_problem *problem,
+                               enum kiln_place place, bool is_store)
 {
-    uint32_t access = heaviest(problem, place, is_store);
+    uint32_t access = kiln_contraction_heaviest(problem, place, is_store);
     return access == KILN_NONE ? 1 : kiln_dtype_info(problem->group->accesses[access].dtype)->bytes;
 }
 
-static bool are_operands_loaded(const struct problem *problem)
+static bool are_operands_loaded(const struct kiln_contraction_problem *problem)
 {
     const struct kiln_fusion_group *group = problem->group;
     for (uint32_t i = 0; i < 2 * group->contract_count; i++) {
@@ -300,7 +195,7 @@ static bool are_operands_loaded(const struct problem *problem)
     return true;
 }
 
-static struct kiln_tile_problem tile_problem(const struct problem *problem)
+static struct kiln_tile_problem tile_problem(const struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     struct kiln_tile_problem tile = {
@@ -314,8 +209,8 @@ static struct kiln_tile_problem tile_problem(const struct problem *problem)
         .result_bytes = heaviest_bytes(problem, KILN_PLACE_ELEMENT, true),
         .left_along_rows = runs_along_rows(problem, &contraction->left),
         .right_along_rows = runs_along_rows(problem, &contraction->right),
-        .left_is_whole = has_whole_loads(problem, &contraction->left, contraction->m),
-        .right_is_whole = has_whole_loads(problem, &contraction->right, contraction->n),
+        .left_is_whole = has_whole_loads(problem, &contraction->left),
+        .right_is_whole = has_whole_loads(problem, &contraction->right),
         .are_operands_loaded = are_operands_loaded(problem),
     };
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
@@ -339,7 +234,7 @@ static const char *choose_tile(const struct kiln_tile_problem *tile,
 
 /* Chiplets of MI300X and MI325X with a second-level cache each. Runs of 16 and columns of 8 tiles:
  * what HipKittens measured as best on an MI325X; nothing was measured for Kiln. */
-static void choose_order(struct problem *problem)
+static void choose_order(struct kiln_contraction_problem *problem)
 {
     problem->contraction->chiplets = kiln_is_cdna3_or_later(problem->target) ? 8 : 1;
     problem->contraction->chiplet_run = 16;
@@ -349,13 +244,14 @@ static void choose_order(struct problem *problem)
 /* ---- loads and stores ---- */
 
 /* `fragments`: of each product's operand that a wave has, streamed. */
-static void choose_loads(struct problem *problem, struct kiln_operand_schedule *operand,
-                         int64_t rows, uint32_t tile_rows, uint32_t fragments)
+static void choose_loads(struct kiln_contraction_problem *problem,
+                         struct kiln_operand_schedule *operand, uint32_t tile_rows,
+                         uint32_t fragments)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     uint32_t pack = kiln_pack_elements(contraction);
     uint32_t run = WIDEST_RUN;
-    bool is_whole = has_whole_loads(problem, operand, rows);
+    bool is_whole = has_whole_loads(problem, operand);
     operand->is_along_k = !runs_along_rows(problem, operand);
     operand->vector = operand->is_along_k && is_whole ? pack : 1;
     if (contraction->is_streamed)
@@ -367,7 +263,7 @@ static void choose_loads(struct problem *problem, struct kiln_operand_schedule *
 }
 
 /* Pointers are checked for what loads and stores of whole vectors need. */
-static void set_access_modes(struct problem *problem)
+static void set_access_modes(struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
@@ -375,7 +271,7 @@ static void set_access_modes(struct problem *problem)
         struct kiln_access_schedule *access = &problem->schedule->accesses[i];
         const struct kiln_operand_schedule *operand =
             memory->place == contraction->left.places[0] ? &contraction->left : &contraction->right;
-        bool is_result = is_of_result(memory);
+        bool is_result = kiln_is_access_of_result(memory);
         bool along_column = is_result || operand->is_along_k;
         uint32_t vector = is_result             ? contraction->result_vector
                           : operand->is_along_k ? operand->vector
@@ -392,7 +288,21 @@ static void set_access_modes(struct problem *problem)
     }
 }
 
-static bool offsets_need_64_bits(const struct problem *problem)
+/* How far elements of an access that is split are apart at most; 0 of others. */
+static int64_t footprint(const struct kiln_contraction_problem *problem, uint32_t access)
+{
+    const struct kiln_access *memory = &problem->group->accesses[access];
+    const struct kiln_access_schedule *scheduled = &problem->schedule->accesses[access];
+    bool is_windowed = problem->contraction->window_count != 0 && !kiln_is_access_of_result(memory);
+    const struct kiln_domain *domain =
+        &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, memory->place)];
+    int64_t elements = 1;
+    for (uint32_t i = 0; i < domain->rank; i++)
+        elements += (domain->dims[i] - 1) * memory->strides[i];
+    return scheduled->splits_rows || scheduled->splits_columns || is_windowed ? elements : 0;
+}
+
+static bool offsets_need_64_bits(const struct kiln_contraction_problem *problem)
 {
     const int64_t limit = INT32_MAX - (1 << 20);
     const struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -407,6 +317,9 @@ static bool offsets_need_64_bits(const struct problem *problem)
         /* Offsets are bytes. */
         int64_t most = limit / 2 / kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
         if (strides[KILN_STRIDE_ROW] > most / rows || strides[KILN_STRIDE_COLUMN] > most / columns)
+            return true;
+        /* What is taken apart is counted from the first element of all. */
+        if (footprint(problem, i) > most)
             return true;
     }
     return false;
@@ -442,7 +355,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     const struct kiln_graph *graph = task->graph;
     const struct kiln_fusion_group *group = task->group;
     const struct kiln_target *target = task->target;
-    struct problem problem = {
+    struct kiln_contraction_problem problem = {
         .ir = ir,
         .graph = graph,
         .group = group,
@@ -457,7 +370,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     contraction->segments = kiln_group_cuts_k(group) ? group->segment_count : 1;
     if (!kiln_choose_staged_dtype(ir, graph, group, target, &contraction->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
-    lay_out_axes(&problem, is_transposed(&problem));
+    kiln_contraction_lay_out_axes(&problem, kiln_contraction_is_transposed(&problem));
     name_strides_of_one(&problem);
     const struct kiln_tile_problem tile = tile_problem(&problem);
     contraction->row_parts = 1;
@@ -473,20 +386,21 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                               (unsigned)problem.op->node, graph->nodes[problem.op->node].name,
                               target->name, fault);
     choose_order(&problem);
-    contraction->k_end = contraction->is_streamed                    ? KILN_K_END_FIRST
+    bool has_phases = contraction->phase_count != 0; /* of which each has a k of its own */
+    contraction->k_end = contraction->is_streamed || has_phases      ? KILN_K_END_FIRST
                          : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
                          : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
                                                                      : KILN_K_END_ALONE;
     schedule->block = (contraction->waves_m * contraction->waves_n * contraction->waves_k +
                        contraction->producer_waves) *
                       target->wave_size;
-    choose_loads(&problem, &contraction->left, contraction->m, contraction->tile_m,
+    choose_loads(&problem, &contraction->left, contraction->tile_m,
                  contraction->tile_m / contraction->waves_m /
                      kiln_fragment_rows_m(contraction, target));
-    choose_loads(&problem, &contraction->right, contraction->n, kiln_tile_columns(contraction),
+    choose_loads(&problem, &contraction->right, kiln_tile_columns(contraction),
                  kiln_tile_columns(contraction) / contraction->waves_n /
                      kiln_fragment_rows_n(contraction, target));
-    uint32_t store = heaviest(&problem, KILN_PLACE_ELEMENT, true);
+    uint32_t store = kiln_contraction_heaviest(&problem, KILN_PLACE_ELEMENT, true);
     uint32_t most = (uint32_t)PACK_BYTES /
                     (store == KILN_NONE ? 4 : kiln_dtype_info(group->accesses[store].dtype)->bytes);
     most = most > 8 ? 8 : most;

@@ -115,6 +115,18 @@ KILN_DEVICE void kiln_read_products(const kiln_sum *strip, unsigned strip_row, u
     }
 }
 
+/* Whether the result has this row of the tile, of which so many are within m. */
+KILN_DEVICE bool kiln_has_row(const kiln_arguments &arguments, const kiln_result_source &result,
+                              unsigned row, unsigned rows)
+{
+#ifdef KILN_HAS_PHASES
+    return row < rows && kiln_phase_has_row(arguments, result.batch, result.row + row);
+#else
+    (void)arguments, (void)result;
+    return row < rows;
+#endif
+}
+
 #if KILN_STATISTICS >= 2
 /* statistics.h */
 #elif KILN_ROW_LANES == 0
@@ -131,7 +143,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
         const unsigned column =
             vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
         const unsigned row = kiln_row_of_strip(strip_row, i, part);
-        if (row >= rows || column >= columns)
+        if (!kiln_has_row(arguments, result, row, rows) || column >= columns)
             continue;
         kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
         kiln_read_products(strip, strip_row, column, values);

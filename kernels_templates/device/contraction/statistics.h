@@ -41,7 +41,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
         for (unsigned strip_row = item / KILN_VECTORS_ABREAST; strip_row < KILN_STRIP_ROWS;
              strip_row += KILN_ROWS_ABREAST) {
             const unsigned row = kiln_row_of_strip(strip_row, i, part);
-            if (row >= rows)
+            if (!kiln_has_row(arguments, result, row, rows))
                 continue;
             kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             kiln_read_products(strip, strip_row, column, values);
@@ -106,7 +106,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
         const unsigned column =
             vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
         const unsigned row = kiln_row_of_strip(strip_row, i, part);
-        if (row >= rows || column >= columns)
+        if (!kiln_has_row(arguments, result, row, rows) || column >= columns)
             continue;
         kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
         kiln_read_products(strip, strip_row, column, values);

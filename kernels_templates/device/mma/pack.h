@@ -70,4 +70,12 @@ KILN_DEVICE void kiln_cut_pack(kiln_pack &pack, unsigned k, unsigned rest)
     }
 }
 
+/* Zero unless it is kept. */
+KILN_DEVICE void kiln_keep_pack(kiln_pack &pack, bool is_kept)
+{
+    KILN_UNROLL
+    for (int i = 0; i < 4; i++)
+        pack.words[i] = is_kept ? pack.words[i] : 0u;
+}
+
 #endif

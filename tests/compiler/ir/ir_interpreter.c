@@ -372,24 +372,62 @@ static bool run_reduction(struct machine *machine, const struct kiln_op *op,
     return true;
 }
 
-/* The position of an operand's element, by the index on every axis of the contraction. */
+/* The coordinate on an operand's axis, by the index on every axis of the contraction; negative
+ * where the operand has no such element. */
+static int64_t factor_coordinate(const struct kiln_contraction *contraction, const int64_t *index,
+                                 bool is_left, uint8_t from_right, int64_t size)
+{
+    const struct kiln_contraction_window *window =
+        kiln_contraction_window_over(contraction, !is_left, from_right);
+    int64_t coordinate = window != NULL ? window->offset : 0;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if ((is_left ? axis->left : axis->right) == from_right)
+            coordinate += index[i] / (is_left ? axis->left_repeat : axis->right_repeat) *
+                          (is_left ? axis->left_step : axis->right_step);
+    }
+    if (window == NULL)
+        return coordinate;
+    if (coordinate < 0 || coordinate % window->divisor != 0)
+        return -1;
+    coordinate /= window->divisor;
+    return coordinate < size ? coordinate : -1;
+}
+
+/* The position of an operand's element; -1 where it has none and counts as zero. */
 static int64_t factor_position(const struct machine *machine, uint32_t operand,
                                const struct kiln_contraction *contraction, const int64_t *index,
                                bool is_left)
 {
     const struct kiln_domain *domain = &machine->ir->domains[machine->ir->ops[operand].domain];
     int64_t position = 0;
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        uint8_t from_right = is_left ? axis->left : axis->right;
-        if (from_right == KILN_NO_AXIS || from_right >= domain->rank)
-            continue;
-        int64_t stride = 1;
-        for (uint32_t j = 0; j < from_right; j++)
-            stride *= domain->dims[domain->rank - 1 - j];
-        position += index[i] / (is_left ? axis->left_repeat : axis->right_repeat) * stride;
+    int64_t stride = 1;
+    for (uint8_t axis = 0; axis < KILN_MAX_RANK; axis++) {
+        int64_t size = axis < domain->rank ? domain->dims[domain->rank - 1 - axis] : 1;
+        int64_t coordinate = factor_coordinate(contraction, index, is_left, axis, size);
+        if (coordinate < 0)
+            return -1;
+        position += coordinate * stride;
+        stride *= size;
     }
     return position;
+}
+
+/* The index on every axis that the result has: of several that go along one axis of it, the one
+ * with the longest steps counts first. */
+static void result_index(const struct kiln_contraction *contraction,
+                         const struct kiln_domain *domain, int64_t n, int64_t *ret_index)
+{
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        int64_t rest = n;
+        if (axis->result == KILN_NO_AXIS || axis->result >= domain->rank)
+            continue;
+        for (uint32_t j = 0; j < axis->result; j++)
+            rest /= domain->dims[domain->rank - 1 - j];
+        rest %= domain->dims[domain->rank - 1 - axis->result];
+        ret_index[i] = rest / axis->result_step % axis->size;
+    }
 }
 
 static void run_contraction(struct machine *machine, const struct kiln_op *op,
@@ -400,15 +438,7 @@ static void run_contraction(struct machine *machine, const struct kiln_op *op,
     int64_t size = kiln_contraction_size(contraction, KILN_AXIS_K);
     for (int64_t n = 0; n < elements; n++) {
         int64_t index[KILN_CONTRACTION_MAX_AXES] = {0};
-        for (uint32_t i = 0; i < contraction->axis_count; i++) {
-            int64_t rest = n;
-            if (contraction->axes[i].result == KILN_NO_AXIS ||
-                contraction->axes[i].result >= domain->rank)
-                continue;
-            for (uint32_t j = 0; j < contraction->axes[i].result; j++)
-                rest /= domain->dims[domain->rank - 1 - j];
-            index[i] = rest % contraction->axes[i].size;
-        }
+        result_index(contraction, domain, n, index);
         struct kiln_constant sum = {0};
         for (int64_t k = 0; k < size; k++) {
             int64_t rest = k;
@@ -418,10 +448,12 @@ static void run_contraction(struct machine *machine, const struct kiln_op *op,
                 index[i] = rest % contraction->axes[i].size;
                 rest /= contraction->axes[i].size;
             }
-            struct kiln_constant a = machine->values[op->operands[0]][factor_position(
-                machine, op->operands[0], contraction, index, true)];
-            struct kiln_constant b = machine->values[op->operands[1]][factor_position(
-                machine, op->operands[1], contraction, index, false)];
+            int64_t at_a = factor_position(machine, op->operands[0], contraction, index, true);
+            int64_t at_b = factor_position(machine, op->operands[1], contraction, index, false);
+            if (at_a < 0 || at_b < 0)
+                continue;
+            struct kiln_constant a = machine->values[op->operands[0]][at_a];
+            struct kiln_constant b = machine->values[op->operands[1]][at_b];
             if (is_float(op->scalar))
                 sum.real = to_scalar(op->scalar, sum.real + to_scalar(op->scalar, a.real * b.real));
             else

@@ -252,9 +252,9 @@ static struct kiln_contraction matrix_product(void)
 {
     return (struct kiln_contraction){
         .axis_count = 3,
-        .axes = {{KILN_AXIS_M, 2, 1, KILN_NO_AXIS, 1, 1, 1},
-                 {KILN_AXIS_N, 3, KILN_NO_AXIS, 0, 0, 1, 1},
-                 {KILN_AXIS_K, 4, 0, 1, KILN_NO_AXIS, 1, 1}},
+        .axes = {{KILN_AXIS_M, 2, 1, KILN_NO_AXIS, 1, 1, 1, 1, 1, 1},
+                 {KILN_AXIS_N, 3, KILN_NO_AXIS, 0, 0, 1, 1, 1, 1, 1},
+                 {KILN_AXIS_K, 4, 0, 1, KILN_NO_AXIS, 1, 1, 1, 1, 1}},
     };
 }
 
@@ -286,7 +286,7 @@ Test(ir_validate, contraction_with_too_many_axes)
     struct kiln_contraction contraction = matrix_product();
     append_product(&contraction);
     ir.contractions[0].axis_count = KILN_CONTRACTION_MAX_AXES + 1;
-    expect_fault("contract: 10 axes are too many");
+    expect_fault("contract: 11 axes are too many");
 }
 
 Test(ir_validate, contraction_axis_size)
@@ -312,7 +312,8 @@ Test(ir_validate, contraction_axis_named_twice)
     struct kiln_contraction contraction = matrix_product();
     contraction.axes[0].left = 0;
     append_product(&contraction);
-    expect_fault("contract: axis 2: left axis 0 is named twice");
+    expect_fault("contract: axis 0: left axis 0 is of size 4, must be 5");
+    expect_fault("contract: left axis 1 is missing");
 }
 
 Test(ir_validate, contraction_axis_of_another_role)
@@ -328,9 +329,47 @@ Test(ir_validate, contraction_repeat_that_does_not_divide)
     struct kiln_contraction contraction = matrix_product();
     contraction.axis_count = 4;
     contraction.axes[3] =
-        (struct kiln_contraction_axis){KILN_AXIS_BATCH, 3, 2, KILN_NO_AXIS, 2, 2, 1};
+        (struct kiln_contraction_axis){KILN_AXIS_BATCH, 3, 2, KILN_NO_AXIS, 2, 2, 1, 1, 1, 1};
     append_product(&contraction);
     expect_fault("contract: axis 3 is not one of its role");
+}
+
+Test(ir_validate, contraction_axes_that_do_not_cover_the_result)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axes[1].size = 2;
+    append_product(&contraction);
+    expect_fault("contract: axis 1: result axis 0 is of size 3, must be 2");
+}
+
+Test(ir_validate, contraction_step_back)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.axes[2].left_step = -1;
+    append_product(&contraction);
+    expect_fault("contract: axis 2: goes back along left axis 0");
+}
+
+/* Of x[2x4] the last axis, from one before the first on: no longer is its size that of k. */
+Test(ir_validate, contraction_window)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.window_count = 1;
+    contraction.windows[0] =
+        (struct kiln_contraction_window){.axis = 0, .size = 4, .offset = -1, .divisor = 1};
+    contraction.axes[2].left_step = -1;
+    append_product(&contraction);
+    cr_assert(kiln_ir_validate(&ir, &graph, &faults), "%s", kiln_buffer_text(&faults));
+}
+
+Test(ir_validate, contraction_window_of_another_size)
+{
+    struct kiln_contraction contraction = matrix_product();
+    contraction.window_count = 1;
+    contraction.windows[0] =
+        (struct kiln_contraction_window){.axis = 0, .size = 5, .offset = -1, .divisor = 1};
+    append_product(&contraction);
+    expect_fault("contract: window 0 is not one of the left operand");
 }
 
 Test(ir_validate, contraction_operand_types)
