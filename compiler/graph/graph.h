@@ -142,8 +142,6 @@ struct kiln_normalization {
     double momentum; /* where there is no MOMENTUM operand: 0.1 */
 };
 
-enum { KILN_MAX_SPATIAL_AXES = 3 };
-
 /*
  * Attributes of a convolution, the same for its two gradients. Forward, with g the group of output
  * channel k and Cg = C / groups, positions and taps per spatial axis:

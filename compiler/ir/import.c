@@ -152,6 +152,7 @@ static void import_node(struct kiln_importer *importer, const struct kiln_node *
     case KILN_NODE_CONVOLUTION_FORWARD:
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
+        kiln_import_convolution(importer, node);
         break;
     }
 }
@@ -160,10 +161,6 @@ enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *
                                 struct kiln_error *error)
 {
     struct kiln_importer importer = {.ir = ir, .graph = graph};
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        if (kiln_node_is_convolution(&graph->nodes[i]))
-            return kiln_error_set(error, KILN_UNSUPPORTED, "convolutions are not lowered yet");
-    }
     importer.values = kiln_arena_calloc(ir->arena, graph->tensor_count, sizeof *importer.values);
     if (importer.values == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to import the graph");

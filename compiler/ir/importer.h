@@ -33,6 +33,7 @@ uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count);
 void kiln_import_reduction(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_normalization(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *node);
+void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_batchnorm(struct kiln_importer *importer, const struct kiln_node *node);
 
 #endif

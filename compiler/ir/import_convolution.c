@@ -1,0 +1,207 @@
+/*
+ * A convolution and its gradients are CONTRACTs, in which the axes of pixels and of taps go along
+ * the same axes of an image, through a window.
+ */
+#include "compiler/ir/contraction.h"
+#include "compiler/ir/import.h"
+#include "compiler/ir/importer.h"
+
+enum {
+    BATCH_AXIS, /* of images; of weights: output channels */
+    CHANNEL_AXIS,
+    SPATIAL_AXIS, /* the first */
+};
+
+/* What the three directions are made of. */
+struct shapes {
+    const struct kiln_convolution *convolution;
+    uint32_t rank;
+    const struct kiln_tensor *x, *w, *y; /* or their gradients */
+};
+
+/* Which axis of an operand, counted from the left, an axis goes along, and in which steps. */
+struct along {
+    uint32_t axis; /* KILN_NONE: none */
+    int64_t step;
+};
+
+static const struct along nowhere = {KILN_NONE, 1};
+
+static uint8_t from_right(const struct shapes *shapes, struct along along)
+{
+    return along.axis == KILN_NONE ? KILN_NO_AXIS : (uint8_t)(shapes->rank - 1 - along.axis);
+}
+
+static void append_axis(const struct shapes *shapes, enum kiln_axis_role role, int64_t size,
+                        struct along left, struct along right, struct along result,
+                        struct kiln_contraction *contraction)
+{
+    contraction->axes[contraction->axis_count++] = (struct kiln_contraction_axis){
+        .role = role,
+        .size = size,
+        .left = from_right(shapes, left),
+        .right = from_right(shapes, right),
+        .result = from_right(shapes, result),
+        .left_repeat = 1,
+        .right_repeat = 1,
+        .left_step = left.step,
+        .right_step = right.step,
+        .result_step = result.step,
+    };
+}
+
+static struct along along(uint32_t axis, int64_t step)
+{
+    return (struct along){axis, step};
+}
+
+/* A convolution is the cross-correlation with the taps in the opposite order. */
+static int64_t tap_step(const struct kiln_convolution *convolution, uint32_t i)
+{
+    return convolution->is_flipped ? -convolution->dilation[i] : convolution->dilation[i];
+}
+
+/* Where in the image, from its first element, tap 0 of pixel 0 is. */
+static int64_t first_tap(const struct shapes *shapes, uint32_t i)
+{
+    const struct kiln_convolution *convolution = shapes->convolution;
+    int64_t taps = shapes->w->dims[SPATIAL_AXIS + i];
+    return (convolution->is_flipped ? (taps - 1) * convolution->dilation[i] : 0) -
+           convolution->pre_padding[i];
+}
+
+/* Pixels and taps that only reach elements of the image need no window. */
+static void append_image_window(const struct shapes *shapes, uint32_t i,
+                                struct kiln_contraction *contraction)
+{
+    const struct kiln_convolution *convolution = shapes->convolution;
+    uint32_t axis = SPATIAL_AXIS + i;
+    int64_t last = (shapes->y->dims[axis] - 1) * convolution->stride[i] +
+                   (shapes->w->dims[axis] - 1) * convolution->dilation[i] -
+                   convolution->pre_padding[i];
+    if (first_tap(shapes, i) == 0 && tap_step(convolution, i) > 0 && last < shapes->x->dims[axis])
+        return;
+    contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
+        .axis = from_right(shapes, along(axis, 1)),
+        .size = shapes->x->dims[axis],
+        .offset = first_tap(shapes, i),
+        .divisor = 1,
+    };
+}
+
+static void append_forward(const struct shapes *shapes, struct kiln_contraction *contraction)
+{
+    const struct kiln_convolution *convolution = shapes->convolution;
+    int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
+    int64_t c = shapes->w->dims[CHANNEL_AXIS];
+    if (convolution->groups > 1)
+        append_axis(shapes, KILN_AXIS_BATCH, convolution->groups, along(CHANNEL_AXIS, c),
+                    along(BATCH_AXIS, k), along(CHANNEL_AXIS, k), contraction);
+    append_axis(shapes, KILN_AXIS_M, shapes->y->dims[BATCH_AXIS], along(BATCH_AXIS, 1), nowhere,
+                along(BATCH_AXIS, 1), contraction);
+    append_axis(shapes, KILN_AXIS_N, k, nowhere, along(BATCH_AXIS, 1), along(CHANNEL_AXIS, 1),
+                contraction);
+    append_axis(shapes, KILN_AXIS_K, c, along(CHANNEL_AXIS, 1), along(CHANNEL_AXIS, 1), nowhere,
+                contraction);
+    for (uint32_t i = 0; i < convolution->spatial_count; i++) {
+        uint32_t axis = SPATIAL_AXIS + i;
+        append_axis(shapes, KILN_AXIS_M, shapes->y->dims[axis],
+                    along(axis, convolution->stride[i]), nowhere, along(axis, 1), contraction);
+        append_axis(shapes, KILN_AXIS_K, shapes->w->dims[axis],
+                    along(axis, tap_step(convolution, i)), along(axis, 1), nowhere, contraction);
+        append_image_window(shapes, i, contraction);
+    }
+}
+
+/* An element of the image has a pixel of the result for the taps that are whole strides away. */
+static void append_data_gradient(const struct shapes *shapes, struct kiln_contraction *contraction)
+{
+    const struct kiln_convolution *convolution = shapes->convolution;
+    int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
+    int64_t c = shapes->w->dims[CHANNEL_AXIS];
+    if (convolution->groups > 1)
+        append_axis(shapes, KILN_AXIS_BATCH, convolution->groups, along(CHANNEL_AXIS, k),
+                    along(BATCH_AXIS, k), along(CHANNEL_AXIS, c), contraction);
+    append_axis(shapes, KILN_AXIS_M, shapes->x->dims[BATCH_AXIS], along(BATCH_AXIS, 1), nowhere,
+                along(BATCH_AXIS, 1), contraction);
+    append_axis(shapes, KILN_AXIS_N, c, nowhere, along(CHANNEL_AXIS, 1), along(CHANNEL_AXIS, 1),
+                contraction);
+    append_axis(shapes, KILN_AXIS_K, k, along(CHANNEL_AXIS, 1), along(BATCH_AXIS, 1), nowhere,
+                contraction);
+    for (uint32_t i = 0; i < convolution->spatial_count; i++) {
+        uint32_t axis = SPATIAL_AXIS + i;
+        append_axis(shapes, KILN_AXIS_M, shapes->x->dims[axis], along(axis, 1), nowhere,
+                    along(axis, 1), contraction);
+        append_axis(shapes, KILN_AXIS_K, shapes->w->dims[axis],
+                    along(axis, -tap_step(convolution, i)), along(axis, 1), nowhere, contraction);
+        contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
+            .axis = from_right(shapes, along(axis, 1)),
+            .size = shapes->y->dims[axis],
+            .offset = -first_tap(shapes, i),
+            .divisor = convolution->stride[i],
+        };
+    }
+}
+
+static void append_weight_gradient(const struct shapes *shapes,
+                                   struct kiln_contraction *contraction)
+{
+    const struct kiln_convolution *convolution = shapes->convolution;
+    int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
+    int64_t c = shapes->w->dims[CHANNEL_AXIS];
+    contraction->is_right_windowed = true;
+    if (convolution->groups > 1)
+        append_axis(shapes, KILN_AXIS_BATCH, convolution->groups, along(CHANNEL_AXIS, k),
+                    along(CHANNEL_AXIS, c), along(BATCH_AXIS, k), contraction);
+    append_axis(shapes, KILN_AXIS_M, k, along(CHANNEL_AXIS, 1), nowhere, along(BATCH_AXIS, 1),
+                contraction);
+    append_axis(shapes, KILN_AXIS_N, c, nowhere, along(CHANNEL_AXIS, 1), along(CHANNEL_AXIS, 1),
+                contraction);
+    append_axis(shapes, KILN_AXIS_K, shapes->y->dims[BATCH_AXIS], along(BATCH_AXIS, 1),
+                along(BATCH_AXIS, 1), nowhere, contraction);
+    for (uint32_t i = 0; i < convolution->spatial_count; i++) {
+        uint32_t axis = SPATIAL_AXIS + i;
+        append_axis(shapes, KILN_AXIS_N, shapes->w->dims[axis], nowhere,
+                    along(axis, tap_step(convolution, i)), along(axis, 1), contraction);
+        append_axis(shapes, KILN_AXIS_K, shapes->y->dims[axis], along(axis, 1),
+                    along(axis, convolution->stride[i]), nowhere, contraction);
+        append_image_window(shapes, i, contraction);
+    }
+}
+
+void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_node *node)
+{
+    struct kiln_ir *ir = importer->ir;
+    const struct kiln_tensor *tensors = importer->graph->tensors;
+    uint32_t result = node->outputs[0];
+    uint32_t left = node->inputs[0];
+    uint32_t right = node->inputs[1];
+    struct shapes shapes = {.convolution = &node->convolution, .rank = tensors[result].rank};
+    struct kiln_contraction contraction = {0};
+    if (node->kind == KILN_NODE_CONVOLUTION_FORWARD) {
+        shapes.x = &tensors[left];
+        shapes.w = &tensors[right];
+        shapes.y = &tensors[result];
+        append_forward(&shapes, &contraction);
+    } else if (node->kind == KILN_NODE_CONVOLUTION_DATA_GRADIENT) {
+        shapes.y = &tensors[left];
+        shapes.w = &tensors[right];
+        shapes.x = &tensors[result];
+        append_data_gradient(&shapes, &contraction);
+    } else {
+        shapes.w = &tensors[result];
+        left = kiln_node_input(node, KILN_OPERAND_DY);
+        right = kiln_node_input(node, KILN_OPERAND_X);
+        shapes.y = &tensors[left];
+        shapes.x = &tensors[right];
+        append_weight_gradient(&shapes, &contraction);
+    }
+    enum kiln_scalar scalar = kiln_node_scalar(importer->graph, node);
+    uint32_t left_value = kiln_ir_convert(ir, kiln_importer_value(importer, left), scalar);
+    uint32_t right_value = kiln_ir_convert(ir, kiln_importer_value(importer, right), scalar);
+    uint32_t domain = kiln_ir_domain(ir, tensors[result].dims, tensors[result].rank);
+    if (ir->failed)
+        return;
+    kiln_importer_define(importer, result,
+                         kiln_ir_contract(ir, left_value, right_value, &contraction, domain));
+}
