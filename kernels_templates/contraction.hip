@@ -185,6 +185,13 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_barrier();
     const unsigned steps = KILN_K_END == 2 ? 1 : (size + KILN_TILE_K - 1) / KILN_TILE_K;
     unsigned ahead = steps > 1 ? first : 0; /* to the tile that is fetched next */
+    /* After the last tile it is fetched once more, so that there is no other form of the loop; where
+     * it may be the first one too, and not whole, it is not. */
+#ifdef KILN_HAS_PHASES
+#define KILN_FETCHES_NEXT (step + 1 < steps)
+#else
+#define KILN_FETCHES_NEXT (KILN_K_END != 2)
+#endif
 #if KILN_IS_PINGPONG
     /*
      * Eight phases that end with a barrier each: in the even ones a wave uses memory, in the odd
@@ -208,14 +215,16 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         ahead = step + 2 < steps ? KILN_TILE_K : 0;
 
         kiln_load_fragments(shared, wave_row, wave_column, 0, left_now, right_now);
-        kiln_left_fetch(arguments, left, last_left, KILN_WHOLE_K);
+        if (KILN_FETCHES_NEXT)
+            kiln_left_fetch(arguments, left, last_left, KILN_WHOLE_K);
         kiln_phase_end();
         kiln_await_local();
         kiln_multiply_fragments(left_now, right_now, sums);
         kiln_phase_end();
 
         kiln_load_fragments(shared, wave_row, wave_column, 1, left_now, right_now);
-        kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
+        if (KILN_FETCHES_NEXT)
+            kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
         kiln_phase_end();
         kiln_await_local();
         kiln_multiply_fragments(left_now, right_now, sums);
@@ -228,8 +237,11 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_multiply_fragments(left_now, right_now, sums);
         kiln_phase_end();
 
-        kiln_left_store(arguments, left, KILN_WHOLE_K, shared);
-        kiln_right_store(arguments, right, KILN_WHOLE_K, shared + KILN_TILE_M * KILN_ROW_PACKS);
+        if (KILN_FETCHES_NEXT) {
+            kiln_left_store(arguments, left, KILN_WHOLE_K, shared);
+            kiln_right_store(arguments, right, KILN_WHOLE_K,
+                             shared + KILN_TILE_M * KILN_ROW_PACKS);
+        }
         kiln_await_local();
         kiln_phase_end();
         kiln_multiply_fragments(left_last, right_last, sums);
@@ -242,9 +254,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     unsigned offset = 0; /* of the tile that is computed with */
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
-        /* After the last tile it is fetched once more, so that there is no other form of the loop.
-         */
-        if (KILN_K_END != 2) {
+        if (KILN_FETCHES_NEXT) {
             kiln_left_advance(arguments, ahead, left.source);
             kiln_right_advance(arguments, ahead, right.source);
             ahead = step + 2 < steps ? KILN_TILE_K : 0;
@@ -258,7 +268,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_barrier();
         else
             offset = KILN_TILE_PACKS - offset;
-        if (KILN_K_END != 2) {
+        if (KILN_FETCHES_NEXT) {
             kiln_left_store(arguments, left, KILN_WHOLE_K, shared + offset);
             kiln_right_store(arguments, right, KILN_WHOLE_K,
                              shared + offset + KILN_TILE_M * KILN_ROW_PACKS);

@@ -105,8 +105,8 @@ static void append_forward(const struct shapes *shapes, struct kiln_contraction 
                 contraction);
     for (uint32_t i = 0; i < convolution->spatial_count; i++) {
         uint32_t axis = SPATIAL_AXIS + i;
-        append_axis(shapes, KILN_AXIS_M, shapes->y->dims[axis],
-                    along(axis, convolution->stride[i]), nowhere, along(axis, 1), contraction);
+        append_axis(shapes, KILN_AXIS_M, shapes->y->dims[axis], along(axis, convolution->stride[i]),
+                    nowhere, along(axis, 1), contraction);
         append_axis(shapes, KILN_AXIS_K, shapes->w->dims[axis],
                     along(axis, tap_step(convolution, i)), along(axis, 1), nowhere, contraction);
         append_image_window(shapes, i, contraction);
