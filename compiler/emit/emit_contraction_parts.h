@@ -48,6 +48,9 @@ bool kiln_is_side_windowed(const struct kiln_emission *emission,
  * pointer stays where it is. is_access_split: either. */
 bool kiln_counts_rows_from_first(const struct kiln_emission *emission, uint32_t access);
 bool kiln_counts_k_from_first(const struct kiln_emission *emission, uint32_t access);
+/* The same of a batch that goes along a window. */
+bool kiln_counts_batch_from_first(const struct kiln_emission *emission, uint32_t access,
+                                  uint32_t batch);
 bool kiln_is_access_split(const struct kiln_emission *emission, uint32_t access);
 /* The phase whose taps an axis of k counts, or KILN_NONE. */
 uint32_t kiln_phase_of_k_axis(const struct kiln_emission *emission, uint32_t axis);

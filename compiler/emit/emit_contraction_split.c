@@ -69,6 +69,17 @@ bool kiln_is_access_split(const struct kiln_emission *emission, uint32_t access)
            kiln_counts_k_from_first(emission, access);
 }
 
+bool kiln_counts_batch_from_first(const struct kiln_emission *emission, uint32_t access,
+                                  uint32_t batch)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    for (uint32_t w = 0; w < contraction->window_count; w++) {
+        if (contraction->windows[w].batch_steps[batch] != 0)
+            return kiln_is_access_windowed(emission, access);
+    }
+    return false;
+}
+
 static const char *offset_type(const struct kiln_emission *emission)
 {
     return emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
@@ -259,6 +270,13 @@ static void append_operand_offset(const struct kiln_emission *emission,
             char at[32];
             (void)snprintf(at, sizeof at, "source.batch.phase%" PRIu32 ".at", p);
             kiln_emit_contraction_term(emission, type, access, KILN_STRIDE_PHASE + p, at, source);
+        }
+        for (uint32_t b = 0; b < kiln_contraction_of(emission)->batch_rank; b++) {
+            char at[32];
+            (void)snprintf(at, sizeof at, "source.batch.c%" PRIu32, b);
+            if (kiln_counts_batch_from_first(emission, access, b))
+                kiln_emit_contraction_term(emission, type, access, KILN_STRIDE_BATCH + b, at,
+                                           source);
         }
     }
     kiln_buffer_append_text(source, ";\n}\n");

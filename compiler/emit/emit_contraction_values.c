@@ -34,6 +34,8 @@ void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t 
                        access);
     for (uint32_t b = 0; b < kiln_contraction_of(emission)->batch_rank; b++) {
         char coordinate[64];
+        if (kiln_counts_batch_from_first(emission, access, b))
+            continue;
         if (repeat == NULL)
             (void)snprintf(coordinate, sizeof coordinate, "batch.c%" PRIu32, b);
         else
