@@ -55,7 +55,8 @@ static void make_factors(struct kiln_random_generator *generator,
         bool has_room = generator->graph.node_count + 1 < generator->node_limit;
         /* Another product's result, perhaps: nodes between two products. */
         if (factors[i] != KILN_NONE && kiln_random_chance(random, 30))
-            factors[i] = append_steps(generator, factors[i], 1 + kiln_random_below(random, 2));
+            factors[i] =
+                kiln_random_append_steps(generator, factors[i], 1 + kiln_random_below(random, 2));
         if (factors[i] != KILN_NONE || !has_room || !kiln_random_chance(random, 45))
             continue;
         uint32_t x = kiln_random_append_factor(generator, &shapes[i], factors[1 - i]);
