@@ -170,11 +170,12 @@ static void append_split_load(const struct kiln_emission *emission,
                        run / r_step, storage, storage, access,
                        emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned",
                        storage);
-    if (kiln_is_side_windowed(emission, side))
+    if (kiln_is_access_windowed(emission, access))
         kiln_buffer_printf(source, "(kiln_%s_is_inside(arguments, source, row + r, at) ? ",
                            side->name);
     kiln_buffer_printf(source, "kiln_%s_offset_%" PRIu32 "(arguments, source, row + r, at)%s);\n",
-                       side->name, access, kiln_is_side_windowed(emission, side) ? " : 0u)" : "");
+                       side->name, access,
+                       kiln_is_access_windowed(emission, access) ? " : 0u)" : "");
     if (at_once > 1)
         kiln_buffer_printf(source,
                            "            KILN_LOAD_VECTOR(%" PRIu32 ", inputs.x%" PRIu32
@@ -400,6 +401,7 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     bool is_split = false;
     for (uint32_t i = 0; i < group->load_count; i++)
         is_split |= kiln_is_loaded_for(emission, side, i) && kiln_is_access_split(emission, i);
+    is_split |= kiln_is_side_windowed(emission, side);
     if (is_split)
         kiln_buffer_append_text(source,
                                 "    kiln_batch batch;\n    unsigned first_row, first_k;\n");

@@ -40,7 +40,7 @@ bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t acce
 
 /* Whether some index is taken apart: device/contraction/divide.h is needed. */
 bool kiln_contraction_is_split(const struct kiln_emission *emission);
-/* An access of an operand that has windows; of a side, whether it has. */
+/* An access that walks along an axis with a window; of a side, whether it has windows. */
 bool kiln_is_access_windowed(const struct kiln_emission *emission, uint32_t access);
 bool kiln_is_side_windowed(const struct kiln_emission *emission,
                            const struct kiln_contraction_side *side);

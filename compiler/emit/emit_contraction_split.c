@@ -35,12 +35,7 @@ uint32_t kiln_phase_of_k_axis(const struct kiln_emission *emission, uint32_t axi
 
 bool kiln_is_access_windowed(const struct kiln_emission *emission, uint32_t access)
 {
-    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
-    const struct kiln_access *memory = &emission->group->accesses[access];
-    if (contraction->window_count == 0 || memory->place == KILN_PLACE_ELEMENT ||
-        memory->place == KILN_PLACE_ROW || memory->kind == KILN_ARGUMENT_HOST_SCALAR)
-        return false;
-    return contraction->is_right_windowed == (memory->place != contraction->left.places[0]);
+    return emission->schedule->accesses[access].is_windowed;
 }
 
 bool kiln_is_side_windowed(const struct kiln_emission *emission,

@@ -478,8 +478,9 @@ static bool set_role_strides(const struct layout *layout, const struct kiln_acce
 
 /* From where windows begin, and along their phases. */
 static void set_window_strides(const struct layout *layout, const struct kiln_access *access,
-                               int64_t *strides)
+                               struct kiln_access_schedule *scheduled)
 {
+    int64_t *strides = scheduled->strides;
     const struct kiln_contraction_problem *problem = layout->problem;
     enum side side = side_of(problem, access->place);
     uint32_t phase = 0;
@@ -488,6 +489,7 @@ static void set_window_strides(const struct layout *layout, const struct kiln_ac
         bool has_phase = window->divisor > 1;
         if (side == windowed_side(layout)) {
             int64_t stride = stride_of(problem, access, window->axis);
+            scheduled->is_windowed |= stride != 0;
             if (has_phase)
                 strides[KILN_STRIDE_PHASE + phase] = stride;
             else
@@ -520,7 +522,7 @@ static void set_strides(const struct layout *layout)
         for (uint32_t b = 0; b < layout->batch_count; b++)
             scheduled->strides[KILN_STRIDE_BATCH + b] =
                 stride_along(problem, access, &layout->batches[b]);
-        set_window_strides(layout, access, scheduled->strides);
+        set_window_strides(layout, access, scheduled);
     }
 }
 

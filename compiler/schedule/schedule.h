@@ -50,6 +50,7 @@ struct kiln_access_schedule {
     /* Of a contraction: the access does not walk along all axes of its rows, or of its columns, as
      * one, so that the index is taken apart for it. */
     bool splits_rows, splits_columns;
+    bool is_windowed; /* it walks along an axis that its operand has a window over */
     /* Bit per collapsed axis; of a row value none on reduced axes, since it is stored once per
      * row. */
     uint32_t guard_axes;
