@@ -10,6 +10,7 @@ enum {
     MAX_SLOTS = 8,
     SMALLEST_TILE = 32,
     SCALAR_TILE = 64, /* the largest without matrix instructions */
+    LARGE_TILE = 128,
     /* What a lane may hold of a stream on its way, and of sums, in 32-bit registers. */
     STREAM_REGISTERS = 96,
     MAX_SUM_REGISTERS = 256,
@@ -105,6 +106,7 @@ static const struct candidate candidates[] = {
     {FORM_PINGPONG, 256, 256, 2, 4, 1, 128, 1, 32, 0.55},
     {FORM_PLAIN, 128, 128, 2, 2, 1, 128, 1, 32, 0.50},
     {FORM_PLAIN, 128, 128, 2, 2, 1, 64, 2, 32, 0.40},
+    {FORM_PLAIN, 128, 128, 2, 4, 1, 64, 2, 32, 0.35},
     {FORM_PLAIN, 64, 64, 2, 2, 1, 64, 2, 32, 0.25},
     {FORM_PLAIN, 32, 32, 2, 2, 1, 64, 2, 16, 0.10},
     {FORM_PLAIN, 32, 32, 1, 1, 8, 512, 1, 16, 0.12},
@@ -130,6 +132,19 @@ static bool is_deep_tile_worth_it(const struct kiln_contraction_schedule *contra
 {
     return contraction->mma != NULL && contraction->mma->layout == KILN_MMA_LAYOUT_MFMA &&
            kiln_dtype_info(contraction->staged)->bytes <= 2;
+}
+
+/*
+ * Fragments of gfx11 take twice the registers, since both halves of a wave hold all of one. With
+ * the sums of 64 x 64 they leave enough for loads, but not for what else an operand is made of:
+ * then twice the waves have half the sums each.
+ */
+static bool are_registers_short(const struct kiln_tile_problem *problem,
+                                const struct kiln_contraction_schedule *contraction)
+{
+    return contraction->mma != NULL &&
+           contraction->mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED &&
+           !problem->are_operands_loaded;
 }
 
 bool kiln_is_cdna3_or_later(const struct kiln_target *target)
@@ -541,6 +556,9 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
             continue;
         bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1 && list[i].waves_k == 1;
         if (is_deep && !is_deep_tile_worth_it(&tried))
+            continue;
+        if (list[i].form == FORM_PLAIN && list[i].tile_m == LARGE_TILE &&
+            (list[i].waves_n == 4) != are_registers_short(problem, &tried))
             continue;
         /* Where something is computed of an operand registers have never sufficed. */
         if (list[i].form == FORM_PINGPONG && !problem->are_operands_loaded &&

@@ -147,6 +147,27 @@ Test(contraction_tile, narrow_bounds_make_smaller_kernels)
     cr_expect_eq(contraction.tile_k, 32, "one step of the instruction");
 }
 
+/* gfx11 keeps large tiles for operands that something is computed of: half the sums in a wave. */
+Test(contraction_tile, computed_operands_of_gfx11_have_twice_the_waves)
+{
+    static const char *const names[] = {"gfx90a", "gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (int are_loaded = 0; are_loaded < 2; are_loaded++) {
+            struct kiln_target target = find_target(names[i]);
+            struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+            struct kiln_contraction_schedule contraction = {
+                .staged = KILN_DTYPE_F16, .products = 1, .m = 8192, .n = 8192, .k = 8192};
+            problem.are_operands_loaded = are_loaded;
+            cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+            bool is_gfx11 = strcmp(names[i], "gfx1100") == 0;
+            cr_expect_eq(contraction.tile_m, 128, "%s", names[i]);
+            cr_expect_eq(contraction.tile_n, 128, "%s", names[i]);
+            cr_expect_eq(contraction.waves_m * contraction.waves_n, is_gfx11 && !are_loaded ? 8 : 4,
+                         "%s", names[i]);
+        }
+    }
+}
+
 static const struct {
     const char *target;
     struct kiln_contraction_options forced;
