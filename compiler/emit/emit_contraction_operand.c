@@ -267,9 +267,9 @@ static void append_copy(const struct kiln_emission *emission,
     kiln_buffer_printf(source,
                        "KILN_DEVICE void kiln_%s_copy(const kiln_arguments &arguments, const "
                        "kiln_%s_source &source, unsigned part, unsigned row, unsigned k, unsigned "
-                       "rest, kiln_pack *to)\n{\n"
+                       "rest, bool is_row, kiln_pack *to)\n{\n"
                        "    (void)arguments, (void)source, (void)part, (void)row, (void)k, "
-                       "(void)rest, (void)to;\n",
+                       "(void)rest, (void)is_row, (void)to;\n",
                        side->name, side->name);
     for (uint32_t part = 0; part < side->operand->part_count; part++) {
         uint32_t access = copied_access(emission, side->operand, part);
@@ -285,7 +285,7 @@ static void append_copy(const struct kiln_emission *emission,
                            access, offset, offset);
         kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "row", source);
         kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
-        kiln_buffer_append_text(source, "), k < rest);\n    }\n");
+        kiln_buffer_append_text(source, "), is_row, k < rest);\n    }\n");
     }
     kiln_buffer_append_text(source, "}\n");
 }

@@ -52,6 +52,8 @@ KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned c
 /* Slots that are neighbours in a row, of 32 bits. */
 #if KILN_MMA_RUN >= 4 && KILN_RIGHT_SPREAD == 1
 #define KILN_SUMS_TOGETHER 4
+#elif KILN_MMA_RUN == 2 && KILN_RIGHT_SPREAD == 1
+#define KILN_SUMS_TOGETHER 2
 #else
 #define KILN_SUMS_TOGETHER 1
 #endif
@@ -80,6 +82,8 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
             together[i] = KILN_MMA_SUM(sums[j][(int)(slot + i)]);
 #if KILN_SUMS_TOGETHER == 4
         KILN_STORE_LOCAL(16, to, together)
+#elif KILN_SUMS_TOGETHER == 2
+        KILN_STORE_LOCAL(8, to, together)
 #else
         *to = together[0];
 #endif

@@ -7,7 +7,7 @@
 /*
  * An operand of which nothing is computed goes from global memory to LDS without passing registers, as it lies: its packs are
  * along k, or, where it is transposed, along its rows. Rows beyond the end are left as they are: they make rows of the result
- * that are not stored.
+ * that are not stored. There is no branch for them: with one, a tile with few rows took longer than a full one.
  */
 #define KILN_STAGE_AT_ONCE(side, SIDE, rows, parts)                                                \
     KILN_DEVICE void kiln_##side##_copy_tile(const kiln_arguments &arguments,                      \
@@ -20,9 +20,9 @@
         for (unsigned turn = 0; turn < rows * KILN_ROW_PACKS / KILN_STAGE_ITEMS; turn++) {         \
             const kiln_copied_pack pack = kiln_locate_copy(                                        \
                 KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS, KILN_##SIDE##_IS_TRANSPOSED, rows);     \
-            if (pack.row <= last)                                                                  \
-                kiln_##side##_copy(arguments, stage.source, part, pack.row, pack.k, rest,          \
-                                   tile + part * rows * KILN_ROW_PACKS + pack.place);              \
+            kiln_##side##_copy(arguments, stage.source, part, pack.row, pack.k, rest,              \
+                               pack.row <= last,                                                   \
+                               tile + part * rows * KILN_ROW_PACKS + pack.place);                  \
         }                                                                                          \
     }                                                                                              \
     KILN_DEVICE void kiln_##side##_stage_tile(const kiln_arguments &arguments,                     \
@@ -32,8 +32,6 @@
         if (!KILN_##SIDE##_IS_COPIED) {                                                            \
             kiln_##side##_fetch(arguments, stage, last, rest);                                     \
             kiln_##side##_store(arguments, stage, rest, tile);                                     \
-        } else if (last >= rows - 1) {                                                             \
-            kiln_##side##_copy_tile(arguments, stage, rows, rest, tile);                           \
         } else {                                                                                   \
             kiln_##side##_copy_tile(arguments, stage, last, rest, tile);                           \
         }                                                                                          \

@@ -13,6 +13,7 @@
 #define KILN_MMA_M     16 /* of one warp of the four */
 #define KILN_MMA_N     KILN_TILE_N
 #define KILN_MMA_SLOTS (KILN_TILE_N / 2)
+#define KILN_MMA_RUN   2
 
 #define KILN_WGMMA_ROWS  64
 #define KILN_WGMMA_STEPS 4 /* instructions along KILN_TILE_K */
@@ -184,12 +185,13 @@ KILN_DEVICE kiln_copied_pack kiln_locate_copy(unsigned index, bool is_transposed
     return pack;
 }
 
-/* Copies a pack while the work-item goes on; zeros where it is not to be read. */
-KILN_DEVICE void kiln_copy_pack(kiln_pack *to, const void *from, bool is_within)
+/* Copies a pack while the work-item goes on: nothing where there is no such row, zeros beyond the end of k. */
+KILN_DEVICE void kiln_copy_pack(kiln_pack *to, const void *from, bool is_row, bool is_within)
 {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
+    asm volatile("{\n.reg .pred copies;\nsetp.ne.b32 copies, %3, 0;\n"
+                 "@copies cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n}" ::"r"(
                      kiln_local_address(to)),
-                 "l"(from), "r"(is_within ? 16u : 0u)
+                 "l"(from), "r"(is_within ? 16u : 0u), "r"((unsigned)is_row)
                  : "memory");
 }
 
