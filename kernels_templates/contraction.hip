@@ -19,7 +19,8 @@
  * or 2), KILN_K_END (whether k ends within a tile: enum kiln_k_end), KILN_CHIPLETS and KILN_CHIPLET_RUN (neighbouring tiles for one chiplet),
  * KILN_IS_PINGPONG (the second schedule, of 8 waves: see the kernel), or KILN_CONSUMERS and KILN_PRODUCERS (the third one: work-items
  * that multiply and work-items that stage, with a ring of KILN_BUFFERS tiles between them; device/mma/wgmma.h),
- * KILN_WAVES_K (waves that share the k of a tile), KILN_IS_STREAMED,
+ * KILN_WAVES_K (waves that share the k of a tile), KILN_GROUPS_K (neighbouring work-groups that do so; 1 but on Hopper, where they
+ * read each other's LDS: device/contraction/cluster.h), KILN_IS_STREAMED,
  * KILN_HAS_SEGMENTS (whether work-groups do segments of k and store sums for another kernel that adds them up),
  * KILN_HAS_PHASES (defined where rows are sorted by phase, device/contraction/divide.h, each with a k of its own),
  * KILN_PRODUCTS (1, or 2 that have the left operand in common and share the columns of a tile), KILN_ROW_PARTS (in how many
@@ -78,6 +79,9 @@
 #define KILN_RIGHT_SPREAD 1
 #endif
 
+/* Whether a work-group has a part of k only. */
+#define KILN_CUTS_K (KILN_HAS_SEGMENTS || KILN_GROUPS_K > 1)
+
 /* Barriers of the ring, behind its tiles. */
 #ifdef KILN_CONSUMERS
 #define KILN_RING_PACKS KILN_BUFFERS
@@ -94,6 +98,7 @@
 #else
 #include "device/contraction/staged.h"
 #endif
+#include "device/contraction/cluster.h"
 #include "device/contraction/finish.h"
 #include "device/contraction/statistics.h"
 
@@ -115,6 +120,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #if KILN_HAS_SEGMENTS
     batch.segment = group % (unsigned)arguments.segments;
     group /= (unsigned)arguments.segments;
+#elif KILN_GROUPS_K > 1
+    group /= KILN_GROUPS_K;
 #endif
     const kiln_place place =
         kiln_place_group(group, (rows + KILN_TILE_M - 1) / KILN_TILE_M,
@@ -124,9 +131,13 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     range.size = kiln_phase_k(arguments, batch);
     range.is_empty = kiln_phase_is_empty(batch);
 #endif
-#if KILN_HAS_SEGMENTS
+#if KILN_CUTS_K
     const bool is_empty = range.is_empty;
+#if KILN_HAS_SEGMENTS
     range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
+#else
+    range = kiln_range_of_segment(range.size, KILN_GROUPS_K, kiln_cluster_rank());
+#endif
     range.is_empty |= is_empty;
 #endif
     const unsigned size = range.size;
@@ -139,7 +150,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_right_stage right;
     kiln_left_start(arguments, batch, place.row, left.source);
     kiln_right_start(arguments, batch, place.column, right.source);
-#if KILN_HAS_SEGMENTS
+#if KILN_CUTS_K
     kiln_left_advance(arguments, range.first, left.source);
     kiln_right_advance(arguments, range.first, right.source);
 #endif
@@ -170,7 +181,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     stream.wave_column = wave_column;
     stream.last_left = last_left;
     stream.last_right = last_right;
-#if KILN_HAS_SEGMENTS
+#if KILN_CUTS_K
     kiln_advance(arguments, stream, range.first);
 #endif
     kiln_stream_k(arguments, stream, size, wave_k, sums);
@@ -279,7 +290,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #endif
 #endif
 
-#if KILN_HAS_SEGMENTS || defined(KILN_HAS_PHASES)
+#if KILN_CUTS_K || defined(KILN_HAS_PHASES)
     if (range.is_empty) {
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
@@ -308,14 +319,14 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             if (i == fragment && is_consumer)
                 kiln_write_strip(strip + wave_k * KILN_STRIP_SUMS,
                                  wave / KILN_WAVES_N * KILN_PART_ROWS, wave_column, part, sums[i]);
-        kiln_barrier();
+        kiln_cluster_barrier();
 #if KILN_STATISTICS >= 2
         kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns_left,
                           totals);
 #else
         kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns_left);
 #endif
-        kiln_barrier();
+        kiln_cluster_barrier();
     }
 #if KILN_STATISTICS >= 2
     kiln_statistics_end(arguments, result, columns_left, shared, totals);

@@ -39,6 +39,8 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
         kiln_buffer_printf(buffer, ", batch %" PRId64, batch);
     if (contraction->segments != 1)
         kiln_buffer_printf(buffer, ", k in %" PRIu32 " segments", contraction->segments);
+    if (contraction->groups_k != 1)
+        kiln_buffer_printf(buffer, ", k shared by clusters of %" PRIu32, contraction->groups_k);
     if (contraction->products > 1)
         kiln_buffer_printf(buffer, ", %" PRIu32 " products that share their %s operand",
                            contraction->products, is_swapped ? "right" : "left");

@@ -1,6 +1,7 @@
 #include "compiler/schedule/contraction_tile.h"
 
-#include <math.h>
+#include "compiler/schedule/contraction_hopper.h"
+
 #include <string.h>
 
 enum {
@@ -14,13 +15,7 @@ enum {
     /* What a lane may hold of a stream on its way, and of sums, in 32-bit registers. */
     STREAM_REGISTERS = 96,
     MAX_SUM_REGISTERS = 256,
-    WGMMA_WAVE_ROWS = 16,       /* device/mma/wgmma.h: 64 of four warps */
-    WGMMA_TRANSPOSED_ROWS = 64, /* of an operand that lies along its rows: a line of LDS */
-    SPECIALIZED_ROWS = 128,     /* in forms of fewer the tiles are the others' */
-    SPECIALIZED_K_BYTES = 128,
-    SPECIALIZED_PRODUCERS = 4, /* warps: fewer were slower on an H200 (84 % of them with one) */
-    SPECIALIZED_LDS_BYTES = 192 << 10,
-    SPECIALIZED_MOST_BUFFERS = 16,
+    WGMMA_WAVE_ROWS = 16, /* device/mma/wgmma.h: 64 of four warps */
 };
 
 uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
@@ -324,8 +319,8 @@ static double operations_per_ns(const struct kiln_contraction_schedule *contract
     return all / target->compute_units;
 }
 
-static uint64_t count_tiles(const struct kiln_tile_problem *problem,
-                            const struct kiln_contraction_schedule *contraction)
+uint64_t kiln_count_contraction_tiles(const struct kiln_tile_problem *problem,
+                                      const struct kiln_contraction_schedule *contraction)
 {
     uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
     uint32_t columns = contraction->tile_n / contraction->products;
@@ -356,7 +351,7 @@ static double model(const struct kiln_tile_problem *problem,
 {
     const struct kiln_target *target = problem->target;
     const struct speed *speed = speed_of(target);
-    double groups = (double)count_tiles(problem, contraction);
+    double groups = (double)kiln_count_contraction_tiles(problem, contraction);
     double units = target->compute_units;
     double m = (double)contraction->m, n = (double)contraction->n, k = (double)contraction->k;
     /* Rows beyond the end are read from the nearest cache. */
@@ -415,90 +410,9 @@ static double efficiency_of(const struct kiln_contraction_schedule *contraction)
 double kiln_contraction_time_ns(const struct kiln_tile_problem *problem,
                                 const struct kiln_contraction_schedule *contraction)
 {
-    return model(problem, contraction, efficiency_of(contraction));
-}
-
-/* ---- Hopper ---- */
-
-/* A work-group of consumers and producers: how many of those share the k of a tile, how many
- * work-groups share a compute unit. */
-struct specialized_tile {
-    uint32_t rows, columns, waves_k, groups;
-};
-
-/*
- * In cycles for each 128 bytes of k: of what a compute unit stages, multiplies, or does from one
- * tile of k to the next, the longest. It takes 42 bytes in a cycle from the second-level cache and
- * reaches three quarters of the rate of its matrix instructions: fitted to products on an NVIDIA
- * H200.
- */
-static double specialized_cycles(const struct kiln_tile_problem *problem,
-                                 const struct kiln_contraction_schedule *contraction,
-                                 const struct specialized_tile *tile)
-{
-    enum { BYTES_PER_CYCLE = 42, CYCLES_BETWEEN_TILES = 350, MULTIPLIED_PER_CYCLE = 2048 };
-    double units = problem->target->compute_units;
-    double tiles = (double)count_tiles(problem, contraction);
-    double turns = ceil(tiles / (units * tile->groups));
-    /* Where there is room for two, the second one fills gaps of the first. */
-    double busy = tile->groups > 1 ? fmax(tiles / units, 1) : turns;
-    /* Rows beyond the end are not read. */
-    double rows = smaller((double)contraction->m, contraction->tile_m);
-    double staging =
-        (rows + contraction->tile_n) * (double)SPECIALIZED_K_BYTES / (double)BYTES_PER_CYCLE;
-    double k = (double)SPECIALIZED_K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
-    double products = (double)contraction->tile_m * contraction->tile_n * k;
-    return fmax(busy * fmax(staging, products / (double)MULTIPLIED_PER_CYCLE / 0.75),
-                turns * (double)CYCLES_BETWEEN_TILES / tile->waves_k);
-}
-
-/*
- * NVIDIA's Hopper: its fastest instruction multiplies from LDS while the warp goes on, so some
- * warps only multiply and some only stage.
- */
-static bool choose_specialized(const struct kiln_tile_problem *problem,
-                               struct kiln_contraction_schedule *contraction)
-{
-    static const struct specialized_tile tiles[] = {
-        {128, 256, 1, 1}, {128, 192, 1, 1}, {128, 128, 1, 1}, {64, 128, 2, 1}, {64, 64, 4, 1},
-        {64, 64, 2, 2},   {64, 32, 4, 1},   {64, 32, 2, 2},   {64, 16, 4, 1},
-    };
-    const struct kiln_contraction_options *forced = problem->forced;
-    const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
-    struct kiln_contraction_schedule best = *contraction;
-    double least = INFINITY;
-    if (mma == NULL || mma->layout != KILN_MMA_LAYOUT_WGMMA ||
-        problem->limits->held_elems < SPECIALIZED_ROWS || forced->tile_k != 0 ||
-        forced->waves_m != 0)
-        return false;
-    uint32_t whole_columns = problem->right_along_rows ? WGMMA_TRANSPOSED_ROWS : 16;
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        contraction->tile_m = tiles[i].rows;
-        contraction->tile_n = tiles[i].columns;
-        bool is_other = forced->tile_m != 0 && (forced->tile_m != contraction->tile_m ||
-                                                forced->tile_n != contraction->tile_n);
-        double cycles = specialized_cycles(problem, contraction, &tiles[i]);
-        if (tiles[i].columns % (whole_columns * contraction->products) != 0 || cycles >= least ||
-            is_other)
-            continue;
-        least = cycles;
-        best.tile_m = tiles[i].rows;
-        best.tile_n = tiles[i].columns;
-        best.waves_k = tiles[i].waves_k;
-        best.buffers = SPECIALIZED_LDS_BYTES / SPECIALIZED_K_BYTES / tiles[i].groups /
-                       (tiles[i].rows + tiles[i].columns);
-    }
-    if (least == INFINITY)
-        return false;
-    best.mma = mma;
-    best.waves_m = best.tile_m / WGMMA_WAVE_ROWS;
-    best.waves_n = 1;
-    best.producer_waves = SPECIALIZED_PRODUCERS;
-    best.tile_k = SPECIALIZED_K_BYTES / kiln_dtype_info(best.staged)->bytes;
-    best.buffers =
-        best.buffers < SPECIALIZED_MOST_BUFFERS ? best.buffers : SPECIALIZED_MOST_BUFFERS;
-    *contraction = best;
-    return true;
+    return contraction->producer_waves != 0
+               ? kiln_hopper_time_ns(problem, contraction)
+               : model(problem, contraction, efficiency_of(contraction));
 }
 
 /* ---- choice ---- */
@@ -526,6 +440,36 @@ static bool is_within_limits(const struct kiln_tile_problem *problem,
            problem->limits->held_elems < 2 * SMALLEST_TILE;
 }
 
+/*
+ * On Hopper a kernel that streams begins and ends sooner than one with a ring: of few rows and few
+ * columns it is the faster one.
+ */
+static void choose_hopper_stream(const struct kiln_tile_problem *problem,
+                                 struct kiln_contraction_schedule *contraction)
+{
+    static const struct candidate streams[] = {
+        {FORM_STREAMED, 16, 16, 1, 1, 16, 0, 0, 16, 0},
+        {FORM_STREAMED, 16, 16, 1, 1, 8, 0, 0, 16, 0},
+    };
+    double least = contraction->time_ns;
+    if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0 ||
+        contraction->m > 16 || problem->left_along_rows || problem->right_along_rows ||
+        !problem->left_is_whole || !problem->right_is_whole)
+        return;
+    struct kiln_contraction_schedule base = *contraction;
+    base.producer_waves = 0;
+    base.groups_k = 1;
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        struct kiln_contraction_schedule tried = base;
+        take(problem, &streams[i], &tried);
+        double time = kiln_hopper_stream_time_ns(problem, &tried);
+        if (time >= least || find_fault(problem, &tried) != NULL)
+            continue;
+        least = tried.time_ns = time;
+        *contraction = tried;
+    }
+}
+
 const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
                                          struct kiln_contraction_schedule *contraction)
 {
@@ -535,11 +479,11 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
                            : sizeof candidates / sizeof *candidates;
     const char *fault = "the target has no such schedule, or not with this tile";
     enum kiln_contraction_form form = problem->forced->form;
-    struct kiln_contraction_schedule specialized = *contraction;
+    contraction->groups_k = 1;
     /* Where it is possible, it is what was measured. */
     if ((form == KILN_CONTRACTION_ANY || form == KILN_CONTRACTION_SPECIALIZED) &&
-        choose_specialized(problem, &specialized)) {
-        *contraction = specialized;
+        kiln_choose_hopper_tile(problem, contraction)) {
+        choose_hopper_stream(problem, contraction);
         return NULL;
     }
     if (form == KILN_CONTRACTION_SPECIALIZED)

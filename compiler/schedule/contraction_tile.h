@@ -20,15 +20,20 @@ struct kiln_tile_problem {
     bool left_along_rows, right_along_rows; /* in memory; else along k */
     bool left_is_whole, right_is_whole;     /* loads of packs or runs of rows, else of elements */
     bool are_operands_loaded;               /* nothing is computed of them before they are staged */
+    bool is_alone; /* one work-group has all sums of a tile: no cluster shares its k */
 };
 
 /*
- * Chooses mma, tile_m, _n, _k, waves_m, _n, _k, buffers, is_pingpong and is_streamed. m, n, k and
- * the staged type are there already. NULL, or why no tile with the forced values is possible, a
- * static sentence; never where nothing is forced.
+ * Chooses mma, tile_m, _n, _k, waves_m, _n, _k, groups_k, buffers, producer_waves, is_pingpong and
+ * is_streamed. m, n, k and the staged type are there already. NULL, or why no tile with the forced
+ * values is possible, a static sentence; never where nothing is forced.
  */
 const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
                                          struct kiln_contraction_schedule *contraction);
+
+/* Work-groups but for those that share the k of a tile. */
+uint64_t kiln_count_contraction_tiles(const struct kiln_tile_problem *problem,
+                                      const struct kiln_contraction_schedule *contraction);
 
 /* Rows of the left and of the right operand that one fragment has, and local memory. */
 uint32_t kiln_fragment_rows_m(const struct kiln_contraction_schedule *contraction,

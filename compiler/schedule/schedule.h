@@ -211,6 +211,9 @@ struct kiln_contraction_schedule {
     uint32_t products;               /* that share the columns of a tile: 1 or 2 */
     uint32_t waves_m, waves_n;
     uint32_t waves_k; /* share the steps of a tile along k, or its tiles: their sums are added up */
+    /* Neighbouring work-groups that share the k of a tile, as segments do, and add up each other's
+     * sums: a cluster of Hopper; else 1. */
+    uint32_t groups_k;
     /* Lanes load their fragments themselves, tile_k of them ahead; else operands are staged in LDS.
      */
     bool is_streamed;

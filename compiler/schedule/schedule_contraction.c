@@ -98,7 +98,7 @@ static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
     uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
     uint32_t columns = kiln_tile_columns(contraction);
     uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
-    uint64_t tiles = m * n * contraction->segments;
+    uint64_t tiles = m * n * contraction->segments * contraction->groups_k;
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tiles *= (uint64_t)contraction->batch_sizes[i];
     return tiles;
@@ -212,6 +212,8 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .left_is_whole = has_whole_loads(problem, &contraction->left),
         .right_is_whole = has_whole_loads(problem, &contraction->right),
         .are_operands_loaded = are_operands_loaded(problem),
+        .is_alone = problem->group->reduced_axes != 0 || contraction->segments > 1 ||
+                    contraction->window_count != 0 || problem->schedule->forced.segments == 1,
     };
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tile.batch *= (uint64_t)contraction->batch_sizes[i];
@@ -219,14 +221,14 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
 }
 
 /* The tile is chosen for a segment of k, of which there are so many more products. The model of
- * its time is one of GPUs, and of kernels whose work-items do all the same. */
+ * its time is one of GPUs. */
 static const char *choose_tile(const struct kiln_tile_problem *tile,
                                struct kiln_contraction_schedule *contraction)
 {
     int64_t k = contraction->k;
     contraction->k = (k + contraction->segments - 1) / contraction->segments;
     const char *fault = kiln_choose_contraction_tile(tile, contraction);
-    if (fault == NULL && tile->target->wave_size > 1 && contraction->producer_waves == 0)
+    if (fault == NULL && tile->target->wave_size > 1 && contraction->time_ns == 0)
         contraction->time_ns = kiln_contraction_time_ns(tile, contraction);
     contraction->k = k;
     return fault;
@@ -374,6 +376,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     name_strides_of_one(&problem);
     const struct kiln_tile_problem tile = tile_problem(&problem);
     contraction->row_parts = 1;
+    contraction->groups_k = 1;
     const char *fault = NULL;
     if (kiln_group_has_whole_rows(group))
         kiln_contraction_choose_row_tile(target, problem.op->scalar, &schedule->limits,

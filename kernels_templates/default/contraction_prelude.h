@@ -27,6 +27,7 @@
 #define KILN_PRODUCTS                1
 #define KILN_IS_STREAMED             0
 #define KILN_WAVES_K                 1
+#define KILN_GROUPS_K                1
 #define KILN_ROW_PARTS               1
 #define KILN_ROW_LANES               0
 #define KILN_STATISTICS              0

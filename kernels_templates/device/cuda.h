@@ -34,8 +34,13 @@
 #define KILN_NO_UNROLL      _Pragma("unroll 1")
 
 /* The arguments stay where the launch has put them; without __grid_constant__ a reference to them would be one to a copy. */
+#if defined(KILN_GROUPS_K) && KILN_GROUPS_K > 1
+#define KILN_CLUSTER __cluster_dims__(KILN_GROUPS_K, 1, 1)
+#else
+#define KILN_CLUSTER
+#endif
 #define KILN_KERNEL(symbol, block, arguments_type)                                                 \
-    extern "C" __global__ void __launch_bounds__(block)                                        \
+    extern "C" __global__ void KILN_CLUSTER __launch_bounds__(block)                           \
     symbol(const __grid_constant__ arguments_type arguments)
 /* More than 48 KiB is given at the launch. */
 #ifdef KILN_LDS_IS_DYNAMIC

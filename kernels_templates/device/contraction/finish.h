@@ -98,20 +98,21 @@ KILN_DEVICE unsigned kiln_row_of_strip(unsigned strip_row, unsigned i, unsigned 
            (i / KILN_LEFT_SPREAD * KILN_MMA_M + row) * KILN_LEFT_SPREAD + i % KILN_LEFT_SPREAD;
 }
 
-/* The same of all products, the sums over slices of k added up. */
+/* The same of all products, the sums over slices of k added up, in the order of the work-groups and of their waves. */
 KILN_DEVICE void kiln_read_products(const kiln_sum *strip, unsigned strip_row, unsigned column,
                                     kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
 {
     KILN_UNROLL
     for (unsigned p = 0; p < KILN_PRODUCTS; p++)
-        kiln_read_strip(strip, strip_row, p * KILN_TILE_COLUMNS + column, values[p]);
+        kiln_read_strip(kiln_strip_of_group(strip, 0), strip_row, p * KILN_TILE_COLUMNS + column,
+                        values[p]);
     KILN_UNROLL
-    for (unsigned w = 1; w < KILN_WAVES_K; w++) {
+    for (unsigned w = 1; w < KILN_GROUPS_K * KILN_WAVES_K; w++) {
+        const kiln_sum *slice = kiln_strip_of_group(strip, w / KILN_WAVES_K) + w % KILN_WAVES_K * KILN_STRIP_SUMS;
         KILN_UNROLL
         for (unsigned p = 0; p < KILN_PRODUCTS; p++) {
             kiln_sum more[KILN_RESULT_VECTOR];
-            kiln_read_strip(strip + w * KILN_STRIP_SUMS, strip_row, p * KILN_TILE_COLUMNS + column,
-                            more);
+            kiln_read_strip(slice, strip_row, p * KILN_TILE_COLUMNS + column, more);
             KILN_UNROLL
             for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
                 values[p][e] += more[e];
@@ -140,9 +141,9 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                                    unsigned i, unsigned part, unsigned rows, unsigned columns)
 {
     KILN_NO_UNROLL
-    for (unsigned vector = kiln_work_item();
+    for (unsigned vector = kiln_work_item() + kiln_cluster_rank() * KILN_BLOCK;
          vector < KILN_STRIP_ROWS * (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
-         vector += KILN_BLOCK) {
+         vector += KILN_GROUPS_K * KILN_BLOCK) {
         const unsigned strip_row = vector / (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
         const unsigned column =
             vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;

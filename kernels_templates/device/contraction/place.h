@@ -44,7 +44,7 @@ struct kiln_k_range {
     bool is_empty; /* something is computed nevertheless, and then zero is stored */
 };
 
-#if KILN_HAS_SEGMENTS
+#if KILN_CUTS_K
 /* Tiles are shared out as evenly as possible. What whole tiles leave over of k is the first one. */
 KILN_DEVICE kiln_k_range kiln_range_of_segment(unsigned k, unsigned segments, unsigned segment)
 {

@@ -59,6 +59,11 @@ static void expect_possible(const struct kiln_tile_problem *problem,
                   contraction->producer_waves != 0 ? 227 << 10 : target->lds_bytes);
     cr_expect_eq(contraction->is_streamed, contraction->buffers == 0);
     cr_expect(!contraction->is_pingpong || contraction->k >= contraction->tile_k);
+    /* No work-group of a cluster is without a tile of k. */
+    cr_expect_geq(contraction->groups_k, 1);
+    cr_expect(contraction->groups_k == 1 ||
+              (contraction->producer_waves != 0 &&
+               contraction->k >= (int64_t)contraction->groups_k * contraction->tile_k));
     /* device/mma/wgmma.h: who waits for a slot of the ring has waited for it each time. */
     if (contraction->producer_waves != 0) {
         cr_expect_eq(contraction->buffers % contraction->waves_k, 0);
@@ -129,6 +134,26 @@ Test(contraction_tile, few_rows_are_streamed_and_many_are_staged)
     cr_expect_not(choose("gfx942", 8192, 8192, 40).is_pingpong, "its k is less than a tile");
 }
 
+Test(contraction_tile, on_hopper_clusters_share_a_long_k_of_few_tiles)
+{
+    static const uint32_t rows[] = {64, 512};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kiln_contraction_schedule chosen = choose("sm_90", rows[i], 1024, 11008);
+        cr_expect_gt(chosen.groups_k, 1);
+        cr_expect_gt(chosen.producer_waves, 0);
+    }
+    cr_expect_eq(choose("sm_90", 8192, 8192, 8192).groups_k, 1, "tiles are enough");
+    cr_expect(choose("sm_90", 16, 1024, 1024).is_streamed);
+
+    struct kiln_target target = find_target("sm_90");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    struct kiln_contraction_schedule contraction = {
+        .staged = KILN_DTYPE_F16, .products = 1, .m = 512, .n = 1024, .k = 11008};
+    problem.is_alone = true;
+    cr_assert_null(kiln_choose_contraction_tile(&problem, &contraction));
+    cr_expect_eq(contraction.groups_k, 1);
+}
+
 Test(contraction_tile, narrow_bounds_make_smaller_kernels)
 {
     struct kiln_target target = find_target("gfx942");
@@ -191,6 +216,15 @@ static const struct {
     {"host", {.form = KILN_CONTRACTION_PINGPONG}, "no such schedule"},
     {"gfx942", {.form = KILN_CONTRACTION_SPECIALIZED}, "no such schedule"},
     {"sm_90", {.form = KILN_CONTRACTION_SPECIALIZED, .tile_m = 128, .tile_n = 128}, NULL},
+    {"sm_90",
+     {.form = KILN_CONTRACTION_SPECIALIZED,
+      .tile_m = 64,
+      .tile_n = 32,
+      .waves_m = 4,
+      .waves_n = 1,
+      .waves_k = 2},
+     NULL},
+    {"sm_90", {.form = KILN_CONTRACTION_SPECIALIZED, .waves_m = 3, .waves_n = 1}, "no such"},
     {"sm_90", {.form = KILN_CONTRACTION_STREAMED}, NULL},
     {"gfx942", {.tile_m = 24, .tile_n = 64}, "whole number of fragments"},
     {"gfx942",

@@ -1,0 +1,193 @@
+#include "compiler/schedule/contraction_hopper.h"
+
+#include <math.h>
+
+enum {
+    TRANSPOSED_ROWS = 64, /* of an operand that lies along its rows: a line of LDS */
+    WAVE_ROWS = 16,
+    LEAST_LIMIT = 128, /* in forms of fewer rows and columns the tiles are the others' */
+    K_BYTES = 128,
+    PRODUCERS = 4, /* warps: fewer were slower on an H200 (84 % of them with one) */
+    LDS_BYTES = 192 << 10,
+    MOST_BUFFERS = 16,
+};
+
+enum { MOST_CLUSTERS = 4 };
+
+/*
+ * Consumers that share the k of a tile, and work-groups that do: a cluster
+ * (kernels_templates/device/contraction/cluster.h). Each pair is a kernel to compile. By the model
+ * these are within 0.3 % of all pairs of 11 tiles with 1, 2, 3 and 6 work-groups, and within 11 %
+ * for any of 700 products.
+ */
+static const struct tile {
+    uint32_t rows, columns, waves_k;
+    uint32_t clusters[MOST_CLUSTERS]; /* then 0 */
+} tiles[] = {
+    {128, 256, 1, {1}},         {128, 192, 1, {1, 2}}, {128, 128, 1, {1, 2, 3}},
+    {64, 128, 1, {1, 2, 3, 6}}, {64, 64, 1, {2}},      {64, 64, 2, {1, 2, 6}},
+    {64, 32, 2, {1, 2, 3}},
+};
+
+static double divide_up(double a, double b)
+{
+    return ceil(a / b);
+}
+
+/*
+ * How many clusters run at the same time. Two multiprocessors are neighbours everywhere. More have
+ * to be of the same part of the chip, and how many of those parts' 18 a chip has differs: seven
+ * times 16 and once 14 is what an H200 was seen to have at least (32 clusters of 3 ran at once, 32
+ * of 4 did not).
+ */
+static double count_clusters_at_once(const struct kiln_target *target, uint32_t cluster)
+{
+    enum { PARTS = 7, UNITS = 16, UNITS_OF_LAST = 14 };
+    return cluster <= 2 ? target->compute_units / cluster
+                        : PARTS * (UNITS / cluster) + UNITS_OF_LAST / cluster;
+}
+
+static double memory_ns(const struct kiln_tile_problem *problem,
+                        const struct kiln_contraction_schedule *contraction)
+{
+    double m = (double)contraction->m, n = (double)contraction->n * contraction->products;
+    double bytes = m * (double)contraction->k * problem->left_bytes +
+                   n * (double)contraction->k * problem->right_bytes +
+                   m * (double)contraction->n * problem->result_bytes;
+    return (double)problem->batch * bytes / (0.915 * problem->target->bandwidth_gbs);
+}
+
+/* What is not the bottleneck does not hide behind it completely. */
+static double overlap(double a, double b)
+{
+    return fmax(a, b) + 0.17 * fmin(a, b);
+}
+
+/*
+ * What one tile of k takes while `groups` work-groups are at it, the longest of these: a compute
+ * unit's loads, those of all of them from the cache, the multiplications, whose instructions read
+ * their operands from LDS, those of the whole chip, which slows down when all of it multiplies, the
+ * way round the ring, and what a set of consumers does from one tile to its next.
+ */
+static double step_ns(const struct kiln_contraction_schedule *contraction, double groups)
+{
+    static const double UNIT_BYTES_PER_NS = 125, CACHE_BYTES_PER_NS = 11700;
+    static const double UNIT_PRODUCTS_PER_NS = 4080, CHIP_PRODUCTS_PER_NS = 500000, OPERANDS = 15;
+    static const double ROUND_TRIP_NS = 1600, CONSUMERS_NS = 200;
+    double rows = contraction->tile_m, columns = contraction->tile_n;
+    double bytes = (fmin((double)contraction->m, rows) + columns) * (double)K_BYTES;
+    double products =
+        rows * columns * contraction->tile_k * (1 + OPERANDS * (1 / rows + 1 / columns));
+    double loads = fmax(bytes / UNIT_BYTES_PER_NS, groups * bytes / CACHE_BYTES_PER_NS);
+    double multiplications =
+        fmax(products / UNIT_PRODUCTS_PER_NS, groups * products / CHIP_PRODUCTS_PER_NS);
+    double waits = fmax(ROUND_TRIP_NS / contraction->buffers, CONSUMERS_NS / contraction->waves_k);
+    return fmax(waits, fmax(loads, multiplications));
+}
+
+/*
+ * Fitted to 645 kernels on an H200 (half, 49 products with 1 to 8192 rows, all tiles and clusters
+ * that are not far behind the best): within 9 % of most, and what it chooses is within 5 % of the
+ * best. After the steps along k all sums go through LDS, once for each set of consumers, and the
+ * more work-groups share them the longer it takes.
+ */
+double kiln_hopper_time_ns(const struct kiln_tile_problem *problem,
+                           const struct kiln_contraction_schedule *contraction)
+{
+    static const double FIRST_LOADS_NS = 1000, CLUSTER_NS = 420, MEMBER_NS = 275;
+    static const double READ_NS = 0.135, WRITE_NS = 0.033; /* of a sum */
+    uint32_t cluster = contraction->groups_k;
+    double count = (double)kiln_count_contraction_tiles(problem, contraction);
+    double at_once = count_clusters_at_once(problem->target, cluster);
+    double full = floor(count / at_once), rest = count - full * at_once;
+    double turns = full + (rest > 0 ? 1 : 0);
+    double steps = divide_up(divide_up((double)contraction->k, contraction->tile_k), cluster);
+    double busy = full > 0 ? full * steps * step_ns(contraction, at_once * cluster) : 0;
+    if (rest > 0)
+        busy += steps * step_ns(contraction, rest * cluster);
+    double columns = contraction->tile_n;
+    double finish = READ_NS * fmin((double)contraction->m, contraction->tile_m) * columns *
+                        contraction->waves_k +
+                    WRITE_NS * contraction->tile_m * columns;
+    double shared = cluster == 1 ? 0 : CLUSTER_NS + MEMBER_NS * (cluster - 1);
+    return FIRST_LOADS_NS + turns * finish + shared +
+           overlap(busy, memory_ns(problem, contraction));
+}
+
+/* Fitted likewise, with 16 rows and less. Two work-groups of 8 waves share a compute unit. */
+double kiln_hopper_stream_time_ns(const struct kiln_tile_problem *problem,
+                                  const struct kiln_contraction_schedule *contraction)
+{
+    static const double FIRST_LOADS_NS = 1000, MOST_WAVES = 16;
+    double step = contraction->waves_k >= 16 ? 40 : 54; /* of 16 columns */
+    double k_bytes = (double)contraction->k * kiln_dtype_info(contraction->staged)->bytes;
+    double units = problem->target->compute_units;
+    double groups = (double)kiln_count_contraction_tiles(problem, contraction);
+    double turns = divide_up(groups, units * floor(MOST_WAVES / contraction->waves_k));
+    double busy =
+        divide_up(groups, units) * step * contraction->products * k_bytes / (double)K_BYTES;
+    return FIRST_LOADS_NS * turns + overlap(busy, memory_ns(problem, contraction));
+}
+
+static void take(const struct tile *tile, uint32_t cluster,
+                 struct kiln_contraction_schedule *contraction)
+{
+    uint32_t buffers = (uint32_t)LDS_BYTES / K_BYTES / (tile->rows + tile->columns);
+    contraction->tile_m = tile->rows;
+    contraction->tile_n = tile->columns;
+    contraction->tile_k = K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+    contraction->waves_m = tile->rows / WAVE_ROWS;
+    contraction->waves_n = 1;
+    contraction->waves_k = tile->waves_k;
+    contraction->groups_k = cluster;
+    contraction->producer_waves = PRODUCERS;
+    contraction->buffers = buffers < MOST_BUFFERS ? buffers : MOST_BUFFERS;
+}
+
+static bool is_wanted(const struct kiln_contraction_options *forced,
+                      const struct kiln_contraction_schedule *tried)
+{
+    bool is_tile =
+        forced->tile_m == 0 || (forced->tile_m == tried->tile_m && forced->tile_n == tried->tile_n);
+    bool are_waves = forced->waves_m == 0 ||
+                     (forced->waves_m == tried->waves_m && forced->waves_n == tried->waves_n &&
+                      forced->waves_k == tried->waves_k);
+    return is_tile && are_waves && (forced->tile_k == 0 || forced->tile_k == tried->tile_k);
+}
+
+static bool is_possible(const struct kiln_tile_problem *problem,
+                        const struct kiln_contraction_schedule *tried)
+{
+    uint32_t columns = problem->right_along_rows ? TRANSPOSED_ROWS : 16;
+    if (tried->tile_n % (columns * tried->products) != 0)
+        return false;
+    return tried->groups_k == 1 ||
+           (!problem->is_alone && tried->k >= (int64_t)tried->groups_k * tried->tile_k);
+}
+
+bool kiln_choose_hopper_tile(const struct kiln_tile_problem *problem,
+                             struct kiln_contraction_schedule *contraction)
+{
+    const struct kiln_mma *mma = kiln_mma_find(problem->target, contraction->staged, 256);
+    if (mma == NULL || mma->layout != KILN_MMA_LAYOUT_WGMMA ||
+        problem->limits->held_elems < LEAST_LIMIT)
+        return false;
+    struct kiln_contraction_schedule best = *contraction;
+    best.time_ns = INFINITY;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        for (size_t c = 0; c < MOST_CLUSTERS && tiles[i].clusters[c] != 0; c++) {
+            struct kiln_contraction_schedule tried = *contraction;
+            take(&tiles[i], tiles[i].clusters[c], &tried);
+            if (!is_possible(problem, &tried) || !is_wanted(problem->forced, &tried))
+                continue;
+            tried.time_ns = kiln_hopper_time_ns(problem, &tried);
+            if (tried.time_ns < best.time_ns)
+                best = tried;
+        }
+    }
+    if (best.time_ns == INFINITY)
+        return false;
+    best.mma = mma;
+    *contraction = best;
+    return true;
+}
