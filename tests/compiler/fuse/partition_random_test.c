@@ -1,6 +1,7 @@
 /*
  * Partitions of random graphs, and of the graphs that are hardest to split.
  */
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
 #include "tests/compiler/fuse/ir_fixture.h"
@@ -23,6 +24,8 @@ struct kind_of_check {
 /* Groups by family and role. */
 struct tally {
     uint32_t of[KILN_FAMILY_COUNT][KILN_ROLE_COMBINE + 1];
+    uint32_t statistics; /* contractions with statistics of their tiles */
+    uint32_t deferred;   /* operands that the second of two products computes */
 };
 
 /* Adds to the tally how many groups there were. */
@@ -42,10 +45,11 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
     struct kiln_lower_options options = {.no_fusion = check->no_fusion,
                                          .contraction = {.segments = check->segments_of_k}};
     char name[96];
-    (void)snprintf(name, sizeof name, "seed %u, families %u, %u registers%s%s%s", (unsigned)seed,
+    (void)snprintf(name, sizeof name, "seed %u, families %u, %u registers%s%s%s%s", (unsigned)seed,
                    check->families, check->vgprs, check->no_fusion ? ", no fusion" : "",
                    check->strategy.never_segment ? ", no segments" : "",
-                   check->strategy.store_shared_values ? ", shared values stored" : "");
+                   check->strategy.store_shared_values ? ", shared values stored" : "",
+                   check->strategy.never_in_tiles ? ", not in tiles" : "");
     kiln_random_graph_options_init(&random);
     random.families = check->families;
     random.max_nodes = check->max_nodes;
@@ -60,8 +64,12 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
         kiln_partition(&ir, &graph, &target, &options, &check->strategy, &partition, &error),
         KILN_OK);
     partition_check(&ir, &graph, &partition, name);
-    for (uint32_t i = 0; i < partition.group_count; i++)
+    for (uint32_t i = 0; i < partition.group_count; i++) {
         tally->of[partition.groups[i].family][partition.groups[i].role]++;
+        tally->statistics += kiln_group_has_statistics(&partition.groups[i]);
+    }
+    for (uint32_t i = 0; i < partition.between_count; i++)
+        tally->deferred += partition.betweens[i].is_second;
     kiln_arena_fini(&arena);
 }
 
@@ -84,15 +92,17 @@ Test(partition_random, groups_of_random_reductions_fit_together)
     static const uint32_t registers[] = {16, 64, 256};
     struct tally tally = {0};
     for (uint64_t seed = 1; seed <= 600; seed++) {
-        struct kind_of_check check = {
-            .families =
-                seed % 5 == 0 ? KILN_RANDOM_POINTWISE | KILN_RANDOM_REDUCTIONS : KILN_RANDOM_ALL,
-            .max_nodes = seed % 20 == 0 ? 200 : 30,
-            .vgprs = registers[seed % 3],
-            .compute_units = seed % 2 == 0 ? 1 : 100,
-            .no_fusion = seed % 7 == 0,
-            .segments_of_k = seed % 3 == 0 ? 4 : 0,
-            .strategy = {.never_segment = seed % 8 == 3, .store_shared_values = seed % 4 == 1}};
+        struct kind_of_check check = {.families = seed % 5 == 0 ? KILN_RANDOM_POINTWISE |
+                                                                      KILN_RANDOM_REDUCTIONS
+                                                                : KILN_RANDOM_ALL,
+                                      .max_nodes = seed % 20 == 0 ? 200 : 30,
+                                      .vgprs = registers[seed % 3],
+                                      .compute_units = seed % 2 == 0 ? 1 : 100,
+                                      .no_fusion = seed % 7 == 0,
+                                      .segments_of_k = seed % 3 == 0 ? 4 : 0,
+                                      .strategy = {.never_segment = seed % 8 == 3,
+                                                   .store_shared_values = seed % 4 == 1,
+                                                   .never_in_tiles = seed % 8 == 6}};
         check_random_graph(seed, &check, &tally);
     }
     for (int family = 0; family < KILN_FAMILY_COUNT; family++)
@@ -102,6 +112,8 @@ Test(partition_random, groups_of_random_reductions_fit_together)
         cr_expect_gt(tally.of[KILN_FAMILY_REDUCTION][role], 50, "only %u groups of role %d",
                      tally.of[KILN_FAMILY_REDUCTION][role], role);
     cr_expect_gt(tally.of[KILN_FAMILY_CONTRACTION][KILN_ROLE_PARTIAL], 50);
+    cr_expect_gt(tally.statistics, 20, "only %u", tally.statistics);
+    cr_expect_gt(tally.deferred, 3, "only %u", tally.deferred);
 }
 
 static void finish(struct ir_fixture *fixture, const char *name)
