@@ -46,7 +46,7 @@ def _blocks(code: list[Instruction]) -> dict[int, Block]:
 
 
 def _loops(blocks: dict[int, Block]) -> list[set[int]]:
-    """Natural loops: edges to a block that lies no later in the text, as LLVM lays loops out."""
+    """Natural loops: backward edges in the text whose head every path from the start passes."""
     before: dict[int, list[int]] = {address: [] for address in blocks}
     for address, block in blocks.items():
         for successor in block.successors:
@@ -63,6 +63,8 @@ def _loops(blocks: dict[int, Block]) -> list[set[int]]:
                 if at not in body:
                     body.add(at)
                     todo += before[at]
+            if min(blocks) in body - {head}:
+                continue  # a path from the start goes round the head: LLVM laid blocks out of order
             if head in loops:
                 loops[head] |= body
             else:
