@@ -24,10 +24,12 @@ bool kiln_is_loaded_for(const struct kiln_emission *emission,
     return false;
 }
 
-/* Whether elements of a pack differ along k, or along the operand's rows. */
+/* Whether elements of a pack differ along k, or along the operand's rows. Along a window one may be
+ * inside while its neighbour is not, even where the stride is 0; runs of rows have no window. */
 static bool varies_along_k(const struct kiln_access_schedule *access)
 {
-    return access->strides[KILN_STRIDE_COLUMN] != 0 || access->splits_columns;
+    return access->strides[KILN_STRIDE_COLUMN] != 0 || access->splits_columns ||
+           access->is_windowed;
 }
 
 static bool varies_along_rows(const struct kiln_access_schedule *access)

@@ -14,7 +14,7 @@ struct sketch {
     long long next_uid;
 };
 
-static void put_dense_strides(struct kiln_buffer *out, const char *dims)
+static void put_dense_strides(struct kiln_buffer *out, const char *dims, bool is_channels_last)
 {
     long long sizes[16];
     int rank = 0;
@@ -27,8 +27,9 @@ static void put_dense_strides(struct kiln_buffer *out, const char *dims)
     long long stride = 1;
     long long strides[16];
     for (int i = rank - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= sizes[i];
+        int axis = !is_channels_last || i == 0 || rank < 2 ? i : i == rank - 1 ? 1 : i + 1;
+        strides[axis] = stride;
+        stride *= sizes[axis];
     }
     for (int i = 0; i < rank; i++)
         kiln_buffer_printf(out, "%s%lld", i != 0 ? "," : "", strides[i]);
@@ -40,6 +41,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     struct kiln_buffer *out = &sketch->tensors;
     const char *dtype = "FLOAT";
     bool is_virtual = false;
+    bool is_channels_last = false;
     char *flag = strchr(text, ':');
     while (flag != NULL) {
         *flag++ = '\0';
@@ -48,6 +50,8 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
             *next = '\0';
         if (strcmp(flag, "virtual") == 0)
             is_virtual = true;
+        else if (strcmp(flag, "last") == 0)
+            is_channels_last = true;
         else
             dtype = flag;
         flag = next;
@@ -57,7 +61,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     const char *dims = is_constant || is_host_scalar ? "1" : text;
     kiln_buffer_printf(out, "%s{'uid':%lld,'name':'%s','data_type':'%s','dims':[%s],'strides':[",
                        out->size != 0 ? "," : "", uid, name, dtype, dims);
-    put_dense_strides(out, dims);
+    put_dense_strides(out, dims, is_channels_last);
     kiln_buffer_append_text(out, is_virtual ? "],'virtual':true" : "]");
     if (is_constant)
         kiln_buffer_append_text(out, ",'value_type':'Float32Value','value':{'value':0.001}");

@@ -11,7 +11,7 @@
  *   name@UID        a tensor that some other word makes
  *
  * DIMS may be "k", a constant 0.001 of dims [1], or "s", a host scalar. After a ':' follow a data
- * type or "virtual".
+ * type, "virtual", or "last": axis 1, of channels, is the one with neighbours in memory.
  */
 #ifndef KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H
 #define KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H

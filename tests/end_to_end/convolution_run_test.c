@@ -1,0 +1,100 @@
+/*
+ * Convolutions that kernels were wrong about once, on the host device, against the interpreter.
+ */
+#include "compiler/graph/wire_messages.h"
+#include "runtime/engine/engine.h"
+#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/end_to_end/checked_graph.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POISON = 0xa5 };
+
+#define ATTRIBUTES(padding, stride, dilation)                                                      \
+    " !pre_padding=[" padding "] !post_padding=[" padding "] !stride=[" stride                     \
+    "] !dilation=[" dilation "] !conv_mode='CROSS_CORRELATION' "
+
+static const char *const sketches[] = {
+    /* An image of one row: its tensor has no stride that would tell one tap from another. */
+    "ConvolutionFwd x=2,4,1 w=4,4,3 y=2,4,5:INT8" ATTRIBUTES("3", "1", "1"),
+    "ConvolutionFwd x=1,5,1,7:DOUBLE w=5,1,3,1:DOUBLE y=1,5,5,9:DOUBLE" ATTRIBUTES("3,1", "1,1",
+                                                                                   "1,1"),
+    "ConvolutionFwd x=1,1,1,7:HALF w=6,1,3,1:HALF y=1,6,5,9:HALF" ATTRIBUTES("3,1", "1,1", "1,1"),
+    "ConvolutionBwd dy=2,6,1,5 w=6,1,3,1 dx=2,6,3,3" ATTRIBUTES("0,1", "1,1", "1,1"),
+    "ConvolutionWrw x=1,6,1,5 dy=1,6,3,7 dw=6,1,3,1" ATTRIBUTES("2,1", "1,1", "1,1"),
+    /* Scales that have no window, in front of an image that has one. */
+    "Pointwise in_0=2,6,1,5 in_1=1,6,1,1 out_0=2,6,1,5:virtual !operation='ADD' | "
+    "ConvolutionFwd x@3 w=4,6,3,3 y=2,4,3,5" ATTRIBUTES("2,1", "1,1", "1,1"),
+    "Pointwise in_0=2,6,4,5:HALF:last in_1=2,1,4,1 out_0=2,6,4,5:HALF:virtual:last "
+    "!operation='MUL' "
+    "| ConvolutionFwd x@3 w=4,6,3,3:HALF:last y=2,4,4,5:HALF:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+    /* Rows of pixels are batches where something is added to them that is the same in each. */
+    "ConvolutionFwd x=2,3,6,5 w=4,3,3,3 y=2,4,6,5:virtual" ATTRIBUTES(
+        "1,1", "1,1", "1,1") "| Pointwise in_0@3 in_1=1,1,1,5 out_0=2,4,6,5 !operation='ADD'",
+    "ConvolutionBwd dy=2,4,3,3 w=4,3,3,3 dx=2,3,6,6:virtual" ATTRIBUTES(
+        "1,1", "2,2", "1,1") "| Pointwise in_0@3 in_1=1,1,1,6 out_0=2,3,6,6 !operation='ADD'",
+    /* Phases without a tap, and phases of less than one tile. */
+    "ConvolutionBwd dy=2,8,4,4:HALF:last w=8,3,3,3:HALF:last dx=2,12,9,9:HALF:last" ATTRIBUTES(
+        "1,1", "2,2", "2,2"),
+    "ConvolutionBwd dy=2,3,3,3 w=3,4,1,2 dx=2,4,7,9" ATTRIBUTES("0,0", "3,3", "1,2"),
+};
+
+static void run(const char *sketch, uint32_t wave_size)
+{
+    const struct kiln_engine_options options = {
+        .device = "host", .codegen = {.max_workers = 1}, .lower = {.host_wave_size = wave_size}};
+    struct kiln_random_graph_options fill;
+    struct kiln_buffer_binding bindings[16];
+    struct checked_elements elements;
+    struct kiln_engine *engine = NULL;
+    struct kiln_plan *plan = NULL;
+    struct json_graph read;
+    uint32_t count = 0;
+    graph_sketch_accept(&read, sketch, NULL);
+    kiln_random_graph_options_init(&fill);
+    void **memory = make_tensor_memory(&read.graph, 1, &fill, POISON);
+    cr_assert_not_null(memory);
+    cr_assert_eq(kiln_engine_create(&options, &engine, &read.error), KILN_OK, "%s",
+                 read.error.text);
+    cr_assert_eq(kiln_plan_create(engine, read.bytes.data, read.bytes.size, &plan, &read.error),
+                 KILN_OK, "%s: %s", sketch, read.error.text);
+    void *workspace = malloc(kiln_plan_workspace_bytes(plan) + 1);
+    memset(workspace, POISON, kiln_plan_workspace_bytes(plan) + 1);
+    for (uint32_t i = 0; i < read.graph.tensor_count; i++) {
+        if (memory[i] != NULL)
+            bindings[count++] = (struct kiln_buffer_binding){.uid = read.graph.tensors[i].uid,
+                                                             .pointer = memory[i]};
+    }
+    cr_assert_eq(kiln_plan_execute(plan, NULL, workspace, bindings, count, &read.error), KILN_OK,
+                 "%s: %s", sketch, read.error.text);
+    cr_expect_eq(check_outputs(&read.graph, memory, POISON, &read.arena, &elements, &read.error),
+                 KILN_OK, "%s, waves of %u: %s", sketch, wave_size, read.error.text);
+    cr_expect_eq(elements.unchecked, 0, "%s", sketch);
+    free(workspace);
+    free_tensor_memory(&read.graph, memory);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
+    json_graph_fini(&read);
+}
+
+static void use_no_cache(void)
+{
+    cr_assert_eq(setenv("KILN_CACHE_DIR", "", 1), 0);
+}
+
+TestSuite(convolution_run, .init = use_no_cache, .timeout = 250);
+
+Test(convolution_run, as_for_a_cpu)
+{
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        run(sketches[i], 0);
+}
+
+/* Tiles are as large as a GPU's then, so that all of these have less than one. */
+Test(convolution_run, as_for_a_gpu)
+{
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        run(sketches[i], 32);
+}
