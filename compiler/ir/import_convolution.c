@@ -14,7 +14,7 @@ enum {
 
 /* What the three directions are made of. */
 struct shapes {
-    const struct kiln_convolution *convolution;
+    struct kiln_convolution convolution; /* without what no element depends on */
     uint32_t rank;
     const struct kiln_tensor *x, *w, *y; /* or their gradients */
 };
@@ -55,16 +55,30 @@ static struct along along(uint32_t axis, int64_t step)
     return (struct along){axis, step};
 }
 
-/* A convolution is the cross-correlation with the taps in the opposite order. */
-static int64_t tap_step(const struct kiln_convolution *convolution, uint32_t i)
+/* Between one pixel, or one tap, there is no distance: equal kernels come of equal programs. */
+static void drop_unused_parameters(struct shapes *shapes)
 {
-    return convolution->is_flipped ? -convolution->dilation[i] : convolution->dilation[i];
+    struct kiln_convolution *convolution = &shapes->convolution;
+    for (uint32_t i = 0; i < convolution->spatial_count; i++) {
+        if (shapes->y->dims[SPATIAL_AXIS + i] == 1)
+            convolution->stride[i] = 1;
+        if (shapes->w->dims[SPATIAL_AXIS + i] == 1)
+            convolution->dilation[i] = 1;
+    }
+}
+
+/* A convolution is the cross-correlation with the taps in the opposite order. */
+static int64_t tap_step(const struct shapes *shapes, uint32_t i)
+{
+    const struct kiln_convolution *convolution = &shapes->convolution;
+    bool is_flipped = convolution->is_flipped && shapes->w->dims[SPATIAL_AXIS + i] > 1;
+    return is_flipped ? -convolution->dilation[i] : convolution->dilation[i];
 }
 
 /* Where in the image, from its first element, tap 0 of pixel 0 is. */
 static int64_t first_tap(const struct shapes *shapes, uint32_t i)
 {
-    const struct kiln_convolution *convolution = shapes->convolution;
+    const struct kiln_convolution *convolution = &shapes->convolution;
     int64_t taps = shapes->w->dims[SPATIAL_AXIS + i];
     return (convolution->is_flipped ? (taps - 1) * convolution->dilation[i] : 0) -
            convolution->pre_padding[i];
@@ -74,12 +88,12 @@ static int64_t first_tap(const struct shapes *shapes, uint32_t i)
 static void append_image_window(const struct shapes *shapes, uint32_t i,
                                 struct kiln_contraction *contraction)
 {
-    const struct kiln_convolution *convolution = shapes->convolution;
+    const struct kiln_convolution *convolution = &shapes->convolution;
     uint32_t axis = SPATIAL_AXIS + i;
     int64_t last = (shapes->y->dims[axis] - 1) * convolution->stride[i] +
                    (shapes->w->dims[axis] - 1) * convolution->dilation[i] -
                    convolution->pre_padding[i];
-    if (first_tap(shapes, i) == 0 && tap_step(convolution, i) > 0 && last < shapes->x->dims[axis])
+    if (first_tap(shapes, i) == 0 && tap_step(shapes, i) > 0 && last < shapes->x->dims[axis])
         return;
     contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
         .axis = from_right(shapes, along(axis, 1)),
@@ -91,7 +105,7 @@ static void append_image_window(const struct shapes *shapes, uint32_t i,
 
 static void append_forward(const struct shapes *shapes, struct kiln_contraction *contraction)
 {
-    const struct kiln_convolution *convolution = shapes->convolution;
+    const struct kiln_convolution *convolution = &shapes->convolution;
     int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
     int64_t c = shapes->w->dims[CHANNEL_AXIS];
     if (convolution->groups > 1)
@@ -107,16 +121,34 @@ static void append_forward(const struct shapes *shapes, struct kiln_contraction 
         uint32_t axis = SPATIAL_AXIS + i;
         append_axis(shapes, KILN_AXIS_M, shapes->y->dims[axis], along(axis, convolution->stride[i]),
                     nowhere, along(axis, 1), contraction);
-        append_axis(shapes, KILN_AXIS_K, shapes->w->dims[axis],
-                    along(axis, tap_step(convolution, i)), along(axis, 1), nowhere, contraction);
+        append_axis(shapes, KILN_AXIS_K, shapes->w->dims[axis], along(axis, tap_step(shapes, i)),
+                    along(axis, 1), nowhere, contraction);
         append_image_window(shapes, i, contraction);
     }
+}
+
+/* Of a stride, of padding and of taps behind the first there are coordinates that the result lacks.
+ */
+static void append_result_window(const struct shapes *shapes, uint32_t i,
+                                 struct kiln_contraction *contraction)
+{
+    uint32_t axis = SPATIAL_AXIS + i;
+    int64_t stride = shapes->convolution.stride[i];
+    if (first_tap(shapes, i) == 0 && shapes->w->dims[axis] == 1 && stride == 1 &&
+        shapes->x->dims[axis] <= shapes->y->dims[axis])
+        return;
+    contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
+        .axis = from_right(shapes, along(axis, 1)),
+        .size = shapes->y->dims[axis],
+        .offset = -first_tap(shapes, i),
+        .divisor = stride,
+    };
 }
 
 /* An element of the image has a pixel of the result for the taps that are whole strides away. */
 static void append_data_gradient(const struct shapes *shapes, struct kiln_contraction *contraction)
 {
-    const struct kiln_convolution *convolution = shapes->convolution;
+    const struct kiln_convolution *convolution = &shapes->convolution;
     int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
     int64_t c = shapes->w->dims[CHANNEL_AXIS];
     if (convolution->groups > 1)
@@ -133,20 +165,16 @@ static void append_data_gradient(const struct shapes *shapes, struct kiln_contra
         append_axis(shapes, KILN_AXIS_M, shapes->x->dims[axis], along(axis, 1), nowhere,
                     along(axis, 1), contraction);
         append_axis(shapes, KILN_AXIS_K, shapes->w->dims[axis],
-                    along(axis, -tap_step(convolution, i)), along(axis, 1), nowhere, contraction);
-        contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
-            .axis = from_right(shapes, along(axis, 1)),
-            .size = shapes->y->dims[axis],
-            .offset = -first_tap(shapes, i),
-            .divisor = convolution->stride[i],
-        };
+                    along(axis, shapes->w->dims[axis] == 1 ? 1 : -tap_step(shapes, i)),
+                    along(axis, 1), nowhere, contraction);
+        append_result_window(shapes, i, contraction);
     }
 }
 
 static void append_weight_gradient(const struct shapes *shapes,
                                    struct kiln_contraction *contraction)
 {
-    const struct kiln_convolution *convolution = shapes->convolution;
+    const struct kiln_convolution *convolution = &shapes->convolution;
     int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
     int64_t c = shapes->w->dims[CHANNEL_AXIS];
     contraction->is_right_windowed = true;
@@ -162,7 +190,7 @@ static void append_weight_gradient(const struct shapes *shapes,
     for (uint32_t i = 0; i < convolution->spatial_count; i++) {
         uint32_t axis = SPATIAL_AXIS + i;
         append_axis(shapes, KILN_AXIS_N, shapes->w->dims[axis], nowhere,
-                    along(axis, tap_step(convolution, i)), along(axis, 1), contraction);
+                    along(axis, tap_step(shapes, i)), along(axis, 1), contraction);
         append_axis(shapes, KILN_AXIS_K, shapes->y->dims[axis], along(axis, 1),
                     along(axis, convolution->stride[i]), nowhere, contraction);
         append_image_window(shapes, i, contraction);
@@ -176,17 +204,19 @@ void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_n
     uint32_t result = node->outputs[0];
     uint32_t left = node->inputs[0];
     uint32_t right = node->inputs[1];
-    struct shapes shapes = {.convolution = &node->convolution, .rank = tensors[result].rank};
+    struct shapes shapes = {.convolution = node->convolution, .rank = tensors[result].rank};
     struct kiln_contraction contraction = {0};
     if (node->kind == KILN_NODE_CONVOLUTION_FORWARD) {
         shapes.x = &tensors[left];
         shapes.w = &tensors[right];
         shapes.y = &tensors[result];
+        drop_unused_parameters(&shapes);
         append_forward(&shapes, &contraction);
     } else if (node->kind == KILN_NODE_CONVOLUTION_DATA_GRADIENT) {
         shapes.y = &tensors[left];
         shapes.w = &tensors[right];
         shapes.x = &tensors[result];
+        drop_unused_parameters(&shapes);
         append_data_gradient(&shapes, &contraction);
     } else {
         shapes.w = &tensors[result];
@@ -194,6 +224,7 @@ void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_n
         right = kiln_node_input(node, KILN_OPERAND_X);
         shapes.y = &tensors[left];
         shapes.x = &tensors[right];
+        drop_unused_parameters(&shapes);
         append_weight_gradient(&shapes, &contraction);
     }
     enum kiln_scalar scalar = kiln_node_scalar(importer->graph, node);
