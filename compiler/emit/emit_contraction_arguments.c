@@ -65,7 +65,7 @@ static void visit_steps(struct walk *walk, const int64_t *steps, uint32_t count,
                         char name)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (is_argument(steps[i]))
+        if (steps[i] != 0)
             visit(walk, steps[i], "w%" PRIu32 "_%c%" PRIu32, window, name, i);
     }
 }
@@ -129,9 +129,15 @@ static void visit_all(struct walk *walk)
 
 bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t access, uint32_t stride)
 {
-    /* Whether a window begins at its operand's first element says nothing about another one's. */
-    return is_argument(emission->schedule->accesses[access].strides[stride]) ||
-           (stride == KILN_STRIDE_ORIGIN && kiln_is_access_windowed(emission, access));
+    const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
+    if (!kiln_is_access_windowed(emission, access))
+        return is_argument(scheduled->strides[stride]);
+    /* Whether a window begins at its operand's first element, or goes on in steps of one, says
+     * nothing about another one's. */
+    bool is_origin = stride == KILN_STRIDE_ORIGIN;
+    bool is_vector = scheduled->mode == KILN_ACCESS_VECTOR;
+    return is_origin ||
+           (is_vector ? is_argument(scheduled->strides[stride]) : scheduled->strides[stride] != 0);
 }
 
 uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission)

@@ -283,10 +283,9 @@ static void append_window_steps(const int64_t *steps, uint32_t count, uint32_t w
     for (uint32_t i = 0; i < count; i++) {
         if (steps[i] == 0)
             continue;
-        kiln_buffer_printf(source, " + (int)%s.c%" PRIu32, index, i);
-        if (steps[i] != 1)
-            kiln_buffer_printf(source, " * (int)arguments.w%" PRIu32 "_%c%" PRIu32, window, name,
-                               i);
+        kiln_buffer_printf(source,
+                           " + (int)%s.c%" PRIu32 " * (int)arguments.w%" PRIu32 "_%c%" PRIu32,
+                           index, i, window, name, i);
     }
 }
 

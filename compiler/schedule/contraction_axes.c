@@ -182,10 +182,42 @@ static void set_step(struct kiln_contraction_axis *axis, enum side side, int64_t
         axis->right_step = step;
 }
 
-/* Those of a role that are longer than 1, or are wanted for their window's phases; the first of
- * the role where there are none. */
-static uint32_t gather(const struct layout *layout, enum kiln_axis_role role, uint32_t most,
-                       struct kiln_contraction_axis *axes)
+/* How short the axes are that gather() leaves out. */
+enum gathering {
+    GATHER_LONG,      /* those of size 1, if no phases are made of them */
+    GATHER_CANONICAL, /* so that one image, or one pixel, has the axes of many */
+};
+
+/* Whether an axis of the operand with the image is the first of all. */
+static bool is_of_images(const struct kiln_contraction *contraction, bool is_right,
+                         uint8_t from_right)
+{
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        uint8_t other = is_right ? axis->right : axis->left;
+        if (other != KILN_NO_AXIS && other > from_right)
+            return false;
+    }
+    return from_right != KILN_NO_AXIS;
+}
+
+static bool is_kept(const struct layout *layout, const struct kiln_contraction_axis *axis,
+                    enum gathering gathering)
+{
+    const struct kiln_contraction_problem *problem = layout->problem;
+    bool is_right = problem->axes->is_right_windowed;
+    uint8_t from_right = is_right ? axis->right : axis->left;
+    const struct kiln_contraction_window *window =
+        kiln_contraction_window_over(problem->axes, is_right, from_right);
+    if (axis->size > 1 || (window != NULL && window->divisor > 1))
+        return true;
+    return gathering == GATHER_CANONICAL &&
+           (window != NULL || is_of_images(problem->axes, is_right, from_right));
+}
+
+/* The axes of a role, the first of them where all would be left out. */
+static uint32_t gather(const struct layout *layout, enum kiln_axis_role role,
+                       enum gathering gathering, struct kiln_contraction_axis *axes)
 {
     const struct kiln_contraction *contraction = layout->problem->axes;
     uint32_t count = 0;
@@ -195,15 +227,20 @@ static uint32_t gather(const struct layout *layout, enum kiln_axis_role role, ui
         if (axis->role != role)
             continue;
         first = first == NULL ? axis : first;
-        const struct kiln_contraction_window *window =
-            kiln_contraction_window_over(contraction, contraction->is_right_windowed,
-                                         contraction->is_right_windowed ? axis->right : axis->left);
-        if ((axis->size > 1 || (window != NULL && window->divisor > 1)) && count < most)
+        if (is_kept(layout, axis, gathering) && count < KILN_MAX_ROLE_AXES)
             axes[count++] = *axis;
     }
     if (count == 0 && first != NULL)
         axes[count++] = *first;
     return count;
+}
+
+/* Nothing is known of the stride of a single image: it is as if there were more of them. */
+static uint64_t sorted_by(const struct kiln_contraction_problem *problem,
+                          const struct kiln_access *access,
+                          const struct kiln_contraction_axis *axis)
+{
+    return axis->size == 1 ? UINT64_MAX : (uint64_t)llabs(stride_along(problem, access, axis));
 }
 
 /* Slowest first in the memory of an access: the last axis is the one that has neighbours. */
@@ -215,9 +252,9 @@ static void sort_axes(const struct kiln_contraction_problem *problem, uint32_t a
     const struct kiln_access *memory = &problem->group->accesses[access];
     for (uint32_t i = 1; i < count; i++) {
         struct kiln_contraction_axis axis = axes[i];
-        int64_t stride = llabs(stride_along(problem, memory, &axis));
+        uint64_t stride = sorted_by(problem, memory, &axis);
         uint32_t at = i;
-        for (; at > 0 && llabs(stride_along(problem, memory, &axes[at - 1])) < stride; at--)
+        for (; at > 0 && sorted_by(problem, memory, &axes[at - 1]) < stride; at--)
             axes[at] = axes[at - 1];
         axes[at] = axis;
     }
@@ -244,6 +281,19 @@ static bool goes_along_window(const struct layout *layout, const struct kiln_con
 {
     for (uint32_t w = 0; w < layout->problem->axes->window_count; w++) {
         if (operand_axis(axis, windowed_side(layout)) == layout->windows[w].axis)
+            return true;
+    }
+    return false;
+}
+
+/* Whether an access is of the operand with the windows, and varies along some of them. */
+static bool walks_along_windows(const struct layout *layout, const struct kiln_access *access)
+{
+    const struct kiln_contraction_problem *problem = layout->problem;
+    if (side_of(problem, access->place) != windowed_side(layout))
+        return false;
+    for (uint32_t w = 0; w < problem->axes->window_count; w++) {
+        if (stride_of(problem, access, layout->windows[w].axis) != 0)
             return true;
     }
     return false;
@@ -282,14 +332,32 @@ static uint32_t merge_axes(const struct layout *layout, struct kiln_contraction_
     return kept;
 }
 
+/*
+ * Whether a role's axes become one when they are merged, or the last one, with whose length loads
+ * are wider, becomes longer. Merging others only would save a division, and make other kernels of
+ * other sizes.
+ */
+static bool is_merging_worth_it(const struct layout *layout, enum kiln_axis_role role,
+                                uint32_t access)
+{
+    struct kiln_contraction_axis axes[KILN_MAX_ROLE_AXES];
+    uint32_t count = gather(layout, role, GATHER_LONG, axes);
+    if (count < 2)
+        return true;
+    sort_axes(layout->problem, access, axes, count);
+    int64_t last = axes[count - 1].size;
+    count = merge_axes(layout, axes, count);
+    return count == 1 || axes[count - 1].size != last;
+}
+
 /* Whether an access walks along these axes as along one. */
 static bool is_linear(const struct kiln_contraction_problem *problem,
                       const struct kiln_access *access, const struct kiln_contraction_axis *axes,
                       uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        if (stride_along(problem, access, &axes[i - 1]) !=
-            stride_along(problem, access, &axes[i]) * axes[i].size)
+        if (axes[i - 1].size != 1 && stride_along(problem, access, &axes[i - 1]) !=
+                                         stride_along(problem, access, &axes[i]) * axes[i].size)
             return false;
     }
     return true;
@@ -374,26 +442,39 @@ static void find_axes(struct layout *layout)
     const struct kiln_contraction_problem *problem = layout->problem;
     enum kiln_axis_role rows = layout->is_transposed ? KILN_AXIS_N : KILN_AXIS_M;
     enum kiln_axis_role columns = layout->is_transposed ? KILN_AXIS_M : KILN_AXIS_N;
-    layout->row_count = gather(layout, rows, KILN_MAX_ROLE_AXES, layout->rows);
-    layout->column_count = gather(layout, columns, KILN_MAX_ROLE_AXES, layout->columns);
-    layout->sum_count = gather(layout, KILN_AXIS_K, KILN_MAX_ROLE_AXES, layout->sums);
+    uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
+    const struct {
+        enum kiln_axis_role role;
+        uint32_t access; /* whose memory the axes follow */
+        struct kiln_contraction_axis *axes;
+        uint32_t *count;
+    } roles[] = {
+        {rows, store, layout->rows, &layout->row_count},
+        {columns, store, layout->columns, &layout->column_count},
+        {KILN_AXIS_K, access_along_k(problem), layout->sums, &layout->sum_count},
+    };
+    enum { ROLES = sizeof roles / sizeof *roles };
+    bool merges[ROLES];
+    memcpy(layout->windows, problem->axes->windows, sizeof layout->windows);
+    for (size_t i = 0; i < ROLES; i++) {
+        merges[i] = is_merging_worth_it(layout, roles[i].role, roles[i].access);
+        *roles[i].count = gather(layout, roles[i].role, merges[i] ? GATHER_LONG : GATHER_CANONICAL,
+                                 roles[i].axes);
+    }
     for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
         if (problem->axes->axes[i].role == KILN_AXIS_BATCH &&
             layout->batch_count < KILN_MAX_BATCH_AXES)
             layout->batches[layout->batch_count++] = problem->axes->axes[i];
     }
-    memcpy(layout->windows, problem->axes->windows, sizeof layout->windows);
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {
         if (layout->windows[w].divisor > 1)
             add_phase(layout, w);
     }
-    uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
-    sort_axes(problem, store, layout->rows, layout->row_count);
-    sort_axes(problem, store, layout->columns, layout->column_count);
-    sort_axes(problem, access_along_k(problem), layout->sums, layout->sum_count);
-    layout->row_count = merge_axes(layout, layout->rows, layout->row_count);
-    layout->column_count = merge_axes(layout, layout->columns, layout->column_count);
-    layout->sum_count = merge_axes(layout, layout->sums, layout->sum_count);
+    for (size_t i = 0; i < ROLES; i++) {
+        sort_axes(problem, roles[i].access, roles[i].axes, *roles[i].count);
+        if (merges[i])
+            *roles[i].count = merge_axes(layout, roles[i].axes, *roles[i].count);
+    }
     make_batches_of_columns(layout);
 }
 
@@ -462,18 +543,25 @@ static void set_windows(const struct layout *layout)
     }
 }
 
-/* The stride of an access along one of its two roles, whose index it splits or not. */
+/* The stride of an access along one of its two roles, whose index it splits or not. Along windows
+ * it does, also where strides happen to be those of one axis: others of the same kernel's are not.
+ */
 static bool set_role_strides(const struct layout *layout, const struct kiln_access *access,
                              const struct kiln_contraction_axis *axes, uint32_t count,
                              enum kiln_contraction_stride inner, enum kiln_contraction_stride outer,
                              int64_t *strides)
 {
-    strides[inner] = stride_along(layout->problem, access, &axes[count - 1]);
-    if (is_linear(layout->problem, access, axes, count))
-        return false;
-    for (uint32_t i = 0; i + 1 < count; i++)
-        strides[outer + i] = stride_along(layout->problem, access, &axes[i]);
-    return true;
+    const struct kiln_contraction_problem *problem = layout->problem;
+    bool is_split = !is_linear(problem, access, axes, count);
+    for (uint32_t i = 0; i < count && count > 1 && walks_along_windows(layout, access); i++)
+        is_split |= goes_along_window(layout, &axes[i]);
+    strides[inner] = stride_along(problem, access, &axes[count - 1]);
+    for (uint32_t i = count - 1; i-- > 0 && is_split;) {
+        int64_t after = i + 2 < count ? strides[outer + i + 1] : strides[inner];
+        strides[outer + i] =
+            axes[i].size == 1 ? after * axes[i + 1].size : stride_along(problem, access, &axes[i]);
+    }
+    return is_split;
 }
 
 /* From where windows begin, and along their phases. */
