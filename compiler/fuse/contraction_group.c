@@ -190,10 +190,14 @@ static uint32_t only_axis(const struct kiln_contraction *contraction, enum kiln_
             return KILN_NO_AXIS;
         found = contraction->axes[i].result;
     }
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < contraction->axis_count; i++)
-        count += contraction->axes[i].result == found && contraction->axes[i].size > 1;
-    return count > 1 ? KILN_NO_AXIS : found;
+    /* A grouped convolution's channels are groups, and those of a group, of which there may be one.
+     */
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].result == found && contraction->axes[i].role != role &&
+            contraction->axes[i].size > 1)
+            return KILN_NO_AXIS;
+    }
+    return found;
 }
 
 /* Whether the memory of a value's tensor runs along an axis, counted from the right. */

@@ -15,15 +15,18 @@ static uint32_t row_axis(const struct kiln_ir *ir, const struct kiln_op *product
     const struct kiln_contraction *contraction = &ir->contractions[product->contraction];
     uint32_t rank = ir->domains[product->domain].rank;
     uint32_t found = 0;
+    uint32_t others = 0; /* groups go along a convolution's channels too */
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
         const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role != KILN_AXIS_N && axis->size > 1 && axis->result < rank)
+            others |= UINT32_C(1) << (rank - 1 - axis->result);
         if (axis->role != KILN_AXIS_N)
             continue;
         if (found != 0 || axis->result >= rank || axis->size > most)
             return 0;
         found = UINT32_C(1) << (rank - 1 - axis->result);
     }
-    return found;
+    return found & ~others;
 }
 
 /* The CONTRACT that an elementwise value of the same domain is computed from, or KILN_NONE. */

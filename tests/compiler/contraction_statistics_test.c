@@ -165,6 +165,19 @@ Test(contraction_statistics, short_rows_and_few_elements_are_reduced_as_before)
     }
 }
 
+/* Of a depthwise convolution n is one channel of each group: the channels are not its axis. */
+Test(contraction_statistics, groups_are_no_part_of_a_row)
+{
+    struct kiln_kernel_plan plan = make_plan(
+        "ConvolutionFwd x=2,9,13,18 w=9,1,1,3 y=2,9,13,16 !pre_padding=[0,0] !post_padding=[0,0] "
+        "!stride=[1,1] !dilation=[1,1] !conv_mode='CROSS_CORRELATION' | "
+        "Reduction in@3 out=1,1,13,16 !mode='AMAX'",
+        "gfx942");
+    cr_assert_geq(plan.partition.group_count, 2);
+    cr_expect_eq(plan.partition.groups[0].family, KILN_FAMILY_CONTRACTION);
+    cr_expect_eq(plan.partition.groups[0].reduced_axes, 0);
+}
+
 /* The second kernel's text has the number of tiles: forms of the first one keep it. */
 Test(contraction_statistics, forms_keep_the_number_of_tiles)
 {
