@@ -404,7 +404,7 @@ static void add_phase(struct layout *layout, uint32_t w)
     struct kiln_contraction_axis *batch = &layout->batches[layout->batch_count++];
     *batch = *row;
     batch->role = KILN_AXIS_BATCH;
-    batch->size = window->divisor;
+    batch->size = window->divisor < row->size ? window->divisor : row->size;
     batch->left = side == SIDE_LEFT ? KILN_NO_AXIS : batch->left;
     batch->right = side == SIDE_RIGHT ? KILN_NO_AXIS : batch->right;
     row->size = (row->size + window->divisor - 1) / window->divisor;

@@ -172,7 +172,7 @@ struct kiln_phase {
     uint32_t k_axis;
     int64_t offset;
     int64_t step;
-    int64_t divisor; /* and number of phases */
+    int64_t divisor; /* and number of phases, if there are so many rows */
     int64_t taps;
     int64_t spread;
     int64_t row_count; /* of r: i and p may go beyond */

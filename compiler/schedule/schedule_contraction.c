@@ -453,7 +453,7 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
         return status;
     if (schedule->chunk_count > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "node %u '%s': the matrix product has more than 2^31 tiles",
+                              "node %u '%s': its products have more than 2^31 tiles",
                               (unsigned)node, task->graph->nodes[node].name);
     if (task->group->reduced_axes != 0) {
         status = kiln_reduction_passes(task->ir, task->group, task->ir->arena,

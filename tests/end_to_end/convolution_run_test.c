@@ -16,6 +16,10 @@ enum { POISON = 0xa5 };
     " !pre_padding=[" padding "] !post_padding=[" padding "] !stride=[" stride                     \
     "] !dilation=[" dilation "] !conv_mode='CROSS_CORRELATION' "
 
+#define HUGE(pre, post, stride, dilation)                                                          \
+    " !pre_padding=[" pre "] !post_padding=[" post "] !stride=[" stride "] !dilation=[" dilation   \
+    "] !conv_mode='CONVOLUTION'"
+
 static const char *const sketches[] = {
     /* An image of one row: its tensor has no stride that would tell one tap from another. */
     "ConvolutionFwd x=2,4,1 w=4,4,3 y=2,4,5:INT8" ATTRIBUTES("3", "1", "1"),
@@ -39,6 +43,11 @@ static const char *const sketches[] = {
     "ConvolutionBwd dy=2,8,4,4:HALF:last w=8,3,3,3:HALF:last dx=2,12,9,9:HALF:last" ATTRIBUTES(
         "1,1", "2,2", "2,2"),
     "ConvolutionBwd dy=2,3,3,3 w=3,4,1,2 dx=2,4,7,9" ATTRIBUTES("0,0", "3,3", "1,2"),
+    /* Strides, dilations and paddings beyond any image: so many phases have no row. */
+    "ConvolutionBwd dy=2,4,2 w=4,3,2 dx=2,3,5" HUGE("3", "1073741824", "1073741824", "1"),
+    "ConvolutionBwd dy=2,4,5 w=4,3,3 dx=2,3,5" HUGE("1073741814", "1073741814", "1", "1073741814"),
+    "ConvolutionFwd x=2,3,5 w=4,3,3 y=2,4,5" HUGE("1073741814", "1073741814", "1", "1073741814"),
+    "ConvolutionWrw x=2,3,5 dy=2,4,2 dw=4,3,2" HUGE("3", "1073741824", "1073741824", "1"),
 };
 
 static void run(const char *sketch, uint32_t wave_size)
