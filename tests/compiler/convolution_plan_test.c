@@ -169,6 +169,10 @@ static const struct {
                                                     "64,64,56,56:HALF:virtual:last", "ADD")
                                                  UNARY("10", "64,64,56,56:HALF:last", "RELU_FWD"),
      2, 0},
+    {"two of one image with the same window, gated",
+     CONVOLUTION
+     "| ConvolutionFwd x@1 w=128,64,3,3:HALF:last y=" VIRTUAL SAME BINARY("3", "@5", OUTPUT, "MUL"),
+     1, 0},
     {"two of one image, added",
      CONVOLUTION "| ConvolutionFwd x@1 w=128,64,1,1:HALF:last y=" VIRTUAL ATTRIBUTES("0,0", "1,1")
          BINARY("3", "@5", OUTPUT, "ADD"),
