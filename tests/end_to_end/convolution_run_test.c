@@ -95,15 +95,9 @@ static void use_no_cache(void)
 
 TestSuite(convolution_run, .init = use_no_cache, .timeout = 250);
 
-Test(convolution_run, as_for_a_cpu)
+/* Every other one as for a GPU: tiles are so large then that all of these have less than one. */
+Test(convolution_run, agree_with_the_interpreter)
 {
-    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
-        run(sketches[i], 0);
-}
-
-/* Tiles are as large as a GPU's then, so that all of these have less than one. */
-Test(convolution_run, as_for_a_gpu)
-{
-    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
-        run(sketches[i], 32);
+    for (uint32_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        run(sketches[i], i % 2 * 32);
 }
