@@ -22,6 +22,21 @@ static void print_operand(const char *name, const struct kiln_operand_schedule *
         kiln_buffer_append_text(buffer, " one by one");
 }
 
+/* How much of a product the kernel's coordinates leave out. */
+static void print_windows(const struct kiln_contraction_schedule *contraction,
+                          struct kiln_buffer *buffer)
+{
+    int64_t phases = 1;
+    for (uint32_t i = 0; i < contraction->phase_count; i++)
+        phases *= contraction->batch_sizes[contraction->phases[i].batch];
+    if (contraction->window_count != 0)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " window%s over the %s operand",
+                           contraction->window_count, contraction->window_count == 1 ? "" : "s",
+                           contraction->is_right_windowed ? "right" : "left");
+    if (contraction->phase_count != 0)
+        kiln_buffer_printf(buffer, ", batches of %" PRId64 " phases of a stride", phases);
+}
+
 void kiln_contraction_print(const struct kiln_schedule *schedule,
                             const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
@@ -46,6 +61,7 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
                            contraction->products, is_swapped ? "right" : "left");
     else if (is_swapped)
         kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
+    print_windows(contraction, buffer);
     kiln_buffer_printf(buffer,
                        ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32
                        "%s, %s, staged as %s, lds %" PRIu32 " bytes",

@@ -2,6 +2,7 @@
  * Which kernels graphs with convolutions become, as frameworks send them, in both layouts.
  */
 #include "compiler/kernel_plan.h"
+#include "compiler/program.h"
 #include "tests/compiler/graph/graph_sketch.h"
 
 #include <criterion/criterion.h>
@@ -246,5 +247,33 @@ Test(convolution_plan, what_goes_with_a_convolution_is_one_kernel)
             json_graph_fini(&read);
         }
         free(sketch);
+    }
+}
+
+Test(convolution_plan, explanations_tell_of_windows_and_phases)
+{
+    static const struct {
+        const char *sketch, *words;
+    } explained[] = {
+        {CONVOLUTION UNARY("3", OUTPUT, "RELU_FWD"),
+         "k 576, 2 windows over the left operand, tile"},
+        {STRIDED_GRADIENT UNARY("3", OUTPUT, "RELU_FWD"),
+         ", batch 4, 2 windows over the left operand, batches of 4 phases of a stride, tile"},
+    };
+    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++) {
+        const struct kiln_lower_options options = {0};
+        struct kiln_program program;
+        struct kiln_target target;
+        struct kiln_buffer text;
+        struct json_graph read;
+        kiln_buffer_init(&text);
+        graph_sketch_accept(&read, explained[i].sketch, NULL);
+        cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+        cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, &text, &error),
+                     KILN_OK, "%s", error.text);
+        cr_expect_not_null(strstr(kiln_buffer_text(&text), explained[i].words), "%s",
+                           kiln_buffer_text(&text));
+        kiln_buffer_fini(&text);
+        json_graph_fini(&read);
     }
 }
