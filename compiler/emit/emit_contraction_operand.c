@@ -238,7 +238,7 @@ static uint32_t copied_access(const struct kiln_emission *emission,
         loaded_access(emission, place, kiln_group_operand(emission->ir, emission->group, place),
                       kiln_contraction_of(emission)->staged);
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
-    bool is_whole_pack = access != KILN_NONE && !kiln_is_access_split(emission, access) &&
+    bool is_whole_pack = access != KILN_NONE &&
                          together == kiln_pack_elements(kiln_contraction_of(emission)) &&
                          emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
     return is_whole_pack ? access : KILN_NONE;
@@ -261,11 +261,35 @@ bool kiln_contraction_is_copied(const struct kiln_emission *emission,
     return true;
 }
 
-/* From memory to LDS as it is, where work-items do nothing but stage. */
+/* Bytes from the access's pointer to the pack of a row, and whether it is anything but zeros. A row
+ * is the same in all tiles of k: the compiler keeps what is computed of it alone. */
+static void append_copied_offset(const struct kiln_emission *emission,
+                                 const struct kiln_contraction_side *side, uint32_t access,
+                                 struct kiln_buffer *source)
+{
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    bool is_split = kiln_is_access_split(emission, access);
+    kiln_buffer_printf(source,
+                       "        const %s offset = (%s)sizeof(kiln_element) * (", offset, offset);
+    if (is_split) {
+        kiln_buffer_printf(source, "kiln_%s_offset_%" PRIu32 "(arguments, source, row, at)",
+                           side->name, access);
+    } else {
+        kiln_buffer_printf(source, "(%s)0", offset);
+        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "row", source);
+        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
+    }
+    kiln_buffer_append_text(source, ");\n        const bool is_within = k < rest");
+    if (kiln_is_side_windowed(emission, side))
+        kiln_buffer_printf(source, " && kiln_%s_is_inside(arguments, source, row, at)", side->name);
+    kiln_buffer_append_text(source, ";\n");
+}
+
+/* From memory to LDS as it is, where work-items do nothing but stage. Of a pack that lies outside
+ * of its window nothing is read, wherever its address is. */
 static void append_copy(const struct kiln_emission *emission,
                         const struct kiln_contraction_side *side, struct kiln_buffer *source)
 {
-    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
     kiln_buffer_printf(source,
                        "KILN_DEVICE void kiln_%s_copy(const kiln_arguments &arguments, const "
                        "kiln_%s_source &source, unsigned part, unsigned row, unsigned k, unsigned "
@@ -279,15 +303,13 @@ static void append_copy(const struct kiln_emission *emission,
             continue;
         kiln_buffer_printf(source,
                            "    if (part == %" PRIu32 ") {\n"
-                           "        const unsigned at = KILN_K_WITHIN(k, rest);\n"
-                           "        kiln_copy_pack(to, ",
+                           "        const unsigned at = KILN_K_WITHIN(k, rest);\n",
                            part);
+        append_copied_offset(emission, side, access, source);
         kiln_buffer_printf(source,
-                           "(const char *)source.p%" PRIu32 " + (%s)sizeof(kiln_element) * ((%s)0",
-                           access, offset, offset);
-        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "row", source);
-        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "at", source);
-        kiln_buffer_append_text(source, "), is_row, k < rest);\n    }\n");
+                           "        kiln_copy_pack(to, (const char *)source.p%" PRIu32
+                           " + offset, is_row, is_within);\n    }\n",
+                           access);
     }
     kiln_buffer_append_text(source, "}\n");
 }

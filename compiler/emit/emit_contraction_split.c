@@ -217,6 +217,8 @@ static void append_index(const struct role *role, const char *what, struct kiln_
                        role->name, role->name, role->name, what);
 }
 
+/* Rows and k apart: what is of the row is the same in all tiles of k, and what is of k in all rows
+ * that a work-item stages. */
 static void append_operand_offset(const struct kiln_emission *emission,
                                   const struct kiln_contraction_side *side, uint32_t access,
                                   const struct role *rows, const struct role *sums,
@@ -238,14 +240,7 @@ static void append_operand_offset(const struct kiln_emission *emission,
                            "    const kiln_k_index %s = kiln_split_k(arguments, source.batch, "
                            "source.first_k + k);\n",
                            k_name);
-    kiln_buffer_printf(source, "    return (%s)0", type);
-    if (scheduled->splits_rows)
-        append_split_terms(emission, access, rows, KILN_STRIDE_ROW, KILN_STRIDE_OUTER_ROW, source);
-    else
-        kiln_emit_contraction_term(
-            emission, type, access, KILN_STRIDE_ROW,
-            kiln_counts_rows_from_first(emission, access) ? "source.first_row + row" : "row",
-            source);
+    kiln_buffer_printf(source, "    const %s along_k = kiln_as_one((%s)0", type, type);
     for (uint32_t i = 0; scheduled->splits_columns && i < sums->axes->count; i++) {
         char coordinate[24];
         (void)snprintf(coordinate, sizeof coordinate, "%s.c%" PRIu32, k_name, i);
@@ -258,6 +253,14 @@ static void append_operand_offset(const struct kiln_emission *emission,
         kiln_emit_contraction_term(
             emission, type, access, KILN_STRIDE_COLUMN,
             kiln_counts_k_from_first(emission, access) ? "source.first_k + k" : "k", source);
+    kiln_buffer_printf(source, ");\n    return along_k + ((%s)0", type);
+    if (scheduled->splits_rows)
+        append_split_terms(emission, access, rows, KILN_STRIDE_ROW, KILN_STRIDE_OUTER_ROW, source);
+    else
+        kiln_emit_contraction_term(
+            emission, type, access, KILN_STRIDE_ROW,
+            kiln_counts_rows_from_first(emission, access) ? "source.first_row + row" : "row",
+            source);
     if (kiln_is_access_windowed(emission, access)) {
         kiln_buffer_printf(source, " + (%s)arguments.s%" PRIu32 "_%u", type, access,
                            (unsigned)KILN_STRIDE_ORIGIN);
@@ -274,7 +277,7 @@ static void append_operand_offset(const struct kiln_emission *emission,
                                            source);
         }
     }
-    kiln_buffer_append_text(source, ";\n}\n");
+    kiln_buffer_append_text(source, ");\n}\n");
 }
 
 static void append_window_steps(const int64_t *steps, uint32_t count, uint32_t window, char name,
@@ -314,9 +317,11 @@ static void append_is_inside(const struct kiln_emission *emission,
         append_window_steps(window->batch_steps, KILN_MAX_BATCH_AXES, w, 'b', "source.batch",
                             source);
         append_window_steps(window->row_steps, KILN_MAX_ROLE_AXES, w, 'r', row_name, source);
-        kiln_buffer_printf(source, ";\n    is_inside &= (unsigned)(row%" PRIu32, w);
+        kiln_buffer_printf(source, ";\n    is_inside &= (unsigned)(row%" PRIu32
+                                   " + kiln_as_one(0",
+                           w);
         append_window_steps(window->k_steps, KILN_MAX_ROLE_AXES, w, 'k', "taps", source);
-        kiln_buffer_printf(source, ") < (unsigned)arguments.w%" PRIu32 "_size;\n", w);
+        kiln_buffer_printf(source, ")) < (unsigned)arguments.w%" PRIu32 "_size;\n", w);
     }
     kiln_buffer_append_text(source, "    (void)taps;\n    return is_inside;\n}\n");
 }

@@ -30,6 +30,7 @@
 #else
 #define kiln_schedule_fence()
 #endif
+#define kiln_as_one(sum) (sum)
 /* A barrier that makes no memory visible, and the end of a wave's own accesses to local memory: for kernels of gfx9
  * that keep their waves a barrier apart. */
 #define kiln_phase_end()                                                                           \

@@ -51,6 +51,27 @@
 
 #define kiln_uniform(value) __shfl_sync(0xffffffffu, (value), 0)
 #define kiln_schedule_fence()
+
+/* A sum that is added to others as it is: the compiler takes sums of integers apart to hoist what it can, and adds up again what
+ * it had. */
+KILN_DEVICE unsigned kiln_as_one(unsigned sum)
+{
+    asm("" : "+r"(sum));
+    return sum;
+}
+
+KILN_DEVICE int kiln_as_one(int sum)
+{
+    asm("" : "+r"(sum));
+    return sum;
+}
+
+KILN_DEVICE unsigned long long kiln_as_one(unsigned long long sum)
+{
+    asm("" : "+l"(sum));
+    return sum;
+}
+
 #define kiln_work_item()    (threadIdx.x)
 #define kiln_work_group_x() (blockIdx.x)
 #define kiln_work_group_y() (blockIdx.y)
