@@ -5,9 +5,7 @@ graphs, so that what a launch costs the host does not count. README.md beside th
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
-import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +14,10 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from taking_turns import (SCHEDULES, GraphText, KilnPlans, bytes_of, geometric_mean, largest_error,
+                          numbers, times_in_turns)
 
-CACHES_OF_ROTATION = 3
-MAX_SETS = 64
-SAMPLE_S = 4e-3
 TOLERANCES = {torch.float16: 2e-2, torch.bfloat16: 6e-2}  # share of the largest value
-# As enum kiln_contraction_form counts them.
-SCHEDULES = ["any", "plain", "pingpong", "streamed", "specialized"]
 NAMES = {torch.float16: "HALF", torch.bfloat16: "BFLOAT16"}
 
 
@@ -45,34 +40,6 @@ class Case:
     @property
     def operations(self) -> int:
         return 2 * self.m * self.n * self.k * (2 if self.kind == "swiglu" else 1)
-
-
-class GraphText:
-    """The JSON of a graph, tensor by tensor."""
-
-    def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
-        self.tensors: list[dict[str, Any]] = []
-        self.nodes: list[dict[str, Any]] = []
-
-    def tensor(self, dims: list[int], strides: list[int], virtual: bool = False) -> int:
-        uid = len(self.tensors) + 1
-        self.tensors.append({"uid": uid, "name": f"t{uid}", "dims": dims, "strides": strides,
-                             "data_type": "FLOAT" if virtual else self.dtype, "virtual": virtual})
-        return uid
-
-    def node(self, kind: str, **attributes: Any) -> None:
-        self.nodes.append({"name": f"n{len(self.nodes)}", "compute_data_type": "FLOAT",
-                           "attributes_type": kind, "attributes": attributes})
-
-    def pointwise(self, operation: str, out: int, *inputs: int) -> None:
-        operands = {f"in_{i}_tensor_uid": uid for i, uid in enumerate(inputs)}
-        self.node("PointwiseAttributes", operation=operation, out_0_tensor_uid=out, **operands)
-
-    def text(self) -> str:
-        return json.dumps({"name": "product", "compute_data_type": "FLOAT",
-                           "intermediate_data_type": "FLOAT", "io_data_type": self.dtype,
-                           "tensors": self.tensors, "nodes": self.nodes})
 
 
 def graph_of(case: Case) -> tuple[str, list[int], int]:
@@ -148,109 +115,19 @@ def exact(case: Case, inputs: list[torch.Tensor]) -> torch.Tensor:
     return F.silu(x @ w.t()) * (x @ rest[0].t())
 
 
-class Binding(ctypes.Structure):
-    _fields_ = [("uid", ctypes.c_int64), ("pointer", ctypes.c_void_p)]
-
-
-def numbers(text: str) -> list[int]:
-    """"128x64" or "128x64x32", the third 0 where it is left out."""
-    values = [int(part) for part in text.split("x")]
-    if len(values) not in (2, 3) or min(values) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is neither MxN nor MxNxK")
-    return [*values, 0][:3]
-
-
-class KilnPlans:
-    def __init__(self, path: str, schedule: str, tile: list[int], waves: list[int]) -> None:
-        self.library = ctypes.CDLL(path)
-        if any(waves):
-            waves = [*waves[:2], max(waves[2], 1)]
-        values = [SCHEDULES.index(schedule), *tile, *waves]
-        self.library.kiln_peer_force((ctypes.c_uint32 * len(values))(*values))
-        self.library.kiln_peer_plan.restype = ctypes.c_void_p
-        self.library.kiln_peer_plan.argtypes = [ctypes.c_char_p]
-        self.library.kiln_peer_workspace_bytes.restype = ctypes.c_uint64
-        self.library.kiln_peer_workspace_bytes.argtypes = [ctypes.c_void_p]
-        self.library.kiln_peer_kernel_count.argtypes = [ctypes.c_void_p]
-        self.library.kiln_peer_execute.argtypes = [ctypes.c_void_p, ctypes.c_void_p,
-                                                   ctypes.c_void_p, ctypes.POINTER(Binding),
-                                                   ctypes.c_uint32]
-
-    def function(self, case: Case) -> tuple[Callable[..., torch.Tensor], int]:
-        """Like torch's, and the number of kernels."""
-        text, uids, out_uid = graph_of(case)
-        plan = self.library.kiln_peer_plan(text.encode())
-        if not plan:
-            raise RuntimeError(f"Kiln has no plan for {case.name}")
-        bytes_needed = self.library.kiln_peer_workspace_bytes(plan)
-        workspace = torch.empty(max(bytes_needed, 1), dtype=torch.uint8, device="cuda")
-
-        def run(*inputs: torch.Tensor) -> torch.Tensor:
-            y = torch.empty(case.m, case.n, dtype=case.dtype, device="cuda")
-            tensors = [*zip(uids, inputs), (out_uid, y)]
-            bindings = (Binding * len(tensors))(*[(uid, t.data_ptr()) for uid, t in tensors])
-            stream = torch.cuda.current_stream().cuda_stream
-            if self.library.kiln_peer_execute(plan, stream, workspace.data_ptr(), bindings,
-                                              len(tensors)) != 0:
-                raise RuntimeError(f"Kiln failed to execute {case.name}")
-            return y
-
-        return run, self.library.kiln_peer_kernel_count(plan)
-
-
-def largest_error(result: torch.Tensor, right: torch.Tensor) -> float:
-    return float((result.float() - right).abs().max() / right.abs().max())
-
-
-def capture(run: Callable[..., torch.Tensor], sets: list[list[torch.Tensor]],
-            count: int) -> torch.cuda.CUDAGraph:
-    """`count` executions, over all sets in turn."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for inputs in sets[:2]:
-            run(*inputs)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(count):
-            run(*sets[i % len(sets)])
-    return graph
-
-
-def replay_s(graph: torch.cuda.CUDAGraph) -> float:
-    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    first.record()
-    graph.replay()
-    last.record()
-    last.synchronize()
-    return float(first.elapsed_time(last)) * 1e-3
-
-
 def measure(case: Case, kiln: KilnPlans, samples: int) -> dict[str, Any]:
     torch._dynamo.reset()
-    own, kernels = kiln.function(case)
+    own, kernels = kiln.function(
+        case.name, graph_of(case),
+        lambda: torch.empty(case.m, case.n, dtype=case.dtype, device="cuda"))
     peer = torch_function(case)
     inputs = make_inputs(case)
     right = exact(case, inputs)
     errors = [largest_error(run(*inputs), right) for run in (own, peer)]
-    cache = torch.cuda.get_device_properties(0).L2_cache_size
-    set_bytes = sum(t.numel() * t.element_size() for t in inputs)
-    sets = [inputs] + [make_inputs(case) for _ in range(
-        min(MAX_SETS, max(2, math.ceil(CACHES_OF_ROTATION * cache / set_bytes))) - 1)]
-    probe = replay_s(capture(peer, sets, 4)) / 4
-    count = max(len(sets), min(256, math.ceil(SAMPLE_S / probe)))
-    graphs = [capture(run, sets, count) for run in (own, peer)]
-    times: list[list[float]] = [[], []]
-    for sample in range(samples + 2):
-        for place in range(2):
-            which = (sample + place) % 2
-            seconds = replay_s(graphs[which]) / count
-            if sample >= 2:
-                times[which].append(seconds)
-    medians = [sorted(each)[len(each) // 2] for each in times]
+    medians = times_in_turns((own, peer), inputs, lambda: make_inputs(case), samples)
     return {"case": case.name, "kernels": kernels, "kiln_s": medians[0], "torch_s": medians[1],
             "ratio": medians[1] / medians[0], "kiln_tflops": case.operations / medians[0] * 1e-12,
-            "kiln_gb_s": set_bytes / medians[0] * 1e-9, "errors": errors,
+            "kiln_gb_s": bytes_of(inputs) / medians[0] * 1e-9, "errors": errors,
             "is_right": errors[0] <= TOLERANCES[case.dtype]}
 
 
@@ -291,7 +168,7 @@ def main() -> int:
                   f"{row['kiln_gb_s']:6.0f}  {row['errors'][0]:.1e}"
                   f"{'' if row['is_right'] else ' WRONG'}", flush=True)
             torch.cuda.empty_cache()
-        mean = math.exp(sum(math.log(row["ratio"]) for row in rows) / len(rows))
+        mean = geometric_mean([row["ratio"] for row in rows])
         print(f"{name}: geometric mean of the ratios {mean:.3f} "
               f"(above 1, Kiln is faster) over {len(rows)} cases", flush=True)
         results += rows
