@@ -269,8 +269,8 @@ static void append_copied_offset(const struct kiln_emission *emission,
 {
     const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
     bool is_split = kiln_is_access_split(emission, access);
-    kiln_buffer_printf(source,
-                       "        const %s offset = (%s)sizeof(kiln_element) * (", offset, offset);
+    kiln_buffer_printf(source, "        const %s offset = (%s)sizeof(kiln_element) * (", offset,
+                       offset);
     if (is_split) {
         kiln_buffer_printf(source, "kiln_%s_offset_%" PRIu32 "(arguments, source, row, at)",
                            side->name, access);

@@ -317,8 +317,7 @@ static void append_is_inside(const struct kiln_emission *emission,
         append_window_steps(window->batch_steps, KILN_MAX_BATCH_AXES, w, 'b', "source.batch",
                             source);
         append_window_steps(window->row_steps, KILN_MAX_ROLE_AXES, w, 'r', row_name, source);
-        kiln_buffer_printf(source, ";\n    is_inside &= (unsigned)(row%" PRIu32
-                                   " + kiln_as_one(0",
+        kiln_buffer_printf(source, ";\n    is_inside &= (unsigned)(row%" PRIu32 " + kiln_as_one(0",
                            w);
         append_window_steps(window->k_steps, KILN_MAX_ROLE_AXES, w, 'k', "taps", source);
         kiln_buffer_printf(source, ")) < (unsigned)arguments.w%" PRIu32 "_size;\n", w);
