@@ -11,7 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PACK_BYTES = 16 };
+enum {
+    PACK_BYTES = 16,
+    UNIT_LDS_BYTES = 192 << 10, /* of a compute unit, that work-groups share: Hopper */
+};
 
 static const struct kiln_contraction_schedule *contraction_of(const struct kiln_emission *emission)
 {
@@ -74,6 +77,9 @@ static void append_specialized_defines(const struct kiln_emission *emission,
                        consumer_waves * emission->target->wave_size,
                        contraction->producer_waves * emission->target->wave_size,
                        stage_groups(emission));
+    /* Where local memory is for several, registers are for two at least. */
+    if (2 * emission->schedule->lds_bytes <= UNIT_LDS_BYTES)
+        kiln_buffer_append_text(source, "#define KILN_RESIDENTS 2\n");
     append_staging_defines(emission, "LEFT", &contraction->left, source);
     append_staging_defines(emission, "RIGHT", &contraction->right, source);
     if (emission->schedule->lds_bytes > emission->target->lds_bytes)

@@ -39,8 +39,13 @@
 #else
 #define KILN_CLUSTER
 #endif
+#ifdef KILN_RESIDENTS /* work-groups in a multiprocessor that there are registers for */
+#define KILN_BOUNDS(block) __launch_bounds__(block, KILN_RESIDENTS)
+#else
+#define KILN_BOUNDS(block) __launch_bounds__(block)
+#endif
 #define KILN_KERNEL(symbol, block, arguments_type)                                                 \
-    extern "C" __global__ void KILN_CLUSTER __launch_bounds__(block)                           \
+    extern "C" __global__ void KILN_CLUSTER KILN_BOUNDS(block)                                 \
     symbol(const __grid_constant__ arguments_type arguments)
 /* More than 48 KiB is given at the launch. */
 #ifdef KILN_LDS_IS_DYNAMIC
