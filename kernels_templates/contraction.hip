@@ -33,7 +33,8 @@
  *   kiln_left_source          where the operand's tile is; start(), advance()
  *   kiln_left_inputs          loads of one pack of KILN_LEFT_RUN rows, of all parts; kiln_left_load
  *   kiln_left_pack            the pack of one of the rows of a part
- * and kiln_result_source and kiln_finish. Where values are reduced along rows, whole rows are in a tile, KILN_ROW_LANES
+ * and kiln_result_source, kiln_result_inputs, kiln_result_load and kiln_finish, which a work-item calls for KILN_FINISHED_TOGETHER
+ * vectors at once. Where values are reduced along rows, whole rows are in a tile, KILN_ROW_LANES
  * neighbouring lanes share one (else that is 0), and there are kiln_row (values of a row), kiln_row_start, KILN_ROW_PASSES(run),
  * run(0) run(1) ..., and for each pass kiln_row_pass_<n>, a structure of functions, in place of kiln_finish:
  *   totals, start             what a lane accumulates
@@ -140,7 +141,12 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #endif
     range.is_empty |= is_empty;
 #endif
+#if defined(KILN_CONSUMERS) && (KILN_CUTS_K || defined(KILN_HAS_PHASES))
+    /* There the loops over k may be empty. */
+    const unsigned size = range.is_empty ? 0 : range.size;
+#else
     const unsigned size = range.size;
+#endif
 
     const unsigned last_left = kiln_last_row(rows, place.row, KILN_LEFT_RUN);
     const unsigned last_right = kiln_last_row(columns, place.column, KILN_RIGHT_RUN);

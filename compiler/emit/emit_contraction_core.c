@@ -105,13 +105,14 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_IS_PINGPONG %d"
                        "\n#define KILN_IS_STREAMED %d\n#define KILN_WAVES_K %" PRIu32
                        "\n#define KILN_PRODUCTS %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
-                       "\n#define KILN_ROW_LANES %" PRIu32 "\n#define KILN_GROUPS_K %" PRIu32 "\n",
+                       "\n#define KILN_ROW_LANES %" PRIu32 "\n#define KILN_GROUPS_K %" PRIu32
+                       "\n#define KILN_FINISHED_TOGETHER %d\n",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
                        contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
                        contraction->tile_k / pack, contraction->result_vector,
                        contraction->is_pingpong, contraction->is_streamed, contraction->waves_k,
                        contraction->products, contraction->row_parts, contraction->row_lanes,
-                       contraction->groups_k);
+                       contraction->groups_k, is_specialized(emission) ? 4 : 1);
     kiln_buffer_printf(source,
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",

@@ -135,19 +135,24 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
         return;
     }
     kiln_buffer_append_text(
+        source, "KILN_DEVICE void kiln_result_load(const kiln_arguments &arguments, const "
+                "kiln_result_source &source, unsigned at_row, unsigned column, kiln_result_inputs "
+                "&inputs)\n{\n"
+                "    (void)arguments, (void)source, (void)at_row, (void)column, (void)inputs;\n");
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (kiln_is_loaded_in(emission, i, KILN_PLACE_ELEMENT))
+            kiln_emit_contraction_result_load(emission, i, source);
+    }
+    kiln_buffer_append_text(
         source,
-        "KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const "
-        "kiln_result_source &source, unsigned at_row, unsigned column, const kiln_sum "
-        "(&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])\n{\n    (void)arguments, (void)source;\n"
-        "    kiln_result_inputs inputs;\n    (void)inputs;\n");
+        "}\nKILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const "
+        "kiln_result_source &source, unsigned at_row, unsigned column, const kiln_result_inputs "
+        "&inputs, const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])\n{\n"
+        "    (void)arguments, (void)source, (void)inputs;\n");
     struct kiln_value_table table;
     if (!kiln_contraction_table_init(emission, KILN_PLACE_ELEMENT, elements, &table)) {
         source->failed = true;
         return;
-    }
-    for (uint32_t i = 0; i < group->load_count; i++) {
-        if (kiln_is_loaded_in(emission, i, KILN_PLACE_ELEMENT))
-            kiln_emit_contraction_result_load(emission, i, source);
     }
     for (uint32_t i = group->load_count; i < group->access_count; i++)
         kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",

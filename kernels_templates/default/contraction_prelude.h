@@ -30,6 +30,7 @@
 #define KILN_GROUPS_K                1
 #define KILN_ROW_PARTS               1
 #define KILN_ROW_LANES               0
+#define KILN_FINISHED_TOGETHER       1
 #define KILN_STATISTICS              0
 #define KILN_STATISTICS_PACKS        0
 #define KILN_PACK_ELEMENTS           8
@@ -154,8 +155,16 @@ KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_b
     source.p2 = arguments.a2 + ((long long)row * arguments.s2_0 + (long long)column);
 }
 
+struct kiln_result_inputs {
+};
+
+KILN_DEVICE void kiln_result_load(const kiln_arguments &, const kiln_result_source &, unsigned,
+                                  unsigned, kiln_result_inputs &)
+{
+}
+
 KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_source &source,
-                             unsigned row, unsigned column,
+                             unsigned row, unsigned column, const kiln_result_inputs &,
                              const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
 {
     kiln_storage_f16 y2[KILN_RESULT_VECTOR];

@@ -136,23 +136,46 @@ KILN_DEVICE bool kiln_has_row(const kiln_arguments &arguments, const kiln_result
 /* statistics.h */
 #elif KILN_ROW_LANES == 0
 
+/* A vector of the strip. */
+struct kiln_strip_vector {
+    unsigned strip_row;
+    unsigned row;
+    unsigned column;
+    bool is_inside;
+};
+
+/* All that is loaded from global memory for KILN_FINISHED_TOGETHER vectors is on its way before the first of them is finished. */
 KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                                    const kiln_result_source &result, const kiln_sum *strip,
                                    unsigned i, unsigned part, unsigned rows, unsigned columns)
 {
+    const unsigned abreast = KILN_TILE_COLUMNS / KILN_RESULT_VECTOR;
+    const unsigned step = KILN_GROUPS_K * KILN_BLOCK;
     KILN_NO_UNROLL
-    for (unsigned vector = kiln_work_item() + kiln_cluster_rank() * KILN_BLOCK;
-         vector < KILN_STRIP_ROWS * (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
-         vector += KILN_GROUPS_K * KILN_BLOCK) {
-        const unsigned strip_row = vector / (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR);
-        const unsigned column =
-            vector % (KILN_TILE_COLUMNS / KILN_RESULT_VECTOR) * KILN_RESULT_VECTOR;
-        const unsigned row = kiln_row_of_strip(strip_row, i, part);
-        if (!kiln_has_row(arguments, result, row, rows) || column >= columns)
-            continue;
-        kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
-        kiln_read_products(strip, strip_row, column, values);
-        kiln_finish(arguments, result, row, column, values);
+    for (unsigned first = kiln_work_item() + kiln_cluster_rank() * KILN_BLOCK;
+         first < KILN_STRIP_ROWS * abreast; first += KILN_FINISHED_TOGETHER * step) {
+        kiln_strip_vector vectors[KILN_FINISHED_TOGETHER];
+        kiln_result_inputs inputs[KILN_FINISHED_TOGETHER];
+        KILN_UNROLL
+        for (unsigned v = 0; v < KILN_FINISHED_TOGETHER; v++) {
+            const unsigned vector = first + v * step;
+            vectors[v].strip_row = vector / abreast;
+            vectors[v].column = vector % abreast * KILN_RESULT_VECTOR;
+            vectors[v].row = kiln_row_of_strip(vectors[v].strip_row, i, part);
+            const bool is_of_strip = v == 0 || vector < KILN_STRIP_ROWS * abreast;
+            vectors[v].is_inside = is_of_strip && vectors[v].column < columns &&
+                                   kiln_has_row(arguments, result, vectors[v].row, rows);
+            if (vectors[v].is_inside)
+                kiln_result_load(arguments, result, vectors[v].row, vectors[v].column, inputs[v]);
+        }
+        KILN_UNROLL
+        for (unsigned v = 0; v < KILN_FINISHED_TOGETHER; v++) {
+            if (!vectors[v].is_inside)
+                continue;
+            kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
+            kiln_read_products(strip, vectors[v].strip_row, vectors[v].column, values);
+            kiln_finish(arguments, result, vectors[v].row, vectors[v].column, inputs[v], values);
+        }
     }
 }
 
