@@ -60,6 +60,7 @@ enum kiln_contraction_form {
     KILN_CONTRACTION_PINGPONG,    /* one tile; halves of the waves take turns at it */
     KILN_CONTRACTION_STREAMED,    /* none: waves load what they multiply */
     KILN_CONTRACTION_SPECIALIZED, /* a ring of tiles: some waves fill it, others multiply */
+    KILN_CONTRACTION_DIRECT,      /* none: work-items compute elements of the result themselves */
 };
 
 /* How matrix products are done, where that is not left to the schedule: 0 for what is. Tiles are

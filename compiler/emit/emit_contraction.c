@@ -48,7 +48,11 @@ void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buf
     append_batch(emission, source);
     kiln_emit_contraction_splits(emission, source);
     kiln_emit_contraction_phase_sizes(emission, source);
-    kiln_emit_contraction_operand(emission, &left, source);
-    kiln_emit_contraction_operand(emission, &right, source);
+    if (kiln_contraction_of(emission)->is_direct) {
+        kiln_emit_contraction_direct(emission, source);
+    } else {
+        kiln_emit_contraction_operand(emission, &left, source);
+        kiln_emit_contraction_operand(emission, &right, source);
+    }
     kiln_emit_contraction_result(emission, source);
 }

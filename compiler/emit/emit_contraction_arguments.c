@@ -109,6 +109,10 @@ static void visit_all(struct walk *walk)
     visit(walk, contraction->m, "m");
     visit(walk, contraction->n, "n");
     visit(walk, contraction->k, "k");
+    if (contraction->is_direct) {
+        visit(walk, contraction->slots, "slots");
+        visit(walk, contraction->vectors, "vectors");
+    }
     if (kiln_group_cuts_k(group))
         visit(walk, (int64_t)contraction->segments, "segments");
     if (kiln_group_cuts_k(group) || kiln_group_has_statistics(group))

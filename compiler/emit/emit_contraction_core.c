@@ -93,10 +93,35 @@ static void append_operand_defines(const char *name, const struct kiln_operand_s
                        name, operand->run, name, operand->is_along_k);
 }
 
+static void append_direct_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
+    const struct kiln_operand_schedule *shared =
+        is_swapped ? &contraction->left : &contraction->right;
+    kiln_buffer_printf(source,
+                       "#define KILN_PRODUCTS 1\n#define KILN_RESULT_VECTOR %" PRIu32
+                       "\n#define KILN_ITEM_ROWS %" PRIu32 "\n#define KILN_ARE_ROWS_FAST %d"
+                       "\n#define KILN_ARE_WEIGHTS_LEFT %d\n#define KILN_ARE_WEIGHTS_ALONG_K %d"
+                       "\n#define KILN_WEIGHTS %" PRIu32 "\n#define KILN_TAPS %" PRIu32
+                       "\n#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
+                       "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",
+                       contraction->result_vector, contraction->item_rows,
+                       contraction->are_rows_fast, is_swapped, shared->is_along_k,
+                       contraction->shared_rows, contraction->tile_k, contraction->chiplets,
+                       contraction->chiplet_run, contraction->super_rows);
+    if (contraction->phase_count != 0)
+        kiln_buffer_append_text(source, "#define KILN_HAS_PHASES 1\n");
+}
+
 void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
     uint32_t pack = kiln_pack_elements(contraction);
+    if (contraction->is_direct) {
+        append_direct_defines(emission, source);
+        return;
+    }
     kiln_buffer_printf(source,
                        "#define KILN_TILE_M %" PRIu32 "\n#define KILN_TILE_N %" PRIu32
                        "\n#define KILN_TILE_K %" PRIu32 "\n#define KILN_WAVES_M %" PRIu32
@@ -154,9 +179,19 @@ const char *kiln_contraction_core_header(const struct kiln_emission *emission)
     return "device/mma/mma_sync.h";
 }
 
-static void append_scalar_core(const struct kiln_emission *emission, struct kiln_buffer *source)
+static void append_multiply_add(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     enum kiln_scalar scalar = emission->ir->ops[emission->group->contracts[0]].scalar;
+    if (scalar == KILN_SCALAR_I32)
+        kiln_buffer_append_text(source, "#define KILN_MMA_ADD(a, b, sum) ((int)((unsigned)(a) * "
+                                        "(unsigned)(b) + (unsigned)(sum)))\n");
+    else
+        kiln_buffer_printf(source, "#define KILN_MMA_ADD(a, b, sum) kiln_fma_%s(a, b, sum)\n",
+                           kiln_scalar_text(scalar));
+}
+
+static void append_scalar_core(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
     enum kiln_dtype staged = contraction_of(emission)->staged;
     uint32_t lanes_n = emission->target->wave_size < 8 ? emission->target->wave_size : 8;
     kiln_buffer_printf(source,
@@ -164,12 +199,7 @@ static void append_scalar_core(const struct kiln_emission *emission, struct kiln
                        "\n#define KILN_MMA_BLOCK 4\n#define KILN_MMA_DECODE(element) "
                        "kiln_decode_%s(element)\n",
                        emission->target->wave_size / lanes_n, lanes_n, device_type(staged));
-    if (scalar == KILN_SCALAR_I32)
-        kiln_buffer_append_text(source, "#define KILN_MMA_ADD(a, b, sum) ((int)((unsigned)(a) * "
-                                        "(unsigned)(b) + (unsigned)(sum)))\n");
-    else
-        kiln_buffer_printf(source, "#define KILN_MMA_ADD(a, b, sum) kiln_fma_%s(a, b, sum)\n",
-                           kiln_scalar_text(scalar));
+    append_multiply_add(emission, source);
 }
 
 /* One instruction names all its registers. */
@@ -199,6 +229,13 @@ static void append_wgmma(const struct kiln_emission *emission, struct kiln_buffe
 void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_mma *mma = contraction_of(emission)->mma;
+    if (contraction_of(emission)->is_direct) {
+        kiln_buffer_printf(
+            source, "typedef %s kiln_sum;\n",
+            kiln_scalar_type(emission->ir->ops[emission->group->contracts[0]].scalar));
+        append_multiply_add(emission, source);
+        return;
+    }
     kiln_buffer_printf(source, "typedef kiln_storage_%s kiln_element;\ntypedef %s kiln_sum;\n",
                        device_type(contraction_of(emission)->staged),
                        kiln_scalar_type(emission->ir->ops[emission->group->contracts[0]].scalar));
@@ -251,6 +288,11 @@ static void emit_headers(const struct kiln_emission *emission,
     kiln_emit_convert_header(emission->schedule->contraction.staged, inclusion, source);
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
     kiln_emit_contraction_core(emission, source);
+    if (contraction_of(emission)->is_direct) {
+        if (kiln_contraction_is_split(emission))
+            kiln_template_append(inclusion, "device/contraction/divide.h", source);
+        return;
+    }
     kiln_template_append(inclusion, "device/mma/pack.h", source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         enum kiln_dtype dtype = emission->group->accesses[i].dtype;

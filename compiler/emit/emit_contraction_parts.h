@@ -113,6 +113,8 @@ void kiln_emit_contraction_index(const struct kiln_emission *emission,
 void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                                    const struct kiln_contraction_side *side,
                                    struct kiln_buffer *source);
+/* The same where work-items compute elements of the result: image and weights. */
+void kiln_emit_contraction_direct(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* kiln_result_source, kiln_result_start, kiln_result_load and kiln_finish, or what rows have
  * instead of the last two. */
 void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source);

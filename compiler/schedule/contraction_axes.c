@@ -182,6 +182,28 @@ static void set_step(struct kiln_contraction_axis *axis, enum side side, int64_t
         axis->right_step = step;
 }
 
+bool kiln_is_group_axis(const struct kiln_contraction *contraction,
+                        const struct kiln_contraction_axis *axis)
+{
+    if (axis->role != KILN_AXIS_BATCH || axis->size == 1 || axis->left == KILN_NO_AXIS ||
+        axis->right == KILN_NO_AXIS || axis->left_repeat != 1 || axis->right_repeat != 1)
+        return false;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role == KILN_AXIS_N &&
+            contraction->axes[i].result == axis->result && axis->result != KILN_NO_AXIS)
+            return true;
+    }
+    return false;
+}
+
+static bool has_role(const struct layout *layout, const struct kiln_contraction_axis *axis,
+                     enum kiln_axis_role role)
+{
+    if (layout->problem->contraction->is_direct && kiln_is_group_axis(layout->problem->axes, axis))
+        return role == KILN_AXIS_N;
+    return axis->role == role;
+}
+
 /* How short the axes are that gather() leaves out. */
 enum gathering {
     GATHER_LONG,      /* those of size 1, if no phases are made of them */
@@ -224,7 +246,7 @@ static uint32_t gather(const struct layout *layout, enum kiln_axis_role role,
     const struct kiln_contraction_axis *first = NULL;
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
         const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if (axis->role != role)
+        if (!has_role(layout, axis, role))
             continue;
         first = first == NULL ? axis : first;
         if (is_kept(layout, axis, gathering) && count < KILN_MAX_ROLE_AXES)
@@ -462,7 +484,7 @@ static void find_axes(struct layout *layout)
                                  roles[i].axes);
     }
     for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
-        if (problem->axes->axes[i].role == KILN_AXIS_BATCH &&
+        if (has_role(layout, &problem->axes->axes[i], KILN_AXIS_BATCH) &&
             layout->batch_count < KILN_MAX_BATCH_AXES)
             layout->batches[layout->batch_count++] = problem->axes->axes[i];
     }
@@ -591,6 +613,16 @@ static void set_window_strides(const struct layout *layout, const struct kiln_ac
     }
 }
 
+/* Along the axes that are the other operand's rows, of which groups are both's. */
+static void set_strides_across(const struct layout *layout, const struct kiln_access *access,
+                               bool has_rows, int64_t *strides)
+{
+    const struct kiln_contraction_axis *axes = has_rows ? layout->columns : layout->rows;
+    uint32_t count = has_rows ? layout->column_count : layout->row_count;
+    for (uint32_t i = 0; i < count; i++)
+        strides[KILN_STRIDE_ACROSS + i] = stride_along(layout->problem, access, &axes[i]);
+}
+
 static void set_strides(const struct layout *layout)
 {
     const struct kiln_contraction_problem *problem = layout->problem;
@@ -611,6 +643,8 @@ static void set_strides(const struct layout *layout)
             scheduled->strides[KILN_STRIDE_BATCH + b] =
                 stride_along(problem, access, &layout->batches[b]);
         set_window_strides(layout, access, scheduled);
+        if (problem->contraction->is_direct && side_of(problem, access->place) == SIDE_LEFT)
+            set_strides_across(layout, access, has_rows, scheduled->strides);
     }
 }
 

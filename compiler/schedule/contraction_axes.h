@@ -31,6 +31,11 @@ uint32_t kiln_contraction_heaviest(const struct kiln_contraction_problem *proble
  * out by what they share. */
 bool kiln_contraction_is_transposed(const struct kiln_contraction_problem *problem);
 
+/* Whether an axis counts the groups of a convolution's channels: a batch that goes along the same
+ * axis of the result as columns. */
+bool kiln_is_group_axis(const struct kiln_contraction *contraction,
+                        const struct kiln_contraction_axis *axis);
+
 /* Elements of the result: of operands, no. */
 bool kiln_is_access_of_result(const struct kiln_access *access);
 

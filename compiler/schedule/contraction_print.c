@@ -37,6 +37,28 @@ static void print_windows(const struct kiln_contraction_schedule *contraction,
         kiln_buffer_printf(buffer, ", batches of %" PRId64 " phases of a stride", phases);
 }
 
+static void print_direct(const struct kiln_schedule *schedule,
+                         const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    bool is_vector = false;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        is_vector |= group->accesses[i].place == KILN_PLACE_LEFT &&
+                     schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
+    kiln_buffer_printf(
+        buffer,
+        ", direct: a work-group has %" PRIu32 "x%" PRIu32 " work-items of %" PRIu32
+        " rows each, neighbours along the %s, %s in local "
+        "memory, %" PRIu32 " of k at a time, %s, lds %" PRIu32
+        " bytes, result in vectors of %" PRIu32,
+        contraction->slots, contraction->vectors, contraction->item_rows,
+        contraction->are_rows_fast ? "rows" : "columns",
+        contraction->left.places[0] == KILN_PLACE_RIGHT ? "left operand" : "right operand",
+        contraction->tile_k,
+        is_vector ? "the other one in such vectors too" : "the other one read one by one",
+        schedule->lds_bytes, contraction->result_vector);
+}
+
 void kiln_contraction_print(const struct kiln_schedule *schedule,
                             const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
@@ -62,6 +84,10 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
     else if (is_swapped)
         kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
     print_windows(contraction, buffer);
+    if (contraction->is_direct) {
+        print_direct(schedule, group, buffer);
+        return;
+    }
     kiln_buffer_printf(buffer,
                        ", tile %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", waves %" PRIu32 "x%" PRIu32
                        "%s, %s, staged as %s, lds %" PRIu32 " bytes",

@@ -486,7 +486,8 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
         choose_hopper_stream(problem, contraction);
         return NULL;
     }
-    if (form == KILN_CONTRACTION_SPECIALIZED)
+    /* What has no tile of a matrix instruction is not chosen here. */
+    if (form == KILN_CONTRACTION_SPECIALIZED || form == KILN_CONTRACTION_DIRECT)
         return fault;
     bool is_found = false;
     double best_time = 0;

@@ -32,7 +32,10 @@ enum kiln_contraction_stride {
     KILN_STRIDE_ORIGIN = KILN_STRIDE_OUTER_COLUMN + KILN_MAX_ROLE_AXES - 1,
     /* For each phase, of a coordinate of its window; of the other operand, of a tap. */
     KILN_STRIDE_PHASE,
-    KILN_MAX_ACCESS_STRIDES = KILN_STRIDE_PHASE + KILN_MAX_SPATIAL_AXES,
+    /* Direct, of the operand that has the groups of the other one's rows: along the axes of those,
+     * first to last. */
+    KILN_STRIDE_ACROSS = KILN_STRIDE_PHASE + KILN_MAX_SPATIAL_AXES,
+    KILN_MAX_ACCESS_STRIDES = KILN_STRIDE_ACROSS + KILN_MAX_ROLE_AXES,
 };
 
 /* How an access gets the elements of one vector. */
@@ -217,7 +220,17 @@ struct kiln_contraction_schedule {
     /* Lanes load their fragments themselves, tile_k of them ahead; else operands are staged in LDS.
      */
     bool is_streamed;
-    uint32_t buffers;        /* tiles of both operands in LDS; 0: streamed */
+    /* Work-items compute elements of the result by themselves: item_rows rows of a vector
+     * each, `slots` apart, slots x vectors of them in a work-group. The axis of groups is one of
+     * the result's rows or columns, whichever the CONTRACT's right operand has. That operand is
+     * shared in LDS, tile_k of it at a time. Then tile_m and tile_n are arguments, not in the text.
+     */
+    bool is_direct;
+    bool are_rows_fast; /* neighbouring work-items have neighbouring rows, not columns */
+    uint32_t item_rows;
+    uint32_t slots, vectors;
+    uint32_t shared_rows;    /* of the shared operand, at most, in LDS */
+    uint32_t buffers;        /* tiles of both operands in LDS; 0: streamed, direct */
     bool is_pingpong;        /* two halves of 8 waves take turns at LDS and matrix instructions */
     uint32_t producer_waves; /* that stage for the others, which multiply only; 0: all do both */
     enum kiln_k_end k_end;

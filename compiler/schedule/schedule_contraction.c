@@ -4,6 +4,7 @@
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/target_rates.h"
 #include "compiler/schedule/contraction_axes.h"
+#include "compiler/schedule/contraction_direct.h"
 #include "compiler/schedule/contraction_dtype.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
@@ -290,7 +291,32 @@ static void set_access_modes(struct kiln_contraction_problem *problem)
     }
 }
 
-/* How far elements of an access that is split are apart at most; 0 of others. */
+/* Of the operand that has the result's groups, a vector of the result's columns is one in memory
+ * where they are those groups and nothing else. */
+static void set_direct_modes(struct kiln_contraction_problem *problem)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t vector = contraction->result_vector;
+    set_access_modes(problem);
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *memory = &problem->group->accesses[i];
+        struct kiln_access_schedule *access = &problem->schedule->accesses[i];
+        if (kiln_is_access_of_result(memory))
+            continue;
+        bool is_vector = vector > 1 && memory->place == KILN_PLACE_LEFT &&
+                         contraction->left.places[0] == KILN_PLACE_LEFT &&
+                         contraction->columns.count == 1 &&
+                         access->strides[KILN_STRIDE_ACROSS] == 1 &&
+                         is_aligned(problem, i, KILN_STRIDE_ACROSS, vector);
+        access->mode = is_vector ? KILN_ACCESS_VECTOR : KILN_ACCESS_GATHER;
+        access->alignment_bytes =
+            is_vector ? kiln_vector_alignment(problem->target, memory->dtype, vector)
+                      : kiln_dtype_info(memory->dtype)->bytes;
+    }
+}
+
+/* How far elements of an access that is split, or of a direct operand, are apart at most; 0 of
+ * others. */
 static int64_t footprint(const struct kiln_contraction_problem *problem, uint32_t access)
 {
     const struct kiln_access *memory = &problem->group->accesses[access];
@@ -301,7 +327,9 @@ static int64_t footprint(const struct kiln_contraction_problem *problem, uint32_
     int64_t elements = 1;
     for (uint32_t i = 0; i < domain->rank; i++)
         elements += (domain->dims[i] - 1) * memory->strides[i];
-    return scheduled->splits_rows || scheduled->splits_columns || is_windowed ? elements : 0;
+    bool is_whole = problem->contraction->is_direct && !kiln_is_access_of_result(memory);
+    return scheduled->splits_rows || scheduled->splits_columns || is_windowed || is_whole ? elements
+                                                                                          : 0;
 }
 
 static bool offsets_need_64_bits(const struct kiln_contraction_problem *problem)
@@ -337,7 +365,14 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
     uint32_t tile =
         contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
     uint32_t slots = limits->steps < MOST_SLOTS ? limits->steps : MOST_SLOTS;
-    if (contraction->is_streamed && slots > 1 && contraction->statistics == KILN_STATISTICS_NONE)
+    if (contraction->is_direct && contraction->item_rows > 1)
+        limits->steps = contraction->item_rows / 2;
+    else if (contraction->is_direct && schedule->vector_elems > 1)
+        limits->vector_elems = schedule->vector_elems / 2;
+    else if (contraction->is_direct)
+        return false;
+    else if (contraction->is_streamed && slots > 1 &&
+             contraction->statistics == KILN_STATISTICS_NONE)
         limits->steps = slots / 2;
     else if (contraction->statistics == KILN_STATISTICS_NONE && tile > SMALLEST_TILE &&
              limits->held_elems > SMALLEST_TILE)
@@ -347,6 +382,60 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
     else
         return false;
     return true;
+}
+
+/* Neighbours of the result that are finished at once: as many as 16 bytes have, or one. */
+static void choose_result_vector(struct kiln_contraction_problem *problem)
+{
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    const struct kiln_fusion_group *group = problem->group;
+    uint32_t limit = problem->schedule->limits.vector_elems;
+    uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
+    uint32_t most = (uint32_t)PACK_BYTES /
+                    (store == KILN_NONE ? 4 : kiln_dtype_info(group->accesses[store].dtype)->bytes);
+    most = most > 8 ? 8 : most;
+    most = kiln_floor_power_of_two(most < limit ? most : limit);
+    bool is_vector =
+        are_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
+    contraction->result_vector = is_vector ? most : 1;
+}
+
+/* The rest, which follows from the tile and the operands' loads. */
+static void fill_schedule(const struct kiln_contraction_problem *problem, uint32_t lds_bytes)
+{
+    struct kiln_schedule *schedule = problem->schedule;
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    schedule->rank = 1;
+    schedule->dims[0] = contraction->n;
+    schedule->rows = (uint64_t)contraction->m;
+    schedule->cols = (uint64_t)contraction->n;
+    schedule->vector_elems = contraction->result_vector;
+    schedule->chunk_count = count_tiles(contraction);
+    schedule->index_is_64bit = offsets_need_64_bits(problem);
+    schedule->lds_bytes = lds_bytes;
+}
+
+/* Work-items compute elements of the result themselves. */
+static void choose_direct(struct kiln_contraction_problem *problem)
+{
+    struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
+    uint32_t sum_bytes = kiln_dtype_info(kiln_scalar_dtype(problem->op->scalar))->bytes;
+    contraction->are_rows_fast =
+        store != KILN_NONE && contraction->n > 1 &&
+        problem->schedule->accesses[store].strides[KILN_STRIDE_COLUMN] != 1;
+    if (contraction->are_rows_fast)
+        contraction->result_vector = 1;
+    else
+        choose_result_vector(problem);
+    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
+    struct kiln_operand_schedule *shared = is_swapped ? &contraction->left : &contraction->right;
+    shared->is_along_k = !runs_along_rows(problem, shared);
+    kiln_choose_direct_tile(problem->target, &problem->schedule->limits, is_swapped, contraction);
+    choose_order(problem);
+    problem->schedule->block = kiln_direct_block(problem->target);
+    set_direct_modes(problem);
+    fill_schedule(problem, kiln_direct_lds_bytes(contraction, sum_bytes));
 }
 
 /* Fills everything but grid and traffic. */
@@ -372,8 +461,14 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     contraction->segments = kiln_group_cuts_k(group) ? group->segment_count : 1;
     if (!kiln_choose_staged_dtype(ir, graph, group, target, &contraction->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    contraction->is_direct = kiln_is_contraction_direct(&problem);
     kiln_contraction_lay_out_axes(&problem, kiln_contraction_is_transposed(&problem));
     name_strides_of_one(&problem);
+    if (contraction->is_direct) {
+        schedule->template_name = "contraction_direct";
+        choose_direct(&problem);
+        return KILN_OK;
+    }
     const struct kiln_tile_problem tile = tile_problem(&problem);
     contraction->row_parts = 1;
     contraction->groups_k = 1;
@@ -403,24 +498,9 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     choose_loads(&problem, &contraction->right, kiln_tile_columns(contraction),
                  kiln_tile_columns(contraction) / contraction->waves_n /
                      kiln_fragment_rows_n(contraction, target));
-    uint32_t store = kiln_contraction_heaviest(&problem, KILN_PLACE_ELEMENT, true);
-    uint32_t most = (uint32_t)PACK_BYTES /
-                    (store == KILN_NONE ? 4 : kiln_dtype_info(group->accesses[store].dtype)->bytes);
-    most = most > 8 ? 8 : most;
-    most = kiln_floor_power_of_two(
-        most < schedule->limits.vector_elems ? most : schedule->limits.vector_elems);
-    bool is_vector =
-        are_whole(&problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
-    contraction->result_vector = is_vector ? most : 1;
+    choose_result_vector(&problem);
     set_access_modes(&problem);
-    schedule->rank = 1;
-    schedule->dims[0] = contraction->n;
-    schedule->rows = (uint64_t)contraction->m;
-    schedule->cols = (uint64_t)contraction->n;
-    schedule->vector_elems = contraction->result_vector;
-    schedule->chunk_count = count_tiles(contraction);
-    schedule->index_is_64bit = offsets_need_64_bits(&problem);
-    schedule->lds_bytes = kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes);
+    fill_schedule(&problem, kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes));
     return KILN_OK;
 }
 
@@ -475,7 +555,9 @@ static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b
 {
     return a->contraction.tile_m == b->contraction.tile_m &&
            a->contraction.tile_n == b->contraction.tile_n &&
-           a->contraction.tile_k == b->contraction.tile_k;
+           a->contraction.tile_k == b->contraction.tile_k &&
+           a->contraction.item_rows == b->contraction.item_rows &&
+           (!a->contraction.is_direct || a->vector_elems == b->vector_elems);
 }
 
 static bool walks_in_order(const struct kiln_schedule *schedule)

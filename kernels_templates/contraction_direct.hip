@@ -1,0 +1,235 @@
+/*
+ * Sums of products of which one operand has few rows for each group: a work-item computes elements of the result by
+ * itself, KILN_ITEM_ROWS rows of a vector of KILN_RESULT_VECTOR columns. A depthwise convolution: rows are
+ * pixels, columns are channels (or the other way round), k are taps, and each channel is a group. The operand that has a few
+ * rows of each group, `weights`, is shared by the work-group: KILN_TAPS of k at a time are in LDS, as what is computed of
+ * them. Of the other one, `image`, a work-item loads what it needs; what a neighbour has loaded comes from the nearest cache.
+ *
+ * A work-group has `slots` x `vectors` work-items with something to do, both arguments: neighbours take neighbouring vectors
+ * of columns, or (KILN_ARE_ROWS_FAST) neighbouring rows; the rows of one are `slots` apart. Sizes and strides are arguments too. Rows beyond the end are read again from
+ * the last one and not stored.
+ *
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_ITEM_ROWS, KILN_RESULT_VECTOR, KILN_ARE_ROWS_FAST, KILN_ARE_WEIGHTS_LEFT
+ * (weights are rows of the result, not columns), KILN_ARE_WEIGHTS_ALONG_K (their memory runs along k), KILN_WEIGHTS (rows of
+ * weights in LDS at most), KILN_TAPS, KILN_PRODUCTS (1), KILN_CHIPLETS, KILN_CHIPLET_RUN, KILN_SUPER_ROWS (device/contraction/place.h),
+ * KILN_HAS_PHASES (as for contraction.hip), kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments, kiln_batch and kiln_locate_batch, for
+ * both operands, `image` standing for either,
+ *   kiln_image_source         where the operand is; start()
+ *   kiln_image_inputs         what is loaded for one index of k: of the image KILN_RESULT_VECTOR elements, of the weights one;
+ *                             kiln_image_load
+ *   kiln_image_values         what is computed of it, zero outside of a window
+ * and kiln_result_source, kiln_result_start, kiln_result_inputs, kiln_result_load and kiln_finish.
+ */
+#ifndef KILN_SYMBOL
+#include "default/contraction_direct_prelude.h"
+#endif
+
+/* place.h counts tiles, whose sizes are arguments. */
+#define KILN_TILE_M       1
+#define KILN_TILE_COLUMNS 1
+#define KILN_CUTS_K       0
+
+#include "device/contraction/place.h"
+
+#define KILN_AHEAD       3 /* indices of k that are loaded together: a line of a window of 3 x 3 */
+#define KILN_STAGE_TURNS 4 /* weights that are loaded together */
+
+#define KILN_SUMS_OF_PACK (16 / (int)sizeof(kiln_sum))
+
+/* All weights for one index of k. Padded, so that work-items that write along k do not meet in a bank. */
+struct alignas(16) kiln_weights_line {
+    kiln_sum at[KILN_WEIGHTS + KILN_SUMS_OF_PACK];
+};
+
+/* What a work-item computes: clamped to what there is. */
+struct kiln_item {
+    unsigned row[KILN_ITEM_ROWS];
+    unsigned column;
+    unsigned at_row, at_column; /* of the first one, within the work-group's */
+    unsigned weights[KILN_ITEM_ROWS]; /* where those are in LDS, of each row or of the columns */
+};
+
+/* KILN_TAPS of k from `first` on, `count` of which there are. */
+KILN_DEVICE void kiln_stage_weights(const kiln_arguments &arguments,
+                                    const kiln_weights_source &source, unsigned start, unsigned rows,
+                                    unsigned first, unsigned count, kiln_weights_line *lines)
+{
+    const unsigned units = KILN_ARE_WEIGHTS_ALONG_K ? rows * KILN_TAPS : count * KILN_WEIGHTS;
+    KILN_NO_UNROLL
+    for (unsigned base = kiln_work_item(); base < units; base += KILN_STAGE_TURNS * KILN_BLOCK) {
+        kiln_weights_inputs inputs[KILN_STAGE_TURNS];
+        KILN_UNROLL
+        for (unsigned turn = 0; turn < KILN_STAGE_TURNS; turn++) {
+            const unsigned unit = base + turn * KILN_BLOCK;
+            unsigned at = KILN_ARE_WEIGHTS_ALONG_K ? unit / KILN_TAPS : unit % KILN_WEIGHTS;
+            unsigned tap = KILN_ARE_WEIGHTS_ALONG_K ? unit % KILN_TAPS : unit / KILN_WEIGHTS;
+            at = start + (at < rows ? at : rows - 1);
+            tap = first + (tap < count ? tap : count - 1);
+            kiln_weights_load(arguments, source, at, at, tap, inputs[turn]);
+        }
+        KILN_UNROLL
+        for (unsigned turn = 0; turn < KILN_STAGE_TURNS; turn++) {
+            const unsigned unit = base + turn * KILN_BLOCK;
+            const unsigned at = KILN_ARE_WEIGHTS_ALONG_K ? unit / KILN_TAPS : unit % KILN_WEIGHTS;
+            const unsigned tap = KILN_ARE_WEIGHTS_ALONG_K ? unit % KILN_TAPS : unit / KILN_WEIGHTS;
+            kiln_sum values[1];
+            kiln_weights_values(arguments, inputs[turn], values);
+            if (at < rows && tap < count)
+                lines[tap].at[at] = values[0];
+        }
+    }
+}
+
+/* Of one index of k, what a work-item's columns, or its rows, are multiplied by. */
+#if KILN_ARE_WEIGHTS_LEFT
+#define KILN_ITEM_WEIGHTS KILN_ITEM_ROWS
+#else
+#define KILN_ITEM_WEIGHTS KILN_RESULT_VECTOR
+#endif
+
+KILN_DEVICE void kiln_read_weights(const kiln_weights_line &line, const kiln_item &item,
+                                   kiln_sum (&weights)[KILN_ITEM_WEIGHTS])
+{
+#if !KILN_ARE_WEIGHTS_LEFT && KILN_ITEM_WEIGHTS > 1
+    if (sizeof weights % 16 == 0) {
+        KILN_UNROLL
+        for (unsigned e = 0; e < KILN_ITEM_WEIGHTS; e += KILN_SUMS_OF_PACK) {
+            kiln_sum part[KILN_SUMS_OF_PACK];
+            KILN_LOAD_LOCAL(16, part, line.at + item.weights[0] + e)
+            KILN_UNROLL
+            for (unsigned i = 0; i < KILN_SUMS_OF_PACK; i++)
+                weights[(e + i) % KILN_ITEM_WEIGHTS] = part[i];
+        }
+        return;
+    }
+#endif
+    KILN_UNROLL
+    for (unsigned e = 0; e < KILN_ITEM_WEIGHTS; e++)
+        weights[e] = line.at[KILN_ARE_WEIGHTS_LEFT ? item.weights[e % KILN_ITEM_ROWS]
+                                                   : item.weights[0] + e];
+}
+
+/* So many indices of k from `first + tap` on: all loads before the first product. */
+template <unsigned Taps>
+KILN_DEVICE void kiln_add_taps(const kiln_arguments &arguments, const kiln_image_source &source,
+                               const kiln_item &item, const kiln_weights_line *lines,
+                               unsigned first, unsigned tap,
+                               kiln_sum (&sums)[KILN_ITEM_ROWS][KILN_RESULT_VECTOR])
+{
+    kiln_image_inputs inputs[Taps][KILN_ITEM_ROWS];
+    KILN_UNROLL
+    for (unsigned t = 0; t < Taps; t++)
+        KILN_UNROLL
+    for (unsigned r = 0; r < KILN_ITEM_ROWS; r++)
+        kiln_image_load(arguments, source, item.row[r], item.column, first + tap + t, inputs[t][r]);
+    KILN_UNROLL
+    for (unsigned t = 0; t < Taps; t++) {
+        kiln_sum weights[KILN_ITEM_WEIGHTS];
+        kiln_read_weights(lines[tap + t], item, weights);
+        KILN_UNROLL
+        for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
+            kiln_sum values[KILN_RESULT_VECTOR];
+            kiln_image_values(arguments, inputs[t][r], values);
+            KILN_UNROLL
+            for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+                sums[r][e] =
+                    KILN_MMA_ADD(values[e], weights[KILN_ARE_WEIGHTS_LEFT ? r : e], sums[r][e]);
+        }
+    }
+}
+
+KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+{
+    KILN_LDS(kiln_weights_line, lines, KILN_TAPS);
+    const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
+    const unsigned slots = (unsigned)arguments.slots, vectors = (unsigned)arguments.vectors;
+    const unsigned tile_rows = slots * KILN_ITEM_ROWS, tile_columns = vectors * KILN_RESULT_VECTOR;
+    kiln_place place =
+        kiln_place_group(kiln_work_group_x(), (rows + tile_rows - 1) / tile_rows,
+                         (columns + tile_columns - 1) / tile_columns);
+    place.row *= tile_rows;
+    place.column *= tile_columns;
+    kiln_batch batch;
+    kiln_locate_batch(arguments, place.batch, batch);
+    unsigned size = (unsigned)arguments.k;
+    bool is_empty = false;
+#ifdef KILN_HAS_PHASES
+    size = kiln_phase_k(arguments, batch);
+    is_empty = kiln_phase_is_empty(batch);
+#endif
+
+    const unsigned fast = KILN_ARE_ROWS_FAST ? slots : vectors;
+    const unsigned slow_index = kiln_work_item() / fast;
+    const unsigned fast_index = kiln_work_item() - slow_index * fast;
+    const bool has_work = slow_index < (KILN_ARE_ROWS_FAST ? vectors : slots);
+    const unsigned slow = has_work ? slow_index : 0;
+    kiln_item item;
+    item.at_row = KILN_ARE_ROWS_FAST ? fast_index : slow;
+    item.at_column = (KILN_ARE_ROWS_FAST ? slow : fast_index) * KILN_RESULT_VECTOR;
+    KILN_UNROLL
+    for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
+        const unsigned row = place.row + item.at_row + r * slots;
+        item.row[r] = row < rows ? row : rows - 1;
+        item.weights[r] = item.row[r] - place.row;
+    }
+    const bool is_inside = place.column + item.at_column < columns;
+    item.column = place.column + (is_inside ? item.at_column : 0);
+    if (!KILN_ARE_WEIGHTS_LEFT)
+        item.weights[0] = item.column - place.column;
+
+    kiln_image_source image;
+    kiln_weights_source weights;
+    kiln_image_start(arguments, batch, image);
+    kiln_weights_start(arguments, batch, weights);
+    const unsigned start = KILN_ARE_WEIGHTS_LEFT ? place.row : place.column;
+    const unsigned tile = KILN_ARE_WEIGHTS_LEFT ? tile_rows : tile_columns;
+    const unsigned left_over = (KILN_ARE_WEIGHTS_LEFT ? rows : columns) - start;
+    const unsigned shared = tile < left_over ? tile : left_over;
+    kiln_sum sums[KILN_ITEM_ROWS][KILN_RESULT_VECTOR];
+    KILN_UNROLL
+    for (unsigned r = 0; r < KILN_ITEM_ROWS; r++)
+        KILN_UNROLL
+    for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+        sums[r][e] = 0;
+    KILN_NO_UNROLL
+    for (unsigned first = 0; first < size; first += KILN_TAPS) {
+        const unsigned count = size - first < KILN_TAPS ? size - first : KILN_TAPS;
+        if (first != 0)
+            kiln_barrier();
+        kiln_stage_weights(arguments, weights, start, shared, first, count, lines);
+        kiln_barrier();
+        unsigned tap = 0;
+        KILN_NO_UNROLL
+        for (; tap + KILN_AHEAD <= count; tap += KILN_AHEAD)
+            kiln_add_taps<KILN_AHEAD>(arguments, image, item, lines, first, tap, sums);
+        KILN_NO_UNROLL
+        for (; tap < count; tap++)
+            kiln_add_taps<1>(arguments, image, item, lines, first, tap, sums);
+    }
+
+    kiln_result_source result;
+    kiln_result_start(arguments, batch, place.row, place.column, result);
+    const bool has_columns = has_work && is_inside;
+    kiln_result_inputs inputs[KILN_ITEM_ROWS];
+    bool has_row[KILN_ITEM_ROWS];
+    KILN_UNROLL
+    for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
+        const unsigned at_row = item.at_row + r * slots;
+        has_row[r] = has_columns && place.row + at_row < rows;
+#ifdef KILN_HAS_PHASES
+        has_row[r] = has_row[r] && kiln_phase_has_row(arguments, batch, place.row + at_row);
+#endif
+        if (has_row[r])
+            kiln_result_load(arguments, result, at_row, item.at_column, inputs[r]);
+    }
+    KILN_UNROLL
+    for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
+        if (!has_row[r])
+            continue;
+        kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
+        KILN_UNROLL
+        for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
+            values[0][e] = is_empty ? (kiln_sum)0 : sums[r][e];
+        kiln_finish(arguments, result, item.at_row + r * slots, item.at_column, inputs[r], values);
+    }
+}
