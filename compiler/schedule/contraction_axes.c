@@ -22,8 +22,6 @@ struct layout {
     struct kiln_contraction_axis sums[KILN_MAX_ROLE_AXES];
     struct kiln_contraction_axis batches[KILN_MAX_BATCH_AXES];
     uint32_t row_count, column_count, sum_count, batch_count;
-    /* With divisors taken out of their steps. */
-    struct kiln_contraction_window windows[KILN_MAX_SPATIAL_AXES];
 };
 
 /* ---- accesses ---- */
@@ -161,7 +159,7 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* The axis of a role that goes along a window; none where it has size 1 and was left out. */
+/* The axis of a role that goes along a window with a divisor: there is one, also of size 1. */
 static struct kiln_contraction_axis *find_windowed(struct kiln_contraction_axis *axes,
                                                    uint32_t count, enum side side, uint8_t axis)
 {
@@ -302,7 +300,7 @@ static enum side windowed_side(const struct layout *layout)
 static bool goes_along_window(const struct layout *layout, const struct kiln_contraction_axis *axis)
 {
     for (uint32_t w = 0; w < layout->problem->axes->window_count; w++) {
-        if (operand_axis(axis, windowed_side(layout)) == layout->windows[w].axis)
+        if (operand_axis(axis, windowed_side(layout)) == layout->problem->axes->windows[w].axis)
             return true;
     }
     return false;
@@ -315,7 +313,7 @@ static bool walks_along_windows(const struct layout *layout, const struct kiln_a
     if (side_of(problem, access->place) != windowed_side(layout))
         return false;
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {
-        if (stride_of(problem, access, layout->windows[w].axis) != 0)
+        if (stride_of(problem, access, problem->axes->windows[w].axis) != 0)
             return true;
     }
     return false;
@@ -372,15 +370,16 @@ static bool is_merging_worth_it(const struct layout *layout, enum kiln_axis_role
     return count == 1 || axes[count - 1].size != last;
 }
 
-/* Whether an access walks along these axes as along one. */
+/* Whether an access walks along these axes as along one; those of one index are passed over. */
 static bool is_linear(const struct kiln_contraction_problem *problem,
                       const struct kiln_access *access, const struct kiln_contraction_axis *axes,
                       uint32_t count)
 {
-    for (uint32_t i = 1; i < count; i++) {
-        if (axes[i - 1].size != 1 && stride_along(problem, access, &axes[i - 1]) !=
-                                         stride_along(problem, access, &axes[i]) * axes[i].size)
+    int64_t stride = stride_along(problem, access, &axes[count - 1]) * axes[count - 1].size;
+    for (uint32_t i = count - 1; i-- > 0;) {
+        if (axes[i].size != 1 && stride_along(problem, access, &axes[i]) != stride)
             return false;
+        stride *= axes[i].size;
     }
     return true;
 }
@@ -440,11 +439,11 @@ static void name_phase_axes(struct layout *layout, uint32_t w, struct kiln_phase
 {
     enum side side = windowed_side(layout);
     for (uint32_t i = 0; i < layout->row_count; i++) {
-        if (operand_axis(&layout->rows[i], side) == layout->windows[w].axis)
+        if (operand_axis(&layout->rows[i], side) == layout->problem->axes->windows[w].axis)
             phase->row_axis = i;
     }
     for (uint32_t i = 0; i < layout->sum_count; i++) {
-        if (operand_axis(&layout->sums[i], side) == layout->windows[w].axis)
+        if (operand_axis(&layout->sums[i], side) == layout->problem->axes->windows[w].axis)
             phase->k_axis = i;
     }
 }
@@ -477,7 +476,6 @@ static void find_axes(struct layout *layout)
     };
     enum { ROLES = sizeof roles / sizeof *roles };
     bool merges[ROLES];
-    memcpy(layout->windows, problem->axes->windows, sizeof layout->windows);
     for (size_t i = 0; i < ROLES; i++) {
         merges[i] = is_merging_worth_it(layout, roles[i].role, roles[i].access);
         *roles[i].count = gather(layout, roles[i].role, merges[i] ? GATHER_LONG : GATHER_CANONICAL,
@@ -489,7 +487,7 @@ static void find_axes(struct layout *layout)
             layout->batches[layout->batch_count++] = problem->axes->axes[i];
     }
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {
-        if (layout->windows[w].divisor > 1)
+        if (problem->axes->windows[w].divisor > 1)
             add_phase(layout, w);
     }
     for (size_t i = 0; i < ROLES; i++) {
@@ -536,7 +534,8 @@ static int64_t window_step(const struct layout *layout, const struct kiln_contra
                            uint32_t w)
 {
     enum side side = windowed_side(layout);
-    return operand_axis(axis, side) == layout->windows[w].axis ? operand_step(axis, side) : 0;
+    uint8_t along = layout->problem->axes->windows[w].axis;
+    return operand_axis(axis, side) == along ? operand_step(axis, side) : 0;
 }
 
 static void set_windows(const struct layout *layout)
@@ -552,9 +551,9 @@ static void set_windows(const struct layout *layout)
     for (uint32_t w = 0; w < contraction->window_count; w++) {
         struct kiln_window_schedule *window = &schedule->windows[w];
         *window = (struct kiln_window_schedule){
-            .size = layout->windows[w].size,
-            .offset = layout->windows[w].offset,
-            .phase = layout->windows[w].divisor > 1 ? phase++ : KILN_NONE,
+            .size = contraction->windows[w].size,
+            .offset = contraction->windows[w].offset,
+            .phase = contraction->windows[w].divisor > 1 ? phase++ : KILN_NONE,
         };
         for (uint32_t i = 0; i < row_count; i++)
             window->row_steps[i] = window_step(layout, &rows[i], w);
@@ -595,7 +594,7 @@ static void set_window_strides(const struct layout *layout, const struct kiln_ac
     enum side side = side_of(problem, access->place);
     uint32_t phase = 0;
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {
-        const struct kiln_contraction_window *window = &layout->windows[w];
+        const struct kiln_contraction_window *window = &problem->axes->windows[w];
         bool has_phase = window->divisor > 1;
         if (side == windowed_side(layout)) {
             int64_t stride = stride_of(problem, access, window->axis);
@@ -685,7 +684,7 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     set_batches(&layout);
     uint32_t phase = 0;
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {
-        if (layout.windows[w].divisor > 1)
+        if (problem->axes->windows[w].divisor > 1)
             name_phase_axes(&layout, w, &contraction->phases[phase++]);
     }
     set_windows(&layout);

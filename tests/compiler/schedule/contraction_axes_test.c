@@ -30,8 +30,7 @@ TestSuite(contraction_axes, .init = setup, .fini = teardown);
     " !pre_padding=[" padding "] !post_padding=[" padding "] !stride=[" stride                     \
     "] !dilation=[" dilation "] !conv_mode='CROSS_CORRELATION' "
 
-/* The only kernel's. */
-static const struct kiln_contraction_schedule *schedule_sketch(const char *sketch)
+static const struct kiln_kernel_plan *plan_sketch(const char *sketch)
 {
     const struct kiln_lower_options options = {0};
     static struct kiln_kernel_plan plan;
@@ -40,8 +39,15 @@ static const struct kiln_contraction_schedule *schedule_sketch(const char *sketc
     cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
     cr_assert_eq(kiln_kernel_plan_make(&graph.graph, &target, &options, &arena, &plan, &error),
                  KILN_OK, "%s", error.text);
-    cr_assert_eq(plan.partition.group_count, 1);
-    return &plan.schedules[0].contraction;
+    return &plan;
+}
+
+/* The only kernel's. */
+static const struct kiln_contraction_schedule *schedule_sketch(const char *sketch)
+{
+    const struct kiln_kernel_plan *plan = plan_sketch(sketch);
+    cr_assert_eq(plan->partition.group_count, 1);
+    return &plan->schedules[0].contraction;
 }
 
 static void expect_sizes(const struct kiln_role_axes *axes, uint32_t count, int64_t a, int64_t b,
@@ -139,6 +145,34 @@ Test(contraction_axes, batches_go_along_windows)
     cr_expect_eq(contraction->batch_sizes[1], 14);
     cr_expect_eq(contraction->windows[0].batch_steps[1], 1);
     cr_expect_eq(contraction->windows[0].batch_steps[0], 0);
+}
+
+/* Statistics store no elements, whose memory the rows would follow: the one row of pixels stays
+ * between the images and their columns. A factor that all images have in common is not linear along
+ * them, though its stride is that of the one row, 0. */
+Test(contraction_axes, an_axis_of_one_index_hides_no_other)
+{
+    const struct kiln_kernel_plan *plan =
+        plan_sketch("ConvolutionFwd x=2048,64,1,128:last w=64,64,3,3:last "
+                    "y=2048,64,1,128:virtual:last" ATTRIBUTES(
+                        "1,1", "1,1", "1,1") "| Pointwise in_0@3 in_1=1,1,1,128 "
+                                             "out_0=2048,64,1,128:virtual:last !operation='MUL' "
+                                             "| Reduction in@5 out=1,64,1,1 !mode='ADD'");
+    const struct kiln_fusion_group *group = &plan->partition.groups[0];
+    const struct kiln_contraction_schedule *contraction = &plan->schedules[0].contraction;
+    cr_assert_eq(contraction->statistics, KILN_STATISTICS_COLUMNS);
+    expect_sizes(&contraction->rows, 3, 2048, 1, 128);
+    unsigned factors = 0;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        const struct kiln_access_schedule *access = &plan->schedules[0].accesses[i];
+        if (!kiln_is_access_of_result(&group->accesses[i]))
+            continue;
+        factors++;
+        cr_expect(access->splits_rows);
+        cr_expect_eq(access->strides[KILN_STRIDE_ROW], 1);
+        cr_expect_eq(access->strides[KILN_STRIDE_OUTER_ROW], 0);
+    }
+    cr_expect_eq(factors, 1);
 }
 
 Test(contraction_axes, groups_are_batches)
