@@ -71,6 +71,9 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
 /* kiln_row_offset_<access> of the result's accesses that split rows. */
 void kiln_emit_contraction_row_offsets(const struct kiln_emission *emission,
                                        struct kiln_buffer *source);
+/* " + ...": the row `at_row` of the tile, in an offset of one of the result's accesses. */
+void kiln_emit_contraction_row_offset(const struct kiln_emission *emission, uint32_t access,
+                                      struct kiln_buffer *source);
 /* A coordinate of a point of the result, as an expression. */
 void kiln_emit_contraction_coordinate(const struct kiln_emission *emission, uint8_t from_right,
                                       struct kiln_buffer *source);

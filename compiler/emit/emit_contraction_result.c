@@ -10,9 +10,10 @@ static bool is_of_result(const struct kiln_access *access)
     return access->place == KILN_PLACE_ELEMENT || access->place == KILN_PLACE_ROW;
 }
 
-static void append_row_offset(const struct kiln_emission *emission, uint32_t access,
-                              const char *offset, struct kiln_buffer *source)
+void kiln_emit_contraction_row_offset(const struct kiln_emission *emission, uint32_t access,
+                                      struct kiln_buffer *source)
 {
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
     if (emission->schedule->accesses[access].splits_rows)
         kiln_buffer_printf(source, " + kiln_row_offset_%" PRIu32 "(arguments, source, at_row)",
                            access);
@@ -43,7 +44,7 @@ void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uin
                            "    KILN_UNROLL\n    for (unsigned e = 0; e < %" PRIu32 "; e++)\n"
                            "        inputs.x%" PRIu32 "[e] = *(source.p%" PRIu32 " + (0u",
                            is_splat ? 1 : vector, access, access);
-    append_row_offset(emission, access, offset, source);
+    kiln_emit_contraction_row_offset(emission, access, source);
     kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN,
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_append_text(source, is_vector ? "))\n" : "));\n");
@@ -65,7 +66,7 @@ void kiln_emit_contraction_result_store(const struct kiln_emission *emission, ui
                            "    KILN_UNROLL\n    for (unsigned e = 0; e < %" PRIu32 "; e++)\n"
                            "        *(source.p%" PRIu32 " + (0u",
                            is_splat ? 1 : vector, access);
-    append_row_offset(emission, access, offset, source);
+    kiln_emit_contraction_row_offset(emission, access, source);
     kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN,
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_printf(source, is_vector ? "), y%" PRIu32 ")\n" : ")) = y%" PRIu32 "[e];\n",

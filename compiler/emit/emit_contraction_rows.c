@@ -286,7 +286,7 @@ static void append_store(const struct rows *rows, const char *name, const char *
         for (uint32_t c = 0; c < components; c++) {
             uint32_t access = component_store(rows, i, c);
             kiln_buffer_printf(source, "            *(source.p%" PRIu32 " + (0u", access);
-            kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, "at_row", source);
+            kiln_emit_contraction_row_offset(emission, access, source);
             kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "column + e",
                                        source);
             kiln_buffer_printf(source, ")) = kiln_encode_%s(totals.a%" PRIu32 ".%s);\n",

@@ -170,3 +170,47 @@ Test(convolution_texts, windows)
         lower(&texts, shapes[i]);
     cr_assert_eq(texts.count, 1, "%u kernels", texts.count);
 }
+
+/* The result is stored in one order of images and pixels, what is reduced of it in another. */
+Test(convolution_texts, statistics_of_rows_lie_as_what_is_reduced)
+{
+    static const char text[] =
+        "{'name':'g','compute_data_type':'FLOAT','intermediate_data_type':'FLOAT','io_data_type':"
+        "'FLOAT','tensors':["
+        "{'uid':1,'name':'x','data_type':'FLOAT','dims':[4,4,32,8],'strides':[1024,1,32,4]},"
+        "{'uid':2,'name':'w','data_type':'FLOAT','dims':[1040,4,1,1],'strides':[4,1,4,4]},"
+        "{'uid':3,'name':'y','data_type':'FLOAT','dims':[4,1040,32,8],"
+        "'strides':[1040,1,33280,4160]},"
+        "{'uid':4,'name':'sums','data_type':'FLOAT','dims':[4,1,32,8],'strides':[1,1,32,4]},"
+        "{'uid':5,'name':'padded','data_type':'FLOAT','dims':[4,1040,32,8],"
+        "'strides':[274560,1,8320,1040]}],'nodes':["
+        "{'name':'c','compute_data_type':'FLOAT','attributes_type':'ConvolutionFwdAttributes',"
+        "'attributes':{'x_tensor_uid':1,'w_tensor_uid':2,'y_tensor_uid':3,'pre_padding':[0,0],"
+        "'post_padding':[0,0],'stride':[1,1],'dilation':[1,1],'conv_mode':2}},"
+        "{'name':'r','compute_data_type':'FLOAT','attributes_type':'ReductionAttributes',"
+        "'attributes':{'mode':'ADD','in_tensor_uid':3,'out_tensor_uid':4}},"
+        "{'name':'p','compute_data_type':'FLOAT','attributes_type':'PointwiseAttributes',"
+        "'attributes':{'operation':'RELU_FWD','in_0_tensor_uid':3,'out_0_tensor_uid':5}}]}";
+    struct json_graph read;
+    struct kiln_arena arena;
+    struct kiln_error error;
+    struct kiln_target target;
+    struct kiln_program program;
+    const struct kiln_lower_options options = {0};
+    kiln_arena_init(&arena);
+    kiln_error_init(&error);
+    json_graph_accept(&read, text, NULL);
+    cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+    cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
+                 KILN_OK, "%s", error.text);
+    const char *source = program.kernels[0].source;
+    cr_assert_not_null(strstr(source, "#define KILN_STATISTICS 1"));
+    const char *store = strstr(source, "KILN_DEVICE void store(");
+    cr_assert_not_null(store);
+    const char *place = strstr(store, "*(source.p");
+    cr_assert_not_null(place);
+    const char *row = strstr(place, "kiln_row_offset_");
+    cr_expect(row != NULL && row < strchr(place, '='), "%.80s", place);
+    kiln_arena_fini(&arena);
+    json_graph_fini(&read);
+}
