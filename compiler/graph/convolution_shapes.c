@@ -49,6 +49,24 @@ static enum kiln_status check_dimension(const struct view *view, const struct ki
                               (long long)size, whose, (long long)other_size);
 }
 
+/* Along one spatial axis: strides, dilations and paddings go beyond the tensors, and how far that
+ * is in bytes is countable too. */
+static enum kiln_status check_reach(const struct view *view, uint32_t axis, int64_t padded)
+{
+    const int64_t most = INT64_C(1) << 61;
+    const struct kiln_tensor *const tensors[] = {view->image, view->filter, view->result};
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        int64_t bytes = kiln_dtype_info(tensors[i]->dtype)->bytes;
+        if (tensors[i]->strides[axis] > most / bytes / padded)
+            return kiln_reject_tensor(
+                view->error, KILN_REJECT_TOO_LARGE, view->graph, view->node, tensors[i],
+                "stride %u is %lld: %lld of them, the padded image, are more "
+                "than 2^61 bytes",
+                axis, (long long)tensors[i]->strides[axis], (long long)padded);
+    }
+    return KILN_OK;
+}
+
 /* Along one spatial axis: the padded image is countable, the window fits, the result has the size
  * that follows. */
 static enum kiln_status check_axis(const struct view *view, uint32_t spatial)
@@ -74,7 +92,7 @@ static enum kiln_status check_axis(const struct view *view, uint32_t spatial)
                                   axis, (long long)window, (long long)dilation, (long long)padded);
     int64_t result = (padded - 1 - (window - 1) * dilation) / stride + 1;
     if (result == view->result->dims[axis])
-        return KILN_OK;
+        return check_reach(view, axis, padded);
     if (view->result == output_of(view))
         return kiln_reject_tensor(view->error, KILN_REJECT_SHAPE, view->graph, view->node,
                                   view->result,

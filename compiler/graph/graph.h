@@ -155,6 +155,7 @@ struct kiln_normalization {
  *   - groups divides both C and K; 1 is the dense convolution, C the depthwise one;
  *   - the dilated window fits into the padded image, whose size pre_padding + image + post_padding
  *     is at most INT32_MAX: so are o * stride + r * dilation and every parameter;
+ *   - as many strides of any operand along that axis are at most 2^61 bytes;
  *   - N times the pixels of an image, N times those of a result, C, K, window times C / groups and
  *     window times K / groups are each at most INT32_MAX;
  *   - the terms of each direction, those of padding included, can be counted in 63 bits.

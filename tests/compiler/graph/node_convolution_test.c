@@ -4,6 +4,7 @@
 #include "compiler/graph/wire_messages.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 TestSuite(node_convolution);
@@ -290,6 +291,40 @@ Test(node_convolution, more_terms_than_can_be_counted)
                          "y=1,2000000000,2000000000:HALF" PARAMETERS("0", "1999999999", "1", "1"),
                          NULL, KILN_REJECT_TOO_LARGE,
                          "node 'ConvolutionFwd': the convolution has more than 2^63 terms");
+}
+
+static void read_strided_image(struct json_graph *read, const char *stride)
+{
+    char text[1024];
+    (void)snprintf(
+        text, sizeof text,
+        "{'name':'g','compute_data_type':'FLOAT','intermediate_data_type':'FLOAT','io_data_type':"
+        "'FLOAT','tensors':["
+        "{'uid':1,'name':'x','data_type':'FLOAT','dims':[1,1,5],'strides':[1,1,%s]},"
+        "{'uid':2,'name':'w','data_type':'FLOAT','dims':[1,1,3],'strides':[3,3,1]},"
+        "{'uid':3,'name':'y','data_type':'FLOAT','dims':[1,1,5],'strides':[5,5,1]}],"
+        "'nodes':[{'name':'c','compute_data_type':'FLOAT','attributes_type':"
+        "'ConvolutionFwdAttributes','attributes':{'x_tensor_uid':1,'w_tensor_uid':2,"
+        "'y_tensor_uid':3,'pre_padding':[1048576],'post_padding':[1048576],'stride':[1],"
+        "'dilation':[1048576],'conv_mode':2}}]}",
+        stride);
+    json_graph_init(read, text, NULL);
+}
+
+/* 5 elements fit into memory's 2^63 bytes, the 2^21 of the padded image do not. */
+Test(node_convolution, further_than_can_be_counted)
+{
+    struct json_graph read;
+    read_strided_image(&read, "288230376151711744");
+    cr_expect_neq(read.status, KILN_OK);
+    cr_expect_eq(read.error.reject_reason, KILN_REJECT_TOO_LARGE);
+    cr_expect_not_null(strstr(read.error.text, "stride 2 is 288230376151711744: 2097157 of them, "
+                                               "the padded image, are more than 2^61 bytes"),
+                       "%s", read.error.text);
+    json_graph_fini(&read);
+    read_strided_image(&read, "274000000000");
+    cr_expect_eq(read.status, KILN_OK, "%s", read.error.text);
+    json_graph_fini(&read);
 }
 
 /* Each differs from all others, though their tensors are the same. */
