@@ -13,7 +13,7 @@
 
 enum {
     PACK_BYTES = 16,
-    UNIT_LDS_BYTES = 192 << 10, /* of a compute unit, that work-groups share: Hopper */
+    UNIT_LDS_BYTES = 224 << 10, /* of a compute unit of Hopper, which work-groups share */
 };
 
 static const struct kiln_contraction_schedule *contraction_of(const struct kiln_emission *emission)
@@ -86,6 +86,26 @@ static void append_specialized_defines(const struct kiln_emission *emission,
         kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
 }
 
+/* How many vectors of the result a work-item loads the operands of before it finishes the first.
+ * With a work-group or two in a compute unit nothing else hides the way to memory. */
+static uint32_t finished_together(const struct kiln_emission *emission)
+{
+    enum { MOST_TOGETHER = 6 };
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    bool is_loaded = false;
+    for (uint32_t i = 0; i < emission->group->load_count; i++)
+        is_loaded |= emission->group->accesses[i].place == KILN_PLACE_ELEMENT &&
+                     (emission->schedule->accesses[i].strides[KILN_STRIDE_ROW] != 0 ||
+                      emission->schedule->accesses[i].splits_rows);
+    if (!is_specialized(emission) || !is_loaded)
+        return 1;
+    uint32_t vectors =
+        contraction->tile_m * kiln_tile_columns(contraction) / contraction->result_vector;
+    uint32_t items = emission->schedule->block * contraction->groups_k;
+    uint32_t each = (vectors + items - 1) / items;
+    return each < MOST_TOGETHER ? each : MOST_TOGETHER;
+}
+
 static void append_operand_defines(const char *name, const struct kiln_operand_schedule *operand,
                                    struct kiln_buffer *source)
 {
@@ -131,13 +151,13 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        "\n#define KILN_IS_STREAMED %d\n#define KILN_WAVES_K %" PRIu32
                        "\n#define KILN_PRODUCTS %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
                        "\n#define KILN_ROW_LANES %" PRIu32 "\n#define KILN_GROUPS_K %" PRIu32
-                       "\n#define KILN_FINISHED_TOGETHER %d\n",
+                       "\n#define KILN_FINISHED_TOGETHER %" PRIu32 "\n",
                        contraction->tile_m, contraction->tile_n, contraction->tile_k,
                        contraction->waves_m, contraction->waves_n, contraction->buffers, pack,
                        contraction->tile_k / pack, contraction->result_vector,
                        contraction->is_pingpong, contraction->is_streamed, contraction->waves_k,
                        contraction->products, contraction->row_parts, contraction->row_lanes,
-                       contraction->groups_k, is_specialized(emission) ? 4 : 1);
+                       contraction->groups_k, finished_together(emission));
     kiln_buffer_printf(source,
                        "#define KILN_CHIPLETS %" PRIu32 "\n#define KILN_CHIPLET_RUN %" PRIu32
                        "\n#define KILN_SUPER_ROWS %" PRIu32 "\n",

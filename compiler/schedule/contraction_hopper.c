@@ -7,7 +7,6 @@ enum {
     WAVE_ROWS = 16,
     LEAST_LIMIT = 128, /* in forms of fewer rows and columns the tiles are the others' */
     K_BYTES = 128,
-    PRODUCERS = 4, /* warps: fewer were slower on an H200 (84 % of them with one) */
     LDS_BYTES = 192 << 10,
     MOST_BUFFERS = 16,
 };
@@ -20,17 +19,19 @@ enum { MOST_CLUSTERS = 4 };
  * these are within 0.3 % of all pairs of 11 tiles with 1, 2, 3 and 6 work-groups, and within 11 %
  * for any of 700 products.
  *
- * A work-group has a compute unit to itself, but for the last tile: where a product is a long
- * column of tiles, each with few steps, the first loads of one and the stores of another are at the
- * same time.
+ * A work-group has a compute unit to itself, but for the last two: where there are many tiles with
+ * few steps each, the first loads of one and the stores of another are at the same time.
+ *
+ * Producers are warps: fewer than four were slower on an H200 (84 % of them with one). Two leave
+ * registers for two work-groups.
  */
 static const struct tile {
-    uint32_t rows, columns, waves_k, residents;
+    uint32_t rows, columns, waves_k, residents, producers;
     uint32_t clusters[MOST_CLUSTERS]; /* then 0 */
 } tiles[] = {
-    {128, 256, 1, 1, {1}},         {128, 192, 1, 1, {1, 2}}, {128, 128, 1, 1, {1, 2, 3}},
-    {64, 128, 1, 1, {1, 2, 3, 6}}, {64, 64, 1, 1, {2}},      {64, 64, 2, 1, {1, 2, 6}},
-    {64, 32, 2, 1, {1, 2, 3}},     {64, 64, 1, 3, {1}},
+    {128, 256, 1, 1, 4, {1}},         {128, 192, 1, 1, 4, {1, 2}}, {128, 128, 1, 1, 4, {1, 2, 3}},
+    {64, 128, 1, 1, 4, {1, 2, 3, 6}}, {64, 64, 1, 1, 4, {2}},      {64, 64, 2, 1, 4, {1, 2, 6}},
+    {64, 32, 2, 1, 4, {1, 2, 3}},     {64, 64, 1, 3, 4, {1}},      {128, 128, 1, 2, 2, {1}},
 };
 
 static double divide_up(double a, double b)
@@ -145,7 +146,7 @@ static void take(const struct tile *tile, uint32_t cluster,
     contraction->waves_n = 1;
     contraction->waves_k = tile->waves_k;
     contraction->groups_k = cluster;
-    contraction->producer_waves = PRODUCERS;
+    contraction->producer_waves = tile->producers;
     contraction->buffers = buffers < MOST_BUFFERS ? buffers : MOST_BUFFERS;
 }
 
@@ -161,14 +162,16 @@ static bool is_wanted(const struct kiln_contraction_options *forced,
 }
 
 /* Of more work-groups in a compute unit no model was fitted: they were measured where columns are
- * one tile and rows many. */
+ * one small tile and rows many, and where k is short. */
 static bool are_residents_wanted(const struct kiln_tile_problem *problem, const struct tile *tile,
                                  const struct kiln_contraction_schedule *tried)
 {
-    enum { LEAST_TURNS = 2 };
+    enum { LEAST_TURNS = 2, SMALL_TILE = 64, SHORT_K_STEPS = 4 };
     uint64_t at_once = (uint64_t)problem->target->compute_units * tile->residents;
-    return tried->n * tried->products <= (int64_t)tile->columns &&
-           kiln_count_contraction_tiles(problem, tried) >= LEAST_TURNS * at_once;
+    bool is_suited = tile->columns <= SMALL_TILE
+                         ? tried->n * tried->products <= (int64_t)tile->columns
+                         : tried->k <= (int64_t)SHORT_K_STEPS * tried->tile_k;
+    return is_suited && kiln_count_contraction_tiles(problem, tried) >= LEAST_TURNS * at_once;
 }
 
 static bool is_possible(const struct kiln_tile_problem *problem,
