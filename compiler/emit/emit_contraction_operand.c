@@ -32,7 +32,7 @@ static bool varies_along_k(const struct kiln_access_schedule *access)
            access->is_windowed;
 }
 
-static bool varies_along_rows(const struct kiln_access_schedule *access)
+bool kiln_varies_along_rows(const struct kiln_access_schedule *access)
 {
     return access->strides[KILN_STRIDE_ROW] != 0 || access->splits_rows;
 }
@@ -42,7 +42,7 @@ static uint32_t input_count(const struct kiln_emission *emission,
                             const struct kiln_contraction_side *side, uint32_t access)
 {
     const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
-    uint32_t rows = varies_along_rows(scheduled) ? side->operand->run : 1;
+    uint32_t rows = kiln_varies_along_rows(scheduled) ? side->operand->run : 1;
     uint32_t along =
         varies_along_k(scheduled) ? kiln_pack_elements(kiln_contraction_of(emission)) : 1;
     return rows * along;
@@ -53,7 +53,7 @@ static const char *input_element(const struct kiln_emission *emission,
                                  const struct kiln_contraction_side *side, uint32_t access)
 {
     const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
-    bool by_row = varies_along_rows(scheduled) && side->operand->run > 1;
+    bool by_row = kiln_varies_along_rows(scheduled) && side->operand->run > 1;
     bool by_k = varies_along_k(scheduled);
     if (!by_k)
         return by_row ? "r" : "0";
@@ -158,7 +158,7 @@ static void append_split_load(const struct kiln_emission *emission,
     uint32_t k_step = along_k && is_vector ? side->operand->vector : 1;
     uint32_t k_count =
         varies_along_k(scheduled) ? kiln_pack_elements(kiln_contraction_of(emission)) / k_step : 1;
-    uint32_t run = varies_along_rows(scheduled) ? side->operand->run : 1;
+    uint32_t run = kiln_varies_along_rows(scheduled) ? side->operand->run : 1;
     uint32_t r_step = !along_k && is_vector ? run : 1;
     uint32_t at_once = k_step * r_step;
     kiln_buffer_printf(source,
@@ -477,10 +477,15 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                        "kiln_%s_inputs &inputs)\n{\n    (void)arguments, (void)source, (void)row, "
                        "(void)k, (void)rest, (void)inputs;\n",
                        side->name, side->name, side->name);
-    if (kiln_is_side_windowed(emission, side))
+    bool is_any_walked = kiln_is_side_windowed(emission, side) && kiln_walks_along_k(emission);
+    for (uint32_t i = 0; i < group->load_count; i++)
+        is_any_walked |= kiln_is_walked(emission, side, i);
+    if (is_any_walked)
+        kiln_emit_contraction_walk(emission, side, source);
+    else if (kiln_is_side_windowed(emission, side))
         append_inside(emission, side, source);
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (kiln_is_loaded_for(emission, side, i))
+        if (kiln_is_loaded_for(emission, side, i) && !kiln_is_walked(emission, side, i))
             append_operand_load(emission, side, i, source);
     }
     kiln_buffer_append_text(source, "}\n");

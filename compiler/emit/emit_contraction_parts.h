@@ -68,6 +68,11 @@ void kiln_emit_contraction_phase_sizes(const struct kiln_emission *emission,
 void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
                                            const struct kiln_contraction_side *side,
                                            struct kiln_buffer *source);
+/* How long an axis of k is, an expression: an argument, or what the phase of `batch` has of it. */
+void kiln_print_k_size(const struct kiln_emission *emission, uint32_t axis, const char *batch,
+                       char *text, size_t size);
+/* Whether an access has other elements in other rows of its operand. */
+bool kiln_varies_along_rows(const struct kiln_access_schedule *access);
 /* kiln_row_offset_<access> of the result's accesses that split rows. */
 void kiln_emit_contraction_row_offsets(const struct kiln_emission *emission,
                                        struct kiln_buffer *source);
@@ -130,6 +135,19 @@ void kiln_emit_contraction_result_store(const struct kiln_emission *emission, ui
 /* kiln_row, kiln_row_start, the passes and KILN_ROW_PASSES; `elements` is as in kiln_value_table.
  */
 void kiln_emit_contraction_rows(const struct kiln_emission *emission, const char *const *elements,
+                                struct kiln_buffer *source);
+
+/* ---- emit_contraction_walk.c ---- */
+
+/* Whether neighbours along k may lie along any of its axes: from one to the next there are carries
+ * then, kiln_next_k, and kiln_<side>_coordinate_<window> where the side has windows. */
+bool kiln_walks_along_k(const struct kiln_emission *emission);
+void kiln_emit_contraction_next_k(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* The accesses of a side that are loaded so, and their loads, with inputs.inside. */
+bool kiln_is_walked(const struct kiln_emission *emission, const struct kiln_contraction_side *side,
+                    uint32_t access);
+void kiln_emit_contraction_walk(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side,
                                 struct kiln_buffer *source);
 
 #endif

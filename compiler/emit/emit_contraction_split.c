@@ -82,6 +82,17 @@ static const char *offset_type(const struct kiln_emission *emission)
 
 /* ---- indices ---- */
 
+/* How long an axis of k is: an argument, or what a phase has of it. */
+void kiln_print_k_size(const struct kiln_emission *emission, uint32_t axis, const char *batch,
+                       char *text, size_t size)
+{
+    uint32_t phase = kiln_phase_of_k_axis(emission, axis);
+    if (phase != KILN_NONE)
+        (void)snprintf(text, size, "%s.phase%" PRIu32 ".count", batch, phase);
+    else
+        (void)snprintf(text, size, "(unsigned)arguments.k_size%" PRIu32, axis);
+}
+
 static void append_split(const struct kiln_emission *emission, const struct role *role,
                          struct kiln_buffer *source)
 {
@@ -102,7 +113,7 @@ static void append_split(const struct kiln_emission *emission, const struct role
         char size[48];
         if (phase != KILN_NONE) {
             (void)snprintf(divisor, sizeof divisor, "batch.tap_divisor%" PRIu32, phase);
-            (void)snprintf(size, sizeof size, "batch.phase%" PRIu32 ".count", phase);
+            kiln_print_k_size(emission, i, "batch", size, sizeof size);
         } else {
             (void)snprintf(divisor, sizeof divisor, "arguments.%c_divisor%" PRIu32, name, i);
             (void)snprintf(size, sizeof size, "(unsigned)arguments.%c_size%" PRIu32, name, i);
@@ -129,6 +140,8 @@ void kiln_emit_contraction_splits(const struct kiln_emission *emission, struct k
     find_roles(kiln_contraction_of(emission), roles);
     for (uint32_t i = 0; i < 3 && kiln_contraction_is_split(emission); i++)
         append_split(emission, &roles[i], source);
+    if (kiln_walks_along_k(emission))
+        kiln_emit_contraction_next_k(emission, source);
 }
 
 /* ---- phases ---- */
@@ -217,6 +230,25 @@ static void append_index(const struct role *role, const char *what, struct kiln_
                        role->name, role->name, role->name, what);
 }
 
+/* "    const kiln_k_index taps = ...": of the k of the tile that is staged, what all of it shares
+ * apart from the rest, so that it is taken apart once. */
+static void append_taps(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    if (contraction->k_granule == 1) {
+        kiln_buffer_append_text(source, "    const kiln_k_index taps = kiln_split_k(arguments, "
+                                        "source.batch, source.first_k + k);\n");
+        return;
+    }
+    const char *granule =
+        contraction->k_granule == contraction->tile_k ? "KILN_TILE_K" : "KILN_PACK_ELEMENTS";
+    kiln_buffer_printf(source,
+                       "    kiln_k_index taps = kiln_split_k(arguments, source.batch, "
+                       "source.first_k + k / %s * %s);\n"
+                       "    taps.c%" PRIu32 " += k %% %s;\n",
+                       granule, granule, contraction->sums.count - 1, granule);
+}
+
 /* Rows and k apart: what is of the row is the same in all tiles of k, and what is of k in all rows
  * that a work-item stages. */
 static void append_operand_offset(const struct kiln_emission *emission,
@@ -234,16 +266,12 @@ static void append_operand_offset(const struct kiln_emission *emission,
                        type, side->name, access, side->name);
     if (scheduled->splits_rows)
         append_index(rows, "source.first_row + row", source);
-    char k_name[] = "taps"; /* k is the index itself */
     if (scheduled->splits_columns)
-        kiln_buffer_printf(source,
-                           "    const kiln_k_index %s = kiln_split_k(arguments, source.batch, "
-                           "source.first_k + k);\n",
-                           k_name);
+        append_taps(emission, source);
     kiln_buffer_printf(source, "    const %s along_k = kiln_as_one((%s)0", type, type);
     for (uint32_t i = 0; scheduled->splits_columns && i < sums->axes->count; i++) {
         char coordinate[24];
-        (void)snprintf(coordinate, sizeof coordinate, "%s.c%" PRIu32, k_name, i);
+        (void)snprintf(coordinate, sizeof coordinate, "taps.c%" PRIu32, i);
         kiln_emit_contraction_term(emission, type, access,
                                    i + 1 == sums->axes->count ? (uint32_t)KILN_STRIDE_COLUMN
                                                               : KILN_STRIDE_OUTER_COLUMN + i,
@@ -292,6 +320,19 @@ static void append_window_steps(const int64_t *steps, uint32_t count, uint32_t w
     }
 }
 
+/* What a row is of a coordinate. */
+static void append_window_row(const struct kiln_emission *emission, uint32_t w,
+                              const char *row_name, struct kiln_buffer *source)
+{
+    const struct kiln_window_schedule *window = &kiln_contraction_of(emission)->windows[w];
+    if (window->phase == KILN_NONE)
+        kiln_buffer_printf(source, "(int)arguments.w%" PRIu32 "_offset", w);
+    else
+        kiln_buffer_printf(source, "(int)source.batch.phase%" PRIu32 ".at", window->phase);
+    append_window_steps(window->batch_steps, KILN_MAX_BATCH_AXES, w, 'b', "source.batch", source);
+    append_window_steps(window->row_steps, KILN_MAX_ROLE_AXES, w, 'r', row_name, source);
+}
+
 /* Rows and k apart, so that what is of the row is computed once. */
 static void append_is_inside(const struct kiln_emission *emission,
                              const struct kiln_contraction_side *side, const struct role *rows,
@@ -303,26 +344,42 @@ static void append_is_inside(const struct kiln_emission *emission,
                        "kiln_%s_source &source, unsigned row, unsigned k)\n{\n",
                        side->name, side->name);
     append_index(rows, "source.first_row + row", source);
-    kiln_buffer_append_text(source, "    const kiln_k_index taps = kiln_split_k(arguments, "
-                                    "source.batch, source.first_k + k);\n"
-                                    "    bool is_inside = true;\n");
+    append_taps(emission, source);
+    kiln_buffer_append_text(source, "    bool is_inside = true;\n");
     char row_name[] = {rows->name, '\0'};
     for (uint32_t w = 0; w < contraction->window_count; w++) {
         const struct kiln_window_schedule *window = &contraction->windows[w];
-        kiln_buffer_printf(source, "    const int row%" PRIu32 " = (int)", w);
-        if (window->phase == KILN_NONE)
-            kiln_buffer_printf(source, "arguments.w%" PRIu32 "_offset", w);
-        else
-            kiln_buffer_printf(source, "source.batch.phase%" PRIu32 ".at", window->phase);
-        append_window_steps(window->batch_steps, KILN_MAX_BATCH_AXES, w, 'b', "source.batch",
-                            source);
-        append_window_steps(window->row_steps, KILN_MAX_ROLE_AXES, w, 'r', row_name, source);
+        kiln_buffer_printf(source, "    const int row%" PRIu32 " = ", w);
+        append_window_row(emission, w, row_name, source);
         kiln_buffer_printf(source, ";\n    is_inside &= (unsigned)(row%" PRIu32 " + kiln_as_one(0",
                            w);
         append_window_steps(window->k_steps, KILN_MAX_ROLE_AXES, w, 'k', "taps", source);
         kiln_buffer_printf(source, ")) < (unsigned)arguments.w%" PRIu32 "_size;\n", w);
     }
     kiln_buffer_append_text(source, "    (void)taps;\n    return is_inside;\n}\n");
+}
+
+/* Coordinates in the image: kiln_<side>_coordinate_<window>. */
+static void append_coordinates(const struct kiln_emission *emission,
+                               const struct kiln_contraction_side *side, const struct role *rows,
+                               struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    char row_name[] = {rows->name, '\0'};
+    for (uint32_t w = 0; w < contraction->window_count; w++) {
+        kiln_buffer_printf(source,
+                           "KILN_DEVICE int kiln_%s_coordinate_%" PRIu32
+                           "(const kiln_arguments &arguments, const kiln_%s_source &source, "
+                           "unsigned row, unsigned k)\n{\n",
+                           side->name, w, side->name);
+        append_index(rows, "source.first_row + row", source);
+        append_taps(emission, source);
+        kiln_buffer_printf(source, "    (void)%s, (void)taps;\n    return ", row_name);
+        append_window_row(emission, w, row_name, source);
+        append_window_steps(contraction->windows[w].k_steps, KILN_MAX_ROLE_AXES, w, 'k', "taps",
+                            source);
+        kiln_buffer_append_text(source, ";\n}\n");
+    }
 }
 
 void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
@@ -335,6 +392,8 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
         side->operand == &kiln_contraction_of(emission)->left ? &roles[0] : &roles[1];
     if (kiln_is_side_windowed(emission, side))
         append_is_inside(emission, side, rows, source);
+    if (kiln_is_side_windowed(emission, side) && kiln_walks_along_k(emission))
+        append_coordinates(emission, side, rows, source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         if (kiln_is_loaded_for(emission, side, i) && kiln_is_access_split(emission, i))
             append_operand_offset(emission, side, i, rows, &roles[2], source);

@@ -234,6 +234,9 @@ struct kiln_contraction_schedule {
     bool is_pingpong;        /* two halves of 8 waves take turns at LDS and matrix instructions */
     uint32_t producer_waves; /* that stage for the others, which multiply only; 0: all do both */
     enum kiln_k_end k_end;
+    /* Of k as several axes: so many neighbours, from a multiple of their number on, differ along
+     * the last axis only, which has no window. tile_k, the elements of a pack, or 1. */
+    uint32_t k_granule;
     /* Rows of an instruction's sums are finished in so many parts, for want of local memory. */
     uint32_t row_parts;
     /* Where values are reduced along n, neighbouring lanes that share a row when it is finished;

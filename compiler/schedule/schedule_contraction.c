@@ -265,6 +265,26 @@ static void choose_loads(struct kiln_contraction_problem *problem,
     operand->run = operand->is_along_k || !is_whole ? 1 : run;
 }
 
+/* Where an operand is loaded in packs of the last axis, that is whole packs long; if it is whole
+ * tiles long, a tile is of one tap. Other lengths are none of the text's business. */
+static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    const struct kiln_operand_schedule *operands[] = {&contraction->left, &contraction->right};
+    uint32_t pack = kiln_pack_elements(contraction);
+    uint32_t count = contraction->sums.count;
+    bool has_packs = false;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        if (kiln_is_axis_windowed(contraction, operands[i], true, count - 1))
+            return 1;
+        has_packs |= operands[i]->vector == pack && is_split(problem, operands[i]);
+    }
+    if (count == 1 || !has_packs)
+        return 1;
+    return contraction->sums.sizes[count - 1] % contraction->tile_k == 0 ? contraction->tile_k
+                                                                         : pack;
+}
+
 /* Pointers are checked for what loads and stores of whole vectors need. */
 static void set_access_modes(struct kiln_contraction_problem *problem)
 {
@@ -464,6 +484,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     contraction->is_direct = kiln_is_contraction_direct(&problem);
     kiln_contraction_lay_out_axes(&problem, kiln_contraction_is_transposed(&problem));
     name_strides_of_one(&problem);
+    contraction->k_granule = 1;
     if (contraction->is_direct) {
         schedule->template_name = "contraction_direct";
         choose_direct(&problem);
@@ -484,11 +505,6 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                               (unsigned)problem.op->node, graph->nodes[problem.op->node].name,
                               target->name, fault);
     choose_order(&problem);
-    bool has_phases = contraction->phase_count != 0; /* of which each has a k of its own */
-    contraction->k_end = contraction->is_streamed || has_phases      ? KILN_K_END_FIRST
-                         : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
-                         : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
-                                                                     : KILN_K_END_ALONE;
     schedule->block = (contraction->waves_m * contraction->waves_n * contraction->waves_k +
                        contraction->producer_waves) *
                       target->wave_size;
@@ -498,6 +514,14 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     choose_loads(&problem, &contraction->right, kiln_tile_columns(contraction),
                  kiln_tile_columns(contraction) / contraction->waves_n /
                      kiln_fragment_rows_n(contraction, target));
+    contraction->k_granule = choose_k_granule(&problem);
+    /* Each phase has a k of its own. */
+    bool is_unknown =
+        contraction->phase_count != 0 && contraction->k_granule != contraction->tile_k;
+    contraction->k_end = contraction->is_streamed || is_unknown      ? KILN_K_END_FIRST
+                         : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
+                         : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
+                                                                     : KILN_K_END_ALONE;
     choose_result_vector(&problem);
     set_access_modes(&problem);
     fill_schedule(&problem, kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes));
