@@ -277,3 +277,55 @@ Test(convolution_plan, explanations_tell_of_windows_and_phases)
         json_graph_fini(&read);
     }
 }
+
+/* All elements of a row of the image lie together, and all taps of a channel do not: so the sums
+ * of segments, of which columns take their order, lie as the gradient does. */
+Test(convolution_plan, weight_gradients_in_segments_read_in_vectors)
+{
+    static const char *const gpus[] = {"gfx942", "sm_90"};
+    for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++) {
+        const struct kiln_lower_options options = {0};
+        struct kiln_kernel_plan plan;
+        struct kiln_target target;
+        struct json_graph read;
+        graph_sketch_accept(&read,
+                            "ConvolutionWrw x=64,64,56,56:HALF:last dy=64,64,56,56:HALF:last "
+                            "dw=64,64,3,3:HALF:last" SAME,
+                            NULL);
+        cr_assert_eq(kiln_target_parse(gpus[t], &target, &error), KILN_OK);
+        cr_assert_eq(kiln_kernel_plan_make(&read.graph, &target, &options, &arena, &plan, &error),
+                     KILN_OK, "%s", error.text);
+        cr_assert_eq(plan.partition.group_count, 2, "%s", gpus[t]);
+        for (uint32_t i = 0; i < plan.partition.groups[0].access_count; i++)
+            cr_expect_eq(plan.schedules[0].accesses[i].mode, KILN_ACCESS_VECTOR, "%s: %u", gpus[t],
+                         i);
+        json_graph_fini(&read);
+    }
+}
+
+/* On Hopper, whatever of their indices is taken apart: images, filters and gradients. */
+Test(convolution_plan, what_lies_in_packs_is_copied_to_local_memory)
+{
+    static const char *const sketches[] = {
+        "ConvolutionFwd x=" IMAGE " w=" FILTERS " y=" OUTPUT SAME,
+        "ConvolutionFwd x=" IMAGE " w=" FILTERS " y=64,128,28,28:HALF:last" HALF,
+        "ConvolutionBwd dy=64,64,56,56:HALF:last w=64,128,3,3:HALF:last dx=" OUTPUT SAME,
+        "ConvolutionBwd dy=64,64,28,28:HALF:last w=64,128,3,3:HALF:last dx=" OUTPUT HALF,
+        "ConvolutionWrw x=64,128,56,56:HALF:last dy=64,64,56,56:HALF:last "
+        "dw=64,128,3,3:HALF:last" SAME,
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        const struct kiln_lower_options options = {0};
+        struct kiln_program program;
+        struct kiln_target target;
+        struct json_graph read;
+        graph_sketch_accept(&read, sketches[i], NULL);
+        cr_assert_eq(kiln_target_parse("sm_90", &target, &error), KILN_OK);
+        cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
+                     KILN_OK, "%s", error.text);
+        const char *source = program.kernels[0].source;
+        cr_expect_not_null(strstr(source, "#define KILN_LEFT_IS_COPIED 1"), "%s", sketches[i]);
+        cr_expect_not_null(strstr(source, "#define KILN_RIGHT_IS_COPIED 1"), "%s", sketches[i]);
+        json_graph_fini(&read);
+    }
+}

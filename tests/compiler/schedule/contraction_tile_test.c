@@ -154,6 +154,27 @@ Test(contraction_tile, on_hopper_clusters_share_a_long_k_of_few_tiles)
     cr_expect_eq(contraction.groups_k, 1);
 }
 
+/* Half of the ring each, or a third, and as few registers as leave room for the others. */
+Test(contraction_tile, on_hopper_many_tiles_with_a_short_k_share_a_compute_unit)
+{
+    enum { UNIT_LDS_BYTES = 228 << 10, UNIT_WORK_ITEMS = 2048, SUM_BYTES = 4 };
+    static const struct {
+        int64_t m, n, k;
+        uint32_t residents;
+    } rows[] = {
+        {200704, 64, 64, 3},   {200704, 64, 576, 3}, {200704, 256, 64, 2}, {50176, 512, 256, 2},
+        {50176, 512, 1024, 1}, {512, 4096, 256, 1},  {512, 64, 64, 1},
+    };
+    struct kiln_target target = find_target("sm_90");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kiln_contraction_schedule chosen = choose("sm_90", rows[i].m, rows[i].n, rows[i].k);
+        uint32_t lds = kiln_contraction_lds_bytes(&chosen, &target, SUM_BYTES);
+        uint32_t waves = chosen.waves_m * chosen.waves_n * chosen.waves_k + chosen.producer_waves;
+        cr_expect_eq(UNIT_LDS_BYTES / lds, rows[i].residents, "%zu: %u bytes", i, lds);
+        cr_expect_leq(rows[i].residents * waves * target.wave_size, UNIT_WORK_ITEMS);
+    }
+}
+
 Test(contraction_tile, narrow_bounds_make_smaller_kernels)
 {
     struct kiln_target target = find_target("gfx942");
