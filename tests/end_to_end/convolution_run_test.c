@@ -50,10 +50,12 @@ static const char *const sketches[] = {
     "ConvolutionWrw x=2,3,5 dy=2,4,2 dw=4,3,2" HUGE("3", "1073741824", "1073741824", "1"),
 };
 
-static void run(const char *sketch, uint32_t wave_size)
+static void run(const char *sketch, uint32_t wave_size, enum kiln_contraction_form form)
 {
     const struct kiln_engine_options options = {
-        .device = "host", .codegen = {.max_workers = 1}, .lower = {.host_wave_size = wave_size}};
+        .device = "host",
+        .codegen = {.max_workers = 1},
+        .lower = {.host_wave_size = wave_size, .contraction = {.form = form}}};
     struct kiln_random_graph_options fill;
     struct kiln_buffer_binding bindings[16];
     struct checked_elements elements;
@@ -99,5 +101,13 @@ TestSuite(convolution_run, .init = use_no_cache, .timeout = 250);
 Test(convolution_run, agree_with_the_interpreter)
 {
     for (uint32_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
-        run(sketches[i], i % 2 * 32);
+        run(sketches[i], i % 2 * 32, KILN_CONTRACTION_ANY);
+}
+
+/* What few channels have in tiles, if nothing faster does them. */
+Test(convolution_run, small_groups_in_tiles)
+{
+    enum { FIRST = 1, LAST = 3 };
+    for (uint32_t i = FIRST; i <= LAST; i++)
+        run(sketches[i], 0, KILN_CONTRACTION_PLAIN);
 }
