@@ -224,6 +224,23 @@ static void measure_reach(const struct contraction_side *side, uint32_t count, u
     }
 }
 
+/* Whether the axes that go along one axis of a domain count it as digits do a number: each by
+ * steps of what the finer ones count. */
+static bool are_digits(const struct contraction_side *side, uint32_t count, uint32_t axis)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t finer = 1;
+        for (uint32_t j = 0; j < count; j++) {
+            bool is_finer =
+                side->steps[j] < side->steps[i] || (side->steps[j] == side->steps[i] && j < i);
+            finer *= side->axes[j] == axis && is_finer ? side->sizes[j] : 1;
+        }
+        if (side->axes[i] == axis && side->sizes[i] > 1 && side->steps[i] != finer)
+            return false;
+    }
+    return true;
+}
+
 /* One domain's side of a contraction: each of its axes is named, and left only where there is a
  * window. The result is covered, without overlap. */
 static void check_contraction_side(struct validator *validator,
@@ -253,6 +270,9 @@ static void check_contraction_side(struct validator *validator,
             fault(validator,
                   "axis %" PRIu32 ": %s axis %u is of size %" PRId64 ", must be %" PRId64, i,
                   side->name, side->axes[i], size, is_result ? named : reach);
+        else if (is_result && !are_digits(side, contraction->axis_count, side->axes[i]))
+            fault(validator, "axis %" PRIu32 ": overlaps another one along %s axis %u", i,
+                  side->name, side->axes[i]);
         seen |= UINT32_C(1) << side->axes[i];
     }
     for (uint32_t axis = 0; axis < side->domain->rank; axis++) {

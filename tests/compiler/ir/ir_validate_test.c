@@ -298,6 +298,33 @@ Test(ir_validate, contraction_axis_size)
     expect_fault("contract: axis 2: right axis 1 is of size 4, must be 5");
 }
 
+/* Two axes of 2 along the result's 4 rows: 0, 1 and 2, 3, or rows 0, 1, 1 and 2. */
+static void append_product_of_two(int64_t outer_step)
+{
+    struct kiln_contraction contraction = matrix_product();
+    const int64_t dims[] = {4, 3};
+    const int64_t left[] = {4, 4};
+    const int64_t right[] = {4, 3};
+    contraction.axes[contraction.axis_count] = contraction.axes[0];
+    contraction.axes[contraction.axis_count].left_step = 2;
+    contraction.axes[contraction.axis_count++].result_step = outer_step;
+    uint32_t a = kiln_ir_index(&ir, KILN_SCALAR_I32, kiln_ir_domain(&ir, left, 2), 0);
+    uint32_t b = kiln_ir_index(&ir, KILN_SCALAR_I32, kiln_ir_domain(&ir, right, 2), 0);
+    kiln_ir_contract(&ir, a, b, &contraction, kiln_ir_domain(&ir, dims, 2));
+}
+
+Test(ir_validate, contraction_axes_that_cover_the_result)
+{
+    append_product_of_two(2);
+    cr_expect(kiln_ir_validate(&ir, &graph, &faults), "%s", kiln_buffer_text(&faults));
+}
+
+Test(ir_validate, contraction_axes_that_overlap)
+{
+    append_product_of_two(1);
+    expect_fault("contract: axis 3: overlaps another one along result axis 1");
+}
+
 Test(ir_validate, contraction_axis_out_of_range)
 {
     struct kiln_contraction contraction = matrix_product();
