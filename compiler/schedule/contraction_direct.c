@@ -8,8 +8,9 @@ enum {
     SHARED_ROWS = 128, /* in local memory, with TAPS of each */
     FAST_ROWS = 64,    /* work-items along rows, where those are neighbours in memory */
     ITEM_ROWS = 2,
+    CHANNELS = 4, /* of a work-item, where pixels are neighbours in memory, and channels are not */
     HOST_ITEM_ROWS = 16,
-    GROUPS_PER_UNIT = 2, /* work-groups that should be there for each compute unit */
+    GROUPS_PER_UNIT = 1, /* work-groups that should be there for each compute unit */
     LINE_PADDING = 16,   /* bytes, so that work-items that write along k do not meet in a bank */
     /* Products of an input channel and an output channel, of each tap and group. Below, a matrix
      * instruction of 16 x 16 has use for a sixteenth of its columns, or a quarter. */
@@ -94,13 +95,22 @@ static uint32_t choose_item_rows(const struct kiln_target *target,
     if (target->wave_size == 1)
         return HOST_ITEM_ROWS;
     uint64_t vectors = (uint64_t)contraction->n / contraction->result_vector;
-    double items = (double)contraction->m * (double)vectors / (double)ITEM_ROWS;
+    uint32_t most = is_left_shared ? CHANNELS : ITEM_ROWS;
+    double items = (double)contraction->m * (double)vectors / (double)most;
     for (uint32_t b = 0; b < contraction->batch_rank; b++)
         items *= (double)contraction->batch_sizes[b];
     bool is_much = items >= (double)((uint64_t)BLOCK * GROUPS_PER_UNIT * target->compute_units);
-    return is_left_shared || contraction->are_rows_fast || !is_much || limits->steps < ITEM_ROWS
-               ? 1
-               : ITEM_ROWS;
+    return contraction->are_rows_fast || !is_much || limits->steps < most ? 1 : most;
+}
+
+/* Pixels are loaded one by one, since each is inside of the window or not: so neighbours in memory
+ * are neighbouring work-items', and what is the same for several channels is computed once. */
+uint32_t kiln_direct_vector_limit(const struct kiln_target *target, bool is_left_shared,
+                                  const struct kiln_contraction_schedule *contraction)
+{
+    if (target->wave_size == 1 && !contraction->are_rows_fast)
+        return UINT32_MAX;
+    return is_left_shared ? 1 : contraction->are_rows_fast ? (uint32_t)CHANNELS : UINT32_MAX;
 }
 
 void kiln_choose_direct_tile(const struct kiln_target *target,

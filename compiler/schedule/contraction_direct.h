@@ -18,6 +18,10 @@ void kiln_choose_direct_tile(const struct kiln_target *target,
                              const struct kiln_register_limits *limits, bool is_left_shared,
                              struct kiln_contraction_schedule *contraction);
 
+/* Columns of the result that a work-item does at once, at most. */
+uint32_t kiln_direct_vector_limit(const struct kiln_target *target, bool is_left_shared,
+                                  const struct kiln_contraction_schedule *contraction);
+
 /* Work-items of a work-group. */
 uint32_t kiln_direct_block(const struct kiln_target *target);
 

@@ -405,11 +405,10 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
 }
 
 /* Neighbours of the result that are finished at once: as many as 16 bytes have, or one. */
-static void choose_result_vector(struct kiln_contraction_problem *problem)
+static void choose_result_vector(struct kiln_contraction_problem *problem, uint32_t limit)
 {
     struct kiln_contraction_schedule *contraction = problem->contraction;
     const struct kiln_fusion_group *group = problem->group;
-    uint32_t limit = problem->schedule->limits.vector_elems;
     uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
     uint32_t most = (uint32_t)PACK_BYTES /
                     (store == KILN_NONE ? 4 : kiln_dtype_info(group->accesses[store].dtype)->bytes);
@@ -444,11 +443,10 @@ static void choose_direct(struct kiln_contraction_problem *problem)
     contraction->are_rows_fast =
         store != KILN_NONE && contraction->n > 1 &&
         problem->schedule->accesses[store].strides[KILN_STRIDE_COLUMN] != 1;
-    if (contraction->are_rows_fast)
-        contraction->result_vector = 1;
-    else
-        choose_result_vector(problem);
     bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
+    uint32_t limit = problem->schedule->limits.vector_elems;
+    uint32_t most = kiln_direct_vector_limit(problem->target, is_swapped, contraction);
+    choose_result_vector(problem, most < limit ? most : limit);
     struct kiln_operand_schedule *shared = is_swapped ? &contraction->left : &contraction->right;
     shared->is_along_k = !runs_along_rows(problem, shared);
     kiln_choose_direct_tile(problem->target, &problem->schedule->limits, is_swapped, contraction);
@@ -522,7 +520,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                          : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
                          : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
                                                                      : KILN_K_END_ALONE;
-    choose_result_vector(&problem);
+    choose_result_vector(&problem, schedule->limits.vector_elems);
     set_access_modes(&problem);
     fill_schedule(&problem, kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes));
     return KILN_OK;
