@@ -80,6 +80,7 @@ static void append_next_offset(const struct kiln_emission *emission, uint32_t ac
     append_change(emission, type, factors, source);
 }
 
+/* Unsigned: a step beyond the last tap may be more than an int has. */
 static void append_next_coordinate(const struct kiln_emission *emission, uint32_t window,
                                    struct kiln_buffer *source)
 {
@@ -87,11 +88,11 @@ static void append_next_coordinate(const struct kiln_emission *emission, uint32_
     char factors[KILN_MAX_ROLE_AXES][48];
     for (uint32_t i = 0; i < contraction->sums.count; i++)
         (void)snprintf(factors[i], sizeof *factors,
-                       contraction->windows[window].k_steps[i] != 0 ? "(int)arguments.w%" PRIu32
-                                                                      "_k%" PRIu32
-                                                                    : "0",
+                       contraction->windows[window].k_steps[i] != 0
+                           ? "(unsigned)arguments.w%" PRIu32 "_k%" PRIu32
+                           : "0",
                        window, i);
-    append_change(emission, "int", factors, source);
+    append_change(emission, "unsigned", factors, source);
 }
 
 /* How many loads an access needs for a run of rows. */
@@ -183,9 +184,10 @@ void kiln_emit_contraction_walk(const struct kiln_emission *emission,
                             "        if (j > 0 && (rest == KILN_WHOLE_K || k + j < rest)) {\n"
                             "            kiln_next_k(arguments, source.batch, taps, begins);\n");
     for (uint32_t w = 0; w < windows; w++) {
-        kiln_buffer_printf(source, "            x%" PRIu32 " += ", w);
+        kiln_buffer_printf(source, "            x%" PRIu32 " = (int)((unsigned)x%" PRIu32 " + ", w,
+                           w);
         append_next_coordinate(emission, w, source);
-        kiln_buffer_append_text(source, ";\n");
+        kiln_buffer_append_text(source, ");\n");
     }
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         if (!kiln_is_walked(emission, side, i))
