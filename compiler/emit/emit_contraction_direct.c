@@ -93,10 +93,8 @@ static void append_across(const struct kiln_emission *emission, const struct dir
     }
 }
 
-static void append_inside(const struct kiln_emission *emission, const struct direct_side *direct,
-                          struct kiln_buffer *source)
+static void append_inside(const struct direct_side *direct, struct kiln_buffer *source)
 {
-    (void)emission;
     kiln_buffer_printf(source, "    inputs.inside = 0;\n");
     kiln_emit_element_loop("    ", has_inside_lanes(direct) ? direct->lanes : 1, source);
     kiln_buffer_printf(source,
@@ -256,7 +254,7 @@ static void append_side(const struct kiln_emission *emission, const struct direc
                        "(void)column, (void)k, (void)inputs;\n",
                        side->name, side->name, side->name);
     if (kiln_is_side_windowed(emission, side))
-        append_inside(emission, direct, source);
+        append_inside(direct, source);
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (kiln_is_loaded_for(emission, side, i))
             append_load(emission, direct, i, source);

@@ -1,14 +1,10 @@
 #include "compiler/emit/emit_contraction_parts.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/schedule/contraction_access.h"
 #include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
-
-static bool is_of_result(const struct kiln_access *access)
-{
-    return access->place == KILN_PLACE_ELEMENT || access->place == KILN_PLACE_ROW;
-}
 
 void kiln_emit_contraction_row_offset(const struct kiln_emission *emission, uint32_t access,
                                       struct kiln_buffer *source)
@@ -106,7 +102,7 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
     kiln_buffer_append_text(source, "struct kiln_result_source {\n    kiln_batch batch;\n"
                                     "    unsigned row, column;\n");
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (is_of_result(&group->accesses[i]))
+        if (kiln_is_access_of_result(&group->accesses[i]))
             kiln_emit_contraction_pointer(emission, i, source);
     }
     kiln_buffer_append_text(
@@ -116,14 +112,14 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
                 "    source.column = column;\n");
     append_segment(emission, source);
     for (uint32_t i = 0; i < group->access_count; i++) {
-        if (is_of_result(&group->accesses[i]))
+        if (kiln_is_access_of_result(&group->accesses[i]))
             kiln_emit_contraction_start(emission, i, NULL, "row", "column", source);
     }
     kiln_buffer_append_text(source, "}\n");
     kiln_emit_contraction_row_offsets(emission, source);
     kiln_buffer_append_text(source, "struct kiln_result_inputs {\n");
     for (uint32_t i = 0; i < group->load_count; i++) {
-        if (!is_of_result(&group->accesses[i]))
+        if (!kiln_is_access_of_result(&group->accesses[i]))
             continue;
         bool is_splat = emission->schedule->accesses[i].mode == KILN_ACCESS_SPLAT;
         elements[i] = is_splat ? "0" : "e";

@@ -8,6 +8,8 @@
  */
 #include "compiler/emit/emit_contraction_parts.h"
 
+#include "compiler/schedule/contraction_access.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -407,8 +409,7 @@ void kiln_emit_contraction_row_offsets(const struct kiln_emission *emission,
     find_roles(kiln_contraction_of(emission), roles);
     for (uint32_t i = 0; i < emission->group->access_count; i++) {
         const struct kiln_access *access = &emission->group->accesses[i];
-        if ((access->place != KILN_PLACE_ELEMENT && access->place != KILN_PLACE_ROW) ||
-            !emission->schedule->accesses[i].splits_rows)
+        if (!kiln_is_access_of_result(access) || !emission->schedule->accesses[i].splits_rows)
             continue;
         kiln_buffer_printf(source,
                            "KILN_DEVICE %s kiln_row_offset_%" PRIu32

@@ -10,41 +10,38 @@
 #ifndef KILN_COMPILER_SCHEDULE_CONTRACTION_AXES_H
 #define KILN_COMPILER_SCHEDULE_CONTRACTION_AXES_H
 
-#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/contraction_access.h"
 
-struct kiln_contraction_problem {
-    const struct kiln_ir *ir;
-    const struct kiln_graph *graph;
-    const struct kiln_fusion_group *group;
-    const struct kiln_target *target;
-    const struct kiln_op *op; /* the first CONTRACT; the second has its axes and types */
-    const struct kiln_contraction *axes;
-    struct kiln_schedule *schedule;
-    struct kiln_contraction_schedule *contraction;
+/* The axes of the kernel. */
+struct kiln_kernel_axes {
+    const struct kiln_contraction_problem *problem;
+    bool is_transposed; /* rows are n of the CONTRACT */
+    struct kiln_contraction_axis rows[KILN_MAX_ROLE_AXES];
+    struct kiln_contraction_axis columns[KILN_MAX_ROLE_AXES];
+    struct kiln_contraction_axis sums[KILN_MAX_ROLE_AXES];
+    struct kiln_contraction_axis batches[KILN_MAX_BATCH_AXES];
+    uint32_t row_count, column_count, sum_count, batch_count;
 };
 
-/* The heaviest access of a place, in bytes; KILN_NONE when there is none. */
-uint32_t kiln_contraction_heaviest(const struct kiln_contraction_problem *problem,
-                                   enum kiln_place place, bool is_store);
-
-/* The result's memory runs along m rather than n, or what is reduced does; two products are laid
- * out by what they share. */
-bool kiln_contraction_is_transposed(const struct kiln_contraction_problem *problem);
+/* Fills all but problem and is_transposed, which are set, and the phases of the schedule. */
+void kiln_find_kernel_axes(struct kiln_kernel_axes *kernel);
 
 /* Whether an axis counts the groups of a convolution's channels: a batch that goes along the same
  * axis of the result as columns. */
 bool kiln_is_group_axis(const struct kiln_contraction *contraction,
                         const struct kiln_contraction_axis *axis);
 
-/* Elements of the result: of operands, no. */
-bool kiln_is_access_of_result(const struct kiln_access *access);
+/* Whether an access walks along these axes as along one; those of one index are passed over. */
+bool kiln_is_linear(const struct kiln_contraction_problem *problem,
+                    const struct kiln_access *access, const struct kiln_contraction_axis *axes,
+                    uint32_t count);
 
-/* Fills the operands' places, sizes and axes of the schedule, windows, phases, and the strides of
- * every access; rows of the kernel are n of the CONTRACT where it is transposed. */
-void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, bool is_transposed);
-
-/* Whether any of these axes goes along a window. */
-bool kiln_is_axis_windowed(const struct kiln_contraction_schedule *contraction,
-                           const struct kiln_operand_schedule *operand, bool is_k, uint32_t axis);
+/* The operand that windows are of; whether an axis goes along one of them; whether an access is of
+ * that operand, and varies along some window. */
+enum kiln_contract_operand kiln_windowed_side(const struct kiln_kernel_axes *kernel);
+bool kiln_goes_along_window(const struct kiln_kernel_axes *kernel,
+                            const struct kiln_contraction_axis *axis);
+bool kiln_walks_along_windows(const struct kiln_kernel_axes *kernel,
+                              const struct kiln_access *access);
 
 #endif

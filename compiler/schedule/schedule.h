@@ -166,13 +166,13 @@ struct kiln_window_schedule {
 
 /*
  * Rows r of the result, taps t of k, have a coordinate where divisor divides offset + r + step * t.
- * Row r is stride * i + p, p being the phase, which a batch axis counts; its taps are the first
+ * Row r is divisor * i + p, p being the phase, which a batch axis counts; its taps are the first
  * that fits, and every spread-th from there.
  */
 struct kiln_phase {
     uint32_t batch;    /* the batch axis */
     uint32_t row_axis; /* of rows: i */
-    uint32_t k_axis;
+    uint32_t k_axis;   /* of sums: which of its phase's taps */
     int64_t offset;
     int64_t step;
     int64_t divisor; /* and number of phases, if there are so many rows */

@@ -6,6 +6,7 @@
 #include "compiler/schedule/contraction_axes.h"
 #include "compiler/schedule/contraction_direct.h"
 #include "compiler/schedule/contraction_dtype.h"
+#include "compiler/schedule/contraction_layout.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/contraction_statistics.h"

@@ -4,6 +4,7 @@
  */
 #include "compiler/kernel_plan.h"
 #include "compiler/schedule/contraction_axes.h"
+#include "compiler/schedule/contraction_layout.h"
 #include "tests/compiler/graph/graph_sketch.h"
 
 #include <criterion/criterion.h>
