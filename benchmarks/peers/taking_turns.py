@@ -82,21 +82,29 @@ class KilnPlans:
         """Like torch's, and the number of kernels. Of the graph: text, uids of the inputs in the
         order of the function's arguments, uid of the output."""
         text, uids, out_uid = graph
+        run, kernels = self.functions(name, (text, uids, [out_uid]), lambda: [make_output()])
+        return lambda *inputs: run(*inputs)[0], kernels
+
+    def functions(self, name: str, graph: tuple[str, list[int], list[int]],
+                  make_outputs: Callable[[], list[torch.Tensor]]
+                  ) -> tuple[Callable[..., list[torch.Tensor]], int]:
+        """The same of a graph with several outputs."""
+        text, uids, out_uids = graph
         plan = self.library.kiln_peer_plan(text.encode())
         if not plan:
             raise RuntimeError(f"Kiln has no plan for {name}")
         bytes_needed = self.library.kiln_peer_workspace_bytes(plan)
         workspace = torch.empty(max(bytes_needed, 1), dtype=torch.uint8, device="cuda")
 
-        def run(*inputs: torch.Tensor) -> torch.Tensor:
-            y = make_output()
-            tensors = [*zip(uids, inputs), (out_uid, y)]
+        def run(*inputs: torch.Tensor) -> list[torch.Tensor]:
+            outputs = make_outputs()
+            tensors = [*zip(uids, inputs), *zip(out_uids, outputs)]
             bindings = (Binding * len(tensors))(*[(uid, t.data_ptr()) for uid, t in tensors])
             stream = torch.cuda.current_stream().cuda_stream
             if self.library.kiln_peer_execute(plan, stream, workspace.data_ptr(), bindings,
                                               len(tensors)) != 0:
                 raise RuntimeError(f"Kiln failed to execute {name}")
-            return y
+            return outputs
 
         return run, self.library.kiln_peer_kernel_count(plan)
 
@@ -105,7 +113,7 @@ def largest_error(result: torch.Tensor, right: torch.Tensor) -> float:
     return float((result.float() - right).abs().max() / right.abs().max())
 
 
-def capture(run: Callable[..., torch.Tensor], sets: list[list[torch.Tensor]],
+def capture(run: Callable[..., Any], sets: list[list[torch.Tensor]],
             count: int) -> torch.cuda.CUDAGraph:
     """`count` executions, over all sets in turn."""
     stream = torch.cuda.Stream()
@@ -133,7 +141,7 @@ def bytes_of(tensors: list[torch.Tensor]) -> int:
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
-def times_in_turns(runs: Sequence[Callable[..., torch.Tensor]], inputs: list[torch.Tensor],
+def times_in_turns(runs: Sequence[Callable[..., Any]], inputs: list[torch.Tensor],
                    make_set: Callable[[], list[torch.Tensor]], samples: int) -> list[float]:
     """Medians of the seconds that one execution of each takes."""
     cache = torch.cuda.get_device_properties(0).L2_cache_size
@@ -143,10 +151,10 @@ def times_in_turns(runs: Sequence[Callable[..., torch.Tensor]], inputs: list[tor
     probe = replay_s(capture(runs[1], sets, 4)) / 4
     count = max(len(sets), min(256, math.ceil(SAMPLE_S / probe)))
     graphs = [capture(run, sets, count) for run in runs]
-    times: list[list[float]] = [[], []]
+    times: list[list[float]] = [[] for _ in runs]
     for sample in range(samples + 2):
-        for place in range(2):
-            which = (sample + place) % 2
+        for place in range(len(runs)):
+            which = (sample + place) % len(runs)
             seconds = replay_s(graphs[which]) / count
             if sample >= 2:
                 times[which].append(seconds)
