@@ -2,47 +2,29 @@
  * What lies between two products is computed on the side that moves fewer bytes, and `kiln explain`
  * says why.
  */
-#include "compiler/kernel_plan.h"
-#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-static struct kiln_arena arena;
-static struct kiln_error error;
-
-/* Plans point to their graphs. */
-enum { MOST_GRAPHS = 16 };
-static struct json_graph graphs[MOST_GRAPHS];
-static size_t graph_count;
+static struct sketched_plans plans;
 
 static void setup(void)
 {
-    kiln_arena_init(&arena);
-    kiln_error_init(&error);
+    sketched_plans_init(&plans);
 }
 
 static void teardown(void)
 {
-    kiln_arena_fini(&arena);
-    for (size_t i = 0; i < graph_count; i++)
-        json_graph_fini(&graphs[i]);
+    sketched_plans_fini(&plans);
 }
 
 TestSuite(contraction_between, .init = setup, .fini = teardown);
 
 static struct kiln_kernel_plan make_plan(const char *sketch, bool no_fusion)
 {
-    struct kiln_kernel_plan plan;
-    struct kiln_target target;
     const struct kiln_lower_options options = {.no_fusion = no_fusion};
-    cr_assert_lt(graph_count, MOST_GRAPHS);
-    struct json_graph *read = &graphs[graph_count++];
-    graph_sketch_accept(read, sketch, NULL);
-    cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
-    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, &options, &arena, &plan, &error),
-                 KILN_OK, "%s: %s", sketch, error.text);
-    return plan;
+    return sketched_plans_make(&plans, sketch, "gfx942", &options);
 }
 
 #define FIRST(type) "Matmul a=512,64:HALF b=64,512:HALF c=512,512:" type " | "

@@ -1,36 +1,27 @@
 /*
  * Which kernels graphs with matrix products become, and what `kiln explain` says about them.
  */
-#include "compiler/kernel_plan.h"
 #include "compiler/program.h"
 #include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
 #include "tests/support/random_numbers.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-static struct kiln_arena arena;
-static struct kiln_error error;
+static struct sketched_plans plans;
 static struct kiln_buffer text;
-
-/* Plans point to their graphs. */
-enum { MOST_GRAPHS = 256 };
-static struct json_graph graphs[MOST_GRAPHS];
-static size_t graph_count;
 
 static void setup(void)
 {
-    kiln_arena_init(&arena);
-    kiln_error_init(&error);
+    sketched_plans_init(&plans);
     kiln_buffer_init(&text);
 }
 
 static void teardown(void)
 {
     kiln_buffer_fini(&text);
-    kiln_arena_fini(&arena);
-    for (size_t i = 0; i < graph_count; i++)
-        json_graph_fini(&graphs[i]);
+    sketched_plans_fini(&plans);
 }
 
 TestSuite(contraction_plan, .init = setup, .fini = teardown);
@@ -38,25 +29,11 @@ TestSuite(contraction_plan, .init = setup, .fini = teardown);
 static const char *const targets[] = {"gfx90a", "gfx1030", "gfx942", "gfx1100", "gfx1201", "host"};
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
-static struct kiln_kernel_plan make_plan_with(const char *sketch, const char *target_name,
-                                              const struct kiln_lower_options *options)
-{
-    struct kiln_kernel_plan plan;
-    struct kiln_target target;
-    cr_assert_lt(graph_count, MOST_GRAPHS);
-    struct json_graph *read = &graphs[graph_count++];
-    graph_sketch_accept(read, sketch, NULL);
-    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
-    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, options, &arena, &plan, &error),
-                 KILN_OK, "%s: %s", sketch, error.text);
-    return plan;
-}
-
 static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name,
                                          bool no_fusion)
 {
     const struct kiln_lower_options options = {.no_fusion = no_fusion};
-    return make_plan_with(sketch, target_name, &options);
+    return sketched_plans_make(&plans, sketch, target_name, &options);
 }
 
 #define GEMM "Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
@@ -164,7 +141,7 @@ Test(contraction_plan, the_time_of_a_product_is_that_of_its_unit)
         double ratio = time_of(longer, targets[t]) / time;
         cr_expect(ratio > 1.8 && ratio < 2.01, "%s: %f", targets[t], ratio);
         struct kiln_target target;
-        cr_assert_eq(kiln_target_parse(targets[t], &target, &error), KILN_OK);
+        cr_assert_eq(kiln_target_parse(targets[t], &target, &plans.error), KILN_OK);
         if (target.matrix_gflops != 0)
             cr_expect_gt(time_of(single, targets[t]), 1.5 * time, "%s", targets[t]);
     }
@@ -346,7 +323,7 @@ Test(contraction_plan, two_hundred_shapes_are_few_kernels)
         const char *sources[MOST_KERNELS] = {0};
         int count = 0;
         struct kiln_target target;
-        cr_assert_eq(kiln_target_parse(names[t / 2], &target, &error), KILN_OK);
+        cr_assert_eq(kiln_target_parse(names[t / 2], &target, &plans.error), KILN_OK);
         for (int i = 0; i < SHAPES; i++) {
             const struct kiln_lower_options options = {0};
             struct kiln_program program;
@@ -365,8 +342,9 @@ Test(contraction_plan, two_hundred_shapes_are_few_kernels)
                 "in_0@5 out_0=%u,%u:HALF !operation='GELU_FWD'",
                 m, k, k, n, m, n, n, m, n, m, n);
             graph_sketch_accept(&read, kiln_buffer_text(&text), NULL);
-            cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
-                         KILN_OK, "%s", error.text);
+            cr_assert_eq(kiln_lower(&read.graph, &target, &options, &plans.arena, &program, NULL,
+                                    &plans.error),
+                         KILN_OK, "%s", plans.error.text);
             json_graph_fini(&read);
             cr_assert_eq(program.kernel_count, 1);
             while (known < count && strcmp(sources[known], program.kernels[0].source) != 0)
@@ -382,7 +360,7 @@ Test(contraction_plan, two_hundred_shapes_are_few_kernels)
 static struct kiln_kernel_plan make_split_plan(const char *sketch, uint32_t segments)
 {
     const struct kiln_lower_options options = {.contraction = {.segments = segments}};
-    return make_plan_with(sketch, "gfx942", &options);
+    return sketched_plans_make(&plans, sketch, "gfx942", &options);
 }
 
 /* A gradient of weights: two tiles at most, and a k that keeps one work-group busy for long. */

@@ -1,46 +1,28 @@
 /*
  * Statistics of a product's result that more than one tile has: which kernels they become.
  */
-#include "compiler/kernel_plan.h"
-#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
 
-static struct kiln_arena arena;
-static struct kiln_error error;
-
-/* Plans point to their graphs. */
-enum { MOST_GRAPHS = 64 };
-static struct json_graph graphs[MOST_GRAPHS];
-static size_t graph_count;
+static struct sketched_plans plans;
 
 static void setup(void)
 {
-    kiln_arena_init(&arena);
-    kiln_error_init(&error);
+    sketched_plans_init(&plans);
 }
 
 static void teardown(void)
 {
-    kiln_arena_fini(&arena);
-    for (size_t i = 0; i < graph_count; i++)
-        json_graph_fini(&graphs[i]);
+    sketched_plans_fini(&plans);
 }
 
 TestSuite(contraction_statistics, .init = setup, .fini = teardown);
 
 static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name)
 {
-    struct kiln_kernel_plan plan;
-    struct kiln_target target;
     const struct kiln_lower_options options = {0};
-    cr_assert_lt(graph_count, MOST_GRAPHS);
-    struct json_graph *read = &graphs[graph_count++];
-    graph_sketch_accept(read, sketch, NULL);
-    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
-    cr_assert_eq(kiln_kernel_plan_make(&read->graph, &target, &options, &arena, &plan, &error),
-                 KILN_OK, "%s: %s", sketch, error.text);
-    return plan;
+    return sketched_plans_make(&plans, sketch, target_name, &options);
 }
 
 #define GEMM    "Matmul a=4096,1024:HALF b=1024,2048:HALF c=4096,2048:HALF"
@@ -187,7 +169,8 @@ Test(contraction_statistics, forms_keep_the_number_of_tiles)
     uint32_t forms = 0;
     for (; status == KILN_OK; forms++) {
         cr_expect_eq(plan.schedules[0].segment_count, segments, "form %u", forms);
-        status = kiln_kernel_plan_relax(&plan, &graphs[graph_count - 1].graph, 0, &error);
+        status =
+            kiln_kernel_plan_relax(&plan, &plans.graphs[plans.count - 1].graph, 0, &plans.error);
     }
     cr_expect_eq(status, KILN_NOT_FOUND);
     cr_expect_gt(forms, 1);
