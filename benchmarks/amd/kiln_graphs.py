@@ -75,7 +75,8 @@ class Kiln:
 
     def explain(self, graph: Path, target: str, *, compiled: bool) -> list[Kernel]:
         without_compilers = {name: "/nonexistent"
-                             for name in ("KILN_CLANG", "KILN_COMGR_LIBRARY")}
+                             for name in ("KILN_CLANG", "KILN_COMGR_LIBRARY",
+                                          "KILN_NVRTC_LIBRARY")}
         without_compilers["KILN_CACHE_DIR"] = ""
         text = _run(self.program, ["explain", "--json", "--target", target, str(graph)],
                     {} if compiled else without_compilers)
