@@ -10,7 +10,10 @@
  *
  * All merges are in an order that depends on nothing but the schedule.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_VECTOR and
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_VECTOR and
+ *   KILN_HAS_TURNS, KILN_GRID                whether there are fewer work-groups than chunks, and then how many
+ *   KILN_SIZES_ARE_ARGUMENTS                 KILN_CHUNKS, KILN_KEPT, KILN_STEPS and KILN_CHAINS are members of
+ *                                            `arguments`, so that this is a kernel of all sizes
  *   KILN_CHUNK(turn)                         which of the chunks is next
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
  *   KILN_KEPT                                rows, of `columns` vectors of rows
@@ -24,6 +27,7 @@
  *   KILN_CHAINS, KILN_CHAIN_STEPS            into how many chains a work-item's steps (and tails) are cut, and how many each
  *                                            has: accumulators start anew in each, since the error of floating-point
  *                                            sums and means grows with how much one has taken in
+ *   KILN_HAS_CHAINS                          whether there is more than one
  *   KILN_SHUFFLES, KILN_FIRST_SHUFFLE        how many exchanges merge a row within a wave: lanes that differ by
  *                                            KILN_FIRST_SHUFFLE, then by twice as much and so on
  *   KILN_WAVES_PER_ROW                       how many accumulators are left then
@@ -49,9 +53,13 @@
 #endif
 
 /* All work-items have the same number of steps, and whole turns of them. */
+#if KILN_SIZES_ARE_ARGUMENTS
+#define KILN_ARE_EVEN 0
+#else
 #define KILN_ARE_EVEN                                                                              \
-    (KILN_CHAINS == 1 && KILN_STEPS > 0 &&                                                         \
+    (!KILN_HAS_CHAINS && KILN_STEPS > 0 &&                                                         \
      KILN_STEPS % (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
+#endif
 
 /* A work-item's share. */
 struct kiln_share {
@@ -107,19 +115,20 @@ KILN_DEVICE kiln_index kiln_end_of_segment(kiln_index segment, kiln_index size, 
 }
 
 /* Neighbouring work-groups get neighbouring memory. */
-KILN_DEVICE void kiln_take_share(kiln_index chunk, kiln_share &share)
+KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &arguments,
+                                 kiln_index chunk, kiln_share &share)
 {
     const unsigned place = kiln_place_along_reduced();
 #if KILN_IS_COLUMNS
     const kiln_index tiles = KILN_CHUNKS / KILN_SEGMENTS;
-    const kiln_index tile = chunk % tiles;
-    const kiln_index segment = chunk / tiles;
+    const kiln_index tile = KILN_SEGMENTS == 1 ? chunk : chunk % tiles;
+    const kiln_index segment = KILN_SEGMENTS == 1 ? 0 : chunk / tiles;
 #else
     const kiln_index tile = chunk / KILN_SEGMENTS;
     const kiln_index segment = chunk % KILN_SEGMENTS;
 #endif
     const kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
-    kiln_locate_row(kept, segment, share.position);
+    kiln_locate_row(arguments, kept, segment, share.position);
     share.is_inside = KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0 || kept < KILN_KEPT;
     share.is_first = place == 0;
     share.step = segment * KILN_SEGMENT_STEPS + place;
@@ -130,7 +139,8 @@ KILN_DEVICE void kiln_take_share(kiln_index chunk, kiln_share &share)
 #endif
 }
 
-KILN_DEVICE unsigned kiln_count_steps(const kiln_share &share)
+KILN_DEVICE unsigned kiln_count_steps([[maybe_unused]] const kiln_arguments &arguments,
+                                      const kiln_share &share)
 {
     if (KILN_ARE_EVEN)
         return share.is_inside ? KILN_STEPS / (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED) : 0;
@@ -144,7 +154,7 @@ KILN_DEVICE void kiln_load_step(const kiln_arguments &arguments, const kiln_shar
                                 kiln_index step, kiln_inputs &inputs)
 {
     kiln_position position = share.position;
-    kiln_locate_step(step, position);
+    kiln_locate_step(arguments, step, position);
     Pass::load(arguments, position, inputs);
 }
 
@@ -154,7 +164,7 @@ KILN_DEVICE void kiln_update_step(const kiln_arguments &arguments, const kiln_sh
                                   unsigned nth, typename Pass::lanes &lanes)
 {
     kiln_position position = share.position;
-    kiln_locate_step(step, position);
+    kiln_locate_step(arguments, step, position);
     Pass::update(arguments, position, row, inputs, nth, lanes);
 }
 
@@ -188,7 +198,7 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
 {
     /* The last of several passes walks back: its first steps are what the caches still hold. */
     const bool is_back = Pass::is_last && !Pass::is_first;
-    const unsigned count = kiln_count_steps(share);
+    const unsigned count = kiln_count_steps(arguments, share);
     const kiln_index stride = is_back ? (kiln_index)0 - KILN_STRIDE : KILN_STRIDE;
     kiln_index step = share.step;
     if (is_back && count > 0)
@@ -225,7 +235,7 @@ KILN_DEVICE void kiln_do_tail(const kiln_arguments &arguments, const kiln_share 
                               typename Pass::merged &merged)
 {
     kiln_position position = share.position;
-    kiln_locate_tail(tail, position);
+    kiln_locate_tail(arguments, tail, position);
     Pass::load_element(arguments, position, inputs);
     Pass::update_element(arguments, position, row, inputs, merged);
 }
@@ -261,7 +271,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
         Pass::shuffle(KILN_FIRST_SHUFFLE << i, merged);
 #if KILN_WAVES_PER_ROW > 1
     /* Nobody may still read what an earlier merge has left. */
-    if (!Pass::is_first || KILN_CHUNKS > KILN_GRID)
+    if (!Pass::is_first || KILN_HAS_TURNS)
         kiln_barrier();
 #if !KILN_IS_COLUMNS
     const unsigned lane = kiln_work_item() % KILN_WAVE_SIZE;
@@ -314,14 +324,14 @@ KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_sha
     if (share.is_inside)
         kiln_walk<Pass>(arguments, share, row, held.inputs, lanes);
     if constexpr (Pass::has_accumulators)
-        Pass::fold(lanes, kiln_count_steps(share), merged);
+        Pass::fold(lanes, kiln_count_steps(arguments, share), merged);
 #if KILN_TAILS > 0
     if (share.is_inside)
         kiln_walk_tails<Pass>(arguments, share, row, held.tails, merged);
 #endif
 }
 
-#if KILN_CHAINS > 1
+#if KILN_HAS_CHAINS
 
 KILN_DEVICE kiln_index kiln_end_of_chain(kiln_index start, kiln_index end)
 {
@@ -370,7 +380,7 @@ KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share
                                kiln_held &held, [[maybe_unused]] kiln_shared &shared, kiln_row &row)
 {
     typename Pass::merged merged;
-#if KILN_CHAINS > 1
+#if KILN_HAS_CHAINS
     if constexpr (Pass::has_accumulators)
         kiln_walk_chains<Pass>(arguments, share, row, held, merged);
     else
@@ -393,7 +403,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #else
     kiln_shared shared[1];
 #endif
-#if KILN_CHUNKS > KILN_GRID
+#if KILN_HAS_TURNS
     for (kiln_index turn = kiln_work_group_x(); turn < KILN_CHUNKS; turn += KILN_GRID)
 #else
     const kiln_index turn = kiln_work_group_x();
@@ -401,7 +411,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     {
         const kiln_index chunk = KILN_CHUNK(turn);
         kiln_share share;
-        kiln_take_share(chunk, share);
+        kiln_take_share(arguments, chunk, share);
         kiln_row row;
         if (share.is_inside)
             kiln_start_row(arguments, share.position, share.is_first, row);

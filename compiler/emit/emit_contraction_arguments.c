@@ -1,54 +1,30 @@
 /* The integers that a contraction's kernel is launched with: their names and values, in order. */
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_contraction_parts.h"
+#include "compiler/emit/emit_integers.h"
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/divisor.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-/* A walk over all of them: one that is looked for by its number, or the text of all. */
-struct walk {
-    const struct kiln_emission *emission;
-    struct kiln_buffer *source; /* NULL: no text */
-    uint32_t count;
-    uint32_t wanted;
-    int64_t value; /* of the wanted one */
-};
-
-__attribute__((format(printf, 3, 4))) static void visit(struct walk *walk, int64_t value,
-                                                        const char *name, ...)
-{
-    char text[48];
-    va_list arguments;
-    va_start(arguments, name);
-    (void)vsnprintf(text, sizeof text, name, arguments);
-    va_end(arguments);
-    if (walk->source != NULL)
-        kiln_buffer_printf(walk->source, "    long long %s;\n", text);
-    if (walk->count++ == walk->wanted)
-        walk->value = value;
-}
 
 static bool is_argument(int64_t stride)
 {
     return stride != 0 && stride != 1;
 }
 
-static void visit_batches(struct walk *walk)
+static void visit_batches(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
     for (uint32_t b = 0; b < contraction->batch_rank; b++)
-        visit(walk, contraction->batch_sizes[b], "batch%" PRIu32, b);
+        kiln_visit_integer(walk, contraction->batch_sizes[b], "batch%" PRIu32, b);
     for (uint32_t b = 0; b < contraction->batch_rank; b++)
-        visit(walk, contraction->left_repeats[b], "left_repeat%" PRIu32, b);
+        kiln_visit_integer(walk, contraction->left_repeats[b], "left_repeat%" PRIu32, b);
     for (uint32_t b = 0; b < contraction->batch_rank; b++)
-        visit(walk, contraction->right_repeats[b], "right_repeat%" PRIu32, b);
+        kiln_visit_integer(walk, contraction->right_repeats[b], "right_repeat%" PRIu32, b);
 }
 
 /* What an index of a role is taken apart with. */
-static void visit_role(struct walk *walk, const struct kiln_role_axes *role, char name)
+static void visit_role(struct kiln_integer_walk *walk, const struct kiln_role_axes *role, char name)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
     bool is_k = role == &contraction->sums;
@@ -56,39 +32,40 @@ static void visit_role(struct walk *walk, const struct kiln_role_axes *role, cha
     for (uint32_t i = is_k && contraction->phase_count != 0 ? 0 : 1; i < role->count; i++) {
         if (is_k && kiln_phase_of_k_axis(walk->emission, i) != KILN_NONE)
             continue;
-        visit(walk, role->sizes[i], "%c_size%" PRIu32, name, i);
-        visit(walk, kiln_divisor_argument(role->sizes[i]), "%c_divisor%" PRIu32, name, i);
+        kiln_visit_integer(walk, role->sizes[i], "%c_size%" PRIu32, name, i);
+        kiln_visit_integer(walk, kiln_divisor_argument(role->sizes[i]), "%c_divisor%" PRIu32, name,
+                           i);
     }
 }
 
-static void visit_steps(struct walk *walk, const int64_t *steps, uint32_t count, uint32_t window,
-                        char name)
+static void visit_steps(struct kiln_integer_walk *walk, const int64_t *steps, uint32_t count,
+                        uint32_t window, char name)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (steps[i] != 0)
-            visit(walk, steps[i], "w%" PRIu32 "_%c%" PRIu32, window, name, i);
+            kiln_visit_integer(walk, steps[i], "w%" PRIu32 "_%c%" PRIu32, window, name, i);
     }
 }
 
-static void visit_windows(struct walk *walk)
+static void visit_windows(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
     for (uint32_t w = 0; w < contraction->window_count; w++) {
         const struct kiln_window_schedule *window = &contraction->windows[w];
-        visit(walk, window->size, "w%" PRIu32 "_size", w);
-        visit(walk, window->offset, "w%" PRIu32 "_offset", w);
+        kiln_visit_integer(walk, window->size, "w%" PRIu32 "_size", w);
+        kiln_visit_integer(walk, window->offset, "w%" PRIu32 "_offset", w);
         visit_steps(walk, window->row_steps, KILN_MAX_ROLE_AXES, w, 'r');
         visit_steps(walk, window->k_steps, KILN_MAX_ROLE_AXES, w, 'k');
         visit_steps(walk, window->batch_steps, KILN_MAX_BATCH_AXES, w, 'b');
     }
     for (uint32_t p = 0; p < contraction->phase_count; p++) {
         const struct kiln_phase *phase = &contraction->phases[p];
-        visit(walk, phase->offset, "phase%" PRIu32 "_offset", p);
-        visit(walk, phase->step, "phase%" PRIu32 "_step", p);
-        visit(walk, phase->divisor, "phase%" PRIu32 "_divisor", p);
-        visit(walk, phase->taps, "phase%" PRIu32 "_taps", p);
-        visit(walk, phase->spread, "phase%" PRIu32 "_spread", p);
-        visit(walk, phase->row_count, "phase%" PRIu32 "_rows", p);
+        kiln_visit_integer(walk, phase->offset, "phase%" PRIu32 "_offset", p);
+        kiln_visit_integer(walk, phase->step, "phase%" PRIu32 "_step", p);
+        kiln_visit_integer(walk, phase->divisor, "phase%" PRIu32 "_divisor", p);
+        kiln_visit_integer(walk, phase->taps, "phase%" PRIu32 "_taps", p);
+        kiln_visit_integer(walk, phase->spread, "phase%" PRIu32 "_spread", p);
+        kiln_visit_integer(walk, phase->row_count, "phase%" PRIu32 "_rows", p);
     }
 }
 
@@ -102,21 +79,21 @@ static int64_t segment_stride(const struct kiln_fusion_group *group)
     return 0;
 }
 
-static void visit_all(struct walk *walk)
+static void visit_all(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
     const struct kiln_fusion_group *group = walk->emission->group;
-    visit(walk, contraction->m, "m");
-    visit(walk, contraction->n, "n");
-    visit(walk, contraction->k, "k");
+    kiln_visit_integer(walk, contraction->m, "m");
+    kiln_visit_integer(walk, contraction->n, "n");
+    kiln_visit_integer(walk, contraction->k, "k");
     if (contraction->is_direct) {
-        visit(walk, contraction->slots, "slots");
-        visit(walk, contraction->vectors, "vectors");
+        kiln_visit_integer(walk, contraction->slots, "slots");
+        kiln_visit_integer(walk, contraction->vectors, "vectors");
     }
     if (kiln_group_cuts_k(group))
-        visit(walk, (int64_t)contraction->segments, "segments");
+        kiln_visit_integer(walk, (int64_t)contraction->segments, "segments");
     if (kiln_group_cuts_k(group) || kiln_group_has_statistics(group))
-        visit(walk, segment_stride(group), "segment_stride");
+        kiln_visit_integer(walk, segment_stride(group), "segment_stride");
     visit_batches(walk);
     visit_role(walk, &contraction->rows, 'm');
     visit_role(walk, &contraction->columns, 'n');
@@ -126,7 +103,7 @@ static void visit_all(struct walk *walk)
         const int64_t *strides = walk->emission->schedule->accesses[i].strides;
         for (uint32_t s = 0; s < KILN_MAX_ACCESS_STRIDES; s++) {
             if (kiln_is_stride_argument(walk->emission, i, s))
-                visit(walk, strides[s], "s%" PRIu32 "_%" PRIu32, i, s);
+                kiln_visit_integer(walk, strides[s], "s%" PRIu32 "_%" PRIu32, i, s);
         }
     }
 }
@@ -146,14 +123,14 @@ bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t acce
 
 uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission)
 {
-    struct walk walk = {.emission = emission, .wanted = KILN_NONE};
+    struct kiln_integer_walk walk = {.emission = emission, .wanted = KILN_NONE};
     visit_all(&walk);
     return walk.count;
 }
 
 int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t index)
 {
-    struct walk walk = {.emission = emission, .wanted = index};
+    struct kiln_integer_walk walk = {.emission = emission, .wanted = index};
     visit_all(&walk);
     return walk.value;
 }
@@ -161,6 +138,6 @@ int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t 
 void kiln_emit_contraction_arguments(const struct kiln_emission *emission,
                                      struct kiln_buffer *source)
 {
-    struct walk walk = {.emission = emission, .source = source, .wanted = KILN_NONE};
+    struct kiln_integer_walk walk = {.emission = emission, .source = source, .wanted = KILN_NONE};
     visit_all(&walk);
 }

@@ -1,6 +1,49 @@
 #include "compiler/emit/emit_coordinates.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool kiln_sizes_are_arguments(const struct kiln_emission *emission)
+{
+    return emission->schedule->sizes_are_arguments;
+}
+
+bool kiln_is_axis_stride_argument(const struct kiln_emission *emission, uint32_t access,
+                                  uint32_t axis)
+{
+    int64_t stride = emission->schedule->accesses[access].strides[axis];
+    return kiln_sizes_are_arguments(emission) && stride != 0 && stride != 1;
+}
+
+int64_t kiln_vectors_of_rows(const struct kiln_schedule *schedule)
+{
+    int64_t vector = schedule->vector_elems;
+    return (schedule->dims[schedule->rank - 1] + vector - 1) / vector;
+}
+
+int64_t kiln_last_vector_of_rows(const struct kiln_schedule *schedule)
+{
+    return schedule->dims[schedule->rank - 1] - schedule->vector_elems;
+}
+
+/* A size or a stride: as a number, or as the argument of this name. */
+__attribute__((format(printf, 4, 5))) static void append_size(const struct kiln_emission *emission,
+                                                              int64_t value,
+                                                              struct kiln_buffer *source,
+                                                              const char *name, ...)
+{
+    if (!kiln_sizes_are_arguments(emission)) {
+        kiln_buffer_printf(source, "(kiln_index)%" PRId64, value);
+        return;
+    }
+    char text[48];
+    va_list arguments;
+    va_start(arguments, name);
+    (void)vsnprintf(text, sizeof text, name, arguments);
+    va_end(arguments);
+    kiln_buffer_printf(source, "(kiln_index)arguments.%s", text);
+}
 
 bool kiln_emission_is_tiled(const struct kiln_emission *emission)
 {
@@ -88,13 +131,15 @@ static void append_axes(const struct kiln_emission *emission, uint32_t axes,
         if (((axes >> axis) & 1u) == 0)
             continue;
         axes &= ~(1u << axis);
-        if (axes == 0)
+        if (axes == 0) {
             kiln_buffer_printf(source, "    position.c%" PRIu32 " = rest;\n", axis);
-        else
-            kiln_buffer_printf(source,
-                               "    position.c%" PRIu32 " = rest %% (kiln_index)%" PRId64
-                               ";\n    rest /= (kiln_index)%" PRId64 ";\n",
-                               axis, schedule->dims[axis], schedule->dims[axis]);
+            continue;
+        }
+        kiln_buffer_printf(source, "    position.c%" PRIu32 " = rest %% ", axis);
+        append_size(emission, schedule->dims[axis], source, "d%" PRIu32, axis);
+        kiln_buffer_append_text(source, ";\n    rest /= ");
+        append_size(emission, schedule->dims[axis], source, "d%" PRIu32, axis);
+        kiln_buffer_append_text(source, ";\n");
     }
 }
 
@@ -102,17 +147,28 @@ static void append_axes(const struct kiln_emission *emission, uint32_t axes,
 static void append_vector_of_rows(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    uint64_t cols = (uint64_t)schedule->dims[schedule->rank - 1];
-    uint64_t vectors = (cols + schedule->vector_elems - 1) / schedule->vector_elems;
-    kiln_buffer_printf(source,
-                       "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_VECTOR;\n"
-                       "    rest /= (kiln_index)%" PRIu64 ";\n",
-                       vectors, vectors);
-    if (cols % schedule->vector_elems != 0)
-        kiln_buffer_printf(source,
-                           "    if (position.column > (kiln_index)%" PRIu64 ")\n"
-                           "        position.column = (kiln_index)%" PRIu64 ";\n",
-                           cols - schedule->vector_elems, cols - schedule->vector_elems);
+    uint32_t inner = schedule->rank - 1;
+    bool is_only = (schedule->reduced_axes | 1u << inner) == (1u << schedule->rank) - 1;
+    int64_t vectors = kiln_vectors_of_rows(schedule);
+    int64_t last = kiln_last_vector_of_rows(schedule);
+    kiln_buffer_append_text(source, "    position.column = rest");
+    if (!is_only) {
+        kiln_buffer_append_text(source, " % ");
+        append_size(emission, vectors, source, "vectors");
+    }
+    kiln_buffer_append_text(source, " * KILN_VECTOR;\n");
+    if (!is_only) {
+        kiln_buffer_append_text(source, "    rest /= ");
+        append_size(emission, vectors, source, "vectors");
+        kiln_buffer_append_text(source, ";\n");
+    }
+    if (!kiln_sizes_are_arguments(emission) && schedule->dims[inner] % schedule->vector_elems == 0)
+        return;
+    kiln_buffer_append_text(source, "    if (position.column > ");
+    append_size(emission, last, source, "last_vector");
+    kiln_buffer_append_text(source, ")\n        position.column = ");
+    append_size(emission, last, source, "last_vector");
+    kiln_buffer_append_text(source, ";\n");
 }
 
 void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_buffer *source)
@@ -122,16 +178,20 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     uint64_t cols = (uint64_t)schedule->dims[schedule->rank - 1];
     uint64_t whole = cols / schedule->vector_elems;
     uint64_t tail = cols % schedule->vector_elems;
-    kiln_buffer_append_text(source, "KILN_DEVICE void kiln_locate_row(kiln_index rest, "
-                                    "kiln_index segment, kiln_position &position)\n{\n"
-                                    "    (void)rest, (void)segment;\n");
+    kiln_buffer_append_text(
+        source,
+        "KILN_DEVICE void kiln_locate_row(const kiln_arguments &arguments, kiln_index rest, "
+        "kiln_index segment, kiln_position &position)\n{\n"
+        "    (void)arguments, (void)rest, (void)segment;\n");
     if (emission->group->role == KILN_ROLE_PARTIAL)
         kiln_buffer_append_text(source, "    position.segment = segment;\n");
     if (reduction->is_columns)
         append_vector_of_rows(emission, source);
     append_axes(emission, ~schedule->reduced_axes, source);
-    kiln_buffer_append_text(source, "}\nKILN_DEVICE void kiln_locate_step(kiln_index rest, "
-                                    "kiln_position &position)\n{\n    (void)rest;\n");
+    kiln_buffer_append_text(
+        source,
+        "}\nKILN_DEVICE void kiln_locate_step(const kiln_arguments &arguments, kiln_index rest, "
+        "kiln_position &position)\n{\n    (void)arguments, (void)rest;\n");
     if (!reduction->is_columns && schedule->reduced_axes != 1u << (schedule->rank - 1))
         kiln_buffer_printf(source,
                            "    position.column = rest %% (kiln_index)%" PRIu64 " * KILN_VECTOR;\n"
@@ -144,8 +204,8 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     if (reduction->is_columns || tail == 0)
         return;
     kiln_buffer_printf(source,
-                       "KILN_DEVICE void kiln_locate_tail(kiln_index rest, kiln_position &position)"
-                       "\n{\n    position.column = (kiln_index)%" PRIu64
+                       "KILN_DEVICE void kiln_locate_tail(const kiln_arguments &, kiln_index rest, "
+                       "kiln_position &position)\n{\n    position.column = (kiln_index)%" PRIu64
                        " + rest %% (kiln_index)%" PRIu64 ";\n    rest /= (kiln_index)%" PRIu64
                        ";\n",
                        whole * schedule->vector_elems, tail, tail);
@@ -183,8 +243,10 @@ void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
             continue;
         kiln_buffer_append_text(source, first ? "" : " + ");
         kiln_emit_coordinate(emission, axis, source);
-        if (strides[axis] != 1)
-            kiln_buffer_printf(source, " * (kiln_index)%" PRId64, strides[axis]);
+        if (strides[axis] != 1) {
+            kiln_buffer_append_text(source, " * ");
+            append_size(emission, strides[axis], source, "s%" PRIu32 "_%" PRIu32, access, axis);
+        }
         first = false;
     }
     const struct kiln_access *memory = &emission->group->accesses[access];
@@ -216,8 +278,12 @@ void kiln_emit_element_offset(const struct kiln_emission *emission, uint32_t acc
     const int64_t *strides = schedule->accesses[access].strides;
     if (!schedule->flattened) {
         kiln_emit_offset(emission, access, source);
-        kiln_buffer_printf(source, " + (kiln_index)e * (kiln_index)%" PRId64,
-                           strides[schedule->rank - 1]);
+        kiln_buffer_append_text(source, " + (kiln_index)e");
+        if (strides[schedule->rank - 1] != 1) {
+            kiln_buffer_append_text(source, " * ");
+            append_size(emission, strides[schedule->rank - 1], source, "s%" PRIu32 "_%" PRIu32,
+                        access, schedule->rank - 1);
+        }
         return;
     }
     kiln_buffer_append_text(source, "0");

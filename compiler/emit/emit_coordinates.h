@@ -20,6 +20,16 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
 /* kiln_locate_row, kiln_locate_step and kiln_locate_tail of a reduction: each sets the coordinates
  * on the axes that it counts along. */
 void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* Vectors of an axis of rows, in the form `columns`, and where the last one begins: so that it is
+ * whole, perhaps within the one before. */
+int64_t kiln_vectors_of_rows(const struct kiln_schedule *schedule);
+int64_t kiln_last_vector_of_rows(const struct kiln_schedule *schedule);
+/* Whether sizes and strides are members of kiln_arguments (emit_reduction_arguments.h), and whether
+ * that of an access along a collapsed axis is: 0 and 1 stand in the text, since less is left to
+ * compute then. */
+bool kiln_sizes_are_arguments(const struct kiln_emission *emission);
+bool kiln_is_axis_stride_argument(const struct kiln_emission *emission, uint32_t access,
+                                  uint32_t axis);
 /* The coordinate on a collapsed axis when elements are not taken from a flattened line. */
 void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
                           struct kiln_buffer *source);

@@ -4,6 +4,7 @@
 #include "compiler/emit/emit_accumulators.h"
 #include "compiler/emit/emit_coordinates.h"
 #include "compiler/emit/emit_family.h"
+#include "compiler/emit/emit_reduction_arguments.h"
 #include "compiler/emit/emit_reduction_pass.h"
 #include "compiler/schedule/reduction_lds.h"
 
@@ -128,6 +129,37 @@ static bool init_reduction(const struct kiln_emission *emission,
     return true;
 }
 
+int64_t kiln_chain_count(const struct kiln_emission *emission)
+{
+    struct kiln_reduction_emission reduction = {.emission = emission,
+                                                .reduction = &emission->schedule->reduction,
+                                                .vector = emission->schedule->vector_elems};
+    count_steps(&reduction);
+    return (int64_t)reduction.chains;
+}
+
+/* "#define KILN_STEPS 12u", or, of a size that may be an argument, the member's name. */
+static void append_size(const struct kiln_emission *emission, const char *name, const char *member,
+                        uint64_t value, struct kiln_buffer *source)
+{
+    if (kiln_sizes_are_arguments(emission))
+        kiln_buffer_printf(source, "#define KILN_%s ((kiln_index)arguments.%s)\n", name, member);
+    else
+        kiln_buffer_printf(source, "#define KILN_%s %" PRIu64 "%s\n", name, value,
+                           emission->schedule->index_is_64bit ? "ull" : "u");
+}
+
+static void emit_chunks(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_schedule *schedule = emission->schedule;
+    bool has_turns = schedule->chunk_count > schedule->grid;
+    kiln_buffer_printf(source, "#define KILN_SIZES_ARE_ARGUMENTS %d\n#define KILN_HAS_TURNS %d\n",
+                       kiln_sizes_are_arguments(emission), has_turns);
+    if (has_turns)
+        kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
+    append_size(emission, "CHUNKS", "chunks", schedule->chunk_count, source);
+}
+
 static void emit_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
@@ -135,12 +167,15 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
     const char *suffix = schedule->index_is_64bit ? "ull" : "u";
     struct kiln_reduction_emission reduction = {
         .emission = emission, .reduction = layout, .vector = schedule->vector_elems};
-    kiln_emit_grid(emission, source);
+    emit_chunks(emission, source);
     if (layout->decodes_again)
         kiln_buffer_append_text(source, "#define KILN_DECODES_AGAIN\n");
     kiln_emit_turns(emission, source);
     count_steps(&reduction);
-    bool take_turns = layout->segments_take_turns;
+    append_size(emission, "KEPT", "kept", layout->kept_count, source);
+    append_size(emission, "STEPS", "steps", reduction.steps, source);
+    append_size(emission, "CHAINS", "chains", reduction.chains, source);
+    bool take_turns = layout->segments_take_turns || layout->segment_count == 1;
     uint64_t items = layout->items_along_reduced;
     uint32_t waves = kiln_reduction_waves_per_row(layout, emission->target->wave_size);
     uint32_t shuffles = 0;
@@ -154,8 +189,6 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         {"IS_COLUMNS", layout->is_columns, ""},
         {"ITEMS_ALONG_REDUCED", layout->items_along_reduced, ""},
         {"ITEMS_ALONG_KEPT", layout->items_along_kept, ""},
-        {"KEPT", layout->kept_count, suffix},
-        {"STEPS", reduction.steps, suffix},
         {"TAILS", reduction.tails, suffix},
         {"SEGMENTS", layout->segment_count, suffix},
         {"SEGMENTS_TAKE_TURNS", take_turns, ""},
@@ -165,7 +198,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         {"STEPS_PER_ITEM", reduction.steps_per_item, ""},
         {"IS_RESIDENT", layout->is_resident, ""},
         {"RESIDENT_TAILS", reduction.resident_tails, ""},
-        {"CHAINS", reduction.chains, suffix},
+        {"HAS_CHAINS", reduction.chains > 1, ""},
         {"CHAIN_STEPS", reduction.chain_steps, suffix},
         {"SHUFFLES", shuffles, ""},
         {"FIRST_SHUFFLE", layout->is_columns ? layout->items_along_kept : 1, ""},
@@ -188,6 +221,12 @@ static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *
         return;
     }
     kiln_emit_arguments(emission, source);
+    if (kiln_sizes_are_arguments(emission)) {
+        /* kiln_emit_arguments ends the structure with "};\n": members are put in front of it. */
+        source->size -= 3;
+        kiln_emit_reduction_arguments(emission, source);
+        kiln_buffer_append_text(source, "};\n");
+    }
     kiln_emit_position(emission, source);
     kiln_emit_row_locations(emission, source);
     kiln_emit_reduction_inputs(&reduction, source);
@@ -228,6 +267,8 @@ const struct kiln_emit_family kiln_emit_family_reduction = {
     .headers = emit_headers,
     .text = emit_text,
     .uses_barrier = uses_barrier,
+    .integer_count = kiln_reduction_integer_count,
+    .integer = kiln_reduction_integer,
     .result_varies = result_varies,
     .has_literals = true,
 };

@@ -37,4 +37,7 @@ struct kiln_reduction_emission {
     bool is_even;
 };
 
+/* How many of them that is for a kernel (chains, above). */
+int64_t kiln_chain_count(const struct kiln_emission *emission);
+
 #endif

@@ -39,6 +39,7 @@ enum {
     MIN_BLOCK = 64,
     GROUPS_PER_UNIT = 2,
     MAX_LDS_BYTES = 32768,
+    COMBINE_ITEMS = 8,
     /* Measured on a Zen core with AVX2: Welford's update of rows is three times as fast with 128
      * bytes of floats at once as with 64. Sums of columns are three times as fast with 256 bytes as
      * with 64; with 512 the accumulators leave no vector register free. */
@@ -160,6 +161,8 @@ static uint32_t choose_wave_vector(const struct problem *problem,
                                    uint32_t widest)
 {
     uint32_t vector = min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
+    if (schedule->sizes_are_arguments) /* the same however heavy results are */
+        vector = KILN_ACCESS_BYTES / widest;
     return schedule->reduction.is_columns ? vector
                                           : best_row_vector(problem, line_length(schedule), vector);
 }
@@ -337,6 +340,8 @@ static uint32_t choose_steps_in_flight(const struct problem *problem,
                    problem->target->vgprs * 3 / 4)
             most *= 2;
     }
+    if (schedule->sizes_are_arguments)
+        return most;
     uint64_t turns = ceil_div(steps, most);
     return (uint32_t)ceil_div(steps, turns);
 }
@@ -405,11 +410,7 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
     uint32_t limit = kiln_ceil_power_of_two(reduction->steps_per_segment);
     uint32_t useful = kiln_ceil_power_of_two(reduction->kept_count);
     uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
-    /* What segments have left is little, in a cache, and waited for: over as many units as it
-     * takes. */
-    uint32_t contiguous = problem->group->role == KILN_ROLE_COMBINE ? problem->tuning->sector_bytes
-                                                                    : CONTIGUOUS_BYTES;
-    uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(contiguous, vector_bytes)),
+    uint32_t fewest = min_u32(kiln_ceil_power_of_two(ceil_div(CONTIGUOUS_BYTES, vector_bytes)),
                               min_u32(MAX_NEIGHBOURS, min_u32(useful, block)));
     bool holding = gains_from_holding(problem);
     uint32_t kept = min_u32(useful, block);
@@ -437,6 +438,33 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
     reduction->items_along_kept = kept;
 }
 
+/*
+ * A COMBINE group in the form `columns` on a GPU, in a few ways for all sizes. What segments have
+ * left is little, in a cache, and waited for: so it is shared out to as many work-groups and
+ * work-items as neighbours in memory allow. There are eight segments, or multiples of it, as a rule
+ * (fuse/segments.h), but as many as a contraction's tiles where these have statistics.
+ */
+static void lay_out_combine(const struct problem *problem, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
+    uint32_t fewest = kiln_ceil_power_of_two(ceil_div(problem->tuning->sector_bytes, vector_bytes));
+    uint32_t block = min_u32(KILN_BLOCK, problem->max_block);
+    uint32_t items = min_u32(COMBINE_ITEMS, block);
+    uint32_t kept = block / items;
+    if (reduction->step_count > items &&
+        work_groups(schedule, kept) < problem->target->compute_units) {
+        kept = min_u32(fewest, block);
+        if (reduction->step_count > block / kept * MAX_STEPS_IN_FLIGHT) {
+            block = problem->max_block;
+            kept = 1; /* half a sector: what is shared by two work-groups is in a cache */
+        }
+        items = block / kept;
+    }
+    reduction->items_along_reduced = items;
+    reduction->items_along_kept = kept;
+}
+
 static void lay_out_host(const struct problem *problem, struct kiln_schedule *schedule)
 {
     struct kiln_reduction_schedule *reduction = &schedule->reduction;
@@ -455,6 +483,8 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
     reduction->segments_take_turns = !problem->is_host;
     if (problem->is_host)
         lay_out_host(problem, schedule);
+    else if (schedule->sizes_are_arguments)
+        lay_out_combine(problem, schedule);
     else if (reduction->is_columns)
         lay_out_columns(problem, schedule);
     else
@@ -462,11 +492,11 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
     schedule->block = reduction->items_along_reduced * reduction->items_along_kept;
     uint64_t steps = steps_of_item(schedule, reduction->items_along_reduced);
     bool held =
-        !problem->is_host && gains_from_holding(problem) &&
+        !problem->is_host && !schedule->sizes_are_arguments && gains_from_holding(problem) &&
         holds_rows(problem, schedule, reduction->items_along_reduced, reduction->items_along_kept);
     reduction->steps_per_item =
         held ? (uint32_t)steps : choose_steps_in_flight(problem, schedule, steps);
-    reduction->is_resident = reduction->steps_per_item >= steps;
+    reduction->is_resident = !schedule->sizes_are_arguments && reduction->steps_per_item >= steps;
     schedule->chunk_count = work_groups(schedule, reduction->items_along_kept);
     schedule->lds_bytes = kiln_reduction_lds_bytes(
         problem->passes, reduction, schedule->vector_elems, problem->target->wave_size);
@@ -541,6 +571,8 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
         .max_block = MAX_BLOCK,
     };
     schedule->reduction.is_columns = !is_reduced(schedule, inner);
+    schedule->sizes_are_arguments =
+        group->role == KILN_ROLE_COMBINE && schedule->reduction.is_columns;
     schedule->cols = (uint64_t)schedule->dims[inner];
     schedule->rows = 1;
     for (uint32_t axis = 0; axis < inner; axis++)

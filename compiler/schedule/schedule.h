@@ -307,6 +307,10 @@ struct kiln_schedule {
      * are dense. KILN_NONE: walked line by line. */
     uint32_t tile_axis;
     uint32_t vector_elems;
+    /* COMBINE, in the form `columns`: sizes and strides are arguments of the kernel, since what is
+     * combined may come from a contraction, whose sizes are arguments, too. The choices above are
+     * the same for most sizes then, and no row is held. */
+    bool sizes_are_arguments;
     /* Vectors lie within a line of cols elements, of which there are `rows`: the inner axis and the
      * number of its lines, except when flattened. */
     uint64_t rows;

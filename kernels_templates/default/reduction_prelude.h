@@ -10,7 +10,8 @@
 #define KILN_WAVE_SIZE 64
 #endif
 #define KILN_BLOCK 256
-#define KILN_GRID 500
+#define KILN_HAS_TURNS 0
+#define KILN_SIZES_ARE_ARGUMENTS 0
 #define KILN_CHUNKS 500u
 #define KILN_CHUNK(turn) (turn)
 #define KILN_VECTOR 4
@@ -28,7 +29,8 @@
 #define KILN_STEPS_PER_ITEM 4
 #define KILN_IS_RESIDENT 1
 #define KILN_RESIDENT_TAILS 0
-#define KILN_CHAINS 1
+#define KILN_HAS_CHAINS 0
+#define KILN_CHAINS 1u
 #define KILN_CHAIN_STEPS 4
 #if KILN_WAVE_SIZE == 64
 #define KILN_SHUFFLES 6
@@ -58,12 +60,13 @@ struct kiln_position {
     kiln_index c0;
 };
 
-KILN_DEVICE void kiln_locate_row(kiln_index rest, kiln_index, kiln_position &position)
+KILN_DEVICE void kiln_locate_row(const kiln_arguments &, kiln_index rest, kiln_index,
+                                 kiln_position &position)
 {
     position.c0 = rest;
 }
 
-KILN_DEVICE void kiln_locate_step(kiln_index rest, kiln_position &position)
+KILN_DEVICE void kiln_locate_step(const kiln_arguments &, kiln_index rest, kiln_position &position)
 {
     position.column = rest * KILN_VECTOR;
 }

@@ -276,6 +276,34 @@ Test(emit_reduction, segments_store_components_and_are_merged_from_them)
     ir_fixture_destroy(combine.fixture);
 }
 
+/* How many segments, and how many columns, also where vectors do not divide them. */
+Test(emit_reduction, a_combine_of_other_sizes_is_the_same_kernel)
+{
+    static const struct {
+        uint32_t segments;
+        int64_t columns;
+    } sizes[] = {{64, 4096}, {16, 4096}, {24, 5000}, {12, 2050}, {1000, 256}, {6272, 64}};
+    char symbols[6][64];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct reduction_case sum = {.content = REDUCTION_SUM,
+                                     .role = KILN_ROLE_COMBINE,
+                                     .rank = 2,
+                                     .dims = {1 << 16, sizes[i].columns},
+                                     .reduced_axes = 1,
+                                     .dtype = KILN_DTYPE_F16,
+                                     .segment_count = sizes[i].segments};
+        struct emitted combine = emit("gfx942", &sum);
+        (void)snprintf(symbols[i], sizeof symbols[i], "%s", combine.kernel.symbol);
+        EXPECT_TEXT(combine, "#define KILN_SIZES_ARE_ARGUMENTS 1\n");
+        cr_assert_gt(combine.kernel.argument_count, combine.group.access_count);
+        ir_fixture_destroy(combine.fixture);
+    }
+    for (size_t i = 1; i < 4; i++)
+        cr_assert_str_eq(symbols[i], symbols[0], "%zu", i);
+    cr_assert_str_neq(symbols[4], symbols[5],
+                      "few columns of many segments are a kernel of their own");
+}
+
 Test(emit_reduction, local_memory_is_what_a_structure_of_the_accumulators_takes)
 {
     struct kiln_accumulator accumulators[] = {

@@ -31,7 +31,7 @@ struct layout {
     bool walks_back;
 };
 
-enum { MAX_COMPONENTS = 3 };
+enum { MAX_COMPONENTS = 3, MAX_INTEGERS = 32 };
 
 struct memory {
     void *tensors[FIXTURE_MAX_TENSORS];
@@ -114,16 +114,21 @@ static void run(struct ir_fixture *fixture, const struct kiln_fusion_group *grou
                                    kernel.lds_bytes, kernel.uses_barrier, &module, &function,
                                    &error),
                  KILN_OK, "%s", error.text);
-    void *arguments[KILN_GROUP_MAX_ACCESSES];
+    uint64_t arguments[KILN_GROUP_MAX_ACCESSES + MAX_INTEGERS];
+    cr_assert_leq(kernel.argument_count, KILN_GROUP_MAX_ACCESSES + MAX_INTEGERS);
     for (uint32_t i = 0; i < group->access_count; i++)
-        arguments[i] = group->accesses[i].is_accumulator
-                           ? memory->components[group->accesses[i].component]
-                           : memory->tensors[group->accesses[i].tensor];
+        arguments[i] = (uintptr_t)(group->accesses[i].is_accumulator
+                                       ? memory->components[group->accesses[i].component]
+                                       : memory->tensors[group->accesses[i].tensor]);
+    for (uint32_t i = group->access_count; i < kernel.argument_count; i++) {
+        cr_assert_eq(kernel.arguments[i].kind, KILN_ARGUMENT_INTEGER);
+        arguments[i] = kernel.arguments[i].offset_bytes;
+    }
     struct kiln_launch launch = {.function = function,
                                  .grid = {schedule.grid, 1, 1},
                                  .block = {schedule.block, 1, 1},
                                  .kernarg = arguments,
-                                 .kernarg_bytes = group->access_count * 8};
+                                 .kernarg_bytes = kernel.argument_count * 8};
     cr_assert_eq(device->ops->launch(device, NULL, &launch, &error), KILN_OK, "%s", error.text);
     device->ops->unload(device, module);
     kiln_code_object_fini(&object);

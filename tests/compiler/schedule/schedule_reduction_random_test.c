@@ -126,11 +126,18 @@ static void check_work(const struct kiln_target *target, const struct reduction_
     cr_assert(is_power_of_two(items) && is_power_of_two(layout->items_along_kept));
     cr_assert_eq(schedule->block, items * layout->items_along_kept);
     cr_assert_leq(schedule->block, 1024);
-    cr_assert_lt(items, 2 * layout->steps_per_segment, "work-items without a step");
-    cr_assert_lt(layout->items_along_kept, 2 * layout->kept_count, "work-items without a row");
     uint64_t steps = ceil_div(layout->steps_per_segment, items);
-    cr_assert(layout->steps_per_item >= 1 && layout->steps_per_item <= steps);
-    cr_assert_eq(layout->is_resident, layout->steps_per_item == steps);
+    cr_assert_geq(layout->steps_per_item, 1);
+    cr_assert_eq(schedule->sizes_are_arguments,
+                 reduction->role == KILN_ROLE_COMBINE && layout->is_columns);
+    if (schedule->sizes_are_arguments) {
+        cr_assert_not(layout->is_resident, "the kernel is one of more steps, too");
+    } else {
+        cr_assert_lt(items, 2 * layout->steps_per_segment, "work-items without a step");
+        cr_assert_lt(layout->items_along_kept, 2 * layout->kept_count, "work-items without a row");
+        cr_assert_leq(layout->steps_per_item, steps);
+        cr_assert_eq(layout->is_resident, layout->steps_per_item == steps);
+    }
     cr_assert_eq(schedule->chunk_count,
                  ceil_div(layout->kept_count, layout->items_along_kept) * segments);
     cr_assert(schedule->grid >= 1 && schedule->grid <= schedule->chunk_count);

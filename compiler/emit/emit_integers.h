@@ -1,0 +1,24 @@
+/*
+ * Integers that a kernel is launched with, behind its pointers. A family visits all of its integers
+ * in one function; which of them a walk is after, it knows itself. So names, values and order are
+ * written down once.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_INTEGERS_H
+#define KILN_COMPILER_EMIT_EMIT_INTEGERS_H
+
+#include "compiler/emit/emit.h"
+
+/* A walk over all of a kernel's integers, which starts with `count` 0. */
+struct kiln_integer_walk {
+    const struct kiln_emission *emission;
+    struct kiln_buffer *source; /* members of kiln_arguments are appended to it; NULL: no text */
+    uint32_t count;             /* visited so far */
+    uint32_t wanted;            /* the number of the one that is looked for, or KILN_NONE */
+    int64_t value;              /* of that one */
+};
+
+/* The next integer, named as printf() would; its name has less than 48 characters. */
+__attribute__((format(printf, 3, 4))) void kiln_visit_integer(struct kiln_integer_walk *walk,
+                                                              int64_t value, const char *name, ...);
+
+#endif
