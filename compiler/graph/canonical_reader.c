@@ -134,6 +134,19 @@ static void take_convolution(struct kiln_reader *reader, struct kiln_convolution
     convolution->groups = (int64_t)kiln_reader_u64(reader);
 }
 
+static void take_attention(struct kiln_reader *reader, struct kiln_node *node)
+{
+    struct kiln_attention *attention = &node->attention;
+    attention->has_first_key = take_below(reader, 2) != 0;
+    if (attention->has_first_key)
+        attention->first_key = (int64_t)kiln_reader_u64(reader);
+    attention->has_last_key = take_below(reader, 2) != 0;
+    if (attention->has_last_key)
+        attention->last_key = (int64_t)kiln_reader_u64(reader);
+    if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
+        attention->scale = take_real(reader);
+}
+
 static void take_operands(struct kiln_reader *reader, uint32_t tensor_count, uint32_t count,
                           uint8_t *roles, uint32_t *operands)
 {
@@ -184,6 +197,10 @@ static void take_node(struct kiln_reader *reader, uint32_t tensor_count, struct 
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         take_convolution(reader, &node->convolution);
+        break;
+    case KILN_NODE_ATTENTION:
+    case KILN_NODE_ATTENTION_BACKWARD:
+        take_attention(reader, node);
         break;
     }
 }

@@ -62,6 +62,10 @@ const char *kiln_node_operation(const struct kiln_node *node)
         return "CONVOLUTION_DATA_GRADIENT";
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         return "CONVOLUTION_WEIGHT_GRADIENT";
+    case KILN_NODE_ATTENTION:
+        return "ATTENTION";
+    case KILN_NODE_ATTENTION_BACKWARD:
+        return "ATTENTION_BWD";
     }
     return "?";
 }
@@ -91,6 +95,29 @@ bool kiln_node_is_convolution(const struct kiln_node *node)
     return node->kind == KILN_NODE_CONVOLUTION_FORWARD ||
            node->kind == KILN_NODE_CONVOLUTION_DATA_GRADIENT ||
            node->kind == KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT;
+}
+
+bool kiln_node_is_attention(const struct kiln_node *node)
+{
+    return node->kind == KILN_NODE_ATTENTION || node->kind == KILN_NODE_ATTENTION_BACKWARD;
+}
+
+struct kiln_attention_sizes kiln_attention_sizes_of(const struct kiln_graph *graph,
+                                                    const struct kiln_node *node)
+{
+    const struct kiln_tensor *q = &graph->tensors[kiln_node_input(node, KILN_OPERAND_Q)];
+    const struct kiln_tensor *k = &graph->tensors[kiln_node_input(node, KILN_OPERAND_K)];
+    const struct kiln_tensor *v = &graph->tensors[kiln_node_input(node, KILN_OPERAND_V)];
+    return (struct kiln_attention_sizes){
+        .batch = q->dims[0],
+        .heads = q->dims[1],
+        .key_heads = k->dims[1],
+        .value_heads = v->dims[1],
+        .queries = q->dims[2],
+        .keys = k->dims[2],
+        .depth = q->dims[3],
+        .value_depth = v->dims[3],
+    };
 }
 
 struct kiln_convolution_tensors kiln_convolution_tensors_of(const struct kiln_node *node)

@@ -12,10 +12,12 @@
  *   - no two elements of a tensor that a node writes are at the same place;
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
  *     with the host scalars these are at most KILN_MAX_GRAPH_BINDINGS;
- *   - operands of reductions, norms, matrix products and convolutions have the shapes that
- *     operand.def states; those of norms have floating-point types, the inputs of products and
- *     convolutions floating-point types or int8 or uint8;
- *   - parameters and sizes of convolutions are within the limits of struct kiln_convolution.
+ *   - operands of reductions, norms, matrix products, convolutions and attention have the shapes
+ *     that operand.def states; those of norms and of attention have floating-point types (sequence
+ *     lengths int32 or int64), the inputs of products and convolutions floating-point types or int8
+ *     or uint8;
+ *   - parameters and sizes of convolutions are within the limits of struct kiln_convolution, those
+ *     of attention within the limits of struct kiln_attention.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_H
 #define KILN_COMPILER_GRAPH_GRAPH_H
@@ -29,7 +31,7 @@
 enum {
     KILN_MAX_RANK = 8,
     KILN_MAX_SPATIAL_AXES = 3, /* of a convolution */
-    KILN_MAX_NODE_OPERANDS = 8,
+    KILN_MAX_NODE_OPERANDS = 16,
     /* Inputs, outputs and host scalars together: executing keeps a word for each on the stack. */
     KILN_MAX_GRAPH_BINDINGS = 4096,
 };
@@ -84,10 +86,12 @@ enum kiln_node_kind {
     KILN_NODE_CONVOLUTION_FORWARD,         /* X, W -> Y */
     KILN_NODE_CONVOLUTION_DATA_GRADIENT,   /* DY, W -> DX */
     KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT, /* X, DY -> DW */
+    KILN_NODE_ATTENTION,
+    KILN_NODE_ATTENTION_BACKWARD,
     /* The numbers are in the canonical form: new kinds go to the end. */
 };
 
-enum { KILN_NODE_KIND_COUNT = KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT + 1 };
+enum { KILN_NODE_KIND_COUNT = KILN_NODE_ATTENTION_BACKWARD + 1 };
 
 /* What an operand is to its node. */
 enum kiln_operand {
@@ -170,6 +174,46 @@ struct kiln_convolution {
     int64_t groups;
 };
 
+/*
+ * Attributes of attention, the same for its gradients. Query i of a head sees key j when
+ *
+ *   i + first_key <= j <= i + last_key, j < SEQ_LEN_KV and i < SEQ_LEN_Q of the batch
+ *
+ * as far as these are there; nothing at or beyond a length is looked at. With h' = h / (Hq / Hk)
+ * and h" = h / (Hq / Hv), SCALE being the operand or `scale`, and absent operands left out:
+ *
+ *   x[b,h,i,j] = SCALE * DESCALE_Q * DESCALE_K * sum over d of q[b,h,i,d] * k[b,h',j,d] + ATTN_MASK
+ *   m[b,h,i]   = maximum over the seen keys of x, and of SINK_TOKEN[h]; -infinity without any
+ *   l[b,h,i]   = sum over the seen keys of exp(x - m), plus exp(SINK_TOKEN[h] - m)
+ *   p[b,h,i,j] = exp(x - m) / l, 0 where the key is not seen or m is -infinity
+ *   o[b,h,i,d] = SCALE_S * DESCALE_S * DESCALE_V * sum over j of p[b,h,i,j] * v[b,h",j,d]
+ *
+ * O is o * SCALE_O, STATS m + ln(l), MAX m, SUM_EXP l, AMAX_S the largest p, AMAX_O the largest
+ * |o|.
+ *
+ * Backward, with p = exp(x - STATS) where the key is seen and STATS is not -infinity, else 0:
+ *
+ *   ds[b,h,i,j] = p * (sum over d of DO * v - sum over d of DO * O)
+ *   DQ = SCALE * sum over j of ds * k, DK = SCALE * sum over i and the heads of a group of ds * q,
+ *   DV = sum over i and the heads of a group of p * DO, DBIAS = sum of ds over what it lacks
+ *
+ * Source: hipdnn-op-semantics.md section 9. Invariants, over the shapes that operand.def states:
+ *   - sizes of sequences and heads, and Sq + Skv, are at most INT32_MAX, as is B * Hq;
+ *   - the scores, B * Hq * Sq * Skv, are at most 2^48, and their terms can be counted in 63 bits;
+ *   - -(Sq - 1) < first_key <= Skv - 1 and -(Sq - 1) <= last_key < Skv - 1: each hides a key.
+ */
+struct kiln_attention {
+    bool has_first_key;
+    bool has_last_key;
+    int64_t first_key;
+    int64_t last_key;
+    double scale; /* where there is no SCALE operand */
+    /* While the graph is read: bounds count from the diagonal that ends in the last query and key,
+     * and `scale` is still to be filled in. */
+    bool is_bottom_right;
+    bool wants_default_scale;
+};
+
 struct kiln_node {
     enum kiln_node_kind kind;
     const char *name; /* never NULL */
@@ -189,6 +233,7 @@ struct kiln_node {
         struct kiln_reduction reduction;
         struct kiln_normalization normalization;
         struct kiln_convolution convolution; /* all three directions */
+        struct kiln_attention attention;     /* forward and backward */
     };
 };
 
@@ -231,6 +276,18 @@ uint32_t kiln_node_input(const struct kiln_node *node, enum kiln_operand operand
 uint32_t kiln_node_output(const struct kiln_node *node, enum kiln_operand operand);
 
 bool kiln_node_is_convolution(const struct kiln_node *node);
+bool kiln_node_is_attention(const struct kiln_node *node);
+
+/* The sizes of attention, forward or backward. */
+struct kiln_attention_sizes {
+    int64_t batch;                         /* B */
+    int64_t heads, key_heads, value_heads; /* Hq, Hk, Hv */
+    int64_t queries, keys;                 /* Sq, Skv */
+    int64_t depth, value_depth;            /* D, Dv */
+};
+
+struct kiln_attention_sizes kiln_attention_sizes_of(const struct kiln_graph *graph,
+                                                    const struct kiln_node *node);
 
 /* The tensors of a convolution in any direction, as the forward one calls them. */
 struct kiln_convolution_tensors {

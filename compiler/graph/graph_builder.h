@@ -68,6 +68,15 @@ extern const struct kiln_node_reader kiln_convolution_weight_gradient_reader;
 /* compiler/graph/convolution_shapes.c: the check of all three. */
 enum kiln_status kiln_convolution_check(const struct kiln_graph *graph,
                                         const struct kiln_node *node, struct kiln_error *error);
+/* compiler/graph/node_attention.c */
+extern const struct kiln_node_reader kiln_attention_reader;
+extern const struct kiln_node_reader kiln_attention_backward_reader;
+/* compiler/graph/attention_shapes.c: the check of both. */
+enum kiln_status kiln_attention_check(const struct kiln_graph *graph, const struct kiln_node *node,
+                                      struct kiln_error *error);
+/* The checks that completing attention's bounds takes for granted: ranks and sizes. */
+enum kiln_status kiln_attention_check_sizes(const struct kiln_graph *graph,
+                                            const struct kiln_node *node, struct kiln_error *error);
 /* compiler/graph/node_layernorm.c */
 extern const struct kiln_node_reader kiln_layernorm_reader;
 extern const struct kiln_node_reader kiln_layernorm_backward_reader;

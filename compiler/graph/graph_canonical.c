@@ -13,7 +13,7 @@
 /* One tensor or node; large enough for KILN_MAX_RANK and KILN_MAX_NODE_OPERANDS. */
 struct record {
     size_t size;
-    unsigned char bytes[256];
+    unsigned char bytes[512];
 };
 
 static void put_u8(struct record *record, uint32_t value)
@@ -140,6 +140,20 @@ static void put_convolution(struct record *record, const struct kiln_convolution
     put_u64(record, (uint64_t)convolution->groups);
 }
 
+/* The scale where no operand has it. */
+static void put_attention(struct record *record, const struct kiln_node *node)
+{
+    const struct kiln_attention *attention = &node->attention;
+    put_u8(record, attention->has_first_key);
+    if (attention->has_first_key)
+        put_u64(record, (uint64_t)attention->first_key);
+    put_u8(record, attention->has_last_key);
+    if (attention->has_last_key)
+        put_u64(record, (uint64_t)attention->last_key);
+    if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
+        put_real(record, attention->scale);
+}
+
 static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 {
     struct record record = {.size = 0};
@@ -178,6 +192,10 @@ static void append_node(struct kiln_buffer *buffer, const struct kiln_node *node
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         put_convolution(&record, &node->convolution);
+        break;
+    case KILN_NODE_ATTENTION:
+    case KILN_NODE_ATTENTION_BACKWARD:
+        put_attention(&record, node);
         break;
     }
     append_record(buffer, &record);

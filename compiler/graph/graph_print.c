@@ -129,6 +129,17 @@ static void print_convolution(struct kiln_buffer *buffer,
         kiln_buffer_append_text(buffer, " flipped");
 }
 
+static void print_attention(struct kiln_buffer *buffer, const struct kiln_node *node)
+{
+    const struct kiln_attention *attention = &node->attention;
+    if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
+        kiln_buffer_printf(buffer, " scale %.9g", attention->scale);
+    if (attention->has_first_key)
+        kiln_buffer_printf(buffer, " first_key i%+" PRId64, attention->first_key);
+    if (attention->has_last_key)
+        kiln_buffer_printf(buffer, " last_key i%+" PRId64, attention->last_key);
+}
+
 static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 {
     kiln_buffer_append_text(buffer, "  ");
@@ -158,6 +169,10 @@ static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         print_convolution(buffer, &node->convolution);
+        break;
+    case KILN_NODE_ATTENTION:
+    case KILN_NODE_ATTENTION_BACKWARD:
+        print_attention(buffer, node);
         break;
     }
     kiln_buffer_printf(buffer, " in %s %s\n", kiln_dtype_info(node->compute_type)->text,

@@ -26,6 +26,10 @@ const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type)
         return &kiln_rmsnorm_reader;
     case KILN_WIRE_NODE_LAYERNORM:
         return &kiln_layernorm_reader;
+    case KILN_WIRE_NODE_ATTENTION:
+        return &kiln_attention_reader;
+    case KILN_WIRE_NODE_ATTENTION_BACKWARD:
+        return &kiln_attention_backward_reader;
     case KILN_WIRE_NODE_RMSNORM_BACKWARD:
         return &kiln_rmsnorm_backward_reader;
     case KILN_WIRE_NODE_REDUCTION:
@@ -68,6 +72,10 @@ const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind)
         return &kiln_convolution_data_gradient_reader;
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         return &kiln_convolution_weight_gradient_reader;
+    case KILN_NODE_ATTENTION:
+        return &kiln_attention_reader;
+    case KILN_NODE_ATTENTION_BACKWARD:
+        return &kiln_attention_backward_reader;
     }
     return &kiln_pointwise_reader;
 }

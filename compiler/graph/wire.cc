@@ -3,7 +3,7 @@
  *
  * All memory comes from the arena; nothing here allocates or throws as C++ does.
  */
-#include "compiler/graph/wire_eras.hpp"
+#include "compiler/graph/wire_reading.hpp"
 
 #include "compiler/graph/graph_reader.h"
 
@@ -18,14 +18,6 @@ enum kiln_status reject(struct kiln_error *error, enum kiln_reject_reason reason
     kiln_error_set(error, KILN_REJECTED, "%s", text);
     error->reject_reason = reason;
     return KILN_REJECTED;
-}
-
-/* Of any alignment: the verifier aligns the elements of a vector to their count only. */
-template <typename T> T load(const uint8_t *memory)
-{
-    T value;
-    std::memcpy(&value, memory, sizeof value);
-    return flatbuffers::EndianScalar(value);
 }
 
 /*
@@ -128,39 +120,9 @@ bool read_outline(const uint8_t *bytes, size_t size, Outline *ret_outline)
     return true;
 }
 
-template <typename T> struct kiln_wire_uid uid(const flatbuffers::Optional<T> &value)
-{
-    return {value.has_value(), value.has_value() ? *value : 0};
-}
-
-struct kiln_wire_uid uid(int64_t value)
-{
-    return {true, value};
-}
-
-struct kiln_wire_float real(const flatbuffers::Optional<float> &value)
-{
-    return {value.has_value(), value.has_value() ? *value : 0.0F};
-}
-
-uint32_t read_list(const flatbuffers::Vector<int64_t> *list, int64_t ret_items[KILN_MAX_RANK])
-{
-    if (list == nullptr)
-        return 0;
-    uint32_t copied = std::min<uint32_t>(list->size(), KILN_MAX_RANK);
-    for (uint32_t i = 0; i < copied; i++)
-        ret_items[i] = load<int64_t>(list->Data() + i * sizeof(int64_t));
-    return list->size();
-}
-
 uint32_t count(const flatbuffers::Vector<int64_t> *list)
 {
     return list != nullptr ? list->size() : 0;
-}
-
-template <typename Enum> uint8_t number(Enum type)
-{
-    return static_cast<uint8_t>(type);
 }
 
 /* The kinds that both eras have; their structs have the same layout in both. */
@@ -374,55 +336,6 @@ void read_layernorm_backward(const current::LayernormBackwardAttributes &attribu
     ret_norm->normalized_dim_count = attributes.normalized_dim_count();
 }
 
-struct kiln_wire_list list(const flatbuffers::Vector<int64_t> *items)
-{
-    struct kiln_wire_list result = {};
-    result.count = read_list(items, result.items);
-    return result;
-}
-
-/* What the three directions have in common. */
-template <typename Attributes>
-void read_convolution_parameters(const Attributes &attributes,
-                                 struct kiln_wire_convolution *ret_convolution)
-{
-    ret_convolution->pre_padding = list(attributes.pre_padding());
-    ret_convolution->post_padding = list(attributes.post_padding());
-    ret_convolution->stride = list(attributes.stride());
-    ret_convolution->dilation = list(attributes.dilation());
-    ret_convolution->mode = number(attributes.conv_mode());
-}
-
-template <typename Attributes>
-void read_convolution_forward(const Attributes &attributes,
-                              struct kiln_wire_convolution *ret_convolution)
-{
-    ret_convolution->operands[0] = attributes.x_tensor_uid();
-    ret_convolution->operands[1] = attributes.w_tensor_uid();
-    ret_convolution->operands[2] = attributes.y_tensor_uid();
-    read_convolution_parameters(attributes, ret_convolution);
-}
-
-template <typename Attributes>
-void read_convolution_data_gradient(const Attributes &attributes,
-                                    struct kiln_wire_convolution *ret_convolution)
-{
-    ret_convolution->operands[0] = attributes.dy_tensor_uid();
-    ret_convolution->operands[1] = attributes.w_tensor_uid();
-    ret_convolution->operands[2] = attributes.dx_tensor_uid();
-    read_convolution_parameters(attributes, ret_convolution);
-}
-
-template <typename Attributes>
-void read_convolution_weight_gradient(const Attributes &attributes,
-                                      struct kiln_wire_convolution *ret_convolution)
-{
-    ret_convolution->operands[0] = attributes.x_tensor_uid();
-    ret_convolution->operands[1] = attributes.dy_tensor_uid();
-    ret_convolution->operands[2] = attributes.dw_tensor_uid();
-    read_convolution_parameters(attributes, ret_convolution);
-}
-
 /* Kinds that the November 2025 layout does not have. */
 void read_newer_attributes(const nov2025::Node &, struct kiln_wire_node *)
 {
@@ -447,6 +360,10 @@ void read_newer_attributes(const current::Node &node, struct kiln_wire_node *ret
         break;
     case KILN_WIRE_NODE_LAYERNORM:
         read_layernorm(*node.attributes_as_LayernormAttributes(), &ret_node->normalization);
+        break;
+    case KILN_WIRE_NODE_ATTENTION:
+    case KILN_WIRE_NODE_ATTENTION_BACKWARD:
+        read_attention(node, ret_node);
         break;
     case KILN_WIRE_NODE_RMSNORM_BACKWARD:
         read_rmsnorm_backward(*node.attributes_as_RMSNormBackwardAttributes(),
@@ -486,16 +403,9 @@ template <typename Node> void read_attributes(const Node &node, struct kiln_wire
                                 &ret_node->normalization);
         break;
     case KILN_WIRE_NODE_CONVOLUTION_FORWARD:
-        read_convolution_forward(*node.attributes_as_ConvolutionFwdAttributes(),
-                                 &ret_node->convolution);
-        break;
     case KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT:
-        read_convolution_data_gradient(*node.attributes_as_ConvolutionBwdAttributes(),
-                                       &ret_node->convolution);
-        break;
     case KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        read_convolution_weight_gradient(*node.attributes_as_ConvolutionWrwAttributes(),
-                                         &ret_node->convolution);
+        read_convolution(node, ret_node);
         break;
     default:
         read_newer_attributes(node, ret_node);

@@ -34,6 +34,8 @@ enum {
     KILN_WIRE_NODE_MATMUL = 9,
     KILN_WIRE_NODE_RMSNORM = 10,
     KILN_WIRE_NODE_LAYERNORM = 11,
+    KILN_WIRE_NODE_ATTENTION = 12,
+    KILN_WIRE_NODE_ATTENTION_BACKWARD = 15,
     KILN_WIRE_NODE_RMSNORM_BACKWARD = 17,
     KILN_WIRE_NODE_REDUCTION = 18,
     KILN_WIRE_NODE_LAYERNORM_BACKWARD = 20,
@@ -51,6 +53,13 @@ enum kiln_wire_convolution_mode {
     KILN_WIRE_CONVOLUTION_UNSET = 0,
     KILN_WIRE_CONVOLUTION_FLIPPED = 1, /* CONVOLUTION: the last tap comes first */
     KILN_WIRE_CONVOLUTION_CROSS_CORRELATION = 2,
+};
+
+/* Where the diagonal of attention's bounds lies, and how attention may be carried out. */
+enum {
+    KILN_WIRE_ALIGNMENT_TOP_LEFT = 0,
+    KILN_WIRE_ALIGNMENT_BOTTOM_RIGHT = 1,
+    KILN_WIRE_IMPLEMENTATION_LAST = 2,
 };
 
 /* Union types of TensorValue. */
@@ -153,6 +162,32 @@ struct kiln_wire_normalization {
     uint32_t peer_count;                               /* batchnorm: entries of peer_stats */
 };
 
+/* A 64-bit number that may be absent. */
+struct kiln_wire_integer {
+    bool present;
+    int64_t value;
+};
+
+/* Attention, forward and backward. */
+struct kiln_wire_attention {
+    struct kiln_wire_uid operands[KILN_OPERAND_COUNT]; /* by enum kiln_operand */
+    /* Operands that no reader takes. */
+    struct kiln_wire_uid seed, offset, dropout_mask, dropout_scale, dropout_scale_inverse;
+    struct kiln_wire_uid page_table_k, page_table_v, block_mask, rng_dump;
+    bool wants_statistics; /* generate_stats is there and true */
+    bool has_alibi_mask;
+    bool has_padding_mask;
+    bool is_causal;
+    bool is_causal_bottom_right;
+    struct kiln_wire_float dropout_probability;
+    struct kiln_wire_float scale;
+    struct kiln_wire_integer left_bound;
+    struct kiln_wire_integer right_bound;
+    uint8_t diagonal_alignment;
+    uint8_t core_type; /* a data type, 0: not given */
+    uint8_t implementation;
+};
+
 struct kiln_wire_node {
     struct kiln_wire_text name;
     uint8_t compute_type;    /* 0: not given */
@@ -164,6 +199,7 @@ struct kiln_wire_node {
         struct kiln_wire_matmul matmul;               /* KILN_WIRE_NODE_MATMUL */
         struct kiln_wire_convolution convolution;     /* KILN_WIRE_NODE_CONVOLUTION_x */
         struct kiln_wire_normalization normalization; /* the norms and batch norms */
+        struct kiln_wire_attention attention;         /* KILN_WIRE_NODE_ATTENTION, its gradients */
         /* Other kinds get their fields here. */
     };
 };

@@ -157,41 +157,6 @@ write_pointwise(Builder &builder, const struct kiln_graph &graph, const struct k
     return out.Finish();
 }
 
-bool has_operand(const struct kiln_node &node, enum kiln_operand operand)
-{
-    return kiln_node_input(&node, operand) != KILN_NONE ||
-           kiln_node_output(&node, operand) != KILN_NONE;
-}
-
-/* Writes uids of a node's operands; absent ones not at all. */
-template <typename Out> class OperandWriter {
-  public:
-    OperandWriter(Builder &builder, const struct kiln_graph &graph, const struct kiln_node &node)
-        : out_(builder), graph_(graph), node_(node)
-    {
-    }
-
-    Out &out()
-    {
-        return out_;
-    }
-
-    OperandWriter &put(enum kiln_operand operand, void (Out::*add)(int64_t))
-    {
-        uint32_t tensor = kiln_node_input(&node_, operand);
-        if (tensor == KILN_NONE)
-            tensor = kiln_node_output(&node_, operand);
-        if (tensor != KILN_NONE)
-            (out_.*add)(graph_.tensors[tensor].uid);
-        return *this;
-    }
-
-  private:
-    Out out_;
-    const struct kiln_graph &graph_;
-    const struct kiln_node &node_;
-};
-
 template <typename Era>
 flatbuffers::Offset<typename Era::BatchnormInference>
 write_batchnorm_inference(Builder &builder, const struct kiln_graph &graph,
@@ -291,78 +256,6 @@ write_matmul(Builder &builder, const struct kiln_graph &graph, const struct kiln
         .put(KILN_OPERAND_C, &Out::add_c_tensor_uid)
         .out()
         .Finish();
-}
-
-using List = flatbuffers::Offset<flatbuffers::Vector<int64_t>>;
-
-/* Vectors of a convolution's parameters. Made before the table that names them. */
-struct ConvolutionLists {
-    List pre_padding, post_padding, stride, dilation;
-
-    ConvolutionLists(Builder &builder, const struct kiln_convolution &convolution)
-        : pre_padding(builder.CreateVector(convolution.pre_padding, convolution.spatial_count)),
-          post_padding(builder.CreateVector(convolution.post_padding, convolution.spatial_count)),
-          stride(builder.CreateVector(convolution.stride, convolution.spatial_count)),
-          dilation(builder.CreateVector(convolution.dilation, convolution.spatial_count))
-    {
-    }
-};
-
-/* The fields behind the operands, and the end of the table. */
-template <typename Era, typename Out>
-flatbuffers::Offset<void> finish_convolution(Out &out, const ConvolutionLists &lists,
-                                             const struct kiln_convolution &convolution)
-{
-    out.add_pre_padding(lists.pre_padding);
-    out.add_post_padding(lists.post_padding);
-    out.add_stride(lists.stride);
-    out.add_dilation(lists.dilation);
-    out.add_conv_mode(static_cast<typename Era::ConvMode>(
-        convolution.is_flipped ? KILN_WIRE_CONVOLUTION_FLIPPED
-                               : KILN_WIRE_CONVOLUTION_CROSS_CORRELATION));
-    return out.Finish().Union();
-}
-
-template <typename Era>
-flatbuffers::Offset<void> write_convolution_forward(Builder &builder,
-                                                    const struct kiln_graph &graph,
-                                                    const struct kiln_node &node)
-{
-    using Out = typename Era::ConvolutionForwardBuilder;
-    const ConvolutionLists lists(builder, node.convolution);
-    OperandWriter<Out> writer(builder, graph, node);
-    writer.put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
-        .put(KILN_OPERAND_W, &Out::add_w_tensor_uid)
-        .put(KILN_OPERAND_Y, &Out::add_y_tensor_uid);
-    return finish_convolution<Era>(writer.out(), lists, node.convolution);
-}
-
-template <typename Era>
-flatbuffers::Offset<void> write_convolution_data_gradient(Builder &builder,
-                                                          const struct kiln_graph &graph,
-                                                          const struct kiln_node &node)
-{
-    using Out = typename Era::ConvolutionDataGradientBuilder;
-    const ConvolutionLists lists(builder, node.convolution);
-    OperandWriter<Out> writer(builder, graph, node);
-    writer.put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
-        .put(KILN_OPERAND_W, &Out::add_w_tensor_uid)
-        .put(KILN_OPERAND_DX, &Out::add_dx_tensor_uid);
-    return finish_convolution<Era>(writer.out(), lists, node.convolution);
-}
-
-template <typename Era>
-flatbuffers::Offset<void> write_convolution_weight_gradient(Builder &builder,
-                                                            const struct kiln_graph &graph,
-                                                            const struct kiln_node &node)
-{
-    using Out = typename Era::ConvolutionWeightGradientBuilder;
-    const ConvolutionLists lists(builder, node.convolution);
-    OperandWriter<Out> writer(builder, graph, node);
-    writer.put(KILN_OPERAND_X, &Out::add_x_tensor_uid)
-        .put(KILN_OPERAND_DY, &Out::add_dy_tensor_uid)
-        .put(KILN_OPERAND_DW, &Out::add_dw_tensor_uid);
-    return finish_convolution<Era>(writer.out(), lists, node.convolution);
 }
 
 /* Inference and training differ in their outputs only. */
@@ -507,15 +400,23 @@ flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struc
         break;
     case KILN_NODE_CONVOLUTION_FORWARD:
         type = KILN_WIRE_NODE_CONVOLUTION_FORWARD;
-        attributes = write_convolution_forward<Era>(builder, graph, node);
+        attributes = write_convolution(builder, Era::era, graph, node);
         break;
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
         type = KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT;
-        attributes = write_convolution_data_gradient<Era>(builder, graph, node);
+        attributes = write_convolution(builder, Era::era, graph, node);
         break;
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         type = KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT;
-        attributes = write_convolution_weight_gradient<Era>(builder, graph, node);
+        attributes = write_convolution(builder, Era::era, graph, node);
+        break;
+    case KILN_NODE_ATTENTION:
+        type = KILN_WIRE_NODE_ATTENTION;
+        attributes = write_attention(builder, graph, node);
+        break;
+    case KILN_NODE_ATTENTION_BACKWARD:
+        type = KILN_WIRE_NODE_ATTENTION_BACKWARD;
+        attributes = write_attention_backward(builder, graph, node);
         break;
     }
     auto name = builder.CreateString(node.name);
@@ -561,6 +462,8 @@ bool is_node_expressible(const struct kiln_node &node, enum kiln_wire_era era)
     case KILN_NODE_RMSNORM:
     case KILN_NODE_RMSNORM_BACKWARD:
     case KILN_NODE_MATMUL:
+    case KILN_NODE_ATTENTION:
+    case KILN_NODE_ATTENTION_BACKWARD:
         return !is_old;
     }
     return false;

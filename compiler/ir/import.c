@@ -154,6 +154,12 @@ static void import_node(struct kiln_importer *importer, const struct kiln_node *
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         kiln_import_convolution(importer, node);
         break;
+    case KILN_NODE_ATTENTION:
+        kiln_import_attention(importer, node);
+        break;
+    case KILN_NODE_ATTENTION_BACKWARD:
+        kiln_import_attention_backward(importer, node);
+        break;
     }
 }
 

@@ -10,9 +10,12 @@
  *   3. else float, whatever narrower compute type was asked for.
  * Matrix products and convolutions have a meaning in integers when both inputs are int8 or uint8:
  * exact in int32, wrapping around, whatever the result is.
- * EPSILON and MOMENTUM do not count: they are converted to the type that the others ask for. AVG
- * and NORM2 have no meaning in integers: of integers they are float, each element being rounded to
- * float on the way in, unless rule 1 says double; so are the other modes when the result is float.
+ * Attention computes in float or double; sequence lengths are int32 in any case. Between its two
+ * products, weights are rounded to the 16-bit type of what they multiply (half for fp8), so that
+ * matrix instructions take both. EPSILON and MOMENTUM do not count: they are converted to the type
+ * that the others ask for. AVG and NORM2 have no meaning in integers: of integers they are float,
+ * each element being rounded to float on the way in, unless rule 1 says double; so are the other
+ * modes when the result is float.
  *
  * The result is then rounded once to the type of its tensor: to nearest even for floating-point
  * types (fp8 saturates to its largest finite value, half and bfloat16 overflow to infinity); to

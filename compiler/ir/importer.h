@@ -34,6 +34,8 @@ void kiln_import_reduction(struct kiln_importer *importer, const struct kiln_nod
 void kiln_import_normalization(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_node *node);
+void kiln_import_attention(struct kiln_importer *importer, const struct kiln_node *node);
+void kiln_import_attention_backward(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_batchnorm(struct kiln_importer *importer, const struct kiln_node *node);
 
 #endif

@@ -102,6 +102,8 @@ enum kiln_scalar kiln_node_scalar(const struct kiln_graph *graph, const struct k
     case KILN_NODE_BATCHNORM_INFERENCE:
     case KILN_NODE_BATCHNORM_TRAINING:
     case KILN_NODE_BATCHNORM_BACKWARD:
+    case KILN_NODE_ATTENTION:
+    case KILN_NODE_ATTENTION_BACKWARD:
         break;
     }
     return any_double(graph, node) ? KILN_SCALAR_F64 : KILN_SCALAR_F32;

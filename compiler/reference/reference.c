@@ -1,5 +1,6 @@
 #include "compiler/reference/reference.h"
 #include "compiler/ir/import.h"
+#include "compiler/reference/attention_reference.h"
 #include "compiler/reference/convert.h"
 #include "compiler/reference/convolution_reference.h"
 #include "compiler/reference/error_bound.h"
@@ -157,6 +158,12 @@ static enum kiln_status evaluate_node(const struct kiln_graph *graph, const stru
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         return kiln_convolution_evaluate(graph, node, kiln_node_scalar(graph, node), tensors, arena,
                                          error);
+    case KILN_NODE_ATTENTION:
+        return kiln_attention_evaluate(graph, node, kiln_node_scalar(graph, node), tensors, arena,
+                                       error);
+    case KILN_NODE_ATTENTION_BACKWARD:
+        return kiln_attention_backward_evaluate(graph, node, kiln_node_scalar(graph, node), tensors,
+                                                arena, error);
     }
     return KILN_OK;
 }

@@ -1,7 +1,8 @@
 /*
  * The plugin on real graphs: every graph of a folder goes through a test host. Graphs of pointwise
- * nodes, reductions, norms, batch norms and matrix products that say "run" must give the expected
- * outputs on the device; every other graph must be declined without an error.
+ * nodes, reductions, norms, batch norms, matrix products, convolutions and attention that say "run"
+ * must give the expected outputs on the device; every other graph must be declined without an
+ * error.
  *
  * usage: shared_graphs_test [--device NAME] [--share I/N] PLUGIN FOLDER [NAME...]
  *   --device  host (the default), hip or cuda
@@ -118,8 +119,9 @@ static const char *text_of(const json_t *object, const char *key)
 /* Either layout's descriptions: "LayerNormBackward", "Reduction:ADD", "BatchnormAttributes". */
 static bool is_kind_supported(const char *text)
 {
-    static const char *const prefixes[] = {"Pointwise", "Reduction:", "Matmul",    "LayerNorm",
-                                           "RmsNorm",   "Bn",         "Batchnorm", "Conv"};
+    static const char *const prefixes[] = {"Pointwise", "Reduction:", "Matmul",
+                                           "LayerNorm", "RmsNorm",    "Bn",
+                                           "Batchnorm", "Conv",       "Sdpa"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
             return true;

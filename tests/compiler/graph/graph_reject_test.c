@@ -82,6 +82,11 @@ static const struct row rows[] = {
               "{'name':'c','attributes_type':'ConvolutionFwdAttributes',"
               "'attributes':{'x_tensor_uid':1,'w_tensor_uid':1,'y_tensor_uid':2}}"),
         "node 'c': pre_padding has 0 entries, must be one for each of 1 to 3 spatial axes"),
+    ROW(ATTENTION,
+        GRAPH("", T(1, "") "," T(2, ""),
+              "{'name':'a','attributes_type':'SdpaAttributes','attributes':{'q_tensor_uid':1,"
+              "'k_tensor_uid':1,'v_tensor_uid':1,'o_tensor_uid':2,'alibi_mask':true}}"),
+        "node 'a': alibi_mask is set: which slopes it means is not specified"),
     ROW(UNSUPPORTED_NODE,
         GRAPH("", T(1, "") "," T(2, ""),
               "{'attributes_type':'MoeGroupedMatmulBwdAttributes','attributes':{}}"),

@@ -233,6 +233,48 @@ static void check_convolution(const struct kiln_graph *graph, const struct kiln_
     cr_assert_leq(window * filter->dims[0] / convolution->groups, INT32_MAX);
 }
 
+static void check_dims(const struct kiln_graph *graph, const struct kiln_node *node,
+                       enum kiln_operand role, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    const int64_t dims[] = {a, b, c, d};
+    uint32_t ordinal = kiln_node_input(node, role);
+    if (ordinal == KILN_NONE)
+        ordinal = kiln_node_output(node, role);
+    if (ordinal == KILN_NONE)
+        return;
+    const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    cr_assert_eq(tensor->rank, 4, "%s", kiln_operand_text(role));
+    for (uint32_t i = 0; i < 4; i++)
+        cr_assert_eq(tensor->dims[i], dims[i], "%s", kiln_operand_text(role));
+}
+
+static void check_attention(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_attention *attention = &node->attention;
+    struct kiln_attention_sizes s = kiln_attention_sizes_of(graph, node);
+    cr_assert(s.heads % s.key_heads == 0 && s.heads % s.value_heads == 0);
+    check_dims(graph, node, KILN_OPERAND_Q, s.batch, s.heads, s.queries, s.depth);
+    check_dims(graph, node, KILN_OPERAND_K, s.batch, s.key_heads, s.keys, s.depth);
+    check_dims(graph, node, KILN_OPERAND_V, s.batch, s.value_heads, s.keys, s.value_depth);
+    check_dims(graph, node, KILN_OPERAND_O, s.batch, s.heads, s.queries, s.value_depth);
+    check_dims(graph, node, KILN_OPERAND_DO, s.batch, s.heads, s.queries, s.value_depth);
+    check_dims(graph, node, KILN_OPERAND_DQ, s.batch, s.heads, s.queries, s.depth);
+    check_dims(graph, node, KILN_OPERAND_DK, s.batch, s.key_heads, s.keys, s.depth);
+    check_dims(graph, node, KILN_OPERAND_DV, s.batch, s.value_heads, s.keys, s.value_depth);
+    check_dims(graph, node, KILN_OPERAND_STATS, s.batch, s.heads, s.queries, 1);
+    check_dims(graph, node, KILN_OPERAND_MAX, s.batch, s.heads, s.queries, 1);
+    check_dims(graph, node, KILN_OPERAND_SUM_EXP, s.batch, s.heads, s.queries, 1);
+    check_dims(graph, node, KILN_OPERAND_SEQ_LEN_Q, s.batch, 1, 1, 1);
+    check_dims(graph, node, KILN_OPERAND_SEQ_LEN_KV, s.batch, 1, 1, 1);
+    check_dims(graph, node, KILN_OPERAND_SINK_TOKEN, 1, s.heads, 1, 1);
+    cr_assert(s.queries + s.keys <= INT32_MAX && s.batch * s.heads <= INT32_MAX);
+    cr_assert(!attention->is_bottom_right && !attention->wants_default_scale);
+    cr_assert(!attention->has_first_key ||
+              (attention->first_key > -(s.queries - 1) && attention->first_key <= s.keys - 1));
+    cr_assert(!attention->has_last_key ||
+              (attention->last_key >= -(s.queries - 1) && attention->last_key < s.keys - 1));
+}
+
 /* What graph.h and operand.def promise about axes and shapes. */
 static void check_shapes(const struct kiln_graph *graph, const struct kiln_node *node)
 {
@@ -252,6 +294,10 @@ static void check_shapes(const struct kiln_graph *graph, const struct kiln_node 
     }
     if (kiln_node_is_convolution(node)) {
         check_convolution(graph, node);
+        return;
+    }
+    if (kiln_node_is_attention(node)) {
+        check_attention(graph, node);
         return;
     }
     const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];

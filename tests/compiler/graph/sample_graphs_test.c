@@ -25,8 +25,9 @@ struct totals {
 /* The kinds of nodes, from the "nodes" list of the sample's description. */
 static bool is_supported(const char *description)
 {
-    static const char *const kinds[] = {"\"Pointwise", "\"Reduction:", "\"LayerNorm", "\"RmsNorm",
-                                        "\"Bn",        "\"Batchnorm",  "\"Matmul",    "\"Conv"};
+    static const char *const kinds[] = {"\"Pointwise", "\"Reduction:", "\"LayerNorm",
+                                        "\"RmsNorm",   "\"Bn",         "\"Batchnorm",
+                                        "\"Matmul",    "\"Conv",       "\"Sdpa"};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     const char *list = strstr(description, "\"nodes\"");
     cr_assert_not_null(list);

@@ -146,7 +146,7 @@ static void check_folder(const char *folder, bool is_bounded, int least)
 
 Test(reference_samples, current_layout)
 {
-    check_folder(KILN_SAMPLE_GRAPHS "/current", true, 205);
+    check_folder(KILN_SAMPLE_GRAPHS "/current", true, 224);
 }
 
 Test(reference_samples, nov2025_layout)

@@ -1,0 +1,284 @@
+/* Attention and its gradients: operands, parameters, masks. Sizes: attention_shapes.c. */
+#include "compiler/graph/graph_builder.h"
+
+#include <math.h>
+
+/* An operand in the order of the wire's slots. */
+struct slot {
+    enum kiln_operand role;
+    bool is_output;
+};
+
+/* ---- what nobody has specified, or Kiln does not do ---- */
+
+/* Declines for an operand, or for its being there at all. Its tensor is not imported yet. */
+static enum kiln_status reject_operand(struct kiln_graph_builder *builder,
+                                       const struct kiln_node *node, const char *operand,
+                                       int64_t uid, const char *why)
+{
+    uint32_t index;
+    enum kiln_status status = kiln_uid_resolve(builder, node, operand, uid, &index);
+    if (status != KILN_OK)
+        return status;
+    struct kiln_tensor tensor = {
+        .uid = uid, .name = kiln_name_copy(builder->scratch, builder->wire->tensors[index].name)};
+    if (tensor.name == NULL)
+        return kiln_graph_no_memory(builder->error);
+    return kiln_reject_tensor(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node, &tensor,
+                              "it is %s, and %s", operand, why);
+}
+
+static enum kiln_status check_unsupported_operands(struct kiln_graph_builder *builder,
+                                                   const struct kiln_wire_attention *wire,
+                                                   const struct kiln_node *node)
+{
+    static const char no_dropout[] = "dropout is not supported";
+    static const char no_pages[] = "pages of keys and values are not supported";
+    const struct {
+        const char *name;
+        struct kiln_wire_uid uid;
+        const char *why;
+    } operands[] = {
+        {"dropout_mask", wire->dropout_mask, no_dropout},
+        {"dropout_scale", wire->dropout_scale, no_dropout},
+        {"dropout_scale_inv", wire->dropout_scale_inverse, no_dropout},
+        {"rng_dump", wire->rng_dump, no_dropout},
+        {"page_table_k", wire->page_table_k, no_pages},
+        {"page_table_v", wire->page_table_v, no_pages},
+        {"block_mask", wire->block_mask, "masks of blocks are not supported"},
+    };
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        if (operands[i].uid.present)
+            return reject_operand(builder, node, operands[i].name, operands[i].uid.uid,
+                                  operands[i].why);
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status check_unsupported(struct kiln_graph_builder *builder,
+                                          const struct kiln_wire_attention *wire,
+                                          const struct kiln_node *node)
+{
+    enum kiln_dtype core_type;
+    enum kiln_status status = check_unsupported_operands(builder, wire, node);
+    if (status != KILN_OK)
+        return status;
+    /* Seed and offset without a probability are not read. */
+    if (wire->dropout_probability.present && wire->dropout_probability.value != 0)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "dropout_probability is %g: dropout is not supported",
+                                (double)wire->dropout_probability.value);
+    if (wire->has_alibi_mask)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "alibi_mask is set: which slopes it means is not specified");
+    if (wire->core_type != 0 && !kiln_dtype_read(wire->core_type, &core_type))
+        return kiln_reject_node(builder->error, kiln_dtype_reject_reason(wire->core_type),
+                                &builder->graph, node, "mma_core_mode %u is not supported",
+                                wire->core_type);
+    if (wire->implementation > KILN_WIRE_IMPLEMENTATION_LAST)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "implementation %u is unknown", wire->implementation);
+    if (wire->diagonal_alignment > KILN_WIRE_ALIGNMENT_BOTTOM_RIGHT)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "diagonal_alignment %u is unknown", wire->diagonal_alignment);
+    return KILN_OK;
+}
+
+/* ---- masks ---- */
+
+/* The causal flags are a right bound of 0 with one alignment or the other. */
+static enum kiln_status read_causal(struct kiln_graph_builder *builder,
+                                    const struct kiln_wire_attention *wire,
+                                    const struct kiln_node *node, struct kiln_attention *attention)
+{
+    if (!wire->is_causal && !wire->is_causal_bottom_right)
+        return KILN_OK;
+    if (wire->is_causal && wire->is_causal_bottom_right)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "causal_mask and causal_mask_bottom_right are both set");
+    if (wire->is_causal && attention->is_bottom_right)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "causal_mask is set, and diagonal_alignment is BOTTOM_RIGHT");
+    if (attention->has_last_key && attention->last_key != 0)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "right_bound is %lld, with a causal mask it must be 0 or absent",
+                                (long long)attention->last_key);
+    attention->is_bottom_right = wire->is_causal_bottom_right;
+    attention->has_last_key = true;
+    attention->last_key = 0;
+    return KILN_OK;
+}
+
+/* Lengths are read where padding_mask is set, and given there alone. */
+static enum kiln_status check_padding(struct kiln_graph_builder *builder,
+                                      const struct kiln_wire_attention *wire,
+                                      const struct kiln_node *node)
+{
+    static const enum kiln_operand roles[] = {KILN_OPERAND_SEQ_LEN_Q, KILN_OPERAND_SEQ_LEN_KV};
+    for (size_t i = 0; !wire->has_padding_mask && i < sizeof roles / sizeof *roles; i++) {
+        if (wire->operands[roles[i]].present)
+            return reject_operand(builder, node, kiln_operand_text(roles[i]),
+                                  wire->operands[roles[i]].uid, "padding_mask is not set");
+    }
+    bool has_length = wire->operands[KILN_OPERAND_SEQ_LEN_Q].present ||
+                      wire->operands[KILN_OPERAND_SEQ_LEN_KV].present;
+    if (wire->has_padding_mask && !has_length)
+        return kiln_reject_node(builder->error, KILN_REJECT_MISSING_OPERAND, &builder->graph, node,
+                                "padding_mask is set, and seq_len_q and seq_len_kv are missing");
+    return KILN_OK;
+}
+
+static enum kiln_status read_masks(struct kiln_graph_builder *builder,
+                                   const struct kiln_wire_attention *wire, struct kiln_node *node)
+{
+    struct kiln_attention *attention = &node->attention;
+    attention->is_bottom_right = wire->diagonal_alignment == KILN_WIRE_ALIGNMENT_BOTTOM_RIGHT;
+    /* A negative bound is none. */
+    if (wire->left_bound.present && wire->left_bound.value >= 0) {
+        attention->has_first_key = true;
+        attention->first_key = -wire->left_bound.value;
+    }
+    if (wire->right_bound.present && wire->right_bound.value >= 0) {
+        attention->has_last_key = true;
+        attention->last_key = wire->right_bound.value;
+    }
+    enum kiln_status status = read_causal(builder, wire, node, attention);
+    if (status == KILN_OK)
+        status = check_padding(builder, wire, node);
+    bool has_bound = attention->has_first_key || attention->has_last_key;
+    if (status == KILN_OK && has_bound && attention->is_bottom_right && wire->has_padding_mask)
+        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
+                                "its diagonal is aligned to the bottom right and padding_mask is "
+                                "set: whether the corner is that of the tensors or of the lengths "
+                                "is not specified");
+    return status;
+}
+
+/* ---- reading ---- */
+
+static void append_operand(struct kiln_node *node, struct slot slot, uint32_t tensor)
+{
+    if (slot.is_output) {
+        node->output_roles[node->output_count] = (uint8_t)slot.role;
+        node->outputs[node->output_count++] = tensor;
+    } else {
+        node->input_roles[node->input_count] = (uint8_t)slot.role;
+        node->inputs[node->input_count++] = tensor;
+    }
+}
+
+static enum kiln_status read_attention(struct kiln_graph_builder *builder,
+                                       const struct kiln_wire_attention *wire,
+                                       const struct slot *slots, size_t slot_count,
+                                       struct kiln_node *node)
+{
+    for (size_t i = 0; i < slot_count; i++) {
+        const struct kiln_wire_uid *uid = &wire->operands[slots[i].role];
+        uint32_t tensor;
+        if (!uid->present)
+            continue;
+        /* A scale that is a number comes before one that is a tensor. */
+        if (slots[i].role == KILN_OPERAND_SCALE && wire->scale.present)
+            continue;
+        enum kiln_status status =
+            kiln_uid_resolve(builder, node, kiln_operand_text(slots[i].role), uid->uid, &tensor);
+        if (status != KILN_OK)
+            return status;
+        append_operand(node, slots[i], tensor);
+    }
+    node->attention.scale = (double)wire->scale.value;
+    node->attention.wants_default_scale =
+        !wire->scale.present && !wire->operands[KILN_OPERAND_SCALE].present;
+    enum kiln_status status = check_unsupported(builder, wire, node);
+    if (status == KILN_OK)
+        status = read_masks(builder, wire, node);
+    return status;
+}
+
+static enum kiln_status read_forward(struct kiln_graph_builder *builder,
+                                     const struct kiln_wire_node *wire, struct kiln_node *node)
+{
+    static const struct slot slots[] = {
+        {KILN_OPERAND_Q, false},          {KILN_OPERAND_K, false},
+        {KILN_OPERAND_V, false},          {KILN_OPERAND_O, true},
+        {KILN_OPERAND_ATTN_MASK, false},  {KILN_OPERAND_SCALE, false},
+        {KILN_OPERAND_SEQ_LEN_Q, false},  {KILN_OPERAND_SEQ_LEN_KV, false},
+        {KILN_OPERAND_SINK_TOKEN, false}, {KILN_OPERAND_DESCALE_Q, false},
+        {KILN_OPERAND_DESCALE_K, false},  {KILN_OPERAND_DESCALE_V, false},
+        {KILN_OPERAND_DESCALE_S, false},  {KILN_OPERAND_SCALE_S, false},
+        {KILN_OPERAND_SCALE_O, false},    {KILN_OPERAND_STATS, true},
+        {KILN_OPERAND_MAX, true},         {KILN_OPERAND_SUM_EXP, true},
+        {KILN_OPERAND_AMAX_S, true},      {KILN_OPERAND_AMAX_O, true},
+    };
+    node->kind = KILN_NODE_ATTENTION;
+    if (wire->attention.wants_statistics && !wire->attention.operands[KILN_OPERAND_STATS].present)
+        return kiln_reject_node(builder->error, KILN_REJECT_MISSING_OPERAND, &builder->graph, node,
+                                "generate_stats is set, and stats is missing");
+    return read_attention(builder, &wire->attention, slots, sizeof slots / sizeof *slots, node);
+}
+
+static enum kiln_status read_backward(struct kiln_graph_builder *builder,
+                                      const struct kiln_wire_node *wire, struct kiln_node *node)
+{
+    static const struct slot slots[] = {
+        {KILN_OPERAND_Q, false},          {KILN_OPERAND_K, false},
+        {KILN_OPERAND_V, false},          {KILN_OPERAND_O, false},
+        {KILN_OPERAND_DO, false},         {KILN_OPERAND_STATS, false},
+        {KILN_OPERAND_DQ, true},          {KILN_OPERAND_DK, true},
+        {KILN_OPERAND_DV, true},          {KILN_OPERAND_SCALE, false},
+        {KILN_OPERAND_ATTN_MASK, false},  {KILN_OPERAND_SEQ_LEN_Q, false},
+        {KILN_OPERAND_SEQ_LEN_KV, false}, {KILN_OPERAND_DBIAS, true},
+    };
+    node->kind = KILN_NODE_ATTENTION_BACKWARD;
+    if (wire->attention.operands[KILN_OPERAND_DBIAS].present &&
+        !wire->attention.operands[KILN_OPERAND_ATTN_MASK].present)
+        return reject_operand(builder, node, "dbias",
+                              wire->attention.operands[KILN_OPERAND_DBIAS].uid,
+                              "attn_mask, whose gradient it would be, is missing");
+    return read_attention(builder, &wire->attention, slots, sizeof slots / sizeof *slots, node);
+}
+
+/* ---- completing ---- */
+
+/* Bounds from the diagonal become offsets from a query to its first and last key; those that hide
+ * no key are none. */
+static void complete_bounds(const struct kiln_attention_sizes *sizes,
+                            struct kiln_attention *attention)
+{
+    int64_t diagonal = attention->is_bottom_right ? sizes->keys - sizes->queries : 0;
+    attention->is_bottom_right = false;
+    /* Compared before they are added: a bound may be any number. */
+    if (attention->has_first_key && attention->first_key <= -(sizes->queries - 1) - diagonal)
+        attention->has_first_key = false;
+    if (attention->has_last_key && attention->last_key >= sizes->keys - 1 - diagonal)
+        attention->has_last_key = false;
+    attention->first_key = attention->has_first_key ? attention->first_key + diagonal : 0;
+    attention->last_key = attention->has_last_key ? attention->last_key + diagonal : 0;
+}
+
+static enum kiln_status complete_attention(const struct kiln_graph *graph, struct kiln_node *node,
+                                           struct kiln_error *error)
+{
+    struct kiln_attention *attention = &node->attention;
+    enum kiln_status status = kiln_attention_check_sizes(graph, node, error);
+    if (status != KILN_OK)
+        return status;
+    struct kiln_attention_sizes sizes = kiln_attention_sizes_of(graph, node);
+    complete_bounds(&sizes, attention);
+    if (attention->wants_default_scale)
+        attention->scale = 1 / sqrt((double)sizes.depth);
+    attention->wants_default_scale = false;
+    return KILN_OK;
+}
+
+const struct kiln_node_reader kiln_attention_reader = {
+    .read = read_forward,
+    .complete = complete_attention,
+    .check = kiln_attention_check,
+};
+
+const struct kiln_node_reader kiln_attention_backward_reader = {
+    .read = read_backward,
+    .complete = complete_attention,
+    .check = kiln_attention_check,
+};

@@ -1,0 +1,342 @@
+#include "compiler/ir/import_attention_scores.h"
+
+#include "compiler/ir/import.h"
+
+#include <math.h>
+
+/* Axes of every operand, from the right. */
+enum { DEPTH_AXIS, SEQUENCE_AXIS, HEAD_AXIS, BATCH_AXIS };
+/* Of the scores. */
+enum { KEY_AXIS = DEPTH_AXIS, QUERY_AXIS = SEQUENCE_AXIS };
+
+/* ---- operands ---- */
+
+static uint32_t length_of(struct kiln_attention_import *attention, enum kiln_operand role)
+{
+    uint32_t tensor = kiln_node_input(attention->node, role);
+    if (tensor == KILN_NONE)
+        return KILN_NONE;
+    return kiln_ir_convert(attention->ir, kiln_importer_value(attention->importer, tensor),
+                           KILN_SCALAR_I32);
+}
+
+/* A window may leave the first rows or the last ones without keys; a mask or a length any row. */
+static bool may_have_empty_rows(const struct kiln_attention_import *attention)
+{
+    const struct kiln_attention *attributes = &attention->node->attention;
+    const struct kiln_attention_sizes *sizes = &attention->sizes;
+    return kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK) != KILN_NONE ||
+           attention->query_length != KILN_NONE || attention->key_length != KILN_NONE ||
+           (attributes->has_last_key && attributes->last_key < 0) ||
+           (attributes->has_first_key &&
+            sizes->queries - 1 + attributes->first_key > sizes->keys - 1);
+}
+
+bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_importer *importer,
+                          const struct kiln_node *node)
+{
+    struct kiln_attention_sizes sizes = kiln_attention_sizes_of(importer->graph, node);
+    int64_t scores[] = {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
+    int64_t rows[] = {sizes.batch, sizes.heads, sizes.queries, 1};
+    *attention = (struct kiln_attention_import){
+        .importer = importer,
+        .ir = importer->ir,
+        .node = node,
+        .scalar = kiln_node_scalar(importer->graph, node),
+        .sizes = sizes,
+        .scores = kiln_ir_domain(importer->ir, scores, 4),
+        .rows = kiln_ir_domain(importer->ir, rows, 4),
+    };
+    attention->query_length = length_of(attention, KILN_OPERAND_SEQ_LEN_Q);
+    attention->key_length = length_of(attention, KILN_OPERAND_SEQ_LEN_KV);
+    attention->may_have_empty_rows = may_have_empty_rows(attention);
+    return !importer->ir->failed;
+}
+
+uint32_t kiln_attention_input(struct kiln_attention_import *attention, enum kiln_operand role)
+{
+    uint32_t tensor = kiln_node_input(attention->node, role);
+    if (tensor == KILN_NONE)
+        return KILN_NONE;
+    return kiln_ir_convert(attention->ir, kiln_importer_value(attention->importer, tensor),
+                           attention->scalar);
+}
+
+enum kiln_dtype kiln_attention_dtype(const struct kiln_attention_import *attention,
+                                     enum kiln_operand role)
+{
+    return attention->importer->graph->tensors[kiln_node_input(attention->node, role)].dtype;
+}
+
+void kiln_attention_define(struct kiln_attention_import *attention, enum kiln_operand role,
+                           uint32_t value)
+{
+    uint32_t tensor = kiln_node_output(attention->node, role);
+    if (tensor != KILN_NONE)
+        kiln_importer_define(attention->importer, tensor, value);
+}
+
+uint32_t kiln_attention_spread(struct kiln_attention_import *attention, uint32_t value,
+                               uint32_t domain)
+{
+    struct kiln_ir *ir = attention->ir;
+    if (ir->failed)
+        return KILN_NONE;
+    bool is_uniform = ir->domains[ir->ops[value].domain].rank == 0;
+    return is_uniform ? value : kiln_ir_broadcast(ir, value, domain);
+}
+
+uint32_t kiln_attention_reduce(struct kiln_attention_import *attention, enum kiln_opcode opcode,
+                               uint32_t value, uint32_t domain)
+{
+    struct kiln_ir *ir = attention->ir;
+    if (ir->failed || ir->ops[value].domain == domain)
+        return value;
+    return kiln_ir_reduce(ir, opcode, value, domain);
+}
+
+/* ---- what is seen ---- */
+
+/* The index along an axis that the domain may have lost as a leading one of size 1. */
+static uint32_t index_along(struct kiln_ir *ir, uint32_t domain, uint32_t axis)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    uint32_t rank = ir->domains[domain].rank;
+    if (axis >= rank)
+        return kiln_ir_integer(ir, KILN_SCALAR_I32, 0);
+    return kiln_ir_index(ir, KILN_SCALAR_I32, domain, rank - 1 - axis);
+}
+
+uint32_t kiln_attention_is_within(struct kiln_attention_import *attention, uint32_t length,
+                                  uint32_t domain, uint32_t axis)
+{
+    uint32_t index = index_along(attention->ir, domain, axis);
+    return kiln_ir_binary(attention->ir, KILN_OP_CMP_LT, index,
+                          kiln_attention_spread(attention, length, domain));
+}
+
+uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t value,
+                               uint32_t length)
+{
+    struct kiln_ir *ir = attention->ir;
+    if (ir->failed || length == KILN_NONE)
+        return value;
+    uint32_t is_within =
+        kiln_attention_is_within(attention, length, ir->ops[value].domain, SEQUENCE_AXIS);
+    return kiln_ir_select(ir, is_within, value, kiln_ir_real(ir, attention->scalar, 0));
+}
+
+/* How the key compares with the one `offset` away from the query. */
+static uint32_t compare_key(struct kiln_attention_import *attention, enum kiln_opcode opcode,
+                            int64_t offset)
+{
+    struct kiln_ir *ir = attention->ir;
+    uint32_t query = index_along(ir, attention->scores, QUERY_AXIS);
+    uint32_t bound =
+        kiln_ir_binary(ir, KILN_OP_ADD, query, kiln_ir_integer(ir, KILN_SCALAR_I32, offset));
+    return kiln_ir_binary(ir, opcode, index_along(ir, attention->scores, KEY_AXIS), bound);
+}
+
+static uint32_t both(struct kiln_ir *ir, uint32_t a, uint32_t b)
+{
+    return a == KILN_NONE ? b : kiln_ir_binary(ir, KILN_OP_AND, a, b);
+}
+
+uint32_t kiln_attention_visible(struct kiln_attention_import *attention)
+{
+    const struct kiln_attention *attributes = &attention->node->attention;
+    struct kiln_ir *ir = attention->ir;
+    uint32_t visible = KILN_NONE;
+    if (attributes->has_last_key)
+        visible = both(ir, visible, compare_key(attention, KILN_OP_CMP_LE, attributes->last_key));
+    if (attributes->has_first_key)
+        visible = both(ir, visible, compare_key(attention, KILN_OP_CMP_GE, attributes->first_key));
+    if (attention->key_length != KILN_NONE)
+        visible = both(ir, visible,
+                       kiln_attention_is_within(attention, attention->key_length, attention->scores,
+                                                KEY_AXIS));
+    if (attention->query_length != KILN_NONE)
+        visible = both(ir, visible,
+                       kiln_attention_is_within(attention, attention->query_length,
+                                                attention->scores, QUERY_AXIS));
+    return visible;
+}
+
+/* ---- scores ---- */
+
+static bool is_uniform(const struct kiln_ir *ir, uint32_t value)
+{
+    return ir->domains[ir->ops[value].domain].rank == 0;
+}
+
+/* The product of the values that are there, of one domain or uniform. */
+static uint32_t times(struct kiln_ir *ir, uint32_t a, uint32_t b)
+{
+    if (a == KILN_NONE || b == KILN_NONE)
+        return a == KILN_NONE ? b : a;
+    return kiln_ir_binary(ir, KILN_OP_MUL, a, b);
+}
+
+/* The product of the descales of q and k that are uniform, or of those that are not; KILN_NONE
+ * where there are none. */
+static uint32_t descale(struct kiln_attention_import *attention, bool wants_uniform)
+{
+    static const enum kiln_operand roles[] = {KILN_OPERAND_DESCALE_Q, KILN_OPERAND_DESCALE_K};
+    struct kiln_ir *ir = attention->ir;
+    uint32_t product = KILN_NONE;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        uint32_t value = kiln_attention_input(attention, roles[i]);
+        if (!ir->failed && value != KILN_NONE && is_uniform(ir, value) == wants_uniform)
+            product = times(ir, product, value);
+    }
+    return product;
+}
+
+uint32_t kiln_attention_factor(struct kiln_attention_import *attention)
+{
+    uint32_t scale = kiln_attention_input(attention, KILN_OPERAND_SCALE);
+    if (scale == KILN_NONE)
+        scale =
+            kiln_import_real(attention->ir, attention->scalar, attention->node->attention.scale);
+    return times(attention->ir, scale, descale(attention, true));
+}
+
+/* A descale for each head of k goes to the scores where these heads are the queries' too, else to
+ * the keys. */
+static uint32_t scaled_products(struct kiln_attention_import *attention)
+{
+    const struct kiln_attention_sizes *sizes = &attention->sizes;
+    struct kiln_ir *ir = attention->ir;
+    uint32_t q = kiln_attention_input(attention, KILN_OPERAND_Q);
+    uint32_t k = kiln_attention_input(attention, KILN_OPERAND_K);
+    uint32_t factor = kiln_attention_factor(attention);
+    uint32_t head_factor = descale(attention, false);
+    if (ir->failed)
+        return KILN_NONE;
+    bool goes_to_keys = head_factor != KILN_NONE && sizes->key_heads != sizes->heads;
+    if (goes_to_keys)
+        k = times(ir, k, kiln_attention_spread(attention, head_factor, ir->ops[k].domain));
+    uint32_t x = kiln_attention_row_products(attention, q, k, sizes->key_heads, sizes->depth);
+    x = kiln_ir_binary(ir, KILN_OP_MUL, x, factor);
+    if (head_factor != KILN_NONE && !goes_to_keys)
+        x = times(ir, x, kiln_attention_spread(attention, head_factor, attention->scores));
+    return x;
+}
+
+uint32_t kiln_attention_scores(struct kiln_attention_import *attention)
+{
+    struct kiln_ir *ir = attention->ir;
+    uint32_t x = scaled_products(attention);
+    uint32_t mask = kiln_attention_input(attention, KILN_OPERAND_ATTN_MASK);
+    uint32_t visible = kiln_attention_visible(attention);
+    if (mask != KILN_NONE)
+        x = kiln_ir_binary(ir, KILN_OP_ADD, x,
+                           kiln_attention_spread(attention, mask, attention->scores));
+    if (visible != KILN_NONE)
+        x = kiln_ir_select(ir, visible, x, kiln_ir_real(ir, attention->scalar, -(double)INFINITY));
+    return x;
+}
+
+/* ---- products ---- */
+
+uint32_t kiln_attention_narrow(struct kiln_attention_import *attention, uint32_t value,
+                               enum kiln_dtype dtype)
+{
+    if (attention->scalar != KILN_SCALAR_F32)
+        return value;
+    switch (dtype) {
+    case KILN_DTYPE_F16:
+    case KILN_DTYPE_BF16:
+        return kiln_ir_round(attention->ir, value, dtype);
+    case KILN_DTYPE_F8E4M3:
+    case KILN_DTYPE_F8E5M2:
+    case KILN_DTYPE_F8E4M3FNUZ:
+    case KILN_DTYPE_F8E5M2FNUZ:
+        return kiln_ir_round(attention->ir, value, KILN_DTYPE_F16);
+    default:
+        return value;
+    }
+}
+
+static void append_axis(struct kiln_contraction *contraction, enum kiln_axis_role role,
+                        int64_t size, uint8_t left, uint8_t right, uint8_t result)
+{
+    contraction->axes[contraction->axis_count++] = (struct kiln_contraction_axis){
+        .role = role,
+        .size = size,
+        .left = left,
+        .right = right,
+        .result = result,
+        .left_repeat = 1,
+        .right_repeat = 1,
+        .left_step = 1,
+        .right_step = 1,
+        .result_step = 1,
+    };
+}
+
+/* Batch, and heads of which so many neighbours share one of the right operand. */
+static struct kiln_contraction begin_rows(const struct kiln_attention_sizes *sizes,
+                                          int64_t right_heads)
+{
+    struct kiln_contraction contraction = {0};
+    if (sizes->batch > 1)
+        append_axis(&contraction, KILN_AXIS_BATCH, sizes->batch, BATCH_AXIS, BATCH_AXIS,
+                    BATCH_AXIS);
+    if (sizes->heads > 1) {
+        append_axis(&contraction, KILN_AXIS_BATCH, sizes->heads, HEAD_AXIS,
+                    right_heads == 1 ? KILN_NO_AXIS : HEAD_AXIS, HEAD_AXIS);
+        if (right_heads > 1)
+            contraction.axes[contraction.axis_count - 1].right_repeat = sizes->heads / right_heads;
+    }
+    append_axis(&contraction, KILN_AXIS_M, sizes->queries, SEQUENCE_AXIS, KILN_NO_AXIS,
+                SEQUENCE_AXIS);
+    return contraction;
+}
+
+uint32_t kiln_attention_row_products(struct kiln_attention_import *attention, uint32_t left,
+                                     uint32_t right, int64_t right_heads, int64_t depth)
+{
+    const struct kiln_attention_sizes *sizes = &attention->sizes;
+    struct kiln_contraction contraction = begin_rows(sizes, right_heads);
+    append_axis(&contraction, KILN_AXIS_N, sizes->keys, KILN_NO_AXIS, SEQUENCE_AXIS, KEY_AXIS);
+    append_axis(&contraction, KILN_AXIS_K, depth, DEPTH_AXIS, DEPTH_AXIS, KILN_NO_AXIS);
+    return kiln_ir_contract(attention->ir, left, right, &contraction, attention->scores);
+}
+
+uint32_t kiln_attention_weighted_rows(struct kiln_attention_import *attention, uint32_t weights,
+                                      uint32_t right, int64_t right_heads, int64_t depth)
+{
+    const struct kiln_attention_sizes *sizes = &attention->sizes;
+    struct kiln_contraction contraction = begin_rows(sizes, right_heads);
+    int64_t result[] = {sizes->batch, sizes->heads, sizes->queries, depth};
+    append_axis(&contraction, KILN_AXIS_N, depth, KILN_NO_AXIS, DEPTH_AXIS, DEPTH_AXIS);
+    append_axis(&contraction, KILN_AXIS_K, sizes->keys, KEY_AXIS, SEQUENCE_AXIS, KILN_NO_AXIS);
+    uint32_t domain = kiln_ir_domain(attention->ir, result, 4);
+    return kiln_ir_contract(attention->ir, weights, right, &contraction, domain);
+}
+
+uint32_t kiln_attention_weighted_columns(struct kiln_attention_import *attention, uint32_t weights,
+                                         uint32_t right, int64_t groups, int64_t depth)
+{
+    const struct kiln_attention_sizes *sizes = &attention->sizes;
+    struct kiln_contraction contraction = {0};
+    int64_t result[] = {sizes->batch, groups, sizes->keys, depth};
+    int64_t group = sizes->heads / groups;
+    if (sizes->batch > 1)
+        append_axis(&contraction, KILN_AXIS_BATCH, sizes->batch, BATCH_AXIS, BATCH_AXIS,
+                    BATCH_AXIS);
+    if (groups > 1) {
+        append_axis(&contraction, KILN_AXIS_BATCH, groups, HEAD_AXIS, HEAD_AXIS, HEAD_AXIS);
+        contraction.axes[contraction.axis_count - 1].left_step = group;
+        contraction.axes[contraction.axis_count - 1].right_step = group;
+    }
+    append_axis(&contraction, KILN_AXIS_M, sizes->keys, KEY_AXIS, KILN_NO_AXIS, SEQUENCE_AXIS);
+    append_axis(&contraction, KILN_AXIS_N, depth, KILN_NO_AXIS, DEPTH_AXIS, DEPTH_AXIS);
+    if (group > 1)
+        append_axis(&contraction, KILN_AXIS_K, group, HEAD_AXIS, HEAD_AXIS, KILN_NO_AXIS);
+    append_axis(&contraction, KILN_AXIS_K, sizes->queries, QUERY_AXIS, SEQUENCE_AXIS, KILN_NO_AXIS);
+    uint32_t domain = kiln_ir_domain(attention->ir, result, 4);
+    return kiln_ir_contract(attention->ir, weights, right, &contraction, domain);
+}

@@ -1,0 +1,82 @@
+/*
+ * What attention and its gradients share: scores, masks, and the products of rows and columns. Used
+ * by import_attention*.c alone.
+ *
+ * All values are of the type that the node computes in, but for lengths and indices, which are
+ * int32: sequences are no longer (struct kiln_attention).
+ */
+#ifndef KILN_COMPILER_IR_IMPORT_ATTENTION_SCORES_H
+#define KILN_COMPILER_IR_IMPORT_ATTENTION_SCORES_H
+
+#include "compiler/ir/importer.h"
+
+/* Attention under import. */
+struct kiln_attention_import {
+    struct kiln_importer *importer;
+    struct kiln_ir *ir;
+    const struct kiln_node *node;
+    enum kiln_scalar scalar;
+    struct kiln_attention_sizes sizes;
+    uint32_t scores;       /* domain [B, Hq, Sq, Skv] */
+    uint32_t rows;         /* domain [B, Hq, Sq, 1] */
+    uint32_t query_length; /* KILN_NONE: all queries */
+    uint32_t key_length;   /* KILN_NONE: all keys */
+    bool may_have_empty_rows;
+};
+
+/* False when memory is out. */
+bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_importer *importer,
+                          const struct kiln_node *node);
+
+/* The operand's value over its tensor's domain; KILN_NONE when the node has no such operand. */
+uint32_t kiln_attention_input(struct kiln_attention_import *attention, enum kiln_operand role);
+enum kiln_dtype kiln_attention_dtype(const struct kiln_attention_import *attention,
+                                     enum kiln_operand role);
+/* Defines the operand where the node has it. */
+void kiln_attention_define(struct kiln_attention_import *attention, enum kiln_operand role,
+                           uint32_t value);
+
+/* The value over `domain`; a uniform one as it is. */
+uint32_t kiln_attention_spread(struct kiln_attention_import *attention, uint32_t value,
+                               uint32_t domain);
+/* The value itself where it has that domain already. */
+uint32_t kiln_attention_reduce(struct kiln_attention_import *attention, enum kiln_opcode opcode,
+                               uint32_t value, uint32_t domain);
+
+/* What multiplies the products of queries and keys: SCALE and the descales, as far as they are the
+ * same for all of them. Uniform. */
+uint32_t kiln_attention_factor(struct kiln_attention_import *attention);
+/* The scores with masks, -infinity for keys that are not seen. */
+uint32_t kiln_attention_scores(struct kiln_attention_import *attention);
+/* Whether a query sees a key, over the scores' domain; KILN_NONE where all are seen. */
+uint32_t kiln_attention_visible(struct kiln_attention_import *attention);
+
+/* Whether an index along an axis of `domain`, counted from the right, is below a length. */
+uint32_t kiln_attention_is_within(struct kiln_attention_import *attention, uint32_t length,
+                                  uint32_t domain, uint32_t axis);
+/* The value of an operand [.., sequence, ..] with zeros from `length` on: what lies there may be
+ * NaN. The value itself where `length` is KILN_NONE. */
+uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t value,
+                               uint32_t length);
+
+/*
+ * `value`, a weight of a product with a tensor of type `dtype`, rounded so that matrix instructions
+ * can multiply both: to `dtype` where that has 16 bits, to half where it has 8. Unchanged for wider
+ * types and in double.
+ */
+uint32_t kiln_attention_narrow(struct kiln_attention_import *attention, uint32_t value,
+                               enum kiln_dtype dtype);
+
+/* Products of rows: left[b, h, i, c] * right[b, h', j, c], summed over c. `right_heads` is h''s
+ * count. The result is over the scores' domain. */
+uint32_t kiln_attention_row_products(struct kiln_attention_import *attention, uint32_t left,
+                                     uint32_t right, int64_t right_heads, int64_t depth);
+/* Weights of rows: weights[b, h, i, j] * right[b, h', j, d], summed over j. */
+uint32_t kiln_attention_weighted_rows(struct kiln_attention_import *attention, uint32_t weights,
+                                      uint32_t right, int64_t right_heads, int64_t depth);
+/* Weights of columns: weights[b, h, i, j] * right[b, h, i, d], summed over i and the heads of each
+ * of `groups`. */
+uint32_t kiln_attention_weighted_columns(struct kiln_attention_import *attention, uint32_t weights,
+                                         uint32_t right, int64_t groups, int64_t depth);
+
+#endif
