@@ -59,6 +59,9 @@
 #define KILN_STEPS       (KILN_ROW_PACKS / KILN_MMA_GROUPS)
 
 #define KILN_TILE_PACKS  ((KILN_TILE_M + KILN_TILE_N) * KILN_ROW_PACKS)
+/* The columns of the strip, and the fragments of them that a wave has. */
+#define KILN_STRIP_COLUMNS   KILN_TILE_N
+#define KILN_STRIP_FRAGMENTS KILN_FRAGMENTS_N
 /* Rows of an instruction's sums that are in the strip together. */
 #define KILN_PART_ROWS   (KILN_MMA_M / KILN_ROW_PARTS)
 #define KILN_STRIP_ROWS  (KILN_WAVES_M * KILN_PART_ROWS)
@@ -92,6 +95,10 @@
 
 #include "device/contraction/place.h"
 #include "device/contraction/stage.h"
+#if !KILN_IS_STREAMED
+KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_ROW_PACKS, 1, KILN_ROW_AS_IS)
+KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_ROW_PACKS, KILN_PRODUCTS, KILN_ROW_AS_IS)
+#endif
 #if defined(KILN_CONSUMERS)
 #include "device/contraction/specialized.h"
 #elif KILN_IS_STREAMED

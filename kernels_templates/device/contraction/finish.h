@@ -17,10 +17,10 @@ KILN_DEVICE unsigned kiln_strip_place(unsigned row, unsigned column)
     const unsigned part = column / KILN_STRIP_TOGETHER;
     const unsigned place =
         part / KILN_STRIP_PARTS +
-        part % KILN_STRIP_PARTS * (KILN_TILE_N / KILN_STRIP_TOGETHER / KILN_STRIP_PARTS);
-    const unsigned packs = KILN_TILE_N / KILN_STRIP_TOGETHER;
+        part % KILN_STRIP_PARTS * (KILN_STRIP_COLUMNS / KILN_STRIP_TOGETHER / KILN_STRIP_PARTS);
+    const unsigned packs = KILN_STRIP_COLUMNS / KILN_STRIP_TOGETHER;
     const unsigned mask = packs < 8 ? packs - 1 : 7;
-    return row * KILN_TILE_N + (place ^ (row & mask)) * KILN_STRIP_TOGETHER +
+    return row * KILN_STRIP_COLUMNS + (place ^ (row & mask)) * KILN_STRIP_TOGETHER +
            column % KILN_STRIP_TOGETHER;
 }
 
@@ -60,10 +60,10 @@ KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned c
 
 /* A part of the sums of one row of fragments of every wave, side by side. */
 KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned wave_column,
-                                  unsigned part, kiln_mma_sums (&sums)[KILN_FRAGMENTS_N])
+                                  unsigned part, kiln_mma_sums (&sums)[KILN_STRIP_FRAGMENTS])
 {
     KILN_UNROLL
-    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+    for (unsigned j = 0; j < KILN_STRIP_FRAGMENTS; j++)
         KILN_UNROLL
     for (unsigned slot = 0; slot < KILN_MMA_SLOTS; slot += KILN_SUMS_TOGETHER) {
         const unsigned row = kiln_sum_row(slot);
@@ -136,6 +136,11 @@ KILN_DEVICE bool kiln_has_row(const kiln_arguments &arguments, const kiln_result
 /* statistics.h */
 #elif KILN_ROW_LANES == 0
 
+/* More that is known of a row, with a comma behind it. */
+#ifndef KILN_ROW_TOTALS
+#define KILN_ROW_TOTALS(strip, row)
+#endif
+
 /* A vector of the strip. */
 struct kiln_strip_vector {
     unsigned strip_row;
@@ -174,7 +179,8 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                 continue;
             kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             kiln_read_products(strip, vectors[v].strip_row, vectors[v].column, values);
-            kiln_finish(arguments, result, vectors[v].row, vectors[v].column, inputs[v], values);
+            kiln_finish(arguments, result, vectors[v].row, vectors[v].column, inputs[v],
+                        KILN_ROW_TOTALS(strip, vectors[v].row) values);
         }
     }
 }

@@ -13,24 +13,19 @@
 #define KILN_STAGE_ITEMS KILN_BLOCK
 #endif
 
-#define KILN_LEFT_UNITS  (KILN_TILE_M / KILN_LEFT_RUN * KILN_ROW_PACKS)
-#define KILN_RIGHT_UNITS (KILN_TILE_COLUMNS / KILN_RIGHT_RUN * KILN_ROW_PACKS)
-#define KILN_LEFT_TURNS  ((KILN_LEFT_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS)
-#define KILN_RIGHT_TURNS ((KILN_RIGHT_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS)
-
-#if !KILN_IS_STREAMED
 /* What a work-item stages of an operand in a turn: a pack of neighbouring rows. */
 struct kiln_unit {
     unsigned row;
     unsigned pack;
 };
 
-KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k, unsigned rows)
+KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k, unsigned rows,
+                                       unsigned packs)
 {
     kiln_unit unit;
     if (is_along_k) {
-        unit.row = index / KILN_ROW_PACKS;
-        unit.pack = index % KILN_ROW_PACKS;
+        unit.row = index / packs;
+        unit.pack = index % packs;
     } else {
         unit.row = index % (rows / run) * run;
         unit.pack = index / (rows / run);
@@ -39,8 +34,13 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
 }
 
 /* Rows are counted from the tile's first; the last that may be read is `last`. A tile is so many
- * parts of as many rows, one for each product: a unit has the same rows of all. */
-#define KILN_STAGE(side, SIDE, rows, parts)                                                        \
+ * parts of as many rows of `packs` packs, one for each product: a unit has the same rows of all. Where a row lies in the
+ * tile is tile_row(row). */
+#define KILN_STAGE(side, SIDE, rows, packs, parts, tile_row)                                       \
+    enum {                                                                                         \
+        KILN_##SIDE##_UNITS = (rows) / KILN_##SIDE##_RUN * (packs),                                \
+        KILN_##SIDE##_TURNS = (KILN_##SIDE##_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS      \
+    };                                                                                             \
     struct kiln_##side##_stage {                                                                   \
         kiln_##side##_source source;                                                               \
         kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
@@ -51,10 +51,10 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
-            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)             \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
-            const kiln_unit unit =                                                                 \
-                kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
+            const kiln_unit unit = kiln_locate_unit(index, KILN_##SIDE##_RUN,                      \
+                                                    KILN_##SIDE##_IS_ALONG_K, rows, packs);        \
             kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
                                unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
         }                                                                                          \
@@ -66,23 +66,21 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
-            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)             \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
-            const kiln_unit unit =                                                                 \
-                kiln_locate_unit(index, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows);        \
+            const kiln_unit unit = kiln_locate_unit(index, KILN_##SIDE##_RUN,                      \
+                                                    KILN_##SIDE##_IS_ALONG_K, rows, packs);        \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
-                tile[kiln_pack_place(part * rows + unit.row + r, unit.pack)] =                     \
+                tile[kiln_pack_place(part * rows + tile_row(unit.row + r), unit.pack, packs)] =    \
                     kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
                                        unit.pack * KILN_PACK_ELEMENTS, rest);                      \
         }                                                                                          \
     }
 
-KILN_STAGE(left, LEFT, KILN_TILE_M, 1)
-KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
-#endif
+#define KILN_ROW_AS_IS(row) (row)
 
 /* The last row of the tile that may be read, a whole run of rows before the end. */
 KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)

@@ -25,11 +25,12 @@ struct kiln_fragment {
 };
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step)
+                                unsigned step, unsigned row_packs)
 {
     const unsigned lane = kiln_lane();
-    fragment.words = tile[kiln_pack_place(row + lane % KILN_MMA_SIDE,
-                                          step * KILN_MMA_GROUPS + lane / KILN_MMA_SIDE)];
+    fragment.words =
+        tile[kiln_pack_place(row + lane % KILN_MMA_SIDE,
+                             step * KILN_MMA_GROUPS + lane / KILN_MMA_SIDE, row_packs)];
 }
 
 #define kiln_load_right kiln_load_left

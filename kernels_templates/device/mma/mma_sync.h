@@ -7,6 +7,8 @@
 #ifndef KILN_DEVICE_MMA_MMA_SYNC_H
 #define KILN_DEVICE_MMA_MMA_SYNC_H
 
+#include "device/mma/async_copy.h"
+
 #define KILN_MMA_M      16
 #define KILN_MMA_N      16
 #define KILN_MMA_GROUPS 2
@@ -31,23 +33,25 @@ KILN_DEVICE void kiln_load_matrices(kiln_fragment &fragment, const kiln_pack *fr
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(fragment.words[0]), "=r"(fragment.words[1]), "=r"(fragment.words[2]),
                    "=r"(fragment.words[3])
-                 : "r"((unsigned)__cvta_generic_to_shared(from))
+                 : "r"(kiln_local_address(from))
                  : "memory");
 }
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step)
+                                unsigned step, unsigned row_packs)
 {
     const unsigned lane = kiln_lane();
-    kiln_load_matrices(fragment, tile + kiln_pack_place(row + lane % 16, step * 2 + lane / 16));
+    kiln_load_matrices(fragment,
+                       tile + kiln_pack_place(row + lane % 16, step * 2 + lane / 16, row_packs));
 }
 
 KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                 unsigned step)
+                                 unsigned step, unsigned row_packs)
 {
     const unsigned lane = kiln_lane();
     kiln_load_matrices(
-        fragment, tile + kiln_pack_place(row + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));
+        fragment, tile + kiln_pack_place(row + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2,
+                                         row_packs));
 }
 
 KILN_DEVICE void kiln_multiply_add_half(float *sums, const unsigned *a, unsigned b0, unsigned b1)

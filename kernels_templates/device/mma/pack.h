@@ -1,6 +1,6 @@
 /*
  * Packs: 16 bytes of k of one row of an operand, what is staged and read at once. A staged tile is
- * rows of KILN_ROW_PACKS packs, whose order within a row depends on the row: so neither eight lanes
+ * rows of `row_packs` packs, a constant, whose order within a row depends on the row: so neither eight lanes
  * in eight rows, nor eight lanes eight rows apart, nor eight along a row meet in a bank.
  */
 #ifndef KILN_DEVICE_MMA_PACK_H
@@ -10,18 +10,20 @@ struct alignas(16) kiln_pack {
     unsigned words[4];
 };
 
-KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack)
+KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned row_packs)
 {
-    /* 128 bytes go through all banks once: a row of fewer packs shares them with its neighbours. */
-    const unsigned rows_per_line = KILN_ROW_PACKS >= 8 ? 1 : 8 / KILN_ROW_PACKS;
+    /* 128 bytes go through all banks once: rows of no multiple of them share the banks with their neighbours, and packs
+     * are permuted within the largest power of two that divides a row. */
+    const unsigned power = row_packs & (0u - row_packs), permuted = power >= 8 ? 8 : power;
+    const unsigned rows_per_line = 8 / permuted;
     const unsigned low = row / rows_per_line;
-    const unsigned mask = (KILN_ROW_PACKS >= 8 ? 8 : KILN_ROW_PACKS) - 1;
+    const unsigned mask = permuted - 1;
 #ifdef KILN_CONSUMERS /* the order that wgmma has */
     const unsigned order = low;
 #else
     const unsigned order = low ^ row >> 3;
 #endif
-    return row * KILN_ROW_PACKS + (pack ^ (order & mask));
+    return row * row_packs + (pack ^ (order & mask));
 }
 
 #ifdef KILN_MMA_IS_FNUZ

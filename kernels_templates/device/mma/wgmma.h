@@ -10,6 +10,8 @@
 #ifndef KILN_DEVICE_MMA_WGMMA_H
 #define KILN_DEVICE_MMA_WGMMA_H
 
+#include "device/mma/async_copy.h"
+
 #define KILN_MMA_M     16 /* of one warp of the four */
 #define KILN_MMA_N     KILN_TILE_N
 #define KILN_MMA_SLOTS (KILN_TILE_N / 2)
@@ -34,11 +36,6 @@ KILN_DEVICE unsigned kiln_sum_row(unsigned slot)
 KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
 {
     return 8 * (slot / 4) + 2 * (kiln_lane() % 4) + slot % 2;
-}
-
-KILN_DEVICE unsigned kiln_local_address(const void *local)
-{
-    return (unsigned)__cvta_generic_to_shared(local);
 }
 
 /*
@@ -180,19 +177,9 @@ KILN_DEVICE kiln_copied_pack kiln_locate_copy(unsigned index, bool is_transposed
     } else {
         pack.row = index / KILN_ROW_PACKS;
         pack.k = index % KILN_ROW_PACKS * KILN_PACK_ELEMENTS;
-        pack.place = kiln_pack_place(pack.row, index % KILN_ROW_PACKS);
+        pack.place = kiln_pack_place(pack.row, index % KILN_ROW_PACKS, KILN_ROW_PACKS);
     }
     return pack;
-}
-
-/* Copies a pack while the work-item goes on: nothing where there is no such row, zeros beyond the end of k. */
-KILN_DEVICE void kiln_copy_pack(kiln_pack *to, const void *from, bool is_row, bool is_within)
-{
-    asm volatile("{\n.reg .pred copies;\nsetp.ne.b32 copies, %3, 0;\n"
-                 "@copies cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n}" ::"r"(
-                     kiln_local_address(to)),
-                 "l"(from), "r"(is_within ? 16u : 0u), "r"((unsigned)is_row)
-                 : "memory");
 }
 
 /* What this work-item has written of the tile, or is still copying, is there when all have said so. */

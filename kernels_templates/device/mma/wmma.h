@@ -31,15 +31,16 @@ struct kiln_fragment {
 };
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step)
+                                unsigned step, unsigned row_packs)
 {
     const unsigned lane = kiln_lane();
 #if KILN_MMA_IS_REPLICATED
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
-        fragment.words[i] = tile[kiln_pack_place(row + lane % 16, step * KILN_MMA_PACKS + i)];
+        fragment.words[i] =
+            tile[kiln_pack_place(row + lane % 16, step * KILN_MMA_PACKS + i, row_packs)];
 #else
-    fragment.words[0] = tile[kiln_pack_place(row + lane % 16, step * 2 + lane / 16)];
+    fragment.words[0] = tile[kiln_pack_place(row + lane % 16, step * 2 + lane / 16, row_packs)];
 #endif
 }
 
