@@ -111,6 +111,15 @@ typedef float kiln_sum;
 #define KILN_ENCODE_WEIGHTS(first, second) kiln_encode_pair_f16(first, second)
 #endif
 #define KILN_ENCODE_WEIGHT(weight) kiln_default_encode(weight)
+/* What exponentials are made of, and the natural logarithm of its base. */
+#ifdef KILN_HAS_SEED_EXP2
+#define KILN_EXPONENTIAL(x)  kiln_seed_exp2_f32(x)
+#define KILN_EXPONENTIAL_LOG 0x1.62e43p-1f
+#else
+#include "device/math/exp_f32.h"
+#define KILN_EXPONENTIAL(x)  kiln_exp_f32(x)
+#define KILN_EXPONENTIAL_LOG 1.0f
+#endif
 
 /* ---- the core, as for contraction.hip ---- */
 #include "device/mma/pack.h"
@@ -168,7 +177,7 @@ struct kiln_arguments {
     const kiln_default_storage *a2; /* v */
     kiln_default_storage *a3;       /* o */
     float *a4;                      /* max + log(sum) of each row, or null */
-    long long m, n, c, d;           /* sizes; with two scores or values c_1, d_1 too */
+    long long batches, m, n, c, d;  /* sizes; with two scores or values c_1, d_1 too */
     long long b0_0, s0_0;           /* strides of q: head, row */
     long long b1_0, s1_0;
     long long b2_0, s2_0;
@@ -354,7 +363,7 @@ KILN_DEVICE void kiln_score_load(const kiln_arguments &, const kiln_score_source
 }
 
 /*
- * x of a run, in units of which kiln_score_factor makes the exponent of 2; -infinity where it is not visible. With is_masked = false,
+ * x of a run, in units of which kiln_score_factor makes those of the exponent; -infinity where it is not visible. With is_masked = false,
  * a constant, all of the run is visible. Columns beyond n are the template's to hide. Not called where KILN_IS_ONLINE is 0.
  */
 KILN_DEVICE void kiln_score(const kiln_arguments &, const kiln_score_source &,
@@ -368,10 +377,10 @@ KILN_DEVICE void kiln_score(const kiln_arguments &, const kiln_score_source &,
         x[e] = !is_masked || (int)(column + e) <= values.last ? sums[0][e] : -__builtin_inff();
 }
 
-/* Greater than 0: e = 2^((x - max) factor). log2(e) where x is what the graph exponentiates. */
+/* Greater than 0: e = KILN_EXPONENTIAL((x - max) * factor). 1 / KILN_EXPONENTIAL_LOG where x is what the graph exponentiates. */
 KILN_DEVICE kiln_sum kiln_score_factor(const kiln_arguments &arguments, const kiln_score_source &)
 {
-    return arguments.scale * 0x1.715476p+0f;
+    return arguments.scale * (1.0f / KILN_EXPONENTIAL_LOG);
 }
 
 /*

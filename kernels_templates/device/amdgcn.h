@@ -64,6 +64,16 @@ KILN_DEVICE unsigned kiln_lane()
 #endif
 }
 
+/* Whether it is so in any lane of the wave. All lanes take part. */
+KILN_DEVICE bool kiln_any(bool value)
+{
+#if KILN_WAVE_SIZE == 64
+    return __builtin_amdgcn_ballot_w64(value) != 0;
+#else
+    return __builtin_amdgcn_ballot_w32(value) != 0;
+#endif
+}
+
 /* The value of the lane whose number differs in the bits of `mask`, a power of two. All lanes take part. With a mask that
  * is known when compiling it is one instruction: an exchange within four or 16 neighbours as an operand
  * (DPP), within 32 by the swizzle that needs no addresses. */

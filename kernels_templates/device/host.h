@@ -122,6 +122,14 @@ KILN_HOST_SHUFFLE(i64, long long, unsigned long long)
 KILN_HOST_SHUFFLE(f32, float, unsigned)
 KILN_HOST_SHUFFLE(f64, double, unsigned long long)
 #undef KILN_HOST_SHUFFLE
+
+/* Whether it is so in any lane of the wave. */
+KILN_DEVICE bool kiln_any(bool value)
+{
+    for (unsigned mask = 1; mask < KILN_WAVE_SIZE; mask *= 2)
+        value |= kiln_shuffle_xor_bool(value, mask);
+    return value;
+}
 #endif
 
 /* x * 2^n for |n| < 252 and x in [2^-1, 2^2): the first product is exact, so the result is rounded

@@ -46,4 +46,22 @@ KILN_DEVICE double kiln_round_bf16_f64(double x)
     return kiln_round_bf16_f32(kiln_round_to_odd_f32(x));
 }
 
+/*
+ * Two at once, the first one in the lower half of a word, for what is an operand of a matrix instruction only: on AMD GPUs a value
+ * half-way between two goes to the larger one, and a NaN whose bits are all ones is lost.
+ */
+KILN_DEVICE unsigned kiln_encode_pair_bf16(float first, float second)
+{
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_perm(kiln_bits_f32(second) + 0x8000u, kiln_bits_f32(first) + 0x8000u,
+                                 0x07060302u);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned result;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(second), "f"(first));
+    return result;
+#else
+    return (unsigned)kiln_encode_bf16(first) | (unsigned)kiln_encode_bf16(second) << 16;
+#endif
+}
+
 #endif

@@ -72,4 +72,19 @@ KILN_DEVICE double kiln_round_f16_f64(double x)
     return kiln_round_f16_f32(kiln_round_to_odd_f32(x));
 }
 
+/* Two at once, the first one in the lower half of a word. */
+KILN_DEVICE unsigned kiln_encode_pair_f16(float first, float second)
+{
+#if defined(__AMDGCN__)
+    const kiln_storage_f16 both[2] = {kiln_encode_f16(first), kiln_encode_f16(second)};
+    return __builtin_bit_cast(unsigned, both);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned result;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(second), "f"(first));
+    return result;
+#else
+    return (unsigned)kiln_encode_f16(first) | (unsigned)kiln_encode_f16(second) << 16;
+#endif
+}
+
 #endif

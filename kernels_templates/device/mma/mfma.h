@@ -71,4 +71,51 @@ KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
 #endif
 }
 
+/*
+ * Chained products: the sums of a lane become its part of the left operand of another product, whose k is the columns. A lane's
+ * sums of a row, in the order of fragments and slots, have to be whole packs of neighbouring columns then: so the rows of the
+ * right operand of the first product are staged where kiln_chain_place says.
+ */
+#define KILN_CHAIN_IS_LOCAL 0
+/* Rows of a fragment that a lane has sums of, and neighbouring columns that it has side by side, a run. */
+#define KILN_CHAIN_ROWS 1
+#define KILN_CHAIN_RUN  KILN_PACK_ELEMENTS
+/* Lanes whose numbers differ in the bits from FIRST to below END share a row. */
+#define KILN_CHAIN_LANE_FIRST KILN_MMA_SIDE
+#define KILN_CHAIN_LANE_END   64
+#define KILN_CHAIN_TOGETHER   (KILN_MMA_RUN == 4 ? 4 : 1) /* columns of a lane that are neighbours in a fragment */
+
+/* Where the row of the right operand lies in its tile whose sums are that column. */
+KILN_DEVICE unsigned kiln_chain_place(unsigned column)
+{
+    const unsigned group = column / KILN_CHAIN_RUN % KILN_MMA_GROUPS;
+    const unsigned nth = column / (KILN_CHAIN_RUN * KILN_MMA_GROUPS) * KILN_CHAIN_RUN + column % KILN_CHAIN_RUN;
+    const unsigned slot = nth % KILN_MMA_SLOTS;
+    return nth / KILN_MMA_SLOTS * KILN_MMA_SIDE +
+           slot / KILN_CHAIN_TOGETHER * (KILN_CHAIN_TOGETHER * KILN_MMA_GROUPS) +
+           group * KILN_CHAIN_TOGETHER + slot % KILN_CHAIN_TOGETHER;
+}
+
+/* Of the lane's row number `row` in a fragment: that row, and the lane's first column of a run. */
+KILN_DEVICE unsigned kiln_chain_row(unsigned)
+{
+    return kiln_lane() % KILN_MMA_SIDE;
+}
+
+KILN_DEVICE unsigned kiln_chain_column(unsigned run)
+{
+    return (run * KILN_MMA_GROUPS + kiln_lane() / KILN_MMA_SIDE) * KILN_CHAIN_RUN;
+}
+
+/* Sums are numbered by fragments along the columns, then by slots. */
+#define kiln_chain_sum(row, run, e)  ((run) * KILN_CHAIN_RUN + (e))
+#define kiln_chain_row_of_slot(slot) 0
+
+/* A run as a part of the left fragments, which are numbered by steps along k. */
+KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned, unsigned run,
+                                const kiln_element (&elements)[KILN_CHAIN_RUN])
+{
+    __builtin_memcpy(&left[run].words, elements, sizeof elements);
+}
+
 #endif

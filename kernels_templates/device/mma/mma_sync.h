@@ -109,4 +109,44 @@ KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
     return 8 * (slot / 4) + 2 * (kiln_lane() % 4) + slot % 2;
 }
 
+/* Chained products: mfma.h says what this is. Sums of 16 x 16 are the left fragment as they lie. */
+#define KILN_CHAIN_IS_LOCAL       0
+#define KILN_CHAIN_ROWS           2
+#define KILN_CHAIN_RUN            2
+#define KILN_CHAIN_LANE_FIRST     1
+#define KILN_CHAIN_LANE_END       4
+#define kiln_chain_place(column)  (column)
+#define kiln_chain_sum(row, run, e)  ((run) * 4 + (row) * 2 + (e))
+#define kiln_chain_row_of_slot(slot) ((slot) / 2 % 2)
+
+KILN_DEVICE unsigned kiln_chain_row(unsigned row)
+{
+    return kiln_lane() / 4 + 8 * row;
+}
+
+KILN_DEVICE unsigned kiln_chain_column(unsigned run)
+{
+    return run * 8 + kiln_lane() % 4 * 2;
+}
+
+KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned row, unsigned run,
+                                const kiln_element (&elements)[KILN_CHAIN_RUN])
+{
+    __builtin_memcpy(&left[run / 2].words[run % 2 * 2 + row], elements, sizeof elements);
+}
+
+/* The right fragment of a tile that lies the other way round: its rows are k, its packs are along the operand's rows. */
+#define KILN_MMA_READS_TRANSPOSED 1
+KILN_DEVICE void kiln_load_right_transposed(kiln_fragment &fragment, const kiln_pack *tile,
+                                            unsigned row, unsigned step, unsigned row_packs)
+{
+    const unsigned lane = kiln_lane();
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(fragment.words[0]), "=r"(fragment.words[1]), "=r"(fragment.words[2]),
+                   "=r"(fragment.words[3])
+                 : "r"(kiln_local_address(
+                     tile + kiln_pack_place(step * 16 + lane % 16, row / 8 + lane / 16, row_packs)))
+                 : "memory");
+}
+
 #endif

@@ -84,4 +84,49 @@ KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
     return slot % KILN_MMA_BLOCK * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N;
 }
 
+/*
+ * Chained products: mfma.h says what this is. The lanes of a row share its sums, and each wants all of them: through LDS,
+ * unless a lane has whole rows.
+ */
+#define KILN_CHAIN_IS_LOCAL       (KILN_MMA_LANES_N > 1)
+#define KILN_CHAIN_ROWS           KILN_MMA_BLOCK
+#define KILN_CHAIN_LANE_FIRST     1
+#define KILN_CHAIN_LANE_END       KILN_MMA_LANES_N
+#define kiln_chain_place(column)  (column)
+#define kiln_chain_row_of_slot(slot) ((slot) / KILN_MMA_BLOCK)
+/* The lane's sum number `nth` of a row. */
+#define kiln_chain_nth(row, nth)                                                                   \
+    ((nth) / KILN_MMA_BLOCK * KILN_MMA_SLOTS + (row) * KILN_MMA_BLOCK + (nth) % KILN_MMA_BLOCK)
+#define kiln_chain_sum(row, run, e) kiln_chain_nth(row, (run) * KILN_CHAIN_RUN + (e))
+
+KILN_DEVICE unsigned kiln_chain_row(unsigned row)
+{
+    return row * KILN_MMA_LANES_M + kiln_lane() / KILN_MMA_LANES_N;
+}
+
+#if KILN_CHAIN_IS_LOCAL
+#define KILN_CHAIN_RUN 1
+
+KILN_DEVICE unsigned kiln_chain_column(unsigned run)
+{
+    return run * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N;
+}
+#else
+#define KILN_CHAIN_RUN (KILN_PACK_ELEMENTS < KILN_MMA_BLOCK ? KILN_PACK_ELEMENTS : KILN_MMA_BLOCK)
+
+KILN_DEVICE unsigned kiln_chain_column(unsigned run)
+{
+    return run * KILN_CHAIN_RUN;
+}
+
+KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned row, unsigned run,
+                                const kiln_element (&elements)[KILN_CHAIN_RUN])
+{
+    const unsigned column = run * KILN_CHAIN_RUN;
+    __builtin_memcpy((char *)&left[column / KILN_PACK_ELEMENTS].words[row] +
+                         column % KILN_PACK_ELEMENTS * sizeof(kiln_element),
+                     elements, sizeof elements);
+}
+#endif
+
 #endif

@@ -85,4 +85,69 @@ KILN_DEVICE unsigned kiln_sum_column(unsigned slot)
 #endif
 }
 
+/* Chained products: mfma.h says what this is. */
+#define KILN_CHAIN_IS_LOCAL   0
+#define KILN_CHAIN_ROWS       1
+#define KILN_CHAIN_LANE_FIRST 16
+#define KILN_CHAIN_LANE_END   32
+
+KILN_DEVICE unsigned kiln_chain_row(unsigned)
+{
+    return kiln_lane() % 16;
+}
+
+#define kiln_chain_sum(row, run, e)  ((run) * KILN_CHAIN_RUN + (e))
+#define kiln_chain_row_of_slot(slot) 0
+
+#if KILN_MMA_IS_REPLICATED
+/* Either half of the wave has a half of 16 columns, and gets the other half from the other one. */
+#define KILN_CHAIN_RUN 8
+
+KILN_DEVICE unsigned kiln_chain_place(unsigned column)
+{
+    return column / 16 * 16 + column % 8 * 2 + column / 8 % 2;
+}
+
+KILN_DEVICE unsigned kiln_chain_column(unsigned run)
+{
+    return run * 16 + kiln_lane() / 16 * 8;
+}
+
+KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned, unsigned run,
+                                const kiln_element (&elements)[KILN_CHAIN_RUN])
+{
+    enum { WORDS = sizeof elements / 4 };
+    unsigned own[WORDS], other[WORDS], words[2 * WORDS];
+    __builtin_memcpy(own, elements, sizeof elements);
+    const bool is_upper = kiln_lane() >= 16;
+    KILN_UNROLL
+    for (int i = 0; i < WORDS; i++) {
+        other[i] = __builtin_amdgcn_permlanex16(own[i], own[i], 0x76543210u, 0xfedcba98u, false, false);
+        words[i] = is_upper ? other[i] : own[i];
+        words[WORDS + i] = is_upper ? own[i] : other[i];
+    }
+    __builtin_memcpy((char *)left + run * sizeof words, words, sizeof words);
+}
+#else
+#define KILN_CHAIN_RUN KILN_PACK_ELEMENTS
+
+KILN_DEVICE unsigned kiln_chain_place(unsigned column)
+{
+    const unsigned half = column / KILN_CHAIN_RUN % 2;
+    const unsigned nth = column / (2 * KILN_CHAIN_RUN) * KILN_CHAIN_RUN + column % KILN_CHAIN_RUN;
+    return nth / 8 * 16 + half * 8 + nth % 8;
+}
+
+KILN_DEVICE unsigned kiln_chain_column(unsigned run)
+{
+    return (run * 2 + kiln_lane() / 16) * KILN_CHAIN_RUN;
+}
+
+KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned, unsigned run,
+                                const kiln_element (&elements)[KILN_CHAIN_RUN])
+{
+    __builtin_memcpy(&left[run].words, elements, sizeof elements);
+}
+#endif
+
 #endif

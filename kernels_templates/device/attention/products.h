@@ -1,0 +1,154 @@
+/*
+ * The first products, of a wave's rows and a tile of columns, and the second ones, of the weights made of them.
+ */
+#ifndef KILN_DEVICE_ATTENTION_PRODUCTS_H
+#define KILN_DEVICE_ATTENTION_PRODUCTS_H
+
+typedef kiln_mma_sums kiln_scores[KILN_SCORES][KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
+typedef kiln_mma_sums kiln_results[KILN_FRAGMENTS_M][KILN_STRIP_FRAGMENTS];
+
+/* The left operands of a wave: in registers, or where they are in LDS. */
+struct kiln_lefts {
+#if KILN_IS_LEFT_KEPT
+    kiln_fragment fragments[KILN_SCORES][KILN_FRAGMENTS_M][KILN_C_STEPS];
+#else
+    const kiln_pack *tiles;
+    unsigned wave_row;
+#endif
+};
+
+KILN_DEVICE kiln_fragment kiln_left_fragment(const kiln_lefts &lefts, unsigned score, unsigned i,
+                                             unsigned step)
+{
+#if KILN_IS_LEFT_KEPT
+    return lefts.fragments[score][i][step];
+#else
+    kiln_fragment fragment;
+    kiln_load_left(fragment, lefts.tiles + score * KILN_LEFT_TILE_PACKS,
+                   lefts.wave_row + i * KILN_MMA_M, step, KILN_C_PACKS);
+    return fragment;
+#endif
+}
+
+KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *rights,
+                                      kiln_scores &sums)
+{
+    KILN_UNROLL
+    for (unsigned s = 0; s < KILN_SCORES; s++) {
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+            KILN_UNROLL
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+            KILN_UNROLL
+        for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
+            sums[s][i][j][slot] = 0;
+        KILN_MMA_STEPS
+        for (unsigned step = 0; step < KILN_C_STEPS; step++) {
+            kiln_fragment left[KILN_FRAGMENTS_M];
+            KILN_UNROLL
+            for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+                left[i] = kiln_left_fragment(lefts, s, i, step);
+            KILN_UNROLL
+            for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
+                kiln_fragment right;
+                kiln_load_right(right, rights + s * KILN_RIGHT_TILE_PACKS, j * KILN_MMA_N, step,
+                                KILN_C_PACKS);
+                KILN_UNROLL
+                for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+                    kiln_multiply_add(sums[s][i][j], left[i], right);
+            }
+        }
+    }
+}
+
+/* Weights as left fragments: in registers, or in LDS, each wave's own rows of a tile of KILN_N_PACKS packs. */
+struct kiln_weights {
+#if KILN_CHAIN_IS_LOCAL
+    kiln_pack *tiles;
+    unsigned wave_row;
+#else
+    kiln_fragment fragments[KILN_VALUES][KILN_FRAGMENTS_M][KILN_N_STEPS];
+#endif
+};
+
+KILN_DEVICE void kiln_encode_run(const kiln_sum (&weights)[KILN_CHAIN_RUN],
+                                 kiln_element (&elements)[KILN_CHAIN_RUN])
+{
+#ifdef KILN_ENCODE_WEIGHTS
+    if constexpr (KILN_CHAIN_RUN % 2 == 0) {
+        unsigned words[(KILN_CHAIN_RUN + 1) / 2];
+        KILN_UNROLL
+        for (unsigned e = 0; e + 1 < KILN_CHAIN_RUN; e += 2)
+            words[e / 2] = KILN_ENCODE_WEIGHTS(weights[e], weights[e + 1]);
+        __builtin_memcpy(elements, words, sizeof elements);
+        return;
+    }
+#endif
+    KILN_UNROLL
+    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)
+        elements[e] = KILN_ENCODE_WEIGHT(weights[e]);
+}
+
+KILN_DEVICE void kiln_set_weights(unsigned i, unsigned row, unsigned run,
+                                  const kiln_sum (&values)[KILN_VALUES][KILN_CHAIN_RUN],
+                                  kiln_weights &weights)
+{
+    KILN_UNROLL
+    for (unsigned v = 0; v < KILN_VALUES; v++) {
+        kiln_element elements[KILN_CHAIN_RUN];
+        kiln_encode_run(values[v], elements);
+#if KILN_CHAIN_IS_LOCAL
+        kiln_pack *tile = weights.tiles + v * KILN_WEIGHT_TILE_PACKS;
+        KILN_UNROLL
+        for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {
+            const unsigned column = kiln_chain_column(run) + e;
+            kiln_pack *pack =
+                tile + kiln_pack_place(weights.wave_row + i * KILN_MMA_M + kiln_chain_row(row),
+                                       column / KILN_PACK_ELEMENTS, KILN_N_PACKS);
+            ((kiln_element *)pack)[column % KILN_PACK_ELEMENTS] = elements[e];
+        }
+#else
+        kiln_chain_set(weights.fragments[v][i], row, run, elements);
+#endif
+    }
+}
+
+KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pack *rights,
+                                      const kiln_pack *values, kiln_results &results)
+{
+    KILN_UNROLL
+    for (unsigned v = 0; v < KILN_VALUES; v++) {
+        const unsigned of = v == 0 ? KILN_VALUE_OF : KILN_VALUE_1_OF;
+        const kiln_pack *tile =
+            of != 0 ? rights + (of - 1) * KILN_RIGHT_TILE_PACKS
+                    : values + (v == 1 && KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0);
+        KILN_MMA_STEPS
+        for (unsigned step = 0; step < KILN_N_STEPS; step++) {
+            kiln_fragment left[KILN_FRAGMENTS_M];
+            KILN_UNROLL
+            for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+#if KILN_CHAIN_IS_LOCAL
+                kiln_load_left(left[i], weights.tiles + v * KILN_WEIGHT_TILE_PACKS,
+                               weights.wave_row + i * KILN_MMA_M, step, KILN_N_PACKS);
+#else
+                left[i] = weights.fragments[v][i][step];
+#endif
+            KILN_UNROLL
+            for (unsigned j = 0; j < KILN_FRAGMENTS_D; j++) {
+                kiln_fragment value;
+#ifdef KILN_MMA_READS_TRANSPOSED
+                if (of != 0 || KILN_VALUE_IS_TRANSPOSED)
+                    kiln_load_right_transposed(value, tile, j * KILN_MMA_N, step,
+                                               of != 0 ? KILN_C_PACKS : KILN_D_PACKS);
+                else
+#endif
+                    kiln_load_right(value, tile, j * KILN_MMA_N, step, KILN_N_PACKS);
+                KILN_UNROLL
+                for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+                    kiln_multiply_add(results[i][v * KILN_FRAGMENTS_D + j], left[i], value);
+            }
+        }
+    }
+}
+
+#endif

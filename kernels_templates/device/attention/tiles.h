@@ -1,0 +1,208 @@
+/*
+ * Tiles of right operands and values: from memory to LDS, by way of registers or without.
+ *
+ * A right tile has KILN_TILE_N rows of KILN_C_PACKS packs, as kiln_chain_place orders them; a value tile KILN_TILE_D rows of
+ * KILN_N_PACKS packs, or, transposed, KILN_TILE_N rows of KILN_D_PACKS packs.
+ */
+#ifndef KILN_DEVICE_ATTENTION_TILES_H
+#define KILN_DEVICE_ATTENTION_TILES_H
+
+#if KILN_RIGHT_IS_COPIED || KILN_VALUE_IS_COPIED
+#define KILN_AWAIT_COPIES() kiln_await_copies()
+#else
+#define KILN_AWAIT_COPIES()
+#endif
+
+/* What is left of n from the tile's first column on, and what is known of its other axis. */
+struct kiln_tile_limits {
+    unsigned columns;
+};
+
+/* begin fetches a tile into registers, or begins to copy it; end stores what was fetched. Between the two `tile` may still be
+ * read where it is fetched. */
+#define KILN_RIGHT_TILE(side, SIDE, size_c)                                                        \
+    KILN_STAGE(side, SIDE, KILN_TILE_N, KILN_C_PACKS, 1, kiln_chain_place)                         \
+    KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
+                                         kiln_##side##_stage &stage, unsigned columns,             \
+                                         kiln_pack *tile)                                          \
+    {                                                                                              \
+        const unsigned last = KILN_N_END ? columns - KILN_##SIDE##_RUN : ~0u;                      \
+        const unsigned rest = KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K;              \
+        KILN_COPY_OR_FETCH(side, SIDE, KILN_TILE_N, KILN_C_PACKS)                                  \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_end(const kiln_arguments &arguments,                            \
+                                       const kiln_##side##_stage &stage, kiln_pack *tile)          \
+    {                                                                                              \
+        if (!KILN_RIGHT_IS_COPIED)                                                                 \
+            kiln_##side##_store(arguments, stage,                                                  \
+                                KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K, tile);     \
+    }
+
+#if KILN_RIGHT_IS_COPIED
+#define KILN_COPY_OR_FETCH(side, SIDE, rows, packs)                                                \
+    KILN_UNROLL                                                                                    \
+    for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                                  \
+        const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                               \
+        if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)                 \
+            break;                                                                                 \
+        const unsigned row = index / (packs), pack = index % (packs);                              \
+        kiln_##side##_copy(arguments, stage.source, 0, row, pack * KILN_PACK_ELEMENTS, rest,       \
+                           row <= last,                                                            \
+                           tile + kiln_pack_place(kiln_chain_place(row), pack, packs));            \
+    }
+#else
+#define KILN_COPY_OR_FETCH(side, SIDE, rows, packs)                                                \
+    kiln_##side##_fetch(arguments, stage, last, rest);                                             \
+    (void)tile;
+#endif
+
+/* Where columns end within a tile the value of another one is read instead: its weight is zero, and it is of those that are
+ * multiplied anyway. */
+#define KILN_VALUE_TILE(side, SIDE, size_d)                                                        \
+    KILN_STAGE(side, SIDE, KILN_TILE_D, KILN_N_PACKS, 1, KILN_ROW_AS_IS)                           \
+    KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
+                                         kiln_##side##_stage &stage, unsigned columns,             \
+                                         kiln_pack *tile)                                          \
+    {                                                                                              \
+        const unsigned last = (unsigned)arguments.size_d - KILN_##SIDE##_RUN;                      \
+        KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_end(const kiln_arguments &arguments,                            \
+                                       const kiln_##side##_stage &stage, kiln_pack *tile)          \
+    {                                                                                              \
+        if (!KILN_VALUE_IS_COPIED)                                                                 \
+            kiln_##side##_store(arguments, stage, KILN_WHOLE_K, tile);                             \
+    }
+
+#if KILN_VALUE_IS_COPIED
+#define KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \
+    enum { UNITS = KILN_TILE_D * KILN_N_PACKS, TURNS = (UNITS + KILN_BLOCK - 1) / KILN_BLOCK };    \
+    KILN_UNROLL                                                                                    \
+    for (unsigned turn = 0; turn < TURNS; turn++) {                                                \
+        const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                               \
+        if (UNITS % KILN_BLOCK != 0 && index >= UNITS)                                             \
+            break;                                                                                 \
+        const unsigned packs = KILN_VALUE_IS_TRANSPOSED ? KILN_D_PACKS : KILN_N_PACKS;             \
+        const unsigned line = index / packs, pack = index % packs;                                 \
+        const unsigned row = KILN_VALUE_IS_TRANSPOSED ? pack * KILN_PACK_ELEMENTS : line;          \
+        const unsigned k = KILN_VALUE_IS_TRANSPOSED ? line : pack * KILN_PACK_ELEMENTS;            \
+        kiln_##side##_copy(arguments, stage.source, 0, row, k,                                     \
+                           KILN_N_END ? columns : KILN_WHOLE_K,                                    \
+                           row < (unsigned)last + KILN_##SIDE##_RUN,                               \
+                           tile + kiln_pack_place(line, pack, packs));                             \
+    }
+#else
+#define KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \
+    if (!KILN_N_END || columns >= KILN_TILE_N)                                                     \
+        kiln_##side##_fetch(arguments, stage, last, KILN_WHOLE_K);                                 \
+    else                                                                                           \
+        kiln_##side##_fetch(arguments, stage, last, columns);                                      \
+    (void)tile;
+#endif
+
+KILN_RIGHT_TILE(right, RIGHT, c)
+#if KILN_SCORES > 1
+KILN_RIGHT_TILE(right_1, RIGHT_1, c_1)
+#endif
+KILN_VALUE_TILE(value, VALUE, d)
+#if KILN_VALUES > 1
+KILN_VALUE_TILE(value_1, VALUE_1, d_1)
+#endif
+
+/* All tiles that belong to the same columns. */
+struct kiln_rights {
+    kiln_right_stage first;
+#if KILN_SCORES > 1
+    kiln_right_1_stage second;
+#endif
+};
+
+struct kiln_values {
+    kiln_value_stage first;
+#if KILN_VALUES > 1
+    kiln_value_1_stage second;
+#endif
+};
+
+KILN_DEVICE void kiln_rights_start(const kiln_arguments &arguments, const kiln_batch &batch,
+                                   unsigned column, kiln_rights &rights)
+{
+    kiln_right_start(arguments, batch, column, rights.first.source);
+#if KILN_SCORES > 1
+    kiln_right_1_start(arguments, batch, column, rights.second.source);
+#endif
+}
+
+KILN_DEVICE void kiln_rights_advance(const kiln_arguments &arguments, unsigned columns,
+                                     kiln_rights &rights)
+{
+    kiln_right_advance_rows(arguments, columns, rights.first.source);
+#if KILN_SCORES > 1
+    kiln_right_1_advance_rows(arguments, columns, rights.second.source);
+#endif
+}
+
+KILN_DEVICE void kiln_rights_begin(const kiln_arguments &arguments, kiln_rights &rights,
+                                   unsigned columns, kiln_pack *tiles)
+{
+    kiln_right_begin(arguments, rights.first, columns, tiles);
+#if KILN_SCORES > 1
+    kiln_right_1_begin(arguments, rights.second, columns, tiles + KILN_RIGHT_TILE_PACKS);
+#endif
+}
+
+KILN_DEVICE void kiln_rights_end(const kiln_arguments &arguments, const kiln_rights &rights,
+                                 kiln_pack *tiles)
+{
+    kiln_right_end(arguments, rights.first, tiles);
+#if KILN_SCORES > 1
+    kiln_right_1_end(arguments, rights.second, tiles + KILN_RIGHT_TILE_PACKS);
+#endif
+}
+
+/* A value that is read out of a right tile is not staged. */
+KILN_DEVICE void kiln_values_start(const kiln_arguments &arguments, const kiln_batch &batch,
+                                   unsigned column, kiln_values &values)
+{
+    kiln_value_start(arguments, batch, 0, values.first.source);
+    kiln_value_advance(arguments, column, values.first.source);
+#if KILN_VALUES > 1
+    kiln_value_1_start(arguments, batch, 0, values.second.source);
+    kiln_value_1_advance(arguments, column, values.second.source);
+#endif
+}
+
+KILN_DEVICE void kiln_values_advance(const kiln_arguments &arguments, unsigned columns,
+                                     kiln_values &values)
+{
+    kiln_value_advance(arguments, columns, values.first.source);
+#if KILN_VALUES > 1
+    kiln_value_1_advance(arguments, columns, values.second.source);
+#endif
+}
+
+KILN_DEVICE void kiln_values_begin(const kiln_arguments &arguments, kiln_values &values,
+                                   unsigned columns, kiln_pack *tiles)
+{
+    if (KILN_VALUE_OF == 0)
+        kiln_value_begin(arguments, values.first, columns, tiles);
+#if KILN_VALUES > 1
+    if (KILN_VALUE_1_OF == 0)
+        kiln_value_1_begin(arguments, values.second, columns,
+                           tiles + (KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0));
+#endif
+}
+
+KILN_DEVICE void kiln_values_end(const kiln_arguments &arguments, const kiln_values &values,
+                                 kiln_pack *tiles)
+{
+    if (KILN_VALUE_OF == 0)
+        kiln_value_end(arguments, values.first, tiles);
+#if KILN_VALUES > 1
+    if (KILN_VALUE_1_OF == 0)
+        kiln_value_1_end(arguments, values.second,
+                         tiles + (KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0));
+#endif
+}
+
+#endif
