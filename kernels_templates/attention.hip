@@ -35,6 +35,17 @@
 #define KILN_D_PACKS     (KILN_TILE_D / KILN_PACK_ELEMENTS)
 #define KILN_C_STEPS     (KILN_C_PACKS / KILN_MMA_GROUPS)
 #define KILN_N_STEPS     (KILN_N_PACKS / KILN_MMA_GROUPS)
+/* Of operands that run along their rows neighbouring lanes store rows a run apart. */
+#define KILN_CROSSING(is_along_k, run) ((is_along_k) || (run) == 1 ? 0u : (run) <= 4 ? 3u : 7u)
+#define KILN_LEFT_SHAPE   KILN_TILE_SHAPE(KILN_C_PACKS, 0u) /* the same wherever a wave's rows begin */
+#define KILN_RIGHT_SHAPE  KILN_TILE_SHAPE(KILN_C_PACKS, KILN_CROSSING(KILN_RIGHT_IS_ALONG_K, KILN_RIGHT_RUN))
+#define KILN_WEIGHT_SHAPE KILN_TILE_SHAPE(KILN_N_PACKS, 0u)
+#define KILN_VALUE_CROSSING KILN_CROSSING(KILN_VALUE_IS_ALONG_K, KILN_VALUE_RUN)
+#if KILN_VALUE_IS_TRANSPOSED
+#define KILN_VALUE_SHAPE KILN_TILE_SHAPE(KILN_D_PACKS, 0u)
+#else
+#define KILN_VALUE_SHAPE KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING)
+#endif
 /* Of a lane, in each of its rows. */
 #define KILN_CHAIN_RUNS                                                                            \
     (KILN_FRAGMENTS_N * KILN_MMA_SLOTS / (KILN_CHAIN_ROWS * KILN_CHAIN_RUN))
@@ -91,15 +102,18 @@
 #define KILN_OF_SCALAR(name, scalar)      KILN_OF_SUM_SCALAR(name, scalar)
 #define KILN_FMA_SUM(a, b, c)             KILN_OF_SCALAR(kiln_fma_, KILN_SUM_SCALAR)(a, b, c)
 #define KILN_EXCHANGE_SUM(value, mask)    KILN_OF_SCALAR(kiln_shuffle_xor_, KILN_SUM_SCALAR)(value, mask)
+#ifndef KILN_LEFT_IS_COPIED
+#define KILN_LEFT_IS_COPIED 0
+#endif
 #ifndef KILN_MMA_SUM
 #define KILN_MMA_SUM(sum) (sum)
 #endif
 
 #include "device/attention/place.h"
 #include "device/contraction/stage.h"
-KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_C_PACKS, 1, KILN_ROW_AS_IS)
+KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
 #if KILN_SCORES > 1
-KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_C_PACKS, 1, KILN_ROW_AS_IS)
+KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
 #endif
 #include "device/attention/tiles.h"
 #include "device/attention/products.h"
@@ -107,17 +121,36 @@ KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_C_PACKS, 1, KILN_ROW_AS_IS)
 #include "device/contraction/cluster.h"
 #include "device/contraction/finish.h"
 
-/* A left operand by way of LDS to where the wave has it. */
+/* A left operand by way of LDS to where the wave has it. What is copied and stays in LDS is awaited with the first tiles. */
+#if KILN_LEFT_IS_COPIED
+#define KILN_STAGE_LEFT(side, SIDE)                                                                \
+    KILN_UNROLL                                                                                    \
+    for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                                  \
+        const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                               \
+        if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)                 \
+            break;                                                                                 \
+        const unsigned row = index / KILN_C_PACKS, pack = index % KILN_C_PACKS;                    \
+        kiln_##side##_copy(arguments, stage.source, 0, row, pack * KILN_PACK_ELEMENTS, rest,       \
+                           row < rows_left, tile + kiln_pack_place(row, pack, KILN_LEFT_SHAPE));   \
+    }                                                                                              \
+    if (KILN_IS_LEFT_KEPT) {                                                                       \
+        KILN_AWAIT_COPIES();                                                                       \
+        kiln_barrier();                                                                            \
+    }
+#else
+#define KILN_STAGE_LEFT(side, SIDE)                                                                \
+    kiln_##side##_fetch(arguments, stage, kiln_last_row(rows, place.row, KILN_##SIDE##_RUN),       \
+                        rest);                                                                     \
+    kiln_##side##_store(arguments, stage, rest, tile);                                             \
+    kiln_barrier();
+#endif
 #define KILN_TAKE_LEFT(side, SIDE, nth, size_c)                                                    \
     {                                                                                              \
         const unsigned rest = KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K;              \
         kiln_pack *tile = shared + (KILN_IS_LEFT_KEPT ? 0 : nth * KILN_LEFT_TILE_PACKS);           \
         kiln_##side##_stage stage;                                                                 \
         kiln_##side##_start(arguments, batch, place.row, stage.source);                            \
-        kiln_##side##_fetch(arguments, stage,                                                      \
-                            kiln_last_row(rows, place.row, KILN_##SIDE##_RUN), rest);              \
-        kiln_##side##_store(arguments, stage, rest, tile);                                         \
-        kiln_barrier();                                                                            \
+        KILN_STAGE_LEFT(side, SIDE)                                                                \
         KILN_KEEP_LEFT(nth)                                                                        \
     }
 #if KILN_IS_LEFT_KEPT
@@ -126,8 +159,8 @@ KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_C_PACKS, 1, KILN_ROW_AS_IS)
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)                                                \
         KILN_UNROLL                                                                                \
     for (unsigned step = 0; step < KILN_C_STEPS; step++)                                           \
-        kiln_load_left(lefts.fragments[nth][i][step], tile, wave_row + i * KILN_MMA_M, step,       \
-                       KILN_C_PACKS);                                                              \
+        kiln_load_left(lefts.fragments[nth][i][step], tile + wave_row * KILN_C_PACKS,              \
+                       i * KILN_MMA_M, step, KILN_LEFT_SHAPE);                                     \
     kiln_barrier();
 #else
 #define KILN_KEEP_LEFT(nth)
@@ -151,8 +184,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 
     kiln_lefts lefts;
 #if !KILN_IS_LEFT_KEPT
-    lefts.tiles = shared;
-    lefts.wave_row = wave_row;
+    lefts.tiles = shared + wave_row * KILN_C_PACKS;
 #endif
     KILN_TAKE_LEFT(left, LEFT, 0, c)
 #if KILN_SCORES > 1
@@ -189,8 +221,11 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         batch.outer = outer;
         kiln_score_start(arguments, batch, place.row, scores);
         kiln_rows_start(arguments, scores, wave_row, last_row, outer == 0, lane_rows);
-        if (range.first >= range.end)
+        if (range.first >= range.end) {
+            KILN_AWAIT_COPIES(); /* of left operands, where the strip will be */
+            kiln_barrier();
             continue;
+        }
         kiln_rights_start(arguments, batch, first_column, rights);
         kiln_values_start(arguments, batch, first_column, values);
         kiln_rights_begin(arguments, rights, range.end - first_column, tiles);

@@ -96,8 +96,9 @@
 #include "device/contraction/place.h"
 #include "device/contraction/stage.h"
 #if !KILN_IS_STREAMED
-KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_ROW_PACKS, 1, KILN_ROW_AS_IS)
-KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_ROW_PACKS, KILN_PRODUCTS, KILN_ROW_AS_IS)
+KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), 1, KILN_ROW_AS_IS)
+KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), KILN_PRODUCTS,
+           KILN_ROW_AS_IS)
 #endif
 #if defined(KILN_CONSUMERS)
 #include "device/contraction/specialized.h"

@@ -68,10 +68,12 @@
 #define KILN_VALUE_IS_ALONG_K 0
 /* Only on CUDA: from memory to LDS as it lies, by kiln_<side>_copy. A value that runs along its rows is transposed then. */
 #ifdef __CUDACC__
+#define KILN_LEFT_IS_COPIED      1
 #define KILN_RIGHT_IS_COPIED     1
 #define KILN_VALUE_IS_COPIED     1
 #define KILN_VALUE_IS_TRANSPOSED 1
 #else
+#define KILN_LEFT_IS_COPIED      0
 #define KILN_RIGHT_IS_COPIED     0
 #define KILN_VALUE_IS_COPIED     0
 #define KILN_VALUE_IS_TRANSPOSED 0
@@ -99,6 +101,7 @@ typedef kiln_storage_f16 kiln_default_storage;
 #define kiln_default_encode(x) kiln_encode_f16(x)
 #define kiln_default_decode(x) kiln_decode_f16(x)
 #endif
+#include "device/math/log_f32.h"
 #include "device/memory.h"
 
 typedef kiln_default_storage kiln_element; /* as staged, and what weights are rounded to */
@@ -466,7 +469,7 @@ KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_
                                                    : kiln_div_shared_f32(values[0][e], totals.sum));
     KILN_STORE_VECTOR(16, source.p3 + (row * (unsigned)arguments.s3_0 + column), y)
     if (column == 0 && source.p4 != 0)
-        source.p4[row] = (totals.sum > 0 ? totals.max : 0.0f) + __builtin_logf(totals.sum);
+        source.p4[row] = (totals.sum > 0 ? totals.max : 0.0f) + kiln_log_f32(totals.sum);
 }
 
 #endif

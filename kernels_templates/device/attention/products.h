@@ -12,8 +12,7 @@ struct kiln_lefts {
 #if KILN_IS_LEFT_KEPT
     kiln_fragment fragments[KILN_SCORES][KILN_FRAGMENTS_M][KILN_C_STEPS];
 #else
-    const kiln_pack *tiles;
-    unsigned wave_row;
+    const kiln_pack *tiles; /* from the wave's first row on */
 #endif
 };
 
@@ -24,8 +23,8 @@ KILN_DEVICE kiln_fragment kiln_left_fragment(const kiln_lefts &lefts, unsigned s
     return lefts.fragments[score][i][step];
 #else
     kiln_fragment fragment;
-    kiln_load_left(fragment, lefts.tiles + score * KILN_LEFT_TILE_PACKS,
-                   lefts.wave_row + i * KILN_MMA_M, step, KILN_C_PACKS);
+    kiln_load_left(fragment, lefts.tiles + score * KILN_LEFT_TILE_PACKS, i * KILN_MMA_M, step,
+                   KILN_LEFT_SHAPE);
     return fragment;
 #endif
 }
@@ -52,7 +51,7 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
             for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
                 kiln_fragment right;
                 kiln_load_right(right, rights + s * KILN_RIGHT_TILE_PACKS, j * KILN_MMA_N, step,
-                                KILN_C_PACKS);
+                                KILN_RIGHT_SHAPE);
                 KILN_UNROLL
                 for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
                     kiln_multiply_add(sums[s][i][j], left[i], right);
@@ -74,19 +73,17 @@ struct kiln_weights {
 KILN_DEVICE void kiln_encode_run(const kiln_sum (&weights)[KILN_CHAIN_RUN],
                                  kiln_element (&elements)[KILN_CHAIN_RUN])
 {
-#ifdef KILN_ENCODE_WEIGHTS
-    if constexpr (KILN_CHAIN_RUN % 2 == 0) {
-        unsigned words[(KILN_CHAIN_RUN + 1) / 2];
-        KILN_UNROLL
-        for (unsigned e = 0; e + 1 < KILN_CHAIN_RUN; e += 2)
-            words[e / 2] = KILN_ENCODE_WEIGHTS(weights[e], weights[e + 1]);
-        __builtin_memcpy(elements, words, sizeof elements);
-        return;
-    }
-#endif
+#if defined(KILN_ENCODE_WEIGHTS) && KILN_CHAIN_RUN > 1
+    unsigned words[KILN_CHAIN_RUN / 2];
+    KILN_UNROLL
+    for (unsigned e = 0; e < KILN_CHAIN_RUN; e += 2)
+        words[e / 2] = KILN_ENCODE_WEIGHTS(weights[e], weights[e + 1]);
+    __builtin_memcpy(elements, words, sizeof elements);
+#else
     KILN_UNROLL
     for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)
         elements[e] = KILN_ENCODE_WEIGHT(weights[e]);
+#endif
 }
 
 KILN_DEVICE void kiln_set_weights(unsigned i, unsigned row, unsigned run,
@@ -104,7 +101,7 @@ KILN_DEVICE void kiln_set_weights(unsigned i, unsigned row, unsigned run,
             const unsigned column = kiln_chain_column(run) + e;
             kiln_pack *pack =
                 tile + kiln_pack_place(weights.wave_row + i * KILN_MMA_M + kiln_chain_row(row),
-                                       column / KILN_PACK_ELEMENTS, KILN_N_PACKS);
+                                       column / KILN_PACK_ELEMENTS, KILN_WEIGHT_SHAPE);
             ((kiln_element *)pack)[column % KILN_PACK_ELEMENTS] = elements[e];
         }
 #else
@@ -129,7 +126,7 @@ KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pa
             for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
 #if KILN_CHAIN_IS_LOCAL
                 kiln_load_left(left[i], weights.tiles + v * KILN_WEIGHT_TILE_PACKS,
-                               weights.wave_row + i * KILN_MMA_M, step, KILN_N_PACKS);
+                               weights.wave_row + i * KILN_MMA_M, step, KILN_WEIGHT_SHAPE);
 #else
                 left[i] = weights.fragments[v][i][step];
 #endif
@@ -139,10 +136,10 @@ KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pa
 #ifdef KILN_MMA_READS_TRANSPOSED
                 if (of != 0 || KILN_VALUE_IS_TRANSPOSED)
                     kiln_load_right_transposed(value, tile, j * KILN_MMA_N, step,
-                                               of != 0 ? KILN_C_PACKS : KILN_D_PACKS);
+                                               of != 0 ? KILN_RIGHT_SHAPE : KILN_VALUE_SHAPE);
                 else
 #endif
-                    kiln_load_right(value, tile, j * KILN_MMA_N, step, KILN_N_PACKS);
+                    kiln_load_right(value, tile, j * KILN_MMA_N, step, KILN_VALUE_SHAPE);
                 KILN_UNROLL
                 for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
                     kiln_multiply_add(results[i][v * KILN_FRAGMENTS_D + j], left[i], value);

@@ -7,21 +7,16 @@
 #ifndef KILN_DEVICE_ATTENTION_TILES_H
 #define KILN_DEVICE_ATTENTION_TILES_H
 
-#if KILN_RIGHT_IS_COPIED || KILN_VALUE_IS_COPIED
+#if KILN_LEFT_IS_COPIED || KILN_RIGHT_IS_COPIED || KILN_VALUE_IS_COPIED
 #define KILN_AWAIT_COPIES() kiln_await_copies()
 #else
 #define KILN_AWAIT_COPIES()
 #endif
 
-/* What is left of n from the tile's first column on, and what is known of its other axis. */
-struct kiln_tile_limits {
-    unsigned columns;
-};
-
 /* begin fetches a tile into registers, or begins to copy it; end stores what was fetched. Between the two `tile` may still be
  * read where it is fetched. */
 #define KILN_RIGHT_TILE(side, SIDE, size_c)                                                        \
-    KILN_STAGE(side, SIDE, KILN_TILE_N, KILN_C_PACKS, 1, kiln_chain_place)                         \
+    KILN_STAGE(side, SIDE, KILN_TILE_N, KILN_RIGHT_SHAPE, 1, kiln_chain_place)                     \
     KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
                                          kiln_##side##_stage &stage, unsigned columns,             \
                                          kiln_pack *tile)                                          \
@@ -48,7 +43,7 @@ struct kiln_tile_limits {
         const unsigned row = index / (packs), pack = index % (packs);                              \
         kiln_##side##_copy(arguments, stage.source, 0, row, pack * KILN_PACK_ELEMENTS, rest,       \
                            row <= last,                                                            \
-                           tile + kiln_pack_place(kiln_chain_place(row), pack, packs));            \
+                           tile + kiln_pack_place(kiln_chain_place(row), pack, KILN_RIGHT_SHAPE)); \
     }
 #else
 #define KILN_COPY_OR_FETCH(side, SIDE, rows, packs)                                                \
@@ -59,7 +54,8 @@ struct kiln_tile_limits {
 /* Where columns end within a tile the value of another one is read instead: its weight is zero, and it is of those that are
  * multiplied anyway. */
 #define KILN_VALUE_TILE(side, SIDE, size_d)                                                        \
-    KILN_STAGE(side, SIDE, KILN_TILE_D, KILN_N_PACKS, 1, KILN_ROW_AS_IS)                           \
+    KILN_STAGE(side, SIDE, KILN_TILE_D, KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING), 1,      \
+               KILN_ROW_AS_IS)                                                                     \
     KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
                                          kiln_##side##_stage &stage, unsigned columns,             \
                                          kiln_pack *tile)                                          \
@@ -89,7 +85,7 @@ struct kiln_tile_limits {
         kiln_##side##_copy(arguments, stage.source, 0, row, k,                                     \
                            KILN_N_END ? columns : KILN_WHOLE_K,                                    \
                            row < (unsigned)last + KILN_##SIDE##_RUN,                               \
-                           tile + kiln_pack_place(line, pack, packs));                             \
+                           tile + kiln_pack_place(line, pack, KILN_VALUE_SHAPE));                  \
     }
 #else
 #define KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \

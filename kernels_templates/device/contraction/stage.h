@@ -34,11 +34,11 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
 }
 
 /* Rows are counted from the tile's first; the last that may be read is `last`. A tile is so many
- * parts of as many rows of `packs` packs, one for each product: a unit has the same rows of all. Where a row lies in the
+ * parts of as many rows, one for each product: a unit has the same rows of all. Where a row lies in the
  * tile is tile_row(row). */
-#define KILN_STAGE(side, SIDE, rows, packs, parts, tile_row)                                       \
+#define KILN_STAGE(side, SIDE, rows, shape, parts, tile_row)                                       \
     enum {                                                                                         \
-        KILN_##SIDE##_UNITS = (rows) / KILN_##SIDE##_RUN * (packs),                                \
+        KILN_##SIDE##_UNITS = (rows) / KILN_##SIDE##_RUN * KILN_SHAPE_PACKS(shape),                \
         KILN_##SIDE##_TURNS = (KILN_##SIDE##_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS      \
     };                                                                                             \
     struct kiln_##side##_stage {                                                                   \
@@ -54,7 +54,8 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
             if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
             const kiln_unit unit = kiln_locate_unit(index, KILN_##SIDE##_RUN,                      \
-                                                    KILN_##SIDE##_IS_ALONG_K, rows, packs);        \
+                                                    KILN_##SIDE##_IS_ALONG_K, rows,                \
+                                                    KILN_SHAPE_PACKS(shape));                      \
             kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
                                unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
         }                                                                                          \
@@ -69,12 +70,13 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
             if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
             const kiln_unit unit = kiln_locate_unit(index, KILN_##SIDE##_RUN,                      \
-                                                    KILN_##SIDE##_IS_ALONG_K, rows, packs);        \
+                                                    KILN_##SIDE##_IS_ALONG_K, rows,                \
+                                                    KILN_SHAPE_PACKS(shape));                      \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
-                tile[kiln_pack_place(part * rows + tile_row(unit.row + r), unit.pack, packs)] =    \
+                tile[kiln_pack_place(part * rows + tile_row(unit.row + r), unit.pack, shape)] =    \
                     kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
                                        unit.pack * KILN_PACK_ELEMENTS, rest);                      \
         }                                                                                          \

@@ -11,10 +11,10 @@ KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, unsigned wave_row, u
     const kiln_pack *right_tile = tile + KILN_TILE_M * KILN_ROW_PACKS;
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-        kiln_load_left(left[i], tile, wave_row + i * KILN_MMA_M, step, KILN_ROW_PACKS);
+        kiln_load_left(left[i], tile, wave_row + i * KILN_MMA_M, step, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7));
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-        kiln_load_right(right[j], right_tile, wave_column + j * KILN_MMA_N, step, KILN_ROW_PACKS);
+        kiln_load_right(right[j], right_tile, wave_column + j * KILN_MMA_N, step, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7));
 }
 
 KILN_DEVICE void kiln_multiply_fragments(const kiln_fragment (&left)[KILN_FRAGMENTS_M],

@@ -25,12 +25,12 @@ struct kiln_fragment {
 };
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step, unsigned row_packs)
+                                unsigned step, unsigned shape)
 {
     const unsigned lane = kiln_lane();
-    fragment.words =
-        tile[kiln_pack_place(row + lane % KILN_MMA_SIDE,
-                             step * KILN_MMA_GROUPS + lane / KILN_MMA_SIDE, row_packs)];
+    const unsigned pack = step * KILN_MMA_GROUPS;
+    fragment.words = (tile + kiln_lane_place(row, lane % KILN_MMA_SIDE, pack, lane / KILN_MMA_SIDE,
+                                             shape))[kiln_lane_offset(row, pack, shape)];
 }
 
 #define kiln_load_right kiln_load_left

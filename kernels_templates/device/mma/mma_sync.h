@@ -28,30 +28,38 @@ struct kiln_mma_sums {
     }
 };
 
-KILN_DEVICE void kiln_load_matrices(kiln_fragment &fragment, const kiln_pack *from)
+/* Addresses are sums of 32 bits, the same for all lanes last: that is in the instruction. */
+KILN_DEVICE unsigned kiln_matrix_address(const kiln_pack *tile, unsigned row, unsigned lane_row,
+                                         unsigned pack, unsigned lane_pack, unsigned shape)
+{
+    return kiln_as_one(kiln_local_address(tile) +
+                       kiln_lane_place(row, lane_row, pack, lane_pack, shape) * 16) +
+           kiln_lane_offset(row, pack, shape) * 16;
+}
+
+KILN_DEVICE void kiln_load_matrices(kiln_fragment &fragment, unsigned address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(fragment.words[0]), "=r"(fragment.words[1]), "=r"(fragment.words[2]),
                    "=r"(fragment.words[3])
-                 : "r"(kiln_local_address(from))
+                 : "r"(address)
                  : "memory");
 }
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step, unsigned row_packs)
+                                unsigned step, unsigned shape)
 {
     const unsigned lane = kiln_lane();
     kiln_load_matrices(fragment,
-                       tile + kiln_pack_place(row + lane % 16, step * 2 + lane / 16, row_packs));
+                       kiln_matrix_address(tile, row, lane % 16, step * 2, lane / 16, shape));
 }
 
 KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                 unsigned step, unsigned row_packs)
+                                 unsigned step, unsigned shape)
 {
     const unsigned lane = kiln_lane();
-    kiln_load_matrices(
-        fragment, tile + kiln_pack_place(row + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2,
-                                         row_packs));
+    kiln_load_matrices(fragment, kiln_matrix_address(tile, row, lane % 8 + lane / 16 * 8, step * 2,
+                                                     lane / 8 % 2, shape));
 }
 
 KILN_DEVICE void kiln_multiply_add_half(float *sums, const unsigned *a, unsigned b0, unsigned b1)
@@ -138,14 +146,13 @@ KILN_DEVICE void kiln_chain_set(kiln_fragment *left, unsigned row, unsigned run,
 /* The right fragment of a tile that lies the other way round: its rows are k, its packs are along the operand's rows. */
 #define KILN_MMA_READS_TRANSPOSED 1
 KILN_DEVICE void kiln_load_right_transposed(kiln_fragment &fragment, const kiln_pack *tile,
-                                            unsigned row, unsigned step, unsigned row_packs)
+                                            unsigned row, unsigned step, unsigned shape)
 {
     const unsigned lane = kiln_lane();
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(fragment.words[0]), "=r"(fragment.words[1]), "=r"(fragment.words[2]),
                    "=r"(fragment.words[3])
-                 : "r"(kiln_local_address(
-                     tile + kiln_pack_place(step * 16 + lane % 16, row / 8 + lane / 16, row_packs)))
+                 : "r"(kiln_matrix_address(tile, step * 16, lane % 16, row / 8, lane / 16, shape))
                  : "memory");
 }
 

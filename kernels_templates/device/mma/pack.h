@@ -1,7 +1,9 @@
 /*
- * Packs: 16 bytes of k of one row of an operand, what is staged and read at once. A staged tile is
- * rows of `row_packs` packs, a constant, whose order within a row depends on the row: so neither eight lanes
- * in eight rows, nor eight lanes eight rows apart, nor eight along a row meet in a bank.
+ * Packs: 16 bytes of k of one row of an operand, what is staged and read at once. The order of packs within a row of a
+ * staged tile depends on the row, so that neither eight lanes in eight rows nor eight along a row meet in a bank.
+ *
+ * The shape of a tile, a constant, is the number of packs of a row, and which bits of row / 8 are in that order too: with 7
+ * eight lanes eight rows apart do not meet either, with 3 four rows apart. With fewer bits more places are a constant apart.
  */
 #ifndef KILN_DEVICE_MMA_PACK_H
 #define KILN_DEVICE_MMA_PACK_H
@@ -10,20 +12,52 @@ struct alignas(16) kiln_pack {
     unsigned words[4];
 };
 
-KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned row_packs)
+#define KILN_TILE_SHAPE(row_packs, crossing) ((row_packs) + (crossing) * 65536u)
+#define KILN_SHAPE_PACKS(shape)              ((shape) % 65536u)
+
+/* What the order of packs within a row is permuted by. */
+KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
 {
     /* 128 bytes go through all banks once: rows of no multiple of them share the banks with their neighbours, and packs
      * are permuted within the largest power of two that divides a row. */
+    const unsigned row_packs = KILN_SHAPE_PACKS(shape), crossing = shape / 65536u;
     const unsigned power = row_packs & (0u - row_packs), permuted = power >= 8 ? 8 : power;
     const unsigned rows_per_line = 8 / permuted;
     const unsigned low = row / rows_per_line;
     const unsigned mask = permuted - 1;
 #ifdef KILN_CONSUMERS /* the order that wgmma has */
     const unsigned order = low;
+    (void)crossing;
 #else
-    const unsigned order = low ^ row >> 3;
+    const unsigned order = low ^ (row >> 3 & crossing);
 #endif
-    return row * row_packs + (pack ^ (order & mask));
+    return order & mask;
+}
+
+KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned shape)
+{
+    return row * KILN_SHAPE_PACKS(shape) + (pack ^ kiln_pack_order(row, shape));
+}
+
+/*
+ * The place of a lane's pack, the lane_row-th from `row` and lane_pack-th from `pack`, which are multiples of powers of two above
+ * those, is a sum: kiln_lane_place, of which a lane has few different ones, and kiln_lane_offset, which is the same for all lanes.
+ * Where shapes cross by 7 the first one is all of it.
+ */
+#define KILN_IS_PLACE_SPLIT(shape) ((shape) / 65536u != 7)
+KILN_DEVICE unsigned kiln_lane_place(unsigned row, unsigned lane_row, unsigned pack,
+                                     unsigned lane_pack, unsigned shape)
+{
+    if (!KILN_IS_PLACE_SPLIT(shape))
+        return kiln_pack_place(row + lane_row, pack + lane_pack, shape);
+    const unsigned permuting = (pack ^ kiln_pack_order(row, shape)) & 7;
+    return lane_row * KILN_SHAPE_PACKS(shape) +
+           (lane_pack ^ kiln_pack_order(lane_row, shape) ^ permuting);
+}
+
+KILN_DEVICE unsigned kiln_lane_offset(unsigned row, unsigned pack, unsigned shape)
+{
+    return KILN_IS_PLACE_SPLIT(shape) ? row * KILN_SHAPE_PACKS(shape) + (pack & ~7u) : 0;
 }
 
 #ifdef KILN_MMA_IS_FNUZ

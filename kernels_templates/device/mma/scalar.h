@@ -31,21 +31,21 @@ struct kiln_mma_sums {
 };
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step, unsigned row_packs)
+                                unsigned step, unsigned shape)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_MMA_BLOCK; i++)
         fragment.words[i] = tile[kiln_pack_place(
-            row + i * KILN_MMA_LANES_M + kiln_lane() / KILN_MMA_LANES_N, step, row_packs)];
+            row + i * KILN_MMA_LANES_M + kiln_lane() / KILN_MMA_LANES_N, step, shape)];
 }
 
 KILN_DEVICE void kiln_load_right(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                 unsigned step, unsigned row_packs)
+                                 unsigned step, unsigned shape)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_MMA_BLOCK; i++)
         fragment.words[i] = tile[kiln_pack_place(
-            row + i * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N, step, row_packs)];
+            row + i * KILN_MMA_LANES_N + kiln_lane() % KILN_MMA_LANES_N, step, shape)];
 }
 
 /* A lane's part of a fragment that is loaded from memory by itself. */

@@ -177,7 +177,7 @@ KILN_DEVICE kiln_copied_pack kiln_locate_copy(unsigned index, bool is_transposed
     } else {
         pack.row = index / KILN_ROW_PACKS;
         pack.k = index % KILN_ROW_PACKS * KILN_PACK_ELEMENTS;
-        pack.place = kiln_pack_place(pack.row, index % KILN_ROW_PACKS, KILN_ROW_PACKS);
+        pack.place = kiln_pack_place(pack.row, index % KILN_ROW_PACKS, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7));
     }
     return pack;
 }

@@ -31,16 +31,18 @@ struct kiln_fragment {
 };
 
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step, unsigned row_packs)
+                                unsigned step, unsigned shape)
 {
     const unsigned lane = kiln_lane();
 #if KILN_MMA_IS_REPLICATED
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
         fragment.words[i] =
-            tile[kiln_pack_place(row + lane % 16, step * KILN_MMA_PACKS + i, row_packs)];
+            (tile + kiln_lane_place(row, lane % 16, step * KILN_MMA_PACKS + i, 0,
+                                    shape))[kiln_lane_offset(row, step * KILN_MMA_PACKS + i, shape)];
 #else
-    fragment.words[0] = tile[kiln_pack_place(row + lane % 16, step * 2 + lane / 16, row_packs)];
+    fragment.words[0] = (tile + kiln_lane_place(row, lane % 16, step * 2, lane / 16,
+                                                shape))[kiln_lane_offset(row, step * 2, shape)];
 #endif
 }
 
