@@ -22,6 +22,11 @@
 #else
 #define KILN_DEFAULT_ROWS 16
 #endif
+#if KILN_DEFAULT_ROWS == 32 || defined(__GFX11__) || defined(__GFX12__) || defined(__CUDACC__)
+#define KILN_DEFAULT_IS_MATRIX 1
+#else
+#define KILN_DEFAULT_IS_MATRIX 0
+#endif
 
 /* ---- sizes and layout classes ---- */
 #ifndef KILN_WAVES_M
@@ -47,8 +52,13 @@
 #ifndef KILN_BUFFERS
 #define KILN_BUFFERS 1
 #endif
+/* Fragments of the left operands stay in registers, or are read from LDS for each tile. */
 #ifndef KILN_IS_LEFT_KEPT
-#define KILN_IS_LEFT_KEPT 1 /* fragments of the left operands stay in registers, or are read from LDS for each tile */
+#if KILN_DEFAULT_IS_MATRIX
+#define KILN_IS_LEFT_KEPT 1
+#else
+#define KILN_IS_LEFT_KEPT 0
+#endif
 #endif
 #define KILN_PACK_ELEMENTS 8
 #define KILN_RESULT_VECTOR 8

@@ -16,8 +16,14 @@
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("clang loop unroll(disable) vectorize(disable)")
 
+#ifdef KILN_RESIDENTS /* work-groups in a compute unit, of four SIMDs, that there are registers for */
+#define KILN_BOUNDS(block)                                                                         \
+    __attribute__((amdgpu_waves_per_eu(KILN_RESIDENTS * (block) / KILN_WAVE_SIZE / 4)))
+#else
+#define KILN_BOUNDS(block)
+#endif
 #define KILN_KERNEL(symbol, block, arguments_type)                                                 \
-    extern "C" __attribute__((global))                                                             \
+    extern "C" __attribute__((global)) KILN_BOUNDS(block)                                          \
     __attribute__((amdgpu_flat_work_group_size(block, block))) void                                \
     symbol(arguments_type arguments)
 #define KILN_LDS(type, name, count) __attribute__((shared)) type name[count]
@@ -67,7 +73,9 @@ KILN_DEVICE unsigned kiln_lane()
 /* Whether it is so in any lane of the wave. All lanes take part. */
 KILN_DEVICE bool kiln_any(bool value)
 {
-#if KILN_WAVE_SIZE == 64
+#if !__has_builtin(__builtin_amdgcn_ballot_w32)
+    return __builtin_amdgcn_uicmp((unsigned)value, 0u, 33) != 0; /* not equal: LLVM's number */
+#elif KILN_WAVE_SIZE == 64
     return __builtin_amdgcn_ballot_w64(value) != 0;
 #else
     return __builtin_amdgcn_ballot_w32(value) != 0;
