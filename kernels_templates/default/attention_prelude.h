@@ -455,7 +455,7 @@ KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_b
 {
     source.p3 = arguments.a3 + (long long)batch.b0 * arguments.b3_0 +
                 (long long)row * arguments.s3_0 + (long long)column;
-    source.p4 = arguments.a4 == 0 ? 0 : arguments.a4 + (long long)batch.b0 * arguments.m + row;
+    source.p4 = arguments.a4 + ((long long)batch.b0 * arguments.m + row);
 }
 
 struct kiln_result_inputs {
@@ -478,7 +478,7 @@ KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_
         y[e] = kiln_default_encode(totals.sum == 0 ? 0.0f
                                                    : kiln_div_shared_f32(values[0][e], totals.sum));
     KILN_STORE_VECTOR(16, source.p3 + (row * (unsigned)arguments.s3_0 + column), y)
-    if (column == 0 && source.p4 != 0)
+    if (column == 0 && arguments.a4 != 0)
         source.p4[row] = (totals.sum > 0 ? totals.max : 0.0f) + kiln_log_f32(totals.sum);
 }
 
