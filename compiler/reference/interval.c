@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-static const struct kiln_arithmetic float_arithmetic = {0x1p-23, 0x1p-149, 0x1.ffffffp127};
-static const struct kiln_arithmetic double_arithmetic = {0x1p-52, 0x1p-1074, INFINITY};
+static const struct kiln_arithmetic float_arithmetic = {0x1p-23, 0x1p-149, FLT_MAX, 0x1.ffffffp127};
+static const struct kiln_arithmetic double_arithmetic = {0x1p-52, 0x1p-1074, DBL_MAX, INFINITY};
 
 const struct kiln_arithmetic *kiln_arithmetic_of(enum kiln_scalar scalar)
 {
@@ -145,6 +145,18 @@ static struct kiln_interval round_to_ulps(struct kiln_interval a, double ulps,
     return kiln_interval_widen(a, 0, arithmetic);
 }
 
+/* The end of a sum, an ulp further in the direction of `sign`. Rounding takes no number past the
+ * largest: -FLT_MAX, the mask of many programs, stays finite under a small score. */
+static double round_end(double end, double sign, const struct kiln_arithmetic *arithmetic)
+{
+    if (end == 0) /* a zero keeps its sign */
+        return end;
+    double moved = end + sign * arithmetic->ulp * fabs(end);
+    if (fabs(end) <= arithmetic->largest && fabs(moved) > arithmetic->largest)
+        return copysign(arithmetic->largest, end);
+    return moved;
+}
+
 struct kiln_interval kiln_interval_add(struct kiln_interval a, struct kiln_interval b,
                                        const struct kiln_arithmetic *arithmetic)
 {
@@ -152,7 +164,12 @@ struct kiln_interval kiln_interval_add(struct kiln_interval a, struct kiln_inter
     if (is_settled(&a, &b, a.value + b.value, &result))
         return result;
     double ends[2] = {a.low + b.low, a.high + b.high};
-    return round_to_ulps(hull(a.value + b.value, ends, 2), 1, arithmetic);
+    result = hull(a.value + b.value, ends, 2);
+    if (!kiln_interval_is_finite(&result))
+        return result;
+    result.low = round_end(result.low, -1, arithmetic);
+    result.high = round_end(result.high, 1, arithmetic);
+    return kiln_interval_widen(result, 0, arithmetic);
 }
 
 struct kiln_interval kiln_interval_sub(struct kiln_interval a, struct kiln_interval b,

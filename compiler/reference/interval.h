@@ -18,6 +18,7 @@
 struct kiln_arithmetic {
     double ulp;      /* relative spacing; one rounding is off by half of it */
     double tiny;     /* smallest positive number */
+    double largest;  /* finite number */
     double overflow; /* magnitudes from here on round to infinity */
 };
 
@@ -49,7 +50,8 @@ double kiln_interval_radius(const struct kiln_interval *a);
 struct kiln_interval kiln_interval_widen(struct kiln_interval a, double error,
                                          const struct kiln_arithmetic *arithmetic);
 
-/* Arithmetic with room for one ulp (half of it is rounding, half is double's own error). */
+/* Arithmetic with room for one ulp (half of it is rounding, half is double's own error). A sum that
+ * is no larger than the largest number does not overflow. */
 struct kiln_interval kiln_interval_add(struct kiln_interval a, struct kiln_interval b,
                                        const struct kiln_arithmetic *arithmetic);
 struct kiln_interval kiln_interval_sub(struct kiln_interval a, struct kiln_interval b,

@@ -1,6 +1,7 @@
 #include "compiler/reference/interval.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 
 static const struct kiln_interval infinite = {INFINITY, INFINITY, INFINITY};
@@ -79,4 +80,16 @@ Test(interval, poles_and_overflow_are_unknown)
     struct kiln_interval unknown = kiln_interval_unknown(7.4);
     struct kiln_bounded stored = kiln_interval_store(&unknown, KILN_DTYPE_I8);
     cr_assert(stored.integer == 7 && isinf(stored.bound));
+}
+
+/* A score of moderate size under the mask -FLT_MAX is a number; a larger one may overflow. */
+Test(interval, sums_within_range_do_not_overflow)
+{
+    struct kiln_interval lowest = between(-FLT_MAX, -FLT_MAX, -FLT_MAX);
+    struct kiln_interval large = between(-0x1p103, -0x1p103, -0x1p103);
+    struct kiln_interval sum = kiln_interval_add(lowest, between(-2, -1, 3), f32());
+    cr_expect_eq(sum.low, -FLT_MAX);
+    cr_expect_eq(sum.value, -FLT_MAX);
+    cr_expect_leq(sum.high, -FLT_MAX * (1 - 2e-7));
+    cr_expect(is_unknown(kiln_interval_add(lowest, large, f32())));
 }
