@@ -79,18 +79,38 @@ static struct kiln_interval probability_gradient(const struct backward *b, int64
     return kiln_bounded_sum_total(&sum, view->arithmetic);
 }
 
-/* Fills p and ds of the row; keys that are not seen have zeros. A zero times what is no number is
- * unknown: it may be skipped. */
+/* The row's statistics. Unknown where they are NaN, or say that a row with keys has none: NaN may
+ * come of that at every key, seen or not. */
+static struct kiln_interval row_statistics(const struct backward *b)
+{
+    const struct kiln_attention_row *row = &b->row;
+    const double lowest = -(double)INFINITY;
+    struct kiln_interval stats = read_row(b, &b->stats, 0);
+    bool is_unknown = isnan(stats.low) || kiln_interval_is_unknown(&stats);
+    for (int64_t key = 0; stats.high == lowest && key < row->keys; key++)
+        is_unknown = is_unknown || (row->seen[key] && row->x[key].high != lowest);
+    return is_unknown ? kiln_interval_unknown(0) : stats;
+}
+
+/* Fills p and ds of the row. They are zeros for keys that are not seen, and for queries beyond
+ * their length. A zero times what is no number is unknown: it may be skipped. */
 static void evaluate_weights(const struct backward *b)
 {
     const struct kiln_arithmetic *arithmetic = b->view.arithmetic;
     const struct kiln_attention_row *row = &b->row;
-    struct kiln_interval stats = read_row(b, &b->stats, 0);
-    struct kiln_interval delta = row_delta(b);
-    for (int64_t key = 0; key < row->keys; key++) {
+    for (int64_t key = 0; key < b->view.sizes.keys; key++)
         b->p[key] = b->ds[key] = nothing;
-        if (row->seen[key])
+    if (!row->is_query)
+        return;
+    struct kiln_interval stats = row_statistics(b);
+    struct kiln_interval delta = row_delta(b);
+    for (int64_t key = 0; key < b->view.sizes.keys; key++) {
+        if (kiln_interval_is_unknown(&stats))
+            b->p[key] = stats;
+        else if (row->seen[key])
             b->p[key] = probability(b, &row->x[key], &stats);
+        if (key >= row->keys)
+            continue;
         struct kiln_interval slope =
             kiln_interval_sub(probability_gradient(b, key), delta, arithmetic);
         if (!is_zero(&b->p[key]))
@@ -145,7 +165,7 @@ static void write_query_gradient(const struct backward *b)
     const struct kiln_attention_row *row = &b->row;
     for (int64_t d = 0; d < b->view.sizes.depth; d++) {
         struct kiln_bounded_sum sum = {0};
-        for (int64_t key = 0; row->is_query && key < row->keys; key++) {
+        for (int64_t key = 0; key < row->keys; key++) {
             struct kiln_interval k =
                 kiln_attention_read(&b->view, &b->view.k, row->batch, row->key_head, key, d);
             kiln_bounded_sum_add(&sum, term(b, narrow(b, b->ds[key], b->view.k.dtype), k));
@@ -241,10 +261,9 @@ kiln_attention_backward_evaluate(const struct kiln_graph *graph, const struct ki
         for (int64_t h = 0; h < sizes->heads; h++) {
             for (int64_t i = 0; i < sizes->queries; i++) {
                 kiln_attention_row_evaluate(&backward.view, b, h, i, &backward.row);
-                if (backward.row.is_query)
-                    evaluate_weights(&backward);
+                evaluate_weights(&backward);
                 write_query_gradient(&backward);
-                for (int64_t key = 0; backward.row.is_query && key < backward.row.keys; key++)
+                for (int64_t key = 0; backward.row.is_query && key < sizes->keys; key++)
                     add_key_terms(&backward, key);
             }
         }

@@ -158,7 +158,11 @@ static struct kiln_interval weighted_sum(const struct forward *f, const struct s
     }
     if (softmax->is_empty)
         return nothing;
-    error += arithmetic->ulp * ((double)row->keys + result_ulps) * magnitude + arithmetic->tiny;
+    /* Terms that are divided after the sum are as much larger as the sum of weights. */
+    if (!(magnitude * softmax->sum_high < arithmetic->overflow))
+        return kiln_interval_unknown(sum);
+    error += arithmetic->ulp * ((double)row->keys + result_ulps) * magnitude;
+    error += arithmetic->tiny * (double)(row->keys + 1);
     return kiln_interval_widen(exactly(sum), error, arithmetic);
 }
 

@@ -5,9 +5,14 @@
  * The softmax may be taken of any shifted scores, in one pass or two; SCALE may multiply q, the
  * products or the exponent. Sums may be taken in any order. Between the two products the weights
  * (forward the exponentials, backward p and ds) may be rounded to the 16-bit type of what they
- * multiply, fp8 counting as half. Where an operand is NaN or infinite at a key that a query does
- * not see, results are unchecked: a kernel may skip such keys, or multiply them by 0. What lies at
- * or beyond a length is not looked at.
+ * multiply, fp8 counting as half. What lies at or beyond a length is not looked at.
+ *
+ * Unchecked are:
+ *   - results of a row with a score that is NaN or infinite before the mask is added;
+ *   - products of a weight that is 0 with an operand that is NaN or infinite: a kernel may skip
+ *     them, or multiply. This concerns keys that a query does not see, before a length or behind
+ *     it, and queries beyond their length;
+ *   - gradients to which a row contributes whose STATS is NaN, or -infinity although it has keys.
  *
  * Bounds of a row's probabilities follow from those of its scores: with every score x known to r,
  * and d = r + ulp*(2*(|x| + |maximum|) + 4) for the roundings of the exponent, exp(x) is known to

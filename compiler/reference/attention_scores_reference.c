@@ -150,10 +150,11 @@ static struct kiln_interval score(const struct kiln_attention_view *view,
     }
     struct kiln_interval x =
         kiln_interval_mul(kiln_bounded_sum_total(&sum, arithmetic), factor, arithmetic);
-    if (kiln_interval_is_finite(&x) && kiln_interval_is_finite(&factor))
-        x = kiln_interval_widen(
-            x, factor_ulps * arithmetic->ulp * sum.magnitude * kiln_interval_magnitude(&factor),
-            arithmetic);
+    if (!kiln_interval_is_finite(&x) || !kiln_interval_is_finite(&factor))
+        return kiln_interval_unknown(x.value);
+    x = kiln_interval_widen(
+        x, factor_ulps * arithmetic->ulp * sum.magnitude * kiln_interval_magnitude(&factor),
+        arithmetic);
     if (view->mask.content != NULL)
         x = kiln_interval_add(
             x, kiln_attention_read(view, &view->mask, row->batch, row->head, row->query, key),

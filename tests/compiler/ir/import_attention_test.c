@@ -4,6 +4,7 @@
 #include "tests/compiler/ir/import_trial.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,25 +146,38 @@ static void begin(struct kiln_trial *trial, const struct shape *s, bool is_backw
     kiln_trial_import(trial);
 }
 
-static void check(struct kiln_trial *trial, const char *name)
+/* Output `index` against the oracle. */
+static struct kiln_comparison compare(struct kiln_trial *trial, uint32_t index)
 {
     const void *memory[KILN_TRIAL_MAX_TENSORS];
     struct kiln_reference_tensor expected[KILN_TRIAL_MAX_TENSORS];
+    struct kiln_comparison comparison;
+    uint32_t ordinal = trial->node.outputs[index];
     for (uint32_t i = 0; i < trial->graph.tensor_count; i++)
         memory[i] = trial->memory[i];
     cr_assert_eq(kiln_reference_run(&trial->graph, memory, &trial->arena, expected, &trial->error),
                  KILN_OK, "%s", trial->error.text);
+    kiln_reference_compare(&trial->graph, ordinal, trial->memory[ordinal], &expected[ordinal],
+                           &comparison);
+    return comparison;
+}
+
+static void check_numbers(struct kiln_trial *trial, const char *name, bool wants_all)
+{
     for (uint32_t i = 0; i < trial->node.output_count; i++) {
-        struct kiln_comparison comparison;
-        uint32_t ordinal = trial->node.outputs[i];
         const char *role = kiln_operand_text((enum kiln_operand)trial->node.output_roles[i]);
-        kiln_reference_compare(&trial->graph, ordinal, trial->memory[ordinal], &expected[ordinal],
-                               &comparison);
-        cr_expect_eq(comparison.unchecked, 0, "%s: %s", name, role);
+        struct kiln_comparison comparison = compare(trial, i);
+        if (wants_all)
+            cr_expect_eq(comparison.unchecked, 0, "%s: %s", name, role);
         cr_expect_eq(comparison.wrong, 0, "%s: element %lld of %s is %.9g, not %.9g +- %g", name,
                      (long long)comparison.first_wrong, role, comparison.got, comparison.expected,
                      comparison.bound);
     }
+}
+
+static void check(struct kiln_trial *trial, const char *name)
+{
+    check_numbers(trial, name, true);
 }
 
 static void check_types(enum kiln_dtype type, enum kiln_dtype result)
@@ -285,6 +299,83 @@ Test(import_attention, rows_that_a_mask_leaves_empty)
     cr_expect_eq(kiln_trial_element(&trial, stats, 1).real, -(double)INFINITY);
     cr_expect(isfinite(kiln_trial_element(&trial, stats, 0).real));
     kiln_trial_end(&trial);
+}
+
+/* ---- what the oracle leaves unchecked, and what it finds ---- */
+
+/* Runs in float with one element of an operand set to `value`. */
+static void run_with(struct kiln_trial *trial, const struct shape *shape, bool is_backward,
+                     enum kiln_operand role, int64_t element, float value)
+{
+    begin(trial, shape, is_backward, KILN_DTYPE_F32, KILN_DTYPE_F32);
+    ((float *)trial->memory[kiln_node_input(&trial->node, role)])[element] = value;
+    kiln_trial_run(trial, &trial->optimized, KILN_MATH_NATIVE);
+}
+
+static const struct shape one_row = {"one row", 1,     1,     1, 1, 1,         1,     1,
+                                     3,         false, false, 0, 0, MASK_NONE, false, false};
+static const struct shape causal = {"causal", 1,     1,    1, 1, 5,         5,     2,
+                                    3,        false, true, 0, 0, MASK_NONE, false, false};
+static const struct shape padded = {"padded", 1,     1,     1, 1, 4,         5,    2,
+                                    3,        false, false, 0, 0, MASK_NONE, true, false};
+static const struct shape masked = {"masked", 1,     2,     2, 2, 3,         5,     4,
+                                    3,        false, false, 0, 0, MASK_KEYS, false, false};
+
+/* A program may skip what has no weight, or multiply it by 0. */
+Test(import_attention, no_number_in_a_row_that_is_seen)
+{
+    static const struct {
+        const struct shape *shape;
+        bool is_backward;
+        enum kiln_operand role;
+        int64_t element;
+        float value;
+    } rows[] = {
+        {&one_row, false, KILN_OPERAND_K, 0, INFINITY},
+        {&one_row, false, KILN_OPERAND_K, 0, -INFINITY},
+        {&one_row, true, KILN_OPERAND_STATS, 0, -INFINITY},
+        {&causal, false, KILN_OPERAND_Q, 2, NAN},
+        {&causal, true, KILN_OPERAND_STATS, 1, NAN},
+        {&causal, true, KILN_OPERAND_STATS, 1, -INFINITY},
+        {&causal, true, KILN_OPERAND_DO, 0, NAN},
+        {&padded, true, KILN_OPERAND_STATS, 1, NAN},
+        {&padded, true, KILN_OPERAND_Q, 0, NAN},
+        {&padded, true, KILN_OPERAND_K, 0, NAN},
+        {&padded, true, KILN_OPERAND_DO, 0, NAN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kiln_trial trial;
+        run_with(&trial, rows[i].shape, rows[i].is_backward, rows[i].role, rows[i].element,
+                 rows[i].value);
+        check_numbers(&trial, rows[i].shape->name, false);
+        kiln_trial_end(&trial);
+    }
+}
+
+/* Programs write -FLT_MAX where they mean -infinity. */
+Test(import_attention, the_lowest_number_as_a_mask)
+{
+    struct kiln_trial trial;
+    run_with(&trial, &masked, false, KILN_OPERAND_ATTN_MASK, 1, -FLT_MAX);
+    check(&trial, "the lowest number");
+    kiln_trial_end(&trial);
+}
+
+/* One key more than there was, in any type, is outside of the bounds. */
+Test(import_attention, a_mask_that_is_off_by_one_is_found)
+{
+    static const enum kiln_dtype types[] = {KILN_DTYPE_F32, KILN_DTYPE_F16, KILN_DTYPE_BF16,
+                                            KILN_DTYPE_F8E4M3};
+    for (size_t i = 0; i < 2 * sizeof types / sizeof *types; i++) {
+        struct kiln_trial trial;
+        begin(&trial, &causal, i % 2 != 0, types[i / 2], KILN_DTYPE_F32);
+        kiln_trial_run(&trial, &trial.optimized, KILN_MATH_NATIVE);
+        trial.node.attention.last_key = 1;
+        for (uint32_t k = 0; k < trial.node.output_count; k++)
+            cr_expect_gt(compare(&trial, k).wrong, 0, "%s, %s", kiln_dtype_info(types[i / 2])->text,
+                         kiln_operand_text((enum kiln_operand)trial.node.output_roles[k]));
+        kiln_trial_end(&trial);
+    }
 }
 
 /* ---- the program ---- */
