@@ -179,14 +179,14 @@ struct kiln_convolution {
  *
  *   i + first_key <= j <= i + last_key, j < SEQ_LEN_KV and i < SEQ_LEN_Q of the batch
  *
- * as far as these are there; nothing at or beyond a length is looked at. With h' = h / (Hq / Hk)
- * and h" = h / (Hq / Hv), SCALE being the operand or `scale`, and absent operands left out:
+ * as far as these are there; nothing at or beyond a length is looked at. With hk = h / (Hq / Hk)
+ * and hv = h / (Hq / Hv), SCALE being the operand or `scale`, and absent operands left out:
  *
- *   x[b,h,i,j] = SCALE * DESCALE_Q * DESCALE_K * sum over d of q[b,h,i,d] * k[b,h',j,d] + ATTN_MASK
+ *   x[b,h,i,j] = SCALE * DESCALE_Q * DESCALE_K * sum over d of q[b,h,i,d] * k[b,hk,j,d] + ATTN_MASK
  *   m[b,h,i]   = maximum over the seen keys of x, and of SINK_TOKEN[h]; -infinity without any
  *   l[b,h,i]   = sum over the seen keys of exp(x - m), plus exp(SINK_TOKEN[h] - m)
  *   p[b,h,i,j] = exp(x - m) / l, 0 where the key is not seen or m is -infinity
- *   o[b,h,i,d] = SCALE_S * DESCALE_S * DESCALE_V * sum over j of p[b,h,i,j] * v[b,h",j,d]
+ *   o[b,h,i,d] = SCALE_S * DESCALE_S * DESCALE_V * sum over j of p[b,h,i,j] * v[b,hv,j,d]
  *
  * O is o * SCALE_O, STATS m + ln(l), MAX m, SUM_EXP l, AMAX_S the largest p, AMAX_O the largest
  * |o|.

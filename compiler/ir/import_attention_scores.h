@@ -67,11 +67,11 @@ uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t
 uint32_t kiln_attention_narrow(struct kiln_attention_import *attention, uint32_t value,
                                enum kiln_dtype dtype);
 
-/* Products of rows: left[b, h, i, c] * right[b, h', j, c], summed over c. `right_heads` is h''s
- * count. The result is over the scores' domain. */
+/* Products of rows: left[b, h, i, c] * right[b, hr, j, c], summed over c. `right_heads` divides the
+ * heads of q, hr = h / (Hq / right_heads). The result is over the scores' domain. */
 uint32_t kiln_attention_row_products(struct kiln_attention_import *attention, uint32_t left,
                                      uint32_t right, int64_t right_heads, int64_t depth);
-/* Weights of rows: weights[b, h, i, j] * right[b, h', j, d], summed over j. */
+/* Weights of rows: weights[b, h, i, j] * right[b, hr, j, d], summed over j. */
 uint32_t kiln_attention_weighted_rows(struct kiln_attention_import *attention, uint32_t weights,
                                       uint32_t right, int64_t right_heads, int64_t depth);
 /* Weights of columns: weights[b, h, i, j] * right[b, h, i, d], summed over i and the heads of each
