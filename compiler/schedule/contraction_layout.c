@@ -186,6 +186,9 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     contraction->m = set_role(kernel.rows, kernel.row_count, &contraction->rows);
     contraction->n = set_role(kernel.columns, kernel.column_count, &contraction->columns);
     contraction->k = set_role(kernel.sums, kernel.sum_count, &contraction->sums);
+    contraction->left.row_size = contraction->m;
+    contraction->right.row_size = contraction->n;
+    contraction->left.k_size = contraction->right.k_size = contraction->k;
     set_batches(&kernel);
     set_windows(&kernel);
     set_strides(&kernel);

@@ -3,10 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* "left along k, 8 at once, converted": how an operand gets into LDS. */
-static void print_operand(const char *name, const struct kiln_operand_schedule *operand,
-                          const struct kiln_schedule *schedule,
-                          const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+void kiln_print_operand_loads(const char *name, const struct kiln_operand_schedule *operand,
+                              const struct kiln_schedule *schedule,
+                              const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
     uint32_t vectors = 0;
     for (uint32_t i = 0; i < group->load_count; i++)
@@ -103,8 +102,8 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
                            contraction->is_pingpong           ? ", ping-pong"
                            : contraction->producer_waves != 0 ? ", producers and consumers"
                                                               : "");
-    print_operand("left", &contraction->left, schedule, group, buffer);
-    print_operand("right", &contraction->right, schedule, group, buffer);
+    kiln_print_operand_loads("left", &contraction->left, schedule, group, buffer);
+    kiln_print_operand_loads("right", &contraction->right, schedule, group, buffer);
     kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
     static const char *const accumulated[] = {"", "each of its rows", "each of its columns", "it"};
     if (contraction->statistics != KILN_STATISTICS_NONE)

@@ -10,4 +10,9 @@
 void kiln_contraction_print(const struct kiln_schedule *schedule,
                             const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
 
+/* ", left operand read along k in vectors of 8": how an operand gets into LDS. */
+void kiln_print_operand_loads(const char *name, const struct kiln_operand_schedule *operand,
+                              const struct kiln_schedule *schedule,
+                              const struct kiln_fusion_group *group, struct kiln_buffer *buffer);
+
 #endif

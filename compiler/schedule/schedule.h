@@ -131,6 +131,7 @@ struct kiln_operand_schedule {
      * makes a part of the tile. */
     uint32_t part_count;
     enum kiln_place places[KILN_GROUP_MAX_CONTRACTS];
+    int64_t row_size, k_size; /* elements that it has along its rows, and along k */
     bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
     uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
     uint32_t vector; /* elements of a load along k */

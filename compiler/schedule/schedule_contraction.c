@@ -7,6 +7,7 @@
 #include "compiler/schedule/contraction_direct.h"
 #include "compiler/schedule/contraction_dtype.h"
 #include "compiler/schedule/contraction_layout.h"
+#include "compiler/schedule/contraction_loads.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/contraction_statistics.h"
@@ -19,10 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PACK_BYTES = 16,
-    WIDEST_RUN = 8,
-};
+enum { PACK_BYTES = 16 };
 
 uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
 {
@@ -56,43 +54,6 @@ static void name_strides_of_one(struct kiln_contraction_problem *problem)
     }
 }
 
-/* ---- alignment ---- */
-
-/* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
- * needs it. */
-static bool is_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
-                       uint32_t dense, uint32_t vector)
-{
-    const struct kiln_access *memory = &problem->group->accesses[access];
-    uint32_t needed = kiln_vector_alignment(problem->target, memory->dtype, vector);
-    uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
-    const int64_t *strides = problem->schedule->accesses[access].strides;
-    for (uint32_t i = 0; i < KILN_MAX_ACCESS_STRIDES; i++) {
-        if (i != dense && (strides[i] * (int64_t)bytes) % (int64_t)needed != 0)
-            return false;
-    }
-    if (((uint64_t)memory->segment_stride * bytes) % needed != 0)
-        return false;
-    return memory->kind == KILN_ARGUMENT_WORKSPACE ||
-           problem->graph->tensors[memory->tensor].alignment_bytes >= needed;
-}
-
-/* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
- * the end of the axis. */
-static bool are_whole(const struct kiln_contraction_problem *problem, enum kiln_place place,
-                      uint32_t dense, int64_t size, uint32_t vector)
-{
-    if (size % vector != 0)
-        return false;
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        if (problem->group->accesses[i].place == place &&
-            problem->schedule->accesses[i].strides[dense] == 1 &&
-            !is_aligned(problem, i, dense, vector))
-            return false;
-    }
-    return true;
-}
-
 /* ---- tiles ---- */
 
 static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
@@ -104,79 +65,6 @@ static uint64_t count_tiles(const struct kiln_contraction_schedule *contraction)
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tiles *= (uint64_t)contraction->batch_sizes[i];
     return tiles;
-}
-
-/* Whether indices of some of an operand's accesses are taken apart. */
-static bool is_split(const struct kiln_contraction_problem *problem,
-                     const struct kiln_operand_schedule *operand)
-{
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    if (contraction->window_count != 0 &&
-        contraction->is_right_windowed == (operand == &contraction->right))
-        return true;
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        const struct kiln_access_schedule *access = &problem->schedule->accesses[i];
-        for (uint32_t part = 0; part < operand->part_count; part++) {
-            if (problem->group->accesses[i].place == operand->places[part] &&
-                (access->splits_rows || access->splits_columns))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an operand's memory runs along its rows. */
-static bool runs_along_rows(const struct kiln_contraction_problem *problem,
-                            const struct kiln_operand_schedule *operand)
-{
-    uint32_t access = kiln_contraction_heaviest(problem, operand->places[0], false);
-    const int64_t *strides =
-        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
-    if (strides == NULL || strides[KILN_STRIDE_COLUMN] == 1)
-        return false;
-    /* Neighbouring pixels may be a stride apart. */
-    return is_split(problem, operand)
-               ? strides[KILN_STRIDE_ROW] != 0 &&
-                     llabs(strides[KILN_STRIDE_ROW]) < llabs(strides[KILN_STRIDE_COLUMN])
-               : strides[KILN_STRIDE_ROW] == 1;
-}
-
-/* How many neighbours along an operand's rows, or along k, are sure to be neighbours in memory if
- * the first two are; 0: any number. */
-static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
-                               const struct kiln_operand_schedule *operand, bool is_k)
-{
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    const struct kiln_role_axes *role = is_k                            ? &contraction->sums
-                                        : operand == &contraction->left ? &contraction->rows
-                                                                        : &contraction->columns;
-    bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
-    if (kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1))
-        return 1;
-    if (is_split(problem, operand))
-        return role->sizes[role->count - 1];
-    if (is_k)
-        return anywhere ? 0 : contraction->k;
-    return operand == &contraction->left ? contraction->m : contraction->n;
-}
-
-/*
- * Whether an operand is loaded in runs of WIDEST_RUN rows, or in packs along k, wherever whole
- * tiles are; else element by element. Vectors between these would be more kernels to compile than
- * they are worth. Along k vectors may begin anywhere, but where they have to be aligned.
- */
-static bool has_whole_loads(const struct kiln_contraction_problem *problem,
-                            const struct kiln_operand_schedule *operand)
-{
-    bool along_rows = runs_along_rows(problem, operand);
-    int64_t neighbours = neighbour_count(problem, operand, !along_rows);
-    bool is_whole = true;
-    for (uint32_t part = 0; part < operand->part_count; part++)
-        is_whole &= along_rows ? are_whole(problem, operand->places[part], KILN_STRIDE_ROW,
-                                           neighbours, WIDEST_RUN)
-                               : are_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
-                                           neighbours, kiln_pack_elements(problem->contraction));
-    return is_whole;
 }
 
 static uint32_t heaviest_bytes(const struct kiln_contraction_problem *problem,
@@ -209,10 +97,10 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .left_bytes = heaviest_bytes(problem, contraction->left.places[0], false),
         .right_bytes = heaviest_bytes(problem, contraction->right.places[0], false),
         .result_bytes = heaviest_bytes(problem, KILN_PLACE_ELEMENT, true),
-        .left_along_rows = runs_along_rows(problem, &contraction->left),
-        .right_along_rows = runs_along_rows(problem, &contraction->right),
-        .left_is_whole = has_whole_loads(problem, &contraction->left),
-        .right_is_whole = has_whole_loads(problem, &contraction->right),
+        .left_along_rows = kiln_runs_along_rows(problem, &contraction->left),
+        .right_along_rows = kiln_runs_along_rows(problem, &contraction->right),
+        .left_is_whole = kiln_has_whole_loads(problem, &contraction->left),
+        .right_is_whole = kiln_has_whole_loads(problem, &contraction->right),
         .are_operands_loaded = are_operands_loaded(problem),
         .is_alone = problem->group->reduced_axes != 0 || contraction->segments > 1 ||
                     contraction->window_count != 0 || problem->schedule->forced.segments == 1,
@@ -254,9 +142,9 @@ static void choose_loads(struct kiln_contraction_problem *problem,
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     uint32_t pack = kiln_pack_elements(contraction);
-    uint32_t run = WIDEST_RUN;
-    bool is_whole = has_whole_loads(problem, operand);
-    operand->is_along_k = !runs_along_rows(problem, operand);
+    uint32_t run = KILN_WIDEST_RUN;
+    bool is_whole = kiln_has_whole_loads(problem, operand);
+    operand->is_along_k = !kiln_runs_along_rows(problem, operand);
     operand->vector = operand->is_along_k && is_whole ? pack : 1;
     if (contraction->is_streamed)
         run = fragments < run ? kiln_floor_power_of_two(fragments) : run;
@@ -278,7 +166,7 @@ static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
     for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
         if (kiln_is_axis_windowed(contraction, operands[i], true, count - 1))
             return 1;
-        has_packs |= operands[i]->vector == pack && is_split(problem, operands[i]);
+        has_packs |= operands[i]->vector == pack && kiln_is_operand_split(problem, operands[i]);
     }
     if (count == 1 || !has_packs)
         return 1;
@@ -328,7 +216,7 @@ static void set_direct_modes(struct kiln_contraction_problem *problem)
                          contraction->left.places[0] == KILN_PLACE_LEFT &&
                          contraction->columns.count == 1 &&
                          access->strides[KILN_STRIDE_ACROSS] == 1 &&
-                         is_aligned(problem, i, KILN_STRIDE_ACROSS, vector);
+                         kiln_is_access_aligned(problem, i, KILN_STRIDE_ACROSS, vector);
         access->mode = is_vector ? KILN_ACCESS_VECTOR : KILN_ACCESS_GATHER;
         access->alignment_bytes =
             is_vector ? kiln_vector_alignment(problem->target, memory->dtype, vector)
@@ -415,8 +303,8 @@ static void choose_result_vector(struct kiln_contraction_problem *problem, uint3
                     (store == KILN_NONE ? 4 : kiln_dtype_info(group->accesses[store].dtype)->bytes);
     most = most > 8 ? 8 : most;
     most = kiln_floor_power_of_two(most < limit ? most : limit);
-    bool is_vector =
-        are_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, contraction->n, most);
+    bool is_vector = kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN,
+                                             contraction->n, most);
     contraction->result_vector = is_vector ? most : 1;
 }
 
@@ -449,7 +337,7 @@ static void choose_direct(struct kiln_contraction_problem *problem)
     uint32_t most = kiln_direct_vector_limit(problem->target, is_swapped, contraction);
     choose_result_vector(problem, most < limit ? most : limit);
     struct kiln_operand_schedule *shared = is_swapped ? &contraction->left : &contraction->right;
-    shared->is_along_k = !runs_along_rows(problem, shared);
+    shared->is_along_k = !kiln_runs_along_rows(problem, shared);
     kiln_choose_direct_tile(problem->target, &problem->schedule->limits, is_swapped, contraction);
     choose_order(problem);
     problem->schedule->block = kiln_direct_block(problem->target);

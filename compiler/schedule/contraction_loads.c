@@ -1,0 +1,117 @@
+#include "compiler/schedule/contraction_loads.h"
+
+#include "compiler/schedule/contraction_layout.h"
+#include "compiler/schedule/schedule_contraction.h"
+#include "compiler/schedule/vector_access.h"
+
+#include <stdlib.h>
+
+/* Whether a pointer and all strides but the dense one keep a vector's alignment where the target
+ * needs it. */
+bool kiln_is_access_aligned(const struct kiln_contraction_problem *problem, uint32_t access,
+                            uint32_t dense, uint32_t vector)
+{
+    const struct kiln_access *memory = &problem->group->accesses[access];
+    uint32_t needed = kiln_vector_alignment(problem->target, memory->dtype, vector);
+    uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
+    const int64_t *strides = problem->schedule->accesses[access].strides;
+    for (uint32_t i = 0; i < KILN_MAX_ACCESS_STRIDES; i++) {
+        if (i != dense && (strides[i] * (int64_t)bytes) % (int64_t)needed != 0)
+            return false;
+    }
+    if (((uint64_t)memory->segment_stride * bytes) % needed != 0)
+        return false;
+    return memory->kind == KILN_ARGUMENT_WORKSPACE ||
+           problem->graph->tensors[memory->tensor].alignment_bytes >= needed;
+}
+
+/* Whether every access of the place can take `vector` neighbours along a dense stride at once, to
+ * the end of the axis. */
+bool kiln_are_accesses_whole(const struct kiln_contraction_problem *problem, enum kiln_place place,
+                             uint32_t dense, int64_t size, uint32_t vector)
+{
+    if (size % vector != 0)
+        return false;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        if (problem->group->accesses[i].place == place &&
+            problem->schedule->accesses[i].strides[dense] == 1 &&
+            !kiln_is_access_aligned(problem, i, dense, vector))
+            return false;
+    }
+    return true;
+}
+
+/* Whether indices of some of an operand's accesses are taken apart. */
+bool kiln_is_operand_split(const struct kiln_contraction_problem *problem,
+                           const struct kiln_operand_schedule *operand)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    if (contraction->window_count != 0 &&
+        contraction->is_right_windowed == (operand == &contraction->right))
+        return true;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access_schedule *access = &problem->schedule->accesses[i];
+        for (uint32_t part = 0; part < operand->part_count; part++) {
+            if (problem->group->accesses[i].place == operand->places[part] &&
+                (access->splits_rows || access->splits_columns))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an operand's memory runs along its rows. */
+bool kiln_runs_along_rows(const struct kiln_contraction_problem *problem,
+                          const struct kiln_operand_schedule *operand)
+{
+    uint32_t access = kiln_contraction_heaviest(problem, operand->places[0], false);
+    const int64_t *strides =
+        access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
+    if (strides == NULL || strides[KILN_STRIDE_COLUMN] == 1)
+        return false;
+    /* Neighbouring pixels may be a stride apart. */
+    return kiln_is_operand_split(problem, operand)
+               ? strides[KILN_STRIDE_ROW] != 0 &&
+                     llabs(strides[KILN_STRIDE_ROW]) < llabs(strides[KILN_STRIDE_COLUMN])
+               : strides[KILN_STRIDE_ROW] == 1;
+}
+
+/* How many neighbours along an operand's rows, or along k, are sure to be neighbours in memory if
+ * the first two are; 0: any number. */
+static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
+                               const struct kiln_operand_schedule *operand, bool is_k)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
+    if (kiln_is_operand_split(problem, operand)) {
+        const struct kiln_role_axes *role = is_k                            ? &contraction->sums
+                                            : operand == &contraction->left ? &contraction->rows
+                                                                            : &contraction->columns;
+        bool is_windowed = kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1);
+        return is_windowed ? 1 : role->sizes[role->count - 1];
+    }
+    if (is_k)
+        return anywhere ? 0 : operand->k_size;
+    return operand->row_size;
+}
+
+/*
+ * Whether an operand is loaded in runs of KILN_WIDEST_RUN rows, or in packs along k, wherever whole
+ * tiles are; else element by element. Vectors between these would be more kernels to compile than
+ * they are worth. Along k vectors may begin anywhere, but where they have to be aligned.
+ */
+bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
+                          const struct kiln_operand_schedule *operand)
+{
+    bool along_rows = kiln_runs_along_rows(problem, operand);
+    int64_t neighbours = neighbour_count(problem, operand, !along_rows);
+    bool is_whole = true;
+    for (uint32_t part = 0; part < operand->part_count; part++)
+        is_whole &=
+            along_rows
+                ? kiln_are_accesses_whole(problem, operand->places[part], KILN_STRIDE_ROW,
+                                          neighbours, KILN_WIDEST_RUN)
+                : kiln_are_accesses_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
+                                          neighbours, kiln_pack_elements(problem->contraction));
+    return is_whole;
+}
