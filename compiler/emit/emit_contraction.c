@@ -6,13 +6,26 @@
 
 #include <inttypes.h>
 
-static void append_arguments(const struct kiln_emission *emission, struct kiln_buffer *source)
+void kiln_emit_contraction_argument_struct(const struct kiln_emission *emission,
+                                           void (*integers)(const struct kiln_emission *emission,
+                                                            struct kiln_buffer *source),
+                                           struct kiln_buffer *source)
 {
     kiln_emit_arguments(emission, source);
     /* kiln_emit_arguments ends the structure with "};\n": members are put in front of it. */
     source->size -= 3;
-    kiln_emit_contraction_arguments(emission, source);
+    integers(emission, source);
     kiln_buffer_append_text(source, "};\n");
+}
+
+void kiln_emit_contraction_batch_indices(const struct kiln_emission *emission,
+                                         struct kiln_buffer *source)
+{
+    for (uint32_t b = kiln_contraction_of(emission)->batch_rank; b-- > 0;)
+        kiln_buffer_printf(source,
+                           "    batch.c%" PRIu32 " = rest %% (unsigned)arguments.batch%" PRIu32
+                           ";\n    rest /= (unsigned)arguments.batch%" PRIu32 ";\n",
+                           b, b, b);
 }
 
 static void append_batch(const struct kiln_emission *emission, struct kiln_buffer *source)
@@ -27,11 +40,7 @@ static void append_batch(const struct kiln_emission *emission, struct kiln_buffe
     kiln_buffer_append_text(source, "};\nKILN_DEVICE void kiln_locate_batch(const kiln_arguments "
                                     "&arguments, unsigned rest, kiln_batch &batch)\n{\n"
                                     "    (void)arguments, (void)rest, (void)batch;\n");
-    for (uint32_t b = batch; b-- > 0;)
-        kiln_buffer_printf(source,
-                           "    batch.c%" PRIu32 " = rest %% (unsigned)arguments.batch%" PRIu32
-                           ";\n    rest /= (unsigned)arguments.batch%" PRIu32 ";\n",
-                           b, b, b);
+    kiln_emit_contraction_batch_indices(emission, source);
     kiln_emit_contraction_phases(emission, source);
     kiln_buffer_append_text(source, "}\n");
 }
@@ -40,15 +49,26 @@ static void append_batch(const struct kiln_emission *emission, struct kiln_buffe
 
 void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
-    const struct kiln_contraction_side left = {&kiln_contraction_of(emission)->left, "left",
-                                               "LEFT"};
-    const struct kiln_contraction_side right = {&kiln_contraction_of(emission)->right, "right",
-                                                "RIGHT"};
-    append_arguments(emission, source);
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const struct kiln_contraction_side left = {
+        .operand = &contraction->left,
+        .name = "left",
+        .run_element = "e * KILN_LEFT_RUN + r",
+        .k_end = contraction->k_end,
+        .is_copied = contraction->producer_waves != 0,
+    };
+    const struct kiln_contraction_side right = {
+        .operand = &contraction->right,
+        .name = "right",
+        .run_element = "e * KILN_RIGHT_RUN + r",
+        .k_end = contraction->k_end,
+        .is_copied = contraction->producer_waves != 0,
+    };
+    kiln_emit_contraction_argument_struct(emission, kiln_emit_contraction_arguments, source);
     append_batch(emission, source);
     kiln_emit_contraction_splits(emission, source);
     kiln_emit_contraction_phase_sizes(emission, source);
-    if (kiln_contraction_of(emission)->is_direct) {
+    if (contraction->is_direct) {
         kiln_emit_contraction_direct(emission, source);
     } else {
         kiln_emit_contraction_operand(emission, &left, source);

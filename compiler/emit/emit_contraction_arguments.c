@@ -12,7 +12,7 @@ static bool is_argument(int64_t stride)
     return stride != 0 && stride != 1;
 }
 
-static void visit_batches(struct kiln_integer_walk *walk)
+void kiln_visit_batch_arguments(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
     for (uint32_t b = 0; b < contraction->batch_rank; b++)
@@ -79,6 +79,18 @@ static int64_t segment_stride(const struct kiln_fusion_group *group)
     return 0;
 }
 
+void kiln_visit_stride_arguments(struct kiln_integer_walk *walk)
+{
+    const struct kiln_fusion_group *group = walk->emission->group;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        const int64_t *strides = walk->emission->schedule->accesses[i].strides;
+        for (uint32_t s = 0; s < KILN_MAX_ACCESS_STRIDES; s++) {
+            if (kiln_is_stride_argument(walk->emission, i, s))
+                kiln_visit_integer(walk, strides[s], "s%" PRIu32 "_%" PRIu32, i, s);
+        }
+    }
+}
+
 static void visit_all(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
@@ -94,18 +106,12 @@ static void visit_all(struct kiln_integer_walk *walk)
         kiln_visit_integer(walk, (int64_t)contraction->segments, "segments");
     if (kiln_group_cuts_k(group) || kiln_group_has_statistics(group))
         kiln_visit_integer(walk, segment_stride(group), "segment_stride");
-    visit_batches(walk);
+    kiln_visit_batch_arguments(walk);
     visit_role(walk, &contraction->rows, 'm');
     visit_role(walk, &contraction->columns, 'n');
     visit_role(walk, &contraction->sums, 'k');
     visit_windows(walk);
-    for (uint32_t i = 0; i < group->access_count; i++) {
-        const int64_t *strides = walk->emission->schedule->accesses[i].strides;
-        for (uint32_t s = 0; s < KILN_MAX_ACCESS_STRIDES; s++) {
-            if (kiln_is_stride_argument(walk->emission, i, s))
-                kiln_visit_integer(walk, strides[s], "s%" PRIu32 "_%" PRIu32, i, s);
-        }
-    }
+    kiln_visit_stride_arguments(walk);
 }
 
 bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t access, uint32_t stride)

@@ -59,8 +59,7 @@ static const char *input_element(const struct kiln_emission *emission,
         return by_row ? "r" : "0";
     if (!by_row)
         return "e";
-    return side->operand == &kiln_contraction_of(emission)->left ? "e * KILN_LEFT_RUN + r"
-                                                                 : "e * KILN_RIGHT_RUN + r";
+    return side->run_element;
 }
 
 /*
@@ -203,7 +202,7 @@ static void append_operand_load(const struct kiln_emission *emission,
         append_split_load(emission, side, access, source);
         return;
     }
-    bool has_end = kiln_contraction_of(emission)->k_end != KILN_K_END_NONE;
+    bool has_end = side->k_end != KILN_K_END_NONE;
     kiln_buffer_append_text(
         source, has_end ? "    if (rest == KILN_WHOLE_K || k + KILN_PACK_ELEMENTS <= rest) {\n"
                         : "    {\n");
@@ -490,6 +489,6 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     }
     kiln_buffer_append_text(source, "}\n");
     append_pack(emission, side, elements, source);
-    if (kiln_contraction_of(emission)->producer_waves != 0)
+    if (side->is_copied)
         append_copy(emission, side, source);
 }

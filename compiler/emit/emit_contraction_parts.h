@@ -9,13 +9,17 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_CONTRACTION_PARTS_H
 #define KILN_COMPILER_EMIT_EMIT_CONTRACTION_PARTS_H
 
+#include "compiler/emit/emit_integers.h"
 #include "compiler/emit/emit_values.h"
 
 /* Which operand of the kernel: rows of its tile are rows, or columns, of the result's. */
 struct kiln_contraction_side {
     const struct kiln_operand_schedule *operand;
     const char *name; /* "left" */
-    const char *upper;
+    /* Which of the elements that are loaded for a run of rows is element e of row r. */
+    const char *run_element;
+    enum kiln_k_end k_end;
+    bool is_copied; /* kiln_<side>_copy too */
 };
 
 static inline const struct kiln_contraction_schedule *
@@ -28,6 +32,15 @@ bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access,
                        enum kiln_place place);
 bool kiln_is_loaded_for(const struct kiln_emission *emission,
                         const struct kiln_contraction_side *side, uint32_t access);
+
+/* Sizes of the batches, and how many of them share a left and a right operand; strides of all
+ * accesses. */
+void kiln_visit_batch_arguments(struct kiln_integer_walk *walk);
+void kiln_visit_stride_arguments(struct kiln_integer_walk *walk);
+
+/* struct kiln_batch's indices, found from `rest`: statements of kiln_locate_batch. */
+void kiln_emit_contraction_batch_indices(const struct kiln_emission *emission,
+                                         struct kiln_buffer *source);
 
 /* Members of kiln_arguments. */
 void kiln_emit_contraction_arguments(const struct kiln_emission *emission,
@@ -117,6 +130,12 @@ void kiln_emit_contraction_index(const struct kiln_emission *emission,
                                  const struct kiln_value_table *table, uint32_t value,
                                  struct kiln_buffer *source);
 
+/* struct kiln_arguments: pointers, host scalars, and what `integers` appends. */
+void kiln_emit_contraction_argument_struct(const struct kiln_emission *emission,
+                                           void (*integers)(const struct kiln_emission *emission,
+                                                            struct kiln_buffer *source),
+                                           struct kiln_buffer *source);
+
 /* Source, inputs, start, advance, load and pack of an operand. */
 void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                                    const struct kiln_contraction_side *side,
@@ -126,6 +145,16 @@ void kiln_emit_contraction_direct(const struct kiln_emission *emission, struct k
 /* kiln_result_source, kiln_result_start, kiln_result_load and kiln_finish, or what rows have
  * instead of the last two. */
 void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source);
+
+/* kiln_finish: `totals` is what else it is given, "" or "const kiln_row &totals, "; `products` how
+ * many products' sums. `elements` is as in kiln_value_table. */
+void kiln_emit_contraction_finish(const struct kiln_emission *emission, const char *totals,
+                                  const char *products, const char *const *elements,
+                                  struct kiln_buffer *source);
+/* kiln_result_source and _start, kiln_row_offset_<access> and kiln_result_inputs; fills elements.
+ */
+void kiln_emit_contraction_result_source(const struct kiln_emission *emission,
+                                         const char **ret_elements, struct kiln_buffer *source);
 
 /* Statements that fill inputs.x<access>, and that store y<access>, at at_row and column. */
 void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uint32_t access,

@@ -54,6 +54,9 @@ void kiln_emit_contraction_result_store(const struct kiln_emission *emission, ui
     uint32_t vector = kiln_contraction_of(emission)->result_vector;
     bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
     bool is_splat = emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
+    bool is_of_row = memory->guard_axes != 0; /* for all of its columns once */
+    if (is_of_row)
+        kiln_buffer_append_text(source, "    if (source.column + column == 0) {\n");
     if (is_vector)
         kiln_buffer_printf(source, "    KILN_STORE_VECTOR(%" PRIu32 ", source.p%" PRIu32 " + (0u",
                            kiln_vector_bytes(memory, vector), access);
@@ -67,6 +70,8 @@ void kiln_emit_contraction_result_store(const struct kiln_emission *emission, ui
                                is_vector ? "column" : "column + e", source);
     kiln_buffer_printf(source, is_vector ? "), y%" PRIu32 ")\n" : ")) = y%" PRIu32 "[e];\n",
                        access);
+    if (is_of_row)
+        kiln_buffer_append_text(source, "    }\n");
 }
 
 /* "const unsigned segment = ...;": the number of the tile among those that share statistics. */
@@ -94,10 +99,10 @@ static void append_segment(const struct kiln_emission *emission, struct kiln_buf
                            columns - 1, columns, columns);
 }
 
-void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source)
+void kiln_emit_contraction_result_source(const struct kiln_emission *emission,
+                                         const char **ret_elements, struct kiln_buffer *source)
 {
     const struct kiln_fusion_group *group = emission->group;
-    const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
     uint32_t vector = kiln_contraction_of(emission)->result_vector;
     kiln_buffer_append_text(source, "struct kiln_result_source {\n    kiln_batch batch;\n"
                                     "    unsigned row, column;\n");
@@ -122,15 +127,19 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
         if (!kiln_is_access_of_result(&group->accesses[i]))
             continue;
         bool is_splat = emission->schedule->accesses[i].mode == KILN_ACCESS_SPLAT;
-        elements[i] = is_splat ? "0" : "e";
+        ret_elements[i] = is_splat ? "0" : "e";
         kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%" PRIu32 "];\n",
                            kiln_storage_suffix(&group->accesses[i]), i, is_splat ? 1 : vector);
     }
     kiln_buffer_append_text(source, "};\n");
-    if (kiln_contraction_of(emission)->passes.accumulator_count != 0) {
-        kiln_emit_contraction_rows(emission, elements, source);
-        return;
-    }
+}
+
+void kiln_emit_contraction_finish(const struct kiln_emission *emission, const char *totals,
+                                  const char *products, const char *const *elements,
+                                  struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    uint32_t vector = kiln_contraction_of(emission)->result_vector;
     kiln_buffer_append_text(
         source, "KILN_DEVICE void kiln_result_load(const kiln_arguments &arguments, const "
                 "kiln_result_source &source, unsigned at_row, unsigned column, kiln_result_inputs "
@@ -140,12 +149,13 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
         if (kiln_is_loaded_in(emission, i, KILN_PLACE_ELEMENT))
             kiln_emit_contraction_result_load(emission, i, source);
     }
-    kiln_buffer_append_text(
+    kiln_buffer_printf(
         source,
         "}\nKILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const "
         "kiln_result_source &source, unsigned at_row, unsigned column, const kiln_result_inputs "
-        "&inputs, const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])\n{\n"
-        "    (void)arguments, (void)source, (void)inputs;\n");
+        "&inputs, %sconst kiln_sum (&values)[%s][KILN_RESULT_VECTOR])\n{\n"
+        "    (void)arguments, (void)source, (void)inputs;\n",
+        totals, products);
     struct kiln_value_table table;
     if (!kiln_contraction_table_init(emission, KILN_PLACE_ELEMENT, elements, &table)) {
         source->failed = true;
@@ -166,4 +176,15 @@ void kiln_emit_contraction_result(const struct kiln_emission *emission, struct k
         kiln_emit_contraction_result_store(emission, i, source);
     kiln_buffer_append_text(source, "}\n");
     kiln_value_table_fini(&table);
+}
+
+void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
+    kiln_emit_contraction_result_source(emission, elements, source);
+    if (kiln_contraction_of(emission)->passes.accumulator_count != 0) {
+        kiln_emit_contraction_rows(emission, elements, source);
+        return;
+    }
+    kiln_emit_contraction_finish(emission, "", "KILN_PRODUCTS", elements, source);
 }
