@@ -13,6 +13,11 @@ const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode)
     return &opcodes[opcode];
 }
 
+bool kiln_opcode_contracts(enum kiln_opcode opcode)
+{
+    return opcode == KILN_OP_CONTRACT || opcode == KILN_OP_SCORE || opcode == KILN_OP_ATTEND;
+}
+
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena)
 {
     *ir = (struct kiln_ir){.arena = arena};
@@ -280,7 +285,7 @@ static bool same_contraction(const struct kiln_contraction *a, const struct kiln
     return true;
 }
 
-static uint32_t intern_contraction(struct kiln_ir *ir, const struct kiln_contraction *contraction)
+uint32_t kiln_ir_intern_contraction(struct kiln_ir *ir, const struct kiln_contraction *contraction)
 {
     for (uint32_t i = 0; i < ir->contraction_count; i++) {
         if (same_contraction(&ir->contractions[i], contraction))
@@ -303,7 +308,7 @@ uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
     struct kiln_op op = make_op(ir, KILN_OP_CONTRACT, ir->ops[left].scalar, domain);
     op.operands[0] = left;
     op.operands[1] = right;
-    op.contraction = intern_contraction(ir, contraction);
+    op.contraction = kiln_ir_intern_contraction(ir, contraction);
     return op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
 }
 

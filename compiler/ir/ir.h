@@ -38,6 +38,7 @@ enum kiln_op_class {
     KILN_OP_CLASS_BROADCAST,
     KILN_OP_CLASS_REDUCE,
     KILN_OP_CLASS_CONTRACT,
+    KILN_OP_CLASS_ATTENTION,
     KILN_OP_CLASS_SINK,
 };
 
@@ -79,7 +80,7 @@ struct kiln_op {
      */
     uint32_t tensor;
     uint32_t axis;        /* INDEX: axis of the domain, counted from the left */
-    uint32_t contraction; /* CONTRACT: index into kiln_ir.contractions */
+    uint32_t contraction; /* CONTRACT, SCORE, ATTEND: index into kiln_ir.contractions */
     uint32_t node;        /* the graph node it was made for */
     struct kiln_constant
         constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
@@ -106,6 +107,8 @@ struct kiln_ir {
 
 /* Static, never NULL for opcode < KILN_OP_COUNT. */
 const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode);
+/* Whether operations of this code have a contraction. */
+bool kiln_opcode_contracts(enum kiln_opcode opcode);
 
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena);
 
@@ -143,6 +146,8 @@ uint32_t kiln_ir_unary(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t a);
 /* `domain` must broadcast to the value's domain and be smaller: kiln_ir_reduced_domain. */
 uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t value,
                         uint32_t domain);
+/* The index of a contraction, which is copied; KILN_NONE when out of memory. */
+uint32_t kiln_ir_intern_contraction(struct kiln_ir *ir, const struct kiln_contraction *contraction);
 /* The operands have one type, `contraction` is copied, `domain` is that of the result. */
 uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
                           const struct kiln_contraction *contraction, uint32_t domain);

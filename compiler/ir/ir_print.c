@@ -83,6 +83,8 @@ static void print_attribute(const struct kiln_ir *ir, const struct kiln_op *op,
         kiln_buffer_printf(buffer, " axis %" PRIu32, op->axis);
         break;
     case KILN_OP_CONTRACT:
+    case KILN_OP_SCORE:
+    case KILN_OP_ATTEND:
         print_contraction(&ir->contractions[op->contraction], buffer);
         break;
     case KILN_OP_ROUND:

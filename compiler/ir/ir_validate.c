@@ -175,12 +175,18 @@ static void check_domains(struct validator *validator)
             fault(validator, "the operand can't be broadcast to the result's domain");
         return;
     }
-    if (validator->info->op_class == KILN_OP_CLASS_REDUCE) {
+    bool reduces = validator->info->op_class == KILN_OP_CLASS_REDUCE ||
+                   op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM;
+    if (reduces) {
         const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
         if (same_domain(source, result) || !kiln_domain_broadcasts_to(result, source))
             fault(validator, "the operand's domain can't be reduced to the result's");
         return;
     }
+    if (op->opcode == KILN_OP_SCORE_EXP &&
+        (operand(validator, 0)->domain != op->domain ||
+         !kiln_domain_broadcasts_to(&domains[operand(validator, 1)->domain], result)))
+        fault(validator, "the scores' domain or that of their rows is another one");
     if (validator->info->op_class != KILN_OP_CLASS_ELEMENTWISE)
         return;
     bool reaches_domain = result->rank == 0;
@@ -415,7 +421,7 @@ static void check_operation(struct validator *validator)
     check_tensor(validator);
     if (op->opcode == KILN_OP_CONSTANT)
         check_constant(validator);
-    if (op->opcode == KILN_OP_CONTRACT)
+    if (kiln_opcode_contracts(op->opcode))
         check_contraction(validator);
     if (op->opcode == KILN_OP_INDEX && op->axis >= validator->ir->domains[op->domain].rank)
         fault(validator, "axis %" PRIu32 " is out of range", op->axis);

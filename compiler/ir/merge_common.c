@@ -63,6 +63,8 @@ static uint64_t hash_op(const struct kiln_op *op)
     case KILN_OP_INDEX:
         return hash_step(hash, op->axis);
     case KILN_OP_CONTRACT:
+    case KILN_OP_SCORE:
+    case KILN_OP_ATTEND:
         return hash_step(hash, op->contraction);
     default:
         return hash;
@@ -85,6 +87,8 @@ static bool same_op(const struct kiln_op *a, const struct kiln_op *b)
     case KILN_OP_INDEX:
         return a->axis == b->axis;
     case KILN_OP_CONTRACT:
+    case KILN_OP_SCORE:
+    case KILN_OP_ATTEND:
         return a->contraction == b->contraction;
     default:
         return true;

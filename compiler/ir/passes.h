@@ -26,6 +26,15 @@ enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir,
                                                 struct kiln_error *error) KILN_NODISCARD;
 
 /*
+ * Two products with a function of the first one's elements between them, and perhaps the softmax of
+ * their rows, become operations of class ATTENTION (recognize_attention.c), where rows of the
+ * operands and of the result have at most `most` elements and nothing else reads what lies between.
+ * No part of kiln_ir_optimize either, and to be called on a program without dead operations.
+ */
+enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, bool *ret_found,
+                                             struct kiln_error *error) KILN_NODISCARD;
+
+/*
  * A reduction of what is computed of a product's result, over n and other axes, becomes one over n
  * and one over the others, if n is at most `most` long (half of that for results of 8 bytes): the
  * product's kernel can do the first. No part of kiln_ir_optimize either.

@@ -293,6 +293,7 @@ static struct kiln_constant combine(const struct machine *machine, const struct 
     enum kiln_opcode opcode = op->opcode == KILN_OP_REDUCE_PRODUCT ? KILN_OP_MUL
                               : op->opcode == KILN_OP_REDUCE_MIN   ? KILN_OP_MIN
                               : op->opcode == KILN_OP_REDUCE_MAX   ? KILN_OP_MAX
+                              : op->opcode == KILN_OP_SCORE_MAX    ? KILN_OP_MAX
                                                                    : KILN_OP_ADD;
     if (is_float(op->scalar))
         return (struct kiln_constant){.real =
@@ -510,6 +511,11 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
         case KILN_OP_CLASS_CONTRACT: /* run_contraction */
         case KILN_OP_CLASS_REDUCE:   /* run_reduction */
             break;
+        case KILN_OP_CLASS_ATTENTION: /* others of it: as above */
+            x[1].real = run_real(machine, KILN_OP_SUB, op->scalar, x[0].real,
+                                 isinf(x[1].real) && x[1].real < 0 ? 0 : x[1].real);
+            result[n].real = run_real(machine, KILN_OP_EXP, op->scalar, x[1].real, 0);
+            break;
         case KILN_OP_CLASS_ELEMENTWISE:
             result[n] = run_element(machine, op, x);
             break;
@@ -537,11 +543,13 @@ enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_g
         machine.values[i] = kiln_arena_calloc(arena, (size_t)elements, sizeof **machine.values);
         if (machine.values[i] == NULL)
             return kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
-        if (ir->ops[i].opcode == KILN_OP_CONTRACT) {
+        if (kiln_opcode_contracts(ir->ops[i].opcode)) {
             run_contraction(&machine, &ir->ops[i], machine.values[i], elements);
             continue;
         }
-        bool reduces = kiln_opcode_info(ir->ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE;
+        bool reduces = kiln_opcode_info(ir->ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE ||
+                       ir->ops[i].opcode == KILN_OP_SCORE_MAX ||
+                       ir->ops[i].opcode == KILN_OP_SCORE_SUM;
         if (!reduces)
             run_operation(&machine, i, elements);
         else if (!run_reduction(&machine, &ir->ops[i], machine.values[i], elements))

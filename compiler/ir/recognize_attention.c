@@ -1,0 +1,695 @@
+/*
+ * Attention: two products with a function of the first one's elements between them, the scores, and
+ * perhaps the softmax of their rows. However the graph says it, as a node or written out, it is
+ * found by what is computed:
+ *
+ *   s = CONTRACT(q, k)    x = elementwise of s    m = REDUCE_MAX(x)    e = EXP(x - m)
+ *   l = REDUCE_SUM(e)     o = CONTRACT(e / l, v)
+ *
+ * or without m, e and l: any elementwise function of s. One kernel can do it all if nobody else
+ * wants the scores, which are then never in memory. Its operations get codes of their own: SCORE,
+ * SCORE_MAX, SCORE_EXP, SCORE_SUM, ATTEND. Whatever does not vary along a row of scores and divides
+ * or multiplies the exponentials goes behind the second product.
+ *
+ * An exponential is of the difference to the row's maximum, whatever the graph subtracts (a maximum
+ * that includes a sink, or 0 of a row without any visible score): the rest is a factor of the row.
+ * What the second product takes is rounded to its tensor's type before it is divided instead of
+ * after that. Results change by such roundings, and by those of sums, only; what is rounded on the
+ * way from the scores to the exponential, or from there to its sum, is left as it is.
+ */
+#include "compiler/ir/passes.h"
+#include "compiler/ir/rewrite.h"
+
+#include <math.h>
+
+enum {
+    MAX_PATH = 16,    /* operations between the exponential and the second product */
+    MAX_SHIFT = 16,   /* between the maximum and what is subtracted */
+    MAX_TRIES = 1024, /* products that are looked at closely: each walks over the program */
+    MAX_INSIDE = 256, /* operations between the products, so that one kernel can do them */
+};
+
+/* One attention, in values of the old program. */
+struct attention {
+    uint32_t score;  /* CONTRACT */
+    uint32_t attend; /* CONTRACT */
+    uint32_t side;   /* which operand of it the weights are */
+    bool is_online;  /* then: */
+    uint32_t x, max, exp, shift;
+    /* From the exponential to the weights, last one first; of each which operand is on the way. */
+    uint32_t path[MAX_PATH];
+    uint32_t path_side[MAX_PATH];
+    bool is_factor[MAX_PATH]; /* of the row: goes behind the second product */
+    uint32_t path_count;
+    uint32_t row_domain;
+    /* While it is rewritten, values of the new program: */
+    uint32_t row_factor; /* of sums and result; KILN_NONE: 1 */
+    bool is_plain;       /* the graph subtracts the maximum itself: rows of -infinity are NaN */
+};
+
+/* What becomes of an operation. */
+enum action { KEPT, SCORED, MAXIMUM, EXPONENTIAL, SUM, ATTENDED };
+
+struct finder {
+    struct kiln_ir *ir;
+    int64_t most; /* elements of a row of an operand, or of the result */
+    /* Per value: the CONTRACT that it is computed from element by element; KILN_NONE: none, or
+     * several. */
+    uint32_t *score_of;
+    uint32_t *stamp; /* of the last walk that visited it */
+    uint32_t now;
+    uint32_t *stack;
+    uint8_t *action;
+    uint32_t *attention_of; /* where the action is not KEPT, or inside: index + 1 */
+    struct attention *attentions;
+    uint32_t count;
+    uint32_t tries;
+};
+
+static const struct kiln_op *op_at(const struct kiln_ir *ir, uint32_t value)
+{
+    return &ir->ops[value];
+}
+
+static bool is_elementwise(const struct kiln_op *op)
+{
+    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
+}
+
+static void find_scores(struct finder *finder)
+{
+    const struct kiln_ir *ir = finder->ir;
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = op_at(ir, i);
+        uint32_t found = op->opcode == KILN_OP_CONTRACT ? i : KILN_NONE;
+        for (uint32_t k = 0; is_elementwise(op) && k < kiln_opcode_info(op->opcode)->arity; k++) {
+            uint32_t score = finder->score_of[op->operands[k]];
+            if (score != KILN_NONE && found != KILN_NONE && score != found) {
+                found = KILN_NONE;
+                break;
+            }
+            found = score != KILN_NONE ? score : found;
+        }
+        finder->score_of[i] = found;
+    }
+}
+
+static uint32_t before_broadcast(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    return op->opcode == KILN_OP_BROADCAST ? op->operands[0] : value;
+}
+
+static bool is_real(const struct kiln_ir *ir, uint32_t value, double wanted)
+{
+    const struct kiln_op *op = op_at(ir, before_broadcast(ir, value));
+    return op->opcode == KILN_OP_CONSTANT && op->constant.real == wanted;
+}
+
+/* ---- axes ---- */
+
+/* The only axis of a role; NULL when there are none or several. */
+static const struct kiln_contraction_axis *only_axis(const struct kiln_contraction *contraction,
+                                                     enum kiln_axis_role role)
+{
+    const struct kiln_contraction_axis *found = NULL;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role != role)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = &contraction->axes[i];
+    }
+    return found;
+}
+
+static bool has_plain_steps(const struct kiln_contraction *contraction)
+{
+    bool is_plain = contraction->window_count == 0;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        is_plain =
+            is_plain && axis->left_step == 1 && axis->right_step == 1 && axis->result_step == 1;
+    }
+    return is_plain;
+}
+
+/* Whether both products have the same batches of scores, each along one axis of these and of the
+ * result, at the same place. */
+static bool have_same_batches(const struct kiln_contraction *first,
+                              const struct kiln_contraction *second, uint32_t side)
+{
+    for (uint32_t i = 0; i < second->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &second->axes[i];
+        uint8_t along = side == 0 ? axis->left : axis->right;
+        int64_t repeat = side == 0 ? axis->left_repeat : axis->right_repeat;
+        bool is_found = axis->size == 1;
+        if (axis->role != KILN_AXIS_BATCH)
+            continue;
+        for (uint32_t k = 0; k < first->axis_count; k++)
+            is_found = is_found ||
+                       (first->axes[k].role == KILN_AXIS_BATCH &&
+                        first->axes[k].result == axis->result && first->axes[k].size == axis->size);
+        if (!is_found || (axis->size > 1 && (along != axis->result || repeat != 1)))
+            return false;
+    }
+    return kiln_contraction_size(first, KILN_AXIS_BATCH) ==
+           kiln_contraction_size(second, KILN_AXIS_BATCH);
+}
+
+/* Whether some batch has right operands and values of its own: other chains of products, those of
+ * layers, share theirs. */
+static bool has_own_operands(const struct kiln_contraction *first,
+                             const struct kiln_contraction *second, uint32_t side)
+{
+    for (uint32_t i = 0; i < second->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &second->axes[i];
+        uint8_t value = side == 0 ? axis->right : axis->left;
+        if (axis->role != KILN_AXIS_BATCH || axis->size == 1 || value == KILN_NO_AXIS)
+            continue;
+        for (uint32_t k = 0; k < first->axis_count; k++) {
+            if (first->axes[k].role == KILN_AXIS_BATCH && first->axes[k].result == axis->result &&
+                first->axes[k].left != KILN_NO_AXIS && first->axes[k].right != KILN_NO_AXIS)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether rows of the scores are those of the result, and of an operand of the first product, along
+ * the last axis but one, and columns lie along the last one. */
+static bool fit_axes(const struct finder *finder, const struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    const struct kiln_contraction *first =
+        &ir->contractions[op_at(ir, attention->score)->contraction];
+    const struct kiln_contraction *second =
+        &ir->contractions[op_at(ir, attention->attend)->contraction];
+    bool is_left = attention->side == 0;
+    const struct kiln_contraction_axis *m = only_axis(first, KILN_AXIS_M);
+    const struct kiln_contraction_axis *n = only_axis(first, KILN_AXIS_N);
+    const struct kiln_contraction_axis *c = only_axis(first, KILN_AXIS_K);
+    const struct kiln_contraction_axis *rows =
+        only_axis(second, is_left ? KILN_AXIS_M : KILN_AXIS_N);
+    const struct kiln_contraction_axis *d = only_axis(second, is_left ? KILN_AXIS_N : KILN_AXIS_M);
+    const struct kiln_contraction_axis *sums = only_axis(second, KILN_AXIS_K);
+    if (m == NULL || n == NULL || c == NULL || rows == NULL || d == NULL || sums == NULL ||
+        !has_plain_steps(first) || !has_plain_steps(second))
+        return false;
+    uint8_t row_axis = is_left ? rows->left : rows->right;
+    uint8_t column_axis = is_left ? sums->left : sums->right;
+    bool is_standard = row_axis == 1 && column_axis == 0 && rows->result == 1 && d->result == 0 &&
+                       ((m->result == 1 && n->result == 0) || (m->result == 0 && n->result == 1));
+    return is_standard && sums->size > 1 && d->size > 1 && c->size <= finder->most &&
+           d->size <= finder->most && have_same_batches(first, second, attention->side);
+}
+
+/* ---- from the weights to the exponential ---- */
+
+/* Whether a value is the same in all of a row of the scores, and of the result. */
+static bool is_of_row(const struct finder *finder, const struct attention *attention,
+                      uint32_t value)
+{
+    const struct kiln_ir *ir = finder->ir;
+    const struct kiln_domain *scores = &ir->domains[op_at(ir, attention->score)->domain];
+    const struct kiln_domain *from = &ir->domains[op_at(ir, before_broadcast(ir, value))->domain];
+    return from->rank == 0 || (from->rank <= scores->rank && from->dims[from->rank - 1] == 1);
+}
+
+/* The operand of an operation on the way to the exponential, of which its result is a multiple;
+ * KILN_NONE where there is none. */
+static uint32_t operand_on_path(const struct finder *finder, const struct attention *attention,
+                                uint32_t value)
+{
+    const struct kiln_op *op = op_at(finder->ir, value);
+    bool is_on[KILN_IR_MAX_OPERANDS] = {false};
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
+        is_on[k] = finder->score_of[op->operands[k]] == attention->score;
+    switch (op->opcode) {
+    case KILN_OP_ROUND:
+        return 0;
+    case KILN_OP_MUL:
+        return is_on[0] && is_on[1] ? KILN_NONE : is_on[0] ? 0 : 1;
+    case KILN_OP_DIV:
+        return is_on[0] && !is_on[1] ? 0 : KILN_NONE;
+    case KILN_OP_SELECT:
+        if (is_on[0] || is_on[1] == is_on[2])
+            return KILN_NONE;
+        return is_real(finder->ir, op->operands[is_on[1] ? 2 : 1], 0) ? (is_on[1] ? 1 : 2)
+                                                                      : KILN_NONE;
+    default:
+        return KILN_NONE;
+    }
+}
+
+/* Walks from the weights to an EXP; false where there is none, or more than a multiple of it. */
+static bool find_exponential(const struct finder *finder, struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    uint32_t value = op_at(ir, attention->attend)->operands[attention->side];
+    while (op_at(ir, value)->opcode != KILN_OP_EXP) {
+        const struct kiln_op *op = op_at(ir, value);
+        uint32_t side = operand_on_path(finder, attention, value);
+        if (side == KILN_NONE || attention->path_count == MAX_PATH)
+            return false;
+        uint32_t at = attention->path_count++;
+        attention->path[at] = value;
+        attention->path_side[at] = side;
+        attention->is_factor[at] = (op->opcode == KILN_OP_MUL || op->opcode == KILN_OP_DIV) &&
+                                   is_of_row(finder, attention, op->operands[1 - side]);
+        value = op->operands[side];
+    }
+    attention->exp = value;
+    /* An exponential that is rounded itself is another number for what is behind it. */
+    return attention->path_count < 2 ||
+           op_at(ir, attention->path[attention->path_count - 1])->opcode != KILN_OP_ROUND;
+}
+
+/* The REDUCE_MAX of x that a value of rows is computed from; KILN_NONE where it is of none. */
+static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t x)
+{
+    uint32_t values[MAX_SHIFT] = {shift};
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct kiln_op *op = op_at(ir, values[i]);
+        if (op->opcode == KILN_OP_REDUCE_MAX && op->operands[0] == x)
+            return values[i];
+        for (uint32_t k = 0; is_elementwise(op) && k < kiln_opcode_info(op->opcode)->arity; k++) {
+            if (count < MAX_SHIFT)
+                values[count++] = op->operands[k];
+        }
+    }
+    return KILN_NONE;
+}
+
+/* x, the maximum and what is subtracted, from the exponential. */
+static bool find_softmax(const struct finder *finder, struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    if (!find_exponential(finder, attention))
+        return false;
+    const struct kiln_op *difference = op_at(ir, op_at(ir, attention->exp)->operands[0]);
+    if (difference->opcode != KILN_OP_SUB ||
+        finder->score_of[difference->operands[0]] != attention->score ||
+        finder->score_of[difference->operands[1]] != KILN_NONE)
+        return false;
+    attention->x = difference->operands[0];
+    attention->shift = before_broadcast(ir, difference->operands[1]);
+    attention->max = find_maximum(ir, attention->shift, attention->x);
+    if (attention->max == KILN_NONE ||
+        op_at(ir, attention->x)->domain != op_at(ir, attention->score)->domain)
+        return false;
+    attention->row_domain = op_at(ir, attention->max)->domain;
+    const struct kiln_domain *scores = &ir->domains[op_at(ir, attention->score)->domain];
+    return kiln_domain_reduced_axes(scores, &ir->domains[attention->row_domain]) ==
+           UINT32_C(1) << (scores->rank - 1);
+}
+
+/* ---- nobody else ---- */
+
+/* Marks what lies between the products: finder->stamp is finder->now. False where some of it is of
+ * another shape, or too much for one kernel. */
+static bool mark_inside(struct finder *finder, const struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    uint32_t mark = ++finder->now;
+    uint32_t depth = 0;
+    uint32_t inside = 0;
+    uint32_t weights = op_at(ir, attention->attend)->operands[attention->side];
+    finder->stack[depth++] = weights;
+    finder->stamp[weights] = mark;
+    while (depth > 0) {
+        uint32_t value = finder->stack[--depth];
+        const struct kiln_op *op = op_at(ir, value);
+        if (op->domain != op_at(ir, attention->score)->domain || ++inside > MAX_INSIDE ||
+            finder->attention_of[value] != 0)
+            return false;
+        for (uint32_t k = 0; value != attention->score && k < kiln_opcode_info(op->opcode)->arity;
+             k++) {
+            uint32_t operand = op->operands[k];
+            if (finder->score_of[operand] != attention->score || finder->stamp[operand] == mark)
+                continue;
+            finder->stamp[operand] = mark;
+            finder->stack[depth++] = operand;
+        }
+    }
+    return true;
+}
+
+/* Whether everything that reads what is marked is marked or one of the attention's own; sums of the
+ * exponential are told by their action. */
+static bool is_private(struct finder *finder, const struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    uint32_t mark = finder->now;
+    uint32_t index = finder->count + 1;
+    for (uint32_t i = attention->score + 1; i < ir->op_count; i++) {
+        const struct kiln_op *op = op_at(ir, i);
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            uint32_t operand = op->operands[k];
+            if (finder->stamp[operand] != mark || finder->stamp[i] == mark)
+                continue;
+            bool is_sum = attention->is_online && op->opcode == KILN_OP_REDUCE_SUM &&
+                          op->domain == attention->row_domain && operand == attention->exp;
+            if (is_sum)
+                finder->attention_of[i] = index;
+            else if (!(i == attention->attend && k == attention->side) &&
+                     !(attention->is_online && i == attention->max))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Puts a value on the stack, once; false where it is inside. */
+static bool visit_outside(struct finder *finder, uint32_t value, uint32_t inside, uint32_t *depth)
+{
+    if (finder->stamp[value] == inside)
+        return false;
+    if (finder->stamp[value] != finder->now)
+        finder->stack[(*depth)++] = value;
+    finder->stamp[value] = finder->now;
+    return true;
+}
+
+/* Whether what comes from outside of the marked values, and the values, do not depend on them: all
+ * of it must be there before the kernel begins. */
+static bool is_independent(struct finder *finder, const struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    uint32_t inside = finder->now;
+    uint32_t mark = ++finder->now;
+    uint32_t depth = 0;
+    uint32_t value = op_at(ir, attention->attend)->operands[1 - attention->side];
+    if (!visit_outside(finder, value, inside, &depth))
+        return false;
+    for (uint32_t i = attention->score + 1; i < attention->attend; i++) {
+        const struct kiln_op *op = op_at(ir, i);
+        bool is_exponential = attention->is_online && i == attention->exp;
+        bool is_factor = false;
+        for (uint32_t p = 0; p < attention->path_count; p++)
+            is_factor = is_factor || (attention->path[p] == i && attention->is_factor[p]);
+        if (finder->stamp[i] != inside || is_exponential || is_factor)
+            continue;
+        /* The difference is the kernel's own. */
+        if (attention->is_online && i == op_at(ir, attention->exp)->operands[0])
+            continue;
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            if (finder->stamp[op->operands[k]] != inside)
+                (void)visit_outside(finder, op->operands[k], inside, &depth);
+        }
+    }
+    while (depth > 0) {
+        const struct kiln_op *op = op_at(ir, finder->stack[--depth]);
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            if (op->operands[k] >= attention->score && finder->stamp[op->operands[k]] != mark &&
+                !visit_outside(finder, op->operands[k], inside, &depth))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- finding ---- */
+
+static void forget_sums(struct finder *finder)
+{
+    for (uint32_t i = 0; i < finder->ir->op_count; i++) {
+        if (finder->attention_of[i] == finder->count + 1)
+            finder->attention_of[i] = 0;
+    }
+}
+
+static bool is_attention(struct finder *finder, struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    const struct kiln_op *attend = op_at(ir, attention->attend);
+    uint32_t weights = attend->operands[attention->side];
+    attention->score = finder->score_of[weights];
+    if (attention->score == KILN_NONE || attention->score == weights ||
+        attend->operands[1 - attention->side] == weights || attend->scalar != KILN_SCALAR_F32 ||
+        op_at(ir, attention->score)->scalar != KILN_SCALAR_F32 ||
+        op_at(ir, attention->score)->domain != op_at(ir, weights)->domain ||
+        finder->attention_of[attention->score] != 0 || !fit_axes(finder, attention))
+        return false;
+    attention->is_online = find_softmax(finder, attention);
+    if (!attention->is_online) {
+        attention->path_count = 0;
+        if (!has_own_operands(&ir->contractions[op_at(ir, attention->score)->contraction],
+                              &ir->contractions[attend->contraction], attention->side))
+            return false;
+    }
+    if (finder->tries++ >= MAX_TRIES)
+        return false;
+    if (mark_inside(finder, attention) && is_private(finder, attention) &&
+        is_independent(finder, attention))
+        return true;
+    forget_sums(finder);
+    return false;
+}
+
+/* Notes what becomes of its operations. */
+static void take(struct finder *finder, const struct attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    uint32_t index = finder->count + 1;
+    for (uint32_t i = attention->score; i <= attention->attend; i++) {
+        if (finder->attention_of[i] == index)
+            finder->action[i] = SUM;
+    }
+    for (uint32_t i = attention->attend + 1; i < ir->op_count; i++) {
+        if (finder->attention_of[i] == index)
+            finder->action[i] = SUM;
+    }
+    finder->action[attention->score] = SCORED;
+    finder->attention_of[attention->score] = index;
+    finder->action[attention->attend] = ATTENDED;
+    finder->attention_of[attention->attend] = index;
+    if (attention->is_online) {
+        finder->action[attention->max] = MAXIMUM;
+        finder->attention_of[attention->max] = index;
+        finder->action[attention->exp] = EXPONENTIAL;
+        finder->attention_of[attention->exp] = index;
+    }
+    finder->attentions[finder->count++] = *attention;
+}
+
+static void find_all(struct finder *finder)
+{
+    for (uint32_t i = 0; i < finder->ir->op_count; i++) {
+        for (uint32_t side = 0; side < 2 && op_at(finder->ir, i)->opcode == KILN_OP_CONTRACT &&
+                                finder->attention_of[i] == 0;
+             side++) {
+            struct attention attention = {.attend = i, .side = side, .row_factor = KILN_NONE};
+            if (is_attention(finder, &attention))
+                take(finder, &attention);
+        }
+    }
+}
+
+/* ---- rewriting ---- */
+
+/* Whether a value of rows is 0 where the maximum is -infinity, and else the maximum. */
+static bool is_guarded_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    if (op->opcode != KILN_OP_SELECT || op->operands[2] != max || !is_real(ir, op->operands[1], 0))
+        return false;
+    const struct kiln_op *condition = op_at(ir, op->operands[0]);
+    return condition->opcode == KILN_OP_CMP_EQ &&
+           ((condition->operands[0] == max && is_real(ir, condition->operands[1], -INFINITY)) ||
+            (condition->operands[1] == max && is_real(ir, condition->operands[0], -INFINITY)));
+}
+
+/* The product of the same operands in the other order. */
+static void swap_operands(struct kiln_ir *out, struct kiln_op *op)
+{
+    struct kiln_contraction contraction = out->contractions[op->contraction];
+    for (uint32_t i = 0; i < contraction.axis_count; i++) {
+        struct kiln_contraction_axis *axis = &contraction.axes[i];
+        const struct kiln_contraction_axis old = *axis;
+        axis->role = old.role == KILN_AXIS_M   ? KILN_AXIS_N
+                     : old.role == KILN_AXIS_N ? KILN_AXIS_M
+                                               : old.role;
+        axis->left = old.right;
+        axis->right = old.left;
+        axis->left_repeat = old.right_repeat;
+        axis->right_repeat = old.left_repeat;
+    }
+    uint32_t left = op->operands[0];
+    op->operands[0] = op->operands[1];
+    op->operands[1] = left;
+    op->contraction = kiln_ir_intern_contraction(out, &contraction);
+}
+
+/* Rows of scores are those of the left operand. */
+static void orient_score(struct kiln_ir *out, struct kiln_op *op)
+{
+    op->opcode = KILN_OP_SCORE;
+    if (only_axis(&out->contractions[op->contraction], KILN_AXIS_M)->result != 1)
+        swap_operands(out, op);
+}
+
+/* SCORE_EXP, and the factor by which it differs from the graph's exponential. */
+static uint32_t rewrite_exponential(struct kiln_rewrite *rewrite, struct attention *attention)
+{
+    struct kiln_ir *out = &rewrite->out;
+    uint32_t max = rewrite->map[attention->max];
+    struct kiln_op op = kiln_rewrite_operands(rewrite, attention->exp);
+    op.opcode = KILN_OP_SCORE_EXP;
+    op.operands[0] = rewrite->map[attention->x];
+    op.operands[1] = max;
+    op.tensor = KILN_NONE;
+    uint32_t value = kiln_ir_append(out, &op);
+    attention->is_plain = attention->shift == attention->max;
+    if (attention->is_plain) {
+        uint32_t is_empty =
+            kiln_ir_binary(out, KILN_OP_CMP_EQ, max, kiln_ir_real(out, op.scalar, -INFINITY));
+        attention->row_factor = kiln_ir_select(out, is_empty, kiln_ir_real(out, op.scalar, NAN),
+                                               kiln_ir_real(out, op.scalar, 1));
+    } else if (!is_guarded_maximum(rewrite->ir, attention->shift, attention->max)) {
+        attention->row_factor =
+            kiln_ir_unary(out, KILN_OP_EXP,
+                          kiln_ir_binary(out, KILN_OP_SUB, max, rewrite->map[attention->shift]));
+    }
+    return value;
+}
+
+static uint32_t rewrite_sum(struct kiln_rewrite *rewrite, const struct attention *attention,
+                            uint32_t index)
+{
+    struct kiln_op op = kiln_rewrite_operands(rewrite, index);
+    op.opcode = KILN_OP_SCORE_SUM;
+    op.operands[0] = rewrite->map[attention->exp];
+    op.tensor = KILN_NONE;
+    uint32_t sum = kiln_ir_append(&rewrite->out, &op);
+    return attention->row_factor == KILN_NONE
+               ? sum
+               : kiln_ir_binary(&rewrite->out, KILN_OP_MUL, sum, attention->row_factor);
+}
+
+/* The weights without what goes behind the second product. */
+static uint32_t rewrite_weights(struct kiln_rewrite *rewrite, const struct attention *attention)
+{
+    struct kiln_ir *out = &rewrite->out;
+    uint32_t value = rewrite->map[attention->exp];
+    enum kiln_dtype dtype = KILN_DTYPE_F32;
+    bool is_rounded = false;
+    for (uint32_t p = attention->path_count; p-- > 0;) {
+        struct kiln_op op = kiln_rewrite_operands(rewrite, attention->path[p]);
+        if (op.opcode == KILN_OP_ROUND) {
+            is_rounded = true;
+            dtype = op.dtype;
+        } else if (!attention->is_factor[p]) {
+            op.operands[attention->path_side[p]] = value;
+            op.tensor = KILN_NONE;
+            value = kiln_ir_append(out, &op);
+        }
+    }
+    return is_rounded ? kiln_ir_round(out, value, dtype) : value;
+}
+
+static uint32_t rewrite_attend(struct kiln_rewrite *rewrite, const struct attention *attention)
+{
+    struct kiln_ir *out = &rewrite->out;
+    struct kiln_op op = kiln_rewrite_operands(rewrite, attention->attend);
+    op.opcode = KILN_OP_ATTEND;
+    if (attention->side != 0)
+        swap_operands(out, &op);
+    if (!attention->is_online)
+        return kiln_ir_append(out, &op);
+    op.operands[0] = rewrite_weights(rewrite, attention);
+    op.tensor = KILN_NONE;
+    uint32_t value = kiln_ir_append(out, &op);
+    bool is_divided = false;
+    if (attention->row_factor != KILN_NONE) {
+        /* Of a row of -infinity the sum is NaN already, and all that is divided by it. */
+        for (uint32_t p = 0; p < attention->path_count && attention->is_plain; p++)
+            is_divided =
+                is_divided || (attention->is_factor[p] &&
+                               op_at(rewrite->ir, attention->path[p])->opcode == KILN_OP_DIV);
+        if (!is_divided)
+            value = kiln_ir_binary(out, KILN_OP_MUL, value,
+                                   kiln_ir_broadcast(out, attention->row_factor, op.domain));
+    }
+    for (uint32_t p = attention->path_count; p-- > 0;) {
+        const struct kiln_op *factor = op_at(rewrite->ir, attention->path[p]);
+        if (!attention->is_factor[p])
+            continue;
+        uint32_t of_row =
+            rewrite
+                ->map[before_broadcast(rewrite->ir, factor->operands[1 - attention->path_side[p]])];
+        if (out->failed)
+            return KILN_NONE;
+        if (out->domains[out->ops[of_row].domain].rank != 0)
+            of_row = kiln_ir_broadcast(out, of_row, op.domain);
+        value = kiln_ir_binary(out, factor->opcode, value, of_row);
+    }
+    return value;
+}
+
+static uint32_t rewrite(struct finder *finder, struct kiln_rewrite *rewriting, uint32_t index)
+{
+    struct kiln_ir *out = &rewriting->out;
+    struct kiln_op op = kiln_rewrite_operands(rewriting, index);
+    struct attention *attention =
+        finder->action[index] == KEPT ? NULL : &finder->attentions[finder->attention_of[index] - 1];
+    switch ((enum action)finder->action[index]) {
+    case KEPT:
+        break;
+    case SCORED:
+        orient_score(out, &op);
+        break;
+    case MAXIMUM:
+        op.opcode = KILN_OP_SCORE_MAX;
+        break;
+    case EXPONENTIAL:
+        return rewrite_exponential(rewriting, attention);
+    case SUM:
+        return rewrite_sum(rewriting, attention, index);
+    case ATTENDED:
+        return rewrite_attend(rewriting, attention);
+    }
+    return kiln_ir_append(out, &op);
+}
+
+enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, bool *ret_found,
+                                             struct kiln_error *error)
+{
+    size_t count = (size_t)ir->op_count + 1;
+    struct finder finder = {
+        .ir = ir,
+        .most = most,
+        .score_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.score_of),
+        .stamp = kiln_arena_calloc(ir->arena, count, sizeof *finder.stamp),
+        .stack = kiln_arena_calloc(ir->arena, count, sizeof *finder.stack),
+        .action = kiln_arena_calloc(ir->arena, count, sizeof *finder.action),
+        .attention_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.attention_of),
+    };
+    *ret_found = false;
+    uint32_t products = 0;
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        products += ir->ops[i].opcode == KILN_OP_CONTRACT;
+    if (products < 2)
+        return KILN_OK;
+    finder.attentions =
+        kiln_arena_calloc(ir->arena, products / 2 + (size_t)1, sizeof *finder.attentions);
+    if (finder.score_of == NULL || finder.stamp == NULL || finder.stack == NULL ||
+        finder.action == NULL || finder.attention_of == NULL || finder.attentions == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to recognize attention");
+    find_scores(&finder);
+    find_all(&finder);
+    if (finder.count == 0)
+        return KILN_OK;
+    struct kiln_rewrite rewriting;
+    enum kiln_status status = kiln_rewrite_begin(&rewriting, ir, error);
+    if (status != KILN_OK)
+        return status;
+    for (uint32_t i = 0; i < ir->op_count && !rewriting.out.failed; i++) {
+        rewriting.out.node = ir->ops[i].node;
+        kiln_rewrite_set(&rewriting, i, rewrite(&finder, &rewriting, i));
+    }
+    *ret_found = true;
+    return kiln_rewrite_finish(&rewriting, error);
+}
