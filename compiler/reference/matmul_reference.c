@@ -4,23 +4,74 @@
 #include "compiler/reference/reduction_reference.h"
 #include "compiler/reference/sum_bound.h"
 
+#include <math.h>
+
 /* One operand: its content, and where the row or column of one product is in it. */
 struct factor {
     const struct kiln_tensor *tensor;
     const struct kiln_reference_tensor *content;
     int64_t start;
     int64_t stride; /* along k */
+    bool is_scaled; /* its rounding may be that of a multiple */
 };
+
+/* How far two roundings to a 16-bit type are apart at most, of a value and of a multiple of it that
+ * is not smaller. */
+static double rounding_apart(enum kiln_dtype dtype, double value)
+{
+    return dtype == KILN_DTYPE_F16 ? fabs(value) * 0x1p-10 + 0x1p-24 : fabs(value) * 0x1p-7;
+}
 
 static struct kiln_bounded factor_element(const struct factor *factor, int64_t k)
 {
     int64_t offset = factor->start + k * factor->stride;
-    return (struct kiln_bounded){
+    struct kiln_bounded element = {
         .real = factor->content->real[offset],
         .integer = factor->content->integer != NULL ? factor->content->integer[offset] : 0,
         .bound = factor->content->bound[offset],
         .dtype = factor->tensor->dtype,
     };
+    if (factor->is_scaled && isfinite(element.real))
+        element.bound += rounding_apart(factor->tensor->dtype, element.real);
+    return element;
+}
+
+/* Whether a node divides by, or multiplies with, what has one element along an axis of its result,
+ * counted from the right; or subtracts such from what is exponentiated. */
+static bool scales_along(const struct kiln_graph *graph, const struct kiln_node *node,
+                         bool is_exponent, uint32_t axis)
+{
+    bool is_ordered =
+        node->pointwise.mode == (is_exponent ? KILN_POINTWISE_SUB : KILN_POINTWISE_DIV);
+    if (!is_ordered && (is_exponent || node->pointwise.mode != KILN_POINTWISE_MUL))
+        return false;
+    for (uint32_t i = is_ordered ? 1 : 0; i < node->input_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[node->inputs[i]];
+        if (axis >= tensor->rank || tensor->dims[tensor->rank - 1 - axis] == 1)
+            return true;
+    }
+    return false;
+}
+
+/* Whether an operand is scaled so on its way through elementwise nodes, `axis` being along k. */
+static bool is_scaled(const struct kiln_graph *graph, uint32_t operand, uint32_t axis)
+{
+    enum { MAX_NODES = 8 };
+    const struct kiln_tensor *tensor = &graph->tensors[operand];
+    if (tensor->role != KILN_TENSOR_VIRTUAL ||
+        (tensor->dtype != KILN_DTYPE_F16 && tensor->dtype != KILN_DTYPE_BF16))
+        return false;
+    bool is_exponent = false;
+    for (int i = 0; i < MAX_NODES && tensor->producer != KILN_NONE; i++) {
+        const struct kiln_node *node = &graph->nodes[tensor->producer];
+        if (node->kind != KILN_NODE_POINTWISE)
+            return false;
+        if (scales_along(graph, node, is_exponent, axis))
+            return true;
+        is_exponent = node->pointwise.mode == KILN_POINTWISE_EXP;
+        tensor = &graph->tensors[node->inputs[0]];
+    }
+    return false;
 }
 
 /* Where, in packed content, the batch of the operand starts that batch `index` of the result reads.
@@ -80,10 +131,12 @@ void kiln_matmul_evaluate(const struct kiln_graph *graph, const struct kiln_node
     struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
     struct factor a = {.tensor = &graph->tensors[node->inputs[0]],
                        .content = &tensors[node->inputs[0]],
-                       .stride = 1};
+                       .stride = 1,
+                       .is_scaled = is_scaled(graph, node->inputs[0], 0)};
     struct factor b = {.tensor = &graph->tensors[node->inputs[1]],
                        .content = &tensors[node->inputs[1]],
-                       .stride = c->dims[c->rank - 1]};
+                       .stride = c->dims[c->rank - 1],
+                       .is_scaled = is_scaled(graph, node->inputs[1], 1)};
     int64_t columns = c->dims[c->rank - 1];
     int64_t rows = c->dims[c->rank - 2];
     int64_t size = a.tensor->dims[c->rank - 1];
