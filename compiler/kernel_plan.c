@@ -3,6 +3,7 @@
 #include "compiler/fuse/op_cost.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
+#include "compiler/schedule/attention_tile.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
 #include "runtime/support/log.h"
@@ -57,6 +58,10 @@ static uint32_t simple_operations(const struct kiln_op *op)
         return op->opcode == KILN_OP_CONVERT || op->opcode == KILN_OP_ROUND ? 0 : kiln_op_cost(op);
     case KILN_OP_CLASS_CONTRACT:
         return 2; /* product and sum, of each point of m, n and k */
+    case KILN_OP_CLASS_ATTENTION:
+        return kiln_opcode_contracts(op->opcode) ? 2
+               : op->opcode == KILN_OP_SCORE_EXP ? 9 /* difference and exponential */
+                                                 : 1;
     case KILN_OP_CLASS_REDUCE:
         return op->opcode == KILN_OP_REDUCE_SQUARES ? 3 : 1; /* difference, square, sum */
     default:
@@ -70,10 +75,11 @@ uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
     uint64_t operations = 0;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = &ir->ops[i];
-        bool is_reduction = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+        bool is_reduction = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE ||
+                            op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM;
         uint32_t domain = is_reduction ? ir->ops[op->operands[0]].domain : op->domain;
         uint64_t points = (uint64_t)kiln_domain_elements(&ir->domains[domain]);
-        if (op->opcode == KILN_OP_CONTRACT)
+        if (kiln_opcode_contracts(op->opcode))
             points *=
                 (uint64_t)kiln_contraction_size(&ir->contractions[op->contraction], KILN_AXIS_K);
         operations += simple_operations(op) * points;
@@ -104,6 +110,8 @@ static enum kiln_status make_with(const struct kiln_graph *graph,
     if (plan->schedules == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
     bool has_other_segments = false;
+    if (plan->partition.is_attention_cut)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "attention needs a kernel of its own");
     for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
         const struct kiln_fusion_group *group = &plan->partition.groups[i];
         status = kiln_schedule_group(&plan->ir, graph, group, &plan->target, options,
@@ -187,6 +195,75 @@ static enum kiln_status try_others(const struct kiln_graph *graph,
     return KILN_OK;
 }
 
+/* The program that kernels are made of. */
+static enum kiln_status make_ir(const struct kiln_graph *graph,
+                                const struct kiln_lower_options *options, struct kiln_ir *ir,
+                                struct kiln_error *error)
+{
+    enum kiln_status status = kiln_ir_import(graph, ir, error);
+    if (status == KILN_OK)
+        status = kiln_ir_optimize(ir, graph, error);
+    if (options->no_fusion)
+        return status;
+    if (status == KILN_OK)
+        status = kiln_ir_recognize_moments(ir, error);
+    if (status == KILN_OK)
+        status = kiln_ir_recognize_contractions(ir, error);
+    if (status == KILN_OK)
+        status = kiln_ir_split_reductions(ir, KILN_CONTRACTION_MAX_ROW, error);
+    if (status == KILN_OK)
+        status = kiln_ir_optimize(ir, graph, error);
+    return status;
+}
+
+/* The fastest of what the strategies give. */
+static enum kiln_status make_best(const struct kiln_graph *graph,
+                                  const struct kiln_lower_options *options,
+                                  const struct kiln_kernel_plan *pattern,
+                                  struct kiln_kernel_plan *ret_best, struct kiln_error *error)
+{
+    struct kiln_kernel_plan plan = *pattern;
+    enum kiln_status status = make_with(graph, options, &strategies[0], &plan, error);
+    if (status != KILN_OK)
+        return status;
+    struct kiln_kernel_plan best = plan;
+    plan.steps += plan.partition.steps;
+    status = try_others(graph, options, &plan, &best, error);
+    best.steps = plan.steps;
+    *ret_best = best;
+    return status;
+}
+
+/* The same with one kernel for each attention that there is, if each can be: *ret_is_made. */
+static enum kiln_status make_with_attention(const struct kiln_graph *graph,
+                                            const struct kiln_lower_options *options,
+                                            const struct kiln_kernel_plan *pattern,
+                                            struct kiln_kernel_plan *ret_best, bool *ret_is_made,
+                                            struct kiln_error *error)
+{
+    struct kiln_kernel_plan plan = *pattern;
+    bool is_found = false;
+    *ret_is_made = false;
+    if (options->no_fusion || !kiln_attention_is_for(&plan.target))
+        return KILN_OK;
+    enum kiln_status status =
+        kiln_ir_recognize_attention(&plan.ir, KILN_ATTENTION_MAX_ROW, &is_found, error);
+    if (status != KILN_OK || !is_found)
+        return status;
+    status = kiln_ir_optimize(&plan.ir, graph, error);
+    if (status != KILN_OK)
+        return status;
+    struct kiln_error reason;
+    kiln_error_init(&reason);
+    status = make_best(graph, options, &plan, &plan, &reason);
+    *ret_is_made = status == KILN_OK && !plan.partition.is_attention_cut;
+    if (*ret_is_made)
+        *ret_best = plan;
+    if (status != KILN_OK && status != KILN_UNSUPPORTED)
+        return kiln_error_set(error, status, "%s", reason.text);
+    return KILN_OK;
+}
+
 enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
                                        const struct kiln_target *target,
                                        const struct kiln_lower_options *options,
@@ -194,30 +271,19 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
                                        struct kiln_error *error)
 {
     struct kiln_kernel_plan plan = {.target = *target};
+    struct kiln_kernel_plan best;
     if (target->kind == KILN_TARGET_HOST && options->host_wave_size != 0)
         plan.target.wave_size = options->host_wave_size;
     kiln_ir_init(&plan.ir, arena);
-    enum kiln_status status = kiln_ir_import(graph, &plan.ir, error);
+    bool is_made = false;
+    enum kiln_status status = make_ir(graph, options, &plan.ir, error);
     if (status == KILN_OK)
-        status = kiln_ir_optimize(&plan.ir, graph, error);
-    if (status == KILN_OK && !options->no_fusion)
-        status = kiln_ir_recognize_moments(&plan.ir, error);
-    if (status == KILN_OK && !options->no_fusion)
-        status = kiln_ir_recognize_contractions(&plan.ir, error);
-    if (status == KILN_OK && !options->no_fusion)
-        status = kiln_ir_split_reductions(&plan.ir, KILN_CONTRACTION_MAX_ROW, error);
-    if (status == KILN_OK && !options->no_fusion)
-        status = kiln_ir_optimize(&plan.ir, graph, error);
-    if (status == KILN_OK)
-        status = make_with(graph, options, &strategies[0], &plan, error);
+        status = make_with_attention(graph, options, &plan, &best, &is_made, error);
+    plan.ir.domain_slots_used = 0; /* the table has been shared with another program */
+    if (status == KILN_OK && !is_made)
+        status = make_best(graph, options, &plan, &best, error);
     if (status != KILN_OK)
         return status;
-    struct kiln_kernel_plan best = plan;
-    plan.steps = plan.partition.steps;
-    status = try_others(graph, options, &plan, &best, error);
-    if (status != KILN_OK)
-        return status;
-    best.steps = plan.steps;
     if (best.partition.is_plain)
         kiln_log(
             KILN_LOG_INFO,

@@ -128,9 +128,27 @@ void kiln_emit_contraction_value(const struct kiln_emission *emission,
         return;
     }
     kiln_emit_operation(emission, table, value, "        ", source);
-    for (uint32_t p = 0; p < group->contract_count; p++) {
-        if (value == group->contracts[p])
-            kiln_buffer_printf(source, "values[%" PRIu32 "][e];\n", p);
+    switch (emission->ir->ops[value].opcode) {
+    case KILN_OP_CONTRACT:
+        kiln_buffer_printf(source, "values[%d][e];\n", value == group->contracts[0] ? 0 : 1);
+        break;
+    case KILN_OP_SCORE:
+        kiln_buffer_append_text(source, "sums[0][e];\n");
+        break;
+    case KILN_OP_SCORE_MAX:
+        kiln_buffer_append_text(source, "totals.max;\n");
+        break;
+    case KILN_OP_SCORE_EXP:
+        kiln_buffer_append_text(source, "exponentials[e];\n");
+        break;
+    case KILN_OP_SCORE_SUM:
+        kiln_buffer_append_text(source, "totals.sum;\n");
+        break;
+    case KILN_OP_ATTEND:
+        kiln_buffer_append_text(source, "values[0][e];\n");
+        break;
+    default:
+        break;
     }
 }
 

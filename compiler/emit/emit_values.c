@@ -62,7 +62,8 @@ void kiln_value_table_fini(struct kiln_value_table *table)
 static bool is_done_once(const struct kiln_op *op)
 {
     enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    return op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT;
+    return op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT ||
+           op_class == KILN_OP_CLASS_ATTENTION;
 }
 
 /* Computed values differ within a vector when an operand does. Of a reduction those of a vector of

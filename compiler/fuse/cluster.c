@@ -154,8 +154,12 @@ bool kiln_cluster_may_share(const struct kiln_group_builder *builder,
 
 /* Whether the cluster's kernel walks over the points that the operation is defined at. */
 static bool can_compute(const struct kiln_group_builder *builder,
-                        const struct kiln_cluster *cluster, const struct kiln_op *op)
+                        const struct kiln_cluster *cluster, uint32_t index)
 {
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t enclosing = builder->enclosed_in[index];
+    if (enclosing != KILN_NONE)
+        return kiln_cluster_of(builder, enclosing) == (uint32_t)(cluster - builder->clusters);
     return kiln_cluster_may_share(builder, cluster, op->node) &&
            kiln_fuse_family(cluster->family)->may_compute(cluster, op);
 }
@@ -234,9 +238,7 @@ void kiln_require_operands(struct kiln_group_builder *builder, uint32_t index, u
     builder->failed = builder->failed || !good;
 }
 
-/* Puts an operation into the cluster, with all clusters that can be merged for that; false when the
- * cluster's kernel would have to run after one that reads from it. */
-static bool join(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster)
+bool kiln_cluster_join(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
     uint32_t needed = kiln_level_needed(builder, index, cluster);
@@ -268,9 +270,11 @@ static void place_elementwise(struct kiln_group_builder *builder, uint32_t index
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
         uint32_t cluster = kiln_cluster_of(builder, op->operands[k]);
         if (cluster != KILN_NONE && !kiln_reads_from_memory(builder, index, op->operands[k]) &&
-            can_compute(builder, cluster_at(builder, cluster), op) && join(builder, index, cluster))
+            can_compute(builder, cluster_at(builder, cluster), index) &&
+            kiln_cluster_join(builder, index, cluster))
             return;
     }
+    builder->is_attention_cut |= builder->enclosed_in[index] != KILN_NONE;
     builder->level[index] = kiln_level_needed(builder, index, KILN_NONE);
     kiln_require_operands(builder, index, KILN_NONE, builder->level[index]);
 }

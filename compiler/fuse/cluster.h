@@ -83,6 +83,10 @@ bool kiln_cluster_may_share(const struct kiln_group_builder *builder,
 bool kiln_cluster_may_reduce(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster, uint32_t index, uint32_t axes);
 
+/* Puts an operation into the cluster, with all clusters that can be merged for that; false when the
+ * cluster's kernel would have to run after one that reads from it. */
+bool kiln_cluster_join(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster);
+
 /* Tells the operands that are read from memory, once it is known where the operation is computed.
  */
 void kiln_require_operands(struct kiln_group_builder *builder, uint32_t index, uint32_t cluster,

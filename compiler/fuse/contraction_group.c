@@ -24,6 +24,12 @@ enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
                : KILN_PLACE_RIGHT;
 }
 
+/* Then both products have left and right operands as their operations do. */
+static bool is_attention(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
+{
+    return ir->ops[group->contracts[0]].opcode != KILN_OP_CONTRACT;
+}
+
 uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                             enum kiln_place place)
 {
@@ -32,13 +38,19 @@ uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_g
         return ir->ops[group->contracts[0]].operands[0];
     case KILN_PLACE_RIGHT:
         return ir->ops[group->contracts[0]].operands[1];
+    case KILN_PLACE_VALUE:
+        if (is_attention(ir, group))
+            return ir->ops[group->contracts[group->contract_count - 1]].operands[1];
+        break;
     case KILN_PLACE_SECOND:
-        if (group->contract_count == 2)
+        if (group->contract_count == 2 && !is_attention(ir, group))
             return ir->ops[group->contracts[1]]
                 .operands[kiln_group_shared_place(ir, group) == KILN_PLACE_LEFT];
         break;
     case KILN_PLACE_ELEMENT:
     case KILN_PLACE_ROW:
+    case KILN_PLACE_SCORE:
+    case KILN_PLACE_WEIGHT:
     case KILN_PLACE_COUNT:
         break;
     }

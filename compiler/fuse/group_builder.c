@@ -11,6 +11,22 @@
  * partitioner. */
 enum { STEPS_OF_AN_OPERATION = 128 };
 
+/* Values between the products of attention: what its kernel has computed of the scores. */
+static void find_enclosed(struct kiln_group_builder *builder)
+{
+    for (uint32_t i = 0; i < builder->ir->op_count; i++) {
+        const struct kiln_op *op = &builder->ir->ops[i];
+        enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+        bool is_element = op_class == KILN_OP_CLASS_ELEMENTWISE ||
+                          op_class == KILN_OP_CLASS_BROADCAST || op->opcode == KILN_OP_SCORE_EXP;
+        builder->enclosed_in[i] = op->opcode == KILN_OP_SCORE ? i : KILN_NONE;
+        for (uint32_t k = 0; is_element && k < kiln_opcode_info(op->opcode)->arity; k++) {
+            if (builder->enclosed_in[op->operands[k]] != KILN_NONE)
+                builder->enclosed_in[i] = builder->enclosed_in[op->operands[k]];
+        }
+    }
+}
+
 static void find_behind_products(struct kiln_group_builder *builder)
 {
     for (uint32_t i = 0; i < builder->ir->op_count; i++) {
@@ -40,7 +56,8 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
         &builder->accumulated_in, &builder->store_op,     &builder->next_store,
         &builder->stamp,          &builder->own,          &builder->ops,
         &builder->live,           &builder->stack,        &builder->scratch,
-        &builder->wanted.heap,    &builder->layout,       &builder->next_reduction};
+        &builder->wanted.heap,    &builder->layout,       &builder->next_reduction,
+        &builder->enclosed_in};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         *flags[i] = kiln_arena_calloc(arena, count, sizeof **flags[i]);
         if (*flags[i] == NULL)
@@ -76,6 +93,7 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
         builder->store_op[op->operands[0]] = i;
     }
     find_behind_products(builder);
+    find_enclosed(builder);
     return true;
 }
 

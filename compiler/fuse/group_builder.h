@@ -53,6 +53,8 @@ struct kiln_group_builder {
     uint32_t *own;            /* mark of the last closure that stores the value to its home */
     uint32_t *next_reduction; /* of the same cluster, or KILN_NONE */
     struct kiln_load_sets load_sets;
+    uint32_t
+        *enclosed_in; /* the operation whose kernel alone may compute the value, or KILN_NONE */
     bool *is_behind_product;       /* a CONTRACT, or computed from one element by element */
     bool *is_deferred;             /* readers compute it: prologue.h */
     struct kiln_between *betweens; /* of this round */
@@ -65,8 +67,9 @@ struct kiln_group_builder {
      * every machine. Beyond max_steps it ends. */
     uint64_t steps;
     uint64_t max_steps;
-    bool is_plain; /* no reduction shares its kernel, and no node (options->no_fusion) */
-    bool failed;   /* memory ran out */
+    bool is_attention_cut; /* struct kiln_partition */
+    bool is_plain;         /* no reduction shares its kernel, and no node (options->no_fusion) */
+    bool failed;           /* memory ran out */
     /* Of the last closure (closure.h): */
     uint32_t closure_cluster;
     bool *is_load; /* read from memory there */

@@ -58,7 +58,11 @@ enum kiln_place {
     KILN_PLACE_LEFT,    /* where the left operand of a contraction is staged */
     KILN_PLACE_RIGHT,   /* and the right one */
     KILN_PLACE_SECOND,  /* and what a second contraction has instead of one of them */
-    KILN_PLACE_ROW,     /* once for all points along the reduced axes */
+    KILN_PLACE_ROW,     /* once for all points along the reduced axes, or of a row of scores */
+    /* Attention: its first product's operands are LEFT and RIGHT. */
+    KILN_PLACE_VALUE,  /* where the second product's other operand is staged */
+    KILN_PLACE_SCORE,  /* at the elements of the first product: up to what is exponentiated */
+    KILN_PLACE_WEIGHT, /* and from there on */
     KILN_PLACE_COUNT,
 };
 
@@ -107,8 +111,8 @@ struct kiln_fusion_group {
     uint32_t op_count;
     uint32_t *ops;
     /* Of a contraction: the CONTRACTs, ascending, and for each of ops in which places it is wanted,
-     * bit per enum kiln_place. Two CONTRACTs have the same axes and an operand in common. Others: 0
-     * and NULL. */
+     * bit per enum kiln_place. Two CONTRACTs have the same axes and an operand in common. Of
+     * attention: SCORE and ATTEND. Others: 0 and NULL. */
     uint32_t contract_count;
     uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
     uint8_t *places;
@@ -142,6 +146,9 @@ struct kiln_partition {
     bool has_segments;
     bool has_shared_values;
     bool has_statistics;
+    /* Operations of class ATTENTION were too much for one kernel, or could not be together in one:
+     * the partition is of no use. */
+    bool is_attention_cut;
     bool is_plain;  /* the steps did not suffice: every node has kernels of its own */
     uint64_t steps; /* work that finding it took, the same on every machine */
 };
@@ -168,6 +175,7 @@ enum {
     /* Of a contraction, a load that several places want counted once: each may bring eight strides
      * as arguments of its kernel, and launches take 4096 bytes of arguments at least. */
     KILN_CONTRACTION_MAX_ACCESSES = 40,
+    KILN_ATTENTION_MAX_ROW = 256, /* elements of a row of queries, keys, values or the result */
     /* Of a contraction whose result is reduced along n: sums that a row has, so that one tile has
      * all of it. Half as many of 8 bytes. */
     KILN_CONTRACTION_MAX_ROW = 1024,

@@ -254,6 +254,22 @@ struct kiln_contraction_schedule {
 };
 
 /*
+ * Attention: what its first product has (rows of scores are m, columns n, k what both operands
+ * have; all of k is one tile), and what comes with the second one, of which n is k. A work-group
+ * has tile_m rows, and goes along n by tile_n columns.
+ */
+struct kiln_attention_schedule {
+    struct kiln_contraction_schedule products;
+    struct kiln_operand_schedule value;
+    int64_t d;       /* columns of the result, of which a tile has all */
+    uint32_t tile_d; /* elements, at least d */
+    int64_t value_repeats[KILN_MAX_BATCH_AXES];
+    bool is_online; /* the weights are exponentials of scores minus their row's maximum */
+    /* Fragments of the left operand wait in registers; else they are read for each tile. */
+    bool is_left_kept;
+};
+
+/*
  * Upper bounds that a schedule keeps to for the sake of registers. The first form of a schedule has
  * none but those of its options; each later form, for a kernel whose compiler has spilled, has a
  * smaller one (kiln_schedule_relax).
@@ -328,7 +344,8 @@ struct kiln_schedule {
     union {
         struct kiln_pointwise_schedule pointwise;
         struct kiln_reduction_schedule reduction;
-        struct kiln_contraction_schedule contraction;
+        struct kiln_contraction_schedule contraction; /* of attention: its products */
+        struct kiln_attention_schedule attention;
     };
 };
 

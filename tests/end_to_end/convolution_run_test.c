@@ -1,16 +1,10 @@
 /*
  * Convolutions that kernels were wrong about once, on the host device, against the interpreter.
  */
-#include "compiler/graph/wire_messages.h"
-#include "runtime/engine/engine.h"
-#include "tests/compiler/graph/graph_sketch.h"
-#include "tests/end_to_end/checked_graph.h"
+#include "tests/end_to_end/checked_sketch.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { POISON = 0xa5 };
 
 #define ATTRIBUTES(padding, stride, dilation)                                                      \
     " !pre_padding=[" padding "] !post_padding=[" padding "] !stride=[" stride                     \
@@ -52,42 +46,9 @@ static const char *const sketches[] = {
 
 static void run(const char *sketch, uint32_t wave_size, enum kiln_contraction_form form)
 {
-    const struct kiln_engine_options options = {
-        .device = "host",
-        .codegen = {.max_workers = 1},
-        .lower = {.host_wave_size = wave_size, .contraction = {.form = form}}};
-    struct kiln_random_graph_options fill;
-    struct kiln_buffer_binding bindings[16];
-    struct checked_elements elements;
-    struct kiln_engine *engine = NULL;
-    struct kiln_plan *plan = NULL;
-    struct json_graph read;
-    uint32_t count = 0;
-    graph_sketch_accept(&read, sketch, NULL);
-    kiln_random_graph_options_init(&fill);
-    void **memory = make_tensor_memory(&read.graph, 1, &fill, POISON);
-    cr_assert_not_null(memory);
-    cr_assert_eq(kiln_engine_create(&options, &engine, &read.error), KILN_OK, "%s",
-                 read.error.text);
-    cr_assert_eq(kiln_plan_create(engine, read.bytes.data, read.bytes.size, &plan, &read.error),
-                 KILN_OK, "%s: %s", sketch, read.error.text);
-    void *workspace = malloc(kiln_plan_workspace_bytes(plan) + 1);
-    memset(workspace, POISON, kiln_plan_workspace_bytes(plan) + 1);
-    for (uint32_t i = 0; i < read.graph.tensor_count; i++) {
-        if (memory[i] != NULL)
-            bindings[count++] = (struct kiln_buffer_binding){.uid = read.graph.tensors[i].uid,
-                                                             .pointer = memory[i]};
-    }
-    cr_assert_eq(kiln_plan_execute(plan, NULL, workspace, bindings, count, &read.error), KILN_OK,
-                 "%s: %s", sketch, read.error.text);
-    cr_expect_eq(check_outputs(&read.graph, memory, POISON, &read.arena, &elements, &read.error),
-                 KILN_OK, "%s, waves of %u: %s", sketch, wave_size, read.error.text);
-    cr_expect_eq(elements.unchecked, 0, "%s", sketch);
-    free(workspace);
-    free_tensor_memory(&read.graph, memory);
-    kiln_plan_unref(plan);
-    kiln_engine_unref(engine);
-    json_graph_fini(&read);
+    const struct kiln_lower_options options = {.host_wave_size = wave_size,
+                                               .contraction = {.form = form}};
+    run_checked_sketch(sketch, &options);
 }
 
 static void use_no_cache(void)

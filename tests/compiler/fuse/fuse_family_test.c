@@ -38,7 +38,9 @@ Test(fuse_family, operations_that_are_done_once_have_a_family_that_places_them)
         struct kiln_op op = {.opcode = (enum kiln_opcode)opcode};
         bool is_placed = kiln_fuse_family_of_op(&op)->place != NULL;
         enum kiln_op_class op_class = kiln_opcode_info(op.opcode)->op_class;
-        bool is_done_once = op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT;
+        bool is_done_once = op_class == KILN_OP_CLASS_REDUCE ||
+                            op_class == KILN_OP_CLASS_CONTRACT ||
+                            op_class == KILN_OP_CLASS_ATTENTION;
         cr_expect_eq(is_placed, is_done_once, "%s", kiln_opcode_info(op.opcode)->text);
         cr_expect_eq(kiln_op_has_cluster(&op), is_done_once);
     }

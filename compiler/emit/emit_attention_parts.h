@@ -1,0 +1,24 @@
+/*
+ * What the files of the attention template's generated part share. Names are those of
+ * emit_contraction_parts.h: a row of scores is at_row of source.row, a column `column`.
+ */
+#ifndef KILN_COMPILER_EMIT_EMIT_ATTENTION_PARTS_H
+#define KILN_COMPILER_EMIT_EMIT_ATTENTION_PARTS_H
+
+#include "compiler/emit/emit_contraction_parts.h"
+
+static inline const struct kiln_attention_schedule *
+kiln_attention_of(const struct kiln_emission *emission)
+{
+    return &emission->schedule->attention;
+}
+
+/* Whether an access is loaded for elements of scores; and those that are the same in all of a row.
+ */
+bool kiln_is_score_access(const struct kiln_emission *emission, uint32_t access);
+bool kiln_is_score_row_access(const struct kiln_emission *emission, uint32_t access);
+
+/* kiln_score_source to kiln_row_start. */
+void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kiln_buffer *source);
+
+#endif

@@ -1,0 +1,264 @@
+/* Scores: what is computed of the first product's elements, up to what is exponentiated and from
+ * there to what the second product takes; and which columns a tile of rows needs. */
+#include "compiler/emit/emit_attention_parts.h"
+
+#include "compiler/emit/emit_access.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define SCORE_PARAMETERS                                                                           \
+    "const kiln_arguments &arguments, const kiln_score_source &source, const kiln_score_row "      \
+    "&row, const kiln_score_inputs &loaded, unsigned at_row, unsigned column, bool is_masked, "    \
+    "const kiln_sum (&sums)[KILN_SCORES][KILN_CHAIN_RUN], "
+
+bool kiln_is_score_access(const struct kiln_emission *emission, uint32_t access)
+{
+    return kiln_is_loaded_in(emission, access, KILN_PLACE_SCORE) ||
+           kiln_is_loaded_in(emission, access, KILN_PLACE_WEIGHT);
+}
+
+bool kiln_is_score_row_access(const struct kiln_emission *emission, uint32_t access)
+{
+    return kiln_is_score_access(emission, access) &&
+           emission->schedule->accesses[access].mode == KILN_ACCESS_SPLAT;
+}
+
+/* The members of a structure of what is loaded: of rows, of elements, or both. */
+static void append_members(const struct kiln_emission *emission, bool has_rows, bool has_elements,
+                           struct kiln_buffer *source)
+{
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        bool is_of_row = kiln_is_score_row_access(emission, i);
+        if (kiln_is_score_access(emission, i) && (is_of_row ? has_rows : has_elements))
+            kiln_buffer_printf(source, "    kiln_storage_%s x%" PRIu32 "[%s];\n",
+                               kiln_storage_suffix(&emission->group->accesses[i]), i,
+                               is_of_row ? "1" : "KILN_CHAIN_RUN");
+    }
+}
+
+static void append_source(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source, "struct kiln_score_source {\n    kiln_batch batch;\n"
+                                    "    unsigned row, column;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (kiln_is_score_access(emission, i))
+            kiln_emit_contraction_pointer(emission, i, source);
+    }
+    kiln_buffer_append_text(
+        source,
+        "};\nKILN_DEVICE void kiln_score_start(const kiln_arguments &arguments, const kiln_batch "
+        "&batch, unsigned row, kiln_score_source &source)\n{\n    (void)arguments;\n"
+        "    source.batch = batch;\n    source.row = row;\n    source.column = 0;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (kiln_is_score_access(emission, i))
+            kiln_emit_contraction_start(emission, i, NULL, "row", NULL, source);
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+/* What is loaded once for a row. */
+static void append_row(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source, "struct kiln_score_row {\n");
+    append_members(emission, true, false, source);
+    kiln_buffer_append_text(
+        source, "};\nKILN_DEVICE void kiln_score_row_start(const kiln_arguments &arguments, const "
+                "kiln_score_source &source, unsigned at_row, kiln_score_row &row)\n{\n"
+                "    (void)arguments, (void)source, (void)at_row, (void)row;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (!kiln_is_score_row_access(emission, i))
+            continue;
+        if (emission->group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR) {
+            kiln_buffer_printf(source, "    row.x%" PRIu32 "[0] = arguments.a%" PRIu32 ";\n", i, i);
+            continue;
+        }
+        kiln_buffer_printf(source, "    row.x%" PRIu32 "[0] = *(source.p%" PRIu32 " + (0u", i, i);
+        kiln_emit_contraction_row_offset(emission, i, source);
+        kiln_buffer_append_text(source, "));\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+/* What is loaded for a run of columns. Of the last one some may be beyond the end. */
+static void append_load(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    kiln_buffer_append_text(source, "struct kiln_score_inputs {\n");
+    append_members(emission, false, true, source);
+    kiln_buffer_append_text(
+        source, "};\nKILN_DEVICE void kiln_score_load(const kiln_arguments &arguments, const "
+                "kiln_score_source &source, unsigned at_row, unsigned column, kiln_score_inputs "
+                "&loaded)\n{\n"
+                "    (void)arguments, (void)source, (void)at_row, (void)column, (void)loaded;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (!kiln_is_score_access(emission, i) || kiln_is_score_row_access(emission, i))
+            continue;
+        kiln_buffer_printf(
+            source,
+            "    KILN_UNROLL\n    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {\n"
+            "        const unsigned at = column + e < (unsigned)arguments.n ? column "
+            "+ e : (unsigned)arguments.n - 1;\n"
+            "        loaded.x%" PRIu32 "[e] = *(source.p%" PRIu32 " + (0u",
+            i, i);
+        kiln_emit_contraction_row_offset(emission, i, source);
+        kiln_emit_contraction_term(emission, offset, i, KILN_STRIDE_COLUMN, "at", source);
+        kiln_buffer_append_text(source, "));\n    }\n");
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
+/* Opens the loop over a run of columns, with what is loaded of both kinds in `inputs`. */
+static void append_loop(const struct kiln_emission *emission, enum kiln_place place,
+                        struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source, "    (void)arguments, (void)source, (void)row, (void)loaded, "
+                                    "(void)at_row, (void)column, (void)is_masked, (void)sums;\n"
+                                    "    kiln_score_values inputs;\n    (void)inputs;\n");
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (!kiln_is_loaded_in(emission, i, place))
+            continue;
+        if (kiln_is_score_row_access(emission, i))
+            kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = row.x%" PRIu32 "[0];\n", i, i);
+        else
+            kiln_buffer_printf(source,
+                               "    KILN_UNROLL\n    for (unsigned e = 0; e < KILN_CHAIN_RUN; "
+                               "e++)\n        inputs.x%" PRIu32 "[e] = loaded.x%" PRIu32 "[e];\n",
+                               i, i);
+    }
+    kiln_buffer_append_text(source, "    KILN_UNROLL\n"
+                                    "    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {\n");
+}
+
+/* The operand of SCORE_EXP, or SCORE_MAX; KILN_NONE where there is none. */
+static uint32_t exponentiated(const struct kiln_emission *emission)
+{
+    for (uint32_t i = 0; i < emission->group->op_count; i++) {
+        const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
+        if (op->opcode == KILN_OP_SCORE_EXP)
+            return op->operands[0];
+    }
+    return KILN_NONE;
+}
+
+static bool append_values(const struct kiln_emission *emission, enum kiln_place place,
+                          const char *const *elements, uint32_t result, const char *to,
+                          struct kiln_buffer *source)
+{
+    struct kiln_value_table table;
+    if (!kiln_contraction_table_init(emission, place, elements, &table))
+        return false;
+    append_loop(emission, place, source);
+    kiln_emit_contraction_values(emission, &table, place, source);
+    kiln_buffer_printf(source, "        %s = ", to);
+    kiln_emit_value(&table, result, source);
+    kiln_buffer_append_text(source, ";\n    }\n");
+    kiln_value_table_fini(&table);
+    return true;
+}
+
+/* Whether scores may be finite and yet too low to be multiplied by the exponent's factor: masks of
+ * the lowest number there is are usual. */
+static bool may_be_lowest(const struct kiln_emission *emission)
+{
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        const struct kiln_access *access = &emission->group->accesses[i];
+        bool is_uniform = true;
+        for (uint32_t axis = 0; axis < KILN_MAX_RANK; axis++)
+            is_uniform = is_uniform && access->strides[axis] == 0;
+        if (kiln_is_loaded_in(emission, i, KILN_PLACE_SCORE) && !is_uniform &&
+            (access->dtype == KILN_DTYPE_F32 || access->dtype == KILN_DTYPE_BF16))
+            return true;
+    }
+    for (uint32_t i = 0; i < emission->group->op_count; i++) {
+        const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
+        bool is_score = (emission->group->places[i] >> KILN_PLACE_SCORE & 1) != 0;
+        if (is_score && op->opcode == KILN_OP_CONSTANT && op->scalar == KILN_SCALAR_F32 &&
+            isfinite(op->constant.real) && fabs(op->constant.real) > 0x1p120)
+            return true;
+    }
+    return false;
+}
+
+static bool append_score(const struct kiln_emission *emission, const char *const *elements,
+                         struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(source, "struct kiln_score_values {\n");
+    append_members(emission, true, true, source);
+    kiln_buffer_append_text(source, "};\nKILN_DEVICE void kiln_score(" SCORE_PARAMETERS
+                                    "kiln_sum (&x)[KILN_CHAIN_RUN])\n{\n");
+    uint32_t result = exponentiated(emission);
+    bool good = true;
+    if (result != KILN_NONE)
+        good = append_values(emission, KILN_PLACE_SCORE, elements, result, "x[e]", source);
+    if (result != KILN_NONE && may_be_lowest(emission))
+        kiln_buffer_append_text(source, "    KILN_UNROLL\n"
+                                        "    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)\n"
+                                        "        x[e] = x[e] < -0x1p126f && x[e] > "
+                                        "-__builtin_inff() ? -0x1p126f : x[e];\n");
+    if (result == KILN_NONE)
+        kiln_buffer_append_text(source, "    (void)arguments, (void)source, (void)row, "
+                                        "(void)loaded, (void)at_row, (void)column, "
+                                        "(void)is_masked, (void)sums, (void)x;\n");
+    kiln_buffer_append_text(source,
+                            "}\nKILN_DEVICE kiln_sum kiln_score_factor(const kiln_arguments "
+                            "&, const kiln_score_source &)\n{\n"
+                            "    return 1.0f / KILN_EXPONENTIAL_LOG;\n}\n");
+    return good;
+}
+
+/* What is rounded to the staged type is encoded in it anyway. */
+static bool append_weight(const struct kiln_emission *emission, const char *const *elements,
+                          struct kiln_buffer *source)
+{
+    const struct kiln_ir *ir = emission->ir;
+    uint32_t weights = ir->ops[emission->group->contracts[1]].operands[0];
+    const struct kiln_op *op = &ir->ops[weights];
+    if (op->opcode == KILN_OP_ROUND && op->dtype == kiln_contraction_of(emission)->staged)
+        weights = op->operands[0];
+    kiln_buffer_append_text(source, "KILN_DEVICE void kiln_weight(" SCORE_PARAMETERS
+                                    "const kiln_sum (&exponentials)[KILN_CHAIN_RUN], "
+                                    "kiln_sum (&weights)[KILN_VALUES][KILN_CHAIN_RUN])\n{\n"
+                                    "    (void)exponentials;\n");
+    bool good =
+        append_values(emission, KILN_PLACE_WEIGHT, elements, weights, "weights[0][e]", source);
+    if (!kiln_attention_of(emission)->is_online)
+        kiln_buffer_append_text(source, "    KILN_UNROLL\n"
+                                        "    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)\n"
+                                        "        weights[0][e] = exponentials[e] != 0 ? "
+                                        "weights[0][e] : (kiln_sum)0;\n");
+    kiln_buffer_append_text(source, "}\n");
+    return good;
+}
+
+static void append_columns(struct kiln_buffer *source)
+{
+    kiln_buffer_append_text(
+        source, "struct kiln_column_range {\n    unsigned first, end;\n    unsigned whole_first, "
+                "whole_end;\n};\n"
+                "KILN_DEVICE void kiln_find_columns(const kiln_arguments &arguments, const "
+                "kiln_batch &batch, unsigned first_row, unsigned end_row, kiln_column_range "
+                "&range)\n{\n    (void)batch, (void)first_row, (void)end_row;\n"
+                "    range.first = range.whole_first = 0;\n"
+                "    range.end = range.whole_end = (unsigned)arguments.n;\n}\n");
+}
+
+void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
+    for (uint32_t i = 0; i < emission->group->load_count; i++)
+        elements[i] = kiln_is_score_row_access(emission, i) ? "0" : "e";
+    append_source(emission, source);
+    append_row(emission, source);
+    append_load(emission, source);
+    source->failed |= !append_score(emission, elements, source);
+    source->failed |= !append_weight(emission, elements, source);
+    append_columns(source);
+    kiln_buffer_append_text(
+        source,
+        "struct kiln_row {\n    kiln_sum max, sum;\n};\n"
+        "KILN_DEVICE void kiln_row_start(const kiln_arguments &, const kiln_score_source &, "
+        "const kiln_score_row &, kiln_row &row)\n{\n    row.max = -__builtin_inff();\n"
+        "    row.sum = 0;\n}\n");
+}

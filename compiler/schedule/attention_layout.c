@@ -1,0 +1,132 @@
+#include "compiler/schedule/attention_layout.h"
+
+static const struct kiln_contraction_axis *axis_of(const struct kiln_contraction *contraction,
+                                                   enum kiln_axis_role role)
+{
+    const struct kiln_contraction_axis *found = contraction->axes;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role == role)
+            found = &contraction->axes[i];
+    }
+    return found;
+}
+
+/* The second product's axis for a batch of scores; NULL where it has size 1 and is left out. */
+static const struct kiln_contraction_axis *batch_of(const struct kiln_contraction *contraction,
+                                                    uint8_t result)
+{
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role == KILN_AXIS_BATCH && contraction->axes[i].result == result)
+            return &contraction->axes[i];
+    }
+    return NULL;
+}
+
+static void set_role(struct kiln_role_axes *role, const struct kiln_contraction_axis *axis)
+{
+    *role = (struct kiln_role_axes){
+        .count = 1, .sizes = {axis->size}, .domain_axes = {axis->result}, .domain_steps = {1}};
+}
+
+static void set_operand(struct kiln_operand_schedule *operand, enum kiln_place place,
+                        int64_t row_size, int64_t k_size)
+{
+    operand->part_count = 1;
+    operand->places[0] = place;
+    operand->row_size = row_size;
+    operand->k_size = k_size;
+}
+
+/* The axes of an access's domain that it has as rows, columns and batch, counted from the right. */
+struct walk {
+    uint8_t row, column;
+    uint8_t batches[KILN_MAX_BATCH_AXES];
+};
+
+static struct walk walk_of(const struct kiln_contraction *first,
+                           const struct kiln_contraction *second,
+                           const struct kiln_contraction_schedule *schedule, enum kiln_place place)
+{
+    struct walk walk = {.row = 1, .column = 0}; /* of scores, and of the result */
+    if (place == KILN_PLACE_LEFT) {
+        walk.row = axis_of(first, KILN_AXIS_M)->left;
+        walk.column = axis_of(first, KILN_AXIS_K)->left;
+    } else if (place == KILN_PLACE_RIGHT) {
+        walk.row = axis_of(first, KILN_AXIS_N)->right;
+        walk.column = axis_of(first, KILN_AXIS_K)->right;
+    } else if (place == KILN_PLACE_VALUE) {
+        walk.row = axis_of(second, KILN_AXIS_N)->right;
+        walk.column = axis_of(second, KILN_AXIS_K)->right;
+    }
+    for (uint32_t b = 0; b < schedule->batch_rank; b++) {
+        const struct kiln_contraction_axis *of_score = batch_of(first, schedule->batch_axes[b]);
+        const struct kiln_contraction_axis *of_value = batch_of(second, schedule->batch_axes[b]);
+        walk.batches[b] = place == KILN_PLACE_LEFT    ? of_score->left
+                          : place == KILN_PLACE_RIGHT ? of_score->right
+                          : place != KILN_PLACE_VALUE ? of_score->result
+                          : of_value != NULL          ? of_value->right
+                                                      : (uint8_t)KILN_NO_AXIS;
+    }
+    return walk;
+}
+
+static int64_t stride_of(const struct kiln_contraction_problem *problem,
+                         const struct kiln_access *access, uint8_t axis)
+{
+    return axis == KILN_NO_AXIS ? 0 : kiln_stride_of_axis(problem, access, axis);
+}
+
+static void set_strides(struct kiln_contraction_problem *problem,
+                        const struct kiln_contraction *second)
+{
+    const struct kiln_contraction_schedule *schedule = problem->contraction;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *access = &problem->group->accesses[i];
+        int64_t *strides = problem->schedule->accesses[i].strides;
+        const struct walk walk = walk_of(problem->axes, second, schedule, access->place);
+        strides[KILN_STRIDE_ROW] = stride_of(problem, access, walk.row);
+        strides[KILN_STRIDE_COLUMN] = stride_of(problem, access, walk.column);
+        for (uint32_t b = 0; b < schedule->batch_rank; b++)
+            strides[KILN_STRIDE_BATCH + b] = stride_of(problem, access, walk.batches[b]);
+        /* Of a single row the stride may be anything: it becomes what it is where there are more,
+         * so that both are the same kernel. */
+        bool has_rows = access->place != KILN_PLACE_RIGHT && access->place != KILN_PLACE_VALUE;
+        if (has_rows && schedule->m == 1 && strides[KILN_STRIDE_COLUMN] == 1)
+            strides[KILN_STRIDE_ROW] = 2 * problem->schedule->attention.d * schedule->k;
+    }
+}
+
+void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
+                                 struct kiln_attention_schedule *attention)
+{
+    const struct kiln_ir *ir = problem->ir;
+    struct kiln_contraction_schedule *schedule = &attention->products;
+    const struct kiln_contraction *first = problem->axes;
+    const struct kiln_contraction *second =
+        &ir->contractions[ir->ops[problem->group->contracts[1]].contraction];
+    schedule->products = 1;
+    schedule->m = axis_of(first, KILN_AXIS_M)->size;
+    schedule->n = axis_of(first, KILN_AXIS_N)->size;
+    schedule->k = axis_of(first, KILN_AXIS_K)->size;
+    attention->d = axis_of(second, KILN_AXIS_N)->size;
+    set_operand(&schedule->left, KILN_PLACE_LEFT, schedule->m, schedule->k);
+    set_operand(&schedule->right, KILN_PLACE_RIGHT, schedule->n, schedule->k);
+    set_operand(&attention->value, KILN_PLACE_VALUE, attention->d, schedule->n);
+    set_role(&schedule->rows, axis_of(first, KILN_AXIS_M));
+    set_role(&schedule->columns, axis_of(second, KILN_AXIS_N));
+    set_role(&schedule->sums, axis_of(first, KILN_AXIS_K));
+    for (uint32_t i = 0; i < first->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &first->axes[i];
+        if (axis->role != KILN_AXIS_BATCH || schedule->batch_rank == KILN_MAX_BATCH_AXES)
+            continue;
+        const struct kiln_contraction_axis *of_value = batch_of(second, axis->result);
+        uint32_t b = schedule->batch_rank++;
+        schedule->batch_sizes[b] = axis->size;
+        schedule->batch_axes[b] = axis->result;
+        schedule->batch_domain_steps[b] = 1;
+        schedule->left_repeats[b] = axis->left_repeat;
+        schedule->right_repeats[b] = axis->right_repeat;
+        attention->value_repeats[b] = of_value == NULL ? 1 : of_value->right_repeat;
+    }
+    set_strides(problem, second);
+}

@@ -1,0 +1,15 @@
+/*
+ * The axes of attention's kernel: batches, rows m and columns n of the scores, k of the first
+ * product, d of the result; and how each access walks along them.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_ATTENTION_LAYOUT_H
+#define KILN_COMPILER_SCHEDULE_ATTENTION_LAYOUT_H
+
+#include "compiler/schedule/contraction_access.h"
+
+/* Fills sizes, batches, repeats and places of the schedule, and strides of its accesses.
+ * problem->axes is SCORE's. */
+void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
+                                 struct kiln_attention_schedule *attention);
+
+#endif

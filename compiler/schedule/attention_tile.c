@@ -1,0 +1,124 @@
+#include "compiler/schedule/attention_tile.h"
+
+#include "compiler/schedule/contraction_tile.h"
+#include "compiler/schedule/mma.h"
+
+enum {
+    PACK_BYTES = 16,
+    SCALAR_BLOCK = 4, /* device/mma/scalar.h: rows of either operand that a lane has */
+    SCALAR_LANES_N = 8,
+    STEP = 32, /* elements that tiles of k, and of the result's columns, are multiples of */
+};
+
+bool kiln_attention_is_for(const struct kiln_target *target)
+{
+    return target->kind != KILN_TARGET_CUDA;
+}
+
+static uint32_t round_up(int64_t size, uint32_t multiple)
+{
+    return (uint32_t)((size + multiple - 1) / multiple) * multiple;
+}
+
+static uint32_t fragment_rows(const struct kiln_contraction_schedule *products,
+                              const struct kiln_target *target, bool is_right)
+{
+    uint32_t lanes_n = target->wave_size < SCALAR_LANES_N ? target->wave_size : SCALAR_LANES_N;
+    if (products->mma != NULL)
+        return is_right ? products->mma->rows_n : products->mma->rows_m;
+    return SCALAR_BLOCK * (is_right ? lanes_n : target->wave_size / lanes_n);
+}
+
+/* Of a head of up to `most` elements: rows of a work-group's four waves, columns at a time, tiles
+ * in LDS, and into how many parts the results of an instruction's rows go through it. */
+struct tile {
+    int64_t most;
+    uint32_t rows, columns, buffers, row_parts;
+    bool is_left_kept;
+};
+
+static const struct tile *find_tile(const struct kiln_target *target,
+                                    const struct kiln_contraction_schedule *products, int64_t size)
+{
+    enum { COUNT = 3 };
+    static const struct tile cuda[COUNT] = {
+        {64, 128, 128, 2, 1, false}, {128, 128, 64, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
+    static const struct tile mfma[COUNT] = {
+        {64, 128, 64, 1, 2, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 128, 32, 1, 4, false}};
+    static const struct tile wmma[COUNT] = {
+        {64, 64, 64, 1, 1, true}, {128, 64, 64, 1, 1, true}, {INT64_MAX, 64, 32, 1, 1, false}};
+    static const struct tile scalar[COUNT] = {
+        {64, 64, 32, 1, 1, false}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
+    static const struct tile host[COUNT] = {
+        {64, 32, 64, 1, 1, false}, {128, 32, 64, 1, 1, false}, {INT64_MAX, 32, 64, 1, 1, false}};
+    const struct tile *tile = target->wave_size == 1 ? host : scalar;
+    if (products->mma != NULL)
+        tile = products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ? cuda
+               : products->mma->layout == KILN_MMA_LAYOUT_MFMA   ? mfma
+                                                                 : wmma;
+    while (size > tile->most)
+        tile++;
+    return tile;
+}
+
+/* Elements of four bytes are in tiles of half as many columns. */
+const char *kiln_choose_attention_tile(const struct kiln_target *target,
+                                       const struct kiln_register_limits *limits,
+                                       struct kiln_attention_schedule *attention)
+{
+    enum { WAVES = 4, FEWEST_COLUMNS = 32, HALF_BYTES = 2 };
+    struct kiln_contraction_schedule *products = &attention->products;
+    uint32_t bytes = kiln_dtype_info(products->staged)->bytes;
+    if (bytes == 1)
+        return "operands of one byte are not multiplied there";
+    products->mma =
+        kiln_mma_find(target, products->staged, target->kind == KILN_TARGET_CUDA ? 16 : 32);
+    const struct tile *tile =
+        find_tile(target, products, products->k > attention->d ? products->k : attention->d);
+    uint32_t columns = fragment_rows(products, target, true);
+    uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
+    uint32_t step_k = kiln_pack_elements(products) * groups;
+    products->waves_m = target->wave_size == 1 ? 1 : WAVES;
+    products->waves_n = products->waves_k = products->groups_k = 1;
+    products->tile_m = tile->rows;
+    products->tile_n = tile->columns;
+    while (products->tile_n > FEWEST_COLUMNS &&
+           (products->tile_n * bytes > tile->columns * HALF_BYTES ||
+            products->tile_n > limits->held_elems))
+        products->tile_n /= 2;
+    products->tile_k = round_up(products->k, step_k > STEP ? step_k : STEP);
+    attention->tile_d = round_up(attention->d, columns > STEP ? columns : STEP);
+    products->buffers = tile->buffers;
+    products->row_parts = tile->row_parts;
+    attention->is_left_kept = tile->is_left_kept;
+    return kiln_attention_lds_bytes(attention, target) <= target->lds_bytes
+               ? NULL
+               : "its tiles do not fit local memory";
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* As kernels_templates/attention.hip counts it: left operands that registers have no room for, one
+ * step of the others or two, and the weights where lanes exchange them there; before and after
+ * that, a left operand on its way and the strip of results, with what is known of their rows. */
+uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attention,
+                                  const struct kiln_target *target)
+{
+    enum { SUM_BYTES = 4, ROW_TOTALS_BYTES = 8 };
+    const struct kiln_contraction_schedule *products = &attention->products;
+    uint32_t pack = kiln_pack_elements(products);
+    uint32_t left = products->tile_m * (products->tile_k / pack);
+    uint32_t step = products->tile_n * (products->tile_k / pack) +
+                    attention->tile_d * (products->tile_n / pack);
+    bool is_local = products->mma == NULL && target->wave_size > 1;
+    uint32_t weights = is_local ? products->tile_m * (products->tile_n / pack) : 0;
+    uint32_t loop = (attention->is_left_kept ? 0 : left) + products->buffers * step + weights;
+    uint32_t strip_rows =
+        products->waves_m * fragment_rows(products, target, false) / products->row_parts;
+    uint32_t strip = strip_rows * attention->tile_d * SUM_BYTES / PACK_BYTES +
+                     (products->tile_m * ROW_TOTALS_BYTES + PACK_BYTES - 1) / PACK_BYTES;
+    return larger(loop, larger(strip, left)) * PACK_BYTES;
+}

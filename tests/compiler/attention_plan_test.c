@@ -1,0 +1,203 @@
+/*
+ * Which kernels attention becomes, however a graph writes it out: one, with nothing of the scores'
+ * size in memory.
+ */
+#include "compiler/program.h"
+#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct sketched_plans plans;
+static struct kiln_buffer text;
+
+static void setup(void)
+{
+    sketched_plans_init(&plans);
+    kiln_buffer_init(&text);
+}
+
+static void teardown(void)
+{
+    kiln_buffer_fini(&text);
+    sketched_plans_fini(&plans);
+}
+
+TestSuite(attention_plan, .init = setup, .fini = teardown);
+
+static const char *const targets[] = {"host", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"};
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+/* Queries, keys, values 2 x 4 heads of 70 x 64 and 130 x 64; scores @3. */
+#define SCORES         "2,4,70,130"
+#define ROWS           "2,4,70,1"
+#define PRODUCT        "Matmul a=2,4,70,64:HALF b=2,4,64,130:HALF c=" SCORES ":virtual | "
+#define PRODUCT_STORED "Matmul a=2,4,70,64:HALF b=2,4,64,130:HALF c=" SCORES " | "
+#define SCALED         PRODUCT "Pointwise in_0@3 in_1=s out_0=" SCORES ":virtual !operation='MUL' | "
+/* From x to the exponential (e), its sum (l): three tensors more. */
+#define SOFTMAX(x, m, d, e)                                                                        \
+    "Reduction in@" x " out=" ROWS ":virtual !mode='MAX_OP' | "                                    \
+    "Pointwise in_0@" x " in_1@" m " out_0=" SCORES ":virtual !operation='SUB' | "                 \
+    "Pointwise in_0@" d " out_0=" SCORES ":virtual !operation='EXP' | "                            \
+    "Reduction in@" e " out=" ROWS ":virtual !mode='ADD' | "
+#define DIVIDED(e, l)                                                                              \
+    "Pointwise in_0@" e " in_1@" l " out_0=" SCORES ":HALF:virtual !operation='DIV' | "
+#define ATTENDED(p) "Matmul a@" p " b=2,4,130,64:HALF c=2,4,70,64:HALF"
+
+static const char *const one_kernel[] = {
+    SCALED SOFTMAX("5", "6", "7", "8") DIVIDED("8", "9") ATTENDED("10"),
+    /* a bias for each head and one for each key, or a mask */
+    SCALED "Pointwise in_0@5 in_1=1,4,70,130:HALF out_0=" SCORES
+           ":virtual !operation='ADD' | " SOFTMAX("7", "8", "9", "10") DIVIDED("10", "11")
+               ATTENDED("12"),
+    SCALED "Pointwise in_0@5 in_1=2,1,1,130 out_0=" SCORES
+           ":virtual !operation='ADD' | " SOFTMAX("7", "8", "9", "10") DIVIDED("10", "11")
+               ATTENDED("12"),
+    /* soft cap */
+    SCALED "Pointwise in_0@5 out_0=" SCORES ":virtual !operation='TANH_FWD' | "
+           "Pointwise in_0@6 in_1=s out_0=" SCORES
+           ":virtual !operation='MUL' | " SOFTMAX("8", "9", "10", "11") DIVIDED("11", "12")
+               ATTENDED("13"),
+    /* ALiBi: the difference of indices, times a slope of the head */
+    SCALED "Pointwise in_0=1,1,70,1 in_1=1,1,1,130 out_0=1,1,70,130:virtual !operation='SUB' | "
+           "Pointwise in_0@8 in_1=1,4,1,1 out_0=1,4,70,130:virtual !operation='MUL' | "
+           "Pointwise in_0@5 in_1@10 out_0=" SCORES
+           ":virtual !operation='ADD' | " SOFTMAX("11", "12", "13", "14") DIVIDED("14", "15")
+               ATTENDED("16"),
+    /* causal, by indices */
+    SCALED
+    "Pointwise in_0@5 out_0=" SCORES ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=2 | "
+    "Pointwise in_0@5 out_0=" SCORES ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=3 | "
+    "Pointwise in_0@7 in_1@6 out_0=" SCORES ":virtual !operation='CMP_GT' | "
+    "Pointwise in_0@8 in_1=k out_0=" SCORES ":virtual !operation='MUL' | "
+    "Pointwise in_0@5 in_1@10 out_0=" SCORES
+    ":virtual !operation='SUB' | " SOFTMAX("11", "12", "13", "14") DIVIDED("14", "15")
+        ATTENDED("16"),
+    /* statistics as an output */
+    SCALED SOFTMAX("5", "6", "7", "8") DIVIDED("8", "9") "Pointwise in_0@9 out_0=" ROWS
+                                                         ":virtual !operation='LOG' | "
+                                                         "Pointwise in_0@11 in_1@6 out_0=" ROWS
+                                                         " !operation='ADD' | " ATTENDED("10"),
+    /* divided by the product's side already, then a gate and a residual */
+    SCALED SOFTMAX(
+        "5", "6", "7",
+        "8") "Pointwise in_0@8 out_0=" SCORES ":HALF:virtual !operation='IDENTITY' | "
+             "Matmul a@10 b=2,4,130,64:HALF c=2,4,70,64:virtual | "
+             "Pointwise in_0@12 in_1@9 out_0=2,4,70,64:virtual !operation='DIV' | "
+             "Pointwise in_0@13 in_1=2,4,70,64:HALF out_0=2,4,70,64:virtual !operation='MUL' | "
+             "Pointwise in_0@15 in_1=2,4,70,64:HALF out_0=2,4,70,64:HALF !operation='ADD'",
+    /* sigmoid attention */
+    SCALED "Pointwise in_0@5 out_0=" SCORES
+           ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED("6"),
+};
+enum { ONE_KERNEL_COUNT = sizeof one_kernel / sizeof *one_kernel };
+
+static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name)
+{
+    const struct kiln_lower_options options = {0};
+    return sketched_plans_make(&plans, sketch, target_name, &options);
+}
+
+Test(attention_plan, what_is_written_out_is_one_kernel)
+{
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        for (int i = 0; i < ONE_KERNEL_COUNT; i++) {
+            struct kiln_kernel_plan plan = make_plan(one_kernel[i], targets[target]);
+            cr_expect_eq(plan.partition.group_count, 1, "%s: graph %d has %u kernels",
+                         targets[target], i, plan.partition.group_count);
+            cr_expect_eq(plan.partition.groups[0].family, KILN_FAMILY_ATTENTION, "%s: graph %d",
+                         targets[target], i);
+            cr_expect_eq(plan.partition.workspace_bytes, 0, "%s: graph %d", targets[target], i);
+        }
+    }
+}
+
+/* What somebody else reads of the scores, what is rounded on the way to the exponential, and heads
+ * that no tile has room for. */
+static const char *const others[] = {
+    PRODUCT_STORED "Pointwise in_0@3 in_1=s out_0=" SCORES
+                   ":virtual !operation='MUL' | " SOFTMAX("5", "6", "7", "8") DIVIDED("8", "9")
+                       ATTENDED("10"),
+    SCALED SOFTMAX("5", "6", "7", "8") "Pointwise in_0@8 in_1@9 out_0=" SCORES
+                                       ":HALF !operation='DIV' | " ATTENDED("10"),
+    SCALED SOFTMAX("5", "6", "7", "8") DIVIDED("8", "9") "Pointwise in_0@8 out_0=" SCORES
+                                                         " !operation='SQRT' | " ATTENDED("10"),
+    SCALED "Reduction in@5 out=" ROWS ":virtual !mode='MAX_OP' | "
+           "Pointwise in_0@5 in_1@6 out_0=" SCORES ":HALF:virtual !operation='SUB' | "
+           "Pointwise in_0@7 out_0=" SCORES ":virtual !operation='EXP' | "
+           "Reduction in@8 out=" ROWS ":virtual !mode='ADD' | " DIVIDED("8", "9") ATTENDED("10"),
+    /* values that depend on the sums */
+    SCALED SOFTMAX("5", "6", "7", "8")
+        DIVIDED("8", "9") "Reduction in@9 out=1,1,1,1:virtual !mode='MAX_OP' | "
+                          "Pointwise in_0=2,4,130,64:HALF in_1@11 out_0=2,4,130,64:HALF:virtual "
+                          "!operation='MUL' | "
+                          "Matmul a@10 b@13 c=2,4,70,64:HALF",
+    "Matmul a=1,4,70,264:HALF b=1,4,264,130:HALF c=1,4,70,130:virtual | "
+    "Pointwise in_0@3 out_0=1,4,70,130:HALF:virtual !operation='SIGMOID_FWD' | "
+    "Matmul a@4 b=1,4,130,64:HALF c=1,4,70,64:HALF",
+    /* two layers: their weights are of all batches */
+    "Matmul a=2,70,64:HALF b=1,64,130:HALF c=2,70,130:virtual | "
+    "Pointwise in_0@3 out_0=2,70,130:HALF:virtual !operation='RELU_FWD' | "
+    "Matmul a@4 b=1,130,64:HALF c=2,70,64:HALF",
+};
+enum { OTHER_COUNT = sizeof others / sizeof *others };
+
+Test(attention_plan, what_is_read_elsewhere_stays_as_it_is)
+{
+    for (int i = 0; i < OTHER_COUNT; i++) {
+        struct kiln_kernel_plan plan = make_plan(others[i], "gfx942");
+        cr_expect_gt(plan.partition.group_count, 1, "graph %d", i);
+        for (uint32_t g = 0; g < plan.partition.group_count; g++)
+            cr_expect_neq(plan.partition.groups[g].family, KILN_FAMILY_ATTENTION, "graph %d", i);
+    }
+}
+
+/* The symbol is made of the text. */
+static const char *symbol_of(const char *sketch, const char *target_name)
+{
+    struct json_graph read;
+    struct kiln_target target;
+    struct kiln_program program;
+    const struct kiln_lower_options options = {0};
+    graph_sketch_accept(&read, sketch, NULL);
+    cr_assert_eq(kiln_target_parse(target_name, &target, &plans.error), KILN_OK);
+    cr_assert_eq(
+        kiln_lower(&read.graph, &target, &options, &plans.arena, &program, NULL, &plans.error),
+        KILN_OK, "%s", plans.error.text);
+    cr_assert_eq(program.kernel_count, 1);
+    json_graph_fini(&read);
+    return program.kernels[0].symbol;
+}
+
+#define SIGMOID(batch, heads, m, n)                                                                \
+    "Matmul a=" #batch "," #heads "," #m ",64:HALF b=" #batch "," #heads ",64," #n                 \
+    ":HALF c=" #batch "," #heads "," #m "," #n ":virtual | "                                       \
+    "Pointwise in_0@3 out_0=" #batch "," #heads "," #m "," #n                                      \
+    ":HALF:virtual !operation='SIGMOID_FWD' | "                                                    \
+    "Matmul a@4 b=" #batch "," #heads "," #n ",64:HALF c=" #batch "," #heads "," #m ",64:HALF"
+
+Test(attention_plan, sequences_of_all_lengths_share_a_kernel)
+{
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        const char *symbol = symbol_of(SIGMOID(2, 4, 72, 128), targets[target]);
+        cr_expect_str_eq(symbol_of(SIGMOID(8, 16, 2048, 4096), targets[target]), symbol);
+        cr_expect_str_eq(symbol_of(SIGMOID(3, 2, 1, 1000), targets[target]), symbol);
+    }
+}
+
+Test(attention_plan, explanation_names_the_softmax)
+{
+    struct kiln_program program;
+    struct json_graph read;
+    struct kiln_target target;
+    const struct kiln_lower_options options = {0};
+    graph_sketch_accept(&read, one_kernel[0], NULL);
+    cr_assert_eq(kiln_target_parse("gfx942", &target, &plans.error), KILN_OK);
+    cr_assert_eq(
+        kiln_lower(&read.graph, &target, &options, &plans.arena, &program, &text, &plans.error),
+        KILN_OK);
+    cr_expect_not_null(strstr(kiln_buffer_text(&text), "template attention"));
+    cr_expect_not_null(strstr(kiln_buffer_text(&text), "softmax as it goes"));
+    json_graph_fini(&read);
+}

@@ -1,0 +1,123 @@
+/*
+ * Attention that is written out, in one kernel on the host device, against the interpreter.
+ */
+#include "tests/end_to_end/checked_sketch.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+/* Scores of 2 x 4 heads with this many rows and columns, of operands of this type. */
+#define SHAPE(m, n) "2,4," #m "," #n
+#define SCALED(m, n, c, type)                                                                      \
+    "Matmul a=" SHAPE(m, c) type " b=" SHAPE(c, n) type " c=" SHAPE(                               \
+        m, n) ":virtual | "                                                                        \
+              "Pointwise in_0@3 in_1=s out_0=" SHAPE(m, n) ":virtual !operation='MUL' | "
+/* Of x: its maximum, the difference, its exponential and their sum are the next tensors. */
+#define SOFTMAX(m, n, x, max, d, e)                                                                \
+    "Reduction in@" #x                                                                             \
+    " out=" SHAPE(m, 1) ":virtual !mode='MAX_OP' | "                                               \
+                        "Pointwise in_0@" #x " in_1@" #max                                         \
+                        " out_0=" SHAPE(m, n) ":virtual !operation='SUB' | "                       \
+                                              "Pointwise in_0@" #d " out_0=" SHAPE(                \
+                                                  m, n) ":virtual !operation='EXP' | "             \
+                                                        "Reduction in@" #e " out=" SHAPE(          \
+                                                            m, 1) ":virtual !mode='ADD' | "
+#define DIVIDED(m, n, e, l, type)                                                                  \
+    "Pointwise in_0@" #e " in_1@" #l " out_0=" SHAPE(m, n) type ":virtual !operation='DIV' | "
+#define ATTENDED(m, n, d, p, type) "Matmul a@" #p " b=" SHAPE(n, d) type " c=" SHAPE(m, d) type
+#define PLAIN(m, n, c, d, type)                                                                    \
+    SCALED(m, n, c, type)                                                                          \
+    SOFTMAX(m, n, 5, 6, 7, 8) DIVIDED(m, n, 8, 9, type) ATTENDED(m, n, d, 10, type)
+#define BIASED(m, n, bias)                                                                         \
+    SCALED(m, n, 64, ":HALF")                                                                      \
+    "Pointwise in_0@5 in_1=" bias                                                                  \
+    " out_0=" SHAPE(m, n) ":virtual !operation='ADD' | " SOFTMAX(m, n, 7, 8, 9, 10)                \
+        DIVIDED(m, n, 10, 11, ":HALF") ATTENDED(m, n, 64, 12, ":HALF")
+
+static const char *const sketches[] = {
+    PLAIN(40, 50, 32, 24, ""),
+    PLAIN(70, 130, 64, 64, ":HALF"),
+    PLAIN(33, 65, 96, 80, ":BFLOAT16"),
+    PLAIN(17, 3, 8, 256, ":HALF"),
+    PLAIN(1, 97, 72, 128, ":HALF"),
+    BIASED(37, 67, "1,4,37,67:HALF"),
+    BIASED(33, 64, "2,1,1,64"),
+    /* soft cap */
+    SCALED(37, 67, 64, ":HALF") "Pointwise in_0@5 out_0=" SHAPE(
+        37, 67) ":virtual !operation='TANH_FWD' | "
+                "Pointwise in_0@6 in_1=s out_0=" SHAPE(
+                    37, 67) ":virtual !operation='MUL' | " SOFTMAX(37, 67, 8, 9, 10, 11)
+                    DIVIDED(37, 67, 11, 12, ":HALF") ATTENDED(37, 67, 64, 13, ":HALF"),
+    /* a penalty on later columns, by indices */
+    SCALED(37, 67, 64, ":HALF") "Pointwise in_0@5 out_0=" SHAPE(
+        37, 67) ":INT32:virtual !operation='GEN_INDEX' "
+                "!axis_tensor_uid=2 | "
+                "Pointwise in_0@5 out_0=" SHAPE(
+                    37, 67) ":INT32:virtual !operation='GEN_INDEX' "
+                            "!axis_tensor_uid=3 | "
+                            "Pointwise in_0@7 in_1@6 out_0=" SHAPE(
+                                37, 67) ":virtual !operation='CMP_GT' | "
+                                        "Pointwise in_0@5 in_1@8 out_0=" SHAPE(
+                                            37, 67) ":virtual !operation='SUB' | " SOFTMAX(37, 67,
+                                                                                           9, 10,
+                                                                                           11, 12)
+                                            DIVIDED(37, 67, 12, 13, ":HALF")
+                                                ATTENDED(37, 67, 64, 14, ":HALF"),
+    /* statistics of the rows are an output too */
+    SCALED(70, 130, 64, ":HALF") SOFTMAX(70, 130, 5, 6, 7, 8)
+        DIVIDED(70, 130, 8, 9, ":HALF") "Pointwise in_0@9 out_0=" SHAPE(
+            70, 1) ":virtual !operation='LOG' | "
+                   "Pointwise in_0@11 in_1@6 out_0=" SHAPE(70, 1) " !operation='ADD' | " ATTENDED(
+                       70, 130, 64, 10, ":HALF"),
+    /* divided behind the product already; gate and residual */
+    SCALED(37, 67, 64, ":HALF") SOFTMAX(37, 67, 5, 6, 7, 8) "Pointwise in_0@8 out_0=" SHAPE(
+        37,
+        67) ":HALF:virtual !operation='IDENTITY' | "
+            "Matmul a@10 b=" SHAPE(67, 64) ":HALF c=" SHAPE(
+                37,
+                64) ":virtual | "
+                    "Pointwise in_0@12 in_1@9 out_0=" SHAPE(
+                        37,
+                        64) ":virtual !operation='DIV' | "
+                            "Pointwise in_0@13 in_1=" SHAPE(37, 64) ":HALF out_0=" SHAPE(
+                                37,
+                                64) ":virtual !operation='MUL' | "
+                                    "Pointwise in_0@15 in_1=" SHAPE(37, 64) ":HALF out_0=" SHAPE(
+                                        37, 64) ":HALF !operation='ADD'",
+    /* sigmoid of the scores */
+    SCALED(37, 67, 64, ":HALF") "Pointwise in_0@5 out_0=" SHAPE(
+        37, 67) ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED(37, 67, 64, 6, ":HALF"),
+    /* two heads of keys and values for eight of queries */
+    "Matmul a=2,8,5,64:HALF b=2,2,64,130:HALF c=2,8,5,130:virtual | "
+    "Reduction in@3 out=2,8,5,1:virtual !mode='MAX_OP' | "
+    "Pointwise in_0@3 in_1@4 out_0=2,8,5,130:virtual !operation='SUB' | "
+    "Pointwise in_0@5 out_0=2,8,5,130:virtual !operation='EXP' | "
+    "Reduction in@6 out=2,8,5,1:virtual !mode='ADD' | "
+    "Pointwise in_0@6 in_1@7 out_0=2,8,5,130:HALF:virtual !operation='DIV' | "
+    "Matmul a@8 b=2,2,130,64:HALF c=2,8,5,64:HALF",
+};
+
+static void use_no_cache(void)
+{
+    cr_assert_eq(setenv("KILN_CACHE_DIR", "", 1), 0);
+}
+
+TestSuite(attention_run, .init = use_no_cache, .timeout = 250);
+
+static void run_all(uint32_t wave_size)
+{
+    const struct kiln_lower_options options = {.host_wave_size = wave_size};
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        run_checked_sketch(sketches[i], &options);
+}
+
+Test(attention_run, agrees_with_the_interpreter)
+{
+    run_all(0);
+}
+
+/* Lanes that share rows exchange what they know of them, and weights through local memory. */
+Test(attention_run, agrees_as_for_a_gpu)
+{
+    run_all(32);
+}
