@@ -30,16 +30,10 @@
 #define KILN_CUTS_K       0
 
 #include "device/contraction/place.h"
+#include "device/contraction/shared_weights.h"
 
 #define KILN_AHEAD       3 /* indices of k that are loaded together: a line of a window of 3 x 3 */
 #define KILN_STAGE_TURNS 4 /* weights that are loaded together */
-
-#define KILN_SUMS_OF_PACK (16 / (int)sizeof(kiln_sum))
-
-/* All weights for one index of k. Padded, so that work-items that write along k do not meet in a bank. */
-struct alignas(16) kiln_weights_line {
-    kiln_sum at[KILN_WEIGHTS + KILN_SUMS_OF_PACK];
-};
 
 /* What a work-item computes: clamped to what there is. */
 struct kiln_item {
@@ -90,23 +84,13 @@ KILN_DEVICE void kiln_stage_weights(const kiln_arguments &arguments,
 KILN_DEVICE void kiln_read_weights(const kiln_weights_line &line, const kiln_item &item,
                                    kiln_sum (&weights)[KILN_ITEM_WEIGHTS])
 {
-#if !KILN_ARE_WEIGHTS_LEFT && KILN_ITEM_WEIGHTS > 1
-    if (sizeof weights % 16 == 0) {
-        KILN_UNROLL
-        for (unsigned e = 0; e < KILN_ITEM_WEIGHTS; e += KILN_SUMS_OF_PACK) {
-            kiln_sum part[KILN_SUMS_OF_PACK];
-            KILN_LOAD_LOCAL(16, part, line.at + item.weights[0] + e)
-            KILN_UNROLL
-            for (unsigned i = 0; i < KILN_SUMS_OF_PACK; i++)
-                weights[(e + i) % KILN_ITEM_WEIGHTS] = part[i];
-        }
-        return;
-    }
-#endif
+#if KILN_ARE_WEIGHTS_LEFT
     KILN_UNROLL
-    for (unsigned e = 0; e < KILN_ITEM_WEIGHTS; e++)
-        weights[e] = line.at[KILN_ARE_WEIGHTS_LEFT ? item.weights[e % KILN_ITEM_ROWS]
-                                                   : item.weights[0] + e];
+    for (unsigned r = 0; r < KILN_ITEM_ROWS; r++)
+        weights[r] = line.at[item.weights[r]];
+#else
+    kiln_read_shared(line, item.weights[0], weights);
+#endif
 }
 
 /* So many indices of k from `first + tap` on: all loads before the first product. */

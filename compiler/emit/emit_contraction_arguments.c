@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 #include "compiler/emit/emit_integers.h"
 #include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_strips.h"
 #include "compiler/schedule/divisor.h"
 
 #include <inttypes.h>
@@ -91,6 +92,25 @@ void kiln_visit_stride_arguments(struct kiln_integer_walk *walk)
     }
 }
 
+static void visit_strips(struct kiln_integer_walk *walk)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
+    const struct kiln_strip_counts counts = kiln_count_strips(contraction);
+    kiln_visit_integer(walk, counts.line, "line");
+    kiln_visit_integer(walk, counts.lines, "lines");
+    kiln_visit_integer(walk, counts.strips, "strips");
+    kiln_visit_integer(walk, counts.tiles, "tiles");
+    kiln_visit_integer(walk, counts.tile_lines, "tile_lines");
+    kiln_visit_integer(walk, contraction->strip_steps, "steps");
+    kiln_visit_integer(walk, counts.line_tiles, "line_tiles");
+    kiln_visit_integer(walk, counts.column_tiles, "column_tiles");
+    kiln_visit_integer(walk, contraction->line_slots, "line_slots");
+    kiln_visit_integer(walk, kiln_divisor_argument(counts.line_tiles), "line_tiles_divisor");
+    kiln_visit_integer(walk, kiln_divisor_argument(counts.column_tiles), "column_tiles_divisor");
+    kiln_visit_integer(walk, kiln_divisor_argument(contraction->line_slots), "line_slots_divisor");
+    kiln_visit_integer(walk, kiln_divisor_argument(contraction->vectors), "vectors_divisor");
+}
+
 static void visit_all(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
@@ -102,6 +122,8 @@ static void visit_all(struct kiln_integer_walk *walk)
         kiln_visit_integer(walk, contraction->slots, "slots");
         kiln_visit_integer(walk, contraction->vectors, "vectors");
     }
+    if (contraction->strip_taps != 0)
+        visit_strips(walk);
     if (kiln_group_cuts_k(group))
         kiln_visit_integer(walk, (int64_t)contraction->segments, "segments");
     if (kiln_group_cuts_k(group) || kiln_group_has_statistics(group))

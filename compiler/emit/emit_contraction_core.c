@@ -130,6 +130,13 @@ static void append_direct_defines(const struct kiln_emission *emission, struct k
                        contraction->are_rows_fast, is_swapped, shared->is_along_k,
                        contraction->shared_rows, contraction->tile_k, contraction->chiplets,
                        contraction->chiplet_run, contraction->super_rows);
+    if (contraction->strip_taps != 0)
+        kiln_buffer_printf(source,
+                           "#define KILN_STRIP_TAPS %" PRIu32 "\n#define KILN_STRIP_STEP %" PRIu32
+                           "\n#define KILN_STRIP_PIXELS %" PRIu32 "\n#define KILN_RESIDENTS 2\n",
+                           contraction->strip_taps, contraction->strip_step,
+                           (contraction->item_rows - 1) * contraction->strip_step +
+                               contraction->strip_taps);
     if (contraction->phase_count != 0)
         kiln_buffer_append_text(source, "#define KILN_HAS_PHASES 1\n");
 }

@@ -103,6 +103,27 @@ static void append_inside(const struct direct_side *direct, struct kiln_buffer *
                        direct->side.name, own_index(direct, has_inside_lanes(direct)));
 }
 
+/* Whether loads are of a strip's pixels. */
+static bool has_strips(const struct kiln_emission *emission, const struct direct_side *direct)
+{
+    return kiln_contraction_of(emission)->strip_taps != 0 &&
+           kiln_is_side_windowed(emission, &direct->side);
+}
+
+/* From one pixel of a strip to the next. */
+static void append_pixel_step(const struct kiln_emission *emission, uint32_t access,
+                              struct kiln_buffer *source)
+{
+    char step[48];
+    char text[80];
+    kiln_print_strip_step(kiln_contraction_of(emission), step, sizeof step);
+    (void)snprintf(text, sizeof text, "pixel * (unsigned)%s", step);
+    if (emission->schedule->index_is_64bit)
+        (void)snprintf(text, sizeof text, "(long long)pixel * %s", step);
+    kiln_emit_contraction_term(emission, offset_type(emission), access, KILN_STRIDE_COLUMN, text,
+                               source);
+}
+
 static void append_load(const struct kiln_emission *emission, const struct direct_side *direct,
                         uint32_t access, struct kiln_buffer *source)
 {
@@ -123,9 +144,13 @@ static void append_load(const struct kiln_emission *emission, const struct direc
     if (is_windowed)
         kiln_buffer_printf(source, " + ((inputs.inside >> %s & 1) != 0 ? ",
                            has_inside_lanes(direct) && varies ? "e" : "0");
-    if (!is_windowed)
+    else
         kiln_buffer_append_text(source, " + ");
-    if (kiln_is_access_split(emission, access)) {
+    if (is_windowed && has_strips(emission, direct)) {
+        kiln_buffer_printf(source, "(line.o%" PRIu32, access);
+        append_pixel_step(emission, access, source);
+        kiln_buffer_append_text(source, ")");
+    } else if (kiln_is_access_split(emission, access)) {
         kiln_buffer_printf(source, "kiln_%s_offset_%" PRIu32 "(arguments, source, %s, k)",
                            direct->side.name, access, own);
     } else {
@@ -209,6 +234,35 @@ static void append_values(const struct kiln_emission *emission, const struct dir
     kiln_value_table_fini(&table);
 }
 
+/* ---- strips ---- */
+
+static void append_line(const struct kiln_emission *emission, const struct direct_side *direct,
+                        struct kiln_buffer *source)
+{
+    const char *name = direct->side.name;
+    kiln_buffer_printf(source, "struct kiln_%s_line {\n    unsigned inside;\n", name);
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (kiln_is_loaded_for(emission, &direct->side, i) && kiln_is_access_windowed(emission, i))
+            kiln_buffer_printf(source, "    %s o%" PRIu32 ";\n", offset_type(emission), i);
+    }
+    kiln_buffer_printf(
+        source,
+        "};\nKILN_DEVICE void kiln_%s_find_line(const kiln_arguments &arguments, "
+        "const kiln_%s_source &source, unsigned row, unsigned k, kiln_%s_line "
+        "&line)\n{\n    line.inside = kiln_%s_strip_inside(arguments, source, row);\n"
+        "    line.inside = kiln_%s_is_inside(arguments, source, row, k) ? "
+        "line.inside : 0;\n",
+        name, name, name, name, name);
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (kiln_is_loaded_for(emission, &direct->side, i) && kiln_is_access_windowed(emission, i))
+            kiln_buffer_printf(source,
+                               "    line.o%" PRIu32 " = kiln_%s_offset_%" PRIu32
+                               "(arguments, source, row, k);\n",
+                               i, name, i);
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
 /* ---- the whole ---- */
 
 static void append_side(const struct kiln_emission *emission, const struct direct_side *direct,
@@ -245,16 +299,27 @@ static void append_side(const struct kiln_emission *emission, const struct direc
         if (kiln_is_loaded_for(emission, side, i))
             kiln_emit_contraction_start(emission, i, direct->repeat, "0", NULL, source);
     }
-    kiln_buffer_printf(source,
-                       "    source.batch = batch;\n    source.first_row = 0;\n"
-                       "    source.first_k = 0;\n}\n"
-                       "KILN_DEVICE void kiln_%s_load(const kiln_arguments &arguments, const "
-                       "kiln_%s_source &source, unsigned row, unsigned column, unsigned k, "
-                       "kiln_%s_inputs &inputs)\n{\n    (void)arguments, (void)source, (void)row, "
-                       "(void)column, (void)k, (void)inputs;\n",
-                       side->name, side->name, side->name);
-    if (kiln_is_side_windowed(emission, side))
-        append_inside(direct, source);
+    kiln_buffer_printf(source, "    source.batch = batch;\n    source.first_row = 0;\n"
+                               "    source.first_k = 0;\n}\n");
+    if (has_strips(emission, direct)) {
+        append_line(emission, direct, source);
+        kiln_buffer_printf(source,
+                           "KILN_DEVICE void kiln_%s_load_pixel(const kiln_arguments &arguments, "
+                           "const kiln_%s_source &source, const kiln_%s_line &line, unsigned row, "
+                           "unsigned column, unsigned k, unsigned pixel, kiln_%s_inputs &inputs)\n"
+                           "{\n    (void)arguments, (void)source, (void)row, (void)column, "
+                           "(void)k;\n    inputs.inside = line.inside >> pixel & 1;\n",
+                           side->name, side->name, side->name, side->name);
+    } else {
+        kiln_buffer_printf(source,
+                           "KILN_DEVICE void kiln_%s_load(const kiln_arguments &arguments, const "
+                           "kiln_%s_source &source, unsigned row, unsigned column, unsigned k, "
+                           "kiln_%s_inputs &inputs)\n{\n    (void)arguments, (void)source, "
+                           "(void)row, (void)column, (void)k, (void)inputs;\n",
+                           side->name, side->name, side->name);
+        if (kiln_is_side_windowed(emission, side))
+            append_inside(direct, source);
+    }
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (kiln_is_loaded_for(emission, side, i))
             append_load(emission, direct, i, source);

@@ -84,6 +84,11 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
 /* How long an axis of k is, an expression: an argument, or what the phase of `batch` has of it. */
 void kiln_print_k_size(const struct kiln_emission *emission, uint32_t axis, const char *batch,
                        char *text, size_t size);
+/* Of strips: the window that their lines go along, and what its coordinate changes by from one tap
+ * to the next, 1 or -1, an expression. */
+uint32_t kiln_strip_window(const struct kiln_contraction_schedule *contraction);
+void kiln_print_strip_step(const struct kiln_contraction_schedule *contraction, char *text,
+                           size_t size);
 /* Whether an access has other elements in other rows of its operand. */
 bool kiln_varies_along_rows(const struct kiln_access_schedule *access);
 /* kiln_row_offset_<access> of the result's accesses that split rows. */

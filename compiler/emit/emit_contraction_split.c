@@ -13,6 +13,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+uint32_t kiln_strip_window(const struct kiln_contraction_schedule *contraction)
+{
+    for (uint32_t w = 0; w < contraction->window_count; w++) {
+        if (contraction->windows[w].k_steps[contraction->sums.count - 1] != 0)
+            return w;
+    }
+    return KILN_NONE;
+}
+
+void kiln_print_strip_step(const struct kiln_contraction_schedule *contraction, char *text,
+                           size_t size)
+{
+    (void)snprintf(text, size, "(int)arguments.w%" PRIu32 "_k%" PRIu32,
+                   kiln_strip_window(contraction), contraction->sums.count - 1);
+}
+
 struct role {
     const struct kiln_role_axes *axes;
     char name;
@@ -335,7 +351,7 @@ static void append_window_row(const struct kiln_emission *emission, uint32_t w,
     append_window_steps(window->row_steps, KILN_MAX_ROLE_AXES, w, 'r', row_name, source);
 }
 
-/* Rows and k apart, so that what is of the row is computed once. */
+/* Rows and k apart, so that what is of the row is computed once. Of strips, but for their lines. */
 static void append_is_inside(const struct kiln_emission *emission,
                              const struct kiln_contraction_side *side, const struct role *rows,
                              struct kiln_buffer *source)
@@ -351,6 +367,8 @@ static void append_is_inside(const struct kiln_emission *emission,
     char row_name[] = {rows->name, '\0'};
     for (uint32_t w = 0; w < contraction->window_count; w++) {
         const struct kiln_window_schedule *window = &contraction->windows[w];
+        if (contraction->strip_taps != 0 && w == kiln_strip_window(contraction))
+            continue;
         kiln_buffer_printf(source, "    const int row%" PRIu32 " = ", w);
         append_window_row(emission, w, row_name, source);
         kiln_buffer_printf(source, ";\n    is_inside &= (unsigned)(row%" PRIu32 " + kiln_as_one(0",
@@ -358,7 +376,35 @@ static void append_is_inside(const struct kiln_emission *emission,
         append_window_steps(window->k_steps, KILN_MAX_ROLE_AXES, w, 'k', "taps", source);
         kiln_buffer_printf(source, ")) < (unsigned)arguments.w%" PRIu32 "_size;\n", w);
     }
-    kiln_buffer_append_text(source, "    (void)taps;\n    return is_inside;\n}\n");
+    kiln_buffer_printf(source, "    (void)%s, (void)taps;\n    return is_inside;\n}\n", row_name);
+}
+
+/* Which pixels of a strip are inside of the image along its lines. */
+static void append_strip_inside(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side, const struct role *rows,
+                                struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    uint32_t w = kiln_strip_window(contraction);
+    char row_name[] = {rows->name, '\0'};
+    char step[32];
+    kiln_print_strip_step(contraction, step, sizeof step);
+    kiln_buffer_printf(source,
+                       "KILN_DEVICE unsigned kiln_first_tap(const kiln_arguments &arguments)\n{\n"
+                       "    return %s < 0 ? KILN_STRIP_TAPS - 1 : 0;\n}\n"
+                       "KILN_DEVICE unsigned kiln_%s_strip_inside(const kiln_arguments &arguments, "
+                       "const kiln_%s_source &source, unsigned row)\n{\n",
+                       step, side->name, side->name);
+    append_index(rows, "source.first_row + row", source);
+    kiln_buffer_append_text(source, "    const int at = ");
+    append_window_row(emission, w, row_name, source);
+    kiln_buffer_printf(source,
+                       " + %s * (int)kiln_first_tap(arguments);\n"
+                       "    unsigned inside = 0;\n    KILN_UNROLL\n"
+                       "    for (unsigned p = 0; p < KILN_STRIP_PIXELS; p++)\n"
+                       "        inside |= (unsigned)((unsigned)at + p < "
+                       "(unsigned)arguments.w%" PRIu32 "_size) << p;\n    return inside;\n}\n",
+                       step, w);
 }
 
 /* Coordinates in the image: kiln_<side>_coordinate_<window>. */
@@ -394,6 +440,8 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
         side->operand == &kiln_contraction_of(emission)->left ? &roles[0] : &roles[1];
     if (kiln_is_side_windowed(emission, side))
         append_is_inside(emission, side, rows, source);
+    if (kiln_is_side_windowed(emission, side) && kiln_contraction_of(emission)->strip_taps != 0)
+        append_strip_inside(emission, side, rows, source);
     if (kiln_is_side_windowed(emission, side) && kiln_walks_along_k(emission))
         append_coordinates(emission, side, rows, source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {

@@ -65,6 +65,15 @@ uint32_t kiln_direct_block(const struct kiln_target *target)
     return target->wave_size == 1 ? 1 : BLOCK;
 }
 
+void kiln_choose_shared_rows(const struct kiln_target *target,
+                             struct kiln_contraction_schedule *contraction)
+{
+    contraction->shared_rows = target->wave_size == 1 ? HOST_ITEM_ROWS : SHARED_ROWS;
+    contraction->tile_k = TAPS;
+    contraction->waves_m = contraction->waves_n = contraction->waves_k = contraction->groups_k = 1;
+    contraction->row_parts = 1;
+}
+
 uint32_t kiln_direct_lds_bytes(const struct kiln_contraction_schedule *contraction,
                                uint32_t sum_bytes)
 {
@@ -117,12 +126,10 @@ void kiln_choose_direct_tile(const struct kiln_target *target,
                              const struct kiln_register_limits *limits, bool is_left_shared,
                              struct kiln_contraction_schedule *contraction)
 {
-    bool is_host = target->wave_size == 1;
     uint32_t block = kiln_direct_block(target);
     uint32_t vector = contraction->result_vector;
     contraction->item_rows = choose_item_rows(target, limits, is_left_shared, contraction);
-    contraction->shared_rows = is_host ? HOST_ITEM_ROWS : SHARED_ROWS;
-    contraction->tile_k = TAPS;
+    kiln_choose_shared_rows(target, contraction);
     uint64_t rows = divide_up((uint64_t)contraction->m, contraction->item_rows);
     uint64_t columns = divide_up((uint64_t)contraction->n, vector);
     uint32_t most_slots =
@@ -141,6 +148,4 @@ void kiln_choose_direct_tile(const struct kiln_target *target,
     }
     contraction->tile_m = contraction->slots * contraction->item_rows;
     contraction->tile_n = contraction->vectors * vector;
-    contraction->waves_m = contraction->waves_n = contraction->waves_k = contraction->groups_k = 1;
-    contraction->row_parts = 1;
 }

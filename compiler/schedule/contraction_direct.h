@@ -12,6 +12,11 @@
  * groups have few channels. */
 bool kiln_is_contraction_direct(const struct kiln_contraction_problem *problem);
 
+/* What is shared in LDS, and what a schedule without waves that share a tile has: part of
+ * kiln_choose_direct_tile. */
+void kiln_choose_shared_rows(const struct kiln_target *target,
+                             struct kiln_contraction_schedule *contraction);
+
 /* Chooses item_rows, slots, vectors, shared_rows and the tile, when m, n, result_vector and
  * are_rows_fast are there. is_left_shared: the operand that is shared in LDS is the left one. */
 void kiln_choose_direct_tile(const struct kiln_target *target,

@@ -44,6 +44,12 @@ static void print_direct(const struct kiln_schedule *schedule,
     for (uint32_t i = 0; i < group->load_count; i++)
         is_vector |= group->accesses[i].place == KILN_PLACE_LEFT &&
                      schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
+    if (contraction->strip_taps != 0)
+        kiln_buffer_printf(buffer,
+                           ", in strips of %" PRIu32 " taps and every %" PRIu32
+                           ". pixel of the image, %" PRIu32 " of a line",
+                           contraction->strip_taps, contraction->strip_step,
+                           contraction->line_slots);
     kiln_buffer_printf(
         buffer,
         ", direct: a work-group has %" PRIu32 "x%" PRIu32 " work-items of %" PRIu32

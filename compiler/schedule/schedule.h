@@ -230,6 +230,13 @@ struct kiln_contraction_schedule {
     bool are_rows_fast; /* neighbouring work-items have neighbouring rows, not columns */
     uint32_t item_rows;
     uint32_t slots, vectors;
+    /* The item_rows of a work-item are neighbours of one line of pixels instead, along the last
+     * axis of rows, and the last axis of k is strip_taps neighbours along the same axis of the
+     * image, of which neighbours of the result are strip_step apart. A work-group has line_slots
+     * strips of each of slots / line_slots lines. strip_taps is 0 where rows are apart. */
+    uint32_t strip_taps, strip_step;
+    uint32_t line_slots;
+    uint32_t strip_steps;    /* tiles of a work-group, each below the one before */
     uint32_t shared_rows;    /* of the shared operand, at most, in LDS */
     uint32_t buffers;        /* tiles of both operands in LDS; 0: streamed, direct */
     bool is_pingpong;        /* two halves of 8 waves take turns at LDS and matrix instructions */

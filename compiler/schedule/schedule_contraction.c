@@ -11,6 +11,7 @@
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/contraction_statistics.h"
+#include "compiler/schedule/contraction_strips.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
@@ -236,7 +237,8 @@ static int64_t footprint(const struct kiln_contraction_problem *problem, uint32_
     int64_t elements = 1;
     for (uint32_t i = 0; i < domain->rank; i++)
         elements += (domain->dims[i] - 1) * memory->strides[i];
-    bool is_whole = problem->contraction->is_direct && !kiln_is_access_of_result(memory);
+    bool is_whole = problem->contraction->is_direct &&
+                    (!kiln_is_access_of_result(memory) || problem->contraction->strip_taps != 0);
     return scheduled->splits_rows || scheduled->splits_columns || is_windowed || is_whole ? elements
                                                                                           : 0;
 }
@@ -318,7 +320,9 @@ static void fill_schedule(const struct kiln_contraction_problem *problem, uint32
     schedule->rows = (uint64_t)contraction->m;
     schedule->cols = (uint64_t)contraction->n;
     schedule->vector_elems = contraction->result_vector;
-    schedule->chunk_count = count_tiles(contraction);
+    schedule->chunk_count = contraction->strip_taps != 0
+                                ? (uint64_t)kiln_count_strips(contraction).tiles
+                                : count_tiles(contraction);
     schedule->index_is_64bit = offsets_need_64_bits(problem);
     schedule->lds_bytes = lds_bytes;
 }
@@ -338,7 +342,13 @@ static void choose_direct(struct kiln_contraction_problem *problem)
     choose_result_vector(problem, most < limit ? most : limit);
     struct kiln_operand_schedule *shared = is_swapped ? &contraction->left : &contraction->right;
     shared->is_along_k = !kiln_runs_along_rows(problem, shared);
-    kiln_choose_direct_tile(problem->target, &problem->schedule->limits, is_swapped, contraction);
+    if (kiln_find_strips(is_swapped, contraction)) {
+        problem->schedule->template_name = "contraction_strips";
+        kiln_choose_strip_tile(problem->target, &problem->schedule->limits, contraction);
+    } else {
+        kiln_choose_direct_tile(problem->target, &problem->schedule->limits, is_swapped,
+                                contraction);
+    }
     choose_order(problem);
     problem->schedule->block = kiln_direct_block(problem->target);
     set_direct_modes(problem);

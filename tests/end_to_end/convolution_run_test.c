@@ -44,6 +44,33 @@ static const char *const sketches[] = {
     "ConvolutionWrw x=2,3,5 dy=2,4,2 dw=4,3,2" HUGE("3", "1073741824", "1073741824", "1"),
 };
 
+/* Channels last, each a group: strips of pixels. */
+static const char *const strips[] = {
+    "ConvolutionFwd x=3,24,9,11:HALF:last w=24,1,3,3:HALF:last y=3,24,9,11:HALF:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    /* More tiles than a work-group has at once, and several of them one below the other. */
+    "ConvolutionFwd x=4,40,37,21:HALF:last w=40,1,3,3:HALF:last y=4,40,19,11:HALF:last" ATTRIBUTES(
+        "1,1", "2,2", "1,1"),
+    /* Taps backwards; a window of which local memory has a part at a time. */
+    "ConvolutionBwd dy=2,16,9,9:HALF:last w=16,1,5,5:HALF:last dx=2,16,9,9:HALF:last" ATTRIBUTES(
+        "2,2", "1,1", "1,1"),
+    "ConvolutionFwd x=1,8,7,6:last w=8,1,7,7:last y=1,8,7,6:last" ATTRIBUTES("3,3", "1,1", "1,1"),
+    /* Windows that lie outside of the image as a whole, dilated and strided across lines. */
+    "ConvolutionFwd x=2,8,5,3:HALF:last w=8,1,3,3:HALF:last y=2,8,6,15:HALF:last" ATTRIBUTES(
+        "9,7", "3,1", "3,1"),
+    /* Channels that are no whole vector; one axis, and three. */
+    "ConvolutionFwd x=2,5,9,7:last w=5,1,3,3:last y=2,5,9,7:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+    "ConvolutionFwd x=2,16,13:HALF:last w=16,1,4:HALF:last y=2,16,7:HALF:last" ATTRIBUTES("2", "2",
+                                                                                          "1"),
+    "ConvolutionFwd x=1,8,4,5,6:last w=8,1,3,2,3:last y=1,8,4,6,6:last" ATTRIBUTES("1,1,1", "1,1,1",
+                                                                                   "1,1,1"),
+    /* In front of the image a scale that has lines but no columns, behind the result a sum. */
+    "Pointwise in_0=2,8,6,5:HALF:last in_1=2,1,6,1 out_0=2,8,6,5:HALF:virtual:last "
+    "!operation='ADD' | ConvolutionFwd x@3 w=8,1,3,3:HALF:last y=2,8,6,5:virtual:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1") "| Pointwise in_0@5 in_1=2,8,6,5:HALF:last out_0=2,8,6,5:HALF:last "
+                             "!operation='ADD'",
+};
+
 static void run(const char *sketch, uint32_t wave_size, enum kiln_contraction_form form)
 {
     const struct kiln_lower_options options = {.host_wave_size = wave_size,
@@ -71,4 +98,12 @@ Test(convolution_run, small_groups_in_tiles)
     enum { FIRST = 1, LAST = 3 };
     for (uint32_t i = FIRST; i <= LAST; i++)
         run(sketches[i], 0, KILN_CONTRACTION_PLAIN);
+}
+
+Test(convolution_run, strips_of_pixels)
+{
+    for (uint32_t i = 0; i < sizeof strips / sizeof *strips; i++) {
+        run(strips[i], 0, KILN_CONTRACTION_ANY);
+        run(strips[i], 32, KILN_CONTRACTION_ANY);
+    }
 }

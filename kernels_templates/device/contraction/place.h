@@ -4,30 +4,21 @@
 #ifndef KILN_DEVICE_CONTRACTION_PLACE_H
 #define KILN_DEVICE_CONTRACTION_PLACE_H
 
+#include "device/contraction/chiplet.h"
+
 struct kiln_place {
     unsigned batch;
     unsigned row; /* of the tile's first element */
     unsigned column;
 };
 
-/*
- * Work-groups go to chiplets in turn, each with a cache of its own: so each gets runs of
- * neighbours. Neighbours go down KILN_SUPER_ROWS tiles before the next column.
- */
+/* Neighbours go down KILN_SUPER_ROWS tiles before the next column. */
 KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned columns)
 {
     const unsigned tiles = rows * columns;
     kiln_place place;
     place.batch = id / tiles;
-    unsigned tile = id % tiles;
-#if KILN_CHIPLETS > 1
-    const unsigned turn = KILN_CHIPLETS * KILN_CHIPLET_RUN;
-    if (tile < tiles / turn * turn) {
-        const unsigned nth = tile / KILN_CHIPLETS;
-        tile = nth / KILN_CHIPLET_RUN * turn + tile % KILN_CHIPLETS * KILN_CHIPLET_RUN +
-               nth % KILN_CHIPLET_RUN;
-    }
-#endif
+    const unsigned tile = kiln_run_of_chiplet(id % tiles, tiles);
     const unsigned super = tile / (KILN_SUPER_ROWS * columns);
     const unsigned first = super * KILN_SUPER_ROWS;
     const unsigned height = rows - first < KILN_SUPER_ROWS ? rows - first : KILN_SUPER_ROWS;
