@@ -24,6 +24,10 @@ static void visit_all(struct kiln_integer_walk *walk)
     kiln_visit_batch_arguments(walk);
     for (uint32_t b = 0; b < products->batch_rank; b++)
         kiln_visit_integer(walk, attention->value_repeats[b], "value_repeat%" PRIu32, b);
+    for (uint32_t i = 0; i < attention->limit_count; i++) {
+        if (attention->limits[i].value == KILN_NONE)
+            kiln_visit_integer(walk, attention->limits[i].offset, "limit%" PRIu32, i);
+    }
     kiln_visit_stride_arguments(walk);
 }
 
@@ -125,6 +129,9 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
     const struct kiln_contraction_schedule *products = &attention->products;
     bool has_loads = false;
+    bool has_last = false;
+    for (uint32_t i = 0; i < attention->limit_count; i++)
+        has_last |= attention->limits[i].kind == KILN_LIMIT_LAST;
     for (uint32_t i = 0; i < emission->group->load_count; i++)
         has_loads |= kiln_is_score_access(emission, i) && !kiln_is_score_row_access(emission, i);
     kiln_buffer_printf(source,
@@ -136,14 +143,14 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
                        "\n#define KILN_IS_LEFT_KEPT %d\n#define KILN_PACK_ELEMENTS %" PRIu32
                        "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
                        "\n#define KILN_FINISHED_TOGETHER 1\n#define KILN_CHIPLETS %" PRIu32
-                       "\n#define KILN_ARE_LAST_ROWS_LONGEST 0\n#define KILN_C_END %d"
-                       "\n#define KILN_N_END 1\n#define KILN_HAS_MASK 0"
+                       "\n#define KILN_ARE_LAST_ROWS_LONGEST %d\n#define KILN_C_END %d"
+                       "\n#define KILN_N_END 1\n#define KILN_HAS_MASK %d"
                        "\n#define KILN_HAS_SCORE_LOADS %d\n",
                        products->waves_m, products->tile_m, products->tile_n, products->tile_k,
                        attention->tile_d, attention->is_online, products->buffers,
                        attention->is_left_kept, kiln_pack_elements(products),
-                       products->result_vector, products->row_parts, products->chiplets,
-                       products->k_end != KILN_K_END_NONE, has_loads);
+                       products->result_vector, products->row_parts, products->chiplets, has_last,
+                       products->k_end != KILN_K_END_NONE, attention->limit_count != 0, has_loads);
     append_operand_defines("LEFT", &products->left, source);
     append_operand_defines("RIGHT", &products->right, source);
     append_operand_defines("VALUE", &attention->value, source);

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #define SCORE_PARAMETERS                                                                           \
     "const kiln_arguments &arguments, const kiln_score_source &source, const kiln_score_row "      \
@@ -142,21 +142,168 @@ static uint32_t exponentiated(const struct kiln_emission *emission)
     return KILN_NONE;
 }
 
+/* What of a place's values its result needs. Of a masked score the limits are the text's own, so
+ * that what they compare with is no part of it. NULL when memory is out. */
+static bool *find_needed(const struct kiln_emission *emission, enum kiln_place place,
+                         uint32_t result)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    bool *needed = calloc(group->op_count, sizeof *needed);
+    if (needed == NULL)
+        return NULL;
+    needed[kiln_group_position(group, result)] = true;
+    for (uint32_t i = group->op_count; i-- > 0;) {
+        const struct kiln_op *op = &emission->ir->ops[group->ops[i]];
+        bool is_end = op->opcode == KILN_OP_SCORE || op->opcode == KILN_OP_SCORE_EXP;
+        needed[i] &= (group->places[i] >> place & 1) != 0;
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity && needed[i] && !is_end; k++) {
+            uint32_t at = kiln_group_position(group, op->operands[k]);
+            bool is_limit = group->ops[i] == kiln_attention_of(emission)->masked && k == 0;
+            if (at != KILN_NONE && !is_limit)
+                needed[at] = true;
+        }
+    }
+    return needed;
+}
+
+static void append_values_of(const struct kiln_emission *emission,
+                             const struct kiln_value_table *table, const bool *needed,
+                             struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        uint32_t value = group->ops[i];
+        const struct kiln_op *op = &emission->ir->ops[value];
+        if (!needed[i] || !kiln_value_is_computed(emission, table, value) ||
+            op->opcode == KILN_OP_CONSTANT)
+            continue;
+        if (value != kiln_attention_of(emission)->masked) {
+            kiln_emit_contraction_value(emission, table, value, source);
+            continue;
+        }
+        kiln_buffer_append_text(source, "        const kiln_sum ");
+        kiln_emit_value(table, value, source);
+        kiln_buffer_append_text(source, " = !is_masked || kiln_is_visible(arguments, row, "
+                                        "source.row + at_row, column + e) ? ");
+        kiln_emit_value(table, op->operands[1], source);
+        kiln_buffer_append_text(source, " : -__builtin_inff();\n");
+    }
+}
+
 static bool append_values(const struct kiln_emission *emission, enum kiln_place place,
                           const char *const *elements, uint32_t result, const char *to,
                           struct kiln_buffer *source)
 {
     struct kiln_value_table table;
-    if (!kiln_contraction_table_init(emission, place, elements, &table))
+    bool *needed = find_needed(emission, place, result);
+    if (needed == NULL || !kiln_contraction_table_init(emission, place, elements, &table)) {
+        free(needed);
         return false;
+    }
     append_loop(emission, place, source);
-    kiln_emit_contraction_values(emission, &table, place, source);
+    append_values_of(emission, &table, needed, source);
     kiln_buffer_printf(source, "        %s = ", to);
     kiln_emit_value(&table, result, source);
     kiln_buffer_append_text(source, ";\n    }\n");
     kiln_value_table_fini(&table);
+    free(needed);
     return true;
 }
+
+/* ---- limits ---- */
+
+/* The access that loads a length, which is the same in all of a batch. */
+static uint32_t access_of_length(const struct kiln_emission *emission, uint32_t value)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < emission->group->load_count; i++) {
+        if (emission->group->accesses[i].value == value && kiln_is_score_row_access(emission, i))
+            found = i;
+    }
+    return found;
+}
+
+/* A length: loaded once for a row, or here. */
+static void append_length(const struct kiln_emission *emission,
+                          const struct kiln_score_limit *limit, bool is_loaded,
+                          struct kiln_buffer *source)
+{
+    uint32_t access = access_of_length(emission, limit->value);
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    bool is_scalar = memory->kind == KILN_ARGUMENT_HOST_SCALAR;
+    kiln_buffer_printf(source, "(long long)kiln_decode_%s(", kiln_storage_suffix(memory));
+    if (is_loaded)
+        kiln_buffer_printf(source, "row.x%" PRIu32 "[0])", access);
+    else if (is_scalar)
+        kiln_buffer_printf(source, "arguments.a%" PRIu32 ")", access);
+    else
+        kiln_buffer_printf(source, "*source.p%" PRIu32 ")", access);
+}
+
+static void append_limits(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    if (attention->limit_count == 0)
+        return;
+    kiln_buffer_append_text(source,
+                            "KILN_DEVICE bool kiln_is_visible(const kiln_arguments &arguments, "
+                            "const kiln_score_row &row, unsigned m, unsigned n)\n{\n"
+                            "    (void)arguments, (void)row, (void)m, (void)n;\n    return true");
+    for (uint32_t i = 0; i < attention->limit_count; i++) {
+        const struct kiln_score_limit *limit = &attention->limits[i];
+        if (limit->value == KILN_NONE) {
+            kiln_buffer_printf(source, " && (int)n %s (int)m + (int)arguments.limit%" PRIu32,
+                               limit->kind == KILN_LIMIT_LAST ? "<=" : ">=", i);
+            continue;
+        }
+        kiln_buffer_printf(source, " && (long long)%s < ",
+                           limit->kind == KILN_LIMIT_COLUMNS ? "n" : "m");
+        append_length(emission, limit, true, source);
+    }
+    kiln_buffer_append_text(source, ";\n}\n");
+}
+
+/* Which columns some of a tile's rows see, and which all of them do. */
+static void append_columns(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    static const char *const statements[] = {
+        [KILN_LIMIT_LAST] = "    end = kiln_smaller(end, limit + end_row);\n"
+                            "    whole_end = kiln_smaller(whole_end, limit + first_row + 1);\n",
+        [KILN_LIMIT_FIRST] = "    first = kiln_greater(first, limit + first_row);\n"
+                             "    whole_first = kiln_greater(whole_first, limit + end_row - 1);\n",
+        [KILN_LIMIT_COLUMNS] = "    end = kiln_smaller(end, limit);\n"
+                               "    whole_end = kiln_smaller(whole_end, limit);\n",
+        [KILN_LIMIT_ROWS] = "    end = first_row < limit ? end : 0;\n"
+                            "    whole_end = end_row <= limit ? whole_end : 0;\n",
+    };
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    kiln_buffer_append_text(
+        source,
+        "struct kiln_column_range {\n    unsigned first, end;\n    unsigned whole_first, "
+        "whole_end;\n};\n"
+        "KILN_DEVICE void kiln_find_columns(const kiln_arguments &arguments, const kiln_batch "
+        "&batch, unsigned first_row, unsigned end_row, kiln_column_range &range)\n{\n"
+        "    (void)first_row, (void)end_row;\n    kiln_score_source source;\n"
+        "    kiln_score_start(arguments, batch, 0, source);\n"
+        "    long long first = 0, end = arguments.n, whole_first = 0, whole_end = end, limit = 0;\n"
+        "    (void)limit;\n");
+    for (uint32_t i = 0; i < attention->limit_count; i++) {
+        const struct kiln_score_limit *limit = &attention->limits[i];
+        kiln_buffer_append_text(source, "    limit = ");
+        if (limit->value == KILN_NONE)
+            kiln_buffer_printf(source, "arguments.limit%" PRIu32, i);
+        else
+            append_length(emission, limit, false, source);
+        kiln_buffer_printf(source, ";\n%s", statements[limit->kind]);
+    }
+    kiln_buffer_append_text(
+        source, "    end = kiln_greater(end, 0);\n    range.end = (unsigned)end;\n"
+                "    range.first = (unsigned)kiln_smaller(first, end);\n"
+                "    range.whole_first = (unsigned)kiln_smaller(whole_first, arguments.n);\n"
+                "    range.whole_end = (unsigned)kiln_greater(whole_end, 0);\n}\n");
+}
+
+/* ---- from sums to weights ---- */
 
 /* Whether scores may be finite and yet too low to be multiplied by the exponent's factor: masks of
  * the lowest number there is are usual. */
@@ -232,29 +379,23 @@ static bool append_weight(const struct kiln_emission *emission, const char *cons
     return good;
 }
 
-static void append_columns(struct kiln_buffer *source)
-{
-    kiln_buffer_append_text(
-        source, "struct kiln_column_range {\n    unsigned first, end;\n    unsigned whole_first, "
-                "whole_end;\n};\n"
-                "KILN_DEVICE void kiln_find_columns(const kiln_arguments &arguments, const "
-                "kiln_batch &batch, unsigned first_row, unsigned end_row, kiln_column_range "
-                "&range)\n{\n    (void)batch, (void)first_row, (void)end_row;\n"
-                "    range.first = range.whole_first = 0;\n"
-                "    range.end = range.whole_end = (unsigned)arguments.n;\n}\n");
-}
-
 void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
     for (uint32_t i = 0; i < emission->group->load_count; i++)
         elements[i] = kiln_is_score_row_access(emission, i) ? "0" : "e";
+    kiln_buffer_append_text(source,
+                            "KILN_DEVICE long long kiln_smaller(long long a, long long b)\n{\n"
+                            "    return a < b ? a : b;\n}\n"
+                            "KILN_DEVICE long long kiln_greater(long long a, long long b)\n{\n"
+                            "    return a > b ? a : b;\n}\n");
     append_source(emission, source);
     append_row(emission, source);
     append_load(emission, source);
+    append_limits(emission, source);
     source->failed |= !append_score(emission, elements, source);
     source->failed |= !append_weight(emission, elements, source);
-    append_columns(source);
+    append_columns(emission, source);
     kiln_buffer_append_text(
         source,
         "struct kiln_row {\n    kiln_sum max, sum;\n};\n"

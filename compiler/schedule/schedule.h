@@ -260,6 +260,22 @@ struct kiln_contraction_schedule {
     double time_ns;
 };
 
+/* Which columns of scores a row sees: all limits are kept. */
+enum kiln_limit_kind {
+    KILN_LIMIT_LAST,    /* column <= row + offset */
+    KILN_LIMIT_FIRST,   /* column >= row + offset */
+    KILN_LIMIT_COLUMNS, /* column < a length of the batch */
+    KILN_LIMIT_ROWS,    /* row < a length of the batch: other rows see none */
+};
+
+struct kiln_score_limit {
+    enum kiln_limit_kind kind;
+    int64_t offset;
+    uint32_t value; /* of a length, which is loaded; else KILN_NONE */
+};
+
+enum { KILN_MAX_LIMITS = 8 };
+
 /*
  * Attention: what its first product has (rows of scores are m, columns n, k what both operands
  * have; all of k is one tile), and what comes with the second one, of which n is k. A work-group
@@ -272,6 +288,11 @@ struct kiln_attention_schedule {
     uint32_t tile_d; /* elements, at least d */
     int64_t value_repeats[KILN_MAX_BATCH_AXES];
     bool is_online; /* the weights are exponentials of scores minus their row's maximum */
+    /* Of scores that are -infinity where a limit hides them: the SELECT that does so; KILN_NONE
+     * where there is none. */
+    uint32_t masked;
+    uint32_t limit_count;
+    struct kiln_score_limit limits[KILN_MAX_LIMITS];
     /* Fragments of the left operand wait in registers; else they are read for each tile. */
     bool is_left_kept;
 };

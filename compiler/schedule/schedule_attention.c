@@ -1,5 +1,6 @@
 /* Schedules of attention: two products, their scores in registers, in one kernel. */
 #include "compiler/schedule/attention_layout.h"
+#include "compiler/schedule/attention_limits.h"
 #include "compiler/schedule/attention_tile.h"
 
 #include "compiler/fuse/fuse_family.h"
@@ -168,6 +169,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     if (!kiln_choose_staged_dtype(ir, task->graph, group, task->target, &products->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     kiln_attention_lay_out_axes(&problem, attention);
+    kiln_find_attention_limits(ir, group, attention);
     attention->is_online = is_online(ir, group);
     products->segments = 1;
     products->k_granule = 1;

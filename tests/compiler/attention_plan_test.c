@@ -201,3 +201,54 @@ Test(attention_plan, explanation_names_the_softmax)
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "softmax as it goes"));
     json_graph_fini(&read);
 }
+
+#define NODE(m, n)                                                                                 \
+    "Sdpa q=2,4," #m ",64:HALF k=2,2," #n ",64:HALF v=2,2," #n ",64:HALF "                         \
+    "o=2,4," #m ",64:HALF "
+
+static const char *const nodes[] = {
+    NODE(72, 128),
+    NODE(72, 128) "stats=2,4,72,1 !generate_stats=true !causal_mask=true",
+    NODE(72, 128) "!causal_mask_bottom_right=true",
+    NODE(72, 128) "attn_mask=1,1,72,128",
+    NODE(72, 128) "!left_bound=16 !right_bound=3",
+    NODE(1, 128) "!causal_mask_bottom_right=true",
+};
+
+Test(attention_plan, nodes_are_one_kernel)
+{
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+            struct kiln_kernel_plan plan = make_plan(nodes[i], targets[target]);
+            cr_expect_eq(plan.partition.group_count, 1, "%s: node %zu", targets[target], i);
+            cr_expect_eq(plan.partition.workspace_bytes, 0, "%s: node %zu", targets[target], i);
+        }
+    }
+}
+
+static uint32_t limits_of(const char *sketch)
+{
+    struct kiln_kernel_plan plan = make_plan(sketch, "gfx942");
+    cr_assert_eq(plan.schedules[0].family, KILN_FAMILY_ATTENTION);
+    return plan.schedules[0].attention.limit_count;
+}
+
+/* What comparisons of indices hide is left out, tile by tile; a mask in memory is not. */
+Test(attention_plan, hidden_columns_are_known)
+{
+    cr_expect_eq(limits_of(nodes[0]), 0);
+    cr_expect_eq(limits_of(nodes[1]), 1);
+    cr_expect_eq(limits_of(nodes[2]), 1);
+    cr_expect_eq(limits_of(nodes[3]), 0);
+    cr_expect_eq(limits_of(nodes[4]), 2);
+}
+
+/* Where the last rows see the last columns depends on both lengths. */
+Test(attention_plan, causal_sequences_of_all_lengths_share_a_kernel)
+{
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        const char *symbol = symbol_of(nodes[2], targets[target]);
+        cr_expect_str_eq(
+            symbol_of(NODE(512, 1000) "!causal_mask_bottom_right=true", targets[target]), symbol);
+    }
+}

@@ -1,5 +1,5 @@
 /*
- * Attention that is written out, in one kernel on the host device, against the interpreter.
+ * Attention, written out and as a node, in one kernel on the host device, against the interpreter.
  */
 #include "tests/end_to_end/checked_sketch.h"
 
@@ -95,6 +95,15 @@ static const char *const sketches[] = {
     "Reduction in@6 out=2,8,5,1:virtual !mode='ADD' | "
     "Pointwise in_0@6 in_1@7 out_0=2,8,5,130:HALF:virtual !operation='DIV' | "
     "Matmul a@8 b=2,2,130,64:HALF c=2,8,5,64:HALF",
+    /* nodes whose rows see some of the columns, or none */
+    "Sdpa q=2,4,40,64:HALF k=2,2,130,64:HALF v=2,2,130,64:HALF o=2,4,40,64:HALF "
+    "!causal_mask_bottom_right=true",
+    "Sdpa q=2,4,72,64:HALF k=2,2,130,64:HALF v=2,2,130,64:HALF o=2,4,72,64:HALF "
+    "!left_bound=16 !right_bound=3",
+    "Sdpa q=2,4,40,32:HALF k=2,2,70,32:HALF v=2,2,70,32:HALF o=2,4,40,32:HALF "
+    "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT64 !padding_mask=true",
+    "Sdpa q=1,2,140,32:HALF k=1,2,50,32:HALF v=1,2,50,32:HALF o=1,2,140,32:HALF "
+    "stats=1,2,140,1 !generate_stats=true !causal_mask_bottom_right=true",
 };
 
 static void use_no_cache(void)

@@ -1,0 +1,151 @@
+#include "compiler/schedule/attention_limits.h"
+
+#include <math.h>
+
+/* One side of a comparison: an index, something that is the same in all of a batch, or a number. */
+struct side {
+    enum { SIDE_ROW, SIDE_COLUMN, SIDE_LENGTH, SIDE_NUMBER, SIDE_OTHER } kind;
+    int64_t offset;
+    uint32_t value; /* of a length */
+};
+
+static const struct kiln_op *op_at(const struct kiln_ir *ir, uint32_t value)
+{
+    return &ir->ops[value];
+}
+
+static bool is_integer(const struct kiln_op *op)
+{
+    return op->scalar == KILN_SCALAR_I32 || op->scalar == KILN_SCALAR_I64;
+}
+
+/* Whether a value is the same for all rows and columns of the scores. */
+static bool is_of_batch(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_domain *domain = &ir->domains[op_at(ir, value)->domain];
+    return (domain->rank < 1 || domain->dims[domain->rank - 1] == 1) &&
+           (domain->rank < 2 || domain->dims[domain->rank - 2] == 1);
+}
+
+static struct side side_of(const struct kiln_ir *ir, uint32_t value)
+{
+    struct side side = {.kind = SIDE_OTHER};
+    while (op_at(ir, value)->opcode == KILN_OP_BROADCAST)
+        value = op_at(ir, value)->operands[0];
+    const struct kiln_op *op = op_at(ir, value);
+    if (!is_integer(op))
+        return side;
+    if (op->opcode == KILN_OP_INDEX) {
+        uint32_t from_right = ir->domains[op->domain].rank - 1 - op->axis;
+        side.kind = from_right == 0 ? SIDE_COLUMN : from_right == 1 ? SIDE_ROW : SIDE_OTHER;
+    } else if (op->opcode == KILN_OP_CONSTANT) {
+        side.kind = SIDE_NUMBER;
+        side.offset = op->constant.integer;
+    } else if (op->opcode == KILN_OP_ADD || op->opcode == KILN_OP_SUB) {
+        struct side a = side_of(ir, op->operands[0]);
+        struct side b = side_of(ir, op->operands[1]);
+        bool is_sum = op->opcode == KILN_OP_ADD;
+        side = is_sum && a.kind == SIDE_NUMBER ? b : a;
+        if (a.kind != SIDE_NUMBER && b.kind != SIDE_NUMBER)
+            side.kind = SIDE_OTHER;
+        else if (!is_sum && a.kind == SIDE_NUMBER)
+            side.kind = SIDE_OTHER;
+        else
+            side.offset = a.offset + (is_sum ? b.offset : -b.offset);
+    } else if (is_of_batch(ir, value)) {
+        const struct kiln_op *loaded =
+            op->opcode == KILN_OP_CONVERT ? op_at(ir, op->operands[0]) : op;
+        if (loaded->opcode == KILN_OP_LOAD && is_integer(loaded)) {
+            side.kind = SIDE_LENGTH;
+            side.value = op->opcode == KILN_OP_CONVERT ? op->operands[0] : value;
+        }
+    }
+    return side;
+}
+
+/* Numbers are small enough to be added to indices, which are below 2^31. */
+static bool is_small(int64_t number)
+{
+    return number > -(INT64_C(1) << 30) && number < INT64_C(1) << 30;
+}
+
+static bool add_limit(struct kiln_attention_schedule *attention, enum kiln_limit_kind kind,
+                      int64_t offset, uint32_t value)
+{
+    if (attention->limit_count == KILN_MAX_LIMITS || !is_small(offset))
+        return false;
+    attention->limits[attention->limit_count++] =
+        (struct kiln_score_limit){.kind = kind, .offset = offset, .value = value};
+    return true;
+}
+
+/* What a comparison says of the columns: false where it says something else. */
+static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
+                           struct kiln_attention_schedule *attention)
+{
+    enum kiln_opcode opcode = op->opcode;
+    struct side a = side_of(ir, op->operands[0]);
+    struct side b = side_of(ir, op->operands[1]);
+    bool is_order = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE ||
+                    opcode == KILN_OP_CMP_GT || opcode == KILN_OP_CMP_GE;
+    if (!is_order)
+        return false;
+    /* Of a single row the index is 0. */
+    if (attention->products.m == 1) {
+        a.kind = a.kind == SIDE_NUMBER ? SIDE_ROW : a.kind;
+        b.kind = b.kind == SIDE_NUMBER ? SIDE_ROW : b.kind;
+    }
+    if (b.kind == SIDE_COLUMN || a.kind == SIDE_LENGTH) {
+        struct side other = a;
+        a = b;
+        b = other;
+        opcode = opcode == KILN_OP_CMP_LT   ? KILN_OP_CMP_GT
+                 : opcode == KILN_OP_CMP_LE ? KILN_OP_CMP_GE
+                 : opcode == KILN_OP_CMP_GT ? KILN_OP_CMP_LT
+                                            : KILN_OP_CMP_LE;
+    }
+    bool is_below = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE;
+    if (b.kind == SIDE_LENGTH)
+        return opcode == KILN_OP_CMP_LT && a.offset == 0 && b.offset == 0 &&
+               ((a.kind == SIDE_COLUMN && add_limit(attention, KILN_LIMIT_COLUMNS, 0, b.value)) ||
+                (a.kind == SIDE_ROW && add_limit(attention, KILN_LIMIT_ROWS, 0, b.value)));
+    if (a.kind != SIDE_COLUMN || b.kind != SIDE_ROW || !is_small(a.offset) || !is_small(b.offset))
+        return false;
+    int64_t offset = b.offset - a.offset - (opcode == KILN_OP_CMP_LT) + (opcode == KILN_OP_CMP_GT);
+    return add_limit(attention, is_below ? KILN_LIMIT_LAST : KILN_LIMIT_FIRST, offset, KILN_NONE);
+}
+
+/* All that a condition says, or false. */
+static bool add_condition(const struct kiln_ir *ir, uint32_t value,
+                          struct kiln_attention_schedule *attention)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    if (op->opcode == KILN_OP_BROADCAST)
+        return add_condition(ir, op->operands[0], attention);
+    if (op->opcode == KILN_OP_AND)
+        return add_condition(ir, op->operands[0], attention) &&
+               add_condition(ir, op->operands[1], attention);
+    return add_comparison(ir, op, attention);
+}
+
+void kiln_find_attention_limits(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                struct kiln_attention_schedule *attention)
+{
+    attention->limit_count = 0;
+    attention->masked = KILN_NONE;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *exponential = op_at(ir, group->ops[i]);
+        if (exponential->opcode != KILN_OP_SCORE_EXP)
+            continue;
+        const struct kiln_op *op = op_at(ir, exponential->operands[0]);
+        if (op->opcode != KILN_OP_SELECT)
+            return;
+        const struct kiln_op *hidden = op_at(ir, op->operands[2]);
+        bool is_hidden = hidden->opcode == KILN_OP_CONSTANT && hidden->constant.real == -INFINITY;
+        if (is_hidden && add_condition(ir, op->operands[0], attention))
+            attention->masked = exponential->operands[0];
+        else
+            attention->limit_count = 0;
+        return;
+    }
+}

@@ -1,0 +1,15 @@
+/*
+ * Which columns of scores the rows of attention see: what the graph says by comparing indices
+ * (causal, windows, lengths). The kernel leaves out the tiles that none of its rows sees, tests
+ * only those that some rows do not see all of, and has what it compares with as arguments.
+ */
+#ifndef KILN_COMPILER_SCHEDULE_ATTENTION_LIMITS_H
+#define KILN_COMPILER_SCHEDULE_ATTENTION_LIMITS_H
+
+#include "compiler/schedule/schedule.h"
+
+/* Fills attention->limits; none where something else decides too what is seen. m, n must be set. */
+void kiln_find_attention_limits(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                struct kiln_attention_schedule *attention);
+
+#endif
