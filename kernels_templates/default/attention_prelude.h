@@ -314,9 +314,12 @@ KILN_DEVICE void kiln_value_load(const kiln_arguments &arguments, const kiln_val
 {
     KILN_UNROLL
     for (unsigned e = 0; e < KILN_PACK_ELEMENTS; e++) {
-        const unsigned at = KILN_K_WITHIN(k + e, rest);
+        /* Of a whole tile the addresses differ by what is the same for all lanes: one register of offsets does. */
+        const unsigned at = rest == KILN_WHOLE_K ? k : KILN_K_WITHIN(k + e, rest);
+        const kiln_default_storage *from =
+            source.p + (rest == KILN_WHOLE_K ? (long long)e * arguments.s2_0 : 0);
         KILN_DEFAULT_LOAD(KILN_DEFAULT_VALUE_BYTES, inputs.x[e],
-                          (const kiln_default_storage *)((const char *)source.p +
+                          (const kiln_default_storage *)((const char *)from +
                                                          2 * (at * (unsigned)arguments.s2_0 + row)))
     }
 }

@@ -4,6 +4,12 @@
 #ifndef KILN_DEVICE_ATTENTION_PRODUCTS_H
 #define KILN_DEVICE_ATTENTION_PRODUCTS_H
 
+#ifdef KILN_MMA_READS_AHEAD
+#define KILN_READS_AHEAD KILN_MMA_READS_AHEAD
+#else
+#define KILN_READS_AHEAD 0
+#endif
+
 typedef kiln_mma_sums kiln_scores[KILN_SCORES][KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
 typedef kiln_mma_sums kiln_results[KILN_FRAGMENTS_M][KILN_STRIP_FRAGMENTS];
 
@@ -29,6 +35,35 @@ KILN_DEVICE kiln_fragment kiln_left_fragment(const kiln_lefts &lefts, unsigned s
 #endif
 }
 
+/* The fragments of a step of the first products. */
+struct kiln_score_step {
+    kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
+};
+
+KILN_DEVICE void kiln_load_step(const kiln_lefts &lefts, const kiln_pack *rights, unsigned score,
+                                unsigned step, kiln_score_step &fragments)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        fragments.left[i] = kiln_left_fragment(lefts, score, i, step);
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        kiln_load_right(fragments.right[j], rights + score * KILN_RIGHT_TILE_PACKS, j * KILN_MMA_N,
+                        step, KILN_RIGHT_SHAPE);
+}
+
+KILN_DEVICE void kiln_multiply_step(const kiln_score_step &fragments,
+                                    kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        kiln_multiply_add(sums[i][j], fragments.left[i], fragments.right[j]);
+}
+
+/* Where steps are unrolled the next one is read before this one is multiplied, and none further ahead: compilers would read all
+ * of them, into more registers than there are. */
 KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *rights,
                                       kiln_scores &sums)
 {
@@ -41,22 +76,25 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
             KILN_UNROLL
         for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
             sums[s][i][j][slot] = 0;
+#if KILN_READS_AHEAD
+        kiln_score_step fragments[2];
+        kiln_load_step(lefts, rights, s, 0, fragments[0]);
+        KILN_UNROLL
+        for (unsigned step = 0; step < KILN_C_STEPS; step++) {
+            if (step + 1 < KILN_C_STEPS)
+                kiln_load_step(lefts, rights, s, step + 1, fragments[(step + 1) % 2]);
+            kiln_schedule_fence();
+            kiln_multiply_step(fragments[step % 2], sums[s]);
+            kiln_schedule_fence();
+        }
+#else
         KILN_MMA_STEPS
         for (unsigned step = 0; step < KILN_C_STEPS; step++) {
-            kiln_fragment left[KILN_FRAGMENTS_M];
-            KILN_UNROLL
-            for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-                left[i] = kiln_left_fragment(lefts, s, i, step);
-            KILN_UNROLL
-            for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
-                kiln_fragment right;
-                kiln_load_right(right, rights + s * KILN_RIGHT_TILE_PACKS, j * KILN_MMA_N, step,
-                                KILN_RIGHT_SHAPE);
-                KILN_UNROLL
-                for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-                    kiln_multiply_add(sums[s][i][j], left[i], right);
-            }
+            kiln_score_step fragments;
+            kiln_load_step(lefts, rights, s, step, fragments);
+            kiln_multiply_step(fragments, sums[s]);
         }
+#endif
     }
 }
 
@@ -110,41 +148,73 @@ KILN_DEVICE void kiln_set_weights(unsigned i, unsigned row, unsigned run,
     }
 }
 
+/* The value of a step. */
+struct kiln_value_step {
+    kiln_fragment value[KILN_FRAGMENTS_D];
+};
+
+KILN_DEVICE void kiln_load_value(const kiln_pack *rights, const kiln_pack *values, unsigned v,
+                                 unsigned step, kiln_value_step &fragments)
+{
+    const unsigned of = v == 0 ? KILN_VALUE_OF : KILN_VALUE_1_OF;
+    const kiln_pack *tile = of != 0
+                                ? rights + (of - 1) * KILN_RIGHT_TILE_PACKS
+                                : values + (v == 1 && KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0);
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_D; j++) {
+#ifdef KILN_MMA_READS_TRANSPOSED
+        if (of != 0 || KILN_VALUE_IS_TRANSPOSED)
+            kiln_load_right_transposed(fragments.value[j], tile, j * KILN_MMA_N, step,
+                                       of != 0 ? KILN_RIGHT_SHAPE : KILN_VALUE_SHAPE);
+        else
+#endif
+            kiln_load_right(fragments.value[j], tile, j * KILN_MMA_N, step, KILN_VALUE_SHAPE);
+    }
+}
+
+KILN_DEVICE void kiln_multiply_value(const kiln_weights &weights, const kiln_value_step &fragments,
+                                     unsigned v, unsigned step, kiln_results &results)
+{
+    kiln_fragment left[KILN_FRAGMENTS_M];
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+#if KILN_CHAIN_IS_LOCAL
+        kiln_load_left(left[i], weights.tiles + v * KILN_WEIGHT_TILE_PACKS,
+                       weights.wave_row + i * KILN_MMA_M, step, KILN_WEIGHT_SHAPE);
+#else
+        left[i] = weights.fragments[v][i][step];
+#endif
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_D; j++)
+        KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        kiln_multiply_add(results[i][v * KILN_FRAGMENTS_D + j], left[i], fragments.value[j]);
+}
+
 KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pack *rights,
                                       const kiln_pack *values, kiln_results &results)
 {
     KILN_UNROLL
     for (unsigned v = 0; v < KILN_VALUES; v++) {
-        const unsigned of = v == 0 ? KILN_VALUE_OF : KILN_VALUE_1_OF;
-        const kiln_pack *tile =
-            of != 0 ? rights + (of - 1) * KILN_RIGHT_TILE_PACKS
-                    : values + (v == 1 && KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0);
+#if KILN_READS_AHEAD
+        kiln_value_step fragments[2];
+        kiln_load_value(rights, values, v, 0, fragments[0]);
+        KILN_UNROLL
+        for (unsigned step = 0; step < KILN_N_STEPS; step++) {
+            if (step + 1 < KILN_N_STEPS)
+                kiln_load_value(rights, values, v, step + 1, fragments[(step + 1) % 2]);
+            kiln_schedule_fence();
+            kiln_multiply_value(weights, fragments[step % 2], v, step, results);
+            kiln_schedule_fence();
+        }
+#else
         KILN_MMA_STEPS
         for (unsigned step = 0; step < KILN_N_STEPS; step++) {
-            kiln_fragment left[KILN_FRAGMENTS_M];
-            KILN_UNROLL
-            for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-#if KILN_CHAIN_IS_LOCAL
-                kiln_load_left(left[i], weights.tiles + v * KILN_WEIGHT_TILE_PACKS,
-                               weights.wave_row + i * KILN_MMA_M, step, KILN_WEIGHT_SHAPE);
-#else
-                left[i] = weights.fragments[v][i][step];
-#endif
-            KILN_UNROLL
-            for (unsigned j = 0; j < KILN_FRAGMENTS_D; j++) {
-                kiln_fragment value;
-#ifdef KILN_MMA_READS_TRANSPOSED
-                if (of != 0 || KILN_VALUE_IS_TRANSPOSED)
-                    kiln_load_right_transposed(value, tile, j * KILN_MMA_N, step,
-                                               of != 0 ? KILN_RIGHT_SHAPE : KILN_VALUE_SHAPE);
-                else
-#endif
-                    kiln_load_right(value, tile, j * KILN_MMA_N, step, KILN_VALUE_SHAPE);
-                KILN_UNROLL
-                for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-                    kiln_multiply_add(results[i][v * KILN_FRAGMENTS_D + j], left[i], value);
-            }
+            kiln_value_step fragments;
+            kiln_load_value(rights, values, v, step, fragments);
+            kiln_multiply_value(weights, fragments, v, step, results);
         }
+#endif
     }
 }
 
