@@ -14,6 +14,9 @@ enum {
     LARGE_TILE = 128,
     /* What a lane may hold of a stream on its way, and of sums, in 32-bit registers. */
     STREAM_REGISTERS = 96,
+    /* Computed by a lane for the steps that are loaded ahead: a float sigmoid on either operand of
+     * a product without matrix instructions would take seconds to compile. */
+    STREAM_OPERATIONS = 768,
     MAX_SUM_REGISTERS = 256,
     WGMMA_WAVE_ROWS = 16, /* device/mma/wgmma.h: 64 of four warps */
 };
@@ -162,6 +165,14 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     uint32_t most = registers == 0 ? MAX_SLOTS : STREAM_REGISTERS / registers;
     most = most > MAX_SLOTS ? MAX_SLOTS : most;
     most = most > problem->limits->steps ? problem->limits->steps : most;
+    /* What is computed of the operands stands in the kernel's text twice for each of these steps.
+     */
+    uint32_t operations =
+        packs * kiln_pack_elements(contraction) *
+        (contraction->tile_m / contraction->waves_m / rows_m * problem->left_cost +
+         contraction->tile_n / contraction->waves_n / rows_n * problem->right_cost);
+    if (operations != 0 && most > STREAM_OPERATIONS / operations)
+        most = STREAM_OPERATIONS / operations;
     uint32_t slots = 1;
     while (slots * 2 <= most)
         slots *= 2;

@@ -19,8 +19,10 @@ struct kiln_tile_problem {
     uint32_t result_bytes;
     bool left_along_rows, right_along_rows; /* in memory; else along k */
     bool left_is_whole, right_is_whole;     /* loads of packs or runs of rows, else of elements */
-    bool are_operands_loaded;               /* nothing is computed of them before they are staged */
-    bool is_alone; /* one work-group has all sums of a tile: no cluster shares its k */
+    /* Simple operations (fuse/op_cost.h) that make a staged element of a loaded one. */
+    uint32_t left_cost, right_cost;
+    bool are_operands_loaded; /* nothing is computed of them before they are staged */
+    bool is_alone;            /* one work-group has all sums of a tile: no cluster shares its k */
 };
 
 /*

@@ -2,6 +2,7 @@
 
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
+#include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/target_rates.h"
 #include "compiler/schedule/contraction_axes.h"
 #include "compiler/schedule/contraction_direct.h"
@@ -86,6 +87,29 @@ static bool are_operands_loaded(const struct kiln_contraction_problem *problem)
     return true;
 }
 
+/* Simple operations between a loaded element of an operand and the staged one. */
+static uint32_t staging_cost(const struct kiln_contraction_problem *problem,
+                             const struct kiln_operand_schedule *operand)
+{
+    enum { FP8_COST = 2 }; /* less than it is where no instruction converts, more where one does */
+    const struct kiln_fusion_group *group = problem->group;
+    enum kiln_place place = operand->places[0];
+    uint32_t cost = 0;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &problem->ir->ops[group->ops[i]];
+        if ((group->places[i] >> place & 1) != 0 && !kiln_op_is_contraction(op) &&
+            op->opcode != KILN_OP_LOAD)
+            cost += kiln_op_cost(op);
+    }
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        const struct kiln_dtype_info *info = kiln_dtype_info(group->accesses[i].dtype);
+        if (group->accesses[i].place == place && info->bytes == 1 &&
+            info->scalar == KILN_SCALAR_F32)
+            cost += FP8_COST;
+    }
+    return cost;
+}
+
 static struct kiln_tile_problem tile_problem(const struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -102,6 +126,8 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .right_along_rows = kiln_runs_along_rows(problem, &contraction->right),
         .left_is_whole = kiln_has_whole_loads(problem, &contraction->left),
         .right_is_whole = kiln_has_whole_loads(problem, &contraction->right),
+        .left_cost = staging_cost(problem, &contraction->left),
+        .right_cost = staging_cost(problem, &contraction->right),
         .are_operands_loaded = are_operands_loaded(problem),
         .is_alone = problem->group->reduced_axes != 0 || contraction->segments > 1 ||
                     contraction->window_count != 0 || problem->schedule->forced.segments == 1,

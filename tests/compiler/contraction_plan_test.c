@@ -426,3 +426,17 @@ Test(contraction_plan, segments_of_k_can_be_forced)
         cr_expect_eq(plan.partition.groups[0].segment_count, rows[i].found, "%s", rows[i].sketch);
     }
 }
+
+/* Each step that a wave loads ahead has what is computed of the operands in the kernel's text
+ * again: this one took 19 s to compile with eight. */
+Test(contraction_plan, heavy_prologues_are_loaded_fewer_steps_ahead)
+{
+    struct kiln_kernel_plan plan =
+        make_plan("Pointwise in_0=32,33:FP8_E4M3 in_1=32,1 out_0=32,33:virtual !operation='ADD' | "
+                  "Pointwise in_0@3 out_0=32,33:virtual !operation='SIGMOID_FWD' | "
+                  "Matmul a@4 b=33,24:FP8_E5M2 c=32,24",
+                  "gfx1201", false);
+    const struct kiln_contraction_schedule *contraction = &plan.schedules[0].contraction;
+    cr_assert(contraction->is_streamed);
+    cr_expect_eq(contraction->tile_k, 2 * 4, "%u", contraction->tile_k);
+}
