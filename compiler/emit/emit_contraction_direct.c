@@ -211,6 +211,9 @@ static void append_values(const struct kiln_emission *emission, const struct dir
     enum kiln_place place = direct->side.operand->places[0];
     bool is_windowed = kiln_is_side_windowed(emission, &direct->side);
     uint32_t loaded = loaded_access(emission, place);
+    /* One element for columns of which some are inside: it cannot be cleared for all. */
+    if (loaded != KILN_NONE && has_inside_lanes(direct) && !has_lanes(emission, direct, loaded))
+        loaded = KILN_NONE;
     const char *inside = has_inside_lanes(direct) ? "e" : "0";
     struct kiln_value_table table;
     kiln_buffer_printf(source,
