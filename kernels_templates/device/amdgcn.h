@@ -16,14 +16,13 @@
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("clang loop unroll(disable) vectorize(disable)")
 
-#ifdef KILN_RESIDENTS /* work-groups in a compute unit, of four SIMDs, that there are registers for */
-#define KILN_BOUNDS(block)                                                                         \
-    __attribute__((amdgpu_waves_per_eu(KILN_RESIDENTS * (block) / KILN_WAVE_SIZE / 4)))
+#ifdef KILN_SIMD_WAVES /* waves of a SIMD that there are registers for */
+#define KILN_SIMD_BOUNDS __attribute__((amdgpu_waves_per_eu(KILN_SIMD_WAVES)))
 #else
-#define KILN_BOUNDS(block)
+#define KILN_SIMD_BOUNDS
 #endif
 #define KILN_KERNEL(symbol, block, arguments_type)                                                 \
-    extern "C" __attribute__((global)) KILN_BOUNDS(block)                                          \
+    extern "C" __attribute__((global)) KILN_SIMD_BOUNDS                                           \
     __attribute__((amdgpu_flat_work_group_size(block, block))) void                                \
     symbol(arguments_type arguments)
 #define KILN_LDS(type, name, count) __attribute__((shared)) type name[count]
