@@ -29,6 +29,10 @@ enum {
     /* A matrix product's result of eight axes, and k; a convolution's groups, images, channels of
      * both kinds, and three axes of pixels and of taps. */
     KILN_CONTRACTION_MAX_AXES = 10,
+    /* Of one role: images and three axes of pixels, or channels and three of taps. Batches of a
+     * product are what rows and columns leave of eight axes. */
+    KILN_CONTRACTION_MAX_ROLE_AXES = 4,
+    KILN_CONTRACTION_MAX_BATCH_AXES = KILN_MAX_RANK - 2,
     KILN_NO_AXIS = 0xff,
 };
 

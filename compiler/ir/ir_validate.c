@@ -320,6 +320,41 @@ static bool is_of_its_role(const struct kiln_contraction_axis *axis)
     return false;
 }
 
+/* Whether a batch counts groups of what columns of the result are: a kernel may count it with them.
+ */
+static bool shares_columns(const struct kiln_contraction *contraction,
+                           const struct kiln_contraction_axis *batch)
+{
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role == KILN_AXIS_N && axis->result == batch->result &&
+            axis->result != KILN_NO_AXIS)
+            return true;
+    }
+    return false;
+}
+
+/* Kernels have places for so many axes of a role. */
+static void check_role_counts(struct validator *validator,
+                              const struct kiln_contraction *contraction)
+{
+    static const char *const names[KILN_AXIS_ROLE_COUNT] = {"batches", "rows", "columns", "k"};
+    uint32_t counts[KILN_AXIS_ROLE_COUNT] = {0};
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        counts[axis->role]++;
+        if (axis->role == KILN_AXIS_BATCH && shares_columns(contraction, axis))
+            counts[KILN_AXIS_N]++;
+    }
+    for (uint32_t role = 0; role < KILN_AXIS_ROLE_COUNT; role++) {
+        uint32_t most = role == KILN_AXIS_BATCH ? KILN_CONTRACTION_MAX_BATCH_AXES
+                                                : KILN_CONTRACTION_MAX_ROLE_AXES;
+        if (counts[role] > most)
+            fault(validator, "%" PRIu32 " axes of %s are more than %" PRIu32, counts[role],
+                  names[role], most);
+    }
+}
+
 static void check_contraction(struct validator *validator)
 {
     const struct kiln_ir *ir = validator->ir;
@@ -360,6 +395,7 @@ static void check_contraction(struct validator *validator)
         right.steps[i] = axis->right_step;
         result.steps[i] = axis->result_step;
     }
+    check_role_counts(validator, contraction);
     check_contraction_side(validator, contraction, &left, false, false);
     check_contraction_side(validator, contraction, &right, false, true);
     check_contraction_side(validator, contraction, &result, true, false);

@@ -105,7 +105,7 @@ static uint32_t gather(const struct kiln_kernel_axes *kernel, enum kiln_axis_rol
         if (!has_role(kernel, axis, role))
             continue;
         first = first == NULL ? axis : first;
-        if (is_kept(kernel, axis, gathering) && count < KILN_MAX_ROLE_AXES)
+        if (is_kept(kernel, axis, gathering)) /* no more than fit: kiln_ir_validate */
             axes[count++] = *axis;
     }
     if (count == 0 && first != NULL)

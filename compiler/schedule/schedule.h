@@ -16,8 +16,8 @@
 #include "compiler/schedule/mma.h"
 
 enum {
-    KILN_MAX_BATCH_AXES = KILN_MAX_RANK - 2,
-    KILN_MAX_ROLE_AXES = 4, /* of rows, of columns, or of k: channels, and three axes of pixels */
+    KILN_MAX_BATCH_AXES = KILN_CONTRACTION_MAX_BATCH_AXES,
+    KILN_MAX_ROLE_AXES = KILN_CONTRACTION_MAX_ROLE_AXES, /* of rows, of columns, or of k */
 };
 
 /* The strides that a contraction's access has: kiln_access_schedule.strides by these. */

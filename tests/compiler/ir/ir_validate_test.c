@@ -289,6 +289,17 @@ Test(ir_validate, contraction_with_too_many_axes)
     expect_fault("contract: 11 axes are too many");
 }
 
+Test(ir_validate, contraction_with_too_many_axes_of_a_role)
+{
+    struct kiln_contraction contraction = matrix_product();
+    for (uint32_t i = 0; i < 4; i++) {
+        contraction.axes[contraction.axis_count] = contraction.axes[2]; /* of k */
+        contraction.axes[contraction.axis_count++].size = 1;
+    }
+    append_product(&contraction);
+    expect_fault("contract: 5 axes of k are more than 4");
+}
+
 Test(ir_validate, contraction_axis_size)
 {
     struct kiln_contraction contraction = matrix_product();
