@@ -40,6 +40,7 @@ enum {
     GROUPS_PER_UNIT = 2,
     MAX_LDS_BYTES = 32768,
     COMBINE_ITEMS = 8,
+    ACCUMULATOR_BYTES = 4,
     /* Measured on a Zen core with AVX2: Welford's update of rows is three times as fast with 128
      * bytes of floats at once as with 64. Sums of columns are three times as fast with 256 bytes as
      * with 64; with 512 the accumulators leave no vector register free. */
@@ -447,7 +448,9 @@ static void lay_out_columns(const struct problem *problem, struct kiln_schedule 
 static void lay_out_combine(const struct problem *problem, struct kiln_schedule *schedule)
 {
     struct kiln_reduction_schedule *reduction = &schedule->reduction;
-    uint32_t vector_bytes = schedule->vector_elems * problem->element_bytes;
+    /* Also where no access has neighbours: accumulators are four bytes or more. */
+    uint32_t vector_bytes =
+        schedule->vector_elems * max_u32(problem->element_bytes, ACCUMULATOR_BYTES);
     uint32_t fewest = kiln_ceil_power_of_two(ceil_div(problem->tuning->sector_bytes, vector_bytes));
     uint32_t block = min_u32(KILN_BLOCK, problem->max_block);
     uint32_t items = min_u32(COMBINE_ITEMS, block);
