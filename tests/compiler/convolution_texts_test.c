@@ -162,8 +162,8 @@ Test(convolution_texts, data_gradient)
 Test(convolution_texts, windows)
 {
     static const struct shape shapes[] = {
-        {64, 128, 28, 128, 3, 1, 1}, {64, 128, 29, 128, 3, 1, 1}, {64, 128, 56, 128, 3, 2, 1},
-        {64, 128, 64, 128, 5, 2, 1}, {64, 128, 57, 128, 3, 2, 1}, {64, 128, 84, 128, 3, 3, 1},
+        {64, 64, 28, 64, 3, 1, 1}, {64, 64, 29, 64, 3, 1, 1}, {64, 64, 56, 64, 3, 2, 1},
+        {64, 64, 64, 64, 5, 2, 1}, {64, 64, 57, 64, 3, 2, 1}, {64, 64, 84, 64, 3, 3, 1},
     };
     struct texts texts = {.direction = KILN_NODE_CONVOLUTION_FORWARD};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
