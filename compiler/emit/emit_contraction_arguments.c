@@ -133,6 +133,13 @@ static void visit_all(struct kiln_integer_walk *walk)
     visit_role(walk, &contraction->columns, 'n');
     visit_role(walk, &contraction->sums, 'k');
     visit_windows(walk);
+    if (contraction->k_run != 0)
+        kiln_visit_integer(walk, contraction->k_run, "k_run");
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (kiln_is_loaded_in_runs(walk->emission, i))
+            kiln_visit_integer(walk, walk->emission->schedule->accesses[i].last_pack,
+                               "last_pack%" PRIu32, i);
+    }
     kiln_visit_stride_arguments(walk);
 }
 

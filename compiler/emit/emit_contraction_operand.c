@@ -198,6 +198,10 @@ static void append_operand_load(const struct kiln_emission *emission,
                            access);
         return;
     }
+    if (kiln_is_loaded_in_runs(emission, access)) {
+        kiln_emit_contraction_run_load(emission, side, access, source);
+        return;
+    }
     if (kiln_is_access_split(emission, access)) {
         append_split_load(emission, side, access, source);
         return;
@@ -396,14 +400,17 @@ static void append_pack(const struct kiln_emission *emission,
             kiln_buffer_append_text(source, "    }\n");
     }
     bool is_windowed = kiln_is_side_windowed(emission, side);
-    if (is_windowed && points_of_pack(emission, side) > 1)
+    bool has_runs = kiln_contraction_of(emission)->k_run != 0;
+    if (is_windowed && !has_runs && points_of_pack(emission, side) > 1)
         kiln_buffer_append_text(source, "    KILN_UNROLL\n"
                                         "    for (int e = 0; e < KILN_PACK_ELEMENTS; e++)\n"
                                         "        out[e] = (inputs.inside >> e & 1) != 0 ? out[e] : "
                                         "(kiln_element)0;\n");
     kiln_buffer_append_text(source, "    kiln_pack pack;\n"
                                     "    __builtin_memcpy(&pack, out, sizeof pack);\n");
-    if (is_windowed && points_of_pack(emission, side) == 1)
+    if (has_runs)
+        kiln_buffer_append_text(source, "    kiln_keep_elements(pack, inputs.inside);\n");
+    else if (is_windowed && points_of_pack(emission, side) == 1)
         kiln_buffer_append_text(source, "    kiln_keep_pack(pack, inputs.inside != 0);\n");
     kiln_buffer_append_text(source, "    kiln_cut_pack(pack, k, rest);\n"
                                     "    kiln_make_fnuz(pack);\n"
@@ -431,7 +438,8 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "};\n");
     kiln_emit_contraction_operand_offsets(emission, side, source);
     kiln_buffer_printf(source, "struct kiln_%s_inputs {\n", side->name);
-    if (kiln_is_side_windowed(emission, side))
+    bool has_runs = kiln_contraction_of(emission)->k_run != 0;
+    if (kiln_is_side_windowed(emission, side) || has_runs)
         kiln_buffer_append_text(source, "    unsigned inside;\n");
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (!kiln_is_loaded_for(emission, side, i))
@@ -479,7 +487,12 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     bool is_any_walked = kiln_is_side_windowed(emission, side) && kiln_walks_along_k(emission);
     for (uint32_t i = 0; i < group->load_count; i++)
         is_any_walked |= kiln_is_walked(emission, side, i);
-    if (is_any_walked)
+    if (has_runs)
+        kiln_buffer_printf(source,
+                           "    inputs.inside = kiln_%s_run(arguments, source, row, "
+                           "KILN_K_WITHIN(k, rest));\n",
+                           side->name);
+    else if (is_any_walked)
         kiln_emit_contraction_walk(emission, side, source);
     else if (kiln_is_side_windowed(emission, side))
         append_inside(emission, side, source);

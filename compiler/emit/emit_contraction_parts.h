@@ -173,6 +173,17 @@ void kiln_emit_contraction_rows(const struct kiln_emission *emission, const char
 
 /* ---- emit_contraction_walk.c ---- */
 
+/* Packs along runs of k (emit_contraction_runs.c): the accesses that are loaded so; the function
+ * kiln_<side>_run, which says by a bit for each element of a pack whether it counts; and the load
+ * of a pack, which wants that in inputs.inside. */
+bool kiln_is_loaded_in_runs(const struct kiln_emission *emission, uint32_t access);
+void kiln_emit_contraction_run(const struct kiln_emission *emission,
+                               const struct kiln_contraction_side *side,
+                               struct kiln_buffer *source);
+void kiln_emit_contraction_run_load(const struct kiln_emission *emission,
+                                    const struct kiln_contraction_side *side, uint32_t access,
+                                    struct kiln_buffer *source);
+
 /* Whether neighbours along k may lie along any of its axes: from one to the next there are carries
  * then, kiln_next_k, and kiln_<side>_coordinate_<window> where the side has windows. */
 bool kiln_walks_along_k(const struct kiln_emission *emission);

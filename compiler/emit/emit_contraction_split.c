@@ -442,8 +442,11 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
         append_is_inside(emission, side, rows, source);
     if (kiln_is_side_windowed(emission, side) && kiln_contraction_of(emission)->strip_taps != 0)
         append_strip_inside(emission, side, rows, source);
-    if (kiln_is_side_windowed(emission, side) && kiln_walks_along_k(emission))
+    bool has_runs = kiln_contraction_of(emission)->k_run != 0;
+    if (kiln_is_side_windowed(emission, side) && (kiln_walks_along_k(emission) || has_runs))
         append_coordinates(emission, side, rows, source);
+    if (has_runs)
+        kiln_emit_contraction_run(emission, side, source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         if (kiln_is_loaded_for(emission, side, i) && kiln_is_access_split(emission, i))
             append_operand_offset(emission, side, i, rows, &roles[2], source);

@@ -1,6 +1,8 @@
 #include "compiler/schedule/contraction_layout.h"
 
 #include "compiler/schedule/contraction_axes.h"
+#include "compiler/schedule/contraction_runs.h"
+#include "compiler/schedule/contraction_tile.h"
 
 static int64_t set_role(const struct kiln_contraction_axis *axes, uint32_t count,
                         struct kiln_role_axes *role)
@@ -153,12 +155,15 @@ static void set_strides(const struct kiln_kernel_axes *kernel)
 }
 
 /* Where taps are so many in one phase and so many in another, what follows them in k is where that
- * says; rows beyond the last phase's end are there in all. So nothing is linear along them. */
-static void split_phases(const struct kiln_kernel_axes *kernel)
+ * says; rows beyond the last phase's end are there in all. So nothing is linear along them. Nor is
+ * it along runs, whatever is in front of them. */
+static void split_sums(const struct kiln_kernel_axes *kernel)
 {
     const struct kiln_contraction_problem *problem = kernel->problem;
     const struct kiln_contraction_schedule *contraction = problem->contraction;
-    for (uint32_t i = 0; i < problem->group->access_count && contraction->phase_count != 0; i++) {
+    for (uint32_t i = 0; i < problem->group->access_count &&
+                         (contraction->phase_count != 0 || contraction->k_run != 0);
+         i++) {
         const struct kiln_access *access = &problem->group->accesses[i];
         struct kiln_access_schedule *scheduled = &problem->schedule->accesses[i];
         if (kiln_is_access_of_result(access) || kernel->sum_count < 2 || scheduled->splits_columns)
@@ -172,6 +177,22 @@ static void split_phases(const struct kiln_kernel_axes *kernel)
     }
 }
 
+/* Packs begin at any element of the last axis of k, each loaded at once. */
+static void round_up_runs(struct kiln_kernel_axes *kernel)
+{
+    struct kiln_contraction_schedule *contraction = kernel->problem->contraction;
+    int64_t pack = kiln_pack_elements(contraction);
+    struct kiln_contraction_axis *last = &kernel->sums[kernel->sum_count - 1];
+    contraction->k_run = 0;
+    if (!kiln_has_runs(kernel, (uint32_t)pack))
+        return;
+    contraction->k_run = last->size;
+    last->size = (last->size + pack - 1) / pack * pack;
+    for (uint32_t i = 0; i < kernel->problem->group->access_count; i++)
+        kernel->problem->schedule->accesses[i].last_pack =
+            kiln_last_pack(kernel->problem, i, (uint32_t)pack);
+}
+
 void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, bool is_transposed)
 {
     struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -183,6 +204,7 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     contraction->right.places[0] = is_transposed ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
     contraction->right.places[1] = KILN_PLACE_SECOND;
     kiln_find_kernel_axes(&kernel);
+    round_up_runs(&kernel);
     contraction->m = set_role(kernel.rows, kernel.row_count, &contraction->rows);
     contraction->n = set_role(kernel.columns, kernel.column_count, &contraction->columns);
     contraction->k = set_role(kernel.sums, kernel.sum_count, &contraction->sums);
@@ -192,7 +214,7 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     set_batches(&kernel);
     set_windows(&kernel);
     set_strides(&kernel);
-    split_phases(&kernel);
+    split_sums(&kernel);
 }
 
 bool kiln_is_axis_windowed(const struct kiln_contraction_schedule *contraction,

@@ -87,7 +87,9 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
         const struct kiln_role_axes *role = is_k                            ? &contraction->sums
                                             : operand == &contraction->left ? &contraction->rows
                                                                             : &contraction->columns;
-        bool is_windowed = kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1);
+        bool has_runs = is_k && contraction->k_run != 0;
+        bool is_windowed =
+            !has_runs && kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1);
         return is_windowed ? 1 : role->sizes[role->count - 1];
     }
     if (is_k)

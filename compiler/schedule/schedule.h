@@ -53,7 +53,8 @@ struct kiln_access_schedule {
     /* Of a contraction: the access does not walk along all axes of its rows, or of its columns, as
      * one, so that the index is taken apart for it. */
     bool splits_rows, splits_columns;
-    bool is_windowed; /* it walks along an axis that its operand has a window over */
+    bool is_windowed;  /* it walks along an axis that its operand has a window over */
+    int64_t last_pack; /* of a contraction with runs of k: kiln_last_pack */
     /* Bit per collapsed axis; of a row value none on reduced axes, since it is stored once per
      * row. */
     uint32_t guard_axes;
@@ -196,6 +197,9 @@ struct kiln_contraction_schedule {
     struct kiln_operand_schedule right;
     int64_t m, n, k; /* the products of the sizes of: */
     struct kiln_role_axes rows, columns, sums;
+    /* How much of the last axis of k there is, where its size is rounded up to whole packs
+     * (contraction_runs.h); else 0. */
+    int64_t k_run;
     uint32_t window_count;
     struct kiln_window_schedule windows[KILN_MAX_SPATIAL_AXES];
     bool is_right_windowed; /* the kernel's */

@@ -11,6 +11,7 @@
 #include "compiler/schedule/contraction_loads.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
+#include "compiler/schedule/contraction_runs.h"
 #include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/contraction_strips.h"
 #include "compiler/schedule/schedule_family.h"
@@ -191,7 +192,8 @@ static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
     uint32_t count = contraction->sums.count;
     bool has_packs = false;
     for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
-        if (kiln_is_axis_windowed(contraction, operands[i], true, count - 1))
+        if (contraction->k_run == 0 &&
+            kiln_is_axis_windowed(contraction, operands[i], true, count - 1))
             return 1;
         has_packs |= operands[i]->vector == pack && kiln_is_operand_split(problem, operands[i]);
     }
@@ -405,6 +407,10 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     if (!kiln_choose_staged_dtype(ir, graph, group, target, &contraction->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     contraction->is_direct = kiln_is_contraction_direct(&problem);
+    struct kiln_contraction joined;
+    if (!contraction->is_direct &&
+        kiln_join_channels(&problem, kiln_pack_elements(contraction), &joined))
+        problem.axes = &joined;
     kiln_contraction_lay_out_axes(&problem, kiln_contraction_is_transposed(&problem));
     name_strides_of_one(&problem);
     contraction->k_granule = 1;

@@ -74,6 +74,35 @@ static const char *const strips[] = {
                              "!operation='ADD'",
 };
 
+/* Taps of few channels that lie one behind the other are loaded in runs: of more than one pack and
+ * of less, of images that are smaller than a pack, cut by padding on either side, behind a prologue
+ * that makes something of zero; and such that look like runs and are none. */
+static const char *const runs[] = {
+    "ConvolutionFwd x=2,3,20,20:HALF:last w=20,3,7,7:HALF:last y=2,20,10,10:HALF:last" ATTRIBUTES(
+        "3,3", "2,2", "1,1"),
+    "ConvolutionFwd x=2,3,5,6:HALF:last w=5,3,3,3:HALF:last y=2,5,5,6:HALF:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    "ConvolutionFwd x=1,3,1,2:HALF:last w=4,3,3,3:HALF:last y=1,4,1,2:HALF:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    "ConvolutionFwd x=2,5,4,9:BFLOAT16:last w=6,5,3,5:BFLOAT16:last "
+    "y=2,6,4,3:BFLOAT16:last" ATTRIBUTES("1,2", "1,3", "1,1"),
+    "ConvolutionFwd x=2,3,6,7:FLOAT:last w=4,3,3,3:FLOAT:last y=2,4,6,7:FLOAT:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    "ConvolutionFwd x=1,3,6,7:DOUBLE:last w=4,3,3,3:DOUBLE:last y=1,4,6,7:DOUBLE:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    "ConvolutionFwd x=1,3,6,9:HALF:last w=4,3,3,3:HALF:last y=1,4,4,5:HALF:last" ATTRIBUTES(
+        "1,1", "1,1", "2,3"),
+    "ConvolutionFwd x=1,3,4,5,6:HALF:last w=4,3,2,3,3:HALF:last y=1,4,5,5,6:HALF:last" ATTRIBUTES(
+        "1,1,1", "1,1,1", "1,1,1"),
+    "ConvolutionFwd x=2,4,9,9:HALF w=8,4,7,7:HALF y=2,8,9,9:HALF" ATTRIBUTES("3,3", "1,1", "1,1"),
+    "Pointwise in_0=2,3,6,6:HALF:last in_1=1,1,1,1:HALF out_0=2,3,6,6:HALF:virtual:last "
+    "!operation='ADD' "
+    "| ConvolutionFwd x@3 w=5,3,3,3:HALF:last y=2,5,6,6:HALF:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+    "Pointwise in_0=2,3,6,6:HALF:last in_1=1,3,1,1:HALF out_0=2,3,6,6:HALF:virtual:last "
+    "!operation='ADD' "
+    "| ConvolutionFwd x@3 w=5,3,3,3:HALF:last y=2,5,6,6:HALF:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+};
+
 static void run(const char *sketch, uint32_t wave_size, enum kiln_contraction_form form)
 {
     const struct kiln_lower_options options = {.host_wave_size = wave_size,
@@ -93,6 +122,14 @@ Test(convolution_run, agree_with_the_interpreter)
 {
     for (uint32_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
         run(sketches[i], i % 2 * 32, KILN_CONTRACTION_ANY);
+}
+
+Test(convolution_run, runs_of_few_channels)
+{
+    for (uint32_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        run(runs[i], 0, KILN_CONTRACTION_ANY);
+        run(runs[i], 32, i % 2 == 0 ? KILN_CONTRACTION_STREAMED : KILN_CONTRACTION_ANY);
+    }
 }
 
 /* What few channels have in tiles, if nothing faster does them. */

@@ -106,6 +106,37 @@ KILN_DEVICE void kiln_cut_pack(kiln_pack &pack, unsigned k, unsigned rest)
     }
 }
 
+KILN_DEVICE int kiln_smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A bit for each element of a pack from `from` on and before `to`, wherever these are. */
+KILN_DEVICE unsigned kiln_elements_within(int from, int to)
+{
+    const int most = KILN_PACK_ELEMENTS;
+    const int begin = kiln_smaller(from < 0 ? 0 : from, most);
+    const int end = kiln_smaller(to < 0 ? 0 : to, most);
+    return ((1u << end) - 1) & ~((1u << begin) - 1);
+}
+
+/* Zero but for the elements that have a bit. */
+KILN_DEVICE void kiln_keep_elements(kiln_pack &pack, unsigned kept)
+{
+    const int bits = 8 * (int)sizeof(kiln_element);
+    KILN_UNROLL
+    for (int i = 0; i < 4; i++) {
+        unsigned mask = 0;
+        KILN_UNROLL
+        for (int bit = 0; bit < 32; bit += bits) {
+            const int e = (32 * i + bit) / bits;
+            const unsigned all = 0u - (kept >> e & 1);
+            mask |= bits >= 32 ? all : (all & ((1u << (bits & 31)) - 1)) << bit;
+        }
+        pack.words[i] &= mask;
+    }
+}
+
 /* Zero unless it is kept. */
 KILN_DEVICE void kiln_keep_pack(kiln_pack &pack, bool is_kept)
 {

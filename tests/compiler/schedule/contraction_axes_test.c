@@ -106,6 +106,45 @@ Test(contraction_axes, windows)
     cr_expect_not(kiln_is_axis_windowed(contraction, &contraction->right, true, 0));
 }
 
+/* Seven taps of three channels each: the image's lines, and so the window, are counted in channels,
+ * and a run is three packs long. */
+Test(contraction_axes, taps_of_few_channels_are_a_run)
+{
+    const struct kiln_contraction_schedule *contraction =
+        schedule_sketch("ConvolutionFwd x=8,3,56,51:HALF:last w=64,3,7,7:HALF:last "
+                        "y=8,64,28,25:HALF:last" ATTRIBUTES("3,2", "2,2", "1,1"));
+    expect_sizes(&contraction->sums, 2, 7, 24, 0);
+    cr_expect_eq(contraction->k, 7 * 24);
+    cr_expect_eq(contraction->k_run, 21);
+    cr_expect_eq(contraction->k_granule, 8);
+    cr_expect_eq(contraction->left.vector, 8);
+    cr_expect_eq(contraction->right.vector, 8);
+    const struct kiln_window_schedule *wide = &contraction->windows[1];
+    cr_expect(wide->size == 51 * 3 && wide->offset == -2 * 3);
+    cr_expect(wide->row_steps[2] == 2 * 3 && wide->k_steps[1] == 1);
+    cr_expect(contraction->windows[0].size == 56 && contraction->windows[0].k_steps[0] == 1);
+}
+
+/* Whole packs of channels, taps that are apart, and weights in another order are none. */
+Test(contraction_axes, what_is_no_run)
+{
+    static const char *const sketches[] = {
+        "ConvolutionFwd x=8,64,14,14:HALF:last w=64,64,3,3:HALF:last y=8,64,14,14:HALF:"
+        "last" ATTRIBUTES("1,1", "1,1", "1,1"),
+        "ConvolutionFwd x=8,3,14,14:HALF:last w=64,3,3,3:HALF:last y=8,64,14,12:HALF:"
+        "last" ATTRIBUTES("1,1", "1,1", "1,2"),
+        "ConvolutionFwd x=8,3,14,14:HALF:last w=64,3,3,3:HALF y=8,64,14,14:HALF:last" ATTRIBUTES(
+            "1,1", "1,1", "1,1"),
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        const struct kiln_contraction_schedule *contraction = schedule_sketch(sketches[i]);
+        cr_expect_eq(contraction->k_run, 0, "%zu", i);
+        cr_expect_eq(contraction->sums.count, 3, "%zu", i);
+        json_graph_fini(&graph);
+    }
+    graph_sketch_accept(&graph, sketches[0], NULL);
+}
+
 /* Where no image ends, a row of taps and their channels are neighbours in both operands. */
 Test(contraction_axes, without_a_window_taps_and_channels_are_one)
 {
