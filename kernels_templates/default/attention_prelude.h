@@ -48,6 +48,9 @@
 #define KILN_SCORES    1
 #define KILN_VALUES    1
 #define KILN_IS_ONLINE 1
+#ifndef KILN_HAS_SEGMENTS
+#define KILN_HAS_SEGMENTS 0 /* whether work-groups do segments of n, and another kernel merges what they store */
+#endif
 #define KILN_HAS_OUTER 0 /* whether n is walked more than once, for batch.outer = 0, 1, ... */
 #ifndef KILN_BUFFERS
 #define KILN_BUFFERS 1
@@ -198,12 +201,19 @@ struct kiln_arguments {
     long long group;  /* heads that share keys */
     long long offset; /* row r sees columns up to r + offset */
     float scale;
+#if KILN_HAS_SEGMENTS
+    long long segments;
+    float *a5; /* of each segment: results, then max and sum of each row */
+#endif
 };
 
 struct kiln_batch {
     unsigned b0; /* head */
     unsigned b1; /* of keys and values */
     unsigned outer;
+#if KILN_HAS_SEGMENTS
+    unsigned segment;
+#endif
 };
 
 /* batch.outer is the template's: it is set before the starts of right, value and score. */
@@ -451,6 +461,9 @@ KILN_DEVICE void kiln_row_start(const kiln_arguments &, const kiln_score_source 
 struct kiln_result_source {
     kiln_default_storage *p3;
     float *p4;
+#if KILN_HAS_SEGMENTS
+    float *partial, *totals;
+#endif
 };
 
 KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_batch &batch,
@@ -459,6 +472,12 @@ KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_b
     source.p3 = arguments.a3 + (long long)batch.b0 * arguments.b3_0 +
                 (long long)row * arguments.s3_0 + (long long)column;
     source.p4 = arguments.a4 + ((long long)batch.b0 * arguments.m + row);
+#if KILN_HAS_SEGMENTS
+    const long long all = arguments.batches * arguments.m;
+    const long long nth = batch.segment * all + (long long)batch.b0 * arguments.m + row;
+    source.partial = arguments.a5 + nth * arguments.d;
+    source.totals = arguments.a5 + (arguments.segments * all * arguments.d + 2 * nth);
+#endif
 }
 
 struct kiln_result_inputs {
@@ -475,6 +494,14 @@ KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_
                              const kiln_row &totals,
                              const kiln_sum (&values)[KILN_VALUES][KILN_RESULT_VECTOR])
 {
+#if KILN_HAS_SEGMENTS
+    KILN_STORE_VECTOR(32, source.partial + (row * (unsigned)arguments.d + column), values[0])
+    if (column == 0) {
+        source.totals[2 * row] = totals.max;
+        source.totals[2 * row + 1] = totals.sum;
+    }
+    return;
+#endif
     kiln_default_storage y[KILN_RESULT_VECTOR];
     KILN_UNROLL
     for (int e = 0; e < KILN_RESULT_VECTOR; e++)

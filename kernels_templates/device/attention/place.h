@@ -32,4 +32,23 @@ KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned tiles, unsigned ba
     return place;
 }
 
+#if KILN_HAS_SEGMENTS
+/* What of its columns a segment has: whole tiles, shared out as evenly as possible, or none. */
+KILN_DEVICE void kiln_cut_columns(unsigned segments, unsigned segment, kiln_column_range &range)
+{
+    if (range.first >= range.end)
+        return;
+    const unsigned before = range.first / KILN_TILE_N;
+    const unsigned tiles = (range.end - 1) / KILN_TILE_N + 1 - before;
+    const unsigned each = tiles / segments, more = tiles % segments;
+    const unsigned nth = before + segment * each + (segment < more ? segment : more);
+    const unsigned count = each + (segment < more ? 1 : 0);
+    const unsigned first = nth * KILN_TILE_N, end = (nth + count) * KILN_TILE_N;
+    range.first = first > range.first ? first : range.first;
+    range.end = end < range.end ? end : range.end;
+    if (count == 0)
+        range.first = range.end;
+}
+#endif
+
 #endif

@@ -50,7 +50,8 @@ KILN_DEVICE unsigned kiln_lane_row(unsigned wave_row, unsigned i, unsigned row, 
 }
 
 KILN_DEVICE void kiln_rows_start(const kiln_arguments &arguments, const kiln_score_source &source,
-                                 unsigned wave_row, unsigned last, bool is_first, kiln_rows &rows)
+                                 unsigned wave_row, unsigned last, bool is_first,
+                                 bool has_start, kiln_rows &rows)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
@@ -62,6 +63,10 @@ KILN_DEVICE void kiln_rows_start(const kiln_arguments &arguments, const kiln_sco
             continue;
         kiln_row row;
         kiln_row_start(arguments, source, rows.values[i][r], row);
+        if (!has_start) { /* of the first segment only */
+            row.max = -__builtin_inff();
+            row.sum = 0;
+        }
         rows.most[i][r] = row.max;
         rows.base[i][r] = row.max;
         rows.sum[i][r] = kiln_leads_row() ? row.sum : (kiln_sum)0;
