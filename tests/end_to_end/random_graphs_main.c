@@ -5,8 +5,8 @@
  * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--wave-size 32|64]
  * [--repeat] [--device NAME] [--verbose]
  *
- * LIST names pointwise, reductions, norms, products, convolutions or all (of the first four), with
- * commas between; pointwise alone by default.
+ * LIST names pointwise, reductions, norms, products, convolutions, attention or all (of the first
+ * four), with commas between; pointwise alone by default.
  * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
  * fibers. --repeat runs each program twice, by different numbers of threads, the second time out of
  * a cache or, one in COMPILED_TWICE, compiled again: the outputs must be equal in every bit.
@@ -229,6 +229,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
                 {"norms", KILN_RANDOM_NORMS},
                 {"products", KILN_RANDOM_PRODUCTS},
                 {"convolutions", KILN_RANDOM_CONVOLUTIONS},
+                {"attention", KILN_RANDOM_ATTENTION},
                 {"all", KILN_RANDOM_ALL}};
     uint32_t families = 0;
     while (*text != '\0') {

@@ -6,7 +6,7 @@
 
 /* ---- shapes ---- */
 
-enum { MAX_OPERANDS_TRIED = 8, MAX_TENSORS_OF_NODE = 12 };
+enum { MAX_OPERANDS_TRIED = 8, MAX_TENSORS_OF_NODE = 24 };
 
 void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_options)
 {
@@ -443,6 +443,11 @@ static void append_nodes(struct kiln_random_generator *generator)
     if ((families & KILN_RANDOM_CONVOLUTIONS) != 0 &&
         kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 50) &&
         kiln_random_append_convolution(generator))
+        return;
+    if ((families & KILN_RANDOM_ATTENTION) != 0 &&
+        generator->options->era == KILN_WIRE_ERA_CURRENT &&
+        kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 40) &&
+        kiln_random_append_attention(generator))
         return;
     bool products =
         (families & KILN_RANDOM_PRODUCTS) != 0 && generator->options->era == KILN_WIRE_ERA_CURRENT;

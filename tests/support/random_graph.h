@@ -1,7 +1,7 @@
 /*
  * Random graphs for tests: DAGs of pointwise nodes, reductions and norms of all modes, matrix
- * products and convolutions over random shapes, layouts and types, and values for their tensors.
- * Everything follows from the seed, on every machine: print it when a test fails.
+ * products, convolutions and attention over random shapes, layouts and types, and values for their
+ * tensors. Everything follows from the seed, on every machine: print it when a test fails.
  *
  * Calling sequence: options_init, change what matters, make; fill each input and host scalar. The
  * graph obeys the invariants of compiler/graph/graph.h; kiln_graph_write
@@ -25,6 +25,8 @@ enum {
     /* Forward and both gradients, with what engines are sent before and behind them. Not among all:
      * they cannot be lowered yet. */
     KILN_RANDOM_CONVOLUTIONS = 16,
+    /* Nodes, forward and backward, and attention written out. Not among all. */
+    KILN_RANDOM_ATTENTION = 32,
 };
 
 struct kiln_random_graph_options {

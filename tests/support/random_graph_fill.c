@@ -19,6 +19,17 @@ static double choose_number(struct kiln_random *random, enum kiln_random_purpose
         return kiln_random_uniform(random, 0, 1);
     case KILN_RANDOM_EPSILON:
         return exp(kiln_random_uniform(random, log(1e-5), log(1e-2)));
+    case KILN_RANDOM_MASK: {
+        uint32_t kind = kiln_random_below(random, 100);
+        return kind < 40   ? 0
+               : kind < 52 ? -(double)INFINITY
+               : kind < 57 ? -1e9
+                           : kiln_random_uniform(random, -2, 2);
+    }
+    case KILN_RANDOM_LOG_SUM:
+        return kiln_random_chance(random, 3) ? -(double)INFINITY
+                                             : kiln_random_uniform(random, 2, 20);
+    case KILN_RANDOM_LENGTH:
     case KILN_RANDOM_ANY:
     case KILN_RANDOM_DATA:
     case KILN_RANDOM_FACTOR:
@@ -34,6 +45,14 @@ static int64_t choose_integer(struct kiln_random *random, enum kiln_dtype dtype,
     if (purpose == KILN_RANDOM_NEAR_ONE || purpose == KILN_RANDOM_NEAR_ONE_OR_ZERO) {
         uint32_t kind = kiln_random_below(random, 100);
         return kind < 3 ? 2 : kind < 20 && dtype != KILN_DTYPE_U8 ? -1 : 1;
+    }
+    if (purpose == KILN_RANDOM_LENGTH) {
+        uint32_t kind = kiln_random_below(random, 100);
+        if (kind < 85)
+            return kiln_random_below(random, kind < 50 ? 12 : 70);
+        if (kind < 93)
+            return -(int64_t)kiln_random_below(random, 4);
+        return dtype == KILN_DTYPE_I64 ? INT64_MAX - kind : INT32_MAX;
     }
     if (purpose == KILN_RANDOM_FRACTION || purpose == KILN_RANDOM_EPSILON)
         return 1;
@@ -117,6 +136,29 @@ static enum kiln_random_purpose purpose_in_norm(enum kiln_operand role)
     }
 }
 
+static enum kiln_random_purpose purpose_in_attention(enum kiln_operand role)
+{
+    switch (role) {
+    case KILN_OPERAND_Q:
+    case KILN_OPERAND_K:
+    case KILN_OPERAND_V:
+    case KILN_OPERAND_O:
+    case KILN_OPERAND_DO:
+        return KILN_RANDOM_FACTOR;
+    case KILN_OPERAND_ATTN_MASK:
+        return KILN_RANDOM_MASK;
+    case KILN_OPERAND_SEQ_LEN_Q:
+    case KILN_OPERAND_SEQ_LEN_KV:
+        return KILN_RANDOM_LENGTH;
+    case KILN_OPERAND_STATS:
+        return KILN_RANDOM_LOG_SUM;
+    case KILN_OPERAND_SINK_TOKEN:
+        return KILN_RANDOM_ANY;
+    default:
+        return KILN_RANDOM_POSITIVE; /* scales */
+    }
+}
+
 static enum kiln_random_purpose purpose_in_node(const struct kiln_node *node, uint32_t slot)
 {
     switch (node->kind) {
@@ -130,6 +172,9 @@ static enum kiln_random_purpose purpose_in_node(const struct kiln_node *node, ui
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         return KILN_RANDOM_FACTOR;
+    case KILN_NODE_ATTENTION:
+    case KILN_NODE_ATTENTION_BACKWARD:
+        return purpose_in_attention((enum kiln_operand)node->input_roles[slot]);
     default:
         return purpose_in_norm((enum kiln_operand)node->input_roles[slot]);
     }
@@ -151,6 +196,7 @@ static enum kiln_random_purpose purpose_of(const struct kiln_graph *graph, uint3
             *ret_is_reduced =
                 *ret_is_reduced || node->kind == KILN_NODE_REDUCTION ||
                 node->kind == KILN_NODE_MATMUL || kiln_node_is_convolution(node) ||
+                kiln_node_is_attention(node) ||
                 (node->kind != KILN_NODE_POINTWISE && node->input_roles[slot] == KILN_OPERAND_X);
         }
     }

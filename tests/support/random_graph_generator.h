@@ -43,6 +43,9 @@ enum kiln_random_purpose {
     KILN_RANDOM_NEAR_ONE_OR_ZERO,
     KILN_RANDOM_FRACTION, /* 0 to 1: a momentum */
     KILN_RANDOM_EPSILON,  /* 1e-5 to 1e-2 */
+    KILN_RANDOM_MASK,     /* is added to scores: often 0, now and then -infinity */
+    KILN_RANDOM_LENGTH,   /* of a sequence: perhaps beyond what there is, or below 0 */
+    KILN_RANDOM_LOG_SUM,  /* of a row's exponentials */
 };
 
 struct kiln_random_generator {
@@ -121,7 +124,7 @@ enum kiln_dtype kiln_random_choose_sum_dtype(struct kiln_random_generator *gener
                                              uint32_t right);
 
 /* ---- random_graph_reductions.c, random_graph_norms.c, random_graph_products.c,
- * random_graph_convolutions.c ---- */
+ * random_graph_convolutions.c, random_graph_attention.c ---- */
 
 /* One reduction, or several nodes of a softmax-like chain. */
 void kiln_random_append_reductions(struct kiln_random_generator *generator);
@@ -143,6 +146,9 @@ bool kiln_random_append_product(struct kiln_random_generator *generator);
 /* A convolution or one of its gradients, perhaps with nodes before and behind it. False when the
  * sizes that were drawn do not fit; nothing was appended then. */
 bool kiln_random_append_convolution(struct kiln_random_generator *generator);
+/* An attention node, perhaps with its gradients, or nodes that compute the same. False when the
+ * sizes that were drawn do not fit; no node was appended then. */
+bool kiln_random_append_attention(struct kiln_random_generator *generator);
 
 /* ---- random_graph_fill.c ---- */
 

@@ -81,6 +81,12 @@ Test(random_graph, convolutions_survive_the_nov2025_layout)
     expect_round_trips(KILN_RANDOM_CONVOLUTIONS, KILN_WIRE_ERA_NOV2025);
 }
 
+Test(random_graph, attention_survives_the_current_layout)
+{
+    expect_round_trips(KILN_RANDOM_ATTENTION, KILN_WIRE_ERA_CURRENT);
+    expect_round_trips(KILN_RANDOM_ATTENTION | KILN_RANDOM_ALL, KILN_WIRE_ERA_CURRENT);
+}
+
 /* Calls `visit` with the graphs of SEEDS seeds. */
 static void visit_graphs(const struct kiln_random_graph_options *options,
                          void (*visit)(const struct kiln_graph *graph, void *context),
@@ -248,7 +254,7 @@ Test(random_graph, meets_every_kind_and_mode_of_reductions)
     for (int i = 1; i < KILN_REDUCTION_MODE_COUNT; i++)
         cr_expect_gt(met.modes[i], met.nodes / 200, "mode %d", i);
     for (int i = 0; i < KILN_OPERAND_COUNT; i++) {
-        if (i >= KILN_OPERAND_A) /* of products and convolutions */
+        if (i >= KILN_OPERAND_A) /* of products, convolutions and attention */
             continue;
         cr_expect_gt(met.inputs[i] + met.outputs[i], met.nodes / 200, "%s",
                      kiln_operand_text((enum kiln_operand)i));
