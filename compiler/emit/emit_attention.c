@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_attention_parts.h"
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_family.h"
+#include "compiler/schedule/mma.h"
 #include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
@@ -85,6 +86,18 @@ static void append_row_advance(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "}\n");
 }
 
+/* Copied to LDS as it lies, past the registers: on NVIDIA GPUs. */
+static bool is_copied(const struct kiln_emission *emission,
+                      const struct kiln_operand_schedule *operand)
+{
+    enum { LINE_BYTES = 128 };
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    uint32_t bytes = kiln_dtype_info(attention->products.staged)->bytes;
+    bool has_lines = operand != &attention->value || attention->tile_d * bytes % LINE_BYTES == 0;
+    return emission->target->kind == KILN_TARGET_CUDA && attention->products.mma != NULL &&
+           has_lines && kiln_contraction_is_copied(emission, operand);
+}
+
 static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
@@ -92,14 +105,18 @@ static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *
                                                .name = "left",
                                                .run_element = "e * KILN_LEFT_RUN + r",
                                                .k_end = attention->products.k_end};
-    const struct kiln_contraction_side right = {.operand = &attention->products.right,
-                                                .name = "right",
-                                                .run_element = "e * KILN_RIGHT_RUN + r",
-                                                .k_end = attention->products.k_end};
+    const struct kiln_contraction_side right = {
+        .operand = &attention->products.right,
+        .name = "right",
+        .run_element = "e * KILN_RIGHT_RUN + r",
+        .k_end = attention->products.k_end,
+        .is_copied = is_copied(emission, &attention->products.right)};
     const struct kiln_contraction_side value = {.operand = &attention->value,
                                                 .name = "value",
                                                 .run_element = "e * KILN_VALUE_RUN + r",
-                                                .k_end = KILN_K_END_FIRST};
+                                                .k_end = KILN_K_END_FIRST,
+                                                .is_copied =
+                                                    is_copied(emission, &attention->value)};
     const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
     kiln_emit_contraction_argument_struct(emission, append_integers, source);
     append_batch(emission, source);
@@ -116,12 +133,13 @@ static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *
 /* ---- defines and headers ---- */
 
 static void append_operand_defines(const char *name, const struct kiln_operand_schedule *operand,
-                                   struct kiln_buffer *source)
+                                   bool is_copied_there, struct kiln_buffer *source)
 {
     kiln_buffer_printf(source,
                        "#define KILN_%s_RUN %" PRIu32 "\n#define KILN_%s_IS_ALONG_K %d\n"
-                       "#define KILN_%s_IS_COPIED 0\n#define KILN_%s_IS_TRANSPOSED 0\n",
-                       name, operand->run, name, operand->is_along_k, name, name);
+                       "#define KILN_%s_IS_COPIED %d\n#define KILN_%s_IS_TRANSPOSED %d\n",
+                       name, operand->run, name, operand->is_along_k, name, is_copied_there, name,
+                       is_copied_there && !operand->is_along_k);
 }
 
 static void emit_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
@@ -151,9 +169,16 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
                        attention->is_left_kept, kiln_pack_elements(products),
                        products->result_vector, products->row_parts, products->chiplets, has_last,
                        products->k_end != KILN_K_END_NONE, attention->limit_count != 0, has_loads);
-    append_operand_defines("LEFT", &products->left, source);
-    append_operand_defines("RIGHT", &products->right, source);
-    append_operand_defines("VALUE", &attention->value, source);
+    if (products->mma != NULL && (products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
+                                  products->mma->layout == KILN_MMA_LAYOUT_MFMA))
+        kiln_buffer_append_text(source, "#define KILN_RESIDENTS 2\n");
+    if (emission->schedule->lds_bytes > emission->target->lds_bytes)
+        kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
+    append_operand_defines("LEFT", &products->left, false, source);
+    append_operand_defines("RIGHT", &products->right, is_copied(emission, &products->right),
+                           source);
+    append_operand_defines("VALUE", &attention->value, is_copied(emission, &attention->value),
+                           source);
 }
 
 static void emit_headers(const struct kiln_emission *emission,

@@ -7,12 +7,17 @@ enum {
     PACK_BYTES = 16,
     SCALAR_BLOCK = 4, /* device/mma/scalar.h: rows of either operand that a lane has */
     SCALAR_LANES_N = 8,
+    FEW_ROWS = 16, /* of a matrix instruction: mma.sync, not wgmma */
+    MOST_ROWS = 32,
+    LARGE_HEAD = 128,
+    CUDA_LDS_BYTES = 227 << 10, /* that a work-group can ask for */
     STEP = 32, /* elements that tiles of k, and of the result's columns, are multiples of */
 };
 
 bool kiln_attention_is_for(const struct kiln_target *target)
 {
-    return target->kind != KILN_TARGET_CUDA;
+    return target->kind != KILN_TARGET_CUDA ||
+           kiln_mma_find(target, KILN_DTYPE_F16, FEW_ROWS) != NULL;
 }
 
 static uint32_t round_up(int64_t size, uint32_t multiple)
@@ -44,9 +49,9 @@ static const struct tile *find_tile(const struct kiln_target *target,
     static const struct tile cuda[COUNT] = {
         {64, 128, 128, 2, 1, false}, {128, 128, 64, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
     static const struct tile mfma[COUNT] = {
-        {64, 128, 64, 1, 2, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 128, 32, 1, 4, false}};
+        {64, 128, 64, 1, 2, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 2, false}};
     static const struct tile wmma[COUNT] = {
-        {64, 64, 64, 1, 1, true}, {128, 64, 64, 1, 1, true}, {INT64_MAX, 64, 32, 1, 1, false}};
+        {64, 64, 64, 1, 1, true}, {128, 64, 64, 1, 1, true}, {INT64_MAX, 64, 32, 1, 2, false}};
     static const struct tile scalar[COUNT] = {
         {64, 64, 32, 1, 1, false}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
     static const struct tile host[COUNT] = {
@@ -71,10 +76,11 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     uint32_t bytes = kiln_dtype_info(products->staged)->bytes;
     if (bytes == 1)
         return "operands of one byte are not multiplied there";
-    products->mma =
-        kiln_mma_find(target, products->staged, target->kind == KILN_TARGET_CUDA ? 16 : 32);
-    const struct tile *tile =
-        find_tile(target, products, products->k > attention->d ? products->k : attention->d);
+    int64_t size = products->k > attention->d ? products->k : attention->d;
+    /* Of the largest heads, instructions of fewer rows leave room for the rest. */
+    bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD;
+    products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
+    const struct tile *tile = find_tile(target, products, size);
     uint32_t columns = fragment_rows(products, target, true);
     uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
     uint32_t step_k = kiln_pack_elements(products) * groups;
@@ -91,7 +97,8 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     products->buffers = tile->buffers;
     products->row_parts = tile->row_parts;
     attention->is_left_kept = tile->is_left_kept;
-    return kiln_attention_lds_bytes(attention, target) <= target->lds_bytes
+    uint32_t most = target->kind == KILN_TARGET_CUDA ? CUDA_LDS_BYTES : target->lds_bytes;
+    return kiln_attention_lds_bytes(attention, target) <= most
                ? NULL
                : "its tiles do not fit local memory";
 }
