@@ -133,7 +133,7 @@ def written_out_graph(case: Case) -> tuple[str, list[int], list[int]]:
         graph.pointwise("MUL", bias, slopes, places)
         s = pointwise("ADD", s, bias)
         inputs += [slopes, places]
-    e = pointwise("EXP", pointwise("SUB", s, reduction("MAX", s)))
+    e = pointwise("EXP", pointwise("SUB", s, reduction("MAX_OP", s)))
     p = pointwise("DIV", e, reduction("ADD", e))
     o = graph.packed_tensor(case.q)
     graph.node("MatmulAttributes", a_tensor_uid=p, b_tensor_uid=v, c_tensor_uid=o)
