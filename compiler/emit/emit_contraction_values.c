@@ -128,6 +128,8 @@ void kiln_emit_contraction_value(const struct kiln_emission *emission,
         return;
     }
     kiln_emit_operation(emission, table, value, "        ", source);
+    if (table->load[value] != KILN_NONE) /* another kernel's result */
+        return;
     switch (emission->ir->ops[value].opcode) {
     case KILN_OP_CONTRACT:
         kiln_buffer_printf(source, "values[%d][e];\n", value == group->contracts[0] ? 0 : 1);

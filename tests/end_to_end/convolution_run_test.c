@@ -42,6 +42,13 @@ static const char *const sketches[] = {
     "ConvolutionBwd dy=2,4,5 w=4,3,3 dx=2,3,5" HUGE("1073741814", "1073741814", "1", "1073741814"),
     "ConvolutionFwd x=2,3,5 w=4,3,3 y=2,4,5" HUGE("1073741814", "1073741814", "1", "1073741814"),
     "ConvolutionWrw x=2,3,5 dy=2,4,2 dw=4,3,2" HUGE("3", "1073741824", "1073741824", "1"),
+    /* The image is another convolution's result. */
+    "ConvolutionFwd x=1,6,5,5 w=6,1,3,3 y=1,6,5,5:virtual" ATTRIBUTES(
+        "1,1", "1,1", "1,1") "| ConvolutionFwd x@3 w=6,1,3,3 y=1,6,5,5" ATTRIBUTES("1,1", "1,1",
+                                                                                   "1,1"),
+    "ConvolutionFwd x=1,6,5,5:last w=6,1,3,3:last y=1,6,5,5:virtual:last" ATTRIBUTES(
+        "1,1", "1,1",
+        "1,1") "| ConvolutionFwd x@3 w=6,1,3,3:last y=1,6,5,5:last" ATTRIBUTES("1,1", "1,1", "1,1"),
     /* An image of one pixel: one load for several columns, of which one is inside of the window. */
     "ConvolutionFwd x=1,5,1,1 w=5,1,2,4 y=1,5,4,4" ATTRIBUTES("2,3", "1,1", "1,1"),
     "ConvolutionBwd dy=1,5,1,1 w=5,1,5,4 dx=1,5,2,4" HUGE("0,0", "11,6", "1,1", "3,3"),
