@@ -19,16 +19,22 @@ struct kiln_unit {
     unsigned pack;
 };
 
-KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_along_k, unsigned rows,
-                                       unsigned packs)
+/* The unit of a work-item in a turn, of `items` work-items. Where all of them have the same pack, it is written without the
+ * work-item's number, so that the compiler knows that conditions on it are the same for a wave, and branches. Otherwise
+ * they are masks, for which LLVM (15 and 19) has v_cmpx on RDNA2 and later and gets comparisons of a scalar register with a
+ * constant wrong: si-shrink-instructions exchanges the operands and leaves the operation as it was. */
+KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned items, unsigned run,
+                                       bool is_along_k, unsigned rows, unsigned packs)
 {
+    const unsigned index = item + turn * items;
+    const unsigned runs = rows / run;
     kiln_unit unit;
     if (is_along_k) {
         unit.row = index / packs;
         unit.pack = index % packs;
     } else {
-        unit.row = index % (rows / run) * run;
-        unit.pack = index / (rows / run);
+        unit.row = index % runs * run;
+        unit.pack = runs % items == 0 ? turn * items / runs : index / runs;
     }
     return unit;
 }
@@ -53,9 +59,9 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
             const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
             if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
-            const kiln_unit unit = kiln_locate_unit(index, KILN_##SIDE##_RUN,                      \
-                                                    KILN_##SIDE##_IS_ALONG_K, rows,                \
-                                                    KILN_SHAPE_PACKS(shape));                      \
+            const kiln_unit unit = kiln_locate_unit(                                               \
+                KILN_STAGE_ITEM, turn, KILN_STAGE_ITEMS, KILN_##SIDE##_RUN,                        \
+                KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));                          \
             kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
                                unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
         }                                                                                          \
@@ -69,9 +75,9 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned index, unsigned run, bool is_alo
             const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
             if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
-            const kiln_unit unit = kiln_locate_unit(index, KILN_##SIDE##_RUN,                      \
-                                                    KILN_##SIDE##_IS_ALONG_K, rows,                \
-                                                    KILN_SHAPE_PACKS(shape));                      \
+            const kiln_unit unit = kiln_locate_unit(                                               \
+                KILN_STAGE_ITEM, turn, KILN_STAGE_ITEMS, KILN_##SIDE##_RUN,                        \
+                KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));                          \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
