@@ -93,7 +93,9 @@ static bool is_copied(const struct kiln_emission *emission,
     enum { LINE_BYTES = 128 };
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
     uint32_t bytes = kiln_dtype_info(attention->products.staged)->bytes;
-    bool has_lines = operand != &attention->value || attention->tile_d * bytes % LINE_BYTES == 0;
+    /* Only values are read from LDS the other way. */
+    bool has_lines = operand == &attention->value ? attention->tile_d * bytes % LINE_BYTES == 0
+                                                  : operand->is_along_k;
     return emission->target->kind == KILN_TARGET_CUDA && attention->products.mma != NULL &&
            has_lines && kiln_contraction_is_copied(emission, operand);
 }
@@ -186,17 +188,22 @@ static void emit_headers(const struct kiln_emission *emission,
 {
     enum kiln_dtype staged = kiln_contraction_of(emission)->staged;
     const char *type = kiln_dtype_info(staged)->device;
+    const bool may_be_lowest = kiln_may_scores_be_lowest(emission);
     kiln_emit_access_headers(emission, inclusion, source);
     kiln_emit_operation_headers(emission, inclusion, source);
     kiln_emit_convert_header(staged, inclusion, source);
     kiln_template_append(inclusion, "device/math/exp_f32.h", source);
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
     kiln_emit_contraction_core(emission, source);
-    kiln_buffer_append_text(source, "#ifdef KILN_HAS_SEED_EXP2\n"
-                                    "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32(x)\n"
-                                    "#define KILN_EXPONENTIAL_LOG 0x1.62e43p-1f\n#else\n"
-                                    "#define KILN_EXPONENTIAL(x) kiln_exp_f32(x)\n"
-                                    "#define KILN_EXPONENTIAL_LOG 1.0f\n#endif\n");
+    /* Scores near the lowest number there is cannot be multiplied, only their differences can. */
+    kiln_buffer_printf(source,
+                       "#ifdef KILN_HAS_SEED_EXP2\n"
+                       "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32(%s)\n"
+                       "#define KILN_EXPONENTIAL_LOG %s\n#else\n"
+                       "#define KILN_EXPONENTIAL(x) kiln_exp_f32(x)\n"
+                       "#define KILN_EXPONENTIAL_LOG 1.0f\n#endif\n",
+                       may_be_lowest ? "(x) * 0x1.715476p+0f" : "x",
+                       may_be_lowest ? "1.0f" : "0x1.62e43p-1f");
     kiln_buffer_printf(source,
                        "#define KILN_SUM_SCALAR f32\n"
                        "#define KILN_ENCODE_WEIGHT(weight) kiln_encode_%s(weight)\n",

@@ -305,17 +305,45 @@ static void append_columns(const struct kiln_emission *emission, struct kiln_buf
 
 /* ---- from sums to weights ---- */
 
-/* Whether scores may be finite and yet too low to be multiplied by the exponent's factor: masks of
- * the lowest number there is are usual. */
-static bool may_be_lowest(const struct kiln_emission *emission)
+/* Whether what is loaded only multiplies or divides scores: their factor. */
+static bool only_scales(const struct kiln_emission *emission, uint32_t loaded)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    enum { OF_SCORE = 1, LOADED = 2 };
+    uint8_t *kinds = calloc(group->op_count, sizeof *kinds);
+    bool is_factor = kinds != NULL;
+    for (uint32_t i = 0; i < group->op_count && is_factor; i++) {
+        const struct kiln_op *op = &emission->ir->ops[group->ops[i]];
+        uint8_t of[KILN_IR_MAX_OPERANDS] = {0};
+        uint32_t arity = kiln_opcode_info(op->opcode)->arity;
+        if (op->opcode == KILN_OP_SCORE)
+            kinds[i] = OF_SCORE;
+        else if (group->ops[i] == loaded)
+            kinds[i] = LOADED;
+        for (uint32_t k = 0; k < arity && kinds[i] == 0; k++) {
+            uint32_t at = kiln_group_position(group, op->operands[k]);
+            of[k] = at == KILN_NONE ? 0 : kinds[at];
+        }
+        if (kinds[i] != 0 || (group->places[i] >> KILN_PLACE_SCORE & 1) == 0)
+            continue;
+        bool is_same = op->opcode == KILN_OP_BROADCAST || op->opcode == KILN_OP_CONVERT;
+        bool reads = ((of[0] | of[1] | of[2]) & LOADED) != 0;
+        bool scales = (op->opcode == KILN_OP_MUL && (of[0] | of[1]) == (OF_SCORE | LOADED)) ||
+                      (op->opcode == KILN_OP_DIV && of[0] == OF_SCORE && of[1] == LOADED);
+        is_factor = !reads || is_same || scales;
+        kinds[i] = is_same ? of[0] : (uint8_t)((of[0] | of[1] | of[2]) & OF_SCORE);
+    }
+    free(kinds);
+    return is_factor;
+}
+
+bool kiln_may_scores_be_lowest(const struct kiln_emission *emission)
 {
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         const struct kiln_access *access = &emission->group->accesses[i];
-        bool is_uniform = true;
-        for (uint32_t axis = 0; axis < KILN_MAX_RANK; axis++)
-            is_uniform = is_uniform && access->strides[axis] == 0;
-        if (kiln_is_loaded_in(emission, i, KILN_PLACE_SCORE) && !is_uniform &&
-            (access->dtype == KILN_DTYPE_F32 || access->dtype == KILN_DTYPE_BF16))
+        if (kiln_is_loaded_in(emission, i, KILN_PLACE_SCORE) &&
+            (access->dtype == KILN_DTYPE_F32 || access->dtype == KILN_DTYPE_BF16) &&
+            !only_scales(emission, access->value))
             return true;
     }
     for (uint32_t i = 0; i < emission->group->op_count; i++) {
@@ -339,11 +367,6 @@ static bool append_score(const struct kiln_emission *emission, const char *const
     bool good = true;
     if (result != KILN_NONE)
         good = append_values(emission, KILN_PLACE_SCORE, elements, result, "x[e]", source);
-    if (result != KILN_NONE && may_be_lowest(emission))
-        kiln_buffer_append_text(source, "    KILN_UNROLL\n"
-                                        "    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)\n"
-                                        "        x[e] = x[e] < -0x1p126f && x[e] > "
-                                        "-__builtin_inff() ? -0x1p126f : x[e];\n");
     if (result == KILN_NONE)
         kiln_buffer_append_text(source, "    (void)arguments, (void)source, (void)row, "
                                         "(void)loaded, (void)at_row, (void)column, "

@@ -241,7 +241,7 @@ KILN_DEVICE void kiln_rows_end(const kiln_arguments &arguments, const kiln_score
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
         kiln_row row;
-        row.max = rows.most[i][r] * factor * KILN_EXPONENTIAL_LOG;
+        row.max = rows.most[i][r] * (factor * KILN_EXPONENTIAL_LOG);
         row.sum = rows.sum[i][r];
         KILN_UNROLL
         for (unsigned mask = KILN_CHAIN_LANE_FIRST; mask < KILN_CHAIN_LANE_END; mask *= 2)
