@@ -283,6 +283,32 @@ static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t 
     return KILN_NONE;
 }
 
+/* Whether a value of rows is 0 where the maximum is -infinity, and else the maximum. */
+static bool is_guarded_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    if (op->opcode != KILN_OP_SELECT || op->operands[2] != max || !is_real(ir, op->operands[1], 0))
+        return false;
+    const struct kiln_op *condition = op_at(ir, op->operands[0]);
+    return condition->opcode == KILN_OP_CMP_EQ &&
+           ((condition->operands[0] == max && is_real(ir, condition->operands[1], -INFINITY)) ||
+            (condition->operands[1] == max && is_real(ir, condition->operands[0], -INFINITY)));
+}
+
+/* Whether elements become 0 whatever the factors of their row are: behind the second product NaN of
+ * a row without visible scores would be NaN still. */
+static bool hides_factors(const struct finder *finder, const struct attention *attention)
+{
+    bool is_guarded = is_guarded_maximum(finder->ir, attention->shift, attention->max);
+    bool hides = false;
+    for (uint32_t p = 0; p < attention->path_count; p++) {
+        hides |= op_at(finder->ir, attention->path[p])->opcode == KILN_OP_SELECT;
+        if (hides && (attention->is_factor[p] || !is_guarded))
+            return true;
+    }
+    return false;
+}
+
 /* x, the maximum and what is subtracted, from the exponential. */
 static bool find_softmax(const struct finder *finder, struct attention *attention)
 {
@@ -301,6 +327,9 @@ static bool find_softmax(const struct finder *finder, struct attention *attentio
         op_at(ir, attention->x)->domain != op_at(ir, attention->score)->domain)
         return false;
     attention->row_domain = op_at(ir, attention->max)->domain;
+    if (op_at(ir, attention->shift)->domain != attention->row_domain ||
+        hides_factors(finder, attention))
+        return false;
     const struct kiln_domain *scores = &ir->domains[op_at(ir, attention->score)->domain];
     return kiln_domain_reduced_axes(scores, &ir->domains[attention->row_domain]) ==
            UINT32_C(1) << (scores->rank - 1);
@@ -490,18 +519,6 @@ static void find_all(struct finder *finder)
 
 /* ---- rewriting ---- */
 
-/* Whether a value of rows is 0 where the maximum is -infinity, and else the maximum. */
-static bool is_guarded_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
-{
-    const struct kiln_op *op = op_at(ir, value);
-    if (op->opcode != KILN_OP_SELECT || op->operands[2] != max || !is_real(ir, op->operands[1], 0))
-        return false;
-    const struct kiln_op *condition = op_at(ir, op->operands[0]);
-    return condition->opcode == KILN_OP_CMP_EQ &&
-           ((condition->operands[0] == max && is_real(ir, condition->operands[1], -INFINITY)) ||
-            (condition->operands[1] == max && is_real(ir, condition->operands[0], -INFINITY)));
-}
-
 /* The product of the same operands in the other order. */
 static void swap_operands(struct kiln_ir *out, struct kiln_op *op)
 {
@@ -590,6 +607,16 @@ static uint32_t rewrite_weights(struct kiln_rewrite *rewrite, const struct atten
     return is_rounded ? kiln_ir_round(out, value, dtype) : value;
 }
 
+static bool is_divided_by_sum(const struct kiln_ir *ir, const struct attention *attention,
+                              uint32_t p)
+{
+    const struct kiln_op *op = op_at(ir, attention->path[p]);
+    if (!attention->is_factor[p] || op->opcode != KILN_OP_DIV)
+        return false;
+    const struct kiln_op *divisor = op_at(ir, before_broadcast(ir, op->operands[1]));
+    return divisor->opcode == KILN_OP_REDUCE_SUM && divisor->operands[0] == attention->exp;
+}
+
 static uint32_t rewrite_attend(struct kiln_rewrite *rewrite, const struct attention *attention)
 {
     struct kiln_ir *out = &rewrite->out;
@@ -606,9 +633,7 @@ static uint32_t rewrite_attend(struct kiln_rewrite *rewrite, const struct attent
     if (attention->row_factor != KILN_NONE) {
         /* Of a row of -infinity the sum is NaN already, and all that is divided by it. */
         for (uint32_t p = 0; p < attention->path_count && attention->is_plain; p++)
-            is_divided =
-                is_divided || (attention->is_factor[p] &&
-                               op_at(rewrite->ir, attention->path[p])->opcode == KILN_OP_DIV);
+            is_divided = is_divided || is_divided_by_sum(rewrite->ir, attention, p);
         if (!is_divided)
             value = kiln_ir_binary(out, KILN_OP_MUL, value,
                                    kiln_ir_broadcast(out, attention->row_factor, op.domain));

@@ -24,6 +24,14 @@
                                                             m, 1) ":virtual !mode='ADD' | "
 #define DIVIDED(m, n, e, l, type)                                                                  \
     "Pointwise in_0@" #e " in_1@" #l " out_0=" SHAPE(m, n) type ":virtual !operation='DIV' | "
+/* Of scores, the first tensor: 1 in columns before the row's, as the next tensors but two. */
+#define BEFORE(m, n, x, row, column)                                                               \
+    "Pointwise in_0@" #x                                                                           \
+    " out_0=" SHAPE(m, n) ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=2 | "            \
+                          "Pointwise in_0@" #x " out_0=" SHAPE(                                    \
+                              m, n) ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=3 | "  \
+                                    "Pointwise in_0@" #column " in_1@" #row                        \
+                                    " out_0=" SHAPE(m, n) ":virtual !operation='CMP_LT' | "
 #define ATTENDED(m, n, d, p, type) "Matmul a@" #p " b=" SHAPE(n, d) type " c=" SHAPE(m, d) type
 #define PLAIN(m, n, c, d, type)                                                                    \
     SCALED(m, n, c, type)                                                                          \
@@ -87,6 +95,47 @@ static const char *const sketches[] = {
     /* sigmoid of the scores */
     SCALED(37, 67, 64, ":HALF") "Pointwise in_0@5 out_0=" SHAPE(
         37, 67) ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED(37, 67, 64, 6, ":HALF"),
+    /* keys and values that run along their rows, of which the last rows see no whole run */
+    "Sdpa q=2,4,37,32:HALF k=2,4,64,32:HALF:turned v=2,4,64,32:HALF:turned o=2,4,37,32:HALF "
+    "!causal_mask=true",
+    "Sdpa q=2,4,77,32:BFLOAT16 k=2,4,128,32:BFLOAT16:turned v=2,4,128,32:BFLOAT16 "
+    "o=2,4,77,32:BFLOAT16 !causal_mask=true",
+    /* a row that sees nothing, of which the weights are set to 0 */
+    SCALED(37, 64, 64, ":HALF") BEFORE(
+        37, 64, 5, 6,
+        7) "Pointwise in_0=k in_1=k out_0=1:virtual !operation='SUB' | "
+           "Pointwise in_0@11 out_0=1:virtual !operation='LOG' | "
+           "Pointwise in_0@5 in_1@12 in_2@8 out_0=" SHAPE(
+               37,
+               64) ":virtual "
+                   "!operation='BINARY_SELECT' "
+                   "| " SOFTMAX(37, 64, 13, 14, 15, 16) "Pointwise in_0@16 in_1@17 out_0=" SHAPE(
+                       37, 64) ":virtual "
+                               "!operation='DIV' | "
+                               "Pointwise in_0@18 "
+                               "in_1@11 in_2@8 "
+                               "out_0=" SHAPE(37, 64) ":HALF:virtual "
+                                                      "!operation='"
+                                                      "BINARY_SELECT' "
+                                                      "| " ATTENDED(37, 64, 64, 19,
+                                                                    ":H"
+                                                                    "AL"
+                                                                    "F"),
+    /* what is subtracted is not the same in all of a row */
+    SCALED(37, 67, 64, ":HALF") "Reduction in@5 out=" SHAPE(
+        37, 1) ":virtual !mode='MAX_OP' | "
+               "Pointwise in_0@6 in_1=1,1,1,67 out_0=" SHAPE(
+                   37, 67) ":virtual !operation='ADD' | "
+                           "Pointwise in_0@5 in_1@8 out_0=" SHAPE(
+                               37, 67) ":virtual !operation='SUB' | "
+                                       "Pointwise in_0@9 out_0=" SHAPE(
+                                           37, 67) ":virtual !operation='EXP' | "
+                                                   "Reduction in@10 out=" SHAPE(
+                                                       37,
+                                                       1) ":virtual !mode='ADD' | " DIVIDED(37, 67,
+                                                                                            10, 11,
+                                                                                            ":HALF")
+                                                       ATTENDED(37, 67, 64, 12, ":HALF"),
     /* two heads of keys and values for eight of queries */
     "Matmul a=2,8,5,64:HALF b=2,2,64,130:HALF c=2,8,5,130:virtual | "
     "Reduction in@3 out=2,8,5,1:virtual !mode='MAX_OP' | "

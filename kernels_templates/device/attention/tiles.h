@@ -13,6 +13,13 @@
 #define KILN_AWAIT_COPIES()
 #endif
 
+/* The last run that some of the columns are in. It may go on behind them, where they end for this tile of rows only: whole
+ * runs are whole in memory. */
+KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
+{
+    return (columns - 1) / run * run;
+}
+
 /* begin fetches a tile into registers, or begins to copy it; end stores what was fetched. Between the two `tile` may still be
  * read where it is fetched. */
 #define KILN_RIGHT_TILE(side, SIDE, size_c)                                                        \
@@ -21,7 +28,7 @@
                                          kiln_##side##_stage &stage, unsigned columns,             \
                                          kiln_pack *tile)                                          \
     {                                                                                              \
-        const unsigned last = KILN_N_END ? columns - KILN_##SIDE##_RUN : ~0u;                      \
+        const unsigned last = KILN_N_END ? kiln_last_run(columns, KILN_##SIDE##_RUN) : ~0u;        \
         const unsigned rest = KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K;              \
         KILN_COPY_OR_FETCH(side, SIDE, KILN_TILE_N, KILN_C_PACKS)                                  \
     }                                                                                              \

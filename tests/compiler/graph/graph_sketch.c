@@ -14,7 +14,17 @@ struct sketch {
     long long next_uid;
 };
 
-static void put_dense_strides(struct kiln_buffer *out, const char *dims, bool is_channels_last)
+/* Axes in another order than in memory. */
+enum order { AS_THEY_ARE, CHANNELS_LAST, LAST_TWO_TURNED };
+
+static int axis_at(enum order order, int rank, int i)
+{
+    if (order == CHANNELS_LAST && i != 0 && rank > 1)
+        return i == rank - 1 ? 1 : i + 1;
+    return order == LAST_TWO_TURNED && rank > 1 && i >= rank - 2 ? 2 * rank - 3 - i : i;
+}
+
+static void put_dense_strides(struct kiln_buffer *out, const char *dims, enum order order)
 {
     long long sizes[16];
     int rank = 0;
@@ -27,7 +37,7 @@ static void put_dense_strides(struct kiln_buffer *out, const char *dims, bool is
     long long stride = 1;
     long long strides[16];
     for (int i = rank - 1; i >= 0; i--) {
-        int axis = !is_channels_last || i == 0 || rank < 2 ? i : i == rank - 1 ? 1 : i + 1;
+        int axis = axis_at(order, rank, i);
         strides[axis] = stride;
         stride *= sizes[axis];
     }
@@ -41,7 +51,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     struct kiln_buffer *out = &sketch->tensors;
     const char *dtype = "FLOAT";
     bool is_virtual = false;
-    bool is_channels_last = false;
+    enum order order = AS_THEY_ARE;
     char *flag = strchr(text, ':');
     while (flag != NULL) {
         *flag++ = '\0';
@@ -51,7 +61,9 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
         if (strcmp(flag, "virtual") == 0)
             is_virtual = true;
         else if (strcmp(flag, "last") == 0)
-            is_channels_last = true;
+            order = CHANNELS_LAST;
+        else if (strcmp(flag, "turned") == 0)
+            order = LAST_TWO_TURNED;
         else
             dtype = flag;
         flag = next;
@@ -61,7 +73,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     const char *dims = is_constant || is_host_scalar ? "1" : text;
     kiln_buffer_printf(out, "%s{'uid':%lld,'name':'%s','data_type':'%s','dims':[%s],'strides':[",
                        out->size != 0 ? "," : "", uid, name, dtype, dims);
-    put_dense_strides(out, dims, is_channels_last);
+    put_dense_strides(out, dims, order);
     kiln_buffer_append_text(out, is_virtual ? "],'virtual':true" : "]");
     if (is_constant)
         kiln_buffer_append_text(out, ",'value_type':'Float32Value','value':{'value':0.001}");

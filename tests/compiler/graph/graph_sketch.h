@@ -11,7 +11,8 @@
  *   name@UID        a tensor that some other word makes
  *
  * DIMS may be "k", a constant 0.001 of dims [1], or "s", a host scalar. After a ':' follow a data
- * type, "virtual", or "last": axis 1, of channels, is the one with neighbours in memory.
+ * type, "virtual", "last": axis 1, of channels, is the one with neighbours in memory, or "turned":
+ * the last axis but one is.
  */
 #ifndef KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H
 #define KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H
