@@ -30,12 +30,15 @@ KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned r
         unit.row = index / KILN_ROW_PACKS;
         unit.pack = index % KILN_ROW_PACKS;
     } else {
-        if (KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs))
+        const bool is_apart =
+            KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs);
+        const unsigned before = is_apart ? 0 : first;
+        if (is_apart)
             unit.more_packs = first / runs;
-        else
-            index += first;
+        index += before;
         unit.row = index % runs * run;
-        unit.pack = index / runs;
+        /* Without the work-item's number where all have the same: stage.h says why. */
+        unit.pack = runs % KILN_STAGE_ITEMS == 0 ? before / runs : index / runs;
     }
     return unit;
 }
