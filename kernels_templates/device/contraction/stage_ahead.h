@@ -30,15 +30,12 @@ KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned r
         unit.row = index / KILN_ROW_PACKS;
         unit.pack = index % KILN_ROW_PACKS;
     } else {
-        const bool is_apart =
-            KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs);
-        const unsigned before = is_apart ? 0 : first;
-        if (is_apart)
+        if (KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs))
             unit.more_packs = first / runs;
-        index += before;
+        else
+            index += first;
         unit.row = index % runs * run;
-        /* Without the work-item's number where all have the same: stage.h says why. */
-        unit.pack = runs % KILN_STAGE_ITEMS == 0 ? before / runs : index / runs;
+        unit.pack = index / runs;
     }
     return unit;
 }
