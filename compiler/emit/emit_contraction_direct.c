@@ -338,13 +338,13 @@ void kiln_emit_contraction_direct(const struct kiln_emission *emission, struct k
     const struct kiln_operand_schedule *operands[] = {&contraction->left, &contraction->right};
     const char *const sides[] = {"left", "right"};
     const struct direct_side image = {
-        .side = {operands[is_swapped], "image", "IMAGE"},
+        .side = {.operand = operands[is_swapped], .name = "image"},
         .repeat = sides[is_swapped],
         .lanes = contraction->result_vector,
         .is_left = !is_swapped,
     };
     const struct direct_side weights = {
-        .side = {operands[!is_swapped], "weights", "WEIGHTS"},
+        .side = {.operand = operands[!is_swapped], .name = "weights"},
         .repeat = sides[!is_swapped],
         .lanes = 1,
         .is_left = is_swapped,

@@ -80,7 +80,7 @@ static uint32_t choose_strip(const struct kiln_target *target,
                              const struct kiln_contraction_schedule *contraction)
 {
     int64_t vectors = contraction->n / contraction->result_vector;
-    double items = (double)contraction->m * (double)vectors / LONG_STRIP;
+    double items = (double)contraction->m * (double)vectors / (double)LONG_STRIP;
     bool is_much = items >= (double)kiln_direct_block(target) * target->compute_units;
     uint32_t strip = is_much ? LONG_STRIP : SHORT_STRIP;
     while (strip > limits->steps)
@@ -114,8 +114,8 @@ static double tile_cost(const struct kiln_contraction_schedule *contraction, uin
     double groups = (double)divide_up(all->vectors, tile->vectors) *
                     (double)divide_up(all->strips, tile->strips) *
                     (double)divide_up(all->lines, tile->lines);
-    double work =
-        (double)block * contraction->item_rows * contraction->result_vector * ELEMENT_BYTES * WORK;
+    double work = (double)block * contraction->item_rows * contraction->result_vector *
+                  (double)(ELEMENT_BYTES * WORK);
     return groups * (work + loaded_bytes(contraction, tile));
 }
 
