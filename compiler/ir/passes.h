@@ -27,7 +27,7 @@ enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir,
 
 /*
  * Two products with a function of the first one's elements between them, and perhaps the softmax of
- * their rows, become operations of class ATTENTION (recognize_attention.c), where rows of the
+ * their rows, become operations of class ATTENTION (rewrite_attention.c), where rows of the
  * operands and of the result have at most `most` elements and nothing else reads what lies between.
  * No part of kiln_ir_optimize either, and to be called on a program without dead operations.
  */

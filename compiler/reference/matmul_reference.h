@@ -8,7 +8,7 @@
  *
  * An operand that lies between two nodes in 16 bits, and was divided or multiplied by what is the
  * same along k, may be rounded before that: softmax's division goes behind the product
- * (compiler/ir/recognize_attention.c). It is off by another rounding then.
+ * (compiler/ir/rewrite_attention.c). It is off by another rounding then.
  */
 #ifndef KILN_COMPILER_REFERENCE_MATMUL_REFERENCE_H
 #define KILN_COMPILER_REFERENCE_MATMUL_REFERENCE_H

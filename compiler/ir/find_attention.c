@@ -1,57 +1,15 @@
-/*
- * Attention: two products with a function of the first one's elements between them, the scores, and
- * perhaps the softmax of their rows. However the graph says it, as a node or written out, it is
- * found by what is computed:
- *
- *   s = CONTRACT(q, k)    x = elementwise of s    m = REDUCE_MAX(x)    e = EXP(x - m)
- *   l = REDUCE_SUM(e)     o = CONTRACT(e / l, v)
- *
- * or without m, e and l: any elementwise function of s. One kernel can do it all if nobody else
- * wants the scores, which are then never in memory. Its operations get codes of their own: SCORE,
- * SCORE_MAX, SCORE_EXP, SCORE_SUM, ATTEND. Whatever does not vary along a row of scores and divides
- * or multiplies the exponentials goes behind the second product.
- *
- * An exponential is of the difference to the row's maximum, whatever the graph subtracts (a maximum
- * that includes a sink, or 0 of a row without any visible score): the rest is a factor of the row.
- * What the second product takes is rounded to its tensor's type before it is divided instead of
- * after that. Results change by such roundings, and by those of sums, only; what is rounded on the
- * way from the scores to the exponential, or from there to its sum, is left as it is.
- */
-#include "compiler/ir/passes.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/find_attention.h"
 
 #include <math.h>
 
 enum {
-    MAX_PATH = 16,    /* operations between the exponential and the second product */
     MAX_SHIFT = 16,   /* between the maximum and what is subtracted */
     MAX_TRIES = 1024, /* products that are looked at closely: each walks over the program */
     MAX_INSIDE = 256, /* operations between the products, so that one kernel can do them */
 };
 
-/* One attention, in values of the old program. */
-struct attention {
-    uint32_t score;  /* CONTRACT */
-    uint32_t attend; /* CONTRACT */
-    uint32_t side;   /* which operand of it the weights are */
-    bool is_online;  /* then: */
-    uint32_t x, max, exp, shift;
-    /* From the exponential to the weights, last one first; of each which operand is on the way. */
-    uint32_t path[MAX_PATH];
-    uint32_t path_side[MAX_PATH];
-    bool is_factor[MAX_PATH]; /* of the row: goes behind the second product */
-    uint32_t path_count;
-    uint32_t row_domain;
-    /* While it is rewritten, values of the new program: */
-    uint32_t row_factor; /* of sums and result; KILN_NONE: 1 */
-    bool is_plain;       /* the graph subtracts the maximum itself: rows of -infinity are NaN */
-};
-
-/* What becomes of an operation. */
-enum action { KEPT, SCORED, MAXIMUM, EXPONENTIAL, SUM, ATTENDED };
-
 struct finder {
-    struct kiln_ir *ir;
+    const struct kiln_ir *ir;
     int64_t most; /* elements of a row of an operand, or of the result */
     /* Per value: the CONTRACT that it is computed from element by element; KILN_NONE: none, or
      * several. */
@@ -59,10 +17,7 @@ struct finder {
     uint32_t *stamp; /* of the last walk that visited it */
     uint32_t now;
     uint32_t *stack;
-    uint8_t *action;
-    uint32_t *attention_of; /* where the action is not KEPT, or inside: index + 1 */
-    struct attention *attentions;
-    uint32_t count;
+    struct kiln_attentions all;
     uint32_t tries;
 };
 
@@ -179,7 +134,7 @@ static bool has_own_operands(const struct kiln_contraction *first,
 
 /* Whether rows of the scores are those of the result, and of an operand of the first product, along
  * the last axis but one, and columns lie along the last one. */
-static bool fit_axes(const struct finder *finder, const struct attention *attention)
+static bool fit_axes(const struct finder *finder, struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     const struct kiln_contraction *first =
@@ -201,6 +156,7 @@ static bool fit_axes(const struct finder *finder, const struct attention *attent
     uint8_t column_axis = is_left ? sums->left : sums->right;
     bool is_standard = row_axis == 1 && column_axis == 0 && rows->result == 1 && d->result == 0 &&
                        ((m->result == 1 && n->result == 0) || (m->result == 0 && n->result == 1));
+    attention->are_scores_transposed = m->result != 1;
     return is_standard && sums->size > 1 && d->size > 1 && c->size <= finder->most &&
            d->size <= finder->most && have_same_batches(first, second, attention->side);
 }
@@ -208,7 +164,7 @@ static bool fit_axes(const struct finder *finder, const struct attention *attent
 /* ---- from the weights to the exponential ---- */
 
 /* Whether a value is the same in all of a row of the scores, and of the result. */
-static bool is_of_row(const struct finder *finder, const struct attention *attention,
+static bool is_of_row(const struct finder *finder, const struct kiln_found_attention *attention,
                       uint32_t value)
 {
     const struct kiln_ir *ir = finder->ir;
@@ -219,8 +175,8 @@ static bool is_of_row(const struct finder *finder, const struct attention *atten
 
 /* The operand of an operation on the way to the exponential, of which its result is a multiple;
  * KILN_NONE where there is none. */
-static uint32_t operand_on_path(const struct finder *finder, const struct attention *attention,
-                                uint32_t value)
+static uint32_t operand_on_path(const struct finder *finder,
+                                const struct kiln_found_attention *attention, uint32_t value)
 {
     const struct kiln_op *op = op_at(finder->ir, value);
     bool is_on[KILN_IR_MAX_OPERANDS] = {false};
@@ -244,26 +200,29 @@ static uint32_t operand_on_path(const struct finder *finder, const struct attent
 }
 
 /* Walks from the weights to an EXP; false where there is none, or more than a multiple of it. */
-static bool find_exponential(const struct finder *finder, struct attention *attention)
+static bool find_exponential(const struct finder *finder, struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     uint32_t value = op_at(ir, attention->attend)->operands[attention->side];
     while (op_at(ir, value)->opcode != KILN_OP_EXP) {
         const struct kiln_op *op = op_at(ir, value);
         uint32_t side = operand_on_path(finder, attention, value);
-        if (side == KILN_NONE || attention->path_count == MAX_PATH)
+        if (side == KILN_NONE || attention->path_count == KILN_ATTENTION_MAX_PATH)
             return false;
         uint32_t at = attention->path_count++;
-        attention->path[at] = value;
-        attention->path_side[at] = side;
-        attention->is_factor[at] = (op->opcode == KILN_OP_MUL || op->opcode == KILN_OP_DIV) &&
-                                   is_of_row(finder, attention, op->operands[1 - side]);
+        bool is_factor = (op->opcode == KILN_OP_MUL || op->opcode == KILN_OP_DIV) &&
+                         is_of_row(finder, attention, op->operands[1 - side]);
+        attention->path[at] = (struct kiln_attention_step){
+            .value = value,
+            .side = side,
+            .factor = is_factor ? before_broadcast(ir, op->operands[1 - side]) : KILN_NONE,
+        };
         value = op->operands[side];
     }
     attention->exp = value;
     /* An exponential that is rounded itself is another number for what is behind it. */
     return attention->path_count < 2 ||
-           op_at(ir, attention->path[attention->path_count - 1])->opcode != KILN_OP_ROUND;
+           op_at(ir, attention->path[attention->path_count - 1].value)->opcode != KILN_OP_ROUND;
 }
 
 /* The REDUCE_MAX of x that a value of rows is computed from; KILN_NONE where it is of none. */
@@ -297,20 +256,34 @@ static bool is_guarded_maximum(const struct kiln_ir *ir, uint32_t value, uint32_
 
 /* Whether elements become 0 whatever the factors of their row are: behind the second product NaN of
  * a row without visible scores would be NaN still. */
-static bool hides_factors(const struct finder *finder, const struct attention *attention)
+static bool hides_factors(const struct finder *finder, const struct kiln_found_attention *attention)
 {
-    bool is_guarded = is_guarded_maximum(finder->ir, attention->shift, attention->max);
     bool hides = false;
     for (uint32_t p = 0; p < attention->path_count; p++) {
-        hides |= op_at(finder->ir, attention->path[p])->opcode == KILN_OP_SELECT;
-        if (hides && (attention->is_factor[p] || !is_guarded))
+        hides |= op_at(finder->ir, attention->path[p].value)->opcode == KILN_OP_SELECT;
+        if (hides && (attention->path[p].factor != KILN_NONE || !attention->is_guarded))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the exponential is divided by its sum on the way to the weights. */
+static bool is_divided_by_sum(const struct kiln_ir *ir,
+                              const struct kiln_found_attention *attention)
+{
+    for (uint32_t p = 0; p < attention->path_count; p++) {
+        const struct kiln_attention_step *step = &attention->path[p];
+        if (step->factor == KILN_NONE || op_at(ir, step->value)->opcode != KILN_OP_DIV)
+            continue;
+        const struct kiln_op *divisor = op_at(ir, step->factor);
+        if (divisor->opcode == KILN_OP_REDUCE_SUM && divisor->operands[0] == attention->exp)
             return true;
     }
     return false;
 }
 
 /* x, the maximum and what is subtracted, from the exponential. */
-static bool find_softmax(const struct finder *finder, struct attention *attention)
+static bool find_softmax(const struct finder *finder, struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     if (!find_exponential(finder, attention))
@@ -327,6 +300,9 @@ static bool find_softmax(const struct finder *finder, struct attention *attentio
         op_at(ir, attention->x)->domain != op_at(ir, attention->score)->domain)
         return false;
     attention->row_domain = op_at(ir, attention->max)->domain;
+    attention->is_plain = attention->shift == attention->max;
+    attention->is_guarded = is_guarded_maximum(ir, attention->shift, attention->max);
+    attention->is_divided = is_divided_by_sum(ir, attention);
     if (op_at(ir, attention->shift)->domain != attention->row_domain ||
         hides_factors(finder, attention))
         return false;
@@ -339,7 +315,7 @@ static bool find_softmax(const struct finder *finder, struct attention *attentio
 
 /* Marks what lies between the products: finder->stamp is finder->now. False where some of it is of
  * another shape, or too much for one kernel. */
-static bool mark_inside(struct finder *finder, const struct attention *attention)
+static bool mark_inside(struct finder *finder, const struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     uint32_t mark = ++finder->now;
@@ -352,7 +328,7 @@ static bool mark_inside(struct finder *finder, const struct attention *attention
         uint32_t value = finder->stack[--depth];
         const struct kiln_op *op = op_at(ir, value);
         if (op->domain != op_at(ir, attention->score)->domain || ++inside > MAX_INSIDE ||
-            finder->attention_of[value] != 0)
+            finder->all.attention_of[value] != 0)
             return false;
         for (uint32_t k = 0; value != attention->score && k < kiln_opcode_info(op->opcode)->arity;
              k++) {
@@ -368,11 +344,11 @@ static bool mark_inside(struct finder *finder, const struct attention *attention
 
 /* Whether everything that reads what is marked is marked or one of the attention's own; sums of the
  * exponential are told by their action. */
-static bool is_private(struct finder *finder, const struct attention *attention)
+static bool is_private(struct finder *finder, const struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     uint32_t mark = finder->now;
-    uint32_t index = finder->count + 1;
+    uint32_t index = finder->all.count + 1;
     for (uint32_t i = attention->score + 1; i < ir->op_count; i++) {
         const struct kiln_op *op = op_at(ir, i);
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
@@ -382,7 +358,7 @@ static bool is_private(struct finder *finder, const struct attention *attention)
             bool is_sum = attention->is_online && op->opcode == KILN_OP_REDUCE_SUM &&
                           op->domain == attention->row_domain && operand == attention->exp;
             if (is_sum)
-                finder->attention_of[i] = index;
+                finder->all.attention_of[i] = index;
             else if (!(i == attention->attend && k == attention->side) &&
                      !(attention->is_online && i == attention->max))
                 return false;
@@ -404,7 +380,7 @@ static bool visit_outside(struct finder *finder, uint32_t value, uint32_t inside
 
 /* Whether what comes from outside of the marked values, and the values, do not depend on them: all
  * of it must be there before the kernel begins. */
-static bool is_independent(struct finder *finder, const struct attention *attention)
+static bool is_independent(struct finder *finder, const struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     uint32_t inside = finder->now;
@@ -418,7 +394,8 @@ static bool is_independent(struct finder *finder, const struct attention *attent
         bool is_exponential = attention->is_online && i == attention->exp;
         bool is_factor = false;
         for (uint32_t p = 0; p < attention->path_count; p++)
-            is_factor = is_factor || (attention->path[p] == i && attention->is_factor[p]);
+            is_factor = is_factor ||
+                        (attention->path[p].value == i && attention->path[p].factor != KILN_NONE);
         if (finder->stamp[i] != inside || is_exponential || is_factor)
             continue;
         /* The difference is the kernel's own. */
@@ -445,12 +422,12 @@ static bool is_independent(struct finder *finder, const struct attention *attent
 static void forget_sums(struct finder *finder)
 {
     for (uint32_t i = 0; i < finder->ir->op_count; i++) {
-        if (finder->attention_of[i] == finder->count + 1)
-            finder->attention_of[i] = 0;
+        if (finder->all.attention_of[i] == finder->all.count + 1)
+            finder->all.attention_of[i] = 0;
     }
 }
 
-static bool is_attention(struct finder *finder, struct attention *attention)
+static bool is_attention(struct finder *finder, struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     const struct kiln_op *attend = op_at(ir, attention->attend);
@@ -460,7 +437,7 @@ static bool is_attention(struct finder *finder, struct attention *attention)
         attend->operands[1 - attention->side] == weights || attend->scalar != KILN_SCALAR_F32 ||
         op_at(ir, attention->score)->scalar != KILN_SCALAR_F32 ||
         op_at(ir, attention->score)->domain != op_at(ir, weights)->domain ||
-        finder->attention_of[attention->score] != 0 || !fit_axes(finder, attention))
+        finder->all.attention_of[attention->score] != 0 || !fit_axes(finder, attention))
         return false;
     attention->is_online = find_softmax(finder, attention);
     if (!attention->is_online) {
@@ -479,242 +456,72 @@ static bool is_attention(struct finder *finder, struct attention *attention)
 }
 
 /* Notes what becomes of its operations. */
-static void take(struct finder *finder, const struct attention *attention)
+static void take(struct finder *finder, const struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
-    uint32_t index = finder->count + 1;
+    uint32_t index = finder->all.count + 1;
     for (uint32_t i = attention->score; i <= attention->attend; i++) {
-        if (finder->attention_of[i] == index)
-            finder->action[i] = SUM;
+        if (finder->all.attention_of[i] == index)
+            finder->all.part[i] = KILN_ATTENTION_SUM;
     }
     for (uint32_t i = attention->attend + 1; i < ir->op_count; i++) {
-        if (finder->attention_of[i] == index)
-            finder->action[i] = SUM;
+        if (finder->all.attention_of[i] == index)
+            finder->all.part[i] = KILN_ATTENTION_SUM;
     }
-    finder->action[attention->score] = SCORED;
-    finder->attention_of[attention->score] = index;
-    finder->action[attention->attend] = ATTENDED;
-    finder->attention_of[attention->attend] = index;
+    finder->all.part[attention->score] = KILN_ATTENTION_SCORE;
+    finder->all.attention_of[attention->score] = index;
+    finder->all.part[attention->attend] = KILN_ATTENTION_ATTEND;
+    finder->all.attention_of[attention->attend] = index;
     if (attention->is_online) {
-        finder->action[attention->max] = MAXIMUM;
-        finder->attention_of[attention->max] = index;
-        finder->action[attention->exp] = EXPONENTIAL;
-        finder->attention_of[attention->exp] = index;
+        finder->all.part[attention->max] = KILN_ATTENTION_MAX;
+        finder->all.attention_of[attention->max] = index;
+        finder->all.part[attention->exp] = KILN_ATTENTION_EXP;
+        finder->all.attention_of[attention->exp] = index;
     }
-    finder->attentions[finder->count++] = *attention;
+    finder->all.found[finder->all.count++] = *attention;
 }
 
-static void find_all(struct finder *finder)
+static void find_each(struct finder *finder)
 {
     for (uint32_t i = 0; i < finder->ir->op_count; i++) {
         for (uint32_t side = 0; side < 2 && op_at(finder->ir, i)->opcode == KILN_OP_CONTRACT &&
-                                finder->attention_of[i] == 0;
+                                finder->all.attention_of[i] == 0;
              side++) {
-            struct attention attention = {.attend = i, .side = side, .row_factor = KILN_NONE};
+            struct kiln_found_attention attention = {.attend = i, .side = side};
             if (is_attention(finder, &attention))
                 take(finder, &attention);
         }
     }
 }
 
-/* ---- rewriting ---- */
-
-/* The product of the same operands in the other order. */
-static void swap_operands(struct kiln_ir *out, struct kiln_op *op)
-{
-    struct kiln_contraction contraction = out->contractions[op->contraction];
-    for (uint32_t i = 0; i < contraction.axis_count; i++) {
-        struct kiln_contraction_axis *axis = &contraction.axes[i];
-        const struct kiln_contraction_axis old = *axis;
-        axis->role = old.role == KILN_AXIS_M   ? KILN_AXIS_N
-                     : old.role == KILN_AXIS_N ? KILN_AXIS_M
-                                               : old.role;
-        axis->left = old.right;
-        axis->right = old.left;
-        axis->left_repeat = old.right_repeat;
-        axis->right_repeat = old.left_repeat;
-    }
-    uint32_t left = op->operands[0];
-    op->operands[0] = op->operands[1];
-    op->operands[1] = left;
-    op->contraction = kiln_ir_intern_contraction(out, &contraction);
-}
-
-/* Rows of scores are those of the left operand. */
-static void orient_score(struct kiln_ir *out, struct kiln_op *op)
-{
-    op->opcode = KILN_OP_SCORE;
-    if (only_axis(&out->contractions[op->contraction], KILN_AXIS_M)->result != 1)
-        swap_operands(out, op);
-}
-
-/* SCORE_EXP, and the factor by which it differs from the graph's exponential. */
-static uint32_t rewrite_exponential(struct kiln_rewrite *rewrite, struct attention *attention)
-{
-    struct kiln_ir *out = &rewrite->out;
-    uint32_t max = rewrite->map[attention->max];
-    struct kiln_op op = kiln_rewrite_operands(rewrite, attention->exp);
-    op.opcode = KILN_OP_SCORE_EXP;
-    op.operands[0] = rewrite->map[attention->x];
-    op.operands[1] = max;
-    op.tensor = KILN_NONE;
-    uint32_t value = kiln_ir_append(out, &op);
-    attention->is_plain = attention->shift == attention->max;
-    if (attention->is_plain) {
-        uint32_t is_empty =
-            kiln_ir_binary(out, KILN_OP_CMP_EQ, max, kiln_ir_real(out, op.scalar, -INFINITY));
-        attention->row_factor = kiln_ir_select(out, is_empty, kiln_ir_real(out, op.scalar, NAN),
-                                               kiln_ir_real(out, op.scalar, 1));
-    } else if (!is_guarded_maximum(rewrite->ir, attention->shift, attention->max)) {
-        attention->row_factor =
-            kiln_ir_unary(out, KILN_OP_EXP,
-                          kiln_ir_binary(out, KILN_OP_SUB, max, rewrite->map[attention->shift]));
-    }
-    return value;
-}
-
-static uint32_t rewrite_sum(struct kiln_rewrite *rewrite, const struct attention *attention,
-                            uint32_t index)
-{
-    struct kiln_op op = kiln_rewrite_operands(rewrite, index);
-    op.opcode = KILN_OP_SCORE_SUM;
-    op.operands[0] = rewrite->map[attention->exp];
-    op.tensor = KILN_NONE;
-    uint32_t sum = kiln_ir_append(&rewrite->out, &op);
-    return attention->row_factor == KILN_NONE
-               ? sum
-               : kiln_ir_binary(&rewrite->out, KILN_OP_MUL, sum, attention->row_factor);
-}
-
-/* The weights without what goes behind the second product. */
-static uint32_t rewrite_weights(struct kiln_rewrite *rewrite, const struct attention *attention)
-{
-    struct kiln_ir *out = &rewrite->out;
-    uint32_t value = rewrite->map[attention->exp];
-    enum kiln_dtype dtype = KILN_DTYPE_F32;
-    bool is_rounded = false;
-    for (uint32_t p = attention->path_count; p-- > 0;) {
-        struct kiln_op op = kiln_rewrite_operands(rewrite, attention->path[p]);
-        if (op.opcode == KILN_OP_ROUND) {
-            is_rounded = true;
-            dtype = op.dtype;
-        } else if (!attention->is_factor[p]) {
-            op.operands[attention->path_side[p]] = value;
-            op.tensor = KILN_NONE;
-            value = kiln_ir_append(out, &op);
-        }
-    }
-    return is_rounded ? kiln_ir_round(out, value, dtype) : value;
-}
-
-static bool is_divided_by_sum(const struct kiln_ir *ir, const struct attention *attention,
-                              uint32_t p)
-{
-    const struct kiln_op *op = op_at(ir, attention->path[p]);
-    if (!attention->is_factor[p] || op->opcode != KILN_OP_DIV)
-        return false;
-    const struct kiln_op *divisor = op_at(ir, before_broadcast(ir, op->operands[1]));
-    return divisor->opcode == KILN_OP_REDUCE_SUM && divisor->operands[0] == attention->exp;
-}
-
-static uint32_t rewrite_attend(struct kiln_rewrite *rewrite, const struct attention *attention)
-{
-    struct kiln_ir *out = &rewrite->out;
-    struct kiln_op op = kiln_rewrite_operands(rewrite, attention->attend);
-    op.opcode = KILN_OP_ATTEND;
-    if (attention->side != 0)
-        swap_operands(out, &op);
-    if (!attention->is_online)
-        return kiln_ir_append(out, &op);
-    op.operands[0] = rewrite_weights(rewrite, attention);
-    op.tensor = KILN_NONE;
-    uint32_t value = kiln_ir_append(out, &op);
-    bool is_divided = false;
-    if (attention->row_factor != KILN_NONE) {
-        /* Of a row of -infinity the sum is NaN already, and all that is divided by it. */
-        for (uint32_t p = 0; p < attention->path_count && attention->is_plain; p++)
-            is_divided = is_divided || is_divided_by_sum(rewrite->ir, attention, p);
-        if (!is_divided)
-            value = kiln_ir_binary(out, KILN_OP_MUL, value,
-                                   kiln_ir_broadcast(out, attention->row_factor, op.domain));
-    }
-    for (uint32_t p = attention->path_count; p-- > 0;) {
-        const struct kiln_op *factor = op_at(rewrite->ir, attention->path[p]);
-        if (!attention->is_factor[p])
-            continue;
-        uint32_t of_row =
-            rewrite
-                ->map[before_broadcast(rewrite->ir, factor->operands[1 - attention->path_side[p]])];
-        if (out->failed)
-            return KILN_NONE;
-        if (out->domains[out->ops[of_row].domain].rank != 0)
-            of_row = kiln_ir_broadcast(out, of_row, op.domain);
-        value = kiln_ir_binary(out, factor->opcode, value, of_row);
-    }
-    return value;
-}
-
-static uint32_t rewrite(struct finder *finder, struct kiln_rewrite *rewriting, uint32_t index)
-{
-    struct kiln_ir *out = &rewriting->out;
-    struct kiln_op op = kiln_rewrite_operands(rewriting, index);
-    struct attention *attention =
-        finder->action[index] == KEPT ? NULL : &finder->attentions[finder->attention_of[index] - 1];
-    switch ((enum action)finder->action[index]) {
-    case KEPT:
-        break;
-    case SCORED:
-        orient_score(out, &op);
-        break;
-    case MAXIMUM:
-        op.opcode = KILN_OP_SCORE_MAX;
-        break;
-    case EXPONENTIAL:
-        return rewrite_exponential(rewriting, attention);
-    case SUM:
-        return rewrite_sum(rewriting, attention, index);
-    case ATTENDED:
-        return rewrite_attend(rewriting, attention);
-    }
-    return kiln_ir_append(out, &op);
-}
-
-enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, bool *ret_found,
-                                             struct kiln_error *error)
+enum kiln_status kiln_find_attention(const struct kiln_ir *ir, int64_t most,
+                                     struct kiln_attentions *ret_attentions,
+                                     struct kiln_error *error)
 {
     size_t count = (size_t)ir->op_count + 1;
+    uint32_t products = 0;
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        products += ir->ops[i].opcode == KILN_OP_CONTRACT;
+    if (products < 2) {
+        *ret_attentions = (struct kiln_attentions){0};
+        return KILN_OK;
+    }
     struct finder finder = {
         .ir = ir,
         .most = most,
         .score_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.score_of),
         .stamp = kiln_arena_calloc(ir->arena, count, sizeof *finder.stamp),
         .stack = kiln_arena_calloc(ir->arena, count, sizeof *finder.stack),
-        .action = kiln_arena_calloc(ir->arena, count, sizeof *finder.action),
-        .attention_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.attention_of),
+        .all.part = kiln_arena_calloc(ir->arena, count, sizeof *finder.all.part),
+        .all.attention_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.all.attention_of),
+        .all.found =
+            kiln_arena_calloc(ir->arena, products / 2 + (size_t)1, sizeof *finder.all.found),
     };
-    *ret_found = false;
-    uint32_t products = 0;
-    for (uint32_t i = 0; i < ir->op_count; i++)
-        products += ir->ops[i].opcode == KILN_OP_CONTRACT;
-    if (products < 2)
-        return KILN_OK;
-    finder.attentions =
-        kiln_arena_calloc(ir->arena, products / 2 + (size_t)1, sizeof *finder.attentions);
     if (finder.score_of == NULL || finder.stamp == NULL || finder.stack == NULL ||
-        finder.action == NULL || finder.attention_of == NULL || finder.attentions == NULL)
+        finder.all.part == NULL || finder.all.attention_of == NULL || finder.all.found == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to recognize attention");
     find_scores(&finder);
-    find_all(&finder);
-    if (finder.count == 0)
-        return KILN_OK;
-    struct kiln_rewrite rewriting;
-    enum kiln_status status = kiln_rewrite_begin(&rewriting, ir, error);
-    if (status != KILN_OK)
-        return status;
-    for (uint32_t i = 0; i < ir->op_count && !rewriting.out.failed; i++) {
-        rewriting.out.node = ir->ops[i].node;
-        kiln_rewrite_set(&rewriting, i, rewrite(&finder, &rewriting, i));
-    }
-    *ret_found = true;
-    return kiln_rewrite_finish(&rewriting, error);
+    find_each(&finder);
+    *ret_attentions = finder.all;
+    return KILN_OK;
 }
