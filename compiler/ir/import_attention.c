@@ -137,7 +137,9 @@ void kiln_import_attention(struct kiln_importer *importer, const struct kiln_nod
     if (!kiln_attention_begin(&attention, importer, node))
         return;
     struct kiln_ir *ir = importer->ir;
-    struct softmax softmax = import_softmax(&attention, kiln_attention_scores(&attention));
+    uint32_t x =
+        kiln_attention_hide(&attention, kiln_attention_scores(&attention), -(double)INFINITY);
+    struct softmax softmax = import_softmax(&attention, x);
     uint32_t o = import_result(&attention, &softmax);
     uint32_t scale = kiln_attention_input(&attention, KILN_OPERAND_SCALE_O);
     if (ir->failed)

@@ -5,37 +5,25 @@
  *   p = exp(x - stats), ds = p * (do . v - sum do * o)
  *   dq = factor * ds . k, dk = factor * ds^T . q, dv = p^T . do, dbias = ds summed
  *
- * Where a row has no keys its statistics are -infinity. Then, and behind the last query, infinity
- * is subtracted instead, so that p is 0. What lies at or beyond a length may be NaN in any operand;
- * it becomes 0 before it is multiplied or summed.
+ * p and ds are 0 where a query does not see a key, whatever the statistics are: those of a row
+ * without keys are -infinity, those of a query beyond its length may be NaN. Where the mask is
+ * -infinity at all keys of a row, infinity is subtracted instead of -infinity. Operands at or
+ * beyond a length may be NaN, too; they become 0 before they are multiplied or summed.
  */
 #include "compiler/ir/import_attention_scores.h"
 
 #include <math.h>
 
-/* Of the scores [.., query, key] and of the rows [.., query, 1]. */
-enum { QUERY_AXIS = 1 };
-
-static uint32_t zero(struct kiln_attention_import *attention)
-{
-    return kiln_ir_real(attention->ir, attention->scalar, 0);
-}
-
 /* What is subtracted from a row's scores. */
 static uint32_t import_shift(struct kiln_attention_import *attention)
 {
     struct kiln_ir *ir = attention->ir;
-    uint32_t infinity = kiln_ir_real(ir, attention->scalar, (double)INFINITY);
     uint32_t stats = kiln_attention_input(attention, KILN_OPERAND_STATS);
-    if (attention->may_have_empty_rows) {
+    if (kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK) != KILN_NONE) {
+        uint32_t infinity = kiln_ir_real(ir, attention->scalar, (double)INFINITY);
         uint32_t lowest = kiln_ir_real(ir, attention->scalar, -(double)INFINITY);
         uint32_t is_empty = kiln_ir_binary(ir, KILN_OP_CMP_EQ, stats, lowest);
         stats = kiln_ir_select(ir, is_empty, infinity, stats);
-    }
-    if (attention->query_length != KILN_NONE) {
-        uint32_t is_within = kiln_attention_is_within(attention, attention->query_length,
-                                                      attention->rows, QUERY_AXIS);
-        stats = kiln_ir_select(ir, is_within, stats, infinity);
     }
     return kiln_attention_spread(attention, stats, attention->scores);
 }
@@ -45,7 +33,8 @@ static uint32_t import_probabilities(struct kiln_attention_import *attention)
     struct kiln_ir *ir = attention->ir;
     uint32_t x = kiln_attention_scores(attention);
     uint32_t shift = import_shift(attention);
-    return kiln_ir_unary(ir, KILN_OP_EXP, kiln_ir_binary(ir, KILN_OP_SUB, x, shift));
+    uint32_t p = kiln_ir_unary(ir, KILN_OP_EXP, kiln_ir_binary(ir, KILN_OP_SUB, x, shift));
+    return kiln_attention_hide(attention, p, 0);
 }
 
 /* The gradient of the scores with their factor and mask. */
@@ -62,10 +51,7 @@ static uint32_t import_score_gradient(struct kiln_attention_import *attention, u
         kiln_attention_row_products(attention, dO, v, sizes->value_heads, sizes->value_depth);
     delta = kiln_attention_spread(attention, delta, attention->scores);
     uint32_t ds = kiln_ir_binary(ir, KILN_OP_MUL, p, kiln_ir_binary(ir, KILN_OP_SUB, dp, delta));
-    bool has_length = attention->query_length != KILN_NONE || attention->key_length != KILN_NONE;
-    if (has_length)
-        ds = kiln_ir_select(ir, kiln_attention_visible(attention), ds, zero(attention));
-    return ds;
+    return kiln_attention_hide(attention, ds, 0);
 }
 
 /* Weights and the operand that they multiply, which is 0 from a length on. */

@@ -108,8 +108,9 @@ static uint32_t index_along(struct kiln_ir *ir, uint32_t domain, uint32_t axis)
     return kiln_ir_index(ir, KILN_SCALAR_I32, domain, rank - 1 - axis);
 }
 
-uint32_t kiln_attention_is_within(struct kiln_attention_import *attention, uint32_t length,
-                                  uint32_t domain, uint32_t axis)
+/* Whether an index along an axis of `domain`, counted from the right, is below a length. */
+static uint32_t is_within_length(struct kiln_attention_import *attention, uint32_t length,
+                                 uint32_t domain, uint32_t axis)
 {
     uint32_t index = index_along(attention->ir, domain, axis);
     return kiln_ir_binary(attention->ir, KILN_OP_CMP_LT, index,
@@ -122,8 +123,7 @@ uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t
     struct kiln_ir *ir = attention->ir;
     if (ir->failed || length == KILN_NONE)
         return value;
-    uint32_t is_within =
-        kiln_attention_is_within(attention, length, ir->ops[value].domain, SEQUENCE_AXIS);
+    uint32_t is_within = is_within_length(attention, length, ir->ops[value].domain, SEQUENCE_AXIS);
     return kiln_ir_select(ir, is_within, value, kiln_ir_real(ir, attention->scalar, 0));
 }
 
@@ -143,7 +143,8 @@ static uint32_t both(struct kiln_ir *ir, uint32_t a, uint32_t b)
     return a == KILN_NONE ? b : kiln_ir_binary(ir, KILN_OP_AND, a, b);
 }
 
-uint32_t kiln_attention_visible(struct kiln_attention_import *attention)
+/* Whether a query sees a key, over the scores' domain; KILN_NONE where all are seen. */
+static uint32_t visible_keys(struct kiln_attention_import *attention)
 {
     const struct kiln_attention *attributes = &attention->node->attention;
     struct kiln_ir *ir = attention->ir;
@@ -153,14 +154,23 @@ uint32_t kiln_attention_visible(struct kiln_attention_import *attention)
     if (attributes->has_first_key)
         visible = both(ir, visible, compare_key(attention, KILN_OP_CMP_GE, attributes->first_key));
     if (attention->key_length != KILN_NONE)
-        visible = both(ir, visible,
-                       kiln_attention_is_within(attention, attention->key_length, attention->scores,
-                                                KEY_AXIS));
+        visible =
+            both(ir, visible,
+                 is_within_length(attention, attention->key_length, attention->scores, KEY_AXIS));
     if (attention->query_length != KILN_NONE)
-        visible = both(ir, visible,
-                       kiln_attention_is_within(attention, attention->query_length,
-                                                attention->scores, QUERY_AXIS));
+        visible = both(
+            ir, visible,
+            is_within_length(attention, attention->query_length, attention->scores, QUERY_AXIS));
     return visible;
+}
+
+uint32_t kiln_attention_hide(struct kiln_attention_import *attention, uint32_t value, double hidden)
+{
+    uint32_t visible = visible_keys(attention);
+    if (visible == KILN_NONE)
+        return value;
+    return kiln_ir_select(attention->ir, visible, value,
+                          kiln_ir_real(attention->ir, attention->scalar, hidden));
 }
 
 /* ---- scores ---- */
@@ -229,12 +239,9 @@ uint32_t kiln_attention_scores(struct kiln_attention_import *attention)
     struct kiln_ir *ir = attention->ir;
     uint32_t x = scaled_products(attention);
     uint32_t mask = kiln_attention_input(attention, KILN_OPERAND_ATTN_MASK);
-    uint32_t visible = kiln_attention_visible(attention);
     if (mask != KILN_NONE)
         x = kiln_ir_binary(ir, KILN_OP_ADD, x,
                            kiln_attention_spread(attention, mask, attention->scores));
-    if (visible != KILN_NONE)
-        x = kiln_ir_select(ir, visible, x, kiln_ir_real(ir, attention->scalar, -(double)INFINITY));
     return x;
 }
 

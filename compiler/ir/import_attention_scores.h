@@ -46,14 +46,14 @@ uint32_t kiln_attention_reduce(struct kiln_attention_import *attention, enum kil
 /* What multiplies the products of queries and keys: SCALE and the descales, as far as they are the
  * same for all of them. Uniform. */
 uint32_t kiln_attention_factor(struct kiln_attention_import *attention);
-/* The scores with masks, -infinity for keys that are not seen. */
+/* The scores with the additive mask, over attention->scores; of keys that a query does not see,
+ * too. */
 uint32_t kiln_attention_scores(struct kiln_attention_import *attention);
-/* Whether a query sees a key, over the scores' domain; KILN_NONE where all are seen. */
-uint32_t kiln_attention_visible(struct kiln_attention_import *attention);
+/* A value over the scores' domain, and `hidden` where a query does not see a key: because of a
+ * bound, or because one of them is at or beyond its length. */
+uint32_t kiln_attention_hide(struct kiln_attention_import *attention, uint32_t value,
+                             double hidden);
 
-/* Whether an index along an axis of `domain`, counted from the right, is below a length. */
-uint32_t kiln_attention_is_within(struct kiln_attention_import *attention, uint32_t length,
-                                  uint32_t domain, uint32_t axis);
 /* The value of an operand [.., sequence, ..] with zeros from `length` on: what lies there may be
  * NaN. The value itself where `length` is KILN_NONE. */
 uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t value,

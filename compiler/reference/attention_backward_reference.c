@@ -79,8 +79,7 @@ static struct kiln_interval probability_gradient(const struct backward *b, int64
     return kiln_bounded_sum_total(&sum, view->arithmetic);
 }
 
-/* The row's statistics. Unknown where they are NaN, or say that a row with keys has none: NaN may
- * come of that at every key, seen or not. */
+/* The row's statistics. Unknown where they are NaN, or say that a row with keys has none. */
 static struct kiln_interval row_statistics(const struct backward *b)
 {
     const struct kiln_attention_row *row = &b->row;
@@ -93,7 +92,7 @@ static struct kiln_interval row_statistics(const struct backward *b)
 }
 
 /* Fills p and ds of the row. They are zeros for keys that are not seen, and for queries beyond
- * their length. A zero times what is no number is unknown: it may be skipped. */
+ * their length. A probability of zero times what is no number is unknown: it may be skipped. */
 static void evaluate_weights(const struct backward *b)
 {
     const struct kiln_arithmetic *arithmetic = b->view.arithmetic;
@@ -105,12 +104,9 @@ static void evaluate_weights(const struct backward *b)
     struct kiln_interval stats = row_statistics(b);
     struct kiln_interval delta = row_delta(b);
     for (int64_t key = 0; key < b->view.sizes.keys; key++) {
-        if (kiln_interval_is_unknown(&stats))
-            b->p[key] = stats;
-        else if (row->seen[key])
-            b->p[key] = probability(b, &row->x[key], &stats);
-        if (key >= row->keys)
+        if (!row->seen[key])
             continue;
+        b->p[key] = kiln_interval_is_unknown(&stats) ? stats : probability(b, &row->x[key], &stats);
         struct kiln_interval slope =
             kiln_interval_sub(probability_gradient(b, key), delta, arithmetic);
         if (!is_zero(&b->p[key]))

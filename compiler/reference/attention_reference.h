@@ -12,7 +12,8 @@
  *   - products of a weight that is 0 with an operand that is NaN or infinite: a kernel may skip
  *     them, or multiply. This concerns keys that a query does not see, before a length or behind
  *     it, and queries beyond their length;
- *   - gradients to which a row contributes whose STATS is NaN, or -infinity although it has keys.
+ *   - gradients of what a row sees, and of its query, where its STATS is NaN, or -infinity although
+ *     it has keys.
  *
  * Bounds of a row's probabilities follow from those of its scores: with every score x known to r,
  * and d = r + ulp*(2*(|x| + |maximum|) + 4) for the roundings of the exponent, exp(x) is known to

@@ -352,6 +352,31 @@ Test(import_attention, no_number_in_a_row_that_is_seen)
     }
 }
 
+/* Statistics that are NaN, or an output that is, concern what their query sees and nothing else. */
+Test(import_attention, statistics_reach_no_key_that_is_not_seen)
+{
+    enum { QUERY = 1 }; /* sees keys 0 and 1 */
+    static const enum kiln_operand roles[] = {KILN_OPERAND_STATS, KILN_OPERAND_O};
+    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
+        struct kiln_trial trial;
+        int64_t element = r == 0 ? QUERY : QUERY * causal.value_depth;
+        run_with(&trial, &causal, true, roles[r], element, NAN);
+        check_numbers(&trial, "NaN in a row", false);
+        for (uint32_t i = 0; i < trial.node.output_count; i++) {
+            const struct kiln_tensor *tensor = &trial.tensors[trial.node.outputs[i]];
+            for (int64_t n = 0; n < kiln_tensor_elements(tensor); n++) {
+                int64_t at[4];
+                kiln_trial_coordinates(tensor, n, at);
+                double value = kiln_trial_element(&trial, trial.node.outputs[i], n).real;
+                bool is_of_query = trial.node.output_roles[i] == KILN_OPERAND_DQ;
+                cr_expect(is_of_query ? at[2] == QUERY || isfinite(value)
+                                      : at[2] <= QUERY || isfinite(value));
+            }
+        }
+        kiln_trial_end(&trial);
+    }
+}
+
 /* Programs write -FLT_MAX where they mean -infinity. */
 Test(import_attention, the_lowest_number_as_a_mask)
 {
