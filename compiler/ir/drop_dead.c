@@ -10,15 +10,24 @@ static bool drop_domains(struct kiln_ir *ir)
     for (uint32_t i = 0; i < ir->op_count; i++)
         names[ir->ops[i].domain] = 1;
     uint32_t count = 0;
+    for (uint32_t i = 0; i < ir->domain_count; i++)
+        count += names[i];
+    if (count == ir->domain_count)
+        return true;
+    /* In a new place: another version of the program may have the old ones. */
+    struct kiln_domain *domains = kiln_arena_calloc(ir->arena, count, sizeof *domains);
+    if (domains == NULL)
+        return false;
+    count = 0;
     for (uint32_t i = 0; i < ir->domain_count; i++) {
         if (names[i] == 0)
             continue;
-        ir->domains[count] = ir->domains[i];
+        domains[count] = ir->domains[i];
         names[i] = count++;
     }
-    if (count != ir->domain_count)
-        ir->domain_slot_count = 0; /* names change: the table is void */
-    ir->domain_count = count;
+    ir->domains = domains;
+    ir->domain_slot_count = 0; /* names change: the table is void */
+    ir->domain_count = ir->domain_capacity = count;
     for (uint32_t i = 0; i < ir->op_count; i++)
         ir->ops[i].domain = names[ir->ops[i].domain];
     return true;
