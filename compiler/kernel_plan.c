@@ -3,6 +3,7 @@
 #include "compiler/fuse/op_cost.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
+#include "compiler/schedule/attention_segments.h"
 #include "compiler/schedule/attention_tile.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
@@ -234,6 +235,50 @@ static enum kiln_status make_best(const struct kiln_graph *graph,
     return status;
 }
 
+/* Cuts attention of few rows into segments of its columns: *ret_is_cut. */
+static enum kiln_status cut_attention(const struct kiln_graph *graph,
+                                      const struct kiln_lower_options *options,
+                                      struct kiln_kernel_plan *plan, bool *ret_is_cut,
+                                      struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    *ret_is_cut = false;
+    /* From the last one on: what is before it stays before it. */
+    for (uint32_t i = plan->ir.op_count; i-- > 0 && status == KILN_OK;) {
+        if (plan->ir.ops[i].opcode != KILN_OP_ATTEND)
+            continue;
+        uint32_t segments = kiln_choose_attention_segments(&plan->ir, i, &plan->target, options);
+        if (segments == 1)
+            continue;
+        status = kiln_ir_segment_attention(&plan->ir, i, segments, error);
+        *ret_is_cut = true;
+    }
+    return status == KILN_OK && *ret_is_cut ? kiln_ir_optimize(&plan->ir, graph, error) : status;
+}
+
+/* The same as `whole` in segments, in its place if that is faster or asked for. */
+static enum kiln_status try_segments(const struct kiln_graph *graph,
+                                     const struct kiln_lower_options *options,
+                                     const struct kiln_kernel_plan *pattern,
+                                     struct kiln_kernel_plan *whole, struct kiln_error *error)
+{
+    struct kiln_kernel_plan plan = *pattern;
+    bool is_cut = false;
+    if (whole->steps >= KILN_PARTITION_MAX_STEPS)
+        return KILN_OK;
+    plan.ir.domain_slots_used = 0; /* the table has been shared with another program */
+    plan.steps = whole->steps;
+    enum kiln_status status = cut_attention(graph, options, &plan, &is_cut, error);
+    if (status != KILN_OK || !is_cut)
+        return status;
+    status = make_best(graph, options, &plan, &plan, error);
+    whole->steps = plan.steps;
+    bool is_better = options->contraction.segments != 0 || plan_time(&plan) < plan_time(whole);
+    if (status == KILN_OK && !plan.partition.is_plain && is_better)
+        *whole = plan;
+    return status;
+}
+
 /* The same with one kernel for each attention that there is, if each can be: *ret_is_made. */
 static enum kiln_status make_with_attention(const struct kiln_graph *graph,
                                             const struct kiln_lower_options *options,
@@ -255,10 +300,13 @@ static enum kiln_status make_with_attention(const struct kiln_graph *graph,
         return status;
     struct kiln_error reason;
     kiln_error_init(&reason);
-    status = make_best(graph, options, &plan, &plan, &reason);
-    *ret_is_made = status == KILN_OK && !plan.partition.is_attention_cut;
-    if (*ret_is_made)
-        *ret_best = plan;
+    struct kiln_kernel_plan whole;
+    status = make_best(graph, options, &plan, &whole, &reason);
+    *ret_is_made = status == KILN_OK && !whole.partition.is_attention_cut;
+    if (*ret_is_made) {
+        status = try_segments(graph, options, &plan, &whole, &reason);
+        *ret_best = whole;
+    }
     if (status != KILN_OK && status != KILN_UNSUPPORTED)
         return kiln_error_set(error, status, "%s", reason.text);
     return KILN_OK;

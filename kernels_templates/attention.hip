@@ -20,8 +20,9 @@
  *   KILN_HAS_OUTER                 kiln_outer_count(arguments, batch): n is walked so often, with batch.outer = 0, 1, ...
  *   KILN_VALUE_SHARES, KILN_VALUE_1_SHARES   1 + i where the value is in the memory of right_i: where the core can read
  *                                  a tile both ways it is not staged again
- *   KILN_HAS_SEGMENTS              work-groups do segments of n, arguments.segments of them next to each other; kiln_finish stores
- *                                  results as they are, with the row's totals, for another kernel to merge: batch.segment
+ *   KILN_HAS_SEGMENTS              n is cut into arguments.segments, of which a batch has the one that kiln_locate_batch calls
+ *                                  batch.segment; what kiln_finish stores of each, with the row's totals, is for another kernel
+ *                                  to merge
  * Where the first products' core is rolled (KILN_MMA_STEPS), KILN_IS_LEFT_KEPT has to be 0.
  */
 #ifndef KILN_SYMBOL
@@ -177,15 +178,9 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const unsigned rows = (unsigned)arguments.m;
     const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
     const unsigned wave_row = wave * KILN_WAVE_M;
-    unsigned group = kiln_work_group_x();
-#if KILN_HAS_SEGMENTS
-    const unsigned segment = group % (unsigned)arguments.segments;
-    group /= (unsigned)arguments.segments;
-#else
-    const unsigned segment = 0;
-#endif
-    const kiln_place place = kiln_place_group(group, (rows + KILN_TILE_M - 1) / KILN_TILE_M,
-                                              (unsigned)arguments.batches);
+    const kiln_place place =
+        kiln_place_group(kiln_work_group_x(), (rows + KILN_TILE_M - 1) / KILN_TILE_M,
+                         (unsigned)arguments.batches);
     const unsigned rows_left = rows - place.row, last_row = rows_left - 1;
     kiln_batch batch;
     kiln_locate_batch(arguments, place.batch, batch);
@@ -193,8 +188,10 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     kiln_find_columns(arguments, batch, place.row,
                       rows_left < KILN_TILE_M ? rows : place.row + KILN_TILE_M, range);
 #if KILN_HAS_SEGMENTS
-    batch.segment = segment;
-    kiln_cut_columns((unsigned)arguments.segments, segment, range);
+    const bool is_first_segment = batch.segment == 0;
+    kiln_cut_columns((unsigned)arguments.segments, batch.segment, range);
+#else
+    const bool is_first_segment = true;
 #endif
 
     kiln_lefts lefts;
@@ -235,7 +232,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     for (unsigned outer = 0; outer < outer_count; outer++) {
         batch.outer = outer;
         kiln_score_start(arguments, batch, place.row, scores);
-        kiln_rows_start(arguments, scores, wave_row, last_row, outer == 0, segment == 0, lane_rows);
+        kiln_rows_start(arguments, scores, wave_row, last_row, outer == 0, is_first_segment,
+                        lane_rows);
         if (range.first >= range.end) {
             KILN_AWAIT_COPIES(); /* of left operands, where the strip will be */
             kiln_barrier();

@@ -22,6 +22,8 @@ static void visit_all(struct kiln_integer_walk *walk)
     kiln_visit_integer(walk, products->k, "c");
     kiln_visit_integer(walk, attention->d, "d");
     kiln_visit_integer(walk, batches, "batches");
+    if (products->segments > 1)
+        kiln_visit_integer(walk, products->segments, "segments");
     kiln_visit_batch_arguments(walk);
     for (uint32_t b = 0; b < products->batch_rank; b++)
         kiln_visit_integer(walk, attention->value_repeats[b], "value_repeat%" PRIu32, b);
@@ -56,13 +58,19 @@ static int64_t integer(const struct kiln_emission *emission, uint32_t index)
 
 static void append_batch(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
+    const struct kiln_contraction_schedule *products = kiln_contraction_of(emission);
     kiln_buffer_append_text(source, "struct kiln_batch {\n    unsigned outer;\n");
-    for (uint32_t b = 0; b < kiln_contraction_of(emission)->batch_rank; b++)
+    if (products->segments > 1)
+        kiln_buffer_append_text(source, "    unsigned segment;\n");
+    for (uint32_t b = 0; b < products->batch_rank; b++)
         kiln_buffer_printf(source, "    unsigned c%" PRIu32 ";\n", b);
     kiln_buffer_append_text(source, "};\nKILN_DEVICE void kiln_locate_batch(const kiln_arguments "
                                     "&arguments, unsigned rest, kiln_batch &batch)\n{\n"
                                     "    (void)arguments, (void)rest;\n    batch.outer = 0;\n");
     kiln_emit_contraction_batch_indices(emission, source);
+    if (products->segments > 1)
+        kiln_buffer_printf(source, "    batch.segment = batch.c%" PRIu32 ";\n",
+                           products->batch_rank - 1);
     kiln_buffer_append_text(source, "}\n");
 }
 
@@ -154,23 +162,24 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         has_last |= attention->limits[i].kind == KILN_LIMIT_LAST;
     for (uint32_t i = 0; i < emission->group->load_count; i++)
         has_loads |= kiln_is_score_access(emission, i) && !kiln_is_score_row_access(emission, i);
-    kiln_buffer_printf(source,
-                       "#define KILN_WAVES_M %" PRIu32 "\n#define KILN_TILE_M %" PRIu32
-                       "\n#define KILN_TILE_N %" PRIu32 "\n#define KILN_TILE_C %" PRIu32
-                       "\n#define KILN_TILE_D %" PRIu32 "\n#define KILN_SCORES 1"
-                       "\n#define KILN_VALUES 1\n#define KILN_IS_ONLINE %d"
-                       "\n#define KILN_HAS_OUTER 0\n#define KILN_BUFFERS %" PRIu32
-                       "\n#define KILN_IS_LEFT_KEPT %d\n#define KILN_PACK_ELEMENTS %" PRIu32
-                       "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
-                       "\n#define KILN_FINISHED_TOGETHER 1\n#define KILN_CHIPLETS %" PRIu32
-                       "\n#define KILN_ARE_LAST_ROWS_LONGEST %d\n#define KILN_C_END %d"
-                       "\n#define KILN_N_END 1\n#define KILN_HAS_MASK %d"
-                       "\n#define KILN_HAS_SCORE_LOADS %d\n",
-                       products->waves_m, products->tile_m, products->tile_n, products->tile_k,
-                       attention->tile_d, attention->is_online, products->buffers,
-                       attention->is_left_kept, kiln_pack_elements(products),
-                       products->result_vector, products->row_parts, products->chiplets, has_last,
-                       products->k_end != KILN_K_END_NONE, attention->limit_count != 0, has_loads);
+    kiln_buffer_printf(
+        source,
+        "#define KILN_WAVES_M %" PRIu32 "\n#define KILN_TILE_M %" PRIu32
+        "\n#define KILN_TILE_N %" PRIu32 "\n#define KILN_TILE_C %" PRIu32
+        "\n#define KILN_TILE_D %" PRIu32 "\n#define KILN_SCORES 1"
+        "\n#define KILN_VALUES 1\n#define KILN_IS_ONLINE %d"
+        "\n#define KILN_HAS_SEGMENTS %d\n#define KILN_HAS_OUTER 0\n#define KILN_BUFFERS %" PRIu32
+        "\n#define KILN_IS_LEFT_KEPT %d\n#define KILN_PACK_ELEMENTS %" PRIu32
+        "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
+        "\n#define KILN_FINISHED_TOGETHER 1\n#define KILN_CHIPLETS %" PRIu32
+        "\n#define KILN_ARE_LAST_ROWS_LONGEST %d\n#define KILN_C_END %d"
+        "\n#define KILN_N_END 1\n#define KILN_HAS_MASK %d"
+        "\n#define KILN_HAS_SCORE_LOADS %d\n",
+        products->waves_m, products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
+        attention->is_online, products->segments > 1, products->buffers, attention->is_left_kept,
+        kiln_pack_elements(products), products->result_vector, products->row_parts,
+        products->chiplets, has_last, products->k_end != KILN_K_END_NONE,
+        attention->limit_count != 0, has_loads);
     if (products->mma != NULL && (products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
                                   products->mma->layout == KILN_MMA_LAYOUT_MFMA))
         kiln_buffer_append_text(source, "#define KILN_RESIDENTS 2\n");

@@ -118,8 +118,11 @@ static bool require_in_memory(struct kiln_group_builder *builder, uint32_t value
         builder->is_required[current] = true;
         const struct kiln_op *op = &builder->ir->ops[current];
         const struct kiln_cluster *maker = cluster_at(builder, cluster);
+        /* What rows have is not stored once more for each of their elements. */
+        bool repeats_row = op->opcode == KILN_OP_BROADCAST &&
+                           builder->ir->ops[op->operands[0]].domain == maker->row_domain;
         bool is_border = op->domain == maker->row_domain || kiln_op_has_cluster(op) ||
-                         kiln_fuse_family(maker->family)->stores_elements;
+                         (kiln_fuse_family(maker->family)->stores_elements && !repeats_row);
         /* A product that stages it computes it from what is stored before it; so may others. */
         bool is_deferred = builder->is_deferred[current];
         if (builder->cut[current] ||

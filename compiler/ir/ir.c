@@ -123,6 +123,16 @@ int64_t kiln_domain_elements(const struct kiln_domain *domain)
     return elements;
 }
 
+struct kiln_domain kiln_domain_of_segment(const struct kiln_domain *domain, uint32_t rank)
+{
+    if (domain->rank != rank + 1)
+        return *domain;
+    struct kiln_domain of = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        of.dims[i] = domain->dims[i + 1];
+    return of;
+}
+
 uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
                                 uint32_t axes)
 {

@@ -123,6 +123,9 @@ uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_
 /* The axes of domain `from`, a set, that have size 1 or are missing in `to` and are longer in
  * `from`. */
 uint32_t kiln_domain_reduced_axes(const struct kiln_domain *from, const struct kiln_domain *to);
+/* The domain as it is without segments of attention, which are an axis in front of `rank` others.
+ */
+struct kiln_domain kiln_domain_of_segment(const struct kiln_domain *domain, uint32_t rank);
 /* True when `from` can be repeated, right-aligned, to give `to`. */
 bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln_domain *to);
 

@@ -175,18 +175,22 @@ static void check_domains(struct validator *validator)
             fault(validator, "the operand can't be broadcast to the result's domain");
         return;
     }
-    bool reduces = validator->info->op_class == KILN_OP_CLASS_REDUCE ||
-                   op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM;
-    if (reduces) {
+    bool reduces_scores = op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM;
+    if (reduces_scores || validator->info->op_class == KILN_OP_CLASS_REDUCE) {
         const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
-        if (same_domain(source, result) || !kiln_domain_broadcasts_to(result, source))
+        const struct kiln_domain rows =
+            reduces_scores ? kiln_domain_of_segment(result, source->rank) : *result;
+        if (same_domain(source, &rows) || !kiln_domain_broadcasts_to(&rows, source))
             fault(validator, "the operand's domain can't be reduced to the result's");
         return;
     }
-    if (op->opcode == KILN_OP_SCORE_EXP &&
-        (operand(validator, 0)->domain != op->domain ||
-         !kiln_domain_broadcasts_to(&domains[operand(validator, 1)->domain], result)))
-        fault(validator, "the scores' domain or that of their rows is another one");
+    if (op->opcode == KILN_OP_SCORE_EXP) {
+        const struct kiln_domain rows =
+            kiln_domain_of_segment(&domains[operand(validator, 1)->domain], result->rank);
+        if (operand(validator, 0)->domain != op->domain ||
+            !kiln_domain_broadcasts_to(&rows, result))
+            fault(validator, "the scores' domain or that of their rows is another one");
+    }
     if (validator->info->op_class != KILN_OP_CLASS_ELEMENTWISE)
         return;
     bool reaches_domain = result->rank == 0;
@@ -375,8 +379,10 @@ static void check_contraction(struct validator *validator)
                                     .domain = &ir->domains[operand(validator, 0)->domain]};
     struct contraction_side right = {.name = "right",
                                      .domain = &ir->domains[operand(validator, 1)->domain]};
-    struct contraction_side result = {.name = "result",
-                                      .domain = &ir->domains[validator->op->domain]};
+    const struct kiln_domain *whole = &ir->domains[validator->op->domain];
+    const struct kiln_domain of_segment = kiln_domain_of_segment(whole, left.domain->rank);
+    bool may_be_cut = validator->op->opcode == KILN_OP_ATTEND;
+    struct contraction_side result = {.name = "result", .domain = may_be_cut ? &of_segment : whole};
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
         const struct kiln_contraction_axis *axis = &contraction->axes[i];
         bool divides = axis->size >= 1 && axis->left_repeat >= 1 && axis->right_repeat >= 1 &&

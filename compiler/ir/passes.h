@@ -35,6 +35,16 @@ enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, b
                                              struct kiln_error *error) KILN_NODISCARD;
 
 /*
+ * The ATTEND at value `attend`, with what belongs to it, in `segments` of its columns
+ * (segment_attention.c): its result, SCORE_MAX and SCORE_SUM get a leading axis of that size, 2 at
+ * least, and reductions along it merge them. Which columns a segment has is the kernel's to choose:
+ * all together are all. The result's rank must be below KILN_MAX_RANK. To be followed by
+ * kiln_ir_optimize.
+ */
+enum kiln_status kiln_ir_segment_attention(struct kiln_ir *ir, uint32_t attend, uint32_t segments,
+                                           struct kiln_error *error) KILN_NODISCARD;
+
+/*
  * A reduction of what is computed of a product's result, over n and other axes, becomes one over n
  * and one over the others, if n is at most `most` long (half of that for results of 8 bytes): the
  * product's kernel can do the first. No part of kiln_ir_optimize either.

@@ -1,5 +1,7 @@
 #include "compiler/schedule/attention_layout.h"
 
+#include "compiler/schedule/attention_segments.h"
+
 static const struct kiln_contraction_axis *axis_of(const struct kiln_contraction *contraction,
                                                    enum kiln_axis_role role)
 {
@@ -61,6 +63,11 @@ static struct walk walk_of(const struct kiln_contraction *first,
     for (uint32_t b = 0; b < schedule->batch_rank; b++) {
         const struct kiln_contraction_axis *of_score = batch_of(first, schedule->batch_axes[b]);
         const struct kiln_contraction_axis *of_value = batch_of(second, schedule->batch_axes[b]);
+        if (of_score == NULL) { /* segments, in front of the results */
+            bool is_result = place == KILN_PLACE_ELEMENT || place == KILN_PLACE_ROW;
+            walk.batches[b] = is_result ? schedule->batch_axes[b] : (uint8_t)KILN_NO_AXIS;
+            continue;
+        }
         walk.batches[b] = place == KILN_PLACE_LEFT    ? of_score->left
                           : place == KILN_PLACE_RIGHT ? of_score->right
                           : place != KILN_PLACE_VALUE ? of_score->result
@@ -96,6 +103,22 @@ static void set_strides(struct kiln_contraction_problem *problem,
     }
 }
 
+/* Segments are one more batch, the fastest one: those of a head are neighbours. */
+static void add_segments(const struct kiln_contraction_problem *problem,
+                         struct kiln_attention_schedule *attention)
+{
+    struct kiln_contraction_schedule *schedule = &attention->products;
+    const struct kiln_domain *domain = &problem->ir->domains[problem->group->domain];
+    schedule->segments = kiln_attention_segments(problem->ir, problem->group->contracts[1]);
+    if (schedule->segments == 1)
+        return;
+    uint32_t b = schedule->batch_rank++;
+    schedule->batch_sizes[b] = schedule->segments;
+    schedule->batch_axes[b] = (uint8_t)(domain->rank - 1);
+    schedule->batch_domain_steps[b] = 1;
+    schedule->left_repeats[b] = schedule->right_repeats[b] = attention->value_repeats[b] = 1;
+}
+
 void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
                                  struct kiln_attention_schedule *attention)
 {
@@ -128,5 +151,6 @@ void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
         schedule->right_repeats[b] = axis->right_repeat;
         attention->value_repeats[b] = of_value == NULL ? 1 : of_value->right_repeat;
     }
+    add_segments(problem, attention);
     set_strides(problem, second);
 }

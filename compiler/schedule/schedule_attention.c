@@ -114,6 +114,7 @@ static bool is_online(const struct kiln_ir *ir, const struct kiln_fusion_group *
     return false;
 }
 
+/* Segments count as batches do. */
 static uint64_t batch_count(const struct kiln_contraction_schedule *products)
 {
     uint64_t batches = 1;
@@ -171,7 +172,6 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     kiln_attention_lay_out_axes(&problem, attention);
     kiln_find_attention_limits(ir, group, attention);
     attention->is_online = is_online(ir, group);
-    products->segments = 1;
     products->k_granule = 1;
     const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits, attention);
     if (fault != NULL)
@@ -238,7 +238,7 @@ static double attention_time(const struct kiln_schedule *schedule, const struct 
     const struct kiln_contraction_schedule *products = &schedule->attention.products;
     double multiplied = 2 * (double)products->m * (double)products->n *
                         ((double)products->k + (double)schedule->attention.d) *
-                        (double)batch_count(products);
+                        (double)(batch_count(products) / products->segments);
     uint32_t operand_bytes = products->mma == NULL ? 0 : kiln_dtype_info(products->staged)->bytes;
     double traffic = (double)schedule->bytes_moved;
     double arithmetic = kiln_target_matrix_bytes(target, multiplied, operand_bytes) +
@@ -261,6 +261,8 @@ static void print_attention(const struct kiln_schedule *schedule,
         attention->is_online ? "softmax as it goes" : "scores as they are", products->waves_m,
         products->mma != NULL ? products->mma->name : "scalar multiply-adds",
         kiln_dtype_info(products->staged)->text);
+    if (products->segments > 1)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " segments of columns", products->segments);
     kiln_print_operand_loads("left", &products->left, schedule, group, buffer);
     kiln_print_operand_loads("right", &products->right, schedule, group, buffer);
     kiln_print_operand_loads("value", &attention->value, schedule, group, buffer);

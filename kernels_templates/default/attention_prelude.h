@@ -193,7 +193,7 @@ struct kiln_arguments {
     const kiln_default_storage *a2; /* v */
     kiln_default_storage *a3;       /* o */
     float *a4;                      /* max + log(sum) of each row, or null */
-    long long batches, m, n, c, d;  /* sizes; with two scores or values c_1, d_1 too */
+    long long batches, m, n, c, d;  /* sizes, batches with their segments; with two scores or values c_1, d_1 too */
     long long b0_0, s0_0;           /* strides of q: head, row */
     long long b1_0, s1_0;
     long long b2_0, s2_0;
@@ -219,6 +219,10 @@ struct kiln_batch {
 /* batch.outer is the template's: it is set before the starts of right, value and score. */
 KILN_DEVICE void kiln_locate_batch(const kiln_arguments &arguments, unsigned index, kiln_batch &batch)
 {
+#if KILN_HAS_SEGMENTS
+    batch.segment = index % (unsigned)arguments.segments;
+    index /= (unsigned)arguments.segments;
+#endif
     batch.b0 = index;
     batch.b1 = index / (unsigned)arguments.group;
     batch.outer = 0;
@@ -473,7 +477,7 @@ KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_b
                 (long long)row * arguments.s3_0 + (long long)column;
     source.p4 = arguments.a4 + ((long long)batch.b0 * arguments.m + row);
 #if KILN_HAS_SEGMENTS
-    const long long all = arguments.batches * arguments.m;
+    const long long all = arguments.batches / arguments.segments * arguments.m;
     const long long nth = batch.segment * all + (long long)batch.b0 * arguments.m + row;
     source.partial = arguments.a5 + nth * arguments.d;
     source.totals = arguments.a5 + (arguments.segments * all * arguments.d + 2 * nth);

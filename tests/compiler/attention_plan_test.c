@@ -182,7 +182,7 @@ Test(attention_plan, sequences_of_all_lengths_share_a_kernel)
     for (int target = 0; target < TARGET_COUNT; target++) {
         const char *symbol = symbol_of(SIGMOID(2, 4, 72, 128), targets[target]);
         cr_expect_str_eq(symbol_of(SIGMOID(8, 16, 2048, 4096), targets[target]), symbol);
-        cr_expect_str_eq(symbol_of(SIGMOID(3, 2, 1, 1000), targets[target]), symbol);
+        cr_expect_str_eq(symbol_of(SIGMOID(64, 16, 1, 1000), targets[target]), symbol);
     }
 }
 
@@ -250,5 +250,60 @@ Test(attention_plan, causal_sequences_of_all_lengths_share_a_kernel)
         const char *symbol = symbol_of(nodes[2], targets[target]);
         cr_expect_str_eq(
             symbol_of(NODE(512, 1000) "!causal_mask_bottom_right=true", targets[target]), symbol);
+    }
+}
+
+/* One query would keep few compute units busy. What merges the segments does the rest as well. */
+Test(attention_plan, long_columns_of_few_rows_are_in_segments)
+{
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        struct kiln_kernel_plan plan = make_plan(NODE(1, 4096), gpus[i]);
+        cr_assert_eq(plan.partition.group_count, 2, "%s", gpus[i]);
+        cr_expect_eq(plan.schedules[0].family, KILN_FAMILY_ATTENTION);
+        uint32_t segments = plan.schedules[0].attention.products.segments;
+        cr_expect(segments > 1 && segments <= 64, "%s: %u", gpus[i], segments);
+        cr_expect_eq(plan.schedules[1].family, KILN_FAMILY_REDUCTION);
+        /* Results of floats, and maximum and sum of each row. */
+        cr_expect_leq(plan.partition.workspace_bytes, segments * 8 * (64 + 2) * 4 + 3 * 256);
+    }
+    cr_expect_eq(make_plan(NODE(1, 4096), "host").partition.group_count, 1);
+    cr_expect_eq(make_plan(NODE(1, 128), "gfx942").partition.group_count, 1);
+}
+
+static struct kiln_kernel_plan make_with_segments(const char *sketch, uint32_t segments)
+{
+    const struct kiln_lower_options options = {.contraction = {.segments = segments}};
+    return sketched_plans_make(&plans, sketch, "gfx942", &options);
+}
+
+Test(attention_plan, segments_can_be_forced_or_forbidden)
+{
+    cr_expect_eq(make_with_segments(NODE(1, 4096), 1).partition.group_count, 1);
+    struct kiln_kernel_plan plan = make_with_segments(NODE(72, 128), 5);
+    cr_expect_eq(plan.partition.group_count, 2);
+    cr_expect_eq(plan.schedules[0].attention.products.segments, 5);
+}
+
+/* Lengths and segments are arguments of the kernel that reads keys. */
+Test(attention_plan, segments_of_all_lengths_share_a_kernel)
+{
+    char symbol[128] = "";
+    for (int is_second = 0; is_second < 2; is_second++) {
+        struct kiln_program program;
+        struct json_graph read;
+        struct kiln_target target;
+        const struct kiln_lower_options options = {0};
+        graph_sketch_accept(&read, is_second != 0 ? NODE(1, 4096) : NODE(1, 7000), NULL);
+        cr_assert_eq(kiln_target_parse("gfx942", &target, &plans.error), KILN_OK);
+        cr_assert_eq(
+            kiln_lower(&read.graph, &target, &options, &plans.arena, &program, NULL, &plans.error),
+            KILN_OK);
+        cr_assert_eq(program.kernel_count, 2);
+        if (is_second != 0)
+            cr_expect_str_eq(program.kernels[0].symbol, symbol);
+        cr_assert_lt(strlen(program.kernels[0].symbol), sizeof symbol);
+        strcpy(symbol, program.kernels[0].symbol);
+        json_graph_fini(&read);
     }
 }

@@ -1,5 +1,6 @@
 /* Attention and its gradients through import, passes and interpreter, against the oracle. */
 #include "compiler/ir/import.h"
+#include "compiler/ir/passes.h"
 #include "compiler/reference/reference.h"
 #include "tests/compiler/ir/import_trial.h"
 
@@ -218,6 +219,45 @@ Test(import_attention, fp8)
 Test(import_attention, double)
 {
     check_types(KILN_DTYPE_F64, KILN_DTYPE_F64);
+}
+
+/* ---- in segments ---- */
+
+/* Each of its columns' segments by itself, and merged again; false where it is not recognized. */
+static bool cut(struct kiln_trial *trial)
+{
+    bool is_found = false;
+    struct kiln_buffer faults;
+    struct kiln_ir *ir = &trial->optimized;
+    cr_assert_eq(kiln_ir_recognize_attention(ir, 64, &is_found, &trial->error), KILN_OK);
+    if (!is_found)
+        return false;
+    cr_assert_eq(kiln_ir_optimize(ir, &trial->graph, &trial->error), KILN_OK);
+    uint32_t attend = 0;
+    while (ir->ops[attend].opcode != KILN_OP_ATTEND)
+        attend++;
+    cr_assert_eq(kiln_ir_segment_attention(ir, attend, 3, &trial->error), KILN_OK);
+    kiln_buffer_init(&faults);
+    cr_expect(kiln_ir_validate(ir, &trial->graph, &faults), "%s", kiln_buffer_text(&faults));
+    kiln_buffer_fini(&faults);
+    cr_assert_eq(kiln_ir_optimize(ir, &trial->graph, &trial->error), KILN_OK, "%s",
+                 trial->error.text);
+    cr_expect_gt(kiln_trial_count(trial, KILN_OP_REDUCE_SUM), 0);
+    return true;
+}
+
+Test(import_attention, in_segments_results_are_the_same)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < SHAPES; i++) {
+        struct kiln_trial trial;
+        begin(&trial, &shapes[i], false, KILN_DTYPE_F32, KILN_DTYPE_F32);
+        count += cut(&trial);
+        kiln_trial_run(&trial, &trial.optimized, KILN_MATH_NOISY);
+        check(&trial, shapes[i].name);
+        kiln_trial_end(&trial);
+    }
+    cr_expect_gt(count, SHAPES / 2);
 }
 
 /* ---- what is not looked at ---- */

@@ -344,13 +344,23 @@ static struct accumulator accumulate(const struct machine *machine, const struct
     return first;
 }
 
+/* Attention in segments: the first one has all columns here. */
+static struct kiln_domain segment_domain(const struct kiln_op *op, const struct kiln_domain *domain,
+                                         uint32_t rank)
+{
+    bool is_attention = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_ATTENTION;
+    return is_attention ? kiln_domain_of_segment(domain, rank) : *domain;
+}
+
 /* `elements` of the result. False when memory is out. */
 static bool run_reduction(struct machine *machine, const struct kiln_op *op,
                           struct kiln_constant *result, int64_t elements)
 {
-    const struct kiln_domain *to = &machine->ir->domains[op->domain];
     const struct kiln_domain *from =
         &machine->ir->domains[machine->ir->ops[op->operands[0]].domain];
+    const struct kiln_domain rows_of =
+        segment_domain(op, &machine->ir->domains[op->domain], from->rank);
+    const struct kiln_domain *to = &rows_of;
     int64_t total = kiln_domain_elements(from), count = total / elements;
     /* The elements of each row, together and in order. */
     struct kiln_constant *rows = kiln_arena_calloc(machine->arena, (size_t)total, sizeof *rows);
@@ -497,9 +507,9 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
     for (int64_t n = 0; n < elements; n++) {
         struct kiln_constant x[KILN_IR_MAX_OPERANDS] = {{0}};
         for (uint32_t i = 0; i < arity; i++) {
-            const struct kiln_domain *from =
-                &machine->ir->domains[machine->ir->ops[op->operands[i]].domain];
-            x[i] = machine->values[op->operands[i]][broadcast_position(from, domain, n)];
+            const struct kiln_domain from = segment_domain(
+                op, &machine->ir->domains[machine->ir->ops[op->operands[i]].domain], domain->rank);
+            x[i] = machine->values[op->operands[i]][broadcast_position(&from, domain, n)];
         }
         switch (kiln_opcode_info(op->opcode)->op_class) {
         case KILN_OP_CLASS_SINK:
@@ -531,6 +541,21 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
     }
 }
 
+/* How many elements the first segment has; others have no column. */
+static int64_t fill_other_segments(const struct kiln_ir *ir, const struct kiln_op *op,
+                                   struct kiln_constant *result, int64_t elements)
+{
+    bool is_cut = op->opcode == KILN_OP_ATTEND || op->opcode == KILN_OP_SCORE_MAX ||
+                  op->opcode == KILN_OP_SCORE_SUM;
+    if (!is_cut ||
+        ir->domains[op->domain].rank != ir->domains[ir->ops[op->operands[0]].domain].rank + 1)
+        return elements;
+    int64_t first = elements / ir->domains[op->domain].dims[0];
+    for (int64_t n = first; n < elements; n++)
+        result[n].real = op->opcode == KILN_OP_SCORE_MAX ? -INFINITY : 0;
+    return first;
+}
+
 enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                    void *const *memory, enum kiln_interpreter_math math,
                                    struct kiln_arena *arena, struct kiln_error *error)
@@ -543,6 +568,7 @@ enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_g
         machine.values[i] = kiln_arena_calloc(arena, (size_t)elements, sizeof **machine.values);
         if (machine.values[i] == NULL)
             return kiln_error_set(error, KILN_NO_MEMORY, "no memory to interpret the program");
+        elements = fill_other_segments(ir, &ir->ops[i], machine.values[i], elements);
         if (kiln_opcode_contracts(ir->ops[i].opcode)) {
             run_contraction(&machine, &ir->ops[i], machine.values[i], elements);
             continue;

@@ -1,0 +1,52 @@
+#include "compiler/schedule/attention_segments.h"
+
+enum {
+    MAX_SEGMENTS = 64,
+    TILE_ROWS = 64, /* of a work-group, about */
+    /* Columns of a segment, where there is one tile of rows: so that its loads are worth the start.
+     * Results of many rows have to be worth writing and reading. */
+    MIN_FEW_COLUMNS = 128,
+    MIN_MANY_COLUMNS = 1024,
+};
+
+uint32_t kiln_attention_segments(const struct kiln_ir *ir, uint32_t attend)
+{
+    const struct kiln_domain *result = &ir->domains[ir->ops[attend].domain];
+    const struct kiln_domain *weights = &ir->domains[ir->ops[ir->ops[attend].operands[0]].domain];
+    return result->rank == weights->rank + 1 ? (uint32_t)result->dims[0] : 1;
+}
+
+/* The walk over the merged results has an axis for them, and the attention's kernel a batch. */
+static bool has_free_axis(const struct kiln_ir *ir, const struct kiln_op *op)
+{
+    const struct kiln_contraction *contraction = &ir->contractions[op->contraction];
+    uint32_t batches = 0;
+    for (uint32_t i = 0; i < contraction->axis_count; i++)
+        batches += contraction->axes[i].role == KILN_AXIS_BATCH;
+    return ir->domains[op->domain].rank < KILN_MAX_RANK &&
+           batches < KILN_CONTRACTION_MAX_BATCH_AXES;
+}
+
+uint32_t kiln_choose_attention_segments(const struct kiln_ir *ir, uint32_t attend,
+                                        const struct kiln_target *target,
+                                        const struct kiln_lower_options *options)
+{
+    const struct kiln_op *op = &ir->ops[attend];
+    const struct kiln_contraction *axes = &ir->contractions[op->contraction];
+    int64_t columns = kiln_contraction_size(axes, KILN_AXIS_K);
+    int64_t rows = kiln_contraction_size(axes, KILN_AXIS_M);
+    int64_t batches = kiln_contraction_size(axes, KILN_AXIS_BATCH);
+    int64_t forced = options->contraction.segments;
+    if (kiln_attention_segments(ir, attend) != 1 || !has_free_axis(ir, op) || forced == 1)
+        return 1;
+    if (forced != 0)
+        return (uint32_t)(forced < MAX_SEGMENTS ? forced : MAX_SEGMENTS);
+    int64_t groups = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    if (target->wave_size == 1 || batches > target->compute_units / groups)
+        return 1;
+    int64_t segments = target->compute_units / (groups * batches);
+    int64_t most = columns / (groups == 1 ? MIN_FEW_COLUMNS : MIN_MANY_COLUMNS);
+    segments = segments < most ? segments : most;
+    segments = segments < MAX_SEGMENTS ? segments : MAX_SEGMENTS;
+    return segments < 2 ? 1 : (uint32_t)segments;
+}
