@@ -80,6 +80,7 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
     case KILN_OP_BROADCAST:
     case KILN_OP_REDUCE_MIN: /* one of the elements */
     case KILN_OP_REDUCE_MAX:
+    case KILN_OP_SCORE_MAX:
         return sets[op->operands[0]];
     case KILN_OP_NEG:
     case KILN_OP_ABS:

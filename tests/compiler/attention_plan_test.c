@@ -87,6 +87,12 @@ static const char *const one_kernel[] = {
              "Pointwise in_0@12 in_1@9 out_0=2,4,70,64:virtual !operation='DIV' | "
              "Pointwise in_0@13 in_1=2,4,70,64:HALF out_0=2,4,70,64:virtual !operation='MUL' | "
              "Pointwise in_0@15 in_1=2,4,70,64:HALF out_0=2,4,70,64:HALF !operation='ADD'",
+    /* scores and their maximum are rounded */
+    "Matmul a=2,4,70,64:HALF b=2,4,64,130:HALF c=" SCORES ":HALF:virtual | Reduction in@3 out=" ROWS
+    ":HALF:virtual !mode='MAX_OP' | "
+    "Pointwise in_0@3 in_1@4 out_0=" SCORES ":virtual !operation='SUB' | "
+    "Pointwise in_0@5 out_0=" SCORES ":virtual !operation='EXP' | "
+    "Reduction in@6 out=" ROWS ":virtual !mode='ADD' | " DIVIDED("6", "7") ATTENDED("8"),
     /* sigmoid attention */
     SCALED "Pointwise in_0@5 out_0=" SCORES
            ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED("6"),
