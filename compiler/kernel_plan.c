@@ -211,6 +211,8 @@ static enum kiln_status make_ir(const struct kiln_graph *graph,
     if (status == KILN_OK)
         status = kiln_ir_recognize_contractions(ir, error);
     if (status == KILN_OK)
+        status = kiln_ir_hoist_scales(ir, graph, error);
+    if (status == KILN_OK)
         status = kiln_ir_split_reductions(ir, KILN_CONTRACTION_MAX_ROW, error);
     if (status == KILN_OK)
         status = kiln_ir_optimize(ir, graph, error);
@@ -295,7 +297,9 @@ static enum kiln_status make_with_attention(const struct kiln_graph *graph,
         kiln_ir_recognize_attention(&plan.ir, KILN_ATTENTION_MAX_ROW, &is_found, error);
     if (status != KILN_OK || !is_found)
         return status;
-    status = kiln_ir_optimize(&plan.ir, graph, error);
+    status = kiln_ir_round_weights(&plan.ir, graph, error);
+    if (status == KILN_OK)
+        status = kiln_ir_optimize(&plan.ir, graph, error);
     if (status != KILN_OK)
         return status;
     struct kiln_error reason;

@@ -45,6 +45,22 @@ enum kiln_status kiln_ir_segment_attention(struct kiln_ir *ir, uint32_t attend, 
                                            struct kiln_error *error) KILN_NODISCARD;
 
 /*
+ * The weights of an ATTEND become values of 16 bits where the other operand has as many and its
+ * result is rounded to 16 bits anyway (round_weights.c). To be called after
+ * kiln_ir_recognize_attention.
+ */
+enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, const struct kiln_graph *graph,
+                                       struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * A constant factor of a product's operand goes behind the product where the operand has at most 16
+ * bits without it (hoist_scales.c). Results change by roundings only, but for sums beyond the
+ * largest float. No part of kiln_ir_optimize either.
+ */
+enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, const struct kiln_graph *graph,
+                                      struct kiln_error *error) KILN_NODISCARD;
+
+/*
  * A reduction of what is computed of a product's result, over n and other axes, becomes one over n
  * and one over the others, if n is at most `most` long (half of that for results of 8 bytes): the
  * product's kernel can do the first. No part of kiln_ir_optimize either.

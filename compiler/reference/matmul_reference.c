@@ -12,8 +12,14 @@ struct factor {
     const struct kiln_reference_tensor *content;
     int64_t start;
     int64_t stride; /* along k */
-    bool is_scaled; /* its rounding may be that of a multiple */
+    /* To which 16 bits it may be rounded otherwise than the graph says, or at all; FLOAT: none. */
+    enum kiln_dtype rounded;
 };
+
+static bool has_16_bits(const struct kiln_tensor *tensor)
+{
+    return tensor->dtype == KILN_DTYPE_F16 || tensor->dtype == KILN_DTYPE_BF16;
+}
 
 /* How far two roundings to a 16-bit type are apart at most, of a value and of a multiple of it that
  * is not smaller. */
@@ -31,8 +37,8 @@ static struct kiln_bounded factor_element(const struct factor *factor, int64_t k
         .bound = factor->content->bound[offset],
         .dtype = factor->tensor->dtype,
     };
-    if (factor->is_scaled && isfinite(element.real))
-        element.bound += rounding_apart(factor->tensor->dtype, element.real);
+    if (factor->rounded != KILN_DTYPE_F32 && isfinite(element.real))
+        element.bound += rounding_apart(factor->rounded, element.real);
     return element;
 }
 
@@ -58,8 +64,7 @@ static bool is_scaled(const struct kiln_graph *graph, uint32_t operand, uint32_t
 {
     enum { MAX_NODES = 8 };
     const struct kiln_tensor *tensor = &graph->tensors[operand];
-    if (tensor->role != KILN_TENSOR_VIRTUAL ||
-        (tensor->dtype != KILN_DTYPE_F16 && tensor->dtype != KILN_DTYPE_BF16))
+    if (tensor->role != KILN_TENSOR_VIRTUAL || !has_16_bits(tensor))
         return false;
     bool is_exponent = false;
     for (int i = 0; i < MAX_NODES && tensor->producer != KILN_NONE; i++) {
@@ -72,6 +77,69 @@ static bool is_scaled(const struct kiln_graph *graph, uint32_t operand, uint32_t
         tensor = &graph->tensors[node->inputs[0]];
     }
     return false;
+}
+
+/* Whether a tensor is computed from a product by elementwise nodes: scores of attention, perhaps
+ * divided by their sums. */
+static bool comes_of_product(const struct kiln_graph *graph, uint32_t tensor)
+{
+    enum { MAX_TENSORS = 64 };
+    uint32_t tensors[MAX_TENSORS] = {tensor};
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t producer = graph->tensors[tensors[i]].producer;
+        const struct kiln_node *node = producer == KILN_NONE ? NULL : &graph->nodes[producer];
+        if (node != NULL && node->kind == KILN_NODE_MATMUL)
+            return true;
+        if (node == NULL || node->kind != KILN_NODE_POINTWISE)
+            continue;
+        for (uint32_t k = 0; k < node->input_count && count < MAX_TENSORS; k++)
+            tensors[count++] = node->inputs[k];
+    }
+    return false;
+}
+
+/* Whether all that becomes of a tensor is rounded to 16 bits before anything but elementwise nodes
+ * reads it. */
+static bool ends_in_16_bits(const struct kiln_graph *graph, uint32_t tensor)
+{
+    enum { MAX_TENSORS = 64 };
+    uint32_t tensors[MAX_TENSORS] = {tensor};
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        if (has_16_bits(&graph->tensors[tensors[i]]))
+            continue;
+        if (graph->tensors[tensors[i]].role != KILN_TENSOR_VIRTUAL)
+            return false;
+        for (uint32_t n = 0; n < graph->node_count; n++) {
+            const struct kiln_node *node = &graph->nodes[n];
+            bool reads = false;
+            for (uint32_t k = 0; k < node->input_count; k++)
+                reads = reads || node->inputs[k] == tensors[i];
+            if (reads && (node->kind != KILN_NODE_POINTWISE || count == MAX_TENSORS))
+                return false;
+            if (reads)
+                tensors[count++] = node->outputs[0];
+        }
+    }
+    return true;
+}
+
+/* To which type an operand may be rounded. Weights of attention that the graph does not round are
+ * rounded to the type of the values where these have 16 bits and the result is rounded to 16 bits:
+ * decision 30. */
+static enum kiln_dtype rounded_dtype(const struct kiln_graph *graph, const struct kiln_node *node,
+                                     uint32_t operand)
+{
+    const struct kiln_tensor *tensor = &graph->tensors[node->inputs[operand]];
+    const struct kiln_tensor *other = &graph->tensors[node->inputs[1 - operand]];
+    if (is_scaled(graph, node->inputs[operand], operand))
+        return tensor->dtype;
+    if (tensor->role == KILN_TENSOR_VIRTUAL && tensor->dtype == KILN_DTYPE_F32 &&
+        has_16_bits(other) && ends_in_16_bits(graph, node->outputs[0]) &&
+        comes_of_product(graph, node->inputs[operand]))
+        return other->dtype;
+    return KILN_DTYPE_F32;
 }
 
 /* Where, in packed content, the batch of the operand starts that batch `index` of the result reads.
@@ -132,11 +200,11 @@ void kiln_matmul_evaluate(const struct kiln_graph *graph, const struct kiln_node
     struct factor a = {.tensor = &graph->tensors[node->inputs[0]],
                        .content = &tensors[node->inputs[0]],
                        .stride = 1,
-                       .is_scaled = is_scaled(graph, node->inputs[0], 0)};
+                       .rounded = rounded_dtype(graph, node, 0)};
     struct factor b = {.tensor = &graph->tensors[node->inputs[1]],
                        .content = &tensors[node->inputs[1]],
                        .stride = c->dims[c->rank - 1],
-                       .is_scaled = is_scaled(graph, node->inputs[1], 1)};
+                       .rounded = rounded_dtype(graph, node, 1)};
     int64_t columns = c->dims[c->rank - 1];
     int64_t rows = c->dims[c->rank - 2];
     int64_t size = a.tensor->dims[c->rank - 1];

@@ -1,0 +1,93 @@
+/*
+ * The weights of attention that is written out are of the type of the scores, float as a rule.
+ * Where the values have 16 bits and the result is rounded to 16 bits before anything but
+ * elementwise operations sees it, the weights are rounded to the values' type, as those of an
+ * attention node are (docs/decisions/0030): matrix instructions take both then.
+ */
+#include "compiler/ir/exact_dtypes.h"
+#include "compiler/ir/passes.h"
+#include "compiler/ir/rewrite.h"
+
+static const uint32_t narrow_dtypes =
+    KILN_DTYPE_BIT(KILN_DTYPE_F16) | KILN_DTYPE_BIT(KILN_DTYPE_BF16);
+
+static bool is_narrow_round(const struct kiln_op *op)
+{
+    return op->opcode == KILN_OP_ROUND && (KILN_DTYPE_BIT(op->dtype) & narrow_dtypes) != 0;
+}
+
+static bool is_elementwise(const struct kiln_op *op)
+{
+    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
+}
+
+/* Whether all that is computed of a value is rounded to 16 bits before it is stored, summed up or
+ * multiplied. `reached` is for this function: an entry per operation. */
+static bool ends_narrow(const struct kiln_ir *ir, uint32_t value, bool *reached)
+{
+    for (uint32_t i = value; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        bool reads = false;
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
+            reads = reads || (op->operands[k] > value && reached[op->operands[k]]) ||
+                    op->operands[k] == value;
+        reached[i] = reads && !is_narrow_round(op);
+        if (reached[i] && !is_elementwise(op))
+            return false;
+    }
+    return true;
+}
+
+/* Exponentials of at most 1, perhaps with zeros among them, do not leave the range of half. */
+static bool are_exponentials(const struct kiln_ir *ir, uint32_t weights)
+{
+    const struct kiln_op *op = &ir->ops[weights];
+    while (op->opcode == KILN_OP_SELECT) {
+        const struct kiln_op *other = &ir->ops[op->operands[2]];
+        bool is_last_zero = other->opcode == KILN_OP_CONSTANT && other->constant.real == 0;
+        const struct kiln_op *kept = &ir->ops[op->operands[is_last_zero ? 1 : 2]];
+        const struct kiln_op *dropped = &ir->ops[op->operands[is_last_zero ? 2 : 1]];
+        if (dropped->opcode != KILN_OP_CONSTANT || dropped->constant.real != 0)
+            return false;
+        op = kept;
+    }
+    return op->opcode == KILN_OP_SCORE_EXP;
+}
+
+/* The type that the weights of an ATTEND are to be rounded to; false where they stay as they are.
+ */
+static bool choose_dtype(const struct kiln_ir *ir, const uint32_t *sets, uint32_t attend,
+                         bool *reached, enum kiln_dtype *ret_dtype)
+{
+    uint32_t weights = ir->ops[attend].operands[0];
+    uint32_t values = sets[ir->ops[attend].operands[1]] & narrow_dtypes;
+    if (values == 0 || (sets[weights] & values) != 0 || !ends_narrow(ir, attend, reached))
+        return false;
+    bool is_half = (values & KILN_DTYPE_BIT(KILN_DTYPE_F16)) != 0;
+    *ret_dtype = is_half ? KILN_DTYPE_F16 : KILN_DTYPE_BF16;
+    return !is_half || are_exponentials(ir, weights);
+}
+
+enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, const struct kiln_graph *graph,
+                                       struct kiln_error *error)
+{
+    struct kiln_rewrite rewrite;
+    enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);
+    if (status != KILN_OK)
+        return status;
+    uint32_t *sets = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *sets);
+    bool *reached = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *reached);
+    if (sets == NULL || reached == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to round the weights of attention");
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        struct kiln_op op = kiln_rewrite_operands(&rewrite, i);
+        enum kiln_dtype dtype;
+        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], graph, sets);
+        rewrite.out.node = op.node;
+        if (op.opcode == KILN_OP_ATTEND && choose_dtype(ir, sets, i, reached, &dtype))
+            op.operands[0] = kiln_ir_round(&rewrite.out, op.operands[0], dtype);
+        kiln_rewrite_set(&rewrite, i, kiln_ir_append(&rewrite.out, &op));
+    }
+    return kiln_rewrite_finish(&rewrite, error);
+}
