@@ -45,7 +45,7 @@ struct kiln_found_attention {
     uint32_t path_count;
 };
 
-/* What an operation is to its attention. */
+/* The role of an operation in its attention. */
 enum kiln_attention_part {
     KILN_ATTENTION_NONE, /* stays what it is */
     KILN_ATTENTION_SCORE,

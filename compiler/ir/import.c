@@ -48,15 +48,15 @@ uint32_t kiln_importer_value(struct kiln_importer *importer, uint32_t ordinal)
     return value;
 }
 
-/* The index along the output's axis; the domain has lost the leading axes of size 1. */
-static uint32_t gen_index(struct kiln_ir *ir, const struct kiln_tensor *output, uint32_t domain,
-                          uint32_t axis)
+uint32_t kiln_import_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain,
+                           uint32_t axis_from_right)
 {
-    enum kiln_scalar scalar = output->dims[axis] > INT32_MAX ? KILN_SCALAR_I64 : KILN_SCALAR_I32;
-    uint32_t stripped = output->rank - ir->domains[domain].rank;
-    if (axis < stripped)
+    if (ir->failed)
+        return KILN_NONE;
+    uint32_t rank = ir->domains[domain].rank;
+    if (axis_from_right >= rank)
         return kiln_ir_integer(ir, scalar, 0);
-    return kiln_ir_index(ir, scalar, domain, axis - stripped);
+    return kiln_ir_index(ir, scalar, domain, rank - 1 - axis_from_right);
 }
 
 /* Says that `value` is the content of a tensor. A value that is so of two keeps the one with memory
@@ -108,9 +108,10 @@ static void import_pointwise_node(struct kiln_importer *importer, const struct k
     uint32_t domain = kiln_ir_domain(ir, output->dims, output->rank);
     uint32_t value;
     if (node->pointwise.mode == KILN_POINTWISE_GEN_INDEX) {
-        if (ir->failed)
-            return;
-        value = gen_index(ir, output, domain, node->pointwise.axis);
+        uint32_t axis = node->pointwise.axis;
+        bool is_long = output->dims[axis] > INT32_MAX;
+        value = kiln_import_index(ir, is_long ? KILN_SCALAR_I64 : KILN_SCALAR_I32, domain,
+                                  output->rank - 1 - axis);
     } else {
         uint32_t operands[KILN_MAX_NODE_OPERANDS];
         for (uint32_t i = 0; i < node->input_count; i++) {

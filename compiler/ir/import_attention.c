@@ -10,11 +10,11 @@
 
 #include <math.h>
 
-/* Of each row, over attention.rows. */
+/* The softmax of all rows; values over attention.rows where nothing else is said. */
 struct softmax {
     uint32_t key_maximum; /* without the sink */
     uint32_t maximum;
-    uint32_t shift;        /* what is subtracted: the maximum, or 0 in an empty row */
+    uint32_t shift;        /* subtracted from the scores: the maximum, or 0 in an empty row */
     uint32_t exponentials; /* over the scores */
     uint32_t sum;
     uint32_t divisor; /* the sum, or 1 in an empty row */
@@ -25,13 +25,13 @@ static uint32_t number(struct kiln_attention_import *attention, double value)
     return kiln_ir_real(attention->ir, attention->scalar, value);
 }
 
-/* The value, but `otherwise` where it is `special`. */
-static uint32_t unless(struct kiln_attention_import *attention, uint32_t value, double special,
-                       double otherwise)
+/* The value, with `replacement` where it equals `special`. */
+static uint32_t replace(struct kiln_attention_import *attention, uint32_t value, double special,
+                        double replacement)
 {
     struct kiln_ir *ir = attention->ir;
     uint32_t is_special = kiln_ir_binary(ir, KILN_OP_CMP_EQ, value, number(attention, special));
-    return kiln_ir_select(ir, is_special, number(attention, otherwise), value);
+    return kiln_ir_select(ir, is_special, number(attention, replacement), value);
 }
 
 static uint32_t exponential(struct kiln_ir *ir, uint32_t x, uint32_t shift)
@@ -52,7 +52,7 @@ static struct softmax import_softmax(struct kiln_attention_import *attention, ui
         softmax.maximum = kiln_ir_binary(ir, KILN_OP_MAX, softmax.maximum, sink);
     softmax.shift = softmax.maximum;
     if (attention->may_have_empty_rows)
-        softmax.shift = unless(attention, softmax.maximum, -(double)INFINITY, 0);
+        softmax.shift = replace(attention, softmax.maximum, -(double)INFINITY, 0);
     softmax.exponentials =
         exponential(ir, x, kiln_attention_spread(attention, softmax.shift, attention->scores));
     softmax.sum =
@@ -62,7 +62,7 @@ static struct softmax import_softmax(struct kiln_attention_import *attention, ui
             kiln_ir_binary(ir, KILN_OP_ADD, softmax.sum, exponential(ir, sink, softmax.shift));
     softmax.divisor = softmax.sum;
     if (attention->may_have_empty_rows)
-        softmax.divisor = unless(attention, softmax.sum, 0, 1);
+        softmax.divisor = replace(attention, softmax.sum, 0, 1);
     return softmax;
 }
 
@@ -86,7 +86,7 @@ static void define_statistics(struct kiln_attention_import *attention,
                           kiln_attention_reduce(attention, KILN_OP_REDUCE_MAX, largest, one));
 }
 
-/* A value of a head of v: of the queries' heads, too, where there are as many. */
+/* A descale for each head of v multiplies v, unless each head of q has its own: then the result. */
 static bool is_descale_on_values(struct kiln_attention_import *attention, uint32_t descale)
 {
     struct kiln_ir *ir = attention->ir;

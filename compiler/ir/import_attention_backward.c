@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* What is subtracted from a row's scores. */
+/* The statistics of each row, over the scores' domain: p = exp(x - shift). */
 static uint32_t import_shift(struct kiln_attention_import *attention)
 {
     struct kiln_ir *ir = attention->ir;

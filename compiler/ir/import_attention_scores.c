@@ -6,7 +6,7 @@
 
 /* Axes of every operand, from the right. */
 enum { DEPTH_AXIS, SEQUENCE_AXIS, HEAD_AXIS, BATCH_AXIS };
-/* Of the scores. */
+/* Axes of the scores, from the right. */
 enum { KEY_AXIS = DEPTH_AXIS, QUERY_AXIS = SEQUENCE_AXIS };
 
 /* ---- operands ---- */
@@ -95,24 +95,13 @@ uint32_t kiln_attention_reduce(struct kiln_attention_import *attention, enum kil
     return kiln_ir_reduce(ir, opcode, value, domain);
 }
 
-/* ---- what is seen ---- */
+/* ---- visible keys ---- */
 
-/* The index along an axis that the domain may have lost as a leading one of size 1. */
-static uint32_t index_along(struct kiln_ir *ir, uint32_t domain, uint32_t axis)
-{
-    if (ir->failed)
-        return KILN_NONE;
-    uint32_t rank = ir->domains[domain].rank;
-    if (axis >= rank)
-        return kiln_ir_integer(ir, KILN_SCALAR_I32, 0);
-    return kiln_ir_index(ir, KILN_SCALAR_I32, domain, rank - 1 - axis);
-}
-
-/* Whether an index along an axis of `domain`, counted from the right, is below a length. */
+/* Condition that an index along an axis of `domain`, counted from the right, is below a length. */
 static uint32_t is_within_length(struct kiln_attention_import *attention, uint32_t length,
                                  uint32_t domain, uint32_t axis)
 {
-    uint32_t index = index_along(attention->ir, domain, axis);
+    uint32_t index = kiln_import_index(attention->ir, KILN_SCALAR_I32, domain, axis);
     return kiln_ir_binary(attention->ir, KILN_OP_CMP_LT, index,
                           kiln_attention_spread(attention, length, domain));
 }
@@ -127,38 +116,42 @@ uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t
     return kiln_ir_select(ir, is_within, value, kiln_ir_real(ir, attention->scalar, 0));
 }
 
-/* How the key compares with the one `offset` away from the query. */
+/* Condition on the scores' domain: key <opcode> query + offset. */
 static uint32_t compare_key(struct kiln_attention_import *attention, enum kiln_opcode opcode,
                             int64_t offset)
 {
     struct kiln_ir *ir = attention->ir;
-    uint32_t query = index_along(ir, attention->scores, QUERY_AXIS);
+    uint32_t query = kiln_import_index(ir, KILN_SCALAR_I32, attention->scores, QUERY_AXIS);
     uint32_t bound =
         kiln_ir_binary(ir, KILN_OP_ADD, query, kiln_ir_integer(ir, KILN_SCALAR_I32, offset));
-    return kiln_ir_binary(ir, opcode, index_along(ir, attention->scores, KEY_AXIS), bound);
+    return kiln_ir_binary(
+        ir, opcode, kiln_import_index(ir, KILN_SCALAR_I32, attention->scores, KEY_AXIS), bound);
 }
 
-static uint32_t both(struct kiln_ir *ir, uint32_t a, uint32_t b)
+/* `condition` and the conditions so far; KILN_NONE: there are none yet. */
+static uint32_t and_also(struct kiln_ir *ir, uint32_t so_far, uint32_t condition)
 {
-    return a == KILN_NONE ? b : kiln_ir_binary(ir, KILN_OP_AND, a, b);
+    return so_far == KILN_NONE ? condition : kiln_ir_binary(ir, KILN_OP_AND, so_far, condition);
 }
 
-/* Whether a query sees a key, over the scores' domain; KILN_NONE where all are seen. */
+/* Condition that a query sees a key, over the scores' domain; KILN_NONE where all keys are seen. */
 static uint32_t visible_keys(struct kiln_attention_import *attention)
 {
     const struct kiln_attention *attributes = &attention->node->attention;
     struct kiln_ir *ir = attention->ir;
     uint32_t visible = KILN_NONE;
     if (attributes->has_last_key)
-        visible = both(ir, visible, compare_key(attention, KILN_OP_CMP_LE, attributes->last_key));
-    if (attributes->has_first_key)
-        visible = both(ir, visible, compare_key(attention, KILN_OP_CMP_GE, attributes->first_key));
-    if (attention->key_length != KILN_NONE)
         visible =
-            both(ir, visible,
-                 is_within_length(attention, attention->key_length, attention->scores, KEY_AXIS));
+            and_also(ir, visible, compare_key(attention, KILN_OP_CMP_LE, attributes->last_key));
+    if (attributes->has_first_key)
+        visible =
+            and_also(ir, visible, compare_key(attention, KILN_OP_CMP_GE, attributes->first_key));
+    if (attention->key_length != KILN_NONE)
+        visible = and_also(
+            ir, visible,
+            is_within_length(attention, attention->key_length, attention->scores, KEY_AXIS));
     if (attention->query_length != KILN_NONE)
-        visible = both(
+        visible = and_also(
             ir, visible,
             is_within_length(attention, attention->query_length, attention->scores, QUERY_AXIS));
     return visible;

@@ -1,6 +1,6 @@
 /*
- * What attention and its gradients share: scores, masks, and the products of rows and columns. Used
- * by import_attention*.c alone.
+ * Scores, masks, and products of rows and columns, for attention and its gradients. Used by
+ * import_attention*.c alone.
  *
  * All values are of the type that the node computes in, but for lengths and indices, which are
  * int32: sequences are no longer (struct kiln_attention).
@@ -43,8 +43,8 @@ uint32_t kiln_attention_spread(struct kiln_attention_import *attention, uint32_t
 uint32_t kiln_attention_reduce(struct kiln_attention_import *attention, enum kiln_opcode opcode,
                                uint32_t value, uint32_t domain);
 
-/* What multiplies the products of queries and keys: SCALE and the descales, as far as they are the
- * same for all of them. Uniform. */
+/* The uniform factor of the products of queries and keys: SCALE times the descales that have one
+ * element. */
 uint32_t kiln_attention_factor(struct kiln_attention_import *attention);
 /* The scores with the additive mask, over attention->scores; of keys that a query does not see,
  * too. */

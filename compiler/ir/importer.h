@@ -29,6 +29,11 @@ uint32_t kiln_import_real(struct kiln_ir *ir, enum kiln_scalar scalar, double va
 /* value / count, where that is a division by a constant or an exact product. `value` is a float. */
 uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count);
 
+/* The index along an axis of `domain`, an integer; 0 along an axis that the domain lost as a
+ * leading one of size 1. */
+uint32_t kiln_import_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain,
+                           uint32_t axis_from_right);
+
 /* One function per kind of node, or for kinds alike. */
 void kiln_import_reduction(struct kiln_importer *importer, const struct kiln_node *node);
 void kiln_import_normalization(struct kiln_importer *importer, const struct kiln_node *node);
