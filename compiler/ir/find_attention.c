@@ -267,6 +267,105 @@ static bool hides_factors(const struct finder *finder, const struct kiln_found_a
     return false;
 }
 
+static bool is_nonnegative(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_op *op = op_at(ir, before_broadcast(ir, value));
+    return op->opcode == KILN_OP_EXP || (op->opcode == KILN_OP_CONSTANT && op->constant.real >= 0);
+}
+
+/* Whether a value of rows is the sum of the exponentials, or that and more: with a sink, with an
+ * epsilon, with a number where it is 0. Each exponential of a row is then at most so large. */
+static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
+{
+    enum { MAX_OPERATIONS = 4 };
+    for (int i = 0; i < MAX_OPERATIONS; i++) {
+        const struct kiln_op *op = op_at(ir, before_broadcast(ir, value));
+        uint32_t first = op->opcode == KILN_OP_SELECT ? 1 : 0;
+        switch (op->opcode) {
+        case KILN_OP_REDUCE_SUM:
+            return op->operands[0] == exp;
+        case KILN_OP_ADD:
+        case KILN_OP_MAX:
+        case KILN_OP_SELECT:
+            if (is_nonnegative(ir, op->operands[first]))
+                value = op->operands[first + 1];
+            else if (is_nonnegative(ir, op->operands[first + 1]))
+                value = op->operands[first];
+            else
+                return false;
+            break;
+        default:
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Whether a value of rows is the maximum, or more: with a sink, with a number where it is
+ * -infinity. Each exponential is then at least what it would be of the difference to that. */
+static bool has_maximum(const struct kiln_ir *ir, uint32_t value, uint32_t max)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    if (op->opcode == KILN_OP_SELECT && is_guarded_maximum(ir, value, op->operands[2]))
+        value = op->operands[2];
+    op = op_at(ir, value);
+    return value == max ||
+           (op->opcode == KILN_OP_MAX && (before_broadcast(ir, op->operands[0]) == max ||
+                                          before_broadcast(ir, op->operands[1]) == max));
+}
+
+/* Whether a factor of a row is a constant of at most 1, or such divided by the sum. */
+static bool is_at_most_one(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    if (op->opcode == KILN_OP_RCP)
+        return has_sum(ir, op->operands[0], exp);
+    if (op->opcode == KILN_OP_DIV && has_sum(ir, op->operands[1], exp))
+        op = op_at(ir, before_broadcast(ir, op->operands[0]));
+    return op->opcode == KILN_OP_CONSTANT && fabs(op->constant.real) <= 1;
+}
+
+/*
+ * Whether the weights without the factors of their rows can be rounded where the graph rounds them
+ * with these.
+ *
+ *   - They are multiples of what the graph rounds: no larger relative error comes of that in 16-bit
+ *     types if they are not smaller. Other types are too narrow.
+ *   - In half they must not overflow: exponentials are below 2^9, as the kernel has them
+ *     (KILN_BASE_LAG), but what an element is multiplied by may be anything.
+ *   - Two roundings can only be one if nothing but factors of rows is between them.
+ */
+static bool is_rounded_safely(const struct kiln_ir *ir,
+                              const struct kiln_found_attention *attention)
+{
+    bool is_rounded = false;
+    bool is_multiplied = false; /* since the last rounding, by what may be any number */
+    /* Than what the graph rounds, as far as is known. */
+    bool is_smaller = !has_maximum(ir, attention->shift, attention->max);
+    enum kiln_dtype dtype = KILN_DTYPE_F32;
+    for (uint32_t p = attention->path_count; p-- > 0;) {
+        const struct kiln_attention_step *step = &attention->path[p];
+        const struct kiln_op *op = op_at(ir, step->value);
+        if (op->opcode == KILN_OP_DIV && step->factor != KILN_NONE) {
+            is_smaller |= !has_sum(ir, step->factor, attention->exp);
+        } else if (op->opcode == KILN_OP_MUL && step->factor != KILN_NONE) {
+            is_smaller |= !is_at_most_one(ir, step->factor, attention->exp);
+        } else if (op->opcode == KILN_OP_MUL || op->opcode == KILN_OP_DIV) {
+            is_multiplied = true;
+        } else if (op->opcode == KILN_OP_ROUND) {
+            if (is_rounded && (dtype != op->dtype || is_multiplied))
+                return false;
+            if ((op->dtype != KILN_DTYPE_F16 && op->dtype != KILN_DTYPE_BF16) ||
+                (op->dtype == KILN_DTYPE_F16 && (is_multiplied || is_smaller)))
+                return false;
+            is_rounded = true;
+            is_multiplied = false;
+            dtype = op->dtype;
+        }
+    }
+    return true;
+}
+
 /* Whether the exponential is divided by its sum on the way to the weights. */
 static bool is_divided_by_sum(const struct kiln_ir *ir,
                               const struct kiln_found_attention *attention)
@@ -304,7 +403,7 @@ static bool find_softmax(const struct finder *finder, struct kiln_found_attentio
     attention->is_guarded = is_guarded_maximum(ir, attention->shift, attention->max);
     attention->is_divided = is_divided_by_sum(ir, attention);
     if (op_at(ir, attention->shift)->domain != attention->row_domain ||
-        hides_factors(finder, attention))
+        hides_factors(finder, attention) || !is_rounded_safely(ir, attention))
         return false;
     const struct kiln_domain *scores = &ir->domains[op_at(ir, attention->score)->domain];
     return kiln_domain_reduced_axes(scores, &ir->domains[attention->row_domain]) ==

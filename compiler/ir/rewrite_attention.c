@@ -102,27 +102,27 @@ static uint32_t rewrite_sum(struct rewriting *rewriting,
                : kiln_ir_binary(&rewriting->base.out, KILN_OP_MUL, sum, row_factor);
 }
 
-/* The weights without what goes behind the second product. */
+/* The weights without what goes behind the second product. Of several roundings, with nothing but
+ * that in between, the first one is left. */
 static uint32_t rewrite_weights(struct rewriting *rewriting,
                                 const struct kiln_found_attention *attention)
 {
     struct kiln_ir *out = &rewriting->base.out;
     uint32_t value = rewriting->base.map[attention->exp];
-    enum kiln_dtype dtype = KILN_DTYPE_F32;
     bool is_rounded = false;
     for (uint32_t p = attention->path_count; p-- > 0;) {
         const struct kiln_attention_step *step = &attention->path[p];
         struct kiln_op op = kiln_rewrite_operands(&rewriting->base, step->value);
         if (op.opcode == KILN_OP_ROUND) {
+            value = is_rounded ? value : kiln_ir_round(out, value, op.dtype);
             is_rounded = true;
-            dtype = op.dtype;
         } else if (step->factor == KILN_NONE) {
             op.operands[step->side] = value;
             op.tensor = KILN_NONE;
             value = kiln_ir_append(out, &op);
         }
     }
-    return is_rounded ? kiln_ir_round(out, value, dtype) : value;
+    return value;
 }
 
 static uint32_t rewrite_attend(struct rewriting *rewriting,

@@ -68,7 +68,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
             dtype = flag;
         flag = next;
     }
-    bool is_constant = strcmp(text, "k") == 0;
+    bool is_constant = text[0] == 'k';
     bool is_host_scalar = strcmp(text, "s") == 0;
     const char *dims = is_constant || is_host_scalar ? "1" : text;
     kiln_buffer_printf(out, "%s{'uid':%lld,'name':'%s','data_type':'%s','dims':[%s],'strides':[",
@@ -76,7 +76,8 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     put_dense_strides(out, dims, order);
     kiln_buffer_append_text(out, is_virtual ? "],'virtual':true" : "]");
     if (is_constant)
-        kiln_buffer_append_text(out, ",'value_type':'Float32Value','value':{'value':0.001}");
+        kiln_buffer_printf(out, ",'value_type':'Float32Value','value':{'value':%s}",
+                           text[1] != '\0' ? text + 1 : "0.001");
     if (is_host_scalar)
         kiln_buffer_append_text(out, ",'is_runtime_pass_by_value':true");
     kiln_buffer_append_text(out, "}");

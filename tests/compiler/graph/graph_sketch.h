@@ -10,9 +10,9 @@
  *   name@UID=DIMS   the same with a uid
  *   name@UID        a tensor that some other word makes
  *
- * DIMS may be "k", a constant 0.001 of dims [1], or "s", a host scalar. After a ':' follow a data
- * type, "virtual", "last": axis 1, of channels, is the one with neighbours in memory, or "turned":
- * the last axis but one is.
+ * DIMS may be "k", a constant 0.001 of dims [1], or with a number behind it, "k-2.5", that; or "s",
+ * a host scalar. After a ':' follow a data type, "virtual", "last": axis 1, of channels, is the one
+ * with neighbours in memory, or "turned": the last axis but one is.
  */
 #ifndef KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H
 #define KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H

@@ -1,0 +1,138 @@
+/* Where a program has attention, and which parts of it are what. */
+#include "compiler/ir/find_attention.h"
+
+#include "compiler/ir/import.h"
+#include "compiler/ir/passes.h"
+#include "tests/compiler/graph/graph_sketch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { MAX_ROW = 256, MAX_SKETCH = 4096 };
+
+static struct json_graph graph;
+static struct kiln_arena arena;
+static struct kiln_ir ir;
+static struct kiln_attentions found;
+
+static void find(const char *sketch)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    graph_sketch_accept(&graph, sketch, NULL);
+    kiln_arena_init(&arena);
+    kiln_ir_init(&ir, &arena);
+    cr_assert_eq(kiln_ir_import(&graph.graph, &ir, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_ir_optimize(&ir, &graph.graph, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_find_attention(&ir, MAX_ROW, &found, &error), KILN_OK, "%s", error.text);
+}
+
+static void forget(void)
+{
+    kiln_arena_fini(&arena);
+    json_graph_fini(&graph);
+}
+
+/* Scores @3, the maximum @4, the exponential @6 and its sum @7 of 70 queries and 130 keys. */
+#define S "2,70,130"
+#define R "2,70,1"
+#define PRODUCT                                                                                    \
+    "Matmul a=2,70,64:HALF b=2,64,130:HALF c=" S ":virtual | "                                     \
+    "Reduction in@3 out=" R ":virtual !mode='MAX_OP' | "
+#define EXPONENTIAL(shift) "Pointwise in_0@3 in_1@" shift " out_0=" S ":virtual !operation='SUB' | "
+#define SUM(d, e)                                                                                  \
+    "Pointwise in_0@" d " out_0=" S ":virtual !operation='EXP' | "                                 \
+    "Reduction in@" e " out=" R ":virtual !mode='ADD' | "
+#define SOFTMAX       PRODUCT EXPONENTIAL("4") SUM("5", "6")
+#define DIVIDED(type) "Pointwise in_0@6 in_1@7 out_0=" S type ":virtual !operation='DIV' | "
+#define MUL(a, b, type)                                                                            \
+    "Pointwise in_0@" a " in_1" b " out_0=" S type ":virtual !operation='MUL' | "
+#define ATTENDED(p) "Matmul a@" p " b=2,130,64:HALF c=2,70,64:HALF"
+
+Test(find_attention, parts_of_a_softmax)
+{
+    find(SOFTMAX DIVIDED(":HALF") ATTENDED("8"));
+    cr_assert_eq(found.count, 1);
+    const struct kiln_found_attention *attention = &found.found[0];
+    cr_expect(attention->is_online && attention->is_plain && attention->is_divided);
+    cr_expect(!attention->is_guarded && !attention->are_scores_transposed);
+    cr_expect_eq(attention->side, 0);
+    cr_expect_eq(attention->x, attention->score);
+    cr_assert_eq(attention->path_count, 2);
+    cr_expect_eq(ir.ops[attention->path[0].value].opcode, KILN_OP_ROUND);
+    cr_expect_eq(attention->path[0].factor, KILN_NONE);
+    cr_expect_eq(ir.ops[attention->path[1].value].opcode, KILN_OP_DIV);
+    cr_expect_eq(ir.ops[attention->path[1].factor].opcode, KILN_OP_REDUCE_SUM);
+    cr_expect_eq(found.part[attention->path[1].factor], KILN_ATTENTION_SUM);
+    cr_expect_eq(found.part[attention->score], KILN_ATTENTION_SCORE);
+    cr_expect_eq(found.part[attention->max], KILN_ATTENTION_MAX);
+    cr_expect_eq(found.part[attention->exp], KILN_ATTENTION_EXP);
+    cr_expect_eq(found.part[attention->attend], KILN_ATTENTION_ATTEND);
+    forget();
+}
+
+Test(find_attention, without_a_softmax)
+{
+    find("Matmul a=2,70,64:HALF b=2,64,130:HALF c=" S ":virtual | "
+         "Pointwise in_0@3 out_0=" S ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED("4"));
+    cr_assert_eq(found.count, 1);
+    cr_expect(!found.found[0].is_online);
+    forget();
+}
+
+/* Weights that are rounded somewhere else than in the graph: in which they are multiples, not
+ * smaller, of what the graph rounds. */
+static const struct {
+    const char *text;
+    bool is_attention;
+    const char *sketch;
+} roundings[] = {
+    {"divided", true, SOFTMAX DIVIDED(":HALF") ATTENDED("8")},
+    {"not rounded", true, SOFTMAX DIVIDED("") ATTENDED("8")},
+    {"times the reciprocal of the sum", true,
+     SOFTMAX "Pointwise in_0@7 out_0=" R
+             ":virtual !operation='RECIPROCAL' | " MUL("6", "@8", ":HALF") ATTENDED("9")},
+    {"the sum and an epsilon", true,
+     SOFTMAX "Pointwise in_0@7 in_1=k out_0=" R ":virtual !operation='ADD' | "
+             "Pointwise in_0@6 in_1@9 out_0=" S ":HALF:virtual !operation='DIV' | " ATTENDED("10")},
+    {"any other number", false,
+     SOFTMAX "Pointwise in_0@6 in_1=" R " out_0=" S
+             ":HALF:virtual !operation='DIV' | " ATTENDED("9")},
+    {"any other number, in bfloat16", true,
+     SOFTMAX "Pointwise in_0@6 in_1=" R " out_0=" S
+             ":BFLOAT16:virtual !operation='DIV' | " ATTENDED("9")},
+    {"halved", true, SOFTMAX DIVIDED("") MUL("8", "=k0.5", ":HALF") ATTENDED("10")},
+    {"a thousand times", false, SOFTMAX DIVIDED("") MUL("8", "=k1000", ":HALF") ATTENDED("10")},
+    {"a thousand times, in bfloat16", true,
+     SOFTMAX DIVIDED("") MUL("8", "=k1000", ":BFLOAT16") ATTENDED("10")},
+    {"elements multiplied, which may overflow half", false,
+     SOFTMAX DIVIDED("") MUL("8", "=" S ":HALF", ":HALF") ATTENDED("10")},
+    {"elements multiplied, in bfloat16", true,
+     SOFTMAX DIVIDED("") MUL("8", "=" S ":HALF", ":BFLOAT16") ATTENDED("10")},
+    {"elements multiplied behind the rounding", true,
+     SOFTMAX DIVIDED(":HALF") MUL("8", "=" S ":HALF", "") ATTENDED("10")},
+    {"rounded twice, only a factor in between", true,
+     SOFTMAX DIVIDED(":HALF") MUL("8", "=k0.5", ":HALF") ATTENDED("10")},
+    {"rounded twice, elements multiplied in between", false,
+     SOFTMAX DIVIDED(":BFLOAT16") MUL("8", "=" S ":HALF", ":BFLOAT16") ATTENDED("10")},
+    {"rounded to two types", false,
+     SOFTMAX DIVIDED(":HALF") MUL("8", "=k0.5", ":BFLOAT16") ATTENDED("10")},
+    {"rounded to fp8", false, SOFTMAX DIVIDED(":FP8_E4M3") ATTENDED("8")},
+    {"a shift that is larger than the maximum", true,
+     PRODUCT "Pointwise in_0@4 in_1=" R " out_0=" R ":virtual !operation='MAX_OP' | " EXPONENTIAL(
+         "6") SUM("7", "8") "Pointwise in_0@8 in_1@9 out_0=" S
+                            ":HALF:virtual !operation='DIV' | " ATTENDED("10")},
+    {"a shift that may be smaller than the maximum", false,
+     PRODUCT "Pointwise in_0@4 in_1=" R " out_0=" R ":virtual !operation='MUL' | " EXPONENTIAL("6")
+         SUM("7", "8") "Pointwise in_0@8 in_1@9 out_0=" S
+                       ":HALF:virtual !operation='DIV' | " ATTENDED("10")},
+};
+
+Test(find_attention, roundings)
+{
+    for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++) {
+        find(roundings[i].sketch);
+        cr_expect_eq(found.count, roundings[i].is_attention, "%s", roundings[i].text);
+        forget();
+    }
+}
