@@ -183,8 +183,9 @@ static void append_values_of(const struct kiln_emission *emission,
         }
         kiln_buffer_append_text(source, "        const kiln_sum ");
         kiln_emit_value(table, value, source);
-        kiln_buffer_append_text(source, " = !is_masked || kiln_is_visible(arguments, row, "
-                                        "source.row + at_row, column + e) ? ");
+        kiln_buffer_printf(
+            source, " = !is_masked || kiln_is_visible(arguments, row, %s, column + e) ? ",
+            kiln_attention_of(emission)->are_rows_heads ? "0" : "source.row + at_row");
         kiln_emit_value(table, op->operands[1], source);
         kiln_buffer_append_text(source, " : -__builtin_inff();\n");
     }
@@ -283,7 +284,11 @@ static void append_columns(const struct kiln_emission *emission, struct kiln_buf
         "whole_end;\n};\n"
         "KILN_DEVICE void kiln_find_columns(const kiln_arguments &arguments, const kiln_batch "
         "&batch, unsigned first_row, unsigned end_row, kiln_column_range &range)\n{\n"
-        "    (void)first_row, (void)end_row;\n    kiln_score_source source;\n"
+        "    (void)first_row, (void)end_row;\n    kiln_score_source source;\n");
+    if (attention->are_rows_heads)
+        kiln_buffer_append_text(source, "    first_row = 0, end_row = 1;\n");
+    kiln_buffer_append_text(
+        source,
         "    kiln_score_start(arguments, batch, 0, source);\n"
         "    long long first = 0, end = arguments.n, whole_first = 0, whole_end = end, limit = 0;\n"
         "    (void)limit;\n");

@@ -83,6 +83,19 @@ static int64_t stride_of(const struct kiln_contraction_problem *problem,
     return axis == KILN_NO_AXIS ? 0 : kiln_stride_of_axis(problem, access, axis);
 }
 
+/* Where rows are heads, a row is one step along their axis and a batch a group of them. */
+static void step_by_heads(const struct kiln_contraction_schedule *schedule,
+                          const struct kiln_access *access, int64_t *strides)
+{
+    bool is_shared = access->place == KILN_PLACE_RIGHT || access->place == KILN_PLACE_VALUE;
+    for (uint32_t b = 0; b < schedule->batch_rank && !is_shared; b++) {
+        if (schedule->batch_axes[b] != schedule->rows.domain_axes[0])
+            continue;
+        strides[KILN_STRIDE_ROW] = strides[KILN_STRIDE_BATCH + b];
+        strides[KILN_STRIDE_BATCH + b] *= schedule->m;
+    }
+}
+
 static void set_strides(struct kiln_contraction_problem *problem,
                         const struct kiln_contraction *second)
 {
@@ -95,11 +108,58 @@ static void set_strides(struct kiln_contraction_problem *problem,
         strides[KILN_STRIDE_COLUMN] = stride_of(problem, access, walk.column);
         for (uint32_t b = 0; b < schedule->batch_rank; b++)
             strides[KILN_STRIDE_BATCH + b] = stride_of(problem, access, walk.batches[b]);
+        if (problem->schedule->attention.are_rows_heads)
+            step_by_heads(schedule, access, strides);
         /* Of a single row the stride may be anything: it becomes what it is where there are more,
          * so that both are the same kernel. */
         bool has_rows = access->place != KILN_PLACE_RIGHT && access->place != KILN_PLACE_VALUE;
         if (has_rows && schedule->m == 1 && strides[KILN_STRIDE_COLUMN] == 1)
             strides[KILN_STRIDE_ROW] = 2 * problem->schedule->attention.d * schedule->k;
+    }
+}
+
+/* How many neighbouring heads share keys and values. */
+static int64_t heads_of_group(const struct kiln_contraction_axis *of_score,
+                              const struct kiln_contraction_axis *of_value)
+{
+    int64_t right = of_score->right == KILN_NO_AXIS ? of_score->size : of_score->right_repeat;
+    int64_t value = of_value->right == KILN_NO_AXIS ? of_value->size : of_value->right_repeat;
+    int64_t fewer = right < value ? right : value;
+    bool has_own = of_score->left != KILN_NO_AXIS && of_score->left_repeat == 1;
+    return has_own && right % fewer == 0 && value % fewer == 0 ? fewer : 1;
+}
+
+static void divide_repeat(uint8_t axis, int64_t group, int64_t *repeat)
+{
+    if (axis != KILN_NO_AXIS)
+        *repeat /= group;
+}
+
+/*
+ * A single query has a row in each head. Those that share keys and values are the rows of one tile:
+ * so keys are read once for all of them, and not a row of a tile is empty for each.
+ */
+static void take_heads_as_rows(struct kiln_attention_schedule *attention,
+                               const struct kiln_contraction *first,
+                               const struct kiln_contraction *second)
+{
+    struct kiln_contraction_schedule *schedule = &attention->products;
+    for (uint32_t b = 0; b < schedule->batch_rank && schedule->m == 1; b++) {
+        const struct kiln_contraction_axis *of_score = batch_of(first, schedule->batch_axes[b]);
+        const struct kiln_contraction_axis *of_value = batch_of(second, schedule->batch_axes[b]);
+        if (of_score == NULL || of_value == NULL)
+            continue;
+        int64_t group = heads_of_group(of_score, of_value);
+        if (group == 1)
+            continue;
+        attention->are_rows_heads = true;
+        schedule->m = schedule->rows.sizes[0] = group;
+        schedule->rows.domain_axes[0] = of_score->result;
+        schedule->batch_sizes[b] /= group;
+        schedule->batch_domain_steps[b] = group;
+        divide_repeat(of_score->right, group, &schedule->right_repeats[b]);
+        divide_repeat(of_value->right, group, &attention->value_repeats[b]);
+        schedule->left.row_size = group;
     }
 }
 
@@ -151,6 +211,7 @@ void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
         schedule->right_repeats[b] = axis->right_repeat;
         attention->value_repeats[b] = of_value == NULL ? 1 : of_value->right_repeat;
     }
+    take_heads_as_rows(attention, first, second);
     add_segments(problem, attention);
     set_strides(problem, second);
 }

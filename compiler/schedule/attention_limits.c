@@ -19,15 +19,19 @@ static bool is_integer(const struct kiln_op *op)
     return op->scalar == KILN_SCALAR_I32 || op->scalar == KILN_SCALAR_I64;
 }
 
-/* Whether a value is the same for all rows and columns of the scores. */
-static bool is_of_batch(const struct kiln_ir *ir, uint32_t value)
+static bool is_same_along(const struct kiln_domain *domain, uint32_t from_right)
 {
-    const struct kiln_domain *domain = &ir->domains[op_at(ir, value)->domain];
-    return (domain->rank < 1 || domain->dims[domain->rank - 1] == 1) &&
-           (domain->rank < 2 || domain->dims[domain->rank - 2] == 1);
+    return domain->rank <= from_right || domain->dims[domain->rank - 1 - from_right] == 1;
 }
 
-static struct side side_of(const struct kiln_ir *ir, uint32_t value)
+/* Whether a value is the same for all rows and columns of the scores. */
+static bool is_of_batch(const struct kiln_ir *ir, uint32_t row_axis, uint32_t value)
+{
+    const struct kiln_domain *domain = &ir->domains[op_at(ir, value)->domain];
+    return is_same_along(domain, 0) && is_same_along(domain, 1) && is_same_along(domain, row_axis);
+}
+
+static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t value)
 {
     struct side side = {.kind = SIDE_OTHER};
     while (op_at(ir, value)->opcode == KILN_OP_BROADCAST)
@@ -42,8 +46,8 @@ static struct side side_of(const struct kiln_ir *ir, uint32_t value)
         side.kind = SIDE_NUMBER;
         side.offset = op->constant.integer;
     } else if (op->opcode == KILN_OP_ADD || op->opcode == KILN_OP_SUB) {
-        struct side a = side_of(ir, op->operands[0]);
-        struct side b = side_of(ir, op->operands[1]);
+        struct side a = side_of(ir, row_axis, op->operands[0]);
+        struct side b = side_of(ir, row_axis, op->operands[1]);
         bool is_sum = op->opcode == KILN_OP_ADD;
         side = is_sum && a.kind == SIDE_NUMBER ? b : a;
         if (a.kind != SIDE_NUMBER && b.kind != SIDE_NUMBER)
@@ -52,7 +56,7 @@ static struct side side_of(const struct kiln_ir *ir, uint32_t value)
             side.kind = SIDE_OTHER;
         else
             side.offset = a.offset + (is_sum ? b.offset : -b.offset);
-    } else if (is_of_batch(ir, value)) {
+    } else if (is_of_batch(ir, row_axis, value)) {
         const struct kiln_op *loaded =
             op->opcode == KILN_OP_CONVERT ? op_at(ir, op->operands[0]) : op;
         if (loaded->opcode == KILN_OP_LOAD && is_integer(loaded)) {
@@ -84,14 +88,15 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
                            struct kiln_attention_schedule *attention)
 {
     enum kiln_opcode opcode = op->opcode;
-    struct side a = side_of(ir, op->operands[0]);
-    struct side b = side_of(ir, op->operands[1]);
+    uint32_t row_axis = attention->products.rows.domain_axes[0];
+    struct side a = side_of(ir, row_axis, op->operands[0]);
+    struct side b = side_of(ir, row_axis, op->operands[1]);
     bool is_order = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE ||
                     opcode == KILN_OP_CMP_GT || opcode == KILN_OP_CMP_GE;
     if (!is_order)
         return false;
     /* Of a single row the index is 0. */
-    if (attention->products.m == 1) {
+    if (attention->products.m == 1 || attention->are_rows_heads) {
         a.kind = a.kind == SIDE_NUMBER ? SIDE_ROW : a.kind;
         b.kind = b.kind == SIDE_NUMBER ? SIDE_ROW : b.kind;
     }

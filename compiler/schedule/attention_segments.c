@@ -7,6 +7,8 @@ enum {
      * Results of many rows have to be worth writing and reading. */
     MIN_FEW_COLUMNS = 128,
     MIN_MANY_COLUMNS = 1024,
+    FEW_ROWS_GROUPS = 2,   /* of few rows, a wave each, that a compute unit needs to be busy */
+    MAX_BATCHES = 1 << 20, /* more fill any target */
 };
 
 uint32_t kiln_attention_segments(const struct kiln_ir *ir, uint32_t attend)
@@ -27,6 +29,18 @@ static bool has_free_axis(const struct kiln_ir *ir, const struct kiln_op *op)
            batches < KILN_CONTRACTION_MAX_BATCH_AXES;
 }
 
+/* Heads of a single query that share values are rows of one work-group. */
+static int64_t count_batches(const struct kiln_contraction *contraction, int64_t rows)
+{
+    int64_t batches = 1;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role == KILN_AXIS_BATCH)
+            batches *= axis->size / (rows == 1 ? axis->right_repeat : 1);
+    }
+    return batches;
+}
+
 uint32_t kiln_choose_attention_segments(const struct kiln_ir *ir, uint32_t attend,
                                         const struct kiln_target *target,
                                         const struct kiln_lower_options *options)
@@ -35,16 +49,17 @@ uint32_t kiln_choose_attention_segments(const struct kiln_ir *ir, uint32_t atten
     const struct kiln_contraction *axes = &ir->contractions[op->contraction];
     int64_t columns = kiln_contraction_size(axes, KILN_AXIS_K);
     int64_t rows = kiln_contraction_size(axes, KILN_AXIS_M);
-    int64_t batches = kiln_contraction_size(axes, KILN_AXIS_BATCH);
+    int64_t batches = count_batches(axes, rows);
     int64_t forced = options->contraction.segments;
     if (kiln_attention_segments(ir, attend) != 1 || !has_free_axis(ir, op) || forced == 1)
         return 1;
     if (forced != 0)
         return (uint32_t)(forced < MAX_SEGMENTS ? forced : MAX_SEGMENTS);
     int64_t groups = (rows + TILE_ROWS - 1) / TILE_ROWS;
-    if (target->wave_size == 1 || batches > target->compute_units / groups)
+    if (target->wave_size == 1 || batches > MAX_BATCHES / groups)
         return 1;
-    int64_t segments = target->compute_units / (groups * batches);
+    int64_t wanted = (int64_t)target->compute_units * (groups == 1 ? FEW_ROWS_GROUPS : 1);
+    int64_t segments = wanted / (groups * batches);
     int64_t most = columns / (groups == 1 ? MIN_FEW_COLUMNS : MIN_MANY_COLUMNS);
     segments = segments < most ? segments : most;
     segments = segments < MAX_SEGMENTS ? segments : MAX_SEGMENTS;

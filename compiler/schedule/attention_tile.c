@@ -7,7 +7,7 @@ enum {
     PACK_BYTES = 16,
     SCALAR_BLOCK = 4, /* device/mma/scalar.h: rows of either operand that a lane has */
     SCALAR_LANES_N = 8,
-    FEW_ROWS = 16, /* of a matrix instruction: mma.sync, not wgmma */
+    FEW_ROWS = 16, /* of a matrix instruction: mma.sync, not wgmma; or of all of a batch */
     MOST_ROWS = 32,
     LARGE_HEAD = 128,
     CUDA_LDS_BYTES = 227 << 10, /* that a work-group can ask for */
@@ -41,6 +41,21 @@ struct tile {
     uint32_t rows, columns, buffers, row_parts;
     bool is_left_kept;
 };
+
+/* The same where there are no more rows than an instruction has: one wave does them. Of few columns
+ * at a time more of these small work-groups fit a compute unit. */
+static struct tile narrow_tile(const struct kiln_target *target,
+                               const struct kiln_contraction_schedule *products, int64_t size)
+{
+    bool is_cuda = target->kind == KILN_TARGET_CUDA;
+    return (struct tile){
+        .rows = fragment_rows(products, target, false),
+        .columns = size > LARGE_HEAD || !is_cuda ? 32 : 64,
+        .buffers = is_cuda && size <= LARGE_HEAD ? 2 : 1,
+        .row_parts = 1,
+        .is_left_kept = products->mma != NULL,
+    };
+}
 
 static const struct tile *find_tile(const struct kiln_target *target,
                                     const struct kiln_contraction_schedule *products, int64_t size)
@@ -78,13 +93,15 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
         return "operands of one byte are not multiplied there";
     int64_t size = products->k > attention->d ? products->k : attention->d;
     /* Of the largest heads, instructions of fewer rows leave room for the rest. */
-    bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD;
+    bool is_narrow = products->m <= FEW_ROWS && target->wave_size > 1;
+    bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD || is_narrow;
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
-    const struct tile *tile = find_tile(target, products, size);
+    const struct tile narrow = narrow_tile(target, products, size);
+    const struct tile *tile = is_narrow ? &narrow : find_tile(target, products, size);
     uint32_t columns = fragment_rows(products, target, true);
     uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
     uint32_t step_k = kiln_pack_elements(products) * groups;
-    products->waves_m = target->wave_size == 1 ? 1 : WAVES;
+    products->waves_m = target->wave_size == 1 || is_narrow ? 1 : WAVES;
     products->waves_n = products->waves_k = products->groups_k = 1;
     products->tile_m = tile->rows;
     products->tile_n = tile->columns;

@@ -292,6 +292,9 @@ struct kiln_attention_schedule {
     uint32_t tile_d; /* elements, at least d */
     int64_t value_repeats[KILN_MAX_BATCH_AXES];
     bool is_online; /* the weights are exponentials of scores minus their row's maximum */
+    /* Of a single query: rows are the heads that share keys and values, and batches groups of them.
+     */
+    bool are_rows_heads;
     /* Of scores that are -infinity where a limit hides them: the SELECT that does so; KILN_NONE
      * where there is none. */
     uint32_t masked;

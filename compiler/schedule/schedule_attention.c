@@ -232,7 +232,8 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
     return false;
 }
 
-/* A work-group keeps a compute unit busy, and the last ones of a grid leave others idle. */
+/* A work-group keeps a compute unit busy, or two do that are a wave each; and the last ones of a
+ * grid leave others idle. */
 static double attention_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
 {
     const struct kiln_contraction_schedule *products = &schedule->attention.products;
@@ -243,8 +244,10 @@ static double attention_time(const struct kiln_schedule *schedule, const struct 
     double traffic = (double)schedule->bytes_moved;
     double arithmetic = kiln_target_matrix_bytes(target, multiplied, operand_bytes) +
                         kiln_target_vector_bytes(target, (double)schedule->operations);
-    uint64_t turns = ((uint64_t)schedule->grid + target->compute_units - 1) / target->compute_units;
-    double slowdown = (double)turns * target->compute_units / schedule->grid;
+    uint32_t places =
+        target->compute_units * (products->waves_m == 1 && target->wave_size > 1 ? 2 : 1);
+    uint64_t turns = ((uint64_t)schedule->grid + places - 1) / places;
+    double slowdown = (double)turns * places / schedule->grid;
     return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
 }
 

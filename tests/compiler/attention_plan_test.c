@@ -188,7 +188,9 @@ Test(attention_plan, sequences_of_all_lengths_share_a_kernel)
     for (int target = 0; target < TARGET_COUNT; target++) {
         const char *symbol = symbol_of(SIGMOID(2, 4, 72, 128), targets[target]);
         cr_expect_str_eq(symbol_of(SIGMOID(8, 16, 2048, 4096), targets[target]), symbol);
-        cr_expect_str_eq(symbol_of(SIGMOID(64, 16, 1, 1000), targets[target]), symbol);
+        cr_expect_str_eq(symbol_of(SIGMOID(3, 2, 70, 1000), targets[target]), symbol);
+        symbol = symbol_of(SIGMOID(64, 32, 1, 1000), targets[target]);
+        cr_expect_str_eq(symbol_of(SIGMOID(128, 16, 13, 2000), targets[target]), symbol);
     }
 }
 
@@ -270,6 +272,9 @@ Test(attention_plan, long_columns_of_few_rows_are_in_segments)
         uint32_t segments = plan.schedules[0].attention.products.segments;
         cr_expect(segments > 1 && segments <= 64, "%s: %u", gpus[i], segments);
         cr_expect_eq(plan.schedules[1].family, KILN_FAMILY_REDUCTION);
+        /* The two heads that share keys are rows of one tile. */
+        cr_expect_eq(plan.schedules[0].attention.products.m, 2);
+        cr_expect_eq(plan.schedules[0].grid, 4 * segments);
         /* Results of floats, and maximum and sum of each row. */
         cr_expect_leq(plan.partition.workspace_bytes, segments * 8 * (64 + 2) * 4 + 3 * 256);
     }

@@ -179,3 +179,52 @@ Test(attention_run, agrees_as_for_a_gpu)
 {
     run_all(32);
 }
+
+#define ONE_QUERY(q, k, v, n)                                                                      \
+    "Sdpa q=2," #q ",1,64:HALF k=2," #k "," #n ",64:HALF v=2," #v "," #n ",64:HALF o=2," #q        \
+    ",1,64:HALF "
+
+/* One query in each head, of which those that share keys and values are rows of one tile. */
+static const char *const single_queries[] = {
+    ONE_QUERY(8, 2, 2, 300) "stats=2,8,1,1 !generate_stats=true !causal_mask_bottom_right=true",
+    ONE_QUERY(8, 4, 2, 300) "attn_mask=1,8,1,300:HALF",
+    ONE_QUERY(12, 2, 4, 130) "!left_bound=0 !right_bound=100",
+    ONE_QUERY(8, 1, 1, 130) "seq_len_kv=2,1,1,1:INT32 seq_len_q=2,1,1,1:INT32 !padding_mask=true",
+    ONE_QUERY(5, 5, 1, 70) "sink_token=1,5,1,1",
+    /* a penalty on distances, times the head's number */
+    "Matmul a=2,8,1,64:HALF b=2,2,64,130:HALF c=2,8,1,130:virtual | "
+    "Pointwise in_0@3 out_0=2,8,1,130:virtual !operation='GEN_INDEX' !axis_tensor_uid=1 | "
+    "Pointwise in_0=1,1,1,130 in_1@4 out_0=2,8,1,130:virtual !operation='MUL' | "
+    "Pointwise in_0@3 in_1@6 out_0=2,8,1,130:virtual !operation='ADD' | "
+    "Reduction in@7 out=2,8,1,1:virtual !mode='MAX_OP' | "
+    "Pointwise in_0@7 in_1@8 out_0=2,8,1,130:virtual !operation='SUB' | "
+    "Pointwise in_0@9 out_0=2,8,1,130:virtual !operation='EXP' | "
+    "Reduction in@10 out=2,8,1,1:virtual !mode='ADD' | "
+    "Pointwise in_0@10 in_1@11 out_0=2,8,1,130:HALF:virtual !operation='DIV' | "
+    "Matmul a@12 b=2,2,130,64:HALF c=2,8,1,64:HALF:virtual | "
+    "Pointwise in_0@14 in_1=2,8,1,64:HALF out_0=2,8,1,64:HALF !operation='ADD'",
+};
+
+static void run_single_queries(uint32_t wave_size, uint32_t segments)
+{
+    const struct kiln_lower_options options = {.host_wave_size = wave_size,
+                                               .contraction = {.segments = segments}};
+    for (size_t i = 0; i < sizeof single_queries / sizeof *single_queries; i++)
+        run_checked_sketch(single_queries[i], &options);
+}
+
+Test(attention_run, heads_of_a_single_query_share_keys)
+{
+    run_single_queries(0, 1);
+}
+
+/* Some segments have no columns. */
+Test(attention_run, keys_of_a_single_query_in_segments)
+{
+    run_single_queries(0, 5);
+}
+
+Test(attention_run, keys_of_a_single_query_in_segments_as_for_a_gpu)
+{
+    run_single_queries(32, 3);
+}
