@@ -3,6 +3,7 @@
 #include "compiler/fuse/op_cost.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
+#include "compiler/schedule/attention_limits.h"
 #include "compiler/schedule/attention_segments.h"
 #include "compiler/schedule/attention_tile.h"
 #include "compiler/schedule/vector_access.h"
@@ -297,6 +298,7 @@ static enum kiln_status make_with_attention(const struct kiln_graph *graph,
         kiln_ir_recognize_attention(&plan.ir, KILN_ATTENTION_MAX_ROW, &is_found, error);
     if (status != KILN_OK || !is_found)
         return status;
+    kiln_drop_hidden_values(&plan.ir, graph);
     status = kiln_ir_round_weights(&plan.ir, graph, error);
     if (status == KILN_OK)
         status = kiln_ir_optimize(&plan.ir, graph, error);

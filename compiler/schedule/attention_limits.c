@@ -133,24 +133,117 @@ static bool add_condition(const struct kiln_ir *ir, uint32_t value,
     return add_comparison(ir, op, attention);
 }
 
+/* What the operand of an exponential says; its value where all is a limit, else KILN_NONE. */
+static uint32_t add_limits_of_score(const struct kiln_ir *ir, uint32_t score,
+                                    struct kiln_attention_schedule *attention)
+{
+    const struct kiln_op *op = op_at(ir, score);
+    attention->limit_count = 0;
+    if (op->opcode != KILN_OP_SELECT)
+        return KILN_NONE;
+    const struct kiln_op *hidden = op_at(ir, op->operands[2]);
+    bool is_hidden = hidden->opcode == KILN_OP_CONSTANT && hidden->constant.real == -INFINITY;
+    if (is_hidden && add_condition(ir, op->operands[0], attention))
+        return score;
+    attention->limit_count = 0;
+    return KILN_NONE;
+}
+
 void kiln_find_attention_limits(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                 struct kiln_attention_schedule *attention)
 {
     attention->limit_count = 0;
     attention->masked = KILN_NONE;
     for (uint32_t i = 0; i < group->op_count; i++) {
-        const struct kiln_op *exponential = op_at(ir, group->ops[i]);
-        if (exponential->opcode != KILN_OP_SCORE_EXP)
+        const struct kiln_op *op = op_at(ir, group->ops[i]);
+        if (op->opcode != KILN_OP_SCORE_EXP)
             continue;
-        const struct kiln_op *op = op_at(ir, exponential->operands[0]);
-        if (op->opcode != KILN_OP_SELECT)
-            return;
-        const struct kiln_op *hidden = op_at(ir, op->operands[2]);
-        bool is_hidden = hidden->opcode == KILN_OP_CONSTANT && hidden->constant.real == -INFINITY;
-        if (is_hidden && add_condition(ir, op->operands[0], attention))
-            attention->masked = exponential->operands[0];
-        else
-            attention->limit_count = 0;
+        attention->masked = add_limits_of_score(ir, op->operands[0], attention);
         return;
+    }
+}
+
+/* ---- values that a length hides ---- */
+
+/* The SCORE_EXP that weights are a multiple of, or KILN_NONE. */
+static uint32_t exponential_of(const struct kiln_ir *ir, uint32_t weights)
+{
+    uint32_t value = weights;
+    while (op_at(ir, value)->opcode == KILN_OP_ROUND)
+        value = op_at(ir, value)->operands[0];
+    return op_at(ir, value)->opcode == KILN_OP_SCORE_EXP ? value : KILN_NONE;
+}
+
+/* Whether it says that an index along this axis, counted from the right, is below a length. */
+static bool is_below(const struct kiln_ir *ir, const struct kiln_op *condition, uint8_t from_right,
+                     uint32_t row_axis, uint32_t length)
+{
+    if (condition->opcode != KILN_OP_CMP_LT)
+        return false;
+    uint32_t value = condition->operands[0];
+    while (op_at(ir, value)->opcode == KILN_OP_BROADCAST)
+        value = op_at(ir, value)->operands[0];
+    const struct kiln_op *index = op_at(ir, value);
+    struct side side = side_of(ir, row_axis, condition->operands[1]);
+    return index->opcode == KILN_OP_INDEX &&
+           ir->domains[index->domain].rank - 1 - index->axis == from_right &&
+           side.kind == SIDE_LENGTH && side.offset == 0 && side.value == length;
+}
+
+/* Packs of keys that memory runs along are read whole, whatever is behind a length. */
+static bool is_read_key_by_key(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                               uint32_t value, uint8_t key_axis)
+{
+    const struct kiln_op *op = op_at(ir, value);
+    if (op->opcode != KILN_OP_LOAD)
+        return false;
+    const struct kiln_tensor *tensor = &graph->tensors[op->tensor];
+    return tensor->rank > key_axis && tensor->strides[tensor->rank - 1 - key_axis] != 1;
+}
+
+static uint8_t summed_axis(const struct kiln_contraction *contraction)
+{
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role == KILN_AXIS_K)
+            return contraction->axes[i].right;
+    }
+    return KILN_NO_AXIS;
+}
+
+static void drop_hidden_values(struct kiln_ir *ir, const struct kiln_graph *graph,
+                               struct kiln_op *attend)
+{
+    const struct kiln_contraction *contraction = &ir->contractions[attend->contraction];
+    const struct kiln_op *values = op_at(ir, attend->operands[1]);
+    uint32_t exponential = exponential_of(ir, attend->operands[0]);
+    uint8_t key_axis = summed_axis(contraction);
+    enum { HEAD_AXIS = 2 };
+    struct kiln_attention_schedule attention = {0};
+    attention.products.m = kiln_contraction_size(contraction, KILN_AXIS_M);
+    /* Rows may become heads: a length must be the same for them too. */
+    attention.products.rows.domain_axes[0] = attention.products.m == 1 ? HEAD_AXIS : 1;
+    if (exponential == KILN_NONE || values->opcode != KILN_OP_SELECT ||
+        !is_read_key_by_key(ir, graph, values->operands[1], key_axis))
+        return;
+    const struct kiln_op *hidden = op_at(ir, values->operands[2]);
+    if (hidden->opcode != KILN_OP_CONSTANT || hidden->constant.real != 0)
+        return;
+    (void)add_limits_of_score(ir, op_at(ir, exponential)->operands[0], &attention);
+    for (uint32_t i = 0; i < attention.limit_count; i++) {
+        const struct kiln_score_limit *limit = &attention.limits[i];
+        if (limit->kind == KILN_LIMIT_COLUMNS &&
+            is_below(ir, op_at(ir, values->operands[0]), key_axis,
+                     attention.products.rows.domain_axes[0], limit->value)) {
+            attend->operands[1] = values->operands[1];
+            return;
+        }
+    }
+}
+
+void kiln_drop_hidden_values(struct kiln_ir *ir, const struct kiln_graph *graph)
+{
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        if (ir->ops[i].opcode == KILN_OP_ATTEND)
+            drop_hidden_values(ir, graph, &ir->ops[i]);
     }
 }

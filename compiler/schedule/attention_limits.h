@@ -12,4 +12,9 @@
 void kiln_find_attention_limits(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                 struct kiln_attention_schedule *attention);
 
+/* Where a length hides columns, their values are 0 in the program, since there may be anything in
+ * memory: NaN times 0 would be NaN. The kernel does not read them, so that this is left out.
+ * Changes ATTENDs only; what they do not need any more is for kiln_ir_optimize to drop. */
+void kiln_drop_hidden_values(struct kiln_ir *ir, const struct kiln_graph *graph);
+
 #endif

@@ -221,6 +221,9 @@ static const char *const nodes[] = {
     NODE(72, 128) "attn_mask=1,1,72,128",
     NODE(72, 128) "!left_bound=16 !right_bound=3",
     NODE(1, 128) "!causal_mask_bottom_right=true",
+    /* values behind a length are not read, so that they need not be made 0 by another kernel */
+    NODE(72, 128) "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT64 !padding_mask=true",
+    NODE(1, 128) "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT32 !padding_mask=true",
 };
 
 Test(attention_plan, nodes_are_one_kernel)

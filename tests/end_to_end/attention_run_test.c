@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Scores of 2 x 4 heads with this many rows and columns, of operands of this type. */
 #define SHAPE(m, n) "2,4," #m "," #n
@@ -227,4 +228,41 @@ Test(attention_run, keys_of_a_single_query_in_segments)
 Test(attention_run, keys_of_a_single_query_in_segments_as_for_a_gpu)
 {
     run_single_queries(32, 3);
+}
+
+/* ---- what lies behind a length ---- */
+
+enum { KEYS = 130, DEPTH = 64, HEADS = 2 };
+
+/* One sequence has 37 keys, and NaN behind them in keys and values, half of it. */
+static void spoil_behind_length(const struct kiln_graph *graph, void *const *memory)
+{
+    const struct kiln_node *node = &graph->nodes[0];
+    static const uint16_t not_a_number = 0x7e00; /* half */
+    const int32_t lengths[] = {37, KEYS};
+    memcpy(memory[kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV)], lengths, sizeof lengths);
+    memcpy(memory[kiln_node_input(node, KILN_OPERAND_SEQ_LEN_Q)], lengths, sizeof lengths);
+    for (int32_t head = 0; head < HEADS; head++) {
+        for (int32_t i = lengths[0] * DEPTH; i < KEYS * DEPTH; i++) {
+            int32_t at = head * KEYS * DEPTH + i;
+            ((uint16_t *)memory[kiln_node_input(node, KILN_OPERAND_K)])[at] = not_a_number;
+            ((uint16_t *)memory[kiln_node_input(node, KILN_OPERAND_V)])[at] = not_a_number;
+        }
+    }
+}
+
+#define PADDED(m)                                                                                  \
+    "Sdpa q=2,4," #m ",64:HALF k=2,2,130,64:HALF v=2,2,130,64:HALF o=2,4," #m                      \
+    ",64:HALF seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT32 !padding_mask=true"
+
+Test(attention_run, what_lies_behind_a_length_is_not_looked_at)
+{
+    for (uint32_t wave_size = 0; wave_size <= 32; wave_size += 32) {
+        for (uint32_t segments = 1; segments <= 3; segments += 2) {
+            const struct kiln_lower_options options = {.host_wave_size = wave_size,
+                                                       .contraction = {.segments = segments}};
+            run_prepared_sketch(PADDED(40), &options, spoil_behind_length);
+            run_prepared_sketch(PADDED(1), &options, spoil_behind_length);
+        }
+    }
 }

@@ -12,6 +12,12 @@ enum { POISON = 0xa5, MAX_BINDINGS = 32 };
 
 void run_checked_sketch(const char *sketch, const struct kiln_lower_options *lower)
 {
+    run_prepared_sketch(sketch, lower, NULL);
+}
+
+void run_prepared_sketch(const char *sketch, const struct kiln_lower_options *lower,
+                         void (*prepare)(const struct kiln_graph *graph, void *const *memory))
+{
     const struct kiln_engine_options options = {
         .device = "host", .codegen = {.max_workers = 1}, .lower = *lower};
     struct kiln_random_graph_options fill;
@@ -25,6 +31,8 @@ void run_checked_sketch(const char *sketch, const struct kiln_lower_options *low
     kiln_random_graph_options_init(&fill);
     void **memory = make_tensor_memory(&read.graph, 1, &fill, POISON);
     cr_assert_not_null(memory);
+    if (prepare != NULL)
+        prepare(&read.graph, memory);
     cr_assert_eq(kiln_engine_create(&options, &engine, &read.error), KILN_OK, "%s",
                  read.error.text);
     cr_assert_eq(kiln_plan_create(engine, read.bytes.data, read.bytes.size, &plan, &read.error),

@@ -4,10 +4,14 @@
 #ifndef KILN_TESTS_CHECKED_SKETCH_H
 #define KILN_TESTS_CHECKED_SKETCH_H
 
+#include "compiler/graph/graph.h"
 #include "compiler/program.h"
 
 /* Fails the test unless every element of every output is checked and agrees with the interpreter.
  */
 void run_checked_sketch(const char *sketch, const struct kiln_lower_options *options);
+/* The same where `prepare` changes what tensors have at first: memory[i] is tensor i's. */
+void run_prepared_sketch(const char *sketch, const struct kiln_lower_options *options,
+                         void (*prepare)(const struct kiln_graph *graph, void *const *memory));
 
 #endif
