@@ -245,7 +245,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_values_begin(arguments, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
         kiln_rights_end(arguments, rights, tiles);
         if (KILN_BUFFERS > 1)
-            kiln_values_end(arguments, values, tiles + KILN_RIGHT_PACKS);
+            kiln_values_end(arguments, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
         KILN_AWAIT_COPIES();
         kiln_barrier();
         unsigned offset = 0; /* of the tiles that are multiplied */
@@ -276,7 +276,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_multiply_scores(lefts, now, sums);
             if (KILN_BUFFERS == 1) {
                 kiln_schedule_fence();
-                kiln_values_end(arguments, values, now + KILN_RIGHT_PACKS);
+                kiln_values_end(arguments, values, range.end - column, now + KILN_RIGHT_PACKS);
                 KILN_AWAIT_COPIES();
                 kiln_barrier();
                 if (KILN_RIGHT_IS_COPIED && has_next) {
@@ -297,7 +297,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_schedule_fence();
             kiln_rights_end(arguments, rights, next);
             if (KILN_BUFFERS > 1)
-                kiln_values_end(arguments, values, next + KILN_RIGHT_PACKS);
+                kiln_values_end(arguments, values, next_columns, next + KILN_RIGHT_PACKS);
             KILN_AWAIT_COPIES();
             kiln_barrier();
             if (KILN_BUFFERS == 1 && KILN_VALUE_IS_COPIED && has_next) {

@@ -14,4 +14,9 @@ void run_checked_sketch(const char *sketch, const struct kiln_lower_options *opt
 void run_prepared_sketch(const char *sketch, const struct kiln_lower_options *options,
                          void (*prepare)(const struct kiln_graph *graph, void *const *memory));
 
+/* The same, and `expect` checks the outputs instead of the interpreter. Either may be NULL. */
+void run_sketch(const char *sketch, const struct kiln_lower_options *lower,
+                void (*prepare)(const struct kiln_graph *graph, void *const *memory),
+                void (*expect)(const struct kiln_graph *graph, void *const *memory));
+
 #endif

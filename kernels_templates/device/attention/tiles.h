@@ -58,8 +58,8 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
     (void)tile;
 #endif
 
-/* Where columns end within a tile the value of another one is read instead: its weight is zero, and it is of those that are
- * multiplied anyway. */
+/* Where columns end within a tile another one's value is read, so that no address is beyond the end, and 0 is stored: the
+ * weight there is 0, but the value might be infinite. */
 #define KILN_VALUE_TILE(side, SIDE, size_d)                                                        \
     KILN_STAGE(side, SIDE, KILN_TILE_D, KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING), 1,      \
                KILN_ROW_AS_IS)                                                                     \
@@ -71,10 +71,15 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
         KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \
     }                                                                                              \
     KILN_DEVICE void kiln_##side##_end(const kiln_arguments &arguments,                            \
-                                       const kiln_##side##_stage &stage, kiln_pack *tile)          \
+                                       const kiln_##side##_stage &stage, unsigned columns,         \
+                                       kiln_pack *tile)                                            \
     {                                                                                              \
-        if (!KILN_VALUE_IS_COPIED)                                                                 \
+        if (KILN_VALUE_IS_COPIED)                                                                  \
+            return;                                                                                \
+        if (!KILN_N_END || columns >= KILN_TILE_N)                                                 \
             kiln_##side##_store(arguments, stage, KILN_WHOLE_K, tile);                             \
+        else                                                                                       \
+            kiln_##side##_store(arguments, stage, columns, tile);                                  \
     }
 
 #if KILN_VALUE_IS_COPIED
@@ -197,13 +202,13 @@ KILN_DEVICE void kiln_values_begin(const kiln_arguments &arguments, kiln_values 
 }
 
 KILN_DEVICE void kiln_values_end(const kiln_arguments &arguments, const kiln_values &values,
-                                 kiln_pack *tiles)
+                                 unsigned columns, kiln_pack *tiles)
 {
     if (KILN_VALUE_OF == 0)
-        kiln_value_end(arguments, values.first, tiles);
+        kiln_value_end(arguments, values.first, columns, tiles);
 #if KILN_VALUES > 1
     if (KILN_VALUE_1_OF == 0)
-        kiln_value_1_end(arguments, values.second,
+        kiln_value_1_end(arguments, values.second, columns,
                          tiles + (KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0));
 #endif
 }
