@@ -212,7 +212,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     unsigned ahead = steps > 1 ? first : 0; /* to the tile that is fetched next */
     /* After the last tile it is fetched once more, so that there is no other form of the loop; where
      * it may be the first one too, and not whole, it is not. */
-#if defined(KILN_HAS_PHASES) && KILN_K_END != 0
+#if KILN_K_END == 3
 #define KILN_FETCHES_NEXT (step + 1 < steps)
 #else
 #define KILN_FETCHES_NEXT (KILN_K_END != 2)

@@ -11,6 +11,8 @@ enum {
     MAX_SLOTS = 8,
     SMALLEST_TILE = 32,
     SCALAR_TILE = 64, /* the largest without matrix instructions */
+    NARROW_TILE = 16,
+    MIDDLE_TILE = 64,
     LARGE_TILE = 128,
     /* What a lane may hold of a stream on its way, and of sums, in 32-bit registers. */
     STREAM_REGISTERS = 96,
@@ -482,6 +484,46 @@ static void choose_hopper_stream(const struct kiln_tile_problem *problem,
     }
 }
 
+/*
+ * Candidates that are the best of a few sizes, by less than the model is worth, and would be one
+ * more kernel each. Which tile a convolution has changes with the size of its images: that it has
+ * been compiled before is worth more.
+ */
+static bool is_one_too_many(const struct kiln_tile_problem *problem,
+                            const struct candidate *candidate,
+                            const struct kiln_contraction_schedule *contraction)
+{
+    const struct kiln_contraction_options *forced = problem->forced;
+    const struct kiln_role_axes *sums = &contraction->sums;
+    bool is_split = contraction->window_count != 0 || contraction->rows.count > 1;
+    bool is_narrow = contraction->n <= NARROW_TILE || !problem->right_is_whole;
+    bool has_rows = problem->left_along_rows || problem->right_along_rows;
+    bool sums_pixels =
+        contraction->is_right_windowed || (problem->left_along_rows && problem->right_along_rows);
+    bool is_small = candidate->tile_m < MIDDLE_TILE;
+    if (forced->form != KILN_CONTRACTION_ANY || forced->tile_m != 0 || forced->tile_k != 0 ||
+        forced->waves_m != 0 || problem->limits->held_elems < LARGE_TILE ||
+        !is_deep_tile_worth_it(contraction))
+        return false;
+    if (candidate->form == FORM_PINGPONG)
+        return contraction->k % contraction->tile_k != 0 || is_split;
+    if (candidate->form == FORM_PLAIN && is_small)
+        return has_rows;
+    if (candidate->form == FORM_STREAMED && contraction->k_run != 0)
+        return true;
+    /* It would be two kernels, one of which has several taps in a tile. */
+    if (is_small && candidate->tile_n < MIDDLE_TILE)
+        return !sums_pixels && sums->count > 1 &&
+               (contraction->phase_count != 0 ||
+                sums->sizes[sums->count - 1] % contraction->tile_k != 0);
+    if (candidate->form == FORM_STREAMED && candidate->tile_n != candidate->tile_m)
+        return is_split &&
+               (candidate->tile_n == NARROW_TILE ? !is_narrow
+                                                 : is_narrow || !problem->right_along_rows);
+    /* One of 128 x 64 is as fast. */
+    return candidate->tile_m == MIDDLE_TILE && candidate->tile_n == MIDDLE_TILE;
+}
+
 const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
                                          struct kiln_contraction_schedule *contraction)
 {
@@ -510,6 +552,8 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
             continue;
         take(problem, &list[i], &tried);
         if (tried.mma == NULL && list[i].tile_m > SCALAR_TILE)
+            continue;
+        if (is_one_too_many(problem, &list[i], &tried))
             continue;
         bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1 && list[i].waves_k == 1;
         if (is_deep && !is_deep_tile_worth_it(&tried))

@@ -124,6 +124,7 @@ enum kiln_k_end {
     KILN_K_END_NONE,  /* k is whole tiles */
     KILN_K_END_FIRST, /* the first tile is what the others leave over */
     KILN_K_END_ALONE, /* there is no other tile */
+    KILN_K_END_ANY,   /* FIRST or ALONE, whichever it is when the kernel runs */
 };
 
 /* How an operand's tile gets into LDS. */

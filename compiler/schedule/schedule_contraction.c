@@ -383,6 +383,22 @@ static void choose_direct(struct kiln_contraction_problem *problem)
     fill_schedule(problem, kiln_direct_lds_bytes(contraction, sum_bytes));
 }
 
+static enum kiln_k_end choose_k_end(const struct kiln_contraction_schedule *contraction)
+{
+    /* Each phase has a k of its own. */
+    bool has_phases =
+        contraction->phase_count != 0 && contraction->k_granule != contraction->tile_k;
+    /* In no operand's memory are neighbours along k: it counts images and pixels, or tokens, of
+     * which there may be any number. */
+    bool is_any = !contraction->left.is_along_k && !contraction->right.is_along_k &&
+                  contraction->producer_waves == 0;
+    return contraction->is_streamed                    ? KILN_K_END_FIRST
+           : has_phases || is_any                      ? KILN_K_END_ANY
+           : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
+           : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
+                                                       : KILN_K_END_ALONE;
+}
+
 /* Fills everything but grid and traffic. */
 static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                                    struct kiln_schedule *schedule, struct kiln_error *error)
@@ -444,13 +460,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                  kiln_tile_columns(contraction) / contraction->waves_n /
                      kiln_fragment_rows_n(contraction, target));
     contraction->k_granule = choose_k_granule(&problem);
-    /* Each phase has a k of its own. */
-    bool is_unknown =
-        contraction->phase_count != 0 && contraction->k_granule != contraction->tile_k;
-    contraction->k_end = contraction->is_streamed || is_unknown      ? KILN_K_END_FIRST
-                         : contraction->k % contraction->tile_k == 0 ? KILN_K_END_NONE
-                         : contraction->k > contraction->tile_k      ? KILN_K_END_FIRST
-                                                                     : KILN_K_END_ALONE;
+    contraction->k_end = choose_k_end(contraction);
     choose_result_vector(&problem, schedule->limits.vector_elems);
     set_access_modes(&problem);
     fill_schedule(&problem, kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes));

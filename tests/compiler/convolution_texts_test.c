@@ -48,11 +48,19 @@ static void lower(struct texts *texts, struct shape shape)
     const long x[] = {shape.images, shape.channels, shape.size, shape.size};
     const long w[] = {shape.filters, shape.channels / shape.groups, shape.window, shape.window};
     const long y[] = {shape.images, shape.filters, out, out};
-    bool is_forward = texts->direction == KILN_NODE_CONVOLUTION_FORWARD;
+    static const char *const names[] = {"Fwd", "Bwd", "Wrw"};
+    static const char *const attributes[] = {
+        "'x_tensor_uid':1,'w_tensor_uid':2,'y_tensor_uid':3",
+        "'dx_tensor_uid':1,'w_tensor_uid':2,'dy_tensor_uid':3",
+        "'x_tensor_uid':1,'dw_tensor_uid':2,'dy_tensor_uid':3",
+    };
+    int direction = texts->direction == KILN_NODE_CONVOLUTION_FORWARD         ? 0
+                    : texts->direction == KILN_NODE_CONVOLUTION_DATA_GRADIENT ? 1
+                                                                              : 2;
     char tensors[3][256];
-    print_tensor(tensors[0], sizeof *tensors, 1, is_forward ? x : y);
+    print_tensor(tensors[0], sizeof *tensors, 1, x);
     print_tensor(tensors[1], sizeof *tensors, 2, w);
-    print_tensor(tensors[2], sizeof *tensors, 3, is_forward ? y : x);
+    print_tensor(tensors[2], sizeof *tensors, 3, y);
     char text[2048];
     (void)snprintf(
         text, sizeof text,
@@ -60,10 +68,8 @@ static void lower(struct texts *texts, struct shape shape)
         "'HALF','tensors':[%s,%s,%s],'nodes':[{'name':'c','compute_data_type':'FLOAT',"
         "'attributes_type':'Convolution%sAttributes','attributes':{%s,'pre_padding':[%ld,%ld],"
         "'post_padding':[%ld,%ld],'stride':[%ld,%ld],'dilation':[1,1],'conv_mode':2}}]}",
-        tensors[0], tensors[1], tensors[2], is_forward ? "Fwd" : "Bwd",
-        is_forward ? "'x_tensor_uid':1,'w_tensor_uid':2,'y_tensor_uid':3"
-                   : "'dy_tensor_uid':1,'w_tensor_uid':2,'dx_tensor_uid':3",
-        pad, pad, pad, pad, shape.stride, shape.stride);
+        tensors[0], tensors[1], tensors[2], names[direction], attributes[direction], pad, pad, pad,
+        pad, shape.stride, shape.stride);
     struct json_graph read;
     struct kiln_arena arena;
     struct kiln_error error;
@@ -82,7 +88,7 @@ static void lower(struct texts *texts, struct shape shape)
     json_graph_fini(&read);
 }
 
-/* ResNet-50, with the stride in the 3 x 3 convolution of a block. */
+/* ResNet-50, with the stride in the 3 x 3 convolution of a block, and in its first one. */
 static void lower_resnet(struct texts *texts, long images, long size)
 {
     lower(texts, (struct shape){images, 3, size, 64, 7, 2, 1});
@@ -93,6 +99,7 @@ static void lower_resnet(struct texts *texts, long images, long size)
         long width = 64L << stage;
         long after = (size - 1) / stride + 1;
         lower(texts, (struct shape){images, channels, size, width, 1, 1, 1});
+        lower(texts, (struct shape){images, channels, size, width, 1, stride, 1});
         lower(texts, (struct shape){images, width, size, width, 3, stride, 1});
         lower(texts, (struct shape){images, width, after, 4 * width, 1, 1, 1});
         lower(texts, (struct shape){images, channels, size, 4 * width, 1, stride, 1});
@@ -134,27 +141,39 @@ static void lower_models(struct texts *texts, long images, long size)
     lower_mobilenet(texts, images, size);
 }
 
-/* Kernels of another size that are new: tiles that no convolution before was the right size for. */
-static void check_direction(enum kiln_node_kind direction, unsigned other_tiles)
+/* A batch or a size of images that was not seen before compiles nothing. */
+static void check_direction(enum kiln_node_kind direction)
 {
+    static const struct {
+        long images, size;
+    } unseen[] = {{2, 224}, {5, 299}, {16, 224}, {24, 224}, {48, 224},
+                  {1, 96},  {4, 192}, {64, 256}, {16, 299}, {96, 384}};
     struct texts texts = {.direction = direction};
     lower_models(&texts, 1, 224);
     lower_models(&texts, 8, 224);
     lower_models(&texts, 64, 224);
     cr_assert_leq(texts.count, 40, "%u kernels", texts.count);
     unsigned known = texts.count;
-    lower_models(&texts, 5, 299);
-    cr_assert_leq(texts.count, known + other_tiles, "%u new kernels", texts.count - known);
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++) {
+        lower_models(&texts, unseen[i].images, unseen[i].size);
+        cr_assert_eq(texts.count, known, "%u new kernels for %ld images of %ld",
+                     texts.count - known, unseen[i].images, unseen[i].size);
+    }
 }
 
 Test(convolution_texts, forward)
 {
-    check_direction(KILN_NODE_CONVOLUTION_FORWARD, 0);
+    check_direction(KILN_NODE_CONVOLUTION_FORWARD);
 }
 
 Test(convolution_texts, data_gradient)
 {
-    check_direction(KILN_NODE_CONVOLUTION_DATA_GRADIENT, 2);
+    check_direction(KILN_NODE_CONVOLUTION_DATA_GRADIENT);
+}
+
+Test(convolution_texts, weight_gradient)
+{
+    check_direction(KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT);
 }
 
 /* One image, one pixel or a window of one tap have the axes of more; strides, dilations and
