@@ -145,12 +145,6 @@ static enum kiln_status read_masks(struct kiln_graph_builder *builder,
     enum kiln_status status = read_causal(builder, wire, node, attention);
     if (status == KILN_OK)
         status = check_padding(builder, wire, node);
-    bool has_bound = attention->has_first_key || attention->has_last_key;
-    if (status == KILN_OK && has_bound && attention->is_bottom_right && wire->has_padding_mask)
-        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
-                                "its diagonal is aligned to the bottom right and padding_mask is "
-                                "set: whether the corner is that of the tensors or of the lengths "
-                                "is not specified");
     return status;
 }
 
@@ -264,7 +258,16 @@ static enum kiln_status complete_attention(const struct kiln_graph *graph, struc
     if (status != KILN_OK)
         return status;
     struct kiln_attention_sizes sizes = kiln_attention_sizes_of(graph, node);
+    bool is_bottom_right = attention->is_bottom_right;
+    bool has_length = kiln_node_input(node, KILN_OPERAND_SEQ_LEN_Q) != KILN_NONE ||
+                      kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE;
     complete_bounds(&sizes, attention);
+    /* A bound that hides no key of the tensors, hides none of any lengths either. */
+    if (is_bottom_right && has_length && (attention->has_first_key || attention->has_last_key))
+        return kiln_reject_node(error, KILN_REJECT_ATTENTION, graph, node,
+                                "its diagonal is aligned to the bottom right and padding_mask is "
+                                "set: whether the corner is that of the tensors or of the lengths "
+                                "is not specified");
     if (attention->wants_default_scale)
         attention->scale = 1 / sqrt((double)sizes.depth);
     attention->wants_default_scale = false;

@@ -37,6 +37,9 @@ static const char *const accepted[] = {
     FORWARD " amax_s=1,1,1,1 amax_o=1",
     FORWARD " seq_len_q=" LENGTH " seq_len_kv=2,1,1,1:INT64 !padding_mask=true",
     FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !causal_mask=true",
+    FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !diagonal_alignment='BOTTOM_RIGHT'",
+    FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !diagonal_alignment='BOTTOM_RIGHT' "
+            "!left_bound=6 !right_bound=4", /* both hide nothing */
     FORWARD " !causal_mask=true",
     FORWARD " !causal_mask=true !right_bound=0 !left_bound=2",
     FORWARD " !causal_mask_bottom_right=true",
@@ -218,6 +221,10 @@ static const struct {
      "padding_mask is set, and seq_len_q and seq_len_kv are missing"},
     {KILN_REJECT_ATTENTION,
      FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !causal_mask_bottom_right=true",
+     "its diagonal is aligned to the bottom right and padding_mask is set"},
+    {KILN_REJECT_ATTENTION,
+     FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !left_bound=5 "
+             "!diagonal_alignment='BOTTOM_RIGHT'",
      "its diagonal is aligned to the bottom right and padding_mask is set"},
     {KILN_REJECT_MISSING_OPERAND, FORWARD " !generate_stats=true",
      "generate_stats is set, and stats is missing"},
