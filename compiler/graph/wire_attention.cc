@@ -27,8 +27,6 @@ void read_common(const Attributes &attributes, struct kiln_wire_attention *ret_a
     operands[KILN_OPERAND_SCALE] = uid(attributes.scale_tensor_uid());
     operands[KILN_OPERAND_SEQ_LEN_Q] = uid(attributes.seq_len_q_tensor_uid());
     operands[KILN_OPERAND_SEQ_LEN_KV] = uid(attributes.seq_len_kv_tensor_uid());
-    ret_attention->seed = uid(attributes.seed_tensor_uid());
-    ret_attention->offset = uid(attributes.offset_tensor_uid());
     ret_attention->dropout_mask = uid(attributes.dropout_mask_tensor_uid());
     ret_attention->dropout_scale = uid(attributes.dropout_scale_tensor_uid());
     ret_attention->has_alibi_mask = attributes.alibi_mask();

@@ -171,8 +171,9 @@ struct kiln_wire_integer {
 /* Attention, forward and backward. */
 struct kiln_wire_attention {
     struct kiln_wire_uid operands[KILN_OPERAND_COUNT]; /* by enum kiln_operand */
-    /* Operands that no reader takes. */
-    struct kiln_wire_uid seed, offset, dropout_mask, dropout_scale, dropout_scale_inverse;
+    /* Operands that a node is declined for. Not read are SEED and OFFSET, which say something where
+     * there is dropout, and max_seq_len_kv, where there are pages: both are declined. */
+    struct kiln_wire_uid dropout_mask, dropout_scale, dropout_scale_inverse;
     struct kiln_wire_uid page_table_k, page_table_v, block_mask, rng_dump;
     bool wants_statistics; /* generate_stats is there and true */
     bool has_alibi_mask;

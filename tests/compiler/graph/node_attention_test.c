@@ -360,6 +360,9 @@ Test(node_attention, canonical_form_of_one_mask_said_in_two_ways)
         {FORWARD " !left_bound=100", FORWARD},
         {FORWARD " !left_bound=5 !diagonal_alignment='BOTTOM_RIGHT'", FORWARD " !left_bound=3"},
         {FORWARD " stats=2,4,5,1", FORWARD " stats=2,4,5,1 !generate_stats=true"},
+        /* Without dropout and without pages nothing is read of these. */
+        {FORWARD " seed=1 offset=1", FORWARD},
+        {FORWARD " !max_seq_len_kv=3", FORWARD},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct kiln_buffer forms[2];
