@@ -4,6 +4,7 @@
 
 #include "compiler/emit/emit_access.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -213,10 +214,11 @@ static bool append_values(const struct kiln_emission *emission, enum kiln_place 
 
 /* ---- limits ---- */
 
-/* The access that loads a length, which is the same in all of a batch. */
+/* The access that loads a length, which is the same in all of a batch; KILN_NONE is a fault of the
+ * schedule. */
 static uint32_t access_of_length(const struct kiln_emission *emission, uint32_t value)
 {
-    uint32_t found = 0;
+    uint32_t found = KILN_NONE;
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         if (emission->group->accesses[i].value == value && kiln_is_score_row_access(emission, i))
             found = i;
@@ -230,6 +232,11 @@ static void append_length(const struct kiln_emission *emission,
                           struct kiln_buffer *source)
 {
     uint32_t access = access_of_length(emission, limit->value);
+    assert(access != KILN_NONE);
+    if (access == KILN_NONE) { /* without assertions: no text is better than that of another load */
+        source->failed = true;
+        return;
+    }
     const struct kiln_access *memory = &emission->group->accesses[access];
     bool is_scalar = memory->kind == KILN_ARGUMENT_HOST_SCALAR;
     kiln_buffer_printf(source, "(long long)kiln_decode_%s(", kiln_storage_suffix(memory));

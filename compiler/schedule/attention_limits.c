@@ -54,8 +54,9 @@ static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t
             side.kind = SIDE_OTHER;
         else if (!is_sum && a.kind == SIDE_NUMBER)
             side.kind = SIDE_OTHER;
-        else
-            side.offset = a.offset + (is_sum ? b.offset : -b.offset);
+        else if (is_sum ? __builtin_add_overflow(a.offset, b.offset, &side.offset)
+                        : __builtin_sub_overflow(a.offset, b.offset, &side.offset))
+            side.kind = SIDE_OTHER;
     } else if (is_of_batch(ir, row_axis, value)) {
         const struct kiln_op *loaded =
             op->opcode == KILN_OP_CONVERT ? op_at(ir, op->operands[0]) : op;
@@ -67,16 +68,19 @@ static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t
     return side;
 }
 
-/* Numbers are small enough to be added to indices, which are below 2^31. */
-static bool is_small(int64_t number)
+/* Whether an offset can be added to all indices of a domain in 32 bits, as the kernel does. */
+static bool fits_indices(const struct kiln_domain *domain, int64_t offset)
 {
-    return number > -(INT64_C(1) << 30) && number < INT64_C(1) << 30;
+    bool fits = offset > INT32_MIN && offset < INT32_MAX;
+    for (uint32_t i = 0; i < domain->rank && fits; i++)
+        fits = domain->dims[i] + (offset < 0 ? -offset : offset) <= INT32_MAX;
+    return fits;
 }
 
 static bool add_limit(struct kiln_attention_schedule *attention, enum kiln_limit_kind kind,
                       int64_t offset, uint32_t value)
 {
-    if (attention->limit_count == KILN_MAX_LIMITS || !is_small(offset))
+    if (attention->limit_count == KILN_MAX_LIMITS)
         return false;
     attention->limits[attention->limit_count++] =
         (struct kiln_score_limit){.kind = kind, .offset = offset, .value = value};
@@ -114,10 +118,13 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
         return opcode == KILN_OP_CMP_LT && a.offset == 0 && b.offset == 0 &&
                ((a.kind == SIDE_COLUMN && add_limit(attention, KILN_LIMIT_COLUMNS, 0, b.value)) ||
                 (a.kind == SIDE_ROW && add_limit(attention, KILN_LIMIT_ROWS, 0, b.value)));
-    if (a.kind != SIDE_COLUMN || b.kind != SIDE_ROW || !is_small(a.offset) || !is_small(b.offset))
+    const struct kiln_domain *domain = &ir->domains[op->domain];
+    if (a.kind != SIDE_COLUMN || b.kind != SIDE_ROW || !fits_indices(domain, a.offset) ||
+        !fits_indices(domain, b.offset))
         return false;
     int64_t offset = b.offset - a.offset - (opcode == KILN_OP_CMP_LT) + (opcode == KILN_OP_CMP_GT);
-    return add_limit(attention, is_below ? KILN_LIMIT_LAST : KILN_LIMIT_FIRST, offset, KILN_NONE);
+    return fits_indices(domain, offset) &&
+           add_limit(attention, is_below ? KILN_LIMIT_LAST : KILN_LIMIT_FIRST, offset, KILN_NONE);
 }
 
 /* All that a condition says, or false. */

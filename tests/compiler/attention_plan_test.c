@@ -254,6 +254,29 @@ Test(attention_plan, hidden_columns_are_known)
     cr_expect_eq(limits_of(nodes[4]), 2);
 }
 
+/* Scores of which a column is hidden that is more than `offset` behind its row. */
+#define HIDDEN_BEHIND(offset)                                                                      \
+    SCALED "Pointwise in_0@5 out_0=" SCORES                                                        \
+           ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=2 | "                           \
+           "Pointwise in_0@5 out_0=" SCORES                                                        \
+           ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=3 | "                           \
+           "Pointwise in_0@6 in_1=k" offset ":INT32 out_0=" SCORES                                 \
+           ":INT32:virtual !operation='ADD' | "                                                    \
+           "Pointwise in_0@7 in_1@9 out_0=" SCORES ":virtual !operation='CMP_LE' | "               \
+           "Pointwise in_0=k0 in_1=k0 out_0=1:virtual !operation='SUB' | "                         \
+           "Pointwise in_0@13 out_0=1:virtual !operation='LOG' | "                                 \
+           "Pointwise in_0@5 in_1@14 in_2@10 out_0=" SCORES                                        \
+           ":virtual !operation='BINARY_SELECT' | " SOFTMAX("15", "16", "17", "18")                \
+               DIVIDED("18", "19") ATTENDED("20")
+
+/* The kernel adds them to indices in 32 bits. */
+Test(attention_plan, offsets_that_overflow_are_no_limits)
+{
+    cr_expect_eq(limits_of(HIDDEN_BEHIND("5")), 1);
+    cr_expect_eq(limits_of(HIDDEN_BEHIND("1073741824")), 1);
+    cr_expect_eq(limits_of(HIDDEN_BEHIND("2147483640")), 0);
+}
+
 /* Where the last rows see the last columns depends on both lengths. */
 Test(attention_plan, causal_sequences_of_all_lengths_share_a_kernel)
 {

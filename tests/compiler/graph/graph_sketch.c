@@ -76,7 +76,8 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     put_dense_strides(out, dims, order);
     kiln_buffer_append_text(out, is_virtual ? "],'virtual':true" : "]");
     if (is_constant)
-        kiln_buffer_printf(out, ",'value_type':'Float32Value','value':{'value':%s}",
+        kiln_buffer_printf(out, ",'value_type':'%s','value':{'value':%s}",
+                           strcmp(dtype, "INT32") == 0 ? "Int32Value" : "Float32Value",
                            text[1] != '\0' ? text + 1 : "0.001");
     if (is_host_scalar)
         kiln_buffer_append_text(out, ",'is_runtime_pass_by_value':true");
