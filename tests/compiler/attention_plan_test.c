@@ -159,8 +159,8 @@ Test(attention_plan, what_is_read_elsewhere_stays_as_it_is)
     }
 }
 
-/* The symbol is made of the text. */
-static const char *symbol_of(const char *sketch, const char *target_name)
+/* The only kernel of a sketch; its texts live as long as the plans. */
+static struct kiln_kernel lower(const char *sketch, const char *target_name)
 {
     struct json_graph read;
     struct kiln_target target;
@@ -173,7 +173,18 @@ static const char *symbol_of(const char *sketch, const char *target_name)
         KILN_OK, "%s", plans.error.text);
     cr_assert_eq(program.kernel_count, 1);
     json_graph_fini(&read);
-    return program.kernels[0].symbol;
+    return program.kernels[0];
+}
+
+/* The symbol is made of the text. */
+static const char *symbol_of(const char *sketch, const char *target_name)
+{
+    return lower(sketch, target_name).symbol;
+}
+
+static const char *source_of(const char *sketch, const char *target_name)
+{
+    return lower(sketch, target_name).source;
 }
 
 #define SIGMOID(batch, heads, m, n)                                                                \
@@ -208,6 +219,19 @@ Test(attention_plan, explanation_names_the_softmax)
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "template attention"));
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "softmax as it goes"));
     json_graph_fini(&read);
+}
+
+/* The lowest number, times the logarithm of 2, is -infinity: where scores may have it, only their
+ * difference to the maximum may be multiplied. */
+Test(attention_plan, scores_of_the_lowest_number_are_not_multiplied)
+{
+    static const char lowest[] =
+        PRODUCT "Pointwise in_0@3 in_1=k-3.4028235e38 in_2=" SCORES " out_0=" SCORES
+                ":virtual !operation='BINARY_SELECT' | " SOFTMAX("6", "7", "8", "9")
+                    DIVIDED("9", "10") ATTENDED("11");
+    static const char of_difference[] = "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32((x) * ";
+    cr_expect_not_null(strstr(source_of(lowest, "gfx942"), of_difference));
+    cr_expect_null(strstr(source_of(one_kernel[0], "gfx942"), of_difference));
 }
 
 #define NODE(m, n)                                                                                 \
