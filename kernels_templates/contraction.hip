@@ -30,7 +30,9 @@
  * either,
  *   KILN_LEFT_RUN             rows that are loaded at once, where memory runs along them; 1 where it runs along k, or neither
  *   KILN_LEFT_IS_ALONG_K      which of these
+ *   KILN_LEFT_WORK            what packs are: 0 as they were loaded, 1 put together from several loads, 2 computed
  *   kiln_left_source          where the operand's tile is; start(), advance()
+ *   kiln_left_lane            offsets that stay the same in all tiles of k; locate(), and keep() once a tile
  *   kiln_left_inputs          loads of one pack of KILN_LEFT_RUN rows, of all parts; kiln_left_load
  *   kiln_left_pack            the pack of one of the rows of a part
  * and kiln_result_source, kiln_result_inputs, kiln_result_load and kiln_finish, which a work-item calls for KILN_FINISHED_TOGETHER
@@ -200,23 +202,44 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #endif
     kiln_stream_k(arguments, stream, size, wave_k, sums);
 #else
+    kiln_left_lanes left_lanes;
+    kiln_right_lanes right_lanes;
+    kiln_left_begin(arguments, last_left, left_lanes);
+    kiln_right_begin(arguments, last_right, right_lanes);
     /* The first tile is what whole ones leave over. */
     const unsigned first = KILN_K_END == 0 ? KILN_TILE_K : (size - 1) % KILN_TILE_K + 1;
     const unsigned end = KILN_K_END == 0 ? KILN_WHOLE_K : first;
-    kiln_left_fetch(arguments, left, last_left, end);
-    kiln_right_fetch(arguments, right, last_right, end);
-    kiln_left_store(arguments, left, end, shared);
-    kiln_right_store(arguments, right, end, shared + KILN_TILE_M * KILN_ROW_PACKS);
+    kiln_left_fetch_ahead(arguments, left, left_lanes, last_left, end);
+    kiln_right_fetch_ahead(arguments, right, right_lanes, last_right, end);
+    kiln_left_store_ahead(arguments, left, end, shared);
+    kiln_right_store_ahead(arguments, right, end, shared + KILN_TILE_M * KILN_ROW_PACKS);
     kiln_barrier();
     const unsigned steps = KILN_K_END == 2 ? 1 : (size + KILN_TILE_K - 1) / KILN_TILE_K;
-    unsigned ahead = steps > 1 ? first : 0; /* to the tile that is fetched next */
+    const kiln_starts starts = kiln_locate_fragments(wave_row, wave_column);
+    unsigned tile_k = KILN_TILE_K;
+    kiln_keep_uniform(tile_k);
+    /* Sources are at the tile that is fetched next. */
+    if (steps > 1) {
+        kiln_left_advance(arguments, first, left.source);
+        kiln_right_advance(arguments, first, right.source);
+    }
     /* After the last tile it is fetched once more, so that there is no other form of the loop; where
      * it may be the first one too, and not whole, it is not. */
 #if KILN_K_END == 3
-#define KILN_FETCHES_NEXT (step + 1 < steps)
+#define KILN_FETCHES_ALWAYS 0
+#define KILN_FETCHES_NEXT   (step + 1 < steps)
 #else
-#define KILN_FETCHES_NEXT (KILN_K_END != 2)
+#define KILN_FETCHES_ALWAYS (KILN_K_END != 2)
+#define KILN_FETCHES_NEXT   KILN_FETCHES_ALWAYS
 #endif
+    /* Packs of the next tile are made between products, where something is computed and all work-items make as many. */
+    enum {
+        OVERLAPS = KILN_MMA_OVERLAPS && KILN_FETCHES_ALWAYS,
+        MAKES_LEFT = OVERLAPS && KILN_LEFT_WORK > 0 && KILN_LEFT_UNITS % KILN_STAGE_ITEMS == 0,
+        MAKES_RIGHT = OVERLAPS && KILN_RIGHT_WORK > 0 && KILN_RIGHT_UNITS % KILN_STAGE_ITEMS == 0,
+        IS_COMPUTED = KILN_LEFT_WORK > 1 || KILN_RIGHT_WORK > 1
+    };
+    kiln_packs packs;
 #if KILN_IS_PINGPONG
     /*
      * Eight phases that end with a barrier each: in the even ones a wave uses memory, in the odd
@@ -229,44 +252,65 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
      *     phase 0, when the upper half is in phase 7 already.
      */
     const bool is_behind = wave >= KILN_WAVES_M * KILN_WAVES_N / 2;
+    /* Packs are made in phase 5, so that loads have long; where there is more to compute, in phases 3 and 5, and 1 too if the left
+     * operand is, which is fetched before the loop then. */
+    enum { PHASES = !IS_COMPUTED ? 1 : MAKES_LEFT ? 3 : 2 };
+    if (MAKES_LEFT)
+        kiln_left_fetch_ahead(arguments, left, left_lanes, last_left, KILN_WHOLE_K);
     if (is_behind)
         kiln_phase_end();
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
         kiln_fragment left_now[KILN_FRAGMENTS_M], right_now[KILN_FRAGMENTS_N];
         kiln_fragment left_last[KILN_FRAGMENTS_M], right_last[KILN_FRAGMENTS_N];
-        kiln_left_advance(arguments, ahead, left.source);
-        kiln_right_advance(arguments, ahead, right.source);
-        ahead = step + 2 < steps ? KILN_TILE_K : 0;
 
-        kiln_load_fragments(shared, wave_row, wave_column, 0, left_now, right_now);
-        if (KILN_FETCHES_NEXT)
-            kiln_left_fetch(arguments, left, last_left, KILN_WHOLE_K);
+        kiln_load_fragments(shared, starts, 0, left_now, right_now);
+        if (KILN_FETCHES_NEXT && !MAKES_LEFT)
+            kiln_left_fetch_ahead(arguments, left, left_lanes, last_left, KILN_WHOLE_K);
+        if (KILN_FETCHES_NEXT && MAKES_RIGHT)
+            kiln_right_fetch_ahead(arguments, right, right_lanes, last_right, KILN_WHOLE_K);
         kiln_phase_end();
         kiln_await_local();
-        kiln_multiply_fragments(left_now, right_now, sums);
+        if (PHASES == 3)
+            kiln_multiply_and_make<MAKES_LEFT, MAKES_RIGHT, 0, PHASES>(
+                arguments, left_now, right_now, sums, left, right, packs);
+        else
+            kiln_multiply_fragments(left_now, right_now, sums);
         kiln_phase_end();
 
-        kiln_load_fragments(shared, wave_row, wave_column, 1, left_now, right_now);
-        if (KILN_FETCHES_NEXT)
-            kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
+        kiln_load_fragments(shared, starts, 1, left_now, right_now);
+        if (KILN_FETCHES_NEXT && !MAKES_RIGHT)
+            kiln_right_fetch_ahead(arguments, right, right_lanes, last_right, KILN_WHOLE_K);
+        kiln_left_advance(arguments, step + 2 < steps ? tile_k : 0, left.source);
+        kiln_right_advance(arguments, step + 2 < steps ? tile_k : 0, right.source);
         kiln_phase_end();
         kiln_await_local();
-        kiln_multiply_fragments(left_now, right_now, sums);
+        if (PHASES >= 2)
+            kiln_multiply_and_make<MAKES_LEFT, MAKES_RIGHT, PHASES >= 2 ? PHASES - 2 : 0, PHASES>(
+                arguments, left_now, right_now, sums, left, right, packs);
+        else
+            kiln_multiply_fragments(left_now, right_now, sums);
         kiln_phase_end();
 
-        kiln_load_fragments(shared, wave_row, wave_column, 2, left_now, right_now);
-        kiln_load_fragments(shared, wave_row, wave_column, 3, left_last, right_last);
+        kiln_load_fragments(shared, starts, 2, left_now, right_now);
+        kiln_load_fragments(shared, starts, 3, left_last, right_last);
         kiln_await_local();
         kiln_phase_end();
-        kiln_multiply_fragments(left_now, right_now, sums);
+        kiln_multiply_and_make<MAKES_LEFT, MAKES_RIGHT, PHASES - 1, PHASES>(arguments, left_now, right_now, sums, left,
+                                                   right, packs);
         kiln_phase_end();
 
-        if (KILN_FETCHES_NEXT) {
-            kiln_left_store(arguments, left, KILN_WHOLE_K, shared);
-            kiln_right_store(arguments, right, KILN_WHOLE_K,
+        if (MAKES_LEFT)
+            kiln_left_write(packs.left, shared);
+        else if (KILN_FETCHES_NEXT)
+            kiln_left_store_ahead(arguments, left, KILN_WHOLE_K, shared);
+        if (MAKES_RIGHT)
+            kiln_right_write(packs.right, shared + KILN_TILE_M * KILN_ROW_PACKS);
+        else if (KILN_FETCHES_NEXT)
+            kiln_right_store_ahead(arguments, right, KILN_WHOLE_K,
                              shared + KILN_TILE_M * KILN_ROW_PACKS);
-        }
+        if (MAKES_LEFT)
+            kiln_left_fetch_ahead(arguments, left, left_lanes, last_left, KILN_WHOLE_K);
         kiln_await_local();
         kiln_phase_end();
         kiln_multiply_fragments(left_last, right_last, sums);
@@ -280,24 +324,28 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
         if (KILN_FETCHES_NEXT) {
-            kiln_left_advance(arguments, ahead, left.source);
-            kiln_right_advance(arguments, ahead, right.source);
-            ahead = step + 2 < steps ? KILN_TILE_K : 0;
-            kiln_left_fetch(arguments, left, last_left, KILN_WHOLE_K);
-            kiln_right_fetch(arguments, right, last_right, KILN_WHOLE_K);
+            kiln_left_fetch_ahead(arguments, left, left_lanes, last_left, KILN_WHOLE_K);
+            kiln_right_fetch_ahead(arguments, right, right_lanes, last_right, KILN_WHOLE_K);
+            kiln_left_advance(arguments, step + 2 < steps ? tile_k : 0, left.source);
+            kiln_right_advance(arguments, step + 2 < steps ? tile_k : 0, right.source);
         }
         kiln_schedule_fence();
-        kiln_core(shared + offset, wave_row, wave_column, wave_k, sums);
+        kiln_core<MAKES_LEFT, MAKES_RIGHT, IS_COMPUTED>(arguments, shared + offset, starts, wave_k, left, right,
+                                           packs, sums);
         kiln_schedule_fence();
         if (KILN_BUFFERS == 1)
             kiln_barrier();
         else
             offset = KILN_TILE_PACKS - offset;
-        if (KILN_FETCHES_NEXT) {
-            kiln_left_store(arguments, left, KILN_WHOLE_K, shared + offset);
-            kiln_right_store(arguments, right, KILN_WHOLE_K,
+        if (MAKES_LEFT)
+            kiln_left_write(packs.left, shared + offset);
+        else if (KILN_FETCHES_NEXT)
+            kiln_left_store_ahead(arguments, left, KILN_WHOLE_K, shared + offset);
+        if (MAKES_RIGHT)
+            kiln_right_write(packs.right, shared + offset + KILN_TILE_M * KILN_ROW_PACKS);
+        else if (KILN_FETCHES_NEXT)
+            kiln_right_store_ahead(arguments, right, KILN_WHOLE_K,
                              shared + offset + KILN_TILE_M * KILN_ROW_PACKS);
-        }
         kiln_barrier();
     }
 #endif

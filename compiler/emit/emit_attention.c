@@ -223,6 +223,7 @@ static void emit_headers(const struct kiln_emission *emission,
                            "kiln_encode_pair_%s(first, second)\n",
                            type);
     kiln_template_append(inclusion, "device/mma/pack.h", source);
+    kiln_template_append(inclusion, "device/mma/transpose.h", source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         enum kiln_dtype dtype = emission->group->accesses[i].dtype;
         if (staged == KILN_DTYPE_F16 && (dtype == KILN_DTYPE_F8E4M3 || dtype == KILN_DTYPE_F8E5M2))

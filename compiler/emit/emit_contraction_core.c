@@ -106,11 +106,21 @@ static uint32_t finished_together(const struct kiln_emission *emission)
     return each < MOST_TOGETHER ? each : MOST_TOGETHER;
 }
 
-static void append_operand_defines(const char *name, const struct kiln_operand_schedule *operand,
+static void append_operand_defines(const struct kiln_emission *emission, const char *name,
+                                   const struct kiln_operand_schedule *operand,
                                    struct kiln_buffer *source)
 {
-    kiln_buffer_printf(source, "#define KILN_%s_RUN %" PRIu32 "\n#define KILN_%s_IS_ALONG_K %d\n",
-                       name, operand->run, name, operand->is_along_k);
+    const struct kiln_mma *mma = contraction_of(emission)->mma;
+    bool is_computed =
+        (mma != NULL && mma->is_fnuz) || !kiln_contraction_is_moved(emission, operand);
+    bool is_whole = operand->is_along_k && kiln_contraction_is_copied(emission, operand);
+    kiln_buffer_printf(source,
+                       "#define KILN_%s_RUN %" PRIu32 "\n#define KILN_%s_IS_ALONG_K %d\n"
+                       "#define KILN_%s_WORK %d\n",
+                       name, operand->run, name, operand->is_along_k, name,
+                       is_computed ? 2
+                       : is_whole  ? 0
+                                   : 1);
 }
 
 static void append_direct_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
@@ -171,8 +181,8 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                        contraction->chiplets, contraction->chiplet_run, contraction->super_rows);
     if (is_specialized(emission))
         append_specialized_defines(emission, source);
-    append_operand_defines("LEFT", &contraction->left, source);
-    append_operand_defines("RIGHT", &contraction->right, source);
+    append_operand_defines(emission, "LEFT", &contraction->left, source);
+    append_operand_defines(emission, "RIGHT", &contraction->right, source);
     kiln_buffer_printf(source, "#define KILN_K_END %d\n#define KILN_HAS_SEGMENTS %d\n",
                        (int)contraction->k_end, kiln_group_cuts_k(emission->group));
     kiln_buffer_printf(source,
@@ -321,6 +331,9 @@ static void emit_headers(const struct kiln_emission *emission,
         return;
     }
     kiln_template_append(inclusion, "device/mma/pack.h", source);
+    if (emission->schedule->contraction.left.run > 1 ||
+        emission->schedule->contraction.right.run > 1)
+        kiln_template_append(inclusion, "device/mma/transpose.h", source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         enum kiln_dtype dtype = emission->group->accesses[i].dtype;
         if (emission->schedule->contraction.staged == KILN_DTYPE_F16 &&

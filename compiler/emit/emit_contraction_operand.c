@@ -62,6 +62,122 @@ static const char *input_element(const struct kiln_emission *emission,
     return side->run_element;
 }
 
+/* The type of offsets in bytes from a pointer that all lanes share. */
+static const char *offset_type(const struct kiln_emission *emission)
+{
+    return emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+}
+
+/* How many neighbouring rows one load of an access takes. */
+static uint32_t rows_at_once(const struct kiln_emission *emission,
+                             const struct kiln_contraction_side *side, uint32_t access)
+{
+    bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+    return !side->operand->is_along_k && is_vector ? side->operand->run : 1;
+}
+
+/* Elements along k that one load of an access takes, and loads of a pack along k. */
+static uint32_t k_at_once(const struct kiln_emission *emission,
+                          const struct kiln_contraction_side *side, uint32_t access)
+{
+    bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+    return side->operand->is_along_k && is_vector ? side->operand->vector : 1;
+}
+
+static uint32_t loads_along_k(const struct kiln_emission *emission, uint32_t access,
+                              uint32_t k_step)
+{
+    return emission->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] == 0
+               ? 1
+               : kiln_pack_elements(kiln_contraction_of(emission)) / k_step;
+}
+
+/* How many offsets of a pack's loads are kept over all tiles of k, at most: each is a register.
+ * Steps of a known size are in the loads themselves. */
+enum { KEPT_OFFSETS = 4 };
+
+/* Whether all loads of an access for a pack take the same rows: offsets from a tile's pointer, one
+ * for each step along k, are then the same in all tiles of k. */
+static bool has_lane_offset(const struct kiln_emission *emission,
+                            const struct kiln_contraction_side *side, uint32_t access)
+{
+    const int64_t *strides = emission->schedule->accesses[access].strides;
+    uint32_t run = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
+    return kiln_is_loaded_for(emission, side, access) &&
+           emission->group->accesses[access].kind != KILN_ARGUMENT_HOST_SCALAR &&
+           !kiln_is_access_split(emission, access) && !kiln_is_walked(emission, side, access) &&
+           run == rows_at_once(emission, side, access);
+}
+
+static uint32_t kept_offsets(const struct kiln_emission *emission,
+                             const struct kiln_contraction_side *side, uint32_t access)
+{
+    uint32_t count = loads_along_k(emission, access, k_at_once(emission, side, access));
+    if (!kiln_is_stride_argument(emission, access, KILN_STRIDE_COLUMN) ||
+        kiln_contraction_of(emission)->is_streamed)
+        return 1;
+    return count < KEPT_OFFSETS ? count : KEPT_OFFSETS;
+}
+
+static void append_kept_loop(const struct kiln_emission *emission,
+                             const struct kiln_contraction_side *side, uint32_t access,
+                             struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source, "    KILN_UNROLL\n    for (unsigned j = 0; j < %" PRIu32 "; j++)\n",
+                       kept_offsets(emission, side, access));
+}
+
+/* Bytes from the pointer of a tile to a row and a place along k, of either none for NULL. */
+static void append_offset(const struct kiln_emission *emission, uint32_t access, const char *row,
+                          const char *k, struct kiln_buffer *source)
+{
+    const char *offset = offset_type(emission);
+    kiln_buffer_printf(source, "(%s)sizeof(kiln_storage_%s) * ((%s)0", offset,
+                       kiln_storage_suffix(&emission->group->accesses[access]), offset);
+    if (row != NULL)
+        kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW, row, source);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, k, source);
+    kiln_buffer_append_text(source, ")");
+}
+
+/* Offsets of what a work-item loads in every tile. kiln_<side>_keep is called for each tile. */
+static void append_lane(const struct kiln_emission *emission,
+                        const struct kiln_contraction_side *side, struct kiln_buffer *source)
+{
+    uint32_t count = emission->group->load_count;
+    kiln_buffer_printf(source, "struct kiln_%s_lane {\n", side->name);
+    for (uint32_t i = 0; i < count; i++) {
+        if (has_lane_offset(emission, side, i))
+            kiln_buffer_printf(source, "    %s at%" PRIu32 "[%" PRIu32 "];\n",
+                               offset_type(emission), i, kept_offsets(emission, side, i));
+    }
+    kiln_buffer_printf(source,
+                       "};\nKILN_DEVICE void kiln_%s_locate(const kiln_arguments &arguments, "
+                       "unsigned row, unsigned k, kiln_%s_lane &lane)\n{\n"
+                       "    (void)arguments, (void)row, (void)k, (void)lane;\n",
+                       side->name, side->name);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_lane_offset(emission, side, i))
+            continue;
+        char k[48];
+        (void)snprintf(k, sizeof k, "k + j * %" PRIu32, k_at_once(emission, side, i));
+        append_kept_loop(emission, side, i, source);
+        kiln_buffer_printf(source, "        lane.at%" PRIu32 "[j] = ", i);
+        append_offset(emission, i, "row", k, source);
+        kiln_buffer_append_text(source, ";\n");
+    }
+    kiln_buffer_printf(source,
+                       "}\nKILN_DEVICE void kiln_%s_keep(kiln_%s_lane &lane)\n{\n    (void)lane;\n",
+                       side->name, side->name);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_lane_offset(emission, side, i))
+            continue;
+        append_kept_loop(emission, side, i, source);
+        kiln_buffer_printf(source, "        kiln_keep_offset(lane.at%" PRIu32 "[j]);\n", i);
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
 /*
  * Loads of one access for a pack: in vectors of `vector` elements along k, or of a run of rows. Of
  * the pack that k ends in each is checked: what is beyond it is loaded from the tile's first
@@ -73,7 +189,6 @@ static void append_loads(const struct kiln_emission *emission,
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
     const int64_t *strides = emission->schedule->accesses[access].strides;
-    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
     const char *storage = kiln_storage_suffix(memory);
     uint32_t pack = kiln_pack_elements(kiln_contraction_of(emission));
     bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
@@ -83,6 +198,8 @@ static void append_loads(const struct kiln_emission *emission,
     uint32_t k_count = strides[KILN_STRIDE_COLUMN] == 0 ? 1 : pack / k_step;
     uint32_t run = strides[KILN_STRIDE_ROW] == 0 ? 1 : side->operand->run;
     uint32_t r_step = !along_k && is_vector ? run : 1;
+    bool is_in_lane = !is_end && has_lane_offset(emission, side, access);
+    bool are_steps_kept = is_in_lane && kept_offsets(emission, side, access) > 1;
     char step[32];
     (void)snprintf(step, sizeof step, "j * %" PRIu32, k_step);
     kiln_buffer_printf(
@@ -97,9 +214,24 @@ static void append_loads(const struct kiln_emission *emission,
      * pointer. */
     kiln_buffer_printf(source, "            const char *p = (const char *)(source.p%" PRIu32,
                        access);
-    if (!is_end)
+    if (!is_end && !are_steps_kept)
         kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_COLUMN, step, source);
     kiln_buffer_append_text(source, ");\n");
+    if (is_in_lane && !are_steps_kept)
+        kiln_buffer_printf(source, "            const %s offset = lane.at%" PRIu32 "[0];\n",
+                           offset_type(emission), access);
+    if (are_steps_kept) {
+        kiln_buffer_printf(source,
+                           "            %s offset = lane.at%" PRIu32 "[j %% %d];\n"
+                           "            if (j >= %d) {\n                offset += ",
+                           offset_type(emission), access, KEPT_OFFSETS, KEPT_OFFSETS);
+        char later[48];
+        (void)snprintf(later, sizeof later, "j / %d * %d * %" PRIu32, KEPT_OFFSETS, KEPT_OFFSETS,
+                       k_step);
+        append_offset(emission, access, NULL, later, source);
+        kiln_buffer_append_text(source, ";\n                kiln_keep_offset(offset);\n"
+                                        "            }\n");
+    }
     if (run / r_step > 1)
         kiln_buffer_printf(source,
                            "            KILN_UNROLL\n            for (unsigned r = 0; r < %" PRIu32
@@ -114,13 +246,13 @@ static void append_loads(const struct kiln_emission *emission,
     else
         kiln_buffer_printf(source, "            inputs.x%" PRIu32 "[j * %" PRIu32 "%s] = *", access,
                            run, run > 1 ? " + r" : "");
-    kiln_buffer_printf(source, "(const kiln_storage_%s *)(p + (%s)sizeof(kiln_storage_%s) * ((%s)0",
-                       storage, offset, storage, offset);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_ROW,
-                               run / r_step > 1 ? "row + r" : "row", source);
-    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, is_end ? "at" : "k",
-                               source);
-    kiln_buffer_append_text(source, at_once > 1 ? "))" : ")");
+    kiln_buffer_printf(source, "(const kiln_storage_%s *)(p + ", storage);
+    if (is_in_lane)
+        kiln_buffer_append_text(source, "offset");
+    else
+        append_offset(emission, access, run / r_step > 1 ? "row + r" : "row", is_end ? "at" : "k",
+                      source);
+    kiln_buffer_append_text(source, at_once > 1 ? ")" : "");
     kiln_buffer_append_text(source, at_once > 1 ? ")\n        }\n" : ");\n        }\n");
 }
 
@@ -264,6 +396,19 @@ bool kiln_contraction_is_copied(const struct kiln_emission *emission,
     return true;
 }
 
+bool kiln_contraction_is_moved(const struct kiln_emission *emission,
+                               const struct kiln_operand_schedule *operand)
+{
+    for (uint32_t part = 0; part < operand->part_count; part++) {
+        enum kiln_place place = operand->places[part];
+        uint32_t value = kiln_group_operand(emission->ir, emission->group, place);
+        if (loaded_access(emission, place, value, kiln_contraction_of(emission)->staged) ==
+            KILN_NONE)
+            return false;
+    }
+    return true;
+}
+
 /* Bytes from the access's pointer to the pack of a row, and whether it is anything but zeros. A row
  * is the same in all tiles of k: the compiler keeps what is computed of it alone. */
 static void append_copied_offset(const struct kiln_emission *emission,
@@ -358,6 +503,9 @@ static void append_elements(const struct kiln_emission *emission,
         /* As one: of 16 bytes that are taken apart LLVM 19 loads some twice. */
         kiln_buffer_printf(source, "    __builtin_memcpy(out, inputs.x%" PRIu32 ", sizeof out);\n",
                            copied);
+    } else if (copied != KILN_NONE && strlen(element) > 1) {
+        kiln_buffer_printf(source, "    kiln_take_row<%" PRIu32 ">(inputs.x%" PRIu32 ", r, out);\n",
+                           side->operand->run, copied);
     } else if (!append_fp8_as_half(emission, side, place, operand, source)) {
         kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
         if (copied != KILN_NONE) {
@@ -478,12 +626,15 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
     }
     if (is_split)
         kiln_buffer_append_text(source, "    source.first_k += k;\n");
+    kiln_buffer_append_text(source, "}\n");
+    append_lane(emission, side, source);
     kiln_buffer_printf(source,
-                       "}\nKILN_DEVICE void kiln_%s_load(const kiln_arguments &arguments, const "
-                       "kiln_%s_source &source, unsigned row, unsigned k, unsigned rest, "
-                       "kiln_%s_inputs &inputs)\n{\n    (void)arguments, (void)source, (void)row, "
-                       "(void)k, (void)rest, (void)inputs;\n",
-                       side->name, side->name, side->name);
+                       "KILN_DEVICE void kiln_%s_load_at(const kiln_arguments &arguments, const "
+                       "kiln_%s_source &source, const kiln_%s_lane &lane, unsigned row, "
+                       "unsigned k, unsigned rest, kiln_%s_inputs &inputs)\n{\n"
+                       "    (void)arguments, (void)source, (void)lane, (void)row, (void)k, "
+                       "(void)rest, (void)inputs;\n",
+                       side->name, side->name, side->name, side->name);
     bool is_any_walked = kiln_is_side_windowed(emission, side) && kiln_walks_along_k(emission);
     for (uint32_t i = 0; i < group->load_count; i++)
         is_any_walked |= kiln_is_walked(emission, side, i);
@@ -500,7 +651,13 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
         if (kiln_is_loaded_for(emission, side, i) && !kiln_is_walked(emission, side, i))
             append_operand_load(emission, side, i, source);
     }
-    kiln_buffer_append_text(source, "}\n");
+    kiln_buffer_printf(source,
+                       "}\nKILN_DEVICE void kiln_%s_load(const kiln_arguments &arguments, const "
+                       "kiln_%s_source &source, unsigned row, unsigned k, unsigned rest, "
+                       "kiln_%s_inputs &inputs)\n{\n    kiln_%s_lane lane;\n"
+                       "    kiln_%s_locate(arguments, row, k, lane);\n"
+                       "    kiln_%s_load_at(arguments, source, lane, row, k, rest, inputs);\n}\n",
+                       side->name, side->name, side->name, side->name, side->name, side->name);
     append_pack(emission, side, elements, source);
     if (side->is_copied)
         append_copy(emission, side, source);

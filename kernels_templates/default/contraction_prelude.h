@@ -43,6 +43,8 @@
 #define KILN_LEFT_IS_ALONG_K         1
 #define KILN_RIGHT_RUN               1
 #define KILN_RIGHT_IS_ALONG_K        1
+#define KILN_LEFT_WORK               0
+#define KILN_RIGHT_WORK              0
 #define KILN_K_END                   1
 #define KILN_HAS_SEGMENTS            0
 
@@ -128,6 +130,21 @@ KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch 
         KILN_LOAD_VECTOR(16, inputs.x,                                                             \
                          (const kiln_storage_f16 *)((const char *)source.p +                       \
                                                     2 * (row * (unsigned)arguments.stride + at)))  \
+    }                                                                                              \
+    struct kiln_##side##_lane {};                                                                  \
+    KILN_DEVICE void kiln_##side##_locate(const kiln_arguments &, unsigned, unsigned,              \
+                                          kiln_##side##_lane &)                                    \
+    {                                                                                              \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_keep(kiln_##side##_lane &)                                      \
+    {                                                                                              \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_load_at(const kiln_arguments &arguments,                        \
+                                           const kiln_##side##_source &source,                     \
+                                           const kiln_##side##_lane &, unsigned row, unsigned k,   \
+                                           unsigned rest, kiln_##side##_inputs &inputs)            \
+    {                                                                                              \
+        kiln_##side##_load(arguments, source, row, k, rest, inputs);                               \
     }                                                                                              \
     KILN_DEVICE kiln_pack kiln_##side##_pack(const kiln_arguments &,                               \
                                              const kiln_##side##_inputs &inputs, unsigned,         \

@@ -35,6 +35,27 @@
 #else
 #define kiln_schedule_fence()
 #endif
+/* For an offset that stays the same in a loop: the compiler must not know that, or it widens the offset to 64 bits before the
+ * loop, and then adds it to the pointer in the loop instead of naming both in the load. */
+#define kiln_keep_offset(offset) __asm__("" : "+v"(offset))
+/* For a number or a pointer that is the same in all lanes: what the compiler does not know it cannot mix with what differs
+ * between lanes, in vector instructions. */
+#define kiln_keep_uniform(value) __asm__("" : "+s"(value))
+/* A number is computed before what follows in the text. */
+#define kiln_compute_here(number) __asm__ volatile("" : "+v"(number))
+/* Behind `count` matrix instructions: a few vector instructions follow each of them, while the matrix unit is busy. */
+#if __has_builtin(__builtin_amdgcn_sched_group_barrier)
+#define kiln_interleave(count)                                                                     \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (int i = 0; i < (int)(count); i++) {                                                        \
+            __builtin_amdgcn_sched_group_barrier(0x8, 1, 0);                                       \
+            __builtin_amdgcn_sched_group_barrier(0x2, 7, 0);                                       \
+        }                                                                                          \
+    }
+#else
+#define kiln_interleave(count)
+#endif
 #define kiln_as_one(sum) (sum)
 /* A barrier that makes no memory visible, and the end of a wave's own accesses to local memory: for kernels of gfx9
  * that keep their waves a barrier apart. */

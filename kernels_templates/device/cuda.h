@@ -57,6 +57,10 @@
 #define kiln_uniform(value) __shfl_sync(0xffffffffu, (value), 0)
 #define kiln_schedule_fence()
 
+#define kiln_compute_here(number) (void)(number)
+#define kiln_interleave(count)
+#define kiln_keep_offset(offset)  (void)(offset)
+#define kiln_keep_uniform(value)  (void)(value)
 /* A sum that is added to others as it is: the compiler takes sums of integers apart to hoist what it can, and adds up again what
  * it had. */
 KILN_DEVICE unsigned kiln_as_one(unsigned sum)

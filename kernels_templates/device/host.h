@@ -67,6 +67,10 @@ static thread_local struct kiln_host_group *kiln_host_group_now __attribute__((u
 
 #define kiln_uniform(value) (value)
 #define kiln_schedule_fence()
+#define kiln_compute_here(number) (void)(number)
+#define kiln_interleave(count)
+#define kiln_keep_offset(offset)  (void)(offset)
+#define kiln_keep_uniform(value)  (void)(value)
 #define kiln_as_one(sum) (sum)
 #define kiln_work_item()    (kiln_host_item)
 #define kiln_work_group_x() (kiln_host_group_now->id[0])

@@ -23,8 +23,10 @@ KILN_DEVICE kiln_place kiln_place_group(unsigned id, unsigned rows, unsigned col
     const unsigned first = super * KILN_SUPER_ROWS;
     const unsigned height = rows - first < KILN_SUPER_ROWS ? rows - first : KILN_SUPER_ROWS;
     const unsigned within = tile - first * columns;
-    place.row = (first + within % height) * KILN_TILE_M;
-    place.column = within / height * KILN_TILE_COLUMNS;
+    /* Divided by vector instructions on AMD GPUs: pointers would stay in vector registers too. */
+    place.batch = kiln_uniform(place.batch);
+    place.row = kiln_uniform((first + within % height) * KILN_TILE_M);
+    place.column = kiln_uniform(within / height * KILN_TILE_COLUMNS);
     return place;
 }
 

@@ -51,7 +51,7 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
         kiln_##side##_source source;                                                               \
         kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
     };                                                                                             \
-    KILN_DEVICE void kiln_##side##_fetch(const kiln_arguments &arguments,                          \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_fetch(const kiln_arguments &arguments,                          \
                                          kiln_##side##_stage &stage, unsigned last, unsigned rest) \
     {                                                                                              \
         KILN_UNROLL                                                                                \
@@ -66,7 +66,7 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
                                unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
         }                                                                                          \
     }                                                                                              \
-    KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,                          \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,                          \
                                          const kiln_##side##_stage &stage, unsigned rest,          \
                                          kiln_pack *tile)                                          \
     {                                                                                              \

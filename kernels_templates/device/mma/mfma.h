@@ -20,6 +20,11 @@
 /* Fragments of the next step are read before those of this one are multiplied: there are registers for both. */
 #define KILN_MMA_READS_AHEAD 1
 
+/* Vector instructions of the same wave are issued while the matrix unit is busy. */
+#define KILN_MMA_OVERLAPS 1
+/* Instructions for a pack of k. */
+#define KILN_MMA_CALLS    ((int)(sizeof(kiln_pack) / sizeof(kiln_mma_operand)))
+
 struct kiln_fragment {
     kiln_pack words;
 };
@@ -34,6 +39,24 @@ KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, 
 }
 
 #define kiln_load_right kiln_load_left
+
+/* The same from where a lane's fragments start. */
+KILN_DEVICE unsigned kiln_start_left(unsigned row, unsigned shape)
+{
+    unsigned place =
+        kiln_pack_place(row + kiln_lane() % KILN_MMA_SIDE, kiln_lane() / KILN_MMA_SIDE, shape);
+    kiln_keep_offset(place);
+    return place;
+}
+
+KILN_DEVICE void kiln_load_left_from(kiln_fragment &fragment, const kiln_pack *tile, unsigned start,
+                                     unsigned more_rows, unsigned step, unsigned shape)
+{
+    fragment.words = tile[kiln_pack_place_beyond(start, more_rows, step * KILN_MMA_GROUPS, shape)];
+}
+
+#define kiln_start_right     kiln_start_left
+#define kiln_load_right_from kiln_load_left_from
 
 /* A lane's part of a fragment that is loaded from memory by itself. */
 #define KILN_LANE_PACKS  1

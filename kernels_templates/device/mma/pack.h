@@ -60,6 +60,20 @@ KILN_DEVICE unsigned kiln_lane_offset(unsigned row, unsigned pack, unsigned shap
     return KILN_IS_PLACE_SPLIT(shape) ? row * KILN_SHAPE_PACKS(shape) + (pack & ~7u) : 0;
 }
 
+/* Whether multiples of a number of rows have no bit of an order in common with fewer rows than that. */
+#define KILN_IS_APART(rows) ((rows) % 64 == 0 || ((rows) & ((rows) - 1)) == 0)
+
+/*
+ * kiln_pack_place(row + more_rows, pack + more_packs) from `place`, that of row and pack; neither sum may carry into a bit of
+ * the order, and rows are powers of two. What is constant stands apart from what depends on the lane.
+ */
+KILN_DEVICE unsigned kiln_pack_place_beyond(unsigned place, unsigned more_rows, unsigned more_packs,
+                                            unsigned shape)
+{
+    return (place ^ (more_packs ^ kiln_pack_order(more_rows, shape))) +
+           more_rows * KILN_SHAPE_PACKS(shape);
+}
+
 #ifdef KILN_MMA_IS_FNUZ
 /*
  * OCP's e4m3 as FNUZ: a code means half as much there, but for -0, whose code is NaN's, and NaN, whose codes are
@@ -69,8 +83,8 @@ KILN_DEVICE unsigned kiln_fnuz_of_ocp(unsigned codes)
 {
     const unsigned magnitudes = codes & 0x7f7f7f7fu;
     const unsigned nonzero = magnitudes + 0x7f7f7f7fu; /* in the highest bits */
-    const unsigned nan = (magnitudes + 0x01010101u) & 0x80808080u;
-    return (codes & (nonzero | 0x7f7f7f7fu) & ~(nan - (nan >> 7))) | nan;
+    const unsigned nan = (magnitudes + 0x01010101u) >> 7 & 0x01010101u;
+    return (codes & nonzero & 0x80808080u) | (magnitudes + nan);
 }
 
 KILN_DEVICE void kiln_make_fnuz(kiln_pack &pack)

@@ -30,6 +30,14 @@ struct kiln_mma_sums {
     }
 };
 
+/* Fragments are found by their rows. */
+#define kiln_start_left(row, shape)  (row)
+#define kiln_start_right(row, shape) (row)
+#define kiln_load_left_from(fragment, tile, start, more_rows, step, shape)                         \
+    kiln_load_left(fragment, tile, (start) + (more_rows), step, shape)
+#define kiln_load_right_from(fragment, tile, start, more_rows, step, shape)                        \
+    kiln_load_right(fragment, tile, (start) + (more_rows), step, shape)
+
 KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
                                 unsigned step, unsigned shape)
 {

@@ -48,6 +48,27 @@ KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, 
 
 #define kiln_load_right kiln_load_left
 
+/* The same from where a lane's fragments start. */
+KILN_DEVICE unsigned kiln_start_left(unsigned row, unsigned shape)
+{
+    unsigned place = kiln_pack_place(row + kiln_lane() % 16,
+                                     KILN_MMA_IS_REPLICATED ? 0 : kiln_lane() / 16, shape);
+    kiln_keep_offset(place);
+    return place;
+}
+
+KILN_DEVICE void kiln_load_left_from(kiln_fragment &fragment, const kiln_pack *tile, unsigned start,
+                                     unsigned more_rows, unsigned step, unsigned shape)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
+        fragment.words[i] =
+            tile[kiln_pack_place_beyond(start, more_rows, step * KILN_MMA_GROUPS + i, shape)];
+}
+
+#define kiln_start_right     kiln_start_left
+#define kiln_load_right_from kiln_load_left_from
+
 /* A lane's part of a fragment that is loaded from memory by itself. */
 #define KILN_LANE_PACKS           KILN_MMA_PACKS
 #define KILN_LANE_GROUPS          KILN_MMA_GROUPS

@@ -1,0 +1,158 @@
+/*
+ * Staging of tile after tile: what stays the same in all tiles of k is computed before, and packs can be made apart from being
+ * written to LDS.
+ */
+#ifndef KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
+#define KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
+
+/* What a work-item stages of an operand in a turn: a pack of neighbouring rows. Rows and packs are in the sum of two parts where
+ * the second one is the same for all work-items, 0 else. */
+struct kiln_part_of_tile {
+    unsigned row;
+    unsigned pack;
+    unsigned more_rows;
+    unsigned more_packs;
+};
+
+KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned run, bool is_along_k, unsigned rows)
+{
+    const unsigned runs = rows / run, first = turn * KILN_STAGE_ITEMS;
+    unsigned index = KILN_STAGE_ITEM;
+    kiln_part_of_tile unit;
+    unit.more_rows = 0;
+    unit.more_packs = 0;
+    if (is_along_k) {
+        if (KILN_STAGE_ITEMS % KILN_ROW_PACKS == 0 &&
+            KILN_IS_APART(KILN_STAGE_ITEMS / KILN_ROW_PACKS))
+            unit.more_rows = first / KILN_ROW_PACKS;
+        else
+            index += first;
+        unit.row = index / KILN_ROW_PACKS;
+        unit.pack = index % KILN_ROW_PACKS;
+    } else {
+        const bool is_apart =
+            KILN_STAGE_ITEMS % runs == 0 && KILN_IS_APART(KILN_STAGE_ITEMS / runs);
+        const unsigned before = is_apart ? 0 : first;
+        if (is_apart)
+            unit.more_packs = first / runs;
+        index += before;
+        unit.row = index % runs * run;
+        /* Without the work-item's number where all have the same: stage.h says why. */
+        unit.pack = runs % KILN_STAGE_ITEMS == 0 ? before / runs : index / runs;
+    }
+    return unit;
+}
+
+/* The place of the unit's row r in a part of so many rows. A run is a power of two. */
+KILN_DEVICE unsigned kiln_part_place(const kiln_part_of_tile &unit, unsigned part, unsigned rows, unsigned r)
+{
+    if (KILN_ARE_ROWS_APART(rows))
+        return kiln_pack_place_beyond(kiln_pack_place(unit.row, unit.pack, KILN_STAGED_SHAPE),
+                                      unit.more_rows + part * rows + r, unit.more_packs,
+                                      KILN_STAGED_SHAPE);
+    return kiln_pack_place(part * rows + unit.row + unit.more_rows + r,
+                           unit.pack + unit.more_packs, KILN_STAGED_SHAPE);
+}
+
+/* What was computed of a pack is computed before what follows in the text. */
+KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
+{
+    KILN_UNROLL
+    for (int i = 0; i < 4; i++)
+        kiln_compute_here(pack.words[i]);
+}
+
+#define KILN_STAGE_AHEAD(side, SIDE, rows, parts)                                                  \
+    struct kiln_##side##_lanes {                                                                   \
+        kiln_##side##_lane at[KILN_##SIDE##_TURNS];                                                \
+    };                                                                                             \
+    KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments, unsigned last,           \
+                                         kiln_##side##_lanes &lanes)                               \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const kiln_part_of_tile unit =                                                         \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+            const unsigned row = unit.row + unit.more_rows;                                        \
+            kiln_##side##_locate(arguments, row < last ? row : last,                               \
+                                 (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS,               \
+                                 lanes.at[turn]);                                                  \
+        }                                                                                          \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_fetch_ahead(const kiln_arguments &arguments,                    \
+                                         kiln_##side##_stage &stage, kiln_##side##_lanes &lanes, unsigned last, unsigned rest)\
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
+                break;                                                                             \
+            const kiln_part_of_tile unit =                                                         \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+            const unsigned row = unit.row + unit.more_rows;                                        \
+            kiln_##side##_keep(lanes.at[turn]);                                                    \
+            kiln_##side##_load_at(arguments, stage.source, lanes.at[turn],                         \
+                               row < last ? row : last,                                            \
+                               (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS, rest,           \
+                               stage.inputs[turn]);                                                \
+        }                                                                                          \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_store_ahead(const kiln_arguments &arguments,                    \
+                                         const kiln_##side##_stage &stage, unsigned rest,          \
+                                         kiln_pack *tile)                                          \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
+                break;                                                                             \
+            const kiln_part_of_tile unit =                                                         \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+            KILN_UNROLL                                                                            \
+            for (unsigned part = 0; part < parts; part++)                                          \
+                KILN_UNROLL                                                                        \
+            for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
+                tile[kiln_part_place(unit, part, rows, r)] =                                       \
+                    kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
+                                       (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS, rest);  \
+        }                                                                                          \
+    }                                                                                              \
+    /* The same in two steps: a share of the packs of a whole tile of k, then all of them to LDS. */\
+    template <unsigned SHARE, unsigned SHARES>                                                     \
+    KILN_DEVICE void kiln_##side##_make(const kiln_arguments &arguments,                           \
+                                        const kiln_##side##_stage &stage,                          \
+                                        kiln_pack (&packs)[KILN_##SIDE##_PACKS])                   \
+    {                                                                                              \
+        enum {                                                                                     \
+            FIRST = SHARE * KILN_##SIDE##_PACKS / SHARES,                                          \
+            END = (SHARE + 1) * KILN_##SIDE##_PACKS / SHARES                                       \
+        };                                                                                         \
+        KILN_UNROLL                                                                                \
+        for (unsigned n = FIRST; n < END; n++) {                                                   \
+            const unsigned turn = n / (parts * KILN_##SIDE##_RUN);                                 \
+            const kiln_part_of_tile unit =                                                         \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+            packs[n] = kiln_##side##_pack(                                                         \
+                arguments, stage.inputs[turn], n / KILN_##SIDE##_RUN % parts,                      \
+                n % KILN_##SIDE##_RUN, (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS,         \
+                KILN_WHOLE_K);                                                                     \
+            kiln_stay_here(packs[n]);                                                              \
+        }                                                                                          \
+    }                                                                                              \
+    KILN_DEVICE void kiln_##side##_write(const kiln_pack (&packs)[KILN_##SIDE##_PACKS],            \
+                                         kiln_pack *tile)                                          \
+    {                                                                                              \
+        KILN_UNROLL                                                                                \
+        for (unsigned n = 0; n < KILN_##SIDE##_PACKS; n++) {                                       \
+            const kiln_part_of_tile unit =                                                         \
+                kiln_locate_unit_of_turn(n / (parts * KILN_##SIDE##_RUN), KILN_##SIDE##_RUN,       \
+                                 KILN_##SIDE##_IS_ALONG_K, rows);                                  \
+            tile[kiln_part_place(unit, n / KILN_##SIDE##_RUN % parts, rows,                        \
+                                 n % KILN_##SIDE##_RUN)] = packs[n];                               \
+        }                                                                                          \
+    }
+
+KILN_STAGE_AHEAD(left, LEFT, KILN_TILE_M, 1)
+KILN_STAGE_AHEAD(right, RIGHT, KILN_TILE_COLUMNS, KILN_PRODUCTS)
+
+#endif
