@@ -121,7 +121,8 @@ def triton_rows(options: argparse.Namespace, target: str) -> Iterator[Row]:
         code = CodeObject(**{**code.__dict__, "lds_bytes": facts["lds_bytes"],
                              "work_items": facts["work_items"]})
         tile = tuple(facts["tile"])
-        yield Row(f"Triton {facts['dtype']}-{facts['layout']} {'x'.join(map(str, tile))}", code,
+        name = "-".join(filter(None, (facts["dtype"], facts["layout"], facts["prologue"])))
+        yield Row(f"Triton {name} {'x'.join(map(str, tile))}", code,
                   examine_k_loop(code, options.llvm), f"Triton {facts['triton']}",
                   (tile[0], tile[1], tile[2]), None)
 

@@ -35,7 +35,7 @@ def main() -> None:
             option(name.removeprefix("EMU_"), value)
     facts = json.loads(code.with_suffix(".json").read_text())
     element = np.uint8 if facts["dtype"] == "fp8" else np.float16
-    given = [buffer(m * k, element), buffer(k * n, element), buffer(m * n, np.float16),
+    given = [buffer(m * k, element), buffer(k * n, element), buffer(m * n, np.float16), buffer(n, np.float32),
              np.int32(m), np.int32(n), np.int32(k)]
     module = Module(str(code))
     symbol = module.kernels()[0]
