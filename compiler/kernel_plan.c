@@ -282,21 +282,27 @@ static enum kiln_status try_segments(const struct kiln_graph *graph,
     return status;
 }
 
-/* The same with one kernel for each attention that there is, if each can be: *ret_is_made. */
+/* The same with one kernel for each attention that there is, and with kernels for its gradients,
+ * if there are any and each can be: *ret_is_made. */
 static enum kiln_status make_with_attention(const struct kiln_graph *graph,
                                             const struct kiln_lower_options *options,
                                             const struct kiln_kernel_plan *pattern,
-                                            struct kiln_kernel_plan *ret_best, bool *ret_is_made,
-                                            struct kiln_error *error)
+                                            bool has_gradients, struct kiln_kernel_plan *ret_best,
+                                            bool *ret_is_made, struct kiln_error *error)
 {
     struct kiln_kernel_plan plan = *pattern;
     bool is_found = false;
+    bool is_gradient = false;
     *ret_is_made = false;
+    plan.ir.domain_slots_used = 0; /* the table has been shared with another program */
     if (options->no_fusion || !kiln_attention_is_for(&plan.target))
         return KILN_OK;
     enum kiln_status status =
         kiln_ir_recognize_attention(&plan.ir, KILN_ATTENTION_MAX_ROW, &is_found, error);
-    if (status != KILN_OK || !is_found)
+    if (status == KILN_OK && has_gradients)
+        status = kiln_ir_recognize_attention_gradient(&plan.ir, KILN_ATTENTION_MAX_ROW,
+                                                      &is_gradient, error);
+    if (status != KILN_OK || !(has_gradients ? is_gradient : is_found))
         return status;
     kiln_drop_hidden_values(&plan.ir, graph);
     status = kiln_ir_round_weights(&plan.ir, graph, error);
@@ -332,7 +338,9 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
     bool is_made = false;
     enum kiln_status status = make_ir(graph, options, &plan.ir, error);
     if (status == KILN_OK)
-        status = make_with_attention(graph, options, &plan, &best, &is_made, error);
+        status = make_with_attention(graph, options, &plan, true, &best, &is_made, error);
+    if (status == KILN_OK && !is_made)
+        status = make_with_attention(graph, options, &plan, false, &best, &is_made, error);
     plan.ir.domain_slots_used = 0; /* the table has been shared with another program */
     if (status == KILN_OK && !is_made)
         status = make_best(graph, options, &plan, &best, error);

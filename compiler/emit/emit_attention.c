@@ -3,12 +3,19 @@
 #include "compiler/emit/emit_attention_parts.h"
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_family.h"
+#include "compiler/schedule/attention_tile.h"
 #include "compiler/schedule/mma.h"
 #include "compiler/schedule/schedule_contraction.h"
 
 #include <inttypes.h>
 
 /* ---- arguments ---- */
+
+static void visit_repeats(struct kiln_integer_walk *walk, const int64_t *repeats, const char *name)
+{
+    for (uint32_t b = 0; b < kiln_contraction_of(walk->emission)->batch_rank; b++)
+        kiln_visit_integer(walk, repeats[b], "%s%" PRIu32, name, b);
+}
 
 static void visit_all(struct kiln_integer_walk *walk)
 {
@@ -21,12 +28,23 @@ static void visit_all(struct kiln_integer_walk *walk)
     kiln_visit_integer(walk, products->n, "n");
     kiln_visit_integer(walk, products->k, "c");
     kiln_visit_integer(walk, attention->d, "d");
+    if (attention->score_count > 1)
+        kiln_visit_integer(walk, attention->k_1, "c_1");
+    if (attention->value_count > 1)
+        kiln_visit_integer(walk, attention->d, "d_1");
+    if (products->has_outer)
+        kiln_visit_integer(walk, products->outer, "outer");
     kiln_visit_integer(walk, batches, "batches");
     if (products->segments > 1)
         kiln_visit_integer(walk, products->segments, "segments");
     kiln_visit_batch_arguments(walk);
-    for (uint32_t b = 0; b < products->batch_rank; b++)
-        kiln_visit_integer(walk, attention->value_repeats[b], "value_repeat%" PRIu32, b);
+    visit_repeats(walk, attention->value_repeats, "value_repeat");
+    if (attention->score_count > 1) {
+        visit_repeats(walk, attention->left_1_repeats, "left_1_repeat");
+        visit_repeats(walk, attention->right_1_repeats, "right_1_repeat");
+    }
+    if (attention->value_count > 1)
+        visit_repeats(walk, attention->value_1_repeats, "value_1_repeat");
     for (uint32_t i = 0; i < attention->limit_count; i++) {
         if (attention->limits[i].value == KILN_NONE)
             kiln_visit_integer(walk, attention->limits[i].offset, "limit%" PRIu32, i);
@@ -108,32 +126,84 @@ static bool is_copied(const struct kiln_emission *emission,
            has_lines && kiln_contraction_is_copied(emission, operand);
 }
 
+/* The template copies both operands of a kind or none. */
+static bool are_rights_copied(const struct kiln_emission *emission)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    return is_copied(emission, &attention->products.right) &&
+           (attention->score_count == 1 || is_copied(emission, &attention->right_1));
+}
+
+static bool are_values_copied(const struct kiln_emission *emission)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    return is_copied(emission, &attention->value) &&
+           (attention->value_count == 1 ||
+            (is_copied(emission, &attention->value_1) &&
+             attention->value.is_along_k == attention->value_1.is_along_k));
+}
+
+static void append_left(const struct kiln_emission *emission,
+                        const struct kiln_operand_schedule *operand, const char *name,
+                        const char *run_element, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_side side = {.operand = operand,
+                                               .name = name,
+                                               .run_element = run_element,
+                                               .k_end = kiln_contraction_of(emission)->k_end};
+    kiln_emit_contraction_operand(emission, &side, source);
+}
+
+static void append_right(const struct kiln_emission *emission,
+                         const struct kiln_operand_schedule *operand, const char *name,
+                         const char *run_element, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_side side = {.operand = operand,
+                                               .name = name,
+                                               .run_element = run_element,
+                                               .k_end = kiln_contraction_of(emission)->k_end,
+                                               .is_copied = are_rights_copied(emission)};
+    kiln_emit_contraction_operand(emission, &side, source);
+    append_row_advance(emission, &side, source);
+}
+
+static void append_value(const struct kiln_emission *emission,
+                         const struct kiln_operand_schedule *operand, const char *name,
+                         const char *run_element, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_side side = {.operand = operand,
+                                               .name = name,
+                                               .run_element = run_element,
+                                               .k_end = KILN_K_END_FIRST,
+                                               .is_copied = are_values_copied(emission)};
+    kiln_emit_contraction_operand(emission, &side, source);
+}
+
+static void append_outer(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    if (kiln_contraction_of(emission)->has_outer)
+        kiln_buffer_append_text(source,
+                                "KILN_DEVICE unsigned kiln_outer_count(const kiln_arguments "
+                                "&arguments, const kiln_batch &)\n{\n"
+                                "    return (unsigned)arguments.outer;\n}\n");
+}
+
 static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
-    const struct kiln_contraction_side left = {.operand = &attention->products.left,
-                                               .name = "left",
-                                               .run_element = "e * KILN_LEFT_RUN + r",
-                                               .k_end = attention->products.k_end};
-    const struct kiln_contraction_side right = {
-        .operand = &attention->products.right,
-        .name = "right",
-        .run_element = "e * KILN_RIGHT_RUN + r",
-        .k_end = attention->products.k_end,
-        .is_copied = is_copied(emission, &attention->products.right)};
-    const struct kiln_contraction_side value = {.operand = &attention->value,
-                                                .name = "value",
-                                                .run_element = "e * KILN_VALUE_RUN + r",
-                                                .k_end = KILN_K_END_FIRST,
-                                                .is_copied =
-                                                    is_copied(emission, &attention->value)};
     const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
     kiln_emit_contraction_argument_struct(emission, append_integers, source);
     append_batch(emission, source);
-    kiln_emit_contraction_operand(emission, &left, source);
-    kiln_emit_contraction_operand(emission, &right, source);
-    append_row_advance(emission, &right, source);
-    kiln_emit_contraction_operand(emission, &value, source);
+    append_outer(emission, source);
+    append_left(emission, &attention->products.left, "left", "e * KILN_LEFT_RUN + r", source);
+    append_right(emission, &attention->products.right, "right", "e * KILN_RIGHT_RUN + r", source);
+    if (attention->score_count > 1) {
+        append_left(emission, &attention->left_1, "left_1", "e * KILN_LEFT_1_RUN + r", source);
+        append_right(emission, &attention->right_1, "right_1", "e * KILN_RIGHT_1_RUN + r", source);
+    }
+    append_value(emission, &attention->value, "value", "e * KILN_VALUE_RUN + r", source);
+    if (attention->value_count > 1)
+        append_value(emission, &attention->value_1, "value_1", "e * KILN_VALUE_1_RUN + r", source);
     kiln_emit_attention_scores(emission, source);
     kiln_emit_contraction_result_source(emission, elements, source);
     kiln_emit_contraction_finish(emission, "const kiln_row &totals, ", "KILN_VALUES", elements,
@@ -166,9 +236,9 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         source,
         "#define KILN_WAVES_M %" PRIu32 "\n#define KILN_TILE_M %" PRIu32
         "\n#define KILN_TILE_N %" PRIu32 "\n#define KILN_TILE_C %" PRIu32
-        "\n#define KILN_TILE_D %" PRIu32 "\n#define KILN_SCORES 1"
-        "\n#define KILN_VALUES 1\n#define KILN_IS_ONLINE %d"
-        "\n#define KILN_HAS_SEGMENTS %d\n#define KILN_HAS_OUTER 0\n#define KILN_BUFFERS %" PRIu32
+        "\n#define KILN_TILE_D %" PRIu32 "\n#define KILN_SCORES %" PRIu32
+        "\n#define KILN_VALUES %" PRIu32 "\n#define KILN_IS_ONLINE %d"
+        "\n#define KILN_HAS_SEGMENTS %d\n#define KILN_HAS_OUTER %d\n#define KILN_BUFFERS %" PRIu32
         "\n#define KILN_IS_LEFT_KEPT %d\n#define KILN_PACK_ELEMENTS %" PRIu32
         "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
         "\n#define KILN_FINISHED_TOGETHER 1\n#define KILN_CHIPLETS %" PRIu32
@@ -176,20 +246,29 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         "\n#define KILN_N_END 1\n#define KILN_HAS_MASK %d"
         "\n#define KILN_HAS_SCORE_LOADS %d\n",
         products->waves_m, products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
-        attention->is_online, products->segments > 1, products->buffers, attention->is_left_kept,
+        attention->score_count, attention->value_count, attention->is_online,
+        products->segments > 1, products->has_outer, products->buffers, attention->is_left_kept,
         kiln_pack_elements(products), products->result_vector, products->row_parts,
         products->chiplets, has_last, products->k_end != KILN_K_END_NONE,
         attention->limit_count != 0, has_loads);
-    if (products->mma != NULL && (products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
-                                  products->mma->layout == KILN_MMA_LAYOUT_MFMA))
+    if (kiln_attention_has_residents(attention))
         kiln_buffer_append_text(source, "#define KILN_RESIDENTS 2\n");
     if (emission->schedule->lds_bytes > emission->target->lds_bytes)
         kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
     append_operand_defines("LEFT", &products->left, false, source);
-    append_operand_defines("RIGHT", &products->right, is_copied(emission, &products->right),
-                           source);
-    append_operand_defines("VALUE", &attention->value, is_copied(emission, &attention->value),
-                           source);
+    append_operand_defines("RIGHT", &products->right, are_rights_copied(emission), source);
+    append_operand_defines("VALUE", &attention->value, are_values_copied(emission), source);
+    if (attention->score_count > 1) {
+        append_operand_defines("LEFT_1", &attention->left_1, false, source);
+        append_operand_defines("RIGHT_1", &attention->right_1, are_rights_copied(emission), source);
+    }
+    if (attention->value_count > 1)
+        append_operand_defines("VALUE_1", &attention->value_1, are_values_copied(emission), source);
+    if (kiln_attention_reads_both_ways(attention))
+        kiln_buffer_printf(source,
+                           "#define KILN_VALUE_SHARES %" PRIu32 "\n#define KILN_VALUE_1_SHARES "
+                           "%" PRIu32 "\n",
+                           attention->value_shares, attention->value_1_shares);
 }
 
 static void emit_headers(const struct kiln_emission *emission,

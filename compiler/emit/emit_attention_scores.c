@@ -143,31 +143,70 @@ static uint32_t exponentiated(const struct kiln_emission *emission)
     return KILN_NONE;
 }
 
-/* What of a place's values its result needs. Of a masked score the limits are the text's own, so
- * that what they compare with is no part of it. NULL when memory is out. */
+/* Whether a value is the condition of the limits, which is the text's own. What follows a softmax
+ * is not told whether there are any. */
+static bool is_limit(const struct kiln_emission *emission, enum kiln_place place, uint32_t value)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    return value == attention->visible && (place == KILN_PLACE_SCORE || !attention->is_online);
+}
+
+/* What of a place's values its results need: nothing that the limits compare. NULL when memory is
+ * out. */
 static bool *find_needed(const struct kiln_emission *emission, enum kiln_place place,
-                         uint32_t result)
+                         const uint32_t *results, uint32_t result_count)
 {
     const struct kiln_fusion_group *group = emission->group;
     bool *needed = calloc(group->op_count, sizeof *needed);
     if (needed == NULL)
         return NULL;
-    needed[kiln_group_position(group, result)] = true;
+    for (uint32_t i = 0; i < result_count; i++)
+        needed[kiln_group_position(group, results[i])] = true;
     for (uint32_t i = group->op_count; i-- > 0;) {
         const struct kiln_op *op = &emission->ir->ops[group->ops[i]];
-        bool is_end = op->opcode == KILN_OP_SCORE || op->opcode == KILN_OP_SCORE_EXP;
+        bool is_end = op->opcode == KILN_OP_SCORE || op->opcode == KILN_OP_SCORE_EXP ||
+                      is_limit(emission, place, group->ops[i]);
         needed[i] &= (group->places[i] >> place & 1) != 0;
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity && needed[i] && !is_end; k++) {
             uint32_t at = kiln_group_position(group, op->operands[k]);
-            bool is_limit = group->ops[i] == kiln_attention_of(emission)->masked && k == 0;
-            if (at != KILN_NONE && !is_limit)
+            if (at != KILN_NONE)
                 needed[at] = true;
         }
     }
     return needed;
 }
 
-static void append_values_of(const struct kiln_emission *emission,
+/* Whether coordinates of scores are others than those of the result. */
+static bool has_other_indices(const struct kiln_emission *emission)
+{
+    return kiln_attention_of(emission)->is_transposed || kiln_contraction_of(emission)->has_outer;
+}
+
+/* An index: a coordinate of a score. */
+static void append_index(const struct kiln_emission *emission, const struct kiln_value_table *table,
+                         uint32_t value, struct kiln_buffer *source)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    const struct kiln_op *op = &emission->ir->ops[value];
+    uint32_t from_right = emission->ir->domains[op->domain].rank - 1 - op->axis;
+    char batch[96];
+    kiln_buffer_printf(source, "        const %s ", kiln_scalar_type(op->scalar));
+    kiln_emit_value(table, value, source);
+    kiln_buffer_printf(source, " = (%s)(0u", kiln_scalar_type(op->scalar));
+    if (from_right < 2)
+        kiln_buffer_append_text(source, (from_right == 0) == attention->is_transposed
+                                            ? " + source.row + at_row"
+                                            : " + column + (unsigned)e");
+    for (uint32_t b = 0; b < attention->products.batch_rank && from_right >= 2; b++) {
+        if (attention->products.batch_axes[b] != from_right)
+            continue;
+        kiln_print_batch_coordinate(emission, b, true, "source.batch", batch, sizeof batch);
+        kiln_buffer_printf(source, " + %s", batch);
+    }
+    kiln_buffer_append_text(source, ");\n");
+}
+
+static void append_values_of(const struct kiln_emission *emission, enum kiln_place place,
                              const struct kiln_value_table *table, const bool *needed,
                              struct kiln_buffer *source)
 {
@@ -178,35 +217,38 @@ static void append_values_of(const struct kiln_emission *emission,
         if (!needed[i] || !kiln_value_is_computed(emission, table, value) ||
             op->opcode == KILN_OP_CONSTANT)
             continue;
-        if (value != kiln_attention_of(emission)->masked) {
+        if (op->opcode == KILN_OP_INDEX && has_other_indices(emission)) {
+            append_index(emission, table, value, source);
+        } else if (!is_limit(emission, place, value)) {
             kiln_emit_contraction_value(emission, table, value, source);
-            continue;
+        } else {
+            kiln_buffer_append_text(source, "        const bool ");
+            kiln_emit_value(table, value, source);
+            kiln_buffer_printf(
+                source, " = !is_masked || kiln_is_visible(arguments, row, %s, column + e);\n",
+                kiln_attention_of(emission)->are_rows_heads ? "0" : "source.row + at_row");
         }
-        kiln_buffer_append_text(source, "        const kiln_sum ");
-        kiln_emit_value(table, value, source);
-        kiln_buffer_printf(
-            source, " = !is_masked || kiln_is_visible(arguments, row, %s, column + e) ? ",
-            kiln_attention_of(emission)->are_rows_heads ? "0" : "source.row + at_row");
-        kiln_emit_value(table, op->operands[1], source);
-        kiln_buffer_append_text(source, " : -__builtin_inff();\n");
     }
 }
 
 static bool append_values(const struct kiln_emission *emission, enum kiln_place place,
-                          const char *const *elements, uint32_t result, const char *to,
-                          struct kiln_buffer *source)
+                          const char *const *elements, const uint32_t *results,
+                          uint32_t result_count, const char *const *to, struct kiln_buffer *source)
 {
     struct kiln_value_table table;
-    bool *needed = find_needed(emission, place, result);
+    bool *needed = find_needed(emission, place, results, result_count);
     if (needed == NULL || !kiln_contraction_table_init(emission, place, elements, &table)) {
         free(needed);
         return false;
     }
     append_loop(emission, place, source);
-    append_values_of(emission, &table, needed, source);
-    kiln_buffer_printf(source, "        %s = ", to);
-    kiln_emit_value(&table, result, source);
-    kiln_buffer_append_text(source, ";\n    }\n");
+    append_values_of(emission, place, &table, needed, source);
+    for (uint32_t i = 0; i < result_count; i++) {
+        kiln_buffer_printf(source, "        %s = ", to[i]);
+        kiln_emit_value(&table, results[i], source);
+        kiln_buffer_append_text(source, ";\n");
+    }
+    kiln_buffer_append_text(source, "    }\n");
     kiln_value_table_fini(&table);
     free(needed);
     return true;
@@ -378,7 +420,8 @@ static bool append_score(const struct kiln_emission *emission, const char *const
     uint32_t result = exponentiated(emission);
     bool good = true;
     if (result != KILN_NONE)
-        good = append_values(emission, KILN_PLACE_SCORE, elements, result, "x[e]", source);
+        good = append_values(emission, KILN_PLACE_SCORE, elements, &result, 1,
+                             (const char *const[]){"x[e]"}, source);
     if (result == KILN_NONE)
         kiln_buffer_append_text(source, "    (void)arguments, (void)source, (void)row, "
                                         "(void)loaded, (void)at_row, (void)column, "
@@ -394,22 +437,22 @@ static bool append_score(const struct kiln_emission *emission, const char *const
 static bool append_weight(const struct kiln_emission *emission, const char *const *elements,
                           struct kiln_buffer *source)
 {
+    static const char *const to[] = {"weights[0][e]", "weights[1][e]"};
     const struct kiln_ir *ir = emission->ir;
-    uint32_t weights = ir->ops[emission->group->contracts[1]].operands[0];
-    const struct kiln_op *op = &ir->ops[weights];
-    if (op->opcode == KILN_OP_ROUND && op->dtype == kiln_contraction_of(emission)->staged)
-        weights = op->operands[0];
+    const struct kiln_fusion_group *group = emission->group;
+    uint32_t count = group->contract_count - group->score_count;
+    uint32_t weights[KILN_GROUP_MAX_PRODUCTS];
+    for (uint32_t i = 0; i < count; i++) {
+        weights[i] = ir->ops[group->contracts[group->score_count + i]].operands[0];
+        const struct kiln_op *op = &ir->ops[weights[i]];
+        if (op->opcode == KILN_OP_ROUND && op->dtype == kiln_contraction_of(emission)->staged)
+            weights[i] = op->operands[0];
+    }
     kiln_buffer_append_text(source, "KILN_DEVICE void kiln_weight(" SCORE_PARAMETERS
                                     "const kiln_sum (&exponentials)[KILN_CHAIN_RUN], "
                                     "kiln_sum (&weights)[KILN_VALUES][KILN_CHAIN_RUN])\n{\n"
                                     "    (void)exponentials;\n");
-    bool good =
-        append_values(emission, KILN_PLACE_WEIGHT, elements, weights, "weights[0][e]", source);
-    if (!kiln_attention_of(emission)->is_online)
-        kiln_buffer_append_text(source, "    KILN_UNROLL\n"
-                                        "    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)\n"
-                                        "        weights[0][e] = exponentials[e] != 0 ? "
-                                        "weights[0][e] : (kiln_sum)0;\n");
+    bool good = append_values(emission, KILN_PLACE_WEIGHT, elements, weights, count, to, source);
     kiln_buffer_append_text(source, "}\n");
     return good;
 }

@@ -110,6 +110,10 @@ void kiln_emit_contraction_term(const struct kiln_emission *emission, const char
 /* "const kiln_storage_f16 *p3;", a member of a source. */
 void kiln_emit_contraction_pointer(const struct kiln_emission *emission, uint32_t access,
                                    struct kiln_buffer *source);
+/* The index of a batch, of the result's or of attention's scores, which may be more: an expression
+ * of the kiln_batch called `of`. */
+void kiln_print_batch_coordinate(const struct kiln_emission *emission, uint32_t batch,
+                                 bool is_of_scores, const char *of, char *text, size_t size);
 /* "source.p3 = arguments.a3 + ...;": where the tile of an access starts. Of an operand `repeat` is
  * "left" or "right" and `column` NULL; of the result `repeat` is NULL. */
 void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t access,

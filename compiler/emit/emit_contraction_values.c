@@ -2,6 +2,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,28 +25,42 @@ bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access, en
     return memory->place == place && !memory->is_store;
 }
 
+void kiln_print_batch_coordinate(const struct kiln_emission *emission, uint32_t batch,
+                                 bool is_of_scores, const char *of, char *text, size_t size)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    bool is_outer = is_of_scores && contraction->has_outer && contraction->outer_batch == batch;
+    (void)snprintf(text, size,
+                   is_outer ? "(%s.c%" PRIu32 " * (unsigned)arguments.outer + %s.outer)"
+                            : "%s.c%" PRIu32,
+                   of, batch, of);
+}
+
 void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t access,
                                  const char *repeat, const char *row, const char *column,
                                  struct kiln_buffer *source)
 {
-    if (emission->group->accesses[access].kind == KILN_ARGUMENT_HOST_SCALAR)
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    if (memory->kind == KILN_ARGUMENT_HOST_SCALAR)
         return;
     kiln_buffer_printf(source, "    source.p%" PRIu32 " = arguments.a%" PRIu32 " + (0ll", access,
                        access);
     for (uint32_t b = 0; b < kiln_contraction_of(emission)->batch_rank; b++) {
-        char coordinate[64];
+        char index[96];
+        char coordinate[160];
         if (kiln_counts_batch_from_first(emission, access, b))
             continue;
+        kiln_print_batch_coordinate(emission, b, !kiln_is_access_of_result(memory), "batch", index,
+                                    sizeof index);
         if (repeat == NULL)
-            (void)snprintf(coordinate, sizeof coordinate, "batch.c%" PRIu32, b);
+            (void)snprintf(coordinate, sizeof coordinate, "%s", index);
         else
             (void)snprintf(coordinate, sizeof coordinate,
-                           "batch.c%" PRIu32 " / (unsigned)arguments.%s_repeat%" PRIu32, b, repeat,
-                           b);
+                           "%s / (unsigned)arguments.%s_repeat%" PRIu32, index, repeat, b);
         kiln_emit_contraction_term(emission, "long long", access, KILN_STRIDE_BATCH + b, coordinate,
                                    source);
     }
-    if (emission->group->accesses[access].is_accumulator)
+    if (memory->is_accumulator)
         kiln_buffer_printf(source, " + (long long)%s * arguments.segment_stride",
                            kiln_group_cuts_k(emission->group) ? "batch.segment" : "segment");
     /* Of the operand without windows, where the first tap of a phase is. */
@@ -135,7 +150,7 @@ void kiln_emit_contraction_value(const struct kiln_emission *emission,
         kiln_buffer_printf(source, "values[%d][e];\n", value == group->contracts[0] ? 0 : 1);
         break;
     case KILN_OP_SCORE:
-        kiln_buffer_append_text(source, "sums[0][e];\n");
+        kiln_buffer_printf(source, "sums[%d][e];\n", value == group->contracts[0] ? 0 : 1);
         break;
     case KILN_OP_SCORE_MAX:
         kiln_buffer_append_text(source, "totals.max;\n");
@@ -147,7 +162,8 @@ void kiln_emit_contraction_value(const struct kiln_emission *emission,
         kiln_buffer_append_text(source, "totals.sum;\n");
         break;
     case KILN_OP_ATTEND:
-        kiln_buffer_append_text(source, "values[0][e];\n");
+        kiln_buffer_printf(source, "values[%d][e];\n",
+                           value == group->contracts[group->score_count] ? 0 : 1);
         break;
     default:
         break;

@@ -1,13 +1,26 @@
-/* The group of attention: both products, the scores between them, and what is elementwise before
- * and after. Recognition has seen to it that nothing else reads the scores. */
+/* The group of attention: both products, or two of each kind, the scores between them, and what is
+ * elementwise before and after. Recognition has seen to it that nothing else reads the scores. */
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/prologue.h"
 
-static uint8_t place_bit(enum kiln_place place)
+static uint16_t place_bit(enum kiln_place place)
 {
-    return (uint8_t)(1u << place);
+    return (uint16_t)(1u << place);
+}
+
+/* The cluster of other products that one kernel does with this one; KILN_NONE where there is none
+ * so far. */
+static uint32_t find_cluster(const struct kiln_group_builder *builder, uint32_t index)
+{
+    const struct kiln_op *ops = builder->ir->ops;
+    for (uint32_t i = 0; i < builder->cluster_count && ops[index].kernel != 0; i++) {
+        const struct kiln_cluster *cluster = &builder->clusters[i];
+        if (cluster->contract_count != 0 && ops[cluster->contracts[0]].kernel == ops[index].kernel)
+            return i;
+    }
+    return KILN_NONE;
 }
 
 /* The first product begins the cluster. */
@@ -29,12 +42,16 @@ static void place_attention(struct kiln_group_builder *builder, uint32_t index)
     const struct kiln_op *op = &builder->ir->ops[index];
     if (builder->bare[index])
         builder->is_attention_cut = true;
-    if (op->opcode == KILN_OP_SCORE) {
+    uint32_t number = op->opcode == KILN_OP_SCORE ? find_cluster(builder, index)
+                                                  : kiln_cluster_of(builder, op->operands[0]);
+    if (op->opcode == KILN_OP_SCORE && number == KILN_NONE) {
         place_score(builder, index);
         return;
     }
-    uint32_t number = kiln_cluster_of(builder, op->operands[0]);
-    if (number == KILN_NONE || !kiln_cluster_join(builder, index, number)) {
+    if (number == KILN_NONE ||
+        (kiln_opcode_contracts(op->opcode) &&
+         builder->clusters[number].contract_count == KILN_GROUP_MAX_CONTRACTS) ||
+        !kiln_cluster_join(builder, index, number)) {
         builder->is_attention_cut = true;
         return;
     }
@@ -43,9 +60,11 @@ static void place_attention(struct kiln_group_builder *builder, uint32_t index)
     cluster->reduction_count++;
     if (op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM)
         cluster->row_domain = op->domain;
+    if (kiln_opcode_contracts(op->opcode))
+        cluster->contracts[cluster->contract_count++] = index;
     if (op->opcode != KILN_OP_ATTEND)
         return;
-    cluster->contracts[cluster->contract_count++] = index;
+    cluster->has_result = true;
     cluster->domain = op->domain;
 }
 
@@ -60,9 +79,8 @@ static bool may_evaluate_operand(struct kiln_group_builder *builder, uint32_t in
 /* Scores are the kernel's whatever is asked here. */
 static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
-    bool is_complete = cluster->contract_count == KILN_GROUP_MAX_CONTRACTS;
     bool has_rows = cluster->reduction_count > cluster->contract_count;
-    return (is_complete && op->domain == cluster->domain) ||
+    return (cluster->has_result && op->domain == cluster->domain) ||
            (has_rows && op->domain == cluster->row_domain);
 }
 
@@ -74,18 +92,22 @@ static enum kiln_boundary boundary(const struct kiln_cluster *cluster)
 
 /* The places where the operands of an operation are wanted. */
 static void place_operands(struct kiln_fusion_group *group, const struct kiln_op *op,
-                           uint8_t places)
+                           uint32_t index, uint16_t places)
 {
-    uint8_t of[KILN_IR_MAX_OPERANDS] = {places, places, places};
+    uint16_t of[KILN_IR_MAX_OPERANDS] = {places, places, places};
     switch (op->opcode) {
-    case KILN_OP_SCORE:
-        of[0] = place_bit(KILN_PLACE_LEFT);
-        of[1] = place_bit(KILN_PLACE_RIGHT);
+    case KILN_OP_SCORE: {
+        bool is_first = index == group->contracts[0];
+        of[0] = place_bit(is_first ? KILN_PLACE_LEFT : KILN_PLACE_LEFT_1);
+        of[1] = place_bit(is_first ? KILN_PLACE_RIGHT : KILN_PLACE_RIGHT_1);
         break;
-    case KILN_OP_ATTEND:
+    }
+    case KILN_OP_ATTEND: {
+        bool is_first = index == group->contracts[group->score_count];
         of[0] = place_bit(KILN_PLACE_WEIGHT);
-        of[1] = place_bit(KILN_PLACE_VALUE);
+        of[1] = place_bit(is_first ? KILN_PLACE_VALUE : KILN_PLACE_VALUE_1);
         break;
+    }
     case KILN_OP_SCORE_MAX:
     case KILN_OP_SCORE_EXP:
         of[0] = place_bit(KILN_PLACE_SCORE);
@@ -101,6 +123,15 @@ static void place_operands(struct kiln_fusion_group *group, const struct kiln_op
         group->places[kiln_group_position(group, op->operands[k])] |= of[k];
 }
 
+static void append_contracts(const struct kiln_group_builder *builder,
+                             struct kiln_fusion_group *group, enum kiln_opcode opcode)
+{
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if (builder->ir->ops[group->ops[i]].opcode == opcode && !builder->is_load[group->ops[i]])
+            group->contracts[group->contract_count++] = group->ops[i];
+    }
+}
+
 static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
                         const uint32_t *items, uint32_t item_count)
 {
@@ -111,14 +142,12 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
     for (uint32_t i = 0; i < item_count; i++)
         group->places[kiln_group_position(group, builder->items[items[i]].value)] =
             place_bit(KILN_PLACE_ELEMENT);
-    for (uint32_t i = 0; i < group->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (!builder->is_load[group->ops[i]] && kiln_opcode_contracts(op->opcode))
-            group->contracts[group->contract_count++] = group->ops[i];
-    }
+    append_contracts(builder, group, KILN_OP_SCORE);
+    group->score_count = group->contract_count;
+    append_contracts(builder, group, KILN_OP_ATTEND);
     for (uint32_t i = group->op_count; i-- > 0;) {
         if (!builder->is_load[group->ops[i]])
-            place_operands(group, &ir->ops[group->ops[i]], group->places[i]);
+            place_operands(group, &ir->ops[group->ops[i]], group->ops[i], group->places[i]);
     }
     return true;
 }

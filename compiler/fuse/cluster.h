@@ -34,6 +34,8 @@ struct kiln_cluster {
     uint32_t reduction_count;
     uint32_t contract_count; /* of contractions: those that share its tiles */
     uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
+    bool has_result; /* attention: some ATTEND is among them; from then on `domain` is its result's
+                      */
     uint32_t segment_count;   /* PARTIAL, COMBINE */
     uint32_t combine;         /* PARTIAL: the cluster that yields what it accumulates */
     bool is_of_tiles;         /* COMBINE: the segments are tiles of a product's result */

@@ -9,9 +9,9 @@
 #include "compiler/fuse/segments.h"
 #include "compiler/fuse/tile_statistics.h"
 
-static uint8_t place_bit(enum kiln_place place)
+static uint16_t place_bit(enum kiln_place place)
 {
-    return (uint8_t)(1u << place);
+    return (uint16_t)(1u << place);
 }
 
 enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
@@ -38,9 +38,17 @@ uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_g
         return ir->ops[group->contracts[0]].operands[0];
     case KILN_PLACE_RIGHT:
         return ir->ops[group->contracts[0]].operands[1];
+    case KILN_PLACE_LEFT_1:
+        return group->score_count > 1 ? ir->ops[group->contracts[1]].operands[0] : KILN_NONE;
+    case KILN_PLACE_RIGHT_1:
+        return group->score_count > 1 ? ir->ops[group->contracts[1]].operands[1] : KILN_NONE;
     case KILN_PLACE_VALUE:
         if (is_attention(ir, group))
-            return ir->ops[group->contracts[group->contract_count - 1]].operands[1];
+            return ir->ops[group->contracts[group->score_count]].operands[1];
+        break;
+    case KILN_PLACE_VALUE_1:
+        if (is_attention(ir, group) && group->contract_count > group->score_count + 1)
+            return ir->ops[group->contracts[group->score_count + 1]].operands[1];
         break;
     case KILN_PLACE_SECOND:
         if (group->contract_count == 2 && !is_attention(ir, group))
@@ -288,7 +296,7 @@ static bool may_merge(const struct kiln_group_builder *builder, const struct kil
     const struct kiln_op *second = &builder->ir->ops[b->contracts[0]];
     return a->axes == 0 && b->axes == 0 &&
            !has_phases(&builder->ir->contractions[first->contraction]) &&
-           a->contract_count + b->contract_count <= KILN_GROUP_MAX_CONTRACTS &&
+           a->contract_count + b->contract_count <= KILN_GROUP_MAX_PRODUCTS &&
            first->contraction == second->contraction && first->domain == second->domain &&
            first->scalar == second->scalar &&
            (first->operands[0] == second->operands[0] || first->operands[1] == second->operands[1]);

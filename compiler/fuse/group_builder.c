@@ -11,7 +11,8 @@
  * partitioner. */
 enum { STEPS_OF_AN_OPERATION = 128 };
 
-/* Values between the products of attention: what its kernel has computed of the scores. */
+/* Values between the products of attention: what its kernel has computed of the scores, of one of
+ * them where there are two. */
 static void find_enclosed(struct kiln_group_builder *builder)
 {
     for (uint32_t i = 0; i < builder->ir->op_count; i++) {

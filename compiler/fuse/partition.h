@@ -63,6 +63,10 @@ enum kiln_place {
     KILN_PLACE_VALUE,  /* where the second product's other operand is staged */
     KILN_PLACE_SCORE,  /* at the elements of the first product: up to what is exponentiated */
     KILN_PLACE_WEIGHT, /* and from there on */
+    /* Of the second of two first, or second, products. */
+    KILN_PLACE_LEFT_1,
+    KILN_PLACE_RIGHT_1,
+    KILN_PLACE_VALUE_1,
     KILN_PLACE_COUNT,
 };
 
@@ -93,7 +97,10 @@ struct kiln_access {
     int64_t segment_stride;
 };
 
-enum { KILN_GROUP_MAX_CONTRACTS = 2 };
+enum {
+    KILN_GROUP_MAX_PRODUCTS = 2, /* of each kind: CONTRACT, or SCORE and ATTEND */
+    KILN_GROUP_MAX_CONTRACTS = 4,
+};
 
 struct kiln_fusion_group {
     enum kiln_kernel_family family;
@@ -112,10 +119,11 @@ struct kiln_fusion_group {
     uint32_t *ops;
     /* Of a contraction: the CONTRACTs, ascending, and for each of ops in which places it is wanted,
      * bit per enum kiln_place. Two CONTRACTs have the same axes and an operand in common. Of
-     * attention: SCORE and ATTEND. Others: 0 and NULL. */
+     * attention: the SCOREs, score_count of them, then the ATTENDs. Others: 0 and NULL. */
     uint32_t contract_count;
     uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
-    uint8_t *places;
+    uint32_t score_count;
+    uint16_t *places;
     uint32_t access_count;
     struct kiln_access *accesses; /* loads, then stores; at most one load and one store per value,
                                      tensor and place */

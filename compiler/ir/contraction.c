@@ -22,3 +22,23 @@ kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is
     }
     return NULL;
 }
+
+struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction)
+{
+    struct kiln_contraction swapped = *contraction;
+    for (uint32_t i = 0; i < swapped.axis_count; i++) {
+        const struct kiln_contraction_axis *old = &contraction->axes[i];
+        struct kiln_contraction_axis *axis = &swapped.axes[i];
+        axis->role = old->role == KILN_AXIS_M   ? KILN_AXIS_N
+                     : old->role == KILN_AXIS_N ? KILN_AXIS_M
+                                                : old->role;
+        axis->left = old->right;
+        axis->right = old->left;
+        axis->left_repeat = old->right_repeat;
+        axis->right_repeat = old->left_repeat;
+        axis->left_step = old->right_step;
+        axis->right_step = old->left_step;
+    }
+    swapped.is_right_windowed = contraction->window_count != 0 && !contraction->is_right_windowed;
+    return swapped;
+}

@@ -72,6 +72,9 @@ struct kiln_contraction {
 /* The product of the sizes of all axes of a role: 1 where there are none. */
 int64_t kiln_contraction_size(const struct kiln_contraction *contraction, enum kiln_axis_role role);
 
+/* The same products with the operands in the other order. */
+struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction);
+
 /* The window over an axis of an operand; NULL where there is none. */
 const struct kiln_contraction_window *
 kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is_right,

@@ -81,7 +81,10 @@ struct kiln_op {
     uint32_t tensor;
     uint32_t axis;        /* INDEX: axis of the domain, counted from the left */
     uint32_t contraction; /* CONTRACT, SCORE, ATTEND: index into kiln_ir.contractions */
-    uint32_t node;        /* the graph node it was made for */
+    /* SCORE, ATTEND: those of one number, from 1 on, are done by one kernel, which has several of
+     * one of them. 0: the kernel is that of a single SCORE and what is made of it. */
+    uint32_t kernel;
+    uint32_t node; /* the graph node it was made for */
     struct kiln_constant
         constant; /* CONSTANT: `integer` for bool and integers, `real` for floats */
 };

@@ -86,6 +86,8 @@ static void print_attribute(const struct kiln_ir *ir, const struct kiln_op *op,
     case KILN_OP_SCORE:
     case KILN_OP_ATTEND:
         print_contraction(&ir->contractions[op->contraction], buffer);
+        if (op->kernel != 0)
+            kiln_buffer_printf(buffer, " in kernel %" PRIu32, op->kernel);
         break;
     case KILN_OP_ROUND:
         kiln_buffer_printf(buffer, " through %s", kiln_dtype_info(op->dtype)->text);

@@ -381,7 +381,7 @@ static void check_contraction(struct validator *validator)
                                      .domain = &ir->domains[operand(validator, 1)->domain]};
     const struct kiln_domain *whole = &ir->domains[validator->op->domain];
     const struct kiln_domain of_segment = kiln_domain_of_segment(whole, left.domain->rank);
-    bool may_be_cut = validator->op->opcode == KILN_OP_ATTEND;
+    bool may_be_cut = validator->op->opcode == KILN_OP_ATTEND && validator->op->kernel == 0;
     struct contraction_side result = {.name = "result", .domain = may_be_cut ? &of_segment : whole};
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
         const struct kiln_contraction_axis *axis = &contraction->axes[i];

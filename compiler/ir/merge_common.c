@@ -65,7 +65,7 @@ static uint64_t hash_op(const struct kiln_op *op)
     case KILN_OP_CONTRACT:
     case KILN_OP_SCORE:
     case KILN_OP_ATTEND:
-        return hash_step(hash, op->contraction);
+        return hash_step(hash_step(hash, op->contraction), op->kernel);
     default:
         return hash;
     }
@@ -89,7 +89,7 @@ static bool same_op(const struct kiln_op *a, const struct kiln_op *b)
     case KILN_OP_CONTRACT:
     case KILN_OP_SCORE:
     case KILN_OP_ATTEND:
-        return a->contraction == b->contraction;
+        return a->contraction == b->contraction && a->kernel == b->kernel;
     default:
         return true;
     }

@@ -61,6 +61,16 @@ enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, const struct kiln_grap
                                       struct kiln_error *error) KILN_NODISCARD;
 
 /*
+ * Products of functions of one product's elements, or of two products' that lie alike, with rows or
+ * columns of the operands, as attention's gradients are, become SCORE and ATTEND
+ * (recognize_attention_gradient.c): what lies between is computed once for each kernel. Conditions
+ * and use are those of kiln_ir_recognize_attention.
+ */
+enum kiln_status kiln_ir_recognize_attention_gradient(struct kiln_ir *ir, int64_t most,
+                                                      bool *ret_found,
+                                                      struct kiln_error *error) KILN_NODISCARD;
+
+/*
  * A reduction of what is computed of a product's result, over n and other axes, becomes one over n
  * and one over the others, if n is at most `most` long (half of that for results of 8 bytes): the
  * product's kernel can do the first. No part of kiln_ir_optimize either.

@@ -24,18 +24,8 @@ struct rewriting {
 /* The product of the same operands in the other order. */
 static void swap_operands(struct kiln_ir *out, struct kiln_op *op)
 {
-    struct kiln_contraction contraction = out->contractions[op->contraction];
-    for (uint32_t i = 0; i < contraction.axis_count; i++) {
-        struct kiln_contraction_axis *axis = &contraction.axes[i];
-        const struct kiln_contraction_axis old = *axis;
-        axis->role = old.role == KILN_AXIS_M   ? KILN_AXIS_N
-                     : old.role == KILN_AXIS_N ? KILN_AXIS_M
-                                               : old.role;
-        axis->left = old.right;
-        axis->right = old.left;
-        axis->left_repeat = old.right_repeat;
-        axis->right_repeat = old.left_repeat;
-    }
+    struct kiln_contraction contraction =
+        kiln_contraction_swap(&out->contractions[op->contraction]);
     uint32_t left = op->operands[0];
     op->operands[0] = op->operands[1];
     op->operands[1] = left;

@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/attention_segments.h"
 
+/* The only axis of a role, of those that matter here. */
 static const struct kiln_contraction_axis *axis_of(const struct kiln_contraction *contraction,
                                                    enum kiln_axis_role role)
 {
@@ -13,7 +14,31 @@ static const struct kiln_contraction_axis *axis_of(const struct kiln_contraction
     return found;
 }
 
-/* The second product's axis for a batch of scores; NULL where it has size 1 and is left out. */
+/* What a second product sums along: the scores' columns; the other axis of k, if there is one, goes
+ * along batches. */
+static const struct kiln_contraction_axis *columns_of(const struct kiln_contraction *second)
+{
+    const struct kiln_contraction_axis *found = second->axes;
+    for (uint32_t i = 0; i < second->axis_count; i++) {
+        if (second->axes[i].role == KILN_AXIS_K && second->axes[i].left < 2)
+            found = &second->axes[i];
+    }
+    return found;
+}
+
+/* The axis of k along a batch axis of the scores; NULL where there is none. */
+static const struct kiln_contraction_axis *summed_batch(const struct kiln_contraction *second,
+                                                        uint8_t result)
+{
+    for (uint32_t i = 0; i < second->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &second->axes[i];
+        if (axis->role == KILN_AXIS_K && axis->left == result && result >= 2 && axis->size > 1)
+            return axis;
+    }
+    return NULL;
+}
+
+/* A product's axis for a batch of scores; NULL where it has size 1 and is left out. */
 static const struct kiln_contraction_axis *batch_of(const struct kiln_contraction *contraction,
                                                     uint8_t result)
 {
@@ -24,10 +49,11 @@ static const struct kiln_contraction_axis *batch_of(const struct kiln_contractio
     return NULL;
 }
 
-static void set_role(struct kiln_role_axes *role, const struct kiln_contraction_axis *axis)
+static void set_role(struct kiln_role_axes *role, const struct kiln_contraction_axis *axis,
+                     uint8_t domain_axis)
 {
     *role = (struct kiln_role_axes){
-        .count = 1, .sizes = {axis->size}, .domain_axes = {axis->result}, .domain_steps = {1}};
+        .count = 1, .sizes = {axis->size}, .domain_axes = {domain_axis}, .domain_steps = {1}};
 }
 
 static void set_operand(struct kiln_operand_schedule *operand, enum kiln_place place,
@@ -45,34 +71,69 @@ struct walk {
     uint8_t batches[KILN_MAX_BATCH_AXES];
 };
 
-static struct walk walk_of(const struct kiln_contraction *first,
-                           const struct kiln_contraction *second,
-                           const struct kiln_contraction_schedule *schedule, enum kiln_place place)
+static const struct kiln_contraction *contraction_at(const struct kiln_contraction_problem *problem,
+                                                     uint32_t index)
 {
-    struct walk walk = {.row = 1, .column = 0}; /* of scores, and of the result */
-    if (place == KILN_PLACE_LEFT) {
-        walk.row = axis_of(first, KILN_AXIS_M)->left;
-        walk.column = axis_of(first, KILN_AXIS_K)->left;
-    } else if (place == KILN_PLACE_RIGHT) {
-        walk.row = axis_of(first, KILN_AXIS_N)->right;
-        walk.column = axis_of(first, KILN_AXIS_K)->right;
-    } else if (place == KILN_PLACE_VALUE) {
-        walk.row = axis_of(second, KILN_AXIS_N)->right;
-        walk.column = axis_of(second, KILN_AXIS_K)->right;
+    const struct kiln_ir *ir = problem->ir;
+    return &ir->contractions[ir->ops[problem->group->contracts[index]].contraction];
+}
+
+/* The product that a place stages an operand of; the first one for other places. */
+static const struct kiln_contraction *product_of(const struct kiln_contraction_problem *problem,
+                                                 enum kiln_place place)
+{
+    uint32_t scores = problem->group->score_count;
+    switch (place) {
+    case KILN_PLACE_LEFT_1:
+    case KILN_PLACE_RIGHT_1:
+        return contraction_at(problem, 1);
+    case KILN_PLACE_VALUE:
+        return contraction_at(problem, scores);
+    case KILN_PLACE_VALUE_1:
+        return contraction_at(problem, scores + 1);
+    default:
+        return contraction_at(problem, 0);
     }
-    for (uint32_t b = 0; b < schedule->batch_rank; b++) {
-        const struct kiln_contraction_axis *of_score = batch_of(first, schedule->batch_axes[b]);
-        const struct kiln_contraction_axis *of_value = batch_of(second, schedule->batch_axes[b]);
-        if (of_score == NULL) { /* segments, in front of the results */
-            bool is_result = place == KILN_PLACE_ELEMENT || place == KILN_PLACE_ROW;
-            walk.batches[b] = is_result ? schedule->batch_axes[b] : (uint8_t)KILN_NO_AXIS;
-            continue;
-        }
-        walk.batches[b] = place == KILN_PLACE_LEFT    ? of_score->left
-                          : place == KILN_PLACE_RIGHT ? of_score->right
-                          : place != KILN_PLACE_VALUE ? of_score->result
-                          : of_value != NULL          ? of_value->right
-                                                      : (uint8_t)KILN_NO_AXIS;
+}
+
+static uint8_t value_axis_of_batch(const struct kiln_contraction *second, uint8_t result)
+{
+    const struct kiln_contraction_axis *summed = summed_batch(second, result);
+    const struct kiln_contraction_axis *batch = batch_of(second, result);
+    return summed != NULL ? summed->right : batch != NULL ? batch->right : (uint8_t)KILN_NO_AXIS;
+}
+
+static struct walk walk_of(const struct kiln_contraction_problem *problem,
+                           const struct kiln_attention_schedule *attention, enum kiln_place place)
+{
+    const struct kiln_contraction *product = product_of(problem, place);
+    bool is_left = place == KILN_PLACE_LEFT || place == KILN_PLACE_LEFT_1;
+    bool is_right = place == KILN_PLACE_RIGHT || place == KILN_PLACE_RIGHT_1;
+    bool is_value = place == KILN_PLACE_VALUE || place == KILN_PLACE_VALUE_1;
+    bool is_score = place == KILN_PLACE_SCORE || place == KILN_PLACE_WEIGHT;
+    bool is_result = place == KILN_PLACE_ELEMENT || place == KILN_PLACE_ROW;
+    struct walk walk = {.row = 1, .column = 0}; /* of the result */
+    if (is_score && attention->is_transposed)
+        walk = (struct walk){.row = 0, .column = 1};
+    if (is_left) {
+        walk.row = axis_of(product, KILN_AXIS_M)->left;
+        walk.column = axis_of(product, KILN_AXIS_K)->left;
+    } else if (is_right) {
+        walk.row = axis_of(product, KILN_AXIS_N)->right;
+        walk.column = axis_of(product, KILN_AXIS_K)->right;
+    } else if (is_value) {
+        walk.row = axis_of(product, KILN_AXIS_N)->right;
+        walk.column = columns_of(product)->right;
+    }
+    for (uint32_t b = 0; b < attention->products.batch_rank; b++) {
+        uint8_t axis = attention->products.batch_axes[b];
+        const struct kiln_contraction_axis *batch = batch_of(product, axis);
+        walk.batches[b] = is_value        ? value_axis_of_batch(product, axis)
+                          : is_result     ? axis
+                          : batch == NULL ? (uint8_t)KILN_NO_AXIS
+                          : is_score      ? axis
+                          : is_left       ? batch->left
+                                          : batch->right;
     }
     return walk;
 }
@@ -96,14 +157,20 @@ static void step_by_heads(const struct kiln_contraction_schedule *schedule,
     }
 }
 
+static bool is_staged_by_columns(enum kiln_place place)
+{
+    return place == KILN_PLACE_RIGHT || place == KILN_PLACE_RIGHT_1 || place == KILN_PLACE_VALUE ||
+           place == KILN_PLACE_VALUE_1;
+}
+
 static void set_strides(struct kiln_contraction_problem *problem,
-                        const struct kiln_contraction *second)
+                        const struct kiln_attention_schedule *attention)
 {
     const struct kiln_contraction_schedule *schedule = problem->contraction;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access *access = &problem->group->accesses[i];
         int64_t *strides = problem->schedule->accesses[i].strides;
-        const struct walk walk = walk_of(problem->axes, second, schedule, access->place);
+        const struct walk walk = walk_of(problem, attention, access->place);
         strides[KILN_STRIDE_ROW] = stride_of(problem, access, walk.row);
         strides[KILN_STRIDE_COLUMN] = stride_of(problem, access, walk.column);
         for (uint32_t b = 0; b < schedule->batch_rank; b++)
@@ -112,9 +179,9 @@ static void set_strides(struct kiln_contraction_problem *problem,
             step_by_heads(schedule, access, strides);
         /* Of a single row the stride may be anything: it becomes what it is where there are more,
          * so that both are the same kernel. */
-        bool has_rows = access->place != KILN_PLACE_RIGHT && access->place != KILN_PLACE_VALUE;
-        if (has_rows && schedule->m == 1 && strides[KILN_STRIDE_COLUMN] == 1)
-            strides[KILN_STRIDE_ROW] = 2 * problem->schedule->attention.d * schedule->k;
+        if (!is_staged_by_columns(access->place) && schedule->m == 1 &&
+            strides[KILN_STRIDE_COLUMN] == 1)
+            strides[KILN_STRIDE_ROW] = 2 * attention->d * schedule->k;
     }
 }
 
@@ -144,7 +211,9 @@ static void take_heads_as_rows(struct kiln_attention_schedule *attention,
                                const struct kiln_contraction *second)
 {
     struct kiln_contraction_schedule *schedule = &attention->products;
-    for (uint32_t b = 0; b < schedule->batch_rank && schedule->m == 1; b++) {
+    bool is_plain = attention->score_count + attention->value_count == 2 &&
+                    !attention->is_transposed && !schedule->has_outer;
+    for (uint32_t b = 0; b < schedule->batch_rank && schedule->m == 1 && is_plain; b++) {
         const struct kiln_contraction_axis *of_score = batch_of(first, schedule->batch_axes[b]);
         const struct kiln_contraction_axis *of_value = batch_of(second, schedule->batch_axes[b]);
         if (of_score == NULL || of_value == NULL)
@@ -169,7 +238,8 @@ static void add_segments(const struct kiln_contraction_problem *problem,
 {
     struct kiln_contraction_schedule *schedule = &attention->products;
     const struct kiln_domain *domain = &problem->ir->domains[problem->group->domain];
-    schedule->segments = kiln_attention_segments(problem->ir, problem->group->contracts[1]);
+    schedule->segments =
+        kiln_attention_segments(problem->ir, problem->group->contracts[attention->score_count]);
     if (schedule->segments == 1)
         return;
     uint32_t b = schedule->batch_rank++;
@@ -179,39 +249,93 @@ static void add_segments(const struct kiln_contraction_problem *problem,
     schedule->left_repeats[b] = schedule->right_repeats[b] = attention->value_repeats[b] = 1;
 }
 
+static int64_t repeat_of(const struct kiln_contraction *product, uint8_t axis, bool is_right)
+{
+    const struct kiln_contraction_axis *batch = batch_of(product, axis);
+    return batch == NULL ? 1 : is_right ? batch->right_repeat : batch->left_repeat;
+}
+
+/* A batch axis of the scores: how many of it a work-group adds up, and how many neighbours read the
+ * same operand. */
+static void add_batch(const struct kiln_contraction_problem *problem,
+                      struct kiln_attention_schedule *attention,
+                      const struct kiln_contraction_axis *axis)
+{
+    struct kiln_contraction_schedule *schedule = &attention->products;
+    const struct kiln_contraction *other = contraction_at(problem, attention->score_count - 1);
+    const struct kiln_contraction *second = contraction_at(problem, attention->score_count);
+    const struct kiln_contraction *last =
+        contraction_at(problem, problem->group->contract_count - 1);
+    const struct kiln_contraction_axis *summed = summed_batch(second, axis->result);
+    uint32_t b = schedule->batch_rank++;
+    schedule->batch_sizes[b] = axis->size;
+    schedule->batch_axes[b] = axis->result;
+    schedule->batch_domain_steps[b] = 1;
+    schedule->left_repeats[b] = axis->left_repeat;
+    schedule->right_repeats[b] = axis->right_repeat;
+    attention->left_1_repeats[b] = repeat_of(other, axis->result, false);
+    attention->right_1_repeats[b] = repeat_of(other, axis->result, true);
+    attention->value_repeats[b] = repeat_of(second, axis->result, true);
+    attention->value_1_repeats[b] = repeat_of(last, axis->result, true);
+    if (summed == NULL)
+        return;
+    schedule->has_outer = true;
+    schedule->outer_batch = b;
+    schedule->outer = summed->size;
+    schedule->batch_sizes[b] /= summed->size;
+}
+
 void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
                                  struct kiln_attention_schedule *attention)
 {
-    const struct kiln_ir *ir = problem->ir;
     struct kiln_contraction_schedule *schedule = &attention->products;
     const struct kiln_contraction *first = problem->axes;
-    const struct kiln_contraction *second =
-        &ir->contractions[ir->ops[problem->group->contracts[1]].contraction];
+    attention->score_count = problem->group->score_count;
+    attention->value_count = problem->group->contract_count - attention->score_count;
+    const struct kiln_contraction *second = contraction_at(problem, attention->score_count);
+    const struct kiln_contraction *other = contraction_at(problem, attention->score_count - 1);
     schedule->products = 1;
     schedule->m = axis_of(first, KILN_AXIS_M)->size;
     schedule->n = axis_of(first, KILN_AXIS_N)->size;
     schedule->k = axis_of(first, KILN_AXIS_K)->size;
+    attention->k_1 = axis_of(other, KILN_AXIS_K)->size;
     attention->d = axis_of(second, KILN_AXIS_N)->size;
+    attention->is_transposed = axis_of(first, KILN_AXIS_M)->result == 0;
     set_operand(&schedule->left, KILN_PLACE_LEFT, schedule->m, schedule->k);
     set_operand(&schedule->right, KILN_PLACE_RIGHT, schedule->n, schedule->k);
     set_operand(&attention->value, KILN_PLACE_VALUE, attention->d, schedule->n);
-    set_role(&schedule->rows, axis_of(first, KILN_AXIS_M));
-    set_role(&schedule->columns, axis_of(second, KILN_AXIS_N));
-    set_role(&schedule->sums, axis_of(first, KILN_AXIS_K));
+    set_operand(&attention->left_1, KILN_PLACE_LEFT_1, schedule->m, attention->k_1);
+    set_operand(&attention->right_1, KILN_PLACE_RIGHT_1, schedule->n, attention->k_1);
+    set_operand(&attention->value_1, KILN_PLACE_VALUE_1, attention->d, schedule->n);
+    set_role(&schedule->rows, axis_of(first, KILN_AXIS_M), 1);
+    set_role(&schedule->columns, axis_of(second, KILN_AXIS_N), 0);
+    set_role(&schedule->sums, axis_of(first, KILN_AXIS_K), KILN_NO_AXIS);
     for (uint32_t i = 0; i < first->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &first->axes[i];
-        if (axis->role != KILN_AXIS_BATCH || schedule->batch_rank == KILN_MAX_BATCH_AXES)
-            continue;
-        const struct kiln_contraction_axis *of_value = batch_of(second, axis->result);
-        uint32_t b = schedule->batch_rank++;
-        schedule->batch_sizes[b] = axis->size;
-        schedule->batch_axes[b] = axis->result;
-        schedule->batch_domain_steps[b] = 1;
-        schedule->left_repeats[b] = axis->left_repeat;
-        schedule->right_repeats[b] = axis->right_repeat;
-        attention->value_repeats[b] = of_value == NULL ? 1 : of_value->right_repeat;
+        if (first->axes[i].role == KILN_AXIS_BATCH && schedule->batch_rank < KILN_MAX_BATCH_AXES)
+            add_batch(problem, attention, &first->axes[i]);
     }
     take_heads_as_rows(attention, first, second);
     add_segments(problem, attention);
-    set_strides(problem, second);
+    set_strides(problem, attention);
+}
+
+const struct kiln_operand_schedule *
+kiln_attention_operand(const struct kiln_attention_schedule *attention, enum kiln_place place)
+{
+    switch (place) {
+    case KILN_PLACE_LEFT:
+        return &attention->products.left;
+    case KILN_PLACE_RIGHT:
+        return &attention->products.right;
+    case KILN_PLACE_VALUE:
+        return &attention->value;
+    case KILN_PLACE_LEFT_1:
+        return &attention->left_1;
+    case KILN_PLACE_RIGHT_1:
+        return &attention->right_1;
+    case KILN_PLACE_VALUE_1:
+        return &attention->value_1;
+    default:
+        return NULL;
+    }
 }

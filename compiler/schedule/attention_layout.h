@@ -12,4 +12,8 @@
 void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
                                  struct kiln_attention_schedule *attention);
 
+/* What stages the loads of a place; NULL where none does. */
+const struct kiln_operand_schedule *
+kiln_attention_operand(const struct kiln_attention_schedule *attention, enum kiln_place place);
+
 #endif

@@ -92,7 +92,10 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
                            struct kiln_attention_schedule *attention)
 {
     enum kiln_opcode opcode = op->opcode;
-    uint32_t row_axis = attention->products.rows.domain_axes[0];
+    /* Lengths are the same for all rows, and for all batches that a work-group adds up. */
+    const struct kiln_contraction_schedule *products = &attention->products;
+    uint32_t row_axis = products->has_outer ? products->batch_axes[products->outer_batch]
+                                            : products->rows.domain_axes[0];
     struct side a = side_of(ir, row_axis, op->operands[0]);
     struct side b = side_of(ir, row_axis, op->operands[1]);
     bool is_order = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE ||
@@ -100,7 +103,7 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
     if (!is_order)
         return false;
     /* Of a single row the index is 0. */
-    if (attention->products.m == 1 || attention->are_rows_heads) {
+    if ((products->m == 1 && !attention->is_transposed) || attention->are_rows_heads) {
         a.kind = a.kind == SIDE_NUMBER ? SIDE_ROW : a.kind;
         b.kind = b.kind == SIDE_NUMBER ? SIDE_ROW : b.kind;
     }
@@ -140,32 +143,140 @@ static bool add_condition(const struct kiln_ir *ir, uint32_t value,
     return add_comparison(ir, op, attention);
 }
 
-/* What the operand of an exponential says; its value where all is a limit, else KILN_NONE. */
-static uint32_t add_limits_of_score(const struct kiln_ir *ir, uint32_t score,
-                                    struct kiln_attention_schedule *attention)
+static bool is_lowest(const struct kiln_op *op)
 {
-    const struct kiln_op *op = op_at(ir, score);
+    return op->opcode == KILN_OP_CONSTANT && !is_integer(op) && op->constant.real == -INFINITY;
+}
+
+/* Decodes the condition of a SELECT; false where it says something else of the columns. */
+static bool add_selected(const struct kiln_ir *ir, const struct kiln_op *op,
+                         struct kiln_attention_schedule *attention)
+{
     attention->limit_count = 0;
-    if (op->opcode != KILN_OP_SELECT)
-        return KILN_NONE;
-    const struct kiln_op *hidden = op_at(ir, op->operands[2]);
-    bool is_hidden = hidden->opcode == KILN_OP_CONSTANT && hidden->constant.real == -INFINITY;
-    if (is_hidden && add_condition(ir, op->operands[0], attention))
-        return score;
+    if (op->opcode == KILN_OP_SELECT && add_condition(ir, op->operands[0], attention)) {
+        attention->visible = op->operands[0];
+        return true;
+    }
     attention->limit_count = 0;
-    return KILN_NONE;
+    return false;
+}
+
+/* Those of the operand of an exponential. */
+static void add_limits_of_score(const struct kiln_ir *ir, const struct kiln_op *op,
+                                struct kiln_attention_schedule *attention)
+{
+    attention->limit_count = 0;
+    if (op->opcode == KILN_OP_SELECT && is_lowest(op_at(ir, op->operands[2])))
+        (void)add_selected(ir, op, attention);
+}
+
+/* What a value between the products is where the limits hide it. */
+enum hidden { HIDDEN_OTHER, HIDDEN_LOWEST, HIDDEN_ZERO };
+
+static bool is_zero(const struct kiln_op *op)
+{
+    return op->opcode == KILN_OP_CONSTANT && op->scalar == KILN_SCALAR_F32 &&
+           op->constant.real == 0;
+}
+
+static enum hidden hidden_value(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                const struct kiln_attention_schedule *attention,
+                                const uint8_t *kinds, const struct kiln_op *op)
+{
+    enum hidden of[KILN_IR_MAX_OPERANDS] = {HIDDEN_OTHER};
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+        uint32_t at = kiln_group_position(group, op->operands[k]);
+        of[k] = is_zero(op_at(ir, op->operands[k])) ? HIDDEN_ZERO
+                : at == KILN_NONE                   ? HIDDEN_OTHER
+                                                    : (enum hidden)kinds[at];
+    }
+    switch (op->opcode) {
+    case KILN_OP_SELECT:
+        if (op->operands[0] == attention->visible)
+            return is_lowest(op_at(ir, op->operands[2])) ? HIDDEN_LOWEST : of[2];
+        return of[1] == of[2] ? of[1] : HIDDEN_OTHER;
+    case KILN_OP_SUB:
+    case KILN_OP_ADD:
+        return of[0] == HIDDEN_LOWEST || (op->opcode == KILN_OP_ADD && of[1] == HIDDEN_LOWEST)
+                   ? HIDDEN_LOWEST
+                   : HIDDEN_OTHER;
+    case KILN_OP_EXP:
+        return of[0] == HIDDEN_LOWEST ? HIDDEN_ZERO : HIDDEN_OTHER;
+    case KILN_OP_MUL:
+        return of[0] == HIDDEN_ZERO || of[1] == HIDDEN_ZERO ? HIDDEN_ZERO : HIDDEN_OTHER;
+    case KILN_OP_DIV:
+    case KILN_OP_ROUND:
+    case KILN_OP_NEG:
+    case KILN_OP_CONVERT:
+        return of[0] == HIDDEN_ZERO ? HIDDEN_ZERO : HIDDEN_OTHER;
+    default:
+        return HIDDEN_OTHER;
+    }
+}
+
+/* Whether all weights are 0 where the limits hide them. */
+static bool are_weights_hidden(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                               const struct kiln_attention_schedule *attention)
+{
+    uint8_t *kinds = kiln_arena_calloc(ir->arena, group->op_count, sizeof *kinds);
+    if (kinds == NULL)
+        return false;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        if ((group->places[i] >> KILN_PLACE_WEIGHT & 1) != 0)
+            kinds[i] = (uint8_t)hidden_value(ir, group, attention, kinds, op_at(ir, group->ops[i]));
+    }
+    bool are_hidden = true;
+    for (uint32_t i = group->score_count; i < group->contract_count; i++) {
+        uint32_t weights = op_at(ir, group->contracts[i])->operands[0];
+        are_hidden = are_hidden && kinds[kiln_group_position(group, weights)] == HIDDEN_ZERO;
+    }
+    return are_hidden;
+}
+
+/* Weights that are no softmax's have to be 0 where the condition of some SELECT does not hold. */
+static void find_limits_of_weights(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                                   struct kiln_attention_schedule *attention)
+{
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = op_at(ir, group->ops[i]);
+        bool is_weight = (group->places[i] >> KILN_PLACE_WEIGHT & 1) != 0;
+        if (!is_weight || !add_selected(ir, op, attention))
+            continue;
+        if (are_weights_hidden(ir, group, attention))
+            return;
+        attention->limit_count = 0;
+        attention->visible = KILN_NONE;
+    }
+}
+
+/* Rows are what the scores' domain has as columns. */
+static void transpose(struct kiln_score_limit *limit)
+{
+    static const enum kiln_limit_kind transposed[] = {
+        [KILN_LIMIT_LAST] = KILN_LIMIT_FIRST,
+        [KILN_LIMIT_FIRST] = KILN_LIMIT_LAST,
+        [KILN_LIMIT_COLUMNS] = KILN_LIMIT_ROWS,
+        [KILN_LIMIT_ROWS] = KILN_LIMIT_COLUMNS,
+    };
+    limit->kind = transposed[limit->kind];
+    limit->offset = -limit->offset;
 }
 
 void kiln_find_attention_limits(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                 struct kiln_attention_schedule *attention)
 {
     attention->limit_count = 0;
-    attention->masked = KILN_NONE;
+    attention->visible = KILN_NONE;
+    if (!attention->is_online) {
+        find_limits_of_weights(ir, group, attention);
+        for (uint32_t i = 0; i < attention->limit_count && attention->is_transposed; i++)
+            transpose(&attention->limits[i]);
+        return;
+    }
     for (uint32_t i = 0; i < group->op_count; i++) {
-        const struct kiln_op *op = op_at(ir, group->ops[i]);
-        if (op->opcode != KILN_OP_SCORE_EXP)
+        if (op_at(ir, group->ops[i])->opcode != KILN_OP_SCORE_EXP)
             continue;
-        attention->masked = add_limits_of_score(ir, op->operands[0], attention);
+        add_limits_of_score(ir, op_at(ir, op_at(ir, group->ops[i])->operands[0]), attention);
         return;
     }
 }
@@ -235,7 +346,7 @@ static void drop_hidden_values(struct kiln_ir *ir, const struct kiln_graph *grap
     const struct kiln_op *hidden = op_at(ir, values->operands[2]);
     if (hidden->opcode != KILN_OP_CONSTANT || hidden->constant.real != 0)
         return;
-    (void)add_limits_of_score(ir, op_at(ir, exponential)->operands[0], &attention);
+    add_limits_of_score(ir, op_at(ir, op_at(ir, exponential)->operands[0]), &attention);
     for (uint32_t i = 0; i < attention.limit_count; i++) {
         const struct kiln_score_limit *limit = &attention.limits[i];
         if (limit->kind == KILN_LIMIT_COLUMNS &&

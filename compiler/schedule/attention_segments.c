@@ -15,7 +15,8 @@ uint32_t kiln_attention_segments(const struct kiln_ir *ir, uint32_t attend)
 {
     const struct kiln_domain *result = &ir->domains[ir->ops[attend].domain];
     const struct kiln_domain *weights = &ir->domains[ir->ops[ir->ops[attend].operands[0]].domain];
-    return result->rank == weights->rank + 1 ? (uint32_t)result->dims[0] : 1;
+    bool is_cut = ir->ops[attend].kernel == 0 && result->rank == weights->rank + 1;
+    return is_cut ? (uint32_t)result->dims[0] : 1;
 }
 
 /* The walk over the merged results has an axis for them, and the attention's kernel a batch. */
@@ -51,7 +52,8 @@ uint32_t kiln_choose_attention_segments(const struct kiln_ir *ir, uint32_t atten
     int64_t rows = kiln_contraction_size(axes, KILN_AXIS_M);
     int64_t batches = count_batches(axes, rows);
     int64_t forced = options->contraction.segments;
-    if (kiln_attention_segments(ir, attend) != 1 || !has_free_axis(ir, op) || forced == 1)
+    if (kiln_attention_segments(ir, attend) != 1 || op->kernel != 0 || !has_free_axis(ir, op) ||
+        forced == 1)
         return 1;
     if (forced != 0)
         return (uint32_t)(forced < MAX_SEGMENTS ? forced : MAX_SEGMENTS);

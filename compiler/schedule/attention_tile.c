@@ -57,10 +57,35 @@ static struct tile narrow_tile(const struct kiln_target *target,
     };
 }
 
-static const struct tile *find_tile(const struct kiln_target *target,
-                                    const struct kiln_contraction_schedule *products, int64_t size)
+/* Of two first products, with one result and with two: those of gradients. */
+static const struct tile *find_gradient_tile(const struct kiln_target *target,
+                                             const struct kiln_contraction_schedule *products,
+                                             bool has_two_values)
 {
     enum { COUNT = 3 };
+    static const struct tile cuda[2][COUNT] = {
+        {{64, 128, 64, 2, 1, false}, {128, 128, 32, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}},
+        {{64, 128, 32, 2, 1, false}, {128, 64, 32, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}}};
+    static const struct tile mfma[2][COUNT] = {
+        {{64, 128, 64, 1, 4, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}},
+        {{64, 128, 32, 1, 4, true}, {128, 128, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}}};
+    static const struct tile wmma[2][COUNT] = {
+        {{64, 64, 32, 1, 1, false}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}},
+        {{64, 64, 32, 1, 2, false}, {128, 64, 16, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}}};
+    static const struct tile scalar = {INT64_MAX, 64, 32, 1, 1, false};
+    static const struct tile host = {INT64_MAX, 32, 64, 1, 1, false};
+    if (products->mma == NULL)
+        return target->wave_size == 1 ? &host : &scalar;
+    return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ? cuda[has_two_values]
+           : products->mma->layout == KILN_MMA_LAYOUT_MFMA   ? mfma[has_two_values]
+                                                             : wmma[has_two_values];
+}
+
+static const struct tile *find_tile(const struct kiln_target *target,
+                                    const struct kiln_attention_schedule *attention, int64_t size)
+{
+    enum { COUNT = 3 };
+    const struct kiln_contraction_schedule *products = &attention->products;
     static const struct tile cuda[COUNT] = {
         {64, 128, 128, 2, 1, false}, {128, 128, 64, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
     static const struct tile mfma[COUNT] = {
@@ -76,9 +101,30 @@ static const struct tile *find_tile(const struct kiln_target *target,
         tile = products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ? cuda
                : products->mma->layout == KILN_MMA_LAYOUT_MFMA   ? mfma
                                                                  : wmma;
+    if (attention->score_count + attention->value_count > 2)
+        tile = find_gradient_tile(target, products, attention->value_count > 1);
     while (size > tile->most)
         tile++;
     return tile;
+}
+
+/* Whether there is a smaller tile: fewer columns, as long as an instruction's step of them is
+ * whole, then fewer waves. */
+static bool shrink(struct kiln_attention_schedule *attention, const struct kiln_target *target,
+                   uint32_t step)
+{
+    struct kiln_contraction_schedule *products = &attention->products;
+    uint32_t columns = fragment_rows(products, target, true);
+    uint32_t least = columns > step ? columns : step;
+    if (products->tile_n / 2 >= least && products->tile_n / 2 % least == 0) {
+        products->tile_n /= 2;
+        return true;
+    }
+    if (products->waves_m == 1)
+        return false;
+    products->waves_m /= 2;
+    products->tile_m /= 2;
+    return true;
 }
 
 /* Elements of four bytes are in tiles of half as many columns. */
@@ -91,33 +137,61 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     uint32_t bytes = kiln_dtype_info(products->staged)->bytes;
     if (bytes == 1)
         return "operands of one byte are not multiplied there";
-    int64_t size = products->k > attention->d ? products->k : attention->d;
+    int64_t k = products->k > attention->k_1 ? products->k : attention->k_1;
+    int64_t size = k > attention->d ? k : attention->d;
     /* Of the largest heads, instructions of fewer rows leave room for the rest. */
-    bool is_narrow = products->m <= FEW_ROWS && target->wave_size > 1;
+    bool is_narrow = products->m <= FEW_ROWS && target->wave_size > 1 &&
+                     attention->score_count + attention->value_count == 2;
     bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD || is_narrow;
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
     const struct tile narrow = narrow_tile(target, products, size);
-    const struct tile *tile = is_narrow ? &narrow : find_tile(target, products, size);
+    const struct tile *tile = is_narrow ? &narrow : find_tile(target, attention, size);
     uint32_t columns = fragment_rows(products, target, true);
     uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
     uint32_t step_k = kiln_pack_elements(products) * groups;
     products->waves_m = target->wave_size == 1 || is_narrow ? 1 : WAVES;
     products->waves_n = products->waves_k = products->groups_k = 1;
     products->tile_m = tile->rows;
+    while (products->waves_m > 1 &&
+           products->waves_m * fragment_rows(products, target, false) > products->tile_m)
+        products->waves_m /= 2;
     products->tile_n = tile->columns;
     while (products->tile_n > FEWEST_COLUMNS &&
            (products->tile_n * bytes > tile->columns * HALF_BYTES ||
             products->tile_n > limits->held_elems))
         products->tile_n /= 2;
-    products->tile_k = round_up(products->k, step_k > STEP ? step_k : STEP);
+    products->tile_k = round_up(k, step_k > STEP ? step_k : STEP);
     attention->tile_d = round_up(attention->d, columns > STEP ? columns : STEP);
     products->buffers = tile->buffers;
     products->row_parts = tile->row_parts;
     attention->is_left_kept = tile->is_left_kept;
     uint32_t most = target->kind == KILN_TARGET_CUDA ? CUDA_LDS_BYTES : target->lds_bytes;
+    while (kiln_attention_lds_bytes(attention, target) > most && shrink(attention, target, step_k))
+        continue;
     return kiln_attention_lds_bytes(attention, target) <= most
                ? NULL
                : "its tiles do not fit local memory";
+}
+
+/* Of the other forms a work-group takes more registers than that leaves. */
+bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention)
+{
+    enum { SMALL_HEAD = 64 };
+    const struct kiln_contraction_schedule *products = &attention->products;
+    if (products->mma == NULL)
+        return false;
+    bool is_gradient = attention->score_count + attention->value_count > 2;
+    bool fits = !is_gradient || (attention->value_count == 1 && products->tile_k <= SMALL_HEAD &&
+                                 attention->tile_d <= SMALL_HEAD);
+    return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
+           (products->mma->layout == KILN_MMA_LAYOUT_MFMA && fits);
+}
+
+bool kiln_attention_reads_both_ways(const struct kiln_attention_schedule *attention)
+{
+    const struct kiln_contraction_schedule *products = &attention->products;
+    return products->mma != NULL && products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC &&
+           kiln_dtype_info(products->staged)->bytes == 2;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -135,14 +209,21 @@ uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attentio
     const struct kiln_contraction_schedule *products = &attention->products;
     uint32_t pack = kiln_pack_elements(products);
     uint32_t left = products->tile_m * (products->tile_k / pack);
-    uint32_t step = products->tile_n * (products->tile_k / pack) +
-                    attention->tile_d * (products->tile_n / pack);
+    uint32_t own_values = attention->value_count;
+    if (kiln_attention_reads_both_ways(attention))
+        own_values -= (attention->value_shares != 0 ? 1u : 0u) +
+                      (attention->value_count > 1 && attention->value_1_shares != 0 ? 1u : 0u);
+    uint32_t step = attention->score_count * products->tile_n * (products->tile_k / pack) +
+                    own_values * attention->tile_d * (products->tile_n / pack);
     bool is_local = products->mma == NULL && target->wave_size > 1;
-    uint32_t weights = is_local ? products->tile_m * (products->tile_n / pack) : 0;
-    uint32_t loop = (attention->is_left_kept ? 0 : left) + products->buffers * step + weights;
+    uint32_t weights =
+        is_local ? attention->value_count * products->tile_m * (products->tile_n / pack) : 0;
+    uint32_t loop = (attention->is_left_kept ? 0 : attention->score_count * left) +
+                    products->buffers * step + weights;
     uint32_t strip_rows =
         products->waves_m * fragment_rows(products, target, false) / products->row_parts;
-    uint32_t strip = strip_rows * attention->tile_d * SUM_BYTES / PACK_BYTES +
-                     (products->tile_m * ROW_TOTALS_BYTES + PACK_BYTES - 1) / PACK_BYTES;
+    uint32_t strip =
+        strip_rows * attention->value_count * attention->tile_d * SUM_BYTES / PACK_BYTES +
+        (products->tile_m * ROW_TOTALS_BYTES + PACK_BYTES - 1) / PACK_BYTES;
     return larger(loop, larger(strip, left)) * PACK_BYTES;
 }

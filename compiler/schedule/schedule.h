@@ -132,7 +132,7 @@ struct kiln_operand_schedule {
     /* The places that it stages: of two products both have one operand, and the other one of each
      * makes a part of the tile. */
     uint32_t part_count;
-    enum kiln_place places[KILN_GROUP_MAX_CONTRACTS];
+    enum kiln_place places[KILN_GROUP_MAX_PRODUCTS];
     int64_t row_size, k_size; /* elements that it has along its rows, and along k */
     bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
     uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
@@ -214,6 +214,12 @@ struct kiln_contraction_schedule {
     int64_t batch_sizes[KILN_MAX_BATCH_AXES];
     int64_t left_repeats[KILN_MAX_BATCH_AXES]; /* so many indices read one of the operand */
     int64_t right_repeats[KILN_MAX_BATCH_AXES];
+    /* Attention: a work-group does `outer` neighbours along batch axis outer_batch of the scores,
+     * one after the other, and adds them up: batch.outer counts them. Of that axis batch_sizes has
+     * the results. */
+    bool has_outer;
+    uint32_t outer_batch;
+    int64_t outer;
     uint8_t batch_axes[KILN_MAX_BATCH_AXES]; /* as kiln_role_axes.domain_axes */
     int64_t batch_domain_steps[KILN_MAX_BATCH_AXES];
     uint32_t tile_m, tile_n, tile_k; /* elements */
@@ -284,21 +290,32 @@ enum { KILN_MAX_LIMITS = 8 };
 /*
  * Attention: what its first product has (rows of scores are m, columns n, k what both operands
  * have; all of k is one tile), and what comes with the second one, of which n is k. A work-group
- * has tile_m rows, and goes along n by tile_n columns.
+ * has tile_m rows, and goes along n by tile_n columns. Of two first, or second, products what the
+ * other one has is called <name>_1; its scores, or its result, are of the same shape.
  */
 struct kiln_attention_schedule {
     struct kiln_contraction_schedule products;
     struct kiln_operand_schedule value;
+    uint32_t score_count, value_count; /* of products of either kind: 1 or 2 */
+    struct kiln_operand_schedule left_1, right_1, value_1;
+    int64_t k_1;     /* of the second of the first products */
     int64_t d;       /* columns of the result, of which a tile has all */
     uint32_t tile_d; /* elements, at least d */
+    int64_t left_1_repeats[KILN_MAX_BATCH_AXES];
+    int64_t right_1_repeats[KILN_MAX_BATCH_AXES];
     int64_t value_repeats[KILN_MAX_BATCH_AXES];
-    bool is_online; /* the weights are exponentials of scores minus their row's maximum */
+    int64_t value_1_repeats[KILN_MAX_BATCH_AXES];
+    /* 0, or 1 + the number of the right operand that a value is: a core that reads tiles both ways
+     * has it once. */
+    uint32_t value_shares, value_1_shares;
     /* Of a single query: rows are the heads that share keys and values, and batches groups of them.
      */
     bool are_rows_heads;
-    /* Of scores that are -infinity where a limit hides them: the SELECT that does so; KILN_NONE
+    bool is_transposed; /* rows lie along the last axis of the scores' domain, not the one before */
+    bool is_online;     /* the weights are exponentials of scores minus their row's maximum */
+    /* The condition of all limits, in the scores' domain: what it hides weighs nothing. KILN_NONE
      * where there is none. */
-    uint32_t masked;
+    uint32_t visible;
     uint32_t limit_count;
     struct kiln_score_limit limits[KILN_MAX_LIMITS];
     /* Fragments of the left operand wait in registers; else they are read for each tile. */

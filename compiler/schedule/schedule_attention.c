@@ -3,6 +3,7 @@
 #include "compiler/schedule/attention_limits.h"
 #include "compiler/schedule/attention_tile.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/target_rates.h"
@@ -60,10 +61,7 @@ static void set_access_modes(struct kiln_contraction_problem *problem,
         const struct kiln_access *memory = &problem->group->accesses[i];
         struct kiln_access_schedule *access = &problem->schedule->accesses[i];
         const struct kiln_operand_schedule *operand =
-            memory->place == KILN_PLACE_LEFT    ? &products->left
-            : memory->place == KILN_PLACE_RIGHT ? &products->right
-            : memory->place == KILN_PLACE_VALUE ? &attention->value
-                                                : NULL;
+            kiln_attention_operand(attention, memory->place);
         bool along_column = operand == NULL || operand->is_along_k;
         uint32_t vector = operand != NULL ? (operand->is_along_k ? operand->vector : operand->run)
                           : memory->place == KILN_PLACE_ELEMENT ? products->result_vector
@@ -101,6 +99,22 @@ static bool offsets_need_64_bits(const struct kiln_contraction_problem *problem,
             return true;
     }
     return false;
+}
+
+/* Which values are right operands too, of the same size: then one tile is both. */
+static void find_shared(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                        struct kiln_attention_schedule *attention)
+{
+    static const enum kiln_place rights[] = {KILN_PLACE_RIGHT, KILN_PLACE_RIGHT_1};
+    for (uint32_t i = 0; i < attention->score_count; i++) {
+        uint32_t right = kiln_group_operand(ir, group, rights[i]);
+        if ((i == 0 ? attention->products.k : attention->k_1) != attention->d)
+            continue;
+        if (right == kiln_group_operand(ir, group, KILN_PLACE_VALUE))
+            attention->value_shares = i + 1;
+        if (right == kiln_group_operand(ir, group, KILN_PLACE_VALUE_1))
+            attention->value_1_shares = i + 1;
+    }
 }
 
 /* ---- the whole ---- */
@@ -170,8 +184,9 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     if (!kiln_choose_staged_dtype(ir, task->graph, group, task->target, &products->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     kiln_attention_lay_out_axes(&problem, attention);
-    kiln_find_attention_limits(ir, group, attention);
     attention->is_online = is_online(ir, group);
+    kiln_find_attention_limits(ir, group, attention);
+    find_shared(ir, group, attention);
     products->k_granule = 1;
     const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits, attention);
     if (fault != NULL)
@@ -182,7 +197,12 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     choose_loads(&problem, &products->left, products->tile_m, products->tile_k);
     choose_loads(&problem, &products->right, products->tile_n, products->tile_k);
     choose_loads(&problem, &attention->value, attention->tile_d, products->tile_n);
-    products->k_end = products->k == (int64_t)products->tile_k ? KILN_K_END_NONE : KILN_K_END_ALONE;
+    choose_loads(&problem, &attention->left_1, products->tile_m, products->tile_k);
+    choose_loads(&problem, &attention->right_1, products->tile_n, products->tile_k);
+    choose_loads(&problem, &attention->value_1, attention->tile_d, products->tile_n);
+    bool is_whole_k =
+        products->k == (int64_t)products->tile_k && attention->k_1 == (int64_t)products->tile_k;
+    products->k_end = is_whole_k ? KILN_K_END_NONE : KILN_K_END_ALONE;
     products->chiplets = kiln_is_cdna3_or_later(task->target) ? 8 : 1;
     choose_result_vector(&problem, attention->d);
     set_access_modes(&problem, attention);
@@ -237,9 +257,12 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
 static double attention_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
 {
     const struct kiln_contraction_schedule *products = &schedule->attention.products;
-    double multiplied = 2 * (double)products->m * (double)products->n *
-                        ((double)products->k + (double)schedule->attention.d) *
-                        (double)(batch_count(products) / products->segments);
+    const struct kiln_attention_schedule *attention = &schedule->attention;
+    double depth = (double)products->k + (attention->score_count > 1 ? (double)attention->k_1 : 0) +
+                   (double)attention->value_count * (double)attention->d;
+    double batches = (double)(batch_count(products) / products->segments) *
+                     (products->has_outer ? (double)products->outer : 1);
+    double multiplied = 2 * (double)products->m * (double)products->n * depth * batches;
     uint32_t operand_bytes = products->mma == NULL ? 0 : kiln_dtype_info(products->staged)->bytes;
     double traffic = (double)schedule->bytes_moved;
     double arithmetic = kiln_target_matrix_bytes(target, multiplied, operand_bytes) +
@@ -261,14 +284,26 @@ static void print_attention(const struct kiln_schedule *schedule,
         ": %" PRIu32 " rows of scores, %" PRIu32 " columns at a time, k of %" PRIu32 ", %" PRIu32
         " columns of the result, %s, %" PRIu32 " waves of %s, staged as %s",
         products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
-        attention->is_online ? "softmax as it goes" : "scores as they are", products->waves_m,
-        products->mma != NULL ? products->mma->name : "scalar multiply-adds",
+        attention->is_online         ? "softmax as it goes"
+        : attention->score_count > 1 ? "of two scores"
+                                     : "scores as they are",
+        products->waves_m, products->mma != NULL ? products->mma->name : "scalar multiply-adds",
         kiln_dtype_info(products->staged)->text);
     if (products->segments > 1)
         kiln_buffer_printf(buffer, ", %" PRIu32 " segments of columns", products->segments);
     kiln_print_operand_loads("left", &products->left, schedule, group, buffer);
     kiln_print_operand_loads("right", &products->right, schedule, group, buffer);
     kiln_print_operand_loads("value", &attention->value, schedule, group, buffer);
+    if (attention->score_count > 1) {
+        kiln_print_operand_loads("second left", &attention->left_1, schedule, group, buffer);
+        kiln_print_operand_loads("second right", &attention->right_1, schedule, group, buffer);
+    }
+    if (attention->value_count > 1)
+        kiln_print_operand_loads("second value", &attention->value_1, schedule, group, buffer);
+    if (attention->is_transposed)
+        kiln_buffer_append_text(buffer, ", summed along the rows of scores");
+    if (products->has_outer)
+        kiln_buffer_append_text(buffer, " of several batches");
     kiln_buffer_printf(buffer, ", lds %" PRIu32 " bytes, result in vectors of %" PRIu32,
                        schedule->lds_bytes, products->result_vector);
 }

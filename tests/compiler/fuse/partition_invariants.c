@@ -120,7 +120,7 @@ static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_
                         group->role != KILN_ROLE_COMBINE;
     bool is_of_products = group->family == KILN_FAMILY_CONTRACTION;
     cr_assert(contractions == group->contract_count && contractions >= is_of_products &&
-                  contractions <= (is_of_products ? KILN_GROUP_MAX_CONTRACTS : 0),
+                  contractions <= (is_of_products ? KILN_GROUP_MAX_PRODUCTS : 0),
               "%s: group %u has %u products", name, index, contractions);
     if (!is_of_products) {
         cr_assert_null(group->places, "%s: group %u", name, index);

@@ -547,7 +547,7 @@ static int64_t fill_other_segments(const struct kiln_ir *ir, const struct kiln_o
 {
     bool is_cut = op->opcode == KILN_OP_ATTEND || op->opcode == KILN_OP_SCORE_MAX ||
                   op->opcode == KILN_OP_SCORE_SUM;
-    if (!is_cut ||
+    if (!is_cut || op->kernel != 0 ||
         ir->domains[op->domain].rank != ir->domains[ir->ops[op->operands[0]].domain].rank + 1)
         return elements;
     int64_t first = elements / ir->domains[op->domain].dims[0];

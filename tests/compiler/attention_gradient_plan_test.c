@@ -1,0 +1,155 @@
+/*
+ * Which kernels the gradients of attention become: what a row has of the result and its gradient,
+ * what is summed along rows of scores, and what is summed along columns. Nothing of the scores'
+ * size is in memory.
+ */
+#include "compiler/program.h"
+#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct sketched_plans plans;
+
+static void setup(void)
+{
+    sketched_plans_init(&plans);
+}
+
+static void teardown(void)
+{
+    sketched_plans_fini(&plans);
+}
+
+TestSuite(attention_gradient_plan, .init = setup, .fini = teardown);
+
+static const char *const targets[] = {"host",    "gfx90a",  "gfx942", "gfx1030",
+                                      "gfx1100", "gfx1201", "sm_90"};
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+/* Gradients of `heads` heads of m queries, `groups` heads of n keys and values. */
+#define GRADIENTS(heads, groups, m, n, k, d, type)                                                 \
+    "SdpaBackward q=2," heads "," #m "," #k type " k=2," groups "," #n "," #k type " v=2," groups  \
+    "," #n "," #d type " o=2," heads "," #m "," #d type " do=2," heads "," #m "," #d type          \
+    " stats=2," heads "," #m ",1 dq=2," heads "," #m "," #k type " dk=2," groups "," #n            \
+    "," #k type " dv=2," groups "," #n "," #d type " "
+#define PLAIN(m, n) GRADIENTS("4", "2", m, n, 64, 64, ":HALF")
+
+static const char *const three_kernels[] = {
+    PLAIN(72, 128),
+    PLAIN(72, 128) "!causal_mask=true",
+    PLAIN(72, 128) "!causal_mask_bottom_right=true",
+    PLAIN(72, 128) "!left_bound=16 !right_bound=3",
+    PLAIN(72, 128) "attn_mask=1,1,72,128",
+    PLAIN(72, 128) "scale=s",
+    PLAIN(1, 128),
+    GRADIENTS("4", "1", 72, 128, 64, 64, ":BFLOAT16"),
+    GRADIENTS("4", "4", 70, 130, 32, 32, ""),
+    GRADIENTS("8", "2", 72, 128, 128, 128, ":BFLOAT16") "!causal_mask=true",
+};
+enum { THREE_KERNELS_COUNT = sizeof three_kernels / sizeof *three_kernels };
+
+static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_name)
+{
+    const struct kiln_lower_options options = {0};
+    return sketched_plans_make(&plans, sketch, target_name, &options);
+}
+
+static uint32_t attention_count(const struct kiln_kernel_plan *plan)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->partition.group_count; i++)
+        count += plan->partition.groups[i].family == KILN_FAMILY_ATTENTION;
+    return count;
+}
+
+Test(attention_gradient_plan, a_node_is_three_kernels)
+{
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        for (int i = 0; i < THREE_KERNELS_COUNT; i++) {
+            struct kiln_kernel_plan plan = make_plan(three_kernels[i], targets[target]);
+            cr_expect_eq(plan.partition.group_count, 3, "%s: node %d has %u kernels",
+                         targets[target], i, plan.partition.group_count);
+            cr_expect_eq(attention_count(&plan), 2, "%s: node %d", targets[target], i);
+            /* A number for each row of scores. */
+            cr_expect_leq(plan.partition.workspace_bytes, 2 * 8 * 72 * 4 + 256, "%s: node %d",
+                          targets[target], i);
+        }
+    }
+}
+
+/* Gradients of keys and values that have other heads are results of two kernels. */
+Test(attention_gradient_plan, results_of_other_shapes_have_kernels_of_their_own)
+{
+    struct kiln_kernel_plan plan =
+        make_plan(GRADIENTS("4", "2", 72, 128, 64, 32, ":HALF"), "gfx942");
+    cr_expect_eq(plan.partition.group_count, 4);
+    cr_expect_eq(attention_count(&plan), 3);
+}
+
+/* Scores that are wanted in memory, and heads that no tile has room for. */
+Test(attention_gradient_plan, others_are_products)
+{
+    static const char *const others[] = {
+        PLAIN(72, 128) "attn_mask=2,4,72,128 dbias=2,4,72,128",
+        GRADIENTS("4", "2", 72, 128, 264, 64, ":HALF"),
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct kiln_kernel_plan plan = make_plan(others[i], "gfx942");
+        cr_expect_eq(attention_count(&plan), 0, "graph %zu", i);
+    }
+}
+
+/* The kernels of rows and of columns: how many limits they have, and which is first. */
+Test(attention_gradient_plan, hidden_scores_are_known)
+{
+    for (int i = 1; i <= 3; i++) {
+        struct kiln_kernel_plan plan = make_plan(three_kernels[i], "gfx942");
+        uint32_t found = 0;
+        for (uint32_t g = 0; g < plan.partition.group_count; g++) {
+            const struct kiln_schedule *schedule = &plan.schedules[g];
+            if (schedule->family != KILN_FAMILY_ATTENTION)
+                continue;
+            found++;
+            cr_expect_eq(schedule->attention.limit_count, i == 3 ? 2 : 1, "node %d", i);
+            if (i < 3)
+                cr_expect_eq(schedule->attention.limits[0].kind,
+                             schedule->attention.is_transposed ? KILN_LIMIT_FIRST : KILN_LIMIT_LAST,
+                             "node %d", i);
+        }
+        cr_expect_eq(found, 2, "node %d", i);
+    }
+}
+
+/* Symbols are made of texts. */
+static void expect_same_kernels(const char *sketch, const char *other, const char *target_name)
+{
+    const char *sketches[] = {sketch, other};
+    struct kiln_program programs[2];
+    struct kiln_target target;
+    const struct kiln_lower_options options = {0};
+    cr_assert_eq(kiln_target_parse(target_name, &target, &plans.error), KILN_OK);
+    for (int i = 0; i < 2; i++) {
+        struct json_graph read;
+        graph_sketch_accept(&read, sketches[i], NULL);
+        cr_assert_eq(kiln_lower(&read.graph, &target, &options, &plans.arena, &programs[i], NULL,
+                                &plans.error),
+                     KILN_OK, "%s", plans.error.text);
+        json_graph_fini(&read);
+    }
+    cr_assert_eq(programs[0].kernel_count, programs[1].kernel_count);
+    for (uint32_t k = 0; k < programs[0].kernel_count; k++) {
+        if (strstr(programs[0].kernels[k].symbol, "attention") != NULL)
+            cr_expect_str_eq(programs[0].kernels[k].symbol, programs[1].kernels[k].symbol, "%s",
+                             target_name);
+    }
+}
+
+Test(attention_gradient_plan, sequences_of_all_lengths_share_kernels)
+{
+    for (int target = 0; target < TARGET_COUNT; target++)
+        expect_same_kernels(PLAIN(72, 128) "!causal_mask=true",
+                            GRADIENTS("32", "8", 1000, 2048, 64, 64, ":HALF") "!causal_mask=true",
+                            targets[target]);
+}

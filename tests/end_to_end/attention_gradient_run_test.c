@@ -1,0 +1,98 @@
+/*
+ * Gradients of attention on the host device, against the interpreter.
+ */
+#include "tests/end_to_end/checked_sketch.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Attention of `heads` heads of m queries, `groups` heads of n keys and values, and gradients of
+ * others with its results and statistics: these fit well enough that every element can be checked.
+ */
+#define SHAPES(heads, groups, m, n, k, d, type)                                                    \
+    "q=2," heads "," #m "," #k type " k=2," groups "," #n "," #k type " v=2," groups "," #n        \
+    "," #d type
+#define FORWARD(heads, groups, m, n, k, d, type)                                                   \
+    "Sdpa " SHAPES(heads, groups, m, n, k, d, type) " o=2," heads "," #m "," #d type               \
+                                                    " stats=2," heads "," #m                       \
+                                                    ",1 !generate_stats=true "
+#define BACKWARD(heads, groups, m, n, k, d, type)                                                  \
+    " | SdpaBackward " SHAPES(heads, groups, m, n, k, d, type) " o@4 do=2," heads "," #m           \
+                                                               "," #d type " stats@5 dq=2," heads  \
+                                                               "," #m "," #k type " dk=2," groups  \
+                                                               "," #n "," #k type " dv=2," groups  \
+                                                               "," #n "," #d type " "
+#define BOTH(heads, groups, m, n, k, d, type, attributes)                                          \
+    FORWARD(heads, groups, m, n, k, d, type)                                                       \
+    attributes BACKWARD(heads, groups, m, n, k, d, type)                                           \
+    attributes
+
+static const char *const sketches[] = {
+    BOTH("2", "2", 37, 67, 32, 32, "", ""),
+    BOTH("4", "2", 70, 130, 64, 64, ":HALF", ""),
+    BOTH("4", "1", 33, 64, 96, 96, ":BFLOAT16", "!causal_mask=true"),
+    BOTH("2", "2", 40, 72, 32, 32, ":HALF", "!causal_mask_bottom_right=true"),
+    BOTH("6", "3", 40, 90, 32, 32, ":HALF", "!left_bound=16 !right_bound=3"),
+    BOTH("4", "2", 37, 67, 48, 32, ":HALF", "!causal_mask=true"),
+    BOTH("2", "2", 1, 67, 32, 32, ":HALF", ""),
+    BOTH("2", "2", 37, 64, 8, 256, ":HALF", ""),
+    FORWARD("2", "1", 37, 67, 32, 32, ":HALF") "attn_mask=2,1,37,67" BACKWARD(
+        "2", "1", 37, 67, 32, 32, ":HALF") "attn_mask@6",
+    FORWARD("2", "2", 37, 67, 32, 32, ":HALF") "attn_mask=1,2,1,67:HALF scale=s" BACKWARD(
+        "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 scale@7",
+};
+
+static void use_no_cache(void)
+{
+    cr_assert_eq(setenv("KILN_CACHE_DIR", "", 1), 0);
+}
+
+static uint32_t tensor_of(const struct kiln_graph *graph, int64_t uid)
+{
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        if (graph->tensors[i].uid == uid)
+            return i;
+    }
+    cr_assert(false, "no tensor has uid %lld", (long long)uid);
+    return KILN_NONE;
+}
+
+/* Queries, keys and values of the second node, of which the queries follow what the first one has,
+ * are those of the first one. */
+static void copy_operands(const struct kiln_graph *graph, void *const *memory)
+{
+    const struct kiln_tensor *queries = &graph->tensors[tensor_of(graph, 1)];
+    int64_t first = 6;
+    while (memcmp(graph->tensors[tensor_of(graph, first)].dims, queries->dims,
+                  sizeof queries->dims) != 0)
+        first++;
+    for (int64_t i = 0; i < 3; i++) {
+        uint32_t from = tensor_of(graph, 1 + i);
+        uint32_t to = tensor_of(graph, first + i);
+        const struct kiln_tensor *tensor = &graph->tensors[from];
+        size_t bytes =
+            (size_t)kiln_tensor_footprint_elements(tensor) * kiln_dtype_info(tensor->dtype)->bytes;
+        memcpy(memory[to], memory[from], bytes);
+    }
+}
+
+TestSuite(attention_gradient_run, .init = use_no_cache, .timeout = 250);
+
+static void run_all(uint32_t wave_size)
+{
+    const struct kiln_lower_options options = {.host_wave_size = wave_size};
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        run_prepared_sketch(sketches[i], &options, copy_operands);
+}
+
+Test(attention_gradient_run, agrees_with_the_interpreter)
+{
+    run_all(0);
+}
+
+/* Lanes that share rows exchange weights through local memory. */
+Test(attention_gradient_run, agrees_as_for_a_gpu)
+{
+    run_all(32);
+}
