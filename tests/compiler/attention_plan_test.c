@@ -278,6 +278,30 @@ Test(attention_plan, hidden_columns_are_known)
     cr_expect_eq(limits_of(nodes[4]), 2);
 }
 
+/* Rotary embedding of queries and keys (what is rotated is given) is computed where they are read;
+ * a norm of theirs needs their rows first, and the explanation says so. */
+Test(attention_plan, rotary_embedding_is_in_the_kernel_and_norms_are_before_it)
+{
+    static const char rotary[] =
+        "Pointwise in_0=2,4,70,64:HALF in_1=1,1,70,64 out_0=2,4,70,64:virtual !operation='MUL' | "
+        "Pointwise in_0=2,4,70,64:HALF in_1=1,1,70,64 out_0=2,4,70,64:virtual !operation='MUL' | "
+        "Pointwise in_0@3 in_1@6 out_0=2,4,70,64:HALF:virtual !operation='ADD' | "
+        "Sdpa q@7 k=2,4,130,64:HALF v=2,4,130,64:HALF o=2,4,70,64:HALF";
+    static const char norm[] =
+        "RMSNorm x=2,4,70,64:HALF scale=1,1,1,64 epsilon=k y=2,4,70,64:HALF:virtual "
+        "!forward_phase='INFERENCE' | "
+        "Sdpa q@4 k=2,4,130,64:HALF v=2,4,130,64:HALF o=2,4,70,64:HALF";
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        struct kiln_kernel_plan plan = make_plan(rotary, targets[target]);
+        cr_expect_eq(plan.partition.group_count, 1, "%s", targets[target]);
+        plan = make_plan(norm, targets[target]);
+        cr_assert_eq(plan.partition.group_count, 2, "%s", targets[target]);
+        const struct kiln_fusion_group *attention = &plan.partition.groups[1];
+        cr_expect_eq(attention->family, KILN_FAMILY_ATTENTION);
+        cr_expect_not_null(strstr(kiln_boundary_text(attention->boundary), "norms of queries"));
+    }
+}
+
 /* Scores of which a column is hidden that is more than `offset` behind its row. */
 #define HIDDEN_BEHIND(offset)                                                                      \
     SCALED "Pointwise in_0@5 out_0=" SCORES                                                        \
