@@ -251,8 +251,11 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         kiln_pack_elements(products), products->result_vector, products->row_parts,
         products->chiplets, has_last, products->k_end != KILN_K_END_NONE,
         attention->limit_count != 0, has_loads);
+    /* Left to themselves compilers take more registers than two waves of a SIMD have. */
     if (kiln_attention_has_residents(attention))
-        kiln_buffer_append_text(source, "#define KILN_RESIDENTS 2\n");
+        kiln_buffer_printf(source, "#define %s 2\n",
+                           products->mma->layout == KILN_MMA_LAYOUT_MFMA ? "KILN_SIMD_WAVES"
+                                                                         : "KILN_RESIDENTS");
     if (emission->schedule->lds_bytes > emission->target->lds_bytes)
         kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
     append_operand_defines("LEFT", &products->left, false, source);

@@ -42,18 +42,25 @@ struct tile {
     bool is_left_kept;
 };
 
-/* The same where there are no more rows than an instruction has: one wave does them. Of few columns
- * at a time more of these small work-groups fit a compute unit. */
+/* The same where there are no more rows than a matrix instruction has: one wave does them. Of few
+ * columns at a time more of these small work-groups fit a compute unit. Waves of 32 work-items are
+ * two, of which one has rows that do not exist: what one alone stages takes more registers than it
+ * has. */
 static struct tile narrow_tile(const struct kiln_target *target,
                                const struct kiln_contraction_schedule *products, int64_t size)
 {
     bool is_cuda = target->kind == KILN_TARGET_CUDA;
+    bool is_small = !is_cuda && target->wave_size == 32;
+    /* Fragments take twice the registers there. */
+    bool has_large_fragments = products->mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED;
     return (struct tile){
-        .rows = fragment_rows(products, target, false),
-        .columns = size > LARGE_HEAD || !is_cuda ? 32 : 64,
+        .rows = fragment_rows(products, target, false) * (is_small ? 2 : 1),
+        .columns = has_large_fragments             ? 16
+                   : is_cuda && size <= LARGE_HEAD ? 64
+                                                   : 32,
         .buffers = is_cuda && size <= LARGE_HEAD ? 2 : 1,
         .row_parts = 1,
-        .is_left_kept = products->mma != NULL,
+        .is_left_kept = !is_small,
     };
 }
 
@@ -90,17 +97,20 @@ static const struct tile *find_tile(const struct kiln_target *target,
         {64, 128, 128, 2, 1, false}, {128, 128, 64, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
     static const struct tile mfma[COUNT] = {
         {64, 128, 64, 1, 2, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 2, false}};
+    static const struct tile replicated[COUNT] = {
+        {64, 64, 32, 1, 1, true}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}};
     static const struct tile wmma[COUNT] = {
-        {64, 64, 64, 1, 1, true}, {128, 64, 64, 1, 1, true}, {INT64_MAX, 64, 32, 1, 2, false}};
+        {64, 64, 64, 1, 1, true}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}};
     static const struct tile scalar[COUNT] = {
         {64, 64, 32, 1, 1, false}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}};
     static const struct tile host[COUNT] = {
         {64, 32, 64, 1, 1, false}, {128, 32, 64, 1, 1, false}, {INT64_MAX, 32, 64, 1, 1, false}};
     const struct tile *tile = target->wave_size == 1 ? host : scalar;
     if (products->mma != NULL)
-        tile = products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ? cuda
-               : products->mma->layout == KILN_MMA_LAYOUT_MFMA   ? mfma
-                                                                 : wmma;
+        tile = products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC          ? cuda
+               : products->mma->layout == KILN_MMA_LAYOUT_MFMA            ? mfma
+               : products->mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED ? replicated
+                                                                          : wmma;
     if (attention->score_count + attention->value_count > 2)
         tile = find_gradient_tile(target, products, attention->value_count > 1);
     while (size > tile->most)
@@ -140,31 +150,34 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     int64_t k = products->k > attention->k_1 ? products->k : attention->k_1;
     int64_t size = k > attention->d ? k : attention->d;
     /* Of the largest heads, instructions of fewer rows leave room for the rest. */
-    bool is_narrow = products->m <= FEW_ROWS && target->wave_size > 1 &&
-                     attention->score_count + attention->value_count == 2;
-    bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD || is_narrow;
+    bool are_few =
+        products->m <= FEW_ROWS && attention->score_count + attention->value_count == 2;
+    bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD || are_few;
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
-    const struct tile narrow = narrow_tile(target, products, size);
-    const struct tile *tile = is_narrow ? &narrow : find_tile(target, attention, size);
+    bool is_narrow = are_few && products->mma != NULL;
+    const struct tile tile =
+        is_narrow ? narrow_tile(target, products, size) : *find_tile(target, attention, size);
     uint32_t columns = fragment_rows(products, target, true);
     uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
     uint32_t step_k = kiln_pack_elements(products) * groups;
-    products->waves_m = target->wave_size == 1 || is_narrow ? 1 : WAVES;
+    products->waves_m = is_narrow ? tile.rows / fragment_rows(products, target, false)
+                        : target->wave_size == 1 ? 1
+                                                 : WAVES;
     products->waves_n = products->waves_k = products->groups_k = 1;
-    products->tile_m = tile->rows;
+    products->tile_m = tile.rows;
     while (products->waves_m > 1 &&
            products->waves_m * fragment_rows(products, target, false) > products->tile_m)
         products->waves_m /= 2;
-    products->tile_n = tile->columns;
+    products->tile_n = tile.columns;
     while (products->tile_n > FEWEST_COLUMNS &&
-           (products->tile_n * bytes > tile->columns * HALF_BYTES ||
+           (products->tile_n * bytes > tile.columns * HALF_BYTES ||
             products->tile_n > limits->held_elems))
         products->tile_n /= 2;
     products->tile_k = round_up(k, step_k > STEP ? step_k : STEP);
     attention->tile_d = round_up(attention->d, columns > STEP ? columns : STEP);
-    products->buffers = tile->buffers;
-    products->row_parts = tile->row_parts;
-    attention->is_left_kept = tile->is_left_kept;
+    products->buffers = tile.buffers;
+    products->row_parts = tile.row_parts;
+    attention->is_left_kept = tile.is_left_kept;
     uint32_t most = target->kind == KILN_TARGET_CUDA ? CUDA_LDS_BYTES : target->lds_bytes;
     while (kiln_attention_lds_bytes(attention, target) > most && shrink(attention, target, step_k))
         continue;
@@ -176,13 +189,14 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
 /* Of the other forms a work-group takes more registers than that leaves. */
 bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention)
 {
-    enum { SMALL_HEAD = 64 };
+    enum { SMALL_HEAD = 64, MOST_OF_TWO_WAVES = 192 };
     const struct kiln_contraction_schedule *products = &attention->products;
     if (products->mma == NULL)
         return false;
     bool is_gradient = attention->score_count + attention->value_count > 2;
-    bool fits = !is_gradient || (attention->value_count == 1 && products->tile_k <= SMALL_HEAD &&
-                                 attention->tile_d <= SMALL_HEAD);
+    uint32_t most = is_gradient ? SMALL_HEAD : MOST_OF_TWO_WAVES;
+    bool fits = attention->value_count == 1 && products->waves_m > 1 && products->tile_k <= most &&
+                attention->tile_d <= most;
     return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
            (products->mma->layout == KILN_MMA_LAYOUT_MFMA && fits);
 }

@@ -22,7 +22,7 @@ enum { PACK_BYTES = 16, WIDEST_RESULT = 8 };
 /* ---- loads and stores ---- */
 
 /* A run of rows where memory runs along them, packs along k where it runs there; else element by
- * element. As many as give every other work-item some of the tile. */
+ * element. As many as leave every work-item some of the tile: it waits in their registers. */
 static void choose_loads(const struct kiln_contraction_problem *problem,
                          struct kiln_operand_schedule *operand, uint32_t tile_rows, uint32_t tile_k)
 {
@@ -31,7 +31,7 @@ static void choose_loads(const struct kiln_contraction_problem *problem,
     bool is_whole = kiln_has_whole_loads(problem, operand);
     operand->is_along_k = !kiln_runs_along_rows(problem, operand);
     operand->vector = operand->is_along_k && is_whole ? pack : 1;
-    while (run > 1 && 2 * tile_rows * (tile_k / pack) / run < problem->schedule->block)
+    while (run > 1 && tile_rows * (tile_k / pack) / run < problem->schedule->block)
         run /= 2;
     operand->run = operand->is_along_k || !is_whole ? 1 : run;
 }
@@ -252,7 +252,7 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
     return false;
 }
 
-/* A work-group keeps a compute unit busy, or two do that are a wave each; and the last ones of a
+/* A work-group keeps a compute unit busy, or two do that have few waves; and the last ones of a
  * grid leave others idle. */
 static double attention_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
 {
@@ -268,7 +268,7 @@ static double attention_time(const struct kiln_schedule *schedule, const struct 
     double arithmetic = kiln_target_matrix_bytes(target, multiplied, operand_bytes) +
                         kiln_target_vector_bytes(target, (double)schedule->operations);
     uint32_t places =
-        target->compute_units * (products->waves_m == 1 && target->wave_size > 1 ? 2 : 1);
+        target->compute_units * (products->waves_m <= 2 && target->wave_size > 1 ? 2 : 1);
     uint64_t turns = ((uint64_t)schedule->grid + places - 1) / places;
     double slowdown = (double)turns * places / schedule->grid;
     return (traffic > arithmetic ? traffic : arithmetic) * slowdown;

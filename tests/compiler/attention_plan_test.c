@@ -3,6 +3,7 @@
  * size in memory.
  */
 #include "compiler/program.h"
+#include "compiler/schedule/mma.h"
 #include "tests/compiler/graph/graph_sketch.h"
 #include "tests/compiler/sketched_plans.h"
 
@@ -390,5 +391,29 @@ Test(attention_plan, segments_of_all_lengths_share_a_kernel)
         cr_assert_lt(strlen(program.kernels[0].symbol), sizeof symbol);
         strcpy(symbol, program.kernels[0].symbol);
         json_graph_fini(&read);
+    }
+}
+
+/* Of matrix instructions, or of 4 x 8 columns and 4 x 4 rows by work-items of a wave of 32. */
+Test(attention_plan, tiles_are_whole_fragments)
+{
+    static const char *const sketches[] = {
+        NODE(1, 4096), NODE(72, 128),
+        "Sdpa q=2,4,1,128:HALF k=2,2,4096,128:HALF v=2,2,4096,128:HALF o=2,4,1,128:HALF",
+        "Sdpa q=2,4,72,128 k=2,2,128,128 v=2,2,128,128 o=2,4,72,128",
+        "Sdpa q=2,4,72,256:HALF k=2,2,128,256:HALF v=2,2,128,256:HALF o=2,4,72,256:HALF"};
+    static const char *const gpus[] = {"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        for (size_t k = 0; k < sizeof sketches / sizeof *sketches; k++) {
+            struct kiln_kernel_plan plan = make_plan(sketches[k], gpus[i]);
+            const struct kiln_contraction_schedule *products =
+                &plan.schedules[0].attention.products;
+            if (plan.schedules[0].family != KILN_FAMILY_ATTENTION)
+                continue;
+            uint32_t rows = products->mma != NULL ? products->mma->rows_m : 16;
+            uint32_t columns = products->mma != NULL ? products->mma->rows_n : 32;
+            cr_expect_eq(products->tile_m % (products->waves_m * rows), 0, "%s %zu", gpus[i], k);
+            cr_expect_eq(products->tile_n % columns, 0, "%s %zu", gpus[i], k);
+        }
     }
 }
