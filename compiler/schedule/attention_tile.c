@@ -150,8 +150,7 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     int64_t k = products->k > attention->k_1 ? products->k : attention->k_1;
     int64_t size = k > attention->d ? k : attention->d;
     /* Of the largest heads, instructions of fewer rows leave room for the rest. */
-    bool are_few =
-        products->m <= FEW_ROWS && attention->score_count + attention->value_count == 2;
+    bool are_few = products->m <= FEW_ROWS && attention->score_count + attention->value_count == 2;
     bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD || are_few;
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
     bool is_narrow = are_few && products->mma != NULL;
