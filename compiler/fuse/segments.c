@@ -22,10 +22,12 @@ enum {
     /* At least as long as any tile, so that every segment has one; and long enough for its loads to
      * be worth the start. */
     MIN_SEGMENT_K = 512,
-    /* What combines has its sizes in its text: one more kernel to compile for each shape, where
-     * products of all sizes share a few. Widths of layers are mostly below this, batches of tokens
-     * that a gradient sums over are not. */
+    /* Widths of layers are mostly below this, batches of tokens that a gradient sums over are not.
+     */
     MIN_SPLIT_K = 16384,
+    /* Of a gradient of many weights, of which every tap reads all pixels. */
+    MIN_SPLIT_PIXELS = 6144,
+    MANY_WEIGHTS = 131072,
     MAX_PRODUCT_SEGMENTS = 64,
     /* As many chiplets get the same segments in turn, and have the operands of each in their
      * cache. */
@@ -110,9 +112,25 @@ uint32_t kiln_segment_count(struct kiln_group_builder *builder, uint32_t operand
     return (uint32_t)max_u64(2, min_u64(min_u64(most, MAX_SEGMENTS), wanted));
 }
 
-/* Bytes of both operands of a product, each element once. */
+/* How many columns of the right operand read each of its elements, about. */
+static uint64_t count_taps(const struct kiln_contraction *axes)
+{
+    uint64_t taps = 1;
+    for (uint32_t i = 0; i < axes->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &axes->axes[i];
+        for (uint32_t w = 0; w < axes->window_count; w++)
+            taps *= axis->role == KILN_AXIS_N && axis->right == axes->windows[w].axis
+                        ? (uint64_t)axis->size
+                        : 1;
+    }
+    return taps;
+}
+
+/* Bytes of both operands of a product, each element once, or for every tap of a window that reads
+ * it. */
 static uint64_t operand_bytes(struct kiln_group_builder *builder, const struct kiln_op *op)
 {
+    const struct kiln_contraction *axes = &builder->ir->contractions[op->contraction];
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < 2; i++) {
         const struct kiln_op *operand = &builder->ir->ops[op->operands[i]];
@@ -120,7 +138,8 @@ static uint64_t operand_bytes(struct kiln_group_builder *builder, const struct k
         enum kiln_dtype dtype = layout == KILN_NONE ? kiln_scalar_dtype(operand->scalar)
                                                     : builder->graph->tensors[layout].dtype;
         bytes += (uint64_t)kiln_domain_elements(&builder->ir->domains[operand->domain]) *
-                 kiln_dtype_info(dtype)->bytes;
+                 kiln_dtype_info(dtype)->bytes *
+                 (axes->is_right_windowed && i == 1 ? count_taps(axes) : 1);
     }
     return bytes;
 }
@@ -148,7 +167,8 @@ uint32_t kiln_contraction_segment_count(struct kiln_group_builder *builder, uint
         return 1;
     if (forced != 0)
         return (uint32_t)min_u64(min_u64(forced, MAX_PRODUCT_SEGMENTS), k);
-    if (builder->strategy->never_segment || k < MIN_SPLIT_K)
+    bool has_many_weights = axes->is_right_windowed && m * n >= MANY_WEIGHTS;
+    if (builder->strategy->never_segment || k < (has_many_weights ? MIN_SPLIT_PIXELS : MIN_SPLIT_K))
         return 1;
     uint64_t elements = (uint64_t)kiln_domain_elements(domain);
     uint64_t tiles = ((m + PRODUCT_TILE - 1) / PRODUCT_TILE) *

@@ -303,6 +303,35 @@ Test(convolution_plan, weight_gradients_in_segments_read_in_vectors)
     }
 }
 
+/* 256 x 2304 weights are 36 tiles: too few for a GPU, although 12544 pixels are fewer than a
+ * product needs to be cut. */
+Test(convolution_plan, gradients_of_many_weights_are_cut_into_segments)
+{
+    static const struct {
+        const char *sketch;
+        uint32_t groups;
+    } plans[] = {
+        {"ConvolutionWrw x=64,256,14,14:HALF:last dy=64,256,14,14:HALF:last "
+         "dw=256,256,3,3:HALF:last" SAME,
+         2},
+        {"ConvolutionWrw x=4,256,14,14:HALF:last dy=4,256,14,14:HALF:last "
+         "dw=256,256,3,3:HALF:last" SAME,
+         1},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        const struct kiln_lower_options options = {0};
+        struct kiln_kernel_plan plan;
+        struct kiln_target target;
+        struct json_graph read;
+        graph_sketch_accept(&read, plans[i].sketch, NULL);
+        cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+        cr_assert_eq(kiln_kernel_plan_make(&read.graph, &target, &options, &arena, &plan, &error),
+                     KILN_OK, "%s", error.text);
+        cr_expect_eq(plan.partition.group_count, plans[i].groups, "%zu", i);
+        json_graph_fini(&read);
+    }
+}
+
 /* On Hopper, whatever of their indices is taken apart: images, filters and gradients. */
 Test(convolution_plan, what_lies_in_packs_is_copied_to_local_memory)
 {
