@@ -520,8 +520,10 @@ static bool is_one_too_many(const struct kiln_tile_problem *problem,
         return is_split &&
                (candidate->tile_n == NARROW_TILE ? !is_narrow
                                                  : is_narrow || !problem->right_along_rows);
-    /* One of 128 x 64 is as fast. */
-    return candidate->tile_m == MIDDLE_TILE && candidate->tile_n == MIDDLE_TILE;
+    /* One of 128 x 64 is as fast; streamed, where a window's elements are loaded along k, or none.
+     */
+    bool has_other = candidate->form == FORM_PLAIN || (contraction->window_count != 0 && has_rows);
+    return has_other && candidate->tile_m == MIDDLE_TILE && candidate->tile_n == MIDDLE_TILE;
 }
 
 const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem,
