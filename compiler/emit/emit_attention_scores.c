@@ -85,7 +85,9 @@ static void append_row(const struct kiln_emission *emission, struct kiln_buffer 
 /* What is loaded for a run of columns. Of the last one some may be beyond the end. */
 static void append_load(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
+    enum { LONGEST_RUN = 8 }; /* KILN_CHAIN_RUN is a power of two up to that */
     const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    bool is_whole = kiln_contraction_of(emission)->n % LONGEST_RUN == 0;
     kiln_buffer_append_text(source, "struct kiln_score_inputs {\n");
     append_members(emission, false, true, source);
     kiln_buffer_append_text(
@@ -99,9 +101,11 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
         kiln_buffer_printf(
             source,
             "    KILN_UNROLL\n    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {\n"
-            "        const unsigned at = column + e < (unsigned)arguments.n ? column "
-            "+ e : (unsigned)arguments.n - 1;\n"
+            "        const unsigned at = %s;\n"
             "        loaded.x%" PRIu32 "[e] = *(source.p%" PRIu32 " + (0u",
+            is_whole
+                ? "column + e"
+                : "column + e < (unsigned)arguments.n ? column + e : (unsigned)arguments.n - 1",
             i, i);
         kiln_emit_contraction_row_offset(emission, i, source);
         kiln_emit_contraction_term(emission, offset, i, KILN_STRIDE_COLUMN, "at", source);

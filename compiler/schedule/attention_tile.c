@@ -77,8 +77,8 @@ static const struct tile *find_gradient_tile(const struct kiln_target *target,
         {{64, 128, 64, 1, 4, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}},
         {{64, 128, 32, 1, 4, true}, {128, 128, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}}};
     static const struct tile wmma[2][COUNT] = {
-        {{64, 64, 32, 1, 1, false}, {128, 64, 32, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}},
-        {{64, 64, 32, 1, 2, false}, {128, 64, 16, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}}};
+        {{64, 64, 16, 1, 1, false}, {128, 64, 16, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}},
+        {{64, 64, 16, 1, 2, false}, {128, 64, 16, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}}};
     static const struct tile scalar = {INT64_MAX, 64, 32, 1, 1, false};
     static const struct tile host = {INT64_MAX, 32, 64, 1, 1, false};
     if (products->mma == NULL)
