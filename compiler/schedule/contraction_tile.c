@@ -148,6 +148,16 @@ static bool are_registers_short(const struct kiln_tile_problem *problem,
            !problem->are_operands_loaded;
 }
 
+/* For what is computed of operands: not where runs of rows of both are put together too, or where
+ * elements are looked for along windows. */
+static bool has_pingpong_registers(const struct kiln_tile_problem *problem,
+                                   const struct kiln_contraction_schedule *contraction)
+{
+    return problem->are_operands_loaded ||
+           (contraction->window_count == 0 &&
+            !(problem->left_along_rows && problem->right_along_rows));
+}
+
 bool kiln_is_cdna3_or_later(const struct kiln_target *target)
 {
     return strcmp(target->processor, "gfx942") == 0 || strcmp(target->processor, "gfx950") == 0;
@@ -563,8 +573,7 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
         if (list[i].form == FORM_PLAIN && list[i].tile_m == LARGE_TILE &&
             (list[i].waves_n == 4) != are_registers_short(problem, &tried))
             continue;
-        /* Where something is computed of an operand registers have never sufficed. */
-        if (list[i].form == FORM_PINGPONG && !problem->are_operands_loaded &&
+        if (list[i].form == FORM_PINGPONG && !has_pingpong_registers(problem, &tried) &&
             problem->forced->form != KILN_CONTRACTION_PINGPONG)
             continue;
         force(problem->forced, &tried);

@@ -134,6 +134,35 @@ Test(contraction_tile, few_rows_are_streamed_and_many_are_staged)
     cr_expect_not(choose("gfx942", 8192, 8192, 40).is_pingpong, "its k is less than a tile");
 }
 
+static bool takes_turns(const struct kiln_tile_problem *problem, uint32_t windows)
+{
+    struct kiln_contraction_schedule contraction = {.m = 8192,
+                                                    .n = 8192,
+                                                    .k = 8192,
+                                                    .staged = KILN_DTYPE_F16,
+                                                    .products = 1,
+                                                    .window_count = windows};
+    cr_assert_null(kiln_choose_contraction_tile(problem, &contraction));
+    return contraction.is_pingpong;
+}
+
+Test(contraction_tile, computed_operands_take_turns_where_registers_suffice)
+{
+    struct kiln_target target = find_target("gfx942");
+    struct kiln_tile_problem problem = make_problem(&target, KILN_DTYPE_F16);
+    problem.are_operands_loaded = false;
+    problem.right_cost = 4;
+    cr_expect(takes_turns(&problem, 0));
+    problem.right_along_rows = true;
+    cr_expect(takes_turns(&problem, 0));
+    problem.left_along_rows = true;
+    cr_expect_not(takes_turns(&problem, 0), "runs of both are put together");
+    problem.left_along_rows = problem.right_along_rows = false;
+    cr_expect_not(takes_turns(&problem, 1));
+    problem.are_operands_loaded = true;
+    cr_expect(takes_turns(&problem, 0));
+}
+
 Test(contraction_tile, on_hopper_clusters_share_a_long_k_of_few_tiles)
 {
     static const uint32_t rows[] = {64, 512};
