@@ -243,7 +243,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_values_start(arguments, batch, first_column, values);
         kiln_rights_begin(arguments, rights, range.end - first_column, tiles);
         kiln_values_begin(arguments, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
-        kiln_rights_end(arguments, rights, tiles);
+        kiln_rights_end(arguments, rights, range.end - first_column, tiles);
         if (KILN_BUFFERS > 1)
             kiln_values_end(arguments, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
         KILN_AWAIT_COPIES();
@@ -295,7 +295,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_schedule_fence();
             kiln_multiply_values(weights, now, now + KILN_RIGHT_PACKS, results);
             kiln_schedule_fence();
-            kiln_rights_end(arguments, rights, next);
+            kiln_rights_end(arguments, rights, next_columns, next);
             if (KILN_BUFFERS > 1)
                 kiln_values_end(arguments, values, next_columns, next + KILN_RIGHT_PACKS);
             KILN_AWAIT_COPIES();

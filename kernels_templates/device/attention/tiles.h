@@ -33,12 +33,35 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
         KILN_COPY_OR_FETCH(side, SIDE, KILN_TILE_N, KILN_C_PACKS)                                  \
     }                                                                                              \
     KILN_DEVICE void kiln_##side##_end(const kiln_arguments &arguments,                            \
-                                       const kiln_##side##_stage &stage, kiln_pack *tile)          \
+                                       const kiln_##side##_stage &stage, unsigned columns,         \
+                                       kiln_pack *tile)                                            \
     {                                                                                              \
         if (!KILN_RIGHT_IS_COPIED)                                                                 \
             kiln_##side##_store(arguments, stage,                                                  \
                                 KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K, tile);     \
+        KILN_CLEAR_ROWS(side, SIDE)                                                                \
     }
+
+/* Where values are read out of right tiles, rows behind the last column are 0 for the reason given at KILN_VALUE_TILE. Each
+ * work-item clears what it has stored; a copy leaves 0 there by itself. */
+#if (KILN_VALUE_OF || KILN_VALUE_1_OF) && KILN_N_END && !KILN_RIGHT_IS_COPIED
+#define KILN_CLEAR_ROWS(side, SIDE)                                                                \
+    for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS && columns < KILN_TILE_N; turn++) {         \
+        const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                               \
+        if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)                 \
+            break;                                                                                 \
+        const kiln_unit unit =                                                                     \
+            kiln_locate_unit(kiln_work_item(), turn, KILN_BLOCK, KILN_##SIDE##_RUN,                \
+                             KILN_##SIDE##_IS_ALONG_K, KILN_TILE_N, KILN_C_PACKS);                 \
+        for (unsigned row = unit.row; row < unit.row + KILN_##SIDE##_RUN; row++) {                 \
+            if (row >= columns)                                                                    \
+                tile[kiln_pack_place(kiln_chain_place(row), unit.pack, KILN_RIGHT_SHAPE)] =        \
+                    kiln_pack{};                                                                   \
+        }                                                                                          \
+    }
+#else
+#define KILN_CLEAR_ROWS(side, SIDE) (void)columns;
+#endif
 
 #if KILN_RIGHT_IS_COPIED
 #define KILN_COPY_OR_FETCH(side, SIDE, rows, packs)                                                \
@@ -160,11 +183,11 @@ KILN_DEVICE void kiln_rights_begin(const kiln_arguments &arguments, kiln_rights 
 }
 
 KILN_DEVICE void kiln_rights_end(const kiln_arguments &arguments, const kiln_rights &rights,
-                                 kiln_pack *tiles)
+                                 unsigned columns, kiln_pack *tiles)
 {
-    kiln_right_end(arguments, rights.first, tiles);
+    kiln_right_end(arguments, rights.first, columns, tiles);
 #if KILN_SCORES > 1
-    kiln_right_1_end(arguments, rights.second, tiles + KILN_RIGHT_TILE_PACKS);
+    kiln_right_1_end(arguments, rights.second, columns, tiles + KILN_RIGHT_TILE_PACKS);
 #endif
 }
 
