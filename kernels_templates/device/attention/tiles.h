@@ -42,9 +42,10 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
         KILN_CLEAR_ROWS(side, SIDE)                                                                \
     }
 
-/* Where values are read out of right tiles, rows behind the last column are 0 for the reason given at KILN_VALUE_TILE. Each
- * work-item clears what it has stored; a copy leaves 0 there by itself. */
-#if (KILN_VALUE_OF || KILN_VALUE_1_OF) && KILN_N_END && !KILN_RIGHT_IS_COPIED
+/* Where values are read out of right tiles, rows behind the last column are 0 for the reason given at KILN_VALUE_TILE: each
+ * work-item clears what it has stored, or copies nothing, which leaves 0 there. */
+#define KILN_RIGHTS_ARE_VALUES (KILN_VALUE_OF || KILN_VALUE_1_OF)
+#if KILN_RIGHTS_ARE_VALUES && KILN_N_END && !KILN_RIGHT_IS_COPIED
 #define KILN_CLEAR_ROWS(side, SIDE)                                                                \
     for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS && columns < KILN_TILE_N; turn++) {         \
         const unsigned index = kiln_work_item() + turn * KILN_BLOCK;                               \
@@ -71,8 +72,12 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
         if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 && index >= KILN_##SIDE##_UNITS)                 \
             break;                                                                                 \
         const unsigned row = index / (packs), pack = index % (packs);                              \
-        kiln_##side##_copy(arguments, stage.source, 0, row, pack * KILN_PACK_ELEMENTS, rest,       \
-                           row <= last,                                                            \
+        const bool is_row = row <= last;                                                           \
+        kiln_##side##_copy(arguments, stage.source, 0,                                             \
+                           is_row || !KILN_RIGHTS_ARE_VALUES ? row : last,                         \
+                           pack * KILN_PACK_ELEMENTS,                                              \
+                           is_row || !KILN_RIGHTS_ARE_VALUES ? rest : 0,                           \
+                           is_row || KILN_RIGHTS_ARE_VALUES,                                       \
                            tile + kiln_pack_place(kiln_chain_place(row), pack, KILN_RIGHT_SHAPE)); \
     }
 #else
