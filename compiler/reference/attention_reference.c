@@ -7,6 +7,10 @@
 /* Relative room for the quotient and the factors of a result, in ulps. */
 static const double result_ulps = 8;
 
+/* Exponentials on the way may be as much above 1: they are of differences to an earlier maximum
+ * until the largest score is that far above it (kernels_templates/device/attention/scores.h). */
+static const double largest_exponential = 0x1p12; /* e^8 where there is no instruction for 2^x */
+
 /* Of one row: sums relative to exp(shift), the shift being its largest score. */
 struct softmax {
     bool is_unknown, is_empty;
@@ -159,7 +163,7 @@ static struct kiln_interval weighted_sum(const struct forward *f, const struct s
     if (softmax->is_empty)
         return nothing;
     /* Terms that are divided after the sum are as much larger as the sum of weights. */
-    if (!(magnitude * softmax->sum_high < arithmetic->overflow))
+    if (!(magnitude * softmax->sum_high * largest_exponential < arithmetic->overflow))
         return kiln_interval_unknown(sum);
     error += arithmetic->ulp * ((double)row->keys + result_ulps) * magnitude;
     error += arithmetic->tiny * (double)(row->keys + 1);
