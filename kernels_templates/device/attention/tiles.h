@@ -87,7 +87,7 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
 #endif
 
 /* Where columns end within a tile another one's value is read, so that no address is beyond the end, and 0 is stored: the
- * weight there is 0, but the value might be infinite. */
+ * weight there is 0, but the value might be infinite. Full tiles are stored the same way: with a branch, loops spill on RDNA. */
 #define KILN_VALUE_TILE(side, SIDE, size_d)                                                        \
     KILN_STAGE(side, SIDE, KILN_TILE_D, KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING), 1,      \
                KILN_ROW_AS_IS)                                                                     \
@@ -102,12 +102,8 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
                                        const kiln_##side##_stage &stage, unsigned columns,         \
                                        kiln_pack *tile)                                            \
     {                                                                                              \
-        if (KILN_VALUE_IS_COPIED)                                                                  \
-            return;                                                                                \
-        if (!KILN_N_END || columns >= KILN_TILE_N)                                                 \
-            kiln_##side##_store(arguments, stage, KILN_WHOLE_K, tile);                             \
-        else                                                                                       \
-            kiln_##side##_store(arguments, stage, columns, tile);                                  \
+        if (!KILN_VALUE_IS_COPIED)                                                                 \
+            kiln_##side##_store(arguments, stage, KILN_N_END ? columns : KILN_WHOLE_K, tile);      \
     }
 
 #if KILN_VALUE_IS_COPIED
