@@ -470,6 +470,25 @@ static void choose_kernels(const struct finder *finder, struct component *compon
     }
 }
 
+/* Whether a second product takes what is computed of another one: no kernel does both. */
+static bool is_chained(const struct finder *finder, const struct component *component, bool *marks)
+{
+    const struct kiln_ir *ir = finder->ir;
+    bool is_found = false;
+    for (uint32_t i = component->inside[0]; i < ir->op_count; i++) {
+        const struct kiln_op *op = op_at(ir, i);
+        bool reads = false;
+        for (uint32_t k = 0; k < arity_of(op); k++)
+            reads = reads || marks[op->operands[k]];
+        bool is_second = is_attend(component, i, 0) || is_attend(component, i, 1);
+        is_found = is_found || (reads && is_second);
+        marks[i] = reads || is_second;
+    }
+    for (uint32_t i = component->inside[0]; i < ir->op_count; i++)
+        marks[i] = false;
+    return is_found;
+}
+
 /* Keeps the components that are attention's gradients. One product of one score is the other
  * pass's. */
 static bool keep_components(struct finder *finder, bool *marks)
@@ -481,7 +500,7 @@ static bool keep_components(struct finder *finder, bool *marks)
         if (component.attend_count == 0 ||
             (component.score_count == 1 && component.attend_count == 1) ||
             !list_inside(finder, &component, marks) || !is_private(finder, &component) ||
-            !looks_like_attention(finder, &component))
+            !looks_like_attention(finder, &component) || is_chained(finder, &component, marks))
             continue;
         choose_kernels(finder, &component);
         size_t size = (size_t)component.kernel_count * component.inside_count;

@@ -143,6 +143,12 @@ static const char *const others[] = {
     "Matmul a=1,4,70,264:HALF b=1,4,264,130:HALF c=1,4,70,130:virtual | "
     "Pointwise in_0@3 out_0=1,4,70,130:HALF:virtual !operation='SIGMOID_FWD' | "
     "Matmul a@4 b=1,4,130,64:HALF c=1,4,70,64:HALF",
+    /* weights that multiply values, and then what comes of that: products of the same scores, one
+       after the other */
+    "Matmul a=1,4,70,64:HALF b=1,4,64,70:HALF c=1,4,70,70:virtual | "
+    "Pointwise in_0@3 in_1=1,4,70,1 out_0=1,4,70,70:virtual !operation='SUB' | "
+    "Pointwise in_0@5 out_0=1,4,70,70:HALF:virtual !operation='EXP' | "
+    "Matmul a@6 b=1,4,70,64:HALF c=1,4,70,64:HALF | Matmul a@6 b@8 c=1,4,70,64:HALF",
     /* two layers: their weights are of all batches */
     "Matmul a=2,70,64:HALF b=1,64,130:HALF c=2,70,130:virtual | "
     "Pointwise in_0@3 out_0=2,70,130:HALF:virtual !operation='RELU_FWD' | "
