@@ -267,7 +267,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
     }
     if (attention->value_count > 1)
         append_operand_defines("VALUE_1", &attention->value_1, are_values_copied(emission), source);
-    if (kiln_attention_reads_both_ways(attention))
+    if (kiln_attention_may_share_tiles(attention))
         kiln_buffer_printf(source,
                            "#define KILN_VALUE_SHARES %" PRIu32 "\n#define KILN_VALUE_1_SHARES "
                            "%" PRIu32 "\n",

@@ -1,5 +1,6 @@
 #include "compiler/schedule/attention_layout.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/attention_segments.h"
 
 /* The only axis of a role, of those that matter here. */
@@ -337,5 +338,34 @@ kiln_attention_operand(const struct kiln_attention_schedule *attention, enum kil
         return &attention->value_1;
     default:
         return NULL;
+    }
+}
+
+/* Whether the value of a second product lies in memory as the right operand of a first one does:
+ * columns of scores along the same axis, and what is multiplied there along the other. */
+static bool lies_as_right(const struct kiln_contraction *first,
+                          const struct kiln_contraction *second)
+{
+    return axis_of(first, KILN_AXIS_N)->right == columns_of(second)->right &&
+           axis_of(first, KILN_AXIS_K)->right == axis_of(second, KILN_AXIS_N)->right;
+}
+
+void kiln_attention_find_shared_tiles(const struct kiln_contraction_problem *problem,
+                                      struct kiln_attention_schedule *attention)
+{
+    static const enum kiln_place rights[] = {KILN_PLACE_RIGHT, KILN_PLACE_RIGHT_1};
+    static const enum kiln_place values[] = {KILN_PLACE_VALUE, KILN_PLACE_VALUE_1};
+    uint32_t *const shares[] = {&attention->value_shares, &attention->value_1_shares};
+    for (uint32_t i = 0; i < attention->score_count; i++) {
+        uint32_t right = kiln_group_operand(problem->ir, problem->group, rights[i]);
+        if ((i == 0 ? attention->products.k : attention->k_1) != attention->d)
+            continue;
+        for (uint32_t v = 0; v < attention->value_count; v++) {
+            const struct kiln_contraction *second =
+                contraction_at(problem, attention->score_count + v);
+            if (right == kiln_group_operand(problem->ir, problem->group, values[v]) &&
+                lies_as_right(contraction_at(problem, i), second))
+                *shares[v] = i + 1;
+        }
     }
 }

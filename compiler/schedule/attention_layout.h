@@ -16,4 +16,8 @@ void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
 const struct kiln_operand_schedule *
 kiln_attention_operand(const struct kiln_attention_schedule *attention, enum kiln_place place);
 
+/* Finds which values are right operands too, and lie the same way: one tile may be both then. */
+void kiln_attention_find_shared_tiles(const struct kiln_contraction_problem *problem,
+                                      struct kiln_attention_schedule *attention);
+
 #endif

@@ -200,11 +200,11 @@ bool kiln_attention_has_residents(const struct kiln_attention_schedule *attentio
            (products->mma->layout == KILN_MMA_LAYOUT_MFMA && fits);
 }
 
-bool kiln_attention_reads_both_ways(const struct kiln_attention_schedule *attention)
+bool kiln_attention_may_share_tiles(const struct kiln_attention_schedule *attention)
 {
     const struct kiln_contraction_schedule *products = &attention->products;
     return products->mma != NULL && products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC &&
-           kiln_dtype_info(products->staged)->bytes == 2;
+           kiln_dtype_info(products->staged)->bytes == 2 && products->buffers > 1;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -223,7 +223,7 @@ uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attentio
     uint32_t pack = kiln_pack_elements(products);
     uint32_t left = products->tile_m * (products->tile_k / pack);
     uint32_t own_values = attention->value_count;
-    if (kiln_attention_reads_both_ways(attention))
+    if (kiln_attention_may_share_tiles(attention))
         own_values -= (attention->value_shares != 0 ? 1u : 0u) +
                       (attention->value_count > 1 && attention->value_1_shares != 0 ? 1u : 0u);
     uint32_t step = attention->score_count * products->tile_n * (products->tile_k / pack) +

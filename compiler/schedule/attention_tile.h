@@ -19,8 +19,9 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
 uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attention,
                                   const struct kiln_target *target);
 
-/* Whether right tiles in LDS can be read as values too: mma.sync with elements of 16 bits. */
-bool kiln_attention_reads_both_ways(const struct kiln_attention_schedule *attention);
+/* Whether right tiles in LDS can be values too: mma.sync reads elements of 16 bits both ways, and
+ * with two buffers the next columns' tiles do not take the place of what is still read. */
+bool kiln_attention_may_share_tiles(const struct kiln_attention_schedule *attention);
 
 /* Whether two work-groups of a kernel are to be resident at once: a limit of its registers. */
 bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention);

@@ -101,22 +101,6 @@ static bool offsets_need_64_bits(const struct kiln_contraction_problem *problem,
     return false;
 }
 
-/* Which values are right operands too, of the same size: then one tile is both. */
-static void find_shared(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
-                        struct kiln_attention_schedule *attention)
-{
-    static const enum kiln_place rights[] = {KILN_PLACE_RIGHT, KILN_PLACE_RIGHT_1};
-    for (uint32_t i = 0; i < attention->score_count; i++) {
-        uint32_t right = kiln_group_operand(ir, group, rights[i]);
-        if ((i == 0 ? attention->products.k : attention->k_1) != attention->d)
-            continue;
-        if (right == kiln_group_operand(ir, group, KILN_PLACE_VALUE))
-            attention->value_shares = i + 1;
-        if (right == kiln_group_operand(ir, group, KILN_PLACE_VALUE_1))
-            attention->value_1_shares = i + 1;
-    }
-}
-
 /* ---- the whole ---- */
 
 static bool is_online(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
@@ -186,7 +170,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     kiln_attention_lay_out_axes(&problem, attention);
     attention->is_online = is_online(ir, group);
     kiln_find_attention_limits(ir, group, attention);
-    find_shared(ir, group, attention);
+    kiln_attention_find_shared_tiles(&problem, attention);
     products->k_granule = 1;
     const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits, attention);
     if (fault != NULL)

@@ -8,6 +8,7 @@
 #include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct sketched_plans plans;
@@ -181,6 +182,25 @@ static struct kiln_kernel lower(const char *sketch, const char *target_name)
     cr_assert_eq(program.kernel_count, 1);
     json_graph_fini(&read);
     return program.kernels[0];
+}
+
+/* One matrix as keys, transposed, and as values: a tile of it that is staged for the first product
+ * is the wrong way round for the second. */
+Test(attention_plan, a_tile_is_shared_only_if_it_lies_the_same_way)
+{
+    static const char *const softmax =
+        "Reduction in@3 out=4,64,1:virtual !mode='MAX_OP' | "
+        "Pointwise in_0@3 in_1@4 out_0=4,64,64:virtual !operation='SUB' | "
+        "Pointwise in_0@5 out_0=4,64,64:virtual !operation='EXP' | "
+        "Reduction in@6 out=4,64,1:virtual !mode='ADD' | "
+        "Pointwise in_0@6 in_1@7 out_0=4,64,64:HALF:virtual !operation='DIV' | "
+        "Matmul a@8 b@2 c=4,64,64:HALF";
+    char sketch[1024];
+    (void)snprintf(sketch, sizeof sketch, "%s%s",
+                   "Matmul a=4,64,64:HALF b=4,64,64:HALF c=4,64,64:virtual | ", softmax);
+    struct kiln_kernel_plan plan = make_plan(sketch, "sm_90");
+    cr_assert_eq(plan.partition.groups[0].family, KILN_FAMILY_ATTENTION);
+    cr_expect_eq(plan.schedules[0].attention.value_shares, 0);
 }
 
 /* The symbol is made of the text. */
