@@ -3,8 +3,6 @@
  * what is summed along rows of scores, and what is summed along columns. Nothing of the scores'
  * size is in memory.
  */
-#include "compiler/program.h"
-#include "tests/compiler/graph/graph_sketch.h"
 #include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
@@ -125,19 +123,10 @@ Test(attention_gradient_plan, hidden_scores_are_known)
 /* Symbols are made of texts. */
 static void expect_same_kernels(const char *sketch, const char *other, const char *target_name)
 {
-    const char *sketches[] = {sketch, other};
-    struct kiln_program programs[2];
-    struct kiln_target target;
-    const struct kiln_lower_options options = {0};
-    cr_assert_eq(kiln_target_parse(target_name, &target, &plans.error), KILN_OK);
-    for (int i = 0; i < 2; i++) {
-        struct json_graph read;
-        graph_sketch_accept(&read, sketches[i], NULL);
-        cr_assert_eq(kiln_lower(&read.graph, &target, &options, &plans.arena, &programs[i], NULL,
-                                &plans.error),
-                     KILN_OK, "%s", plans.error.text);
-        json_graph_fini(&read);
-    }
+    const struct kiln_program programs[] = {
+        sketch_lower(&plans.arena, sketch, target_name, NULL),
+        sketch_lower(&plans.arena, other, target_name, NULL),
+    };
     cr_assert_eq(programs[0].kernel_count, programs[1].kernel_count);
     for (uint32_t k = 0; k < programs[0].kernel_count; k++) {
         if (strstr(programs[0].kernels[k].symbol, "attention") != NULL)

@@ -2,9 +2,7 @@
  * Which kernels attention becomes, however a graph writes it out: one, with nothing of the scores'
  * size in memory.
  */
-#include "compiler/program.h"
 #include "compiler/schedule/mma.h"
-#include "tests/compiler/graph/graph_sketch.h"
 #include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
@@ -170,17 +168,8 @@ Test(attention_plan, what_is_read_elsewhere_stays_as_it_is)
 /* The only kernel of a sketch; its texts live as long as the plans. */
 static struct kiln_kernel lower(const char *sketch, const char *target_name)
 {
-    struct json_graph read;
-    struct kiln_target target;
-    struct kiln_program program;
-    const struct kiln_lower_options options = {0};
-    graph_sketch_accept(&read, sketch, NULL);
-    cr_assert_eq(kiln_target_parse(target_name, &target, &plans.error), KILN_OK);
-    cr_assert_eq(
-        kiln_lower(&read.graph, &target, &options, &plans.arena, &program, NULL, &plans.error),
-        KILN_OK, "%s", plans.error.text);
+    const struct kiln_program program = sketch_lower(&plans.arena, sketch, target_name, NULL);
     cr_assert_eq(program.kernel_count, 1);
-    json_graph_fini(&read);
     return program.kernels[0];
 }
 
@@ -234,18 +223,9 @@ Test(attention_plan, sequences_of_all_lengths_share_a_kernel)
 
 Test(attention_plan, explanation_names_the_softmax)
 {
-    struct kiln_program program;
-    struct json_graph read;
-    struct kiln_target target;
-    const struct kiln_lower_options options = {0};
-    graph_sketch_accept(&read, one_kernel[0], NULL);
-    cr_assert_eq(kiln_target_parse("gfx942", &target, &plans.error), KILN_OK);
-    cr_assert_eq(
-        kiln_lower(&read.graph, &target, &options, &plans.arena, &program, &text, &plans.error),
-        KILN_OK);
+    (void)sketch_lower(&plans.arena, one_kernel[0], "gfx942", &text);
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "template attention"));
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "softmax as it goes"));
-    json_graph_fini(&read);
 }
 
 /* The lowest number, times the logarithm of 2, is -infinity: where scores may have it, only their
@@ -400,24 +380,11 @@ Test(attention_plan, segments_can_be_forced_or_forbidden)
 /* Lengths and segments are arguments of the kernel that reads keys. */
 Test(attention_plan, segments_of_all_lengths_share_a_kernel)
 {
-    char symbol[128] = "";
-    for (int is_second = 0; is_second < 2; is_second++) {
-        struct kiln_program program;
-        struct json_graph read;
-        struct kiln_target target;
-        const struct kiln_lower_options options = {0};
-        graph_sketch_accept(&read, is_second != 0 ? NODE(1, 4096) : NODE(1, 7000), NULL);
-        cr_assert_eq(kiln_target_parse("gfx942", &target, &plans.error), KILN_OK);
-        cr_assert_eq(
-            kiln_lower(&read.graph, &target, &options, &plans.arena, &program, NULL, &plans.error),
-            KILN_OK);
-        cr_assert_eq(program.kernel_count, 2);
-        if (is_second != 0)
-            cr_expect_str_eq(program.kernels[0].symbol, symbol);
-        cr_assert_lt(strlen(program.kernels[0].symbol), sizeof symbol);
-        strcpy(symbol, program.kernels[0].symbol);
-        json_graph_fini(&read);
-    }
+    const struct kiln_program first = sketch_lower(&plans.arena, NODE(1, 7000), "gfx942", NULL);
+    const struct kiln_program second = sketch_lower(&plans.arena, NODE(1, 4096), "gfx942", NULL);
+    cr_assert_eq(first.kernel_count, 2);
+    cr_assert_eq(second.kernel_count, 2);
+    cr_expect_str_eq(first.kernels[0].symbol, second.kernels[0].symbol);
 }
 
 /* Of matrix instructions, or of 4 x 8 columns and 4 x 4 rows by work-items of a wave of 32. */

@@ -2,8 +2,7 @@
  * Sizes are arguments: how many kernels a model's worth of shapes of one product compiles. Texts
  * are told apart by their symbols, which are made of them.
  */
-#include "compiler/program.h"
-#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
 #include "tests/support/random_numbers.h"
 
 #include <criterion/criterion.h>
@@ -30,27 +29,17 @@ static void count_text(struct texts *texts, const char *symbol)
 static void lower(struct texts *texts, const char *target_name, long m, long n, long k)
 {
     char sketch[512];
-    struct json_graph read;
     struct kiln_arena arena;
-    struct kiln_error error;
-    struct kiln_target target;
-    struct kiln_program program;
-    const struct kiln_lower_options options = {0};
     (void)snprintf(sketch, sizeof sketch,
                    "Matmul a=%ld,%ld:HALF b=%ld,%ld:HALF c=%ld,%ld:virtual | Pointwise in_0@3 "
                    "in_1=%ld:HALF out_0=%ld,%ld:virtual !operation='ADD' | Pointwise in_0@5 "
                    "out_0=%ld,%ld:HALF !operation='GELU_FWD'",
                    m, k, k, n, m, n, n, m, n, m, n);
     kiln_arena_init(&arena);
-    kiln_error_init(&error);
-    graph_sketch_accept(&read, sketch, NULL);
-    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
-    cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
-                 KILN_OK, "%s: %s", sketch, error.text);
+    const struct kiln_program program = sketch_lower(&arena, sketch, target_name, NULL);
     for (uint32_t i = 0; i < program.kernel_count; i++)
         count_text(texts, program.kernels[i].symbol);
     kiln_arena_fini(&arena);
-    json_graph_fini(&read);
 }
 
 static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201", "sm_90"};

@@ -4,6 +4,7 @@
 #include "compiler/kernel_plan.h"
 #include "compiler/program.h"
 #include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -261,20 +262,12 @@ Test(convolution_plan, explanations_tell_of_windows_and_phases)
          ", batch 4, 2 windows over the left operand, batches of 4 phases of a stride, tile"},
     };
     for (size_t i = 0; i < sizeof explained / sizeof *explained; i++) {
-        const struct kiln_lower_options options = {0};
-        struct kiln_program program;
-        struct kiln_target target;
         struct kiln_buffer text;
-        struct json_graph read;
         kiln_buffer_init(&text);
-        graph_sketch_accept(&read, explained[i].sketch, NULL);
-        cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
-        cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, &text, &error),
-                     KILN_OK, "%s", error.text);
+        (void)sketch_lower(&arena, explained[i].sketch, "gfx942", &text);
         cr_expect_not_null(strstr(kiln_buffer_text(&text), explained[i].words), "%s",
                            kiln_buffer_text(&text));
         kiln_buffer_fini(&text);
-        json_graph_fini(&read);
     }
 }
 
@@ -344,17 +337,9 @@ Test(convolution_plan, what_lies_in_packs_is_copied_to_local_memory)
         "dw=64,128,3,3:HALF:last" SAME,
     };
     for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
-        const struct kiln_lower_options options = {0};
-        struct kiln_program program;
-        struct kiln_target target;
-        struct json_graph read;
-        graph_sketch_accept(&read, sketches[i], NULL);
-        cr_assert_eq(kiln_target_parse("sm_90", &target, &error), KILN_OK);
-        cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &error),
-                     KILN_OK, "%s", error.text);
+        const struct kiln_program program = sketch_lower(&arena, sketches[i], "sm_90", NULL);
         const char *source = program.kernels[0].source;
         cr_expect_not_null(strstr(source, "#define KILN_LEFT_IS_COPIED 1"), "%s", sketches[i]);
         cr_expect_not_null(strstr(source, "#define KILN_RIGHT_IS_COPIED 1"), "%s", sketches[i]);
-        json_graph_fini(&read);
     }
 }

@@ -33,3 +33,20 @@ struct kiln_kernel_plan sketched_plans_make(struct sketched_plans *plans, const 
         KILN_OK, "%s: %s", sketch, plans->error.text);
     return plan;
 }
+
+struct kiln_program sketch_lower(struct kiln_arena *arena, const char *sketch,
+                                 const char *target_name, struct kiln_buffer *explanation)
+{
+    const struct kiln_lower_options options = {0};
+    struct kiln_program program;
+    struct kiln_target target;
+    struct kiln_error error;
+    struct json_graph read;
+    kiln_error_init(&error);
+    graph_sketch_accept(&read, sketch, NULL);
+    cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
+    cr_assert_eq(kiln_lower(&read.graph, &target, &options, arena, &program, explanation, &error),
+                 KILN_OK, "%s: %s", sketch, error.text);
+    json_graph_fini(&read);
+    return program;
+}

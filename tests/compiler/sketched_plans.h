@@ -4,6 +4,7 @@
 #define KILN_TESTS_COMPILER_SKETCHED_PLANS_H
 
 #include "compiler/kernel_plan.h"
+#include "compiler/program.h"
 #include "tests/compiler/graph/json_graph.h"
 
 enum { SKETCHED_PLANS_MAX = 512 };
@@ -23,5 +24,10 @@ void sketched_plans_fini(struct sketched_plans *plans);
 struct kiln_kernel_plan sketched_plans_make(struct sketched_plans *plans, const char *sketch,
                                             const char *target_name,
                                             const struct kiln_lower_options *options);
+
+/* What a sketch becomes, without options; it lives as long as the arena. Fails the test as
+ * sketched_plans_make does. `explanation` is appended to, if it is not NULL. */
+struct kiln_program sketch_lower(struct kiln_arena *arena, const char *sketch,
+                                 const char *target_name, struct kiln_buffer *explanation);
 
 #endif
