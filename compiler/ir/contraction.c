@@ -12,6 +12,20 @@ int64_t kiln_contraction_size(const struct kiln_contraction *contraction, enum k
     return size;
 }
 
+const struct kiln_contraction_axis *
+kiln_contraction_only_axis(const struct kiln_contraction *contraction, enum kiln_axis_role role)
+{
+    const struct kiln_contraction_axis *found = NULL;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (contraction->axes[i].role != role)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = &contraction->axes[i];
+    }
+    return found;
+}
+
 const struct kiln_contraction_window *
 kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is_right,
                              uint8_t axis)

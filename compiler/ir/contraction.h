@@ -72,6 +72,10 @@ struct kiln_contraction {
 /* The product of the sizes of all axes of a role: 1 where there are none. */
 int64_t kiln_contraction_size(const struct kiln_contraction *contraction, enum kiln_axis_role role);
 
+/* The only axis of a role, borrowed; NULL where there are none or several. */
+const struct kiln_contraction_axis *
+kiln_contraction_only_axis(const struct kiln_contraction *contraction, enum kiln_axis_role role);
+
 /* The same products with the operands in the other order. */
 struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction);
 

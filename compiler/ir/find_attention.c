@@ -25,19 +25,15 @@ static const struct kiln_op *op_at(const struct kiln_ir *ir, uint32_t value)
     return &ir->ops[value];
 }
 
-static bool is_elementwise(const struct kiln_op *op)
-{
-    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
-}
-
 static void find_scores(struct finder *finder)
 {
     const struct kiln_ir *ir = finder->ir;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = op_at(ir, i);
         uint32_t found = op->opcode == KILN_OP_CONTRACT ? i : KILN_NONE;
-        for (uint32_t k = 0; is_elementwise(op) && k < kiln_opcode_info(op->opcode)->arity; k++) {
+        for (uint32_t k = 0;
+             kiln_opcode_is_elementwise(op->opcode) && k < kiln_opcode_info(op->opcode)->arity;
+             k++) {
             uint32_t score = finder->score_of[op->operands[k]];
             if (score != KILN_NONE && found != KILN_NONE && score != found) {
                 found = KILN_NONE;
@@ -50,21 +46,6 @@ static void find_scores(struct finder *finder)
 }
 
 /* ---- axes ---- */
-
-/* The only axis of a role; NULL when there are none or several. */
-static const struct kiln_contraction_axis *only_axis(const struct kiln_contraction *contraction,
-                                                     enum kiln_axis_role role)
-{
-    const struct kiln_contraction_axis *found = NULL;
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        if (contraction->axes[i].role != role)
-            continue;
-        if (found != NULL)
-            return NULL;
-        found = &contraction->axes[i];
-    }
-    return found;
-}
 
 static bool has_plain_steps(const struct kiln_contraction *contraction)
 {
@@ -129,13 +110,14 @@ static bool fit_axes(const struct finder *finder, struct kiln_found_attention *a
     const struct kiln_contraction *second =
         &ir->contractions[op_at(ir, attention->attend)->contraction];
     bool is_left = attention->side == 0;
-    const struct kiln_contraction_axis *m = only_axis(first, KILN_AXIS_M);
-    const struct kiln_contraction_axis *n = only_axis(first, KILN_AXIS_N);
-    const struct kiln_contraction_axis *c = only_axis(first, KILN_AXIS_K);
+    const struct kiln_contraction_axis *m = kiln_contraction_only_axis(first, KILN_AXIS_M);
+    const struct kiln_contraction_axis *n = kiln_contraction_only_axis(first, KILN_AXIS_N);
+    const struct kiln_contraction_axis *c = kiln_contraction_only_axis(first, KILN_AXIS_K);
     const struct kiln_contraction_axis *rows =
-        only_axis(second, is_left ? KILN_AXIS_M : KILN_AXIS_N);
-    const struct kiln_contraction_axis *d = only_axis(second, is_left ? KILN_AXIS_N : KILN_AXIS_M);
-    const struct kiln_contraction_axis *sums = only_axis(second, KILN_AXIS_K);
+        kiln_contraction_only_axis(second, is_left ? KILN_AXIS_M : KILN_AXIS_N);
+    const struct kiln_contraction_axis *d =
+        kiln_contraction_only_axis(second, is_left ? KILN_AXIS_N : KILN_AXIS_M);
+    const struct kiln_contraction_axis *sums = kiln_contraction_only_axis(second, KILN_AXIS_K);
     if (m == NULL || n == NULL || c == NULL || rows == NULL || d == NULL || sums == NULL ||
         !has_plain_steps(first) || !has_plain_steps(second))
         return false;

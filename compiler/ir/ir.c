@@ -18,6 +18,12 @@ bool kiln_opcode_contracts(enum kiln_opcode opcode)
     return opcode == KILN_OP_CONTRACT || opcode == KILN_OP_SCORE || opcode == KILN_OP_ATTEND;
 }
 
+bool kiln_opcode_is_elementwise(enum kiln_opcode opcode)
+{
+    enum kiln_op_class op_class = kiln_opcode_info(opcode)->op_class;
+    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
+}
+
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena)
 {
     *ir = (struct kiln_ir){.arena = arena};
@@ -308,6 +314,15 @@ uint32_t kiln_ir_intern_contraction(struct kiln_ir *ir, const struct kiln_contra
     ir->contractions = items;
     ir->contractions[ir->contraction_count] = *contraction;
     return ir->contraction_count++;
+}
+
+void kiln_ir_swap_operands(struct kiln_ir *ir, struct kiln_op *op)
+{
+    struct kiln_contraction swapped = kiln_contraction_swap(&ir->contractions[op->contraction]);
+    uint32_t left = op->operands[0];
+    op->operands[0] = op->operands[1];
+    op->operands[1] = left;
+    op->contraction = kiln_ir_intern_contraction(ir, &swapped);
 }
 
 uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,

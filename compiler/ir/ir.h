@@ -112,6 +112,8 @@ struct kiln_ir {
 const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode);
 /* Whether operations of this code have a contraction. */
 bool kiln_opcode_contracts(enum kiln_opcode opcode);
+/* Whether an element of the result comes of one element of each operand, repeated or not. */
+bool kiln_opcode_is_elementwise(enum kiln_opcode opcode);
 
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena);
 
@@ -154,6 +156,9 @@ uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t va
                         uint32_t domain);
 /* The index of a contraction, which is copied; KILN_NONE when out of memory. */
 uint32_t kiln_ir_intern_contraction(struct kiln_ir *ir, const struct kiln_contraction *contraction);
+/* Exchanges the operands of an operation that contracts; it is not appended yet. Out of memory:
+ * ir->failed. */
+void kiln_ir_swap_operands(struct kiln_ir *ir, struct kiln_op *op);
 /* The operands have one type, `contraction` is copied, `domain` is that of the result. */
 uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
                           const struct kiln_contraction *contraction, uint32_t domain);

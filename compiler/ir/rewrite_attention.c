@@ -21,17 +21,6 @@ struct rewriting {
     uint32_t *row_factor; /* per attention: of sums and result, in the new program; KILN_NONE: 1 */
 };
 
-/* The product of the same operands in the other order. */
-static void swap_operands(struct kiln_ir *out, struct kiln_op *op)
-{
-    struct kiln_contraction contraction =
-        kiln_contraction_swap(&out->contractions[op->contraction]);
-    uint32_t left = op->operands[0];
-    op->operands[0] = op->operands[1];
-    op->operands[1] = left;
-    op->contraction = kiln_ir_intern_contraction(out, &contraction);
-}
-
 /* Rows of scores are those of the left operand. */
 static uint32_t rewrite_score(struct rewriting *rewriting,
                               const struct kiln_found_attention *attention)
@@ -39,7 +28,7 @@ static uint32_t rewrite_score(struct rewriting *rewriting,
     struct kiln_op op = kiln_rewrite_operands(&rewriting->base, attention->score);
     op.opcode = KILN_OP_SCORE;
     if (attention->are_scores_transposed)
-        swap_operands(&rewriting->base.out, &op);
+        kiln_ir_swap_operands(&rewriting->base.out, &op);
     return kiln_ir_append(&rewriting->base.out, &op);
 }
 
@@ -122,7 +111,7 @@ static uint32_t rewrite_attend(struct rewriting *rewriting,
     struct kiln_op op = kiln_rewrite_operands(&rewriting->base, attention->attend);
     op.opcode = KILN_OP_ATTEND;
     if (attention->side != 0)
-        swap_operands(out, &op);
+        kiln_ir_swap_operands(out, &op);
     if (!attention->is_online)
         return kiln_ir_append(out, &op);
     op.operands[0] = rewrite_weights(rewriting, attention);
