@@ -14,12 +14,6 @@ static const struct kiln_op *op_at(const struct kiln_ir *ir, uint32_t value)
     return &ir->ops[value];
 }
 
-static bool is_elementwise(const struct kiln_op *op)
-{
-    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
-}
-
 static uint32_t before_broadcast(const struct kiln_ir *ir, uint32_t value)
 {
     const struct kiln_op *op = op_at(ir, value);
@@ -105,7 +99,9 @@ static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t 
         const struct kiln_op *op = op_at(ir, values[i]);
         if (op->opcode == KILN_OP_REDUCE_MAX && op->operands[0] == x)
             return values[i];
-        for (uint32_t k = 0; is_elementwise(op) && k < kiln_opcode_info(op->opcode)->arity; k++) {
+        for (uint32_t k = 0;
+             kiln_opcode_is_elementwise(op->opcode) && k < kiln_opcode_info(op->opcode)->arity;
+             k++) {
             if (count < MAX_SHIFT)
                 values[count++] = op->operands[k];
         }
@@ -144,6 +140,15 @@ static bool is_nonnegative(const struct kiln_ir *ir, uint32_t value)
     return op->opcode == KILN_OP_EXP || (op->opcode == KILN_OP_CONSTANT && op->constant.real >= 0);
 }
 
+/* Whether a condition says that a value is 0. */
+static bool is_equal_to_zero(const struct kiln_ir *ir, uint32_t condition, uint32_t value)
+{
+    const struct kiln_op *op = op_at(ir, before_broadcast(ir, condition));
+    return op->opcode == KILN_OP_CMP_EQ &&
+           ((op->operands[0] == value && is_real(ir, op->operands[1], 0)) ||
+            (op->operands[1] == value && is_real(ir, op->operands[0], 0)));
+}
+
 /* Whether a value of rows is the sum of the exponentials, or that and more: with a sink, with an
  * epsilon, with a number where it is 0. Each exponential of a row is then at most so large. */
 static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
@@ -151,19 +156,23 @@ static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
     enum { MAX_OPERATIONS = 4 };
     for (int i = 0; i < MAX_OPERATIONS; i++) {
         const struct kiln_op *op = op_at(ir, before_broadcast(ir, value));
-        uint32_t first = op->opcode == KILN_OP_SELECT ? 1 : 0;
         switch (op->opcode) {
         case KILN_OP_REDUCE_SUM:
             return op->operands[0] == exp;
         case KILN_OP_ADD:
         case KILN_OP_MAX:
-        case KILN_OP_SELECT:
-            if (is_nonnegative(ir, op->operands[first]))
-                value = op->operands[first + 1];
-            else if (is_nonnegative(ir, op->operands[first + 1]))
-                value = op->operands[first];
+            if (is_nonnegative(ir, op->operands[0]))
+                value = op->operands[1];
+            else if (is_nonnegative(ir, op->operands[1]))
+                value = op->operands[0];
             else
                 return false;
+            break;
+        case KILN_OP_SELECT:
+            if (!is_nonnegative(ir, op->operands[1]) ||
+                !is_equal_to_zero(ir, op->operands[0], op->operands[2]))
+                return false;
+            value = op->operands[2];
             break;
         default:
             return false;

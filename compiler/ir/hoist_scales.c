@@ -40,6 +40,28 @@ static uint32_t scale_of(const struct kiln_ir *ir, const uint32_t *sets, uint32_
     return is_moved ? operand : KILN_NONE;
 }
 
+static uint32_t factor_value(const struct kiln_rewrite *rewrite, uint32_t scale)
+{
+    const struct kiln_op *op = &rewrite->ir->ops[scale];
+    return rewrite->map[op->operands[factor_operand(rewrite->ir, op)]];
+}
+
+/* Both factors as one: 2^16 and 2^-16, one after the other, could leave the range of float where
+ * the scaled product does not. */
+static uint32_t append_both_scales(struct kiln_rewrite *rewrite, uint32_t value,
+                                   const uint32_t *scales)
+{
+    double both = 1;
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct kiln_op *scale = &rewrite->ir->ops[scales[k]];
+        uint32_t factor = scale->operands[factor_operand(rewrite->ir, scale)];
+        double real = rewrite->ir->ops[factor].constant.real;
+        both *= scale->opcode == KILN_OP_DIV ? 1 / real : real;
+    }
+    return kiln_ir_binary(&rewrite->out, KILN_OP_MUL, value,
+                          kiln_ir_real(&rewrite->out, KILN_SCALAR_F32, both));
+}
+
 /* A product of what has not been scaled yet, and then scaled. */
 static uint32_t rewrite_product(struct kiln_rewrite *rewrite, const uint32_t *sets, uint32_t index)
 {
@@ -55,14 +77,12 @@ static uint32_t rewrite_product(struct kiln_rewrite *rewrite, const uint32_t *se
         op.tensor = KILN_NONE;
     }
     uint32_t value = kiln_ir_append(&rewrite->out, &op);
-    for (uint32_t k = 0; k < 2; k++) {
-        if (scales[k] == KILN_NONE)
-            continue;
-        const struct kiln_op *scale = &ir->ops[scales[k]];
-        value = kiln_ir_binary(&rewrite->out, scale->opcode, value,
-                               rewrite->map[scale->operands[factor_operand(ir, scale)]]);
-    }
-    return value;
+    if (scales[0] != KILN_NONE && scales[1] != KILN_NONE)
+        return append_both_scales(rewrite, value, scales);
+    uint32_t moved = scales[0] != KILN_NONE ? scales[0] : scales[1];
+    return moved == KILN_NONE ? value
+                              : kiln_ir_binary(&rewrite->out, ir->ops[moved].opcode, value,
+                                               factor_value(rewrite, moved));
 }
 
 enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, const struct kiln_graph *graph,

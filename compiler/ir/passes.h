@@ -1,7 +1,7 @@
 /*
- * Passes over the IR. Each rewrites the program in place, keeps it valid and never changes a result
- * by a bit, except that folded constants are rounded once from double where the device would round
- * per step.
+ * Passes over the IR. Each rewrites the program in place and keeps it valid. Those of
+ * kiln_ir_optimize change no result by a bit, except that folded constants are rounded once from
+ * double where the device would round per step. The others say what they change.
  */
 #ifndef KILN_COMPILER_IR_PASSES_H
 #define KILN_COMPILER_IR_PASSES_H
@@ -63,7 +63,7 @@ enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, const struct kiln_grap
 /*
  * Products of functions of one product's elements, or of two products' that lie alike, with rows or
  * columns of the operands, as attention's gradients are, become SCORE and ATTEND
- * (recognize_attention_gradient.c): what lies between is computed once for each kernel. Conditions
+ * (rewrite_attention_gradient.c): what lies between is computed once for each kernel. Conditions
  * and use are those of kiln_ir_recognize_attention.
  */
 enum kiln_status kiln_ir_recognize_attention_gradient(struct kiln_ir *ir, int64_t most,

@@ -16,12 +16,6 @@ static bool is_narrow_round(const struct kiln_op *op)
     return op->opcode == KILN_OP_ROUND && (KILN_DTYPE_BIT(op->dtype) & narrow_dtypes) != 0;
 }
 
-static bool is_elementwise(const struct kiln_op *op)
-{
-    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
-}
-
 /* Whether all that is computed of a value is rounded to 16 bits before it is stored, summed up or
  * multiplied. `reached` is for this function: an entry per operation. */
 static bool ends_narrow(const struct kiln_ir *ir, uint32_t value, bool *reached)
@@ -33,14 +27,15 @@ static bool ends_narrow(const struct kiln_ir *ir, uint32_t value, bool *reached)
             reads = reads || (op->operands[k] > value && reached[op->operands[k]]) ||
                     op->operands[k] == value;
         reached[i] = reads && !is_narrow_round(op);
-        if (reached[i] && !is_elementwise(op))
+        if (reached[i] && !kiln_opcode_is_elementwise(op->opcode))
             return false;
     }
     return true;
 }
 
-/* Exponentials of at most 1, perhaps with zeros among them, do not leave the range of half. */
-static bool are_exponentials(const struct kiln_ir *ir, uint32_t weights)
+/* Whether weights are exponentials of a softmax or sigmoids, perhaps with zeros among them: they do
+ * not leave the range of half. */
+static bool are_bounded(const struct kiln_ir *ir, uint32_t weights)
 {
     const struct kiln_op *op = &ir->ops[weights];
     while (op->opcode == KILN_OP_SELECT) {
@@ -52,7 +47,7 @@ static bool are_exponentials(const struct kiln_ir *ir, uint32_t weights)
             return false;
         op = kept;
     }
-    return op->opcode == KILN_OP_SCORE_EXP;
+    return op->opcode == KILN_OP_SCORE_EXP || op->opcode == KILN_OP_SIGMOID;
 }
 
 /* The type that the weights of an ATTEND are to be rounded to; false where they stay as they are.
@@ -66,7 +61,7 @@ static bool choose_dtype(const struct kiln_ir *ir, const uint32_t *sets, uint32_
         return false;
     bool is_half = (values & KILN_DTYPE_BIT(KILN_DTYPE_F16)) != 0;
     *ret_dtype = is_half ? KILN_DTYPE_F16 : KILN_DTYPE_BF16;
-    return !is_half || are_exponentials(ir, weights);
+    return !is_half || are_bounded(ir, weights);
 }
 
 enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, const struct kiln_graph *graph,

@@ -184,10 +184,12 @@ static void append_derived(struct segmentation *segmentation, uint32_t index)
     }
     segmentation->wide[index] = widen(segmentation, index);
     struct kiln_op op = kiln_rewrite_operands(rewrite, index);
-    /* What is the same everywhere is an operand without being broadcast. */
+    /* What is the same everywhere is an operand of such without being broadcast. */
+    bool is_elementwise = kiln_opcode_is_elementwise(op.opcode);
     for (uint32_t k = 0; k < kiln_opcode_info(op.opcode)->arity; k++) {
         uint32_t operand = old->operands[k];
-        if (old->domain == segmentation->domain && segmentation->wide[operand] != KILN_NONE)
+        if (is_elementwise && old->domain == segmentation->domain &&
+            segmentation->wide[operand] != KILN_NONE)
             op.operands[k] = segmentation->wide[operand];
     }
     kiln_rewrite_set(rewrite, index, kiln_ir_append(&rewrite->out, &op));

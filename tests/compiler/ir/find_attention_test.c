@@ -1,36 +1,21 @@
 /* Where a program has attention, and which parts of it are what. */
 #include "compiler/ir/find_attention.h"
 
-#include "compiler/ir/import.h"
-#include "compiler/ir/passes.h"
-#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/ir/sketched_program.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 
 enum { MAX_ROW = 256, MAX_SKETCH = 4096 };
 
-static struct json_graph graph;
-static struct kiln_arena arena;
-static struct kiln_ir ir;
+static struct sketched_program program;
 static struct kiln_attentions found;
 
 static void find(const char *sketch)
 {
-    struct kiln_error error;
-    kiln_error_init(&error);
-    graph_sketch_accept(&graph, sketch, NULL);
-    kiln_arena_init(&arena);
-    kiln_ir_init(&ir, &arena);
-    cr_assert_eq(kiln_ir_import(&graph.graph, &ir, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(kiln_ir_optimize(&ir, &graph.graph, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(kiln_find_attention(&ir, MAX_ROW, &found, &error), KILN_OK, "%s", error.text);
-}
-
-static void forget(void)
-{
-    kiln_arena_fini(&arena);
-    json_graph_fini(&graph);
+    sketched_program_init(&program, sketch);
+    cr_assert_eq(kiln_find_attention(&program.ir, MAX_ROW, &found, &program.error), KILN_OK, "%s",
+                 program.error.text);
 }
 
 /* Scores @3, the maximum @4, the exponential @6 and its sum @7 of 70 queries and 130 keys. */
@@ -47,7 +32,13 @@ static void forget(void)
 #define DIVIDED(type) "Pointwise in_0@6 in_1@7 out_0=" S type ":virtual !operation='DIV' | "
 #define MUL(a, b, type)                                                                            \
     "Pointwise in_0@" a " in_1" b " out_0=" S type ":virtual !operation='MUL' | "
-#define ATTENDED(p) "Matmul a@" p " b=2,130,64:HALF c=2,70,64:HALF"
+/* 1 in place of the sum where `of` is 0. */
+#define ONE_WHERE_ZERO(of, condition)                                                              \
+    "Pointwise in_0" of " in_1=k0 out_0=" R ":virtual !operation='CMP_EQ' | "                      \
+    "Pointwise in_0=k1 in_1@7 in_2@" condition " out_0=" R                                         \
+    ":virtual !operation='BINARY_SELECT' | "
+#define DIVIDED_BY(l) "Pointwise in_0@6 in_1@" l " out_0=" S ":HALF:virtual !operation='DIV' | "
+#define ATTENDED(p)   "Matmul a@" p " b=2,130,64:HALF c=2,70,64:HALF"
 
 Test(find_attention, parts_of_a_softmax)
 {
@@ -59,16 +50,16 @@ Test(find_attention, parts_of_a_softmax)
     cr_expect_eq(attention->side, 0);
     cr_expect_eq(attention->x, attention->score);
     cr_assert_eq(attention->path_count, 2);
-    cr_expect_eq(ir.ops[attention->path[0].value].opcode, KILN_OP_ROUND);
+    cr_expect_eq(program.ir.ops[attention->path[0].value].opcode, KILN_OP_ROUND);
     cr_expect_eq(attention->path[0].factor, KILN_NONE);
-    cr_expect_eq(ir.ops[attention->path[1].value].opcode, KILN_OP_DIV);
-    cr_expect_eq(ir.ops[attention->path[1].factor].opcode, KILN_OP_REDUCE_SUM);
+    cr_expect_eq(program.ir.ops[attention->path[1].value].opcode, KILN_OP_DIV);
+    cr_expect_eq(program.ir.ops[attention->path[1].factor].opcode, KILN_OP_REDUCE_SUM);
     cr_expect_eq(found.part[attention->path[1].factor], KILN_ATTENTION_SUM);
     cr_expect_eq(found.part[attention->score], KILN_ATTENTION_SCORE);
     cr_expect_eq(found.part[attention->max], KILN_ATTENTION_MAX);
     cr_expect_eq(found.part[attention->exp], KILN_ATTENTION_EXP);
     cr_expect_eq(found.part[attention->attend], KILN_ATTENTION_ATTEND);
-    forget();
+    sketched_program_fini(&program);
 }
 
 Test(find_attention, without_a_softmax)
@@ -77,7 +68,7 @@ Test(find_attention, without_a_softmax)
          "Pointwise in_0@3 out_0=" S ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED("4"));
     cr_assert_eq(found.count, 1);
     cr_expect(!found.found[0].is_online);
-    forget();
+    sketched_program_fini(&program);
 }
 
 /* Weights that are rounded somewhere else than in the graph: in which they are multiples, not
@@ -95,6 +86,10 @@ static const struct {
     {"the sum and an epsilon", true,
      SOFTMAX "Pointwise in_0@7 in_1=k out_0=" R ":virtual !operation='ADD' | "
              "Pointwise in_0@6 in_1@9 out_0=" S ":HALF:virtual !operation='DIV' | " ATTENDED("10")},
+    {"the sum, or 1 where that is 0", true,
+     SOFTMAX ONE_WHERE_ZERO("@7", "9") DIVIDED_BY("11") ATTENDED("12")},
+    {"the sum, or 1 where something else is 0", false,
+     SOFTMAX ONE_WHERE_ZERO("=" R, "10") DIVIDED_BY("12") ATTENDED("13")},
     {"any other number", false,
      SOFTMAX "Pointwise in_0@6 in_1=" R " out_0=" S
              ":HALF:virtual !operation='DIV' | " ATTENDED("9")},
@@ -133,6 +128,6 @@ Test(find_attention, roundings)
     for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++) {
         find(roundings[i].sketch);
         cr_expect_eq(found.count, roundings[i].is_attention, "%s", roundings[i].text);
-        forget();
+        sketched_program_fini(&program);
     }
 }

@@ -2,53 +2,29 @@
  * Which weights of written-out attention are rounded to the type of the values, and which stay
  * float.
  */
-#include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
-#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/ir/sketched_program.h"
 
 #include <criterion/criterion.h>
-
-static struct kiln_arena arena;
-static struct kiln_error error;
-
-static void setup(void)
-{
-    kiln_arena_init(&arena);
-    kiln_error_init(&error);
-}
-
-static void teardown(void)
-{
-    kiln_arena_fini(&arena);
-}
-
-TestSuite(round_weights, .init = setup, .fini = teardown);
 
 /* The type that the weights of the sketch's ATTEND are rounded to; FLOAT: they are not. */
 static enum kiln_dtype weights_dtype(const char *sketch)
 {
-    struct kiln_ir ir;
-    struct json_graph graph;
-    struct kiln_buffer faults;
+    struct sketched_program program;
     bool is_found = false;
     enum kiln_dtype dtype = KILN_DTYPE_F32;
-    graph_sketch_accept(&graph, sketch, NULL);
-    kiln_ir_init(&ir, &arena);
-    kiln_buffer_init(&faults);
-    cr_assert_eq(kiln_ir_import(&graph.graph, &ir, &error), KILN_OK);
-    cr_assert_eq(kiln_ir_optimize(&ir, &graph.graph, &error), KILN_OK);
-    cr_assert_eq(kiln_ir_recognize_attention(&ir, 256, &is_found, &error), KILN_OK);
+    sketched_program_init(&program, sketch);
+    struct kiln_ir *ir = &program.ir;
+    cr_assert_eq(kiln_ir_recognize_attention(ir, 256, &is_found, &program.error), KILN_OK);
     cr_assert(is_found, "%s", sketch);
-    cr_assert_eq(kiln_ir_round_weights(&ir, &graph.graph, &error), KILN_OK);
-    cr_assert(kiln_ir_validate(&ir, &graph.graph, &faults), "%s: %s", sketch,
-              kiln_buffer_text(&faults));
-    for (uint32_t i = 0; i < ir.op_count; i++) {
-        if (ir.ops[i].opcode == KILN_OP_ATTEND &&
-            ir.ops[ir.ops[i].operands[0]].opcode == KILN_OP_ROUND)
-            dtype = ir.ops[ir.ops[i].operands[0]].dtype;
+    cr_assert_eq(kiln_ir_round_weights(ir, &program.graph.graph, &program.error), KILN_OK);
+    sketched_program_validate(&program);
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        if (ir->ops[i].opcode == KILN_OP_ATTEND &&
+            ir->ops[ir->ops[i].operands[0]].opcode == KILN_OP_ROUND)
+            dtype = ir->ops[ir->ops[i].operands[0]].dtype;
     }
-    kiln_buffer_fini(&faults);
-    json_graph_fini(&graph);
+    sketched_program_fini(&program);
     return dtype;
 }
 
@@ -90,7 +66,15 @@ Test(round_weights, not_of_what_stays_precise)
                  KILN_DTYPE_F32, "the result is summed up in float");
 }
 
-/* What is no exponential may be larger than the largest half. */
+Test(round_weights, of_sigmoids)
+{
+    cr_expect_eq(weights_dtype("Matmul a=2,70,64:HALF b=2,64,130:HALF c=" SCORES " | "
+                               "Pointwise in_0@3 out_0=" SCORES " !operation='SIGMOID_FWD' | "
+                               "Matmul a@4 b=2,130,64:HALF c=2,70,64:HALF"),
+                 KILN_DTYPE_F16);
+}
+
+/* What is neither an exponential nor a sigmoid may be larger than the largest half. */
 Test(round_weights, not_where_half_could_overflow)
 {
 #define SQUARED(type)                                                                              \

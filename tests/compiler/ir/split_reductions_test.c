@@ -1,47 +1,23 @@
 /*
  * Reductions of products' results in two steps, and those that have one.
  */
-#include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
-#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/compiler/ir/sketched_program.h"
 
 #include <criterion/criterion.h>
-
-static struct kiln_arena arena;
-static struct kiln_error error;
-
-static void setup(void)
-{
-    kiln_arena_init(&arena);
-    kiln_error_init(&error);
-}
-
-static void teardown(void)
-{
-    kiln_arena_fini(&arena);
-}
-
-TestSuite(split_reductions, .init = setup, .fini = teardown);
 
 /* How many reductions the program has after the pass; each step's elements shrink. */
 static uint32_t count_steps(const char *sketch, int64_t most)
 {
-    struct kiln_ir ir;
-    struct json_graph graph;
-    struct kiln_buffer faults;
+    struct sketched_program program;
     uint32_t count = 0;
-    graph_sketch_accept(&graph, sketch, NULL);
-    kiln_ir_init(&ir, &arena);
-    kiln_buffer_init(&faults);
-    cr_assert_eq(kiln_ir_import(&graph.graph, &ir, &error), KILN_OK);
-    cr_assert_eq(kiln_ir_optimize(&ir, &graph.graph, &error), KILN_OK);
-    cr_assert_eq(kiln_ir_split_reductions(&ir, most, &error), KILN_OK);
-    cr_assert(kiln_ir_validate(&ir, &graph.graph, &faults), "%s: %s", sketch,
-              kiln_buffer_text(&faults));
-    for (uint32_t i = 0; i < ir.op_count; i++)
-        count += kiln_opcode_info(ir.ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE;
-    kiln_buffer_fini(&faults);
-    json_graph_fini(&graph);
+    sketched_program_init(&program, sketch);
+    cr_assert_eq(kiln_ir_split_reductions(&program.ir, most, &program.error), KILN_OK);
+    sketched_program_validate(&program);
+    for (uint32_t i = 0; i < program.ir.op_count; i++)
+        count +=
+            kiln_opcode_info(program.ir.ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE ? 1 : 0;
+    sketched_program_fini(&program);
     return count;
 }
 
