@@ -27,7 +27,8 @@ from matmul_graphs import Product
 from rows import table
 
 TARGETS = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
-FP8_TARGETS = ("gfx942", "gfx950", "gfx1200", "gfx1201")
+# The formats of fp8 that a target has instructions for come first; others are converted on the way.
+FP8_FORMATS = {"gfx942": ("fp8fnuz", "fp8"), "gfx950": ("fp8",), "gfx1200": ("fp8",), "gfx1201": ("fp8",)}
 PREDICTED_TARGET = "gfx942"
 PREDICTED_SIZES = (2048, 4096, 8192)
 LEAST_MATRIX_SHARE = 0.85
@@ -35,6 +36,9 @@ EXIT_FAILED = 1
 LAUNCH_TRITON = Path(__file__).resolve().parent / "launch_triton.py"
 TIMED_TARGETS = ("gfx90a", "gfx942")  # that the emulator's timing model knows
 MI300X_COMPUTE_UNITS = "304"
+FILE = "file"  # stands for the one that the emulator is to write
+TIMING = {"EMU_TIMING": FILE, "EMU_TIMING_ONLY": "1"}
+COUNTERS = {"EMU_STATS": FILE, "EMU_STATS_TOUCH_MAX": "0"}
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -60,7 +64,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def products(target: str, everything: bool) -> Iterator[Product]:
-    for dtype in ("f16", "fp8") if target in FP8_TARGETS else ("f16",):
+    for dtype in ("f16", *FP8_FORMATS.get(target, ())):
         yield Product(dtype)
         if not everything:
             continue
@@ -71,6 +75,7 @@ def products(target: str, everything: bool) -> Iterator[Product]:
         yield Product(dtype, epilogue="bias_gelu")
         if dtype == "f16":
             yield Product(dtype, prologue="dequantise")
+            yield Product(dtype, "tt", prologue="dequantise")
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class Row:
     schedule: str
     tile: tuple[int, int, int]
     product: Product | None  # None: Triton's
+    waves: str = ""  # of Kiln's: how they share the tile
 
     @property
     def steps_of_64(self) -> float:
@@ -107,10 +113,12 @@ def kiln_row(options: argparse.Namespace, product: Product, target: str, directo
     code = read_code_object(path, options.llvm)
     schedule = kernels[0]["schedule"].split("\n")[0].strip()
     tile = next(part for part in schedule.split(", ") if part.startswith("tile ")).split()[1]
+    waves = next(part for part in schedule.split(", ") if part.startswith("waves ")).split()[1]
     sizes = tuple(int(size) for size in tile.split("x"))
-    return Row(f"Kiln {product.name}", code, examine_k_loop(code, options.llvm), schedule,
-               (sizes[0], sizes[1], sizes[2]),
-               product)
+    is_converted = product.dtype == "fp8" and FP8_FORMATS[target][0] != "fp8"
+    name = f"Kiln {product.name}{' (OCP, converted)' if is_converted else ''}"
+    return Row(name, code, examine_k_loop(code, options.llvm), schedule,
+               (sizes[0], sizes[1], sizes[2]), product, waves)
 
 
 def triton_rows(options: argparse.Namespace, target: str) -> Iterator[Row]:
@@ -121,28 +129,28 @@ def triton_rows(options: argparse.Namespace, target: str) -> Iterator[Row]:
         code = CodeObject(**{**code.__dict__, "lds_bytes": facts["lds_bytes"],
                              "work_items": facts["work_items"]})
         tile = tuple(facts["tile"])
-        name = "-".join(filter(None, (facts["dtype"], facts["layout"], facts["prologue"])))
+        dtype = FP8_FORMATS[target][0] if facts["dtype"] == "fp8" else facts["dtype"]
+        name = "-".join(filter(None, (dtype, facts["layout"], facts["prologue"])))
         yield Row(f"Triton {name} {'x'.join(map(str, tile))}", code,
                   examine_k_loop(code, options.llvm), f"Triton {facts['triton']}",
                   (tile[0], tile[1], tile[2]), None)
 
 
 def launch(options: argparse.Namespace, row: Row, sizes: tuple[int, int, int], directory: Path,
-           groups: int | None) -> dict[str, Any]:
-    """The line that the emulator's timing model writes of a launch; of its first work-groups alone, if `groups` is
-    given."""
+           emulator: dict[str, str], forced: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The line that the emulator writes of a launch to the file that `emulator`, options of it, calls FILE."""
     file = directory / "launch.json"
     file.unlink(missing_ok=True)
-    environment = {"EMU_TIMING": str(file), "EMU_TIMING_ONLY": "1", "EMU_ARCH": row.code.target,
-                   "EMU_CU": MI300X_COMPUTE_UNITS, "EMU_CHECK_RACE": "0"}
-    if groups is not None:
-        environment["EMU_TIMING_GROUPS"] = str(groups)
+    environment = {"EMU_ARCH": row.code.target, "EMU_CU": MI300X_COMPUTE_UNITS,
+                   "EMU_CHECK_RACE": "0",
+                   **{name: str(file) if value == FILE else value
+                      for name, value in emulator.items()}}
     m, n, k = sizes
     if row.product is not None:
         graph = replace(row.product, m=m, n=n, k=k).save(directory)
         library = os.environ.get("EMU_LIB", str(options.emulator / "build/libamdemu.so"))
         environment["KILN_HIP_LIBRARY"] = str(Path(library).with_name("libamdhip64.so.5"))
-        Kiln(options.kiln).execute(graph, environment)
+        Kiln(options.kiln).execute(graph, environment, forced)
     else:
         run_tool([options.python, str(LAUNCH_TRITON), str(options.emulator), str(row.code.path),
                   str(m), str(n), str(k)], environment=environment)
@@ -150,17 +158,27 @@ def launch(options: argparse.Namespace, row: Row, sizes: tuple[int, int, int], d
     return line
 
 
+def conflict_cycles(options: argparse.Namespace, row: Row, k: int, directory: Path) -> float:
+    """LDS cycles that a work-group loses to bank conflicts."""
+    if row.code.target in TIMED_TARGETS:
+        size = row.product.m if row.product else 4096
+        line = launch(options, row, (size, size, k), directory,
+                      {**TIMING, "EMU_TIMING_GROUPS": "1"})
+        return float(line["lds"]["conflict_clocks"] / line["grid"][0])
+    # One work-group is executed, with the schedule of the large product.
+    m, n, step = row.tile
+    forced = ("--tile", f"{m}x{n}x{step}", "--waves", row.waves, "--split-k", "1")
+    line = launch(options, row, (m, n, k), directory, COUNTERS, forced)
+    return float(line["lds"]["conflict_cycles"])
+
+
 def count_conflicts(options: argparse.Namespace, row: Row, directory: Path) -> float | None:
     """LDS cycles that are lost to bank conflicts in a K step: more k costs no more of anything else."""
-    if options.emulator is None or row.code.target not in TIMED_TARGETS:
+    if options.emulator is None:
         return None
-    size = row.product.m if row.product else 4096
     steps = 8
-    counts = []
-    for k in (512, 512 + steps * row.tile[2]):
-        line = launch(options, row, (size, size, k), directory, groups=1)
-        groups = line["grid"][0]
-        counts.append(line["lds"]["conflict_clocks"] / groups)
+    counts = [conflict_cycles(options, row, k, directory)
+              for k in (512, 512 + steps * row.tile[2])]
     return (counts[1] - counts[0]) / steps
 
 
@@ -229,7 +247,7 @@ def predict(options: argparse.Namespace, directory: Path) -> None:
     for size in PREDICTED_SIZES:
         product = Product(m=size, n=size, k=size)
         for row in (kiln_row(options, product, PREDICTED_TARGET, directory), *triton):
-            line = launch(options, row, (size, size, size), directory, groups=None)
+            line = launch(options, row, (size, size, size), directory, TIMING)
             us = line["kernel_us"]
             lines.append((row.name, f"{size}", "x".join(map(str, row.tile)), f"{us:.1f}",
                           f"{2e-6 * size ** 3 / us:.0f}", f"{line['busy']['mfma']:.0%}",

@@ -158,7 +158,9 @@ class KLoop:
 
 
 def _mca(code: CodeObject, loop: list[Instruction], llvm: str) -> tuple[float, float] | None:
-    """Cycles of the matrix unit and of the whole iteration, by llvm-mca's model, which has no waits in it."""
+    """Cycles of the matrix unit and of the whole iteration, by llvm-mca's model, which has no waits in it and no WMMA."""
+    if code.wave != 64:
+        return None
     lines = []
     for instruction in loop:
         if instruction.mnemonic.startswith(WAITS):

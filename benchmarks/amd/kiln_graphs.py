@@ -82,5 +82,6 @@ class Kiln:
                     {} if compiled else without_compilers)
         return [_kernel(kernel) for kernel in json.loads(text)["kernels"]]
 
-    def execute(self, graph: Path, environment: dict[str, str]) -> None:
-        _run(self.program, ["run", "--device", "hip", str(graph)], environment)
+    def execute(self, graph: Path, environment: dict[str, str],
+                options: tuple[str, ...] = ()) -> None:
+        _run(self.program, ["run", "--device", "hip", *options, str(graph)], environment)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 WIRE_TYPES = {"f16": "HALF", "bf16": "BFLOAT16", "f32": "FLOAT", "f64": "DOUBLE", "i8": "INT8",
-              "i32": "INT32", "fp8": "FP8_E4M3", "bf8": "FP8_E5M2"}
-RESULT_TYPES = {"i8": "i32", "fp8": "f16", "bf8": "f16"}
+              "i32": "INT32", "fp8": "FP8_E4M3", "bf8": "FP8_E5M2", "fp8fnuz": "FP8_E4M3_FNUZ"}
+RESULT_TYPES = {"i8": "i32", "fp8": "f16", "bf8": "f16", "fp8fnuz": "f16"}
 ALIGNMENT_BYTES = 256
 
 
