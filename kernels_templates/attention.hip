@@ -309,16 +309,17 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         }
     }
 
+    KILN_ARGUMENTS_AGAIN(kiln_arguments, arguments, late);
     kiln_sum *strip = (kiln_sum *)shared;
     kiln_result_source result;
-    kiln_result_start(arguments, batch, place.row, 0, result);
-    kiln_rows_end(arguments, scores, wave_row, lane_rows, results,
+    kiln_result_start(late, batch, place.row, 0, result);
+    kiln_rows_end(late, scores, wave_row, lane_rows, results,
                   (kiln_row *)(strip + KILN_STRIP_SUMS));
 #if KILN_VALUES > 1
     const unsigned columns =
-        (unsigned)(arguments.d > arguments.d_1 ? arguments.d : arguments.d_1);
+        (unsigned)(late.d > late.d_1 ? late.d : late.d_1);
 #else
-    const unsigned columns = (unsigned)arguments.d;
+    const unsigned columns = (unsigned)late.d;
 #endif
     /* Rolled: what is computed of the result is in the text once. */
     KILN_NO_UNROLL
@@ -329,7 +330,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             if (i == fragment)
                 kiln_write_strip(strip, wave * KILN_PART_ROWS, 0, part, results[i]);
         kiln_barrier();
-        kiln_finish_strip(arguments, result, strip, fragment, part, rows_left, columns);
+        kiln_finish_strip(late, result, strip, fragment, part, rows_left, columns);
         kiln_barrier();
     }
 }

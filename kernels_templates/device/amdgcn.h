@@ -41,6 +41,12 @@
 /* For a number or a pointer that is the same in all lanes: what the compiler does not know it cannot mix with what differs
  * between lanes, in vector instructions. */
 #define kiln_keep_uniform(value) __asm__("" : "+s"(value))
+/* `name` is a copy of the kernel's only parameter, loaded from here on: without it scalar registers hold from the kernel's
+ * begin what only its end asks for. */
+#define KILN_ARGUMENTS_AGAIN(type, arguments, name)                                                \
+    auto *name##_at = __builtin_amdgcn_kernarg_segment_ptr();                                      \
+    __asm__("" : "+s"(name##_at));                                                                 \
+    const type &name = *(const type *)name##_at
 /* A number is computed before what follows in the text. */
 #define kiln_compute_here(number) __asm__ volatile("" : "+v"(number))
 /* Behind `count` matrix instructions: a few vector instructions follow each of them, while the matrix unit is busy. */

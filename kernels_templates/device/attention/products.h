@@ -4,10 +4,16 @@
 #ifndef KILN_DEVICE_ATTENTION_PRODUCTS_H
 #define KILN_DEVICE_ATTENTION_PRODUCTS_H
 
-#ifdef KILN_MMA_READS_AHEAD
-#define KILN_READS_AHEAD KILN_MMA_READS_AHEAD
+/* Whether fragments are read ahead, and how many of a value at once. */
+#if defined(KILN_MMA_READS_AHEAD) || defined(KILN_MMA_VALUES_AHEAD)
+#define KILN_READS_AHEAD 1
 #else
 #define KILN_READS_AHEAD 0
+#endif
+#ifdef KILN_MMA_VALUES_AHEAD
+#define KILN_VALUES_AHEAD KILN_MMA_VALUES_AHEAD
+#else
+#define KILN_VALUES_AHEAD KILN_FRAGMENTS_D
 #endif
 
 typedef kiln_mma_sums kiln_scores[KILN_SCORES][KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
@@ -95,6 +101,13 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
             kiln_multiply_step(fragments, sums[s]);
         }
 #endif
+#ifdef KILN_MMA_COMPUTE_HERE
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+            KILN_UNROLL
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+            KILN_MMA_COMPUTE_HERE(sums[s][i][j]);
+#endif
     }
 }
 
@@ -148,33 +161,39 @@ KILN_DEVICE void kiln_set_weights(unsigned i, unsigned row, unsigned run,
     }
 }
 
-/* The value of a step. */
-struct kiln_value_step {
-    kiln_fragment value[KILN_FRAGMENTS_D];
+/* What of the value is read at once: all of a step's fragments, or a part of them. */
+#define KILN_VALUE_PARTS (KILN_FRAGMENTS_D / KILN_VALUES_AHEAD)
+struct kiln_value_part {
+    kiln_fragment value[KILN_VALUES_AHEAD];
 };
 
 KILN_DEVICE void kiln_load_value(const kiln_pack *rights, const kiln_pack *values, unsigned v,
-                                 unsigned step, kiln_value_step &fragments)
+                                 unsigned nth, kiln_value_part &fragments)
 {
+    const unsigned step = nth / KILN_VALUE_PARTS;
+    const unsigned first = nth % KILN_VALUE_PARTS * KILN_VALUES_AHEAD;
     const unsigned of = v == 0 ? KILN_VALUE_OF : KILN_VALUE_1_OF;
     const kiln_pack *tile = of != 0
                                 ? rights + (of - 1) * KILN_RIGHT_TILE_PACKS
                                 : values + (v == 1 && KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0);
     KILN_UNROLL
-    for (unsigned j = 0; j < KILN_FRAGMENTS_D; j++) {
+    for (unsigned j = 0; j < KILN_VALUES_AHEAD; j++) {
+        const unsigned row = (first + j) * KILN_MMA_N;
 #ifdef KILN_MMA_READS_TRANSPOSED
         if (of != 0 || KILN_VALUE_IS_TRANSPOSED)
-            kiln_load_right_transposed(fragments.value[j], tile, j * KILN_MMA_N, step,
+            kiln_load_right_transposed(fragments.value[j], tile, row, step,
                                        of != 0 ? KILN_RIGHT_SHAPE : KILN_VALUE_SHAPE);
         else
 #endif
-            kiln_load_right(fragments.value[j], tile, j * KILN_MMA_N, step, KILN_VALUE_SHAPE);
+            kiln_load_right(fragments.value[j], tile, row, step, KILN_VALUE_SHAPE);
     }
 }
 
-KILN_DEVICE void kiln_multiply_value(const kiln_weights &weights, const kiln_value_step &fragments,
-                                     unsigned v, unsigned step, kiln_results &results)
+KILN_DEVICE void kiln_multiply_value(const kiln_weights &weights, const kiln_value_part &fragments,
+                                     unsigned v, unsigned nth, kiln_results &results)
 {
+    const unsigned step = nth / KILN_VALUE_PARTS;
+    const unsigned first = nth % KILN_VALUE_PARTS * KILN_VALUES_AHEAD;
     kiln_fragment left[KILN_FRAGMENTS_M];
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
@@ -185,10 +204,11 @@ KILN_DEVICE void kiln_multiply_value(const kiln_weights &weights, const kiln_val
         left[i] = weights.fragments[v][i][step];
 #endif
     KILN_UNROLL
-    for (unsigned j = 0; j < KILN_FRAGMENTS_D; j++)
+    for (unsigned j = 0; j < KILN_VALUES_AHEAD; j++)
         KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-        kiln_multiply_add(results[i][v * KILN_FRAGMENTS_D + j], left[i], fragments.value[j]);
+        kiln_multiply_add(results[i][v * KILN_FRAGMENTS_D + first + j], left[i],
+                          fragments.value[j]);
 }
 
 KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pack *rights,
@@ -197,20 +217,20 @@ KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pa
     KILN_UNROLL
     for (unsigned v = 0; v < KILN_VALUES; v++) {
 #if KILN_READS_AHEAD
-        kiln_value_step fragments[2];
+        kiln_value_part fragments[2];
         kiln_load_value(rights, values, v, 0, fragments[0]);
         KILN_UNROLL
-        for (unsigned step = 0; step < KILN_N_STEPS; step++) {
-            if (step + 1 < KILN_N_STEPS)
-                kiln_load_value(rights, values, v, step + 1, fragments[(step + 1) % 2]);
+        for (unsigned nth = 0; nth < KILN_N_STEPS * KILN_VALUE_PARTS; nth++) {
+            if (nth + 1 < KILN_N_STEPS * KILN_VALUE_PARTS)
+                kiln_load_value(rights, values, v, nth + 1, fragments[(nth + 1) % 2]);
             kiln_schedule_fence();
-            kiln_multiply_value(weights, fragments[step % 2], v, step, results);
+            kiln_multiply_value(weights, fragments[nth % 2], v, nth, results);
             kiln_schedule_fence();
         }
 #else
         KILN_MMA_STEPS
         for (unsigned step = 0; step < KILN_N_STEPS; step++) {
-            kiln_value_step fragments;
+            kiln_value_part fragments;
             kiln_load_value(rights, values, v, step, fragments);
             kiln_multiply_value(weights, fragments, v, step, results);
         }

@@ -25,6 +25,11 @@
 #define KILN_MMA_RUN    8
 #endif
 #define KILN_MMA_STEPS KILN_UNROLL
+/* Of attention's values so many fragments are read at once, ahead of those that are multiplied: compilers would read all that
+ * is left of a tile, into more registers than there are, or one at a time, and wait for each. */
+#define KILN_MMA_VALUES_AHEAD 2
+/* LLVM moves products behind branches that do not need them, where all fragments wait for them in registers. */
+#define KILN_MMA_COMPUTE_HERE(sums) kiln_compute_here(sums)
 
 struct kiln_fragment {
     kiln_pack words[KILN_MMA_PACKS];

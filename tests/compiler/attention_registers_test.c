@@ -1,0 +1,87 @@
+/*
+ * Kernels of attention and its gradients, as they are scheduled first, keep all they have in
+ * registers: for heads of 64 and 128 elements the compiled code touches no scratch memory.
+ */
+#include "compiler/codegen/codegen.h"
+#include "compiler/program.h"
+#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/runtime/support/test_share.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <string.h>
+
+static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
+
+#define FORWARD(m, n, k)                                                                           \
+    "Sdpa q=2,8," #m "," #k ":HALF k=2,2," #n "," #k ":HALF v=2,2," #n "," #k ":HALF "             \
+    "o=2,8," #m "," #k ":HALF "
+#define GRADIENTS(m, n, k)                                                                         \
+    "SdpaBackward q=2,8," #m "," #k ":HALF k=2,8," #n "," #k ":HALF v=2,8," #n "," #k ":HALF "     \
+    "o=2,8," #m "," #k ":HALF do=2,8," #m "," #k ":HALF stats=2,8," #m ",1 dq=2,8," #m "," #k      \
+    ":HALF dk=2,8," #n "," #k ":HALF dv=2,8," #n "," #k ":HALF "
+
+/* Whole tiles and ends of them, long keys for a single query. */
+static const char *const sketches[] = {
+    FORWARD(1024, 1024, 64),   FORWARD(1024, 1024, 64) "!causal_mask=true",
+    FORWARD(1000, 1001, 64),   FORWARD(1, 4096, 64),
+    FORWARD(1024, 1024, 128),  FORWARD(1024, 1024, 128) "!causal_mask=true",
+    FORWARD(1000, 1001, 128),  FORWARD(1, 4096, 128),
+    GRADIENTS(1024, 1024, 64), GRADIENTS(1024, 1024, 64) "!causal_mask=true",
+};
+enum { SKETCH_COUNT = sizeof sketches / sizeof *sketches };
+
+static void compile(struct kiln_codegen *codegen, const struct kiln_target *target, size_t index)
+{
+    const struct kiln_lower_options options = {0};
+    struct json_graph read;
+    struct kiln_arena arena;
+    struct kiln_program program;
+    struct kiln_error error;
+    kiln_arena_init(&arena);
+    kiln_error_init(&error);
+    graph_sketch_accept(&read, sketches[index], NULL);
+    cr_assert_eq(kiln_lower(&read.graph, target, &options, &arena, &program, NULL, &error), KILN_OK,
+                 "%s", error.text);
+    for (uint32_t i = 0; i < program.kernel_count; i++) {
+        struct kiln_code_object object;
+        cr_assert_eq(kiln_codegen_compile(codegen, target, &program.kernels[i], &object, &error),
+                     KILN_OK, "sketch %zu for %s: %s", index, target->name, error.text);
+        cr_expect_eq(object.resources.scratch_bytes, 0,
+                     "kernel %u of sketch %zu for %s has %u bytes of scratch memory", i, index,
+                     target->name, object.resources.scratch_bytes);
+        kiln_code_object_fini(&object);
+    }
+    kiln_arena_fini(&arena);
+    json_graph_fini(&read);
+}
+
+ParameterizedTestParameters(attention_registers, suffice_for)
+{
+    static size_t indices[sizeof targets / sizeof *targets];
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+        indices[i] = i;
+    return cr_make_param_array(size_t, indices, sizeof indices / sizeof *indices);
+}
+
+ParameterizedTest(size_t *index, attention_registers, suffice_for, .timeout = 250)
+{
+    struct kiln_codegen_options options = {.max_workers = 1};
+    struct kiln_codegen *codegen;
+    struct kiln_target target;
+    struct kiln_error error;
+    char name[KILN_COMPILER_NAME_BYTES];
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_codegen_create(&options, &codegen, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_target_parse(targets[*index], &target, &error), KILN_OK, "%s", error.text);
+    enum kiln_status status = kiln_codegen_compiler(codegen, &target, name, &error);
+    if (status == KILN_UNSUPPORTED && strstr(error.text, "no compiler here") != NULL) {
+        kiln_codegen_unref(codegen);
+        cr_skip_test("%s", error.text);
+    }
+    cr_assert_eq(status, KILN_OK, "%s", error.text);
+    for (size_t i = 0; i < SKETCH_COUNT; i++)
+        if (test_share_has(i + *index))
+            compile(codegen, &target, i);
+    kiln_codegen_unref(codegen);
+}
