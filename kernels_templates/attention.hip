@@ -121,6 +121,11 @@ KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
 #if KILN_SCORES > 1
 KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
 #endif
+#ifdef KILN_MMA_LOADS_OF_LANE
+#define KILN_HAS_FEW_REGISTERS 1
+#else
+#define KILN_HAS_FEW_REGISTERS 0
+#endif
 #include "device/attention/tiles.h"
 #include "device/attention/products.h"
 #include "device/attention/scores.h"
@@ -325,10 +330,12 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     KILN_NO_UNROLL
     for (unsigned pass = 0; pass < KILN_FRAGMENTS_M * KILN_ROW_PARTS; pass++) {
         const unsigned fragment = pass / KILN_ROW_PARTS, part = pass % KILN_ROW_PARTS;
+        unsigned strip_row = wave * KILN_PART_ROWS;
+        kiln_keep_uniform(strip_row); /* no addresses of all passes beside the results */
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
             if (i == fragment)
-                kiln_write_strip(strip, wave * KILN_PART_ROWS, 0, part, results[i]);
+                kiln_write_strip(strip, strip_row, 0, part, results[i]);
         kiln_barrier();
         kiln_finish_strip(late, result, strip, fragment, part, rows_left, columns);
         kiln_barrier();

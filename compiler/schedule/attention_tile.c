@@ -1,5 +1,6 @@
 #include "compiler/schedule/attention_tile.h"
 
+#include "compiler/schedule/attention_registers.h"
 #include "compiler/schedule/contraction_tile.h"
 #include "compiler/schedule/mma.h"
 
@@ -118,23 +119,44 @@ static const struct tile *find_tile(const struct kiln_target *target,
     return tile;
 }
 
-/* Whether there is a smaller tile: fewer columns, as long as an instruction's step of them is
- * whole, then fewer waves. */
-static bool shrink(struct kiln_attention_schedule *attention, const struct kiln_target *target,
-                   uint32_t step)
+/* Whether there can be fewer columns, of which an instruction's step is whole. */
+static bool take_fewer_columns(struct kiln_attention_schedule *attention,
+                               const struct kiln_target *target, uint32_t step)
 {
     struct kiln_contraction_schedule *products = &attention->products;
     uint32_t columns = fragment_rows(products, target, true);
     uint32_t least = columns > step ? columns : step;
-    if (products->tile_n / 2 >= least && products->tile_n / 2 % least == 0) {
-        products->tile_n /= 2;
+    if (products->tile_n / 2 < least || products->tile_n / 2 % least != 0)
+        return false;
+    products->tile_n /= 2;
+    return true;
+}
+
+/* Whether there is a smaller tile: fewer columns, then fewer waves. */
+static bool shrink(struct kiln_attention_schedule *attention, const struct kiln_target *target,
+                   uint32_t step)
+{
+    struct kiln_contraction_schedule *products = &attention->products;
+    if (take_fewer_columns(attention, target, step))
         return true;
-    }
     if (products->waves_m == 1)
         return false;
     products->waves_m /= 2;
     products->tile_m /= 2;
     return true;
+}
+
+/* Fewer columns where registers do not suffice, then fragments that are not read ahead. */
+static void fit_registers(struct kiln_attention_schedule *attention,
+                          const struct kiln_target *target, uint32_t step)
+{
+    uint32_t budget = kiln_attention_register_budget(attention, target);
+    attention->reads_scores_ahead = true;
+    while (kiln_attention_registers(attention, target) > budget &&
+           take_fewer_columns(attention, target, step))
+        continue;
+    attention->reads_scores_ahead = kiln_attention_registers(attention, target) <= budget;
+    attention->registers = kiln_attention_registers(attention, target);
 }
 
 /* Elements of four bytes are in tiles of half as many columns. */
@@ -180,6 +202,7 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     uint32_t most = target->kind == KILN_TARGET_CUDA ? CUDA_LDS_BYTES : target->lds_bytes;
     while (kiln_attention_lds_bytes(attention, target) > most && shrink(attention, target, step_k))
         continue;
+    fit_registers(attention, target, step_k);
     return kiln_attention_lds_bytes(attention, target) <= most
                ? NULL
                : "its tiles do not fit local memory";

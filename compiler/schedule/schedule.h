@@ -320,6 +320,13 @@ struct kiln_attention_schedule {
     struct kiln_score_limit limits[KILN_MAX_LIMITS];
     /* Fragments of the left operand wait in registers; else they are read for each tile. */
     bool is_left_kept;
+    /* Fragments of the first products' next step are read before those of this one are multiplied.
+     */
+    bool reads_scores_ahead;
+    /* How many numbers are loaded for each score. */
+    uint32_t score_loads;
+    /* Vector registers of a lane, counted (attention_registers.h): 0 where they are not. */
+    uint32_t registers;
 };
 
 /*

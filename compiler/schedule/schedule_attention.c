@@ -103,6 +103,17 @@ static bool offsets_need_64_bits(const struct kiln_contraction_problem *problem,
 
 /* ---- the whole ---- */
 
+static uint32_t count_score_loads(const struct kiln_contraction_problem *problem)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < problem->group->load_count; i++) {
+        enum kiln_place place = problem->group->accesses[i].place;
+        bool is_score = place == KILN_PLACE_SCORE || place == KILN_PLACE_WEIGHT;
+        count += is_score && problem->schedule->accesses[i].strides[KILN_STRIDE_COLUMN] != 0;
+    }
+    return count;
+}
+
 static bool is_online(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
 {
     for (uint32_t i = 0; i < group->op_count; i++) {
@@ -171,6 +182,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     attention->is_online = is_online(ir, group);
     kiln_find_attention_limits(ir, group, attention);
     kiln_attention_find_shared_tiles(&problem, attention);
+    attention->score_loads = count_score_loads(&problem);
     products->k_granule = 1;
     const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits, attention);
     if (fault != NULL)
@@ -273,6 +285,8 @@ static void print_attention(const struct kiln_schedule *schedule,
                                      : "scores as they are",
         products->waves_m, products->mma != NULL ? products->mma->name : "scalar multiply-adds",
         kiln_dtype_info(products->staged)->text);
+    if (attention->registers != 0)
+        kiln_buffer_printf(buffer, ", about %" PRIu32 " registers", attention->registers);
     if (products->segments > 1)
         kiln_buffer_printf(buffer, ", %" PRIu32 " segments of columns", products->segments);
     kiln_print_operand_loads("left", &products->left, schedule, group, buffer);

@@ -47,6 +47,9 @@
     auto *name##_at = __builtin_amdgcn_kernarg_segment_ptr();                                      \
     __asm__("" : "+s"(name##_at));                                                                 \
     const type &name = *(const type *)name##_at
+/* At the end of a branch that is not to be merged with the other one: LLVM makes one load of two, of an address that is no longer
+ * the sum of what is the same for all lanes and an offset. */
+#define kiln_keep_branch() __asm__ volatile("")
 /* A number is computed before what follows in the text. */
 #define kiln_compute_here(number) __asm__ volatile("" : "+v"(number))
 /* Behind `count` matrix instructions: a few vector instructions follow each of them, while the matrix unit is busy. */

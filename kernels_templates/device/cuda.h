@@ -58,6 +58,7 @@
 #define kiln_schedule_fence()
 
 #define kiln_compute_here(number) (void)(number)
+#define kiln_keep_branch()
 #define KILN_ARGUMENTS_AGAIN(type, arguments, name) const type &name = arguments
 #define kiln_interleave(count)
 #define kiln_keep_offset(offset)  (void)(offset)

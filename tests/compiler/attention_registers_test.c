@@ -1,9 +1,12 @@
 /*
  * Kernels of attention and its gradients, as they are scheduled first, keep all they have in
- * registers: for heads of 64 and 128 elements the compiled code touches no scratch memory.
+ * registers: for heads of 64 and 128 elements the compiled code touches no scratch memory, and the
+ * registers that are counted for a tile are as many as a lane has.
  */
 #include "compiler/codegen/codegen.h"
+#include "compiler/kernel_plan.h"
 #include "compiler/program.h"
+#include "compiler/schedule/attention_registers.h"
 #include "tests/compiler/graph/graph_sketch.h"
 #include "tests/runtime/support/test_share.h"
 
@@ -23,13 +26,29 @@ static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
 
 /* Whole tiles and ends of them, long keys for a single query. */
 static const char *const sketches[] = {
-    FORWARD(1024, 1024, 64),   FORWARD(1024, 1024, 64) "!causal_mask=true",
-    FORWARD(1000, 1001, 64),   FORWARD(1, 4096, 64),
-    FORWARD(1024, 1024, 128),  FORWARD(1024, 1024, 128) "!causal_mask=true",
-    FORWARD(1000, 1001, 128),  FORWARD(1, 4096, 128),
-    GRADIENTS(1024, 1024, 64), GRADIENTS(1024, 1024, 64) "!causal_mask=true",
+    FORWARD(1024, 1024, 64),    FORWARD(1024, 1024, 64) "!causal_mask=true",
+    FORWARD(1000, 1001, 64),    FORWARD(1, 4096, 64),
+    FORWARD(1024, 1024, 128),   FORWARD(1024, 1024, 128) "!causal_mask=true",
+    FORWARD(1000, 1001, 128),   FORWARD(1, 4096, 128),
+    GRADIENTS(1024, 1024, 64),  GRADIENTS(1024, 1024, 64) "!causal_mask=true",
+    GRADIENTS(1024, 1024, 128), GRADIENTS(1024, 1024, 128) "!causal_mask=true",
 };
 enum { SKETCH_COUNT = sizeof sketches / sizeof *sketches };
+
+static void expect_within_budget(const struct kiln_program *program,
+                                 const struct kiln_target *target, size_t index)
+{
+    const struct kiln_kernel_plan *plan = program->plan;
+    for (uint32_t i = 0; i < plan->partition.group_count; i++) {
+        const struct kiln_schedule *schedule = &plan->schedules[i];
+        if (schedule->family != KILN_FAMILY_ATTENTION)
+            continue;
+        const struct kiln_attention_schedule *attention = &schedule->attention;
+        cr_expect_gt(attention->registers, 0, "sketch %zu for %s", index, target->name);
+        cr_expect_leq(attention->registers, kiln_attention_register_budget(attention, target),
+                      "sketch %zu for %s", index, target->name);
+    }
+}
 
 static void compile(struct kiln_codegen *codegen, const struct kiln_target *target, size_t index)
 {
@@ -43,6 +62,7 @@ static void compile(struct kiln_codegen *codegen, const struct kiln_target *targ
     graph_sketch_accept(&read, sketches[index], NULL);
     cr_assert_eq(kiln_lower(&read.graph, target, &options, &arena, &program, NULL, &error), KILN_OK,
                  "%s", error.text);
+    expect_within_budget(&program, target, index);
     for (uint32_t i = 0; i < program.kernel_count; i++) {
         struct kiln_code_object object;
         cr_assert_eq(kiln_codegen_compile(codegen, target, &program.kernels[i], &object, &error),

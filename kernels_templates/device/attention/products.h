@@ -10,6 +10,9 @@
 #else
 #define KILN_READS_AHEAD 0
 #endif
+#ifndef KILN_SCORES_AHEAD
+#define KILN_SCORES_AHEAD 1 /* or 0: fragments of the first products are read when they are multiplied */
+#endif
 #ifdef KILN_MMA_VALUES_AHEAD
 #define KILN_VALUES_AHEAD KILN_MMA_VALUES_AHEAD
 #else
@@ -18,6 +21,11 @@
 
 typedef kiln_mma_sums kiln_scores[KILN_SCORES][KILN_FRAGMENTS_M][KILN_FRAGMENTS_N];
 typedef kiln_mma_sums kiln_results[KILN_FRAGMENTS_M][KILN_STRIP_FRAGMENTS];
+
+#ifndef KILN_MMA_LOADS_OF_LANE
+#define kiln_load_left_of(lane, ...)  ((void)(lane), kiln_load_left(__VA_ARGS__))
+#define kiln_load_right_of(lane, ...) ((void)(lane), kiln_load_right(__VA_ARGS__))
+#endif
 
 /* The left operands of a wave: in registers, or where they are in LDS. */
 struct kiln_lefts {
@@ -28,15 +36,16 @@ struct kiln_lefts {
 #endif
 };
 
-KILN_DEVICE kiln_fragment kiln_left_fragment(const kiln_lefts &lefts, unsigned score, unsigned i,
-                                             unsigned step)
+KILN_DEVICE kiln_fragment kiln_left_fragment(unsigned lane, const kiln_lefts &lefts,
+                                             unsigned score, unsigned i, unsigned step)
 {
+    (void)lane;
 #if KILN_IS_LEFT_KEPT
     return lefts.fragments[score][i][step];
 #else
     kiln_fragment fragment;
-    kiln_load_left(fragment, lefts.tiles + score * KILN_LEFT_TILE_PACKS, i * KILN_MMA_M, step,
-                   KILN_LEFT_SHAPE);
+    kiln_load_left_of(lane, fragment, lefts.tiles + score * KILN_LEFT_TILE_PACKS, i * KILN_MMA_M,
+                      step, KILN_LEFT_SHAPE);
     return fragment;
 #endif
 }
@@ -46,16 +55,16 @@ struct kiln_score_step {
     kiln_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
 };
 
-KILN_DEVICE void kiln_load_step(const kiln_lefts &lefts, const kiln_pack *rights, unsigned score,
+KILN_DEVICE void kiln_load_step(unsigned lane, const kiln_lefts &lefts, const kiln_pack *rights, unsigned score,
                                 unsigned step, kiln_score_step &fragments)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-        fragments.left[i] = kiln_left_fragment(lefts, score, i, step);
+        fragments.left[i] = kiln_left_fragment(lane, lefts, score, i, step);
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-        kiln_load_right(fragments.right[j], rights + score * KILN_RIGHT_TILE_PACKS, j * KILN_MMA_N,
-                        step, KILN_RIGHT_SHAPE);
+        kiln_load_right_of(lane, fragments.right[j], rights + score * KILN_RIGHT_TILE_PACKS,
+                           j * KILN_MMA_N, step, KILN_RIGHT_SHAPE);
 }
 
 KILN_DEVICE void kiln_multiply_step(const kiln_score_step &fragments,
@@ -75,20 +84,30 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
 {
     KILN_UNROLL
     for (unsigned s = 0; s < KILN_SCORES; s++) {
+        unsigned lane = kiln_lane();
+#ifdef KILN_MMA_LOADS_OF_LANE
+        kiln_compute_here(lane);
+#endif
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
             KILN_UNROLL
-        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
             KILN_UNROLL
-        for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
-            sums[s][i][j][slot] = 0;
+            for (int slot = 0; slot < KILN_MMA_SLOTS; slot++)
+                sums[s][i][j][slot] = 0;
+#ifdef KILN_MMA_COMPUTE_HERE
+            KILN_MMA_COMPUTE_HERE(sums[s][i][j]);
+#endif
+        }
 #if KILN_READS_AHEAD
         kiln_score_step fragments[2];
-        kiln_load_step(lefts, rights, s, 0, fragments[0]);
+        if (KILN_SCORES_AHEAD)
+            kiln_load_step(lane, lefts, rights, s, 0, fragments[0]);
         KILN_UNROLL
         for (unsigned step = 0; step < KILN_C_STEPS; step++) {
-            if (step + 1 < KILN_C_STEPS)
-                kiln_load_step(lefts, rights, s, step + 1, fragments[(step + 1) % 2]);
+            const unsigned loaded = step + KILN_SCORES_AHEAD;
+            if (loaded < KILN_C_STEPS)
+                kiln_load_step(lane, lefts, rights, s, loaded, fragments[loaded % 2]);
             kiln_schedule_fence();
             kiln_multiply_step(fragments[step % 2], sums[s]);
             kiln_schedule_fence();
@@ -97,7 +116,7 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
         KILN_MMA_STEPS
         for (unsigned step = 0; step < KILN_C_STEPS; step++) {
             kiln_score_step fragments;
-            kiln_load_step(lefts, rights, s, step, fragments);
+            kiln_load_step(lane, lefts, rights, s, step, fragments);
             kiln_multiply_step(fragments, sums[s]);
         }
 #endif

@@ -125,10 +125,16 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
     }
 #else
 #define KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \
+    unsigned item = kiln_work_item();                                                              \
+    if (KILN_HAS_FEW_REGISTERS)                                                                    \
+        kiln_compute_here(item);                                                                   \
     if (!KILN_N_END || columns >= KILN_TILE_N)                                                     \
-        kiln_##side##_fetch(arguments, stage, last, KILN_WHOLE_K);                                 \
-    else                                                                                           \
-        kiln_##side##_fetch(arguments, stage, last, columns);                                      \
+        kiln_##side##_fetch_of(arguments, item, stage, last, KILN_WHOLE_K);                        \
+    else {                                                                                         \
+        kiln_compute_here(item);                                                                   \
+        kiln_##side##_fetch_of(arguments, item, stage, last, columns);                             \
+        kiln_keep_branch();                                                                        \
+    }                                                                                              \
     (void)tile;
 #endif
 

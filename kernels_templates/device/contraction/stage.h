@@ -51,20 +51,26 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
         kiln_##side##_source source;                                                               \
         kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
     };                                                                                             \
-    [[maybe_unused]] KILN_DEVICE void kiln_##side##_fetch(const kiln_arguments &arguments,                          \
-                                         kiln_##side##_stage &stage, unsigned last, unsigned rest) \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_fetch_of(                                      \
+        const kiln_arguments &arguments, unsigned item, kiln_##side##_stage &stage, unsigned last, \
+        unsigned rest)                                                                             \
     {                                                                                              \
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
-            const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
+            const unsigned index = item + turn * KILN_STAGE_ITEMS;                                 \
             if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
                 break;                                                                             \
-            const kiln_unit unit = kiln_locate_unit(                                               \
-                KILN_STAGE_ITEM, turn, KILN_STAGE_ITEMS, KILN_##SIDE##_RUN,                        \
-                KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));                          \
+            const kiln_unit unit =                                                                 \
+                kiln_locate_unit(item, turn, KILN_STAGE_ITEMS, KILN_##SIDE##_RUN,                  \
+                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));         \
             kiln_##side##_load(arguments, stage.source, unit.row < last ? unit.row : last,         \
                                unit.pack * KILN_PACK_ELEMENTS, rest, stage.inputs[turn]);          \
         }                                                                                          \
+    }                                                                                              \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_fetch(const kiln_arguments &arguments,         \
+                                         kiln_##side##_stage &stage, unsigned last, unsigned rest) \
+    {                                                                                              \
+        kiln_##side##_fetch_of(arguments, KILN_STAGE_ITEM, stage, last, rest);                     \
     }                                                                                              \
     [[maybe_unused]] KILN_DEVICE void kiln_##side##_store(const kiln_arguments &arguments,                          \
                                          const kiln_##side##_stage &stage, unsigned rest,          \

@@ -35,10 +35,9 @@ struct kiln_fragment {
     kiln_pack words[KILN_MMA_PACKS];
 };
 
-KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, unsigned row,
-                                unsigned step, unsigned shape)
+KILN_DEVICE void kiln_load_left_of(unsigned lane, kiln_fragment &fragment, const kiln_pack *tile,
+                                   unsigned row, unsigned step, unsigned shape)
 {
-    const unsigned lane = kiln_lane();
 #if KILN_MMA_IS_REPLICATED
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_MMA_PACKS; i++)
@@ -51,7 +50,10 @@ KILN_DEVICE void kiln_load_left(kiln_fragment &fragment, const kiln_pack *tile, 
 #endif
 }
 
-#define kiln_load_right kiln_load_left
+#define kiln_load_left(...)  kiln_load_left_of(kiln_lane(), __VA_ARGS__)
+#define kiln_load_right      kiln_load_left
+#define kiln_load_right_of   kiln_load_left_of
+#define KILN_MMA_LOADS_OF_LANE 1
 
 /* The same from where a lane's fragments start. */
 KILN_DEVICE unsigned kiln_start_left(unsigned row, unsigned shape)
