@@ -78,6 +78,13 @@ enum kiln_status kiln_ir_recognize_attention_gradient(struct kiln_ir *ir, int64_
 enum kiln_status kiln_ir_split_reductions(struct kiln_ir *ir, int64_t most,
                                           struct kiln_error *error) KILN_NODISCARD;
 
+/*
+ * A sum over a product's k of one of its operands (operand_sums.h) comes behind the product, with
+ * all that is computed from it, so that the product's kernel may have it too. No result changes.
+ */
+enum kiln_status kiln_ir_put_sums_behind_products(struct kiln_ir *ir,
+                                                  struct kiln_error *error) KILN_NODISCARD;
+
 /* Operations on constants become constants; identities that are exact for every input (x*1, convert
  * of a convert that loses nothing, select with a constant condition, round of an already rounded
  * value) vanish. */
