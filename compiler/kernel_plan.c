@@ -21,6 +21,10 @@ static const struct kiln_partition_strategy strategies[] = {
     {.never_in_tiles = true},
     {.never_in_tiles = true, .store_shared_values = true},
     {.never_in_tiles = true, .never_segment = true},
+    {.never_beside = true},
+    {.never_beside = true, .store_shared_values = true},
+    {.never_beside = true, .never_segment = true},
+    {.never_beside = true, .never_in_tiles = true},
 };
 
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
@@ -167,7 +171,8 @@ static bool differs(const struct kiln_partition *first,
 {
     return (first->has_segments || !strategy->never_segment) &&
            (first->has_shared_values || !strategy->store_shared_values) &&
-           (first->has_statistics || !strategy->never_in_tiles);
+           (first->has_statistics || !strategy->never_in_tiles) &&
+           (first->has_operand_sums || !strategy->never_beside);
 }
 
 /* Tries what the first plan left open, as long as the steps suffice: `best` is the fastest of all,
@@ -217,6 +222,8 @@ static enum kiln_status make_ir(const struct kiln_graph *graph,
         status = kiln_ir_split_reductions(ir, KILN_CONTRACTION_MAX_ROW, error);
     if (status == KILN_OK)
         status = kiln_ir_optimize(ir, graph, error);
+    if (status == KILN_OK)
+        status = kiln_ir_put_sums_behind_products(ir, error);
     return status;
 }
 

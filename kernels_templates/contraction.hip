@@ -46,6 +46,10 @@
  * KILN_STATISTICS says that the elements of the tile are reduced and the accumulators stored, for another kernel to merge: those of
  * each of its rows (1; then KILN_ROW_LANES share a row, and finish stores), of each of its columns (2), or of all of it (3). There is one
  * pass then, and it has store and meet too, for columns store_column; KILN_STATISTICS_PACKS of LDS are for meet.
+ * Where rows of an operand are added up over k too, by work-groups behind the first arguments.tiles, KILN_SUM_ROWS is defined (how
+ * many rows one of them does), KILN_SUMS_HAVE_SEGMENTS (whether of a segment of k each), KILN_IS_RIGHT_SUMMED (of which operand), KILN_SUM_DECODE, KILN_SUMMED_RUN and _IS_ALONG_K,
+ * kiln_summed_ source, start, advance, inputs, load and pack, which are that operand's in other vectors, kiln_locate_sum_batch, and
+ * kiln_finish_sum, which takes the sum of a row.
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_prelude.h"
@@ -72,8 +76,15 @@
 #define KILN_SUM_PACKS                                                                             \
     (KILN_BUFFERS * KILN_TILE_PACKS > KILN_STRIP_PACKS ? KILN_BUFFERS * KILN_TILE_PACKS            \
                                                        : KILN_STRIP_PACKS)
-#define KILN_LDS_PACKS                                                                             \
-    (KILN_SUM_PACKS > KILN_STATISTICS_PACKS ? KILN_SUM_PACKS : KILN_STATISTICS_PACKS)
+#ifdef KILN_SUM_ROWS
+#define KILN_ENTRY_PACKS                                                                           \
+    (KILN_SUM_ROWS * KILN_SUM_LANES * (int)sizeof(kiln_sum) / 16)
+#else
+#define KILN_ENTRY_PACKS 0
+#endif
+#define KILN_END_PACKS                                                                             \
+    (KILN_ENTRY_PACKS > KILN_STATISTICS_PACKS ? KILN_ENTRY_PACKS : KILN_STATISTICS_PACKS)
+#define KILN_LDS_PACKS (KILN_SUM_PACKS > KILN_END_PACKS ? KILN_SUM_PACKS : KILN_END_PACKS)
 
 /* Streamed, rows that are loaded at once belong to as many fragments: neighbouring rows of a
  * fragment are so many apart. */
@@ -112,6 +123,9 @@ KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), 
 #include "device/contraction/cluster.h"
 #include "device/contraction/finish.h"
 #include "device/contraction/statistics.h"
+#ifdef KILN_SUM_ROWS
+#include "device/contraction/operand_sums.h"
+#endif
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
@@ -128,6 +142,12 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     range.size = (unsigned)arguments.k;
     range.is_empty = false;
     unsigned group = kiln_work_group_x();
+#ifdef KILN_SUM_ROWS
+    if (group >= (unsigned)arguments.tiles) {
+        kiln_sum_operand(arguments, group - (unsigned)arguments.tiles, shared);
+        return;
+    }
+#endif
 #if KILN_HAS_SEGMENTS
     batch.segment = group % (unsigned)arguments.segments;
     group /= (unsigned)arguments.segments;

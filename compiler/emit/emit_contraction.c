@@ -74,5 +74,17 @@ void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buf
         kiln_emit_contraction_operand(emission, &left, source);
         kiln_emit_contraction_operand(emission, &right, source);
     }
+    if (contraction->sum_groups != 0) {
+        const struct kiln_contraction_side summed = {
+            .operand = &contraction->summed,
+            .name = "summed",
+            .run_element = "e * KILN_SUMMED_RUN + r",
+            .k_end = contraction->k_end,
+            .is_summed = true,
+            .repeats = contraction->is_right_summed ? "right" : "left",
+        };
+        kiln_emit_contraction_operand(emission, &summed, source);
+        kiln_emit_contraction_sums(emission, source);
+    }
     kiln_emit_contraction_result(emission, source);
 }

@@ -70,11 +70,13 @@ static void visit_windows(struct kiln_integer_walk *walk)
     }
 }
 
-/* The distance of segments in the workspace: of all accumulators the same. */
-static int64_t segment_stride(const struct kiln_fusion_group *group)
+/* The distance of segments in the workspace: of all accumulators of the result the same, and of
+ * sums of an operand another one. */
+static int64_t segment_stride(const struct kiln_fusion_group *group, bool is_of_sums)
 {
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
-        if (group->accesses[i].is_accumulator)
+        if (group->accesses[i].is_accumulator &&
+            (group->accesses[i].place == KILN_PLACE_SUM) == is_of_sums)
             return group->accesses[i].segment_stride;
     }
     return 0;
@@ -127,7 +129,11 @@ static void visit_all(struct kiln_integer_walk *walk)
     if (kiln_group_cuts_k(group))
         kiln_visit_integer(walk, (int64_t)contraction->segments, "segments");
     if (kiln_group_cuts_k(group) || kiln_group_has_statistics(group))
-        kiln_visit_integer(walk, segment_stride(group), "segment_stride");
+        kiln_visit_integer(walk, segment_stride(group, false), "segment_stride");
+    if (contraction->sum_groups != 0)
+        kiln_visit_integer(walk, (int64_t)walk->emission->schedule->chunk_count, "tiles");
+    if (contraction->sum_segments > 1)
+        kiln_visit_integer(walk, segment_stride(group, true), "sum_segment_stride");
     kiln_visit_batch_arguments(walk);
     visit_role(walk, &contraction->rows, 'm');
     visit_role(walk, &contraction->columns, 'n');

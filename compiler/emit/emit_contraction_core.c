@@ -195,6 +195,15 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
                            kiln_vectors_abreast(emission->schedule));
     if (contraction->phase_count != 0)
         kiln_buffer_append_text(source, "#define KILN_HAS_PHASES 1\n");
+    if (contraction->sum_groups != 0)
+        kiln_buffer_printf(source,
+                           "#define KILN_SUM_ROWS %" PRIu32 "\n#define KILN_SUMMED_RUN %" PRIu32
+                           "\n#define KILN_SUMMED_IS_ALONG_K %d\n#define KILN_IS_RIGHT_SUMMED %d\n"
+                           "#define KILN_SUMS_HAVE_SEGMENTS %d\n"
+                           "#define KILN_SUM_DECODE(element) kiln_decode_%s(element)\n",
+                           contraction->sum_rows, contraction->summed.run,
+                           contraction->summed.is_along_k, contraction->is_right_summed,
+                           contraction->sum_segments > 1, device_type(contraction->staged));
 }
 
 const char *kiln_contraction_core_header(const struct kiln_emission *emission)
@@ -332,7 +341,8 @@ static void emit_headers(const struct kiln_emission *emission,
     }
     kiln_template_append(inclusion, "device/mma/pack.h", source);
     if (emission->schedule->contraction.left.run > 1 ||
-        emission->schedule->contraction.right.run > 1)
+        emission->schedule->contraction.right.run > 1 ||
+        emission->schedule->contraction.summed.run > 1)
         kiln_template_append(inclusion, "device/mma/transpose.h", source);
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         enum kiln_dtype dtype = emission->group->accesses[i].dtype;

@@ -560,9 +560,10 @@ static void append_pack(const struct kiln_emission *emission,
         kiln_buffer_append_text(source, "    kiln_keep_elements(pack, inputs.inside);\n");
     else if (is_windowed && points_of_pack(emission, side) == 1)
         kiln_buffer_append_text(source, "    kiln_keep_pack(pack, inputs.inside != 0);\n");
-    kiln_buffer_append_text(source, "    kiln_cut_pack(pack, k, rest);\n"
-                                    "    kiln_make_fnuz(pack);\n"
-                                    "    return pack;\n}\n");
+    kiln_buffer_append_text(source, "    kiln_cut_pack(pack, k, rest);\n");
+    if (!side->is_summed)
+        kiln_buffer_append_text(source, "    kiln_make_fnuz(pack);\n");
+    kiln_buffer_append_text(source, "    return pack;\n}\n");
 }
 
 void kiln_emit_contraction_operand(const struct kiln_emission *emission,
@@ -604,7 +605,9 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                        side->name, side->name);
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (kiln_is_loaded_for(emission, side, i))
-            kiln_emit_contraction_start(emission, i, side->name, "row", NULL, source);
+            kiln_emit_contraction_start(emission, i,
+                                        side->repeats != NULL ? side->repeats : side->name, "row",
+                                        NULL, source);
     }
     if (is_split)
         kiln_buffer_append_text(source, "    source.batch = batch;\n    source.first_row = row;\n"

@@ -20,6 +20,9 @@ struct kiln_contraction_side {
     const char *run_element;
     enum kiln_k_end k_end;
     bool is_copied; /* kiln_<side>_copy too */
+    bool is_summed; /* its packs are added up, not multiplied */
+    /* The operand, "left" or "right", as which it repeats batches; NULL: `name`. */
+    const char *repeats;
 };
 
 static inline const struct kiln_contraction_schedule *
@@ -170,6 +173,8 @@ void kiln_emit_contraction_result_load(const struct kiln_emission *emission, uin
                                        struct kiln_buffer *source);
 void kiln_emit_contraction_result_store(const struct kiln_emission *emission, uint32_t access,
                                         struct kiln_buffer *source);
+/* kiln_finish_sum: what a work-item does with the sum of an operand's row. */
+void kiln_emit_contraction_sums(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* kiln_row, kiln_row_start, the passes and KILN_ROW_PASSES; `elements` is as in kiln_value_table.
  */
 void kiln_emit_contraction_rows(const struct kiln_emission *emission, const char *const *elements,

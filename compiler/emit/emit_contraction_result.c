@@ -161,19 +161,25 @@ void kiln_emit_contraction_finish(const struct kiln_emission *emission, const ch
         source->failed = true;
         return;
     }
-    for (uint32_t i = group->load_count; i < group->access_count; i++)
-        kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",
-                           kiln_storage_suffix(&group->accesses[i]), i, vector);
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (kiln_is_access_of_result(&group->accesses[i]))
+            kiln_buffer_printf(source, "    kiln_storage_%s y%" PRIu32 "[%" PRIu32 "];\n",
+                               kiln_storage_suffix(&group->accesses[i]), i, vector);
+    }
     kiln_emit_element_loop("    ", vector, source);
     kiln_emit_contraction_values(emission, &table, KILN_PLACE_ELEMENT, source);
     for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (!kiln_is_access_of_result(&group->accesses[i]))
+            continue;
         kiln_buffer_printf(source, "        y%" PRIu32 "[e] = ", i);
         kiln_emit_encoded(emission, &table, i, source);
         kiln_buffer_append_text(source, ";\n");
     }
     kiln_buffer_append_text(source, "    }\n");
-    for (uint32_t i = group->load_count; i < group->access_count; i++)
-        kiln_emit_contraction_result_store(emission, i, source);
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (kiln_is_access_of_result(&group->accesses[i]))
+            kiln_emit_contraction_result_store(emission, i, source);
+    }
     kiln_buffer_append_text(source, "}\n");
     kiln_value_table_fini(&table);
 }

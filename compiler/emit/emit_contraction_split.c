@@ -9,6 +9,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 
 #include "compiler/schedule/contraction_access.h"
+#include "compiler/schedule/contraction_layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ bool kiln_is_side_windowed(const struct kiln_emission *emission,
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     return contraction->window_count != 0 &&
-           contraction->is_right_windowed == (side->operand == &contraction->right);
+           contraction->is_right_windowed == kiln_is_right_operand(contraction, side->operand);
 }
 
 bool kiln_counts_rows_from_first(const struct kiln_emission *emission, uint32_t access)
@@ -437,7 +438,7 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
     struct role roles[3];
     find_roles(kiln_contraction_of(emission), roles);
     const struct role *rows =
-        side->operand == &kiln_contraction_of(emission)->left ? &roles[0] : &roles[1];
+        kiln_is_left_operand(kiln_contraction_of(emission), side->operand) ? &roles[0] : &roles[1];
     if (kiln_is_side_windowed(emission, side))
         append_is_inside(emission, side, rows, source);
     if (kiln_is_side_windowed(emission, side) && kiln_contraction_of(emission)->strip_taps != 0)

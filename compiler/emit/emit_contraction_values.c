@@ -61,8 +61,9 @@ void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t 
                                    source);
     }
     if (memory->is_accumulator)
-        kiln_buffer_printf(source, " + (long long)%s * arguments.segment_stride",
-                           kiln_group_cuts_k(emission->group) ? "batch.segment" : "segment");
+        kiln_buffer_printf(source, " + (long long)%s * arguments.%ssegment_stride",
+                           kiln_group_cuts_k(emission->group) ? "batch.segment" : "segment",
+                           memory->place == KILN_PLACE_SUM ? "sum_" : "");
     /* Of the operand without windows, where the first tap of a phase is. */
     for (uint32_t p = 0; repeat != NULL && p < kiln_contraction_of(emission)->phase_count &&
                          !kiln_is_access_windowed(emission, access);
@@ -146,6 +147,9 @@ void kiln_emit_contraction_value(const struct kiln_emission *emission,
     if (table->load[value] != KILN_NONE) /* another kernel's result */
         return;
     switch (emission->ir->ops[value].opcode) {
+    case KILN_OP_REDUCE_SUM: /* of an operand's row */
+        kiln_buffer_append_text(source, "sum;\n");
+        break;
     case KILN_OP_CONTRACT:
         kiln_buffer_printf(source, "values[%d][e];\n", value == group->contracts[0] ? 0 : 1);
         break;

@@ -63,8 +63,11 @@ bool kiln_closure_begin(struct kiln_group_builder *builder, uint32_t cluster, co
         reach_item(builder, &builder->items[items[i]]);
     for (uint32_t value = cluster == KILN_NONE ? KILN_NONE
                                                : builder->clusters[cluster].first_reduction;
-         value != KILN_NONE; value = builder->next_reduction[value])
-        reach(builder, value);
+         value != KILN_NONE; value = builder->next_reduction[value]) {
+        /* Of a PARTIAL cluster's reductions each COMBINE one has some. */
+        if (kiln_cluster_has_reduction(builder, cluster, value))
+            reach(builder, value);
+    }
     return follow(builder, most);
 }
 

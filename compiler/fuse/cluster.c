@@ -1,6 +1,7 @@
 #include "compiler/fuse/cluster.h"
 
 #include "compiler/fuse/fuse_family.h"
+#include "compiler/fuse/operand_sums.h"
 #include "compiler/fuse/recompute.h"
 
 #include <string.h>
@@ -68,6 +69,8 @@ uint32_t kiln_cluster_add(struct kiln_group_builder *builder, enum kiln_kernel_f
         .node = op->node,
         .segment_count = 1,
         .combine = KILN_NONE,
+        .operand_sum = KILN_NONE,
+        .sum_domain = KILN_NONE,
         .is_closed = builder->bare[index],
     };
     return builder->cluster_count++;
@@ -164,7 +167,8 @@ static bool can_compute(const struct kiln_group_builder *builder,
     if (enclosing != KILN_NONE)
         return kiln_cluster_of(builder, enclosing) == (uint32_t)(cluster - builder->clusters);
     return kiln_cluster_may_share(builder, cluster, op->node) &&
-           kiln_fuse_family(cluster->family)->may_compute(cluster, op);
+           kiln_fuse_family(cluster->family)->may_compute(cluster, op) &&
+           kiln_operand_sum_allows(builder, cluster, index);
 }
 
 bool kiln_cluster_may_reduce(const struct kiln_group_builder *builder,
@@ -309,6 +313,7 @@ static void reset(struct kiln_group_builder *builder)
     const struct kiln_ir *ir = builder->ir;
     builder->cluster_count = builder->between_count = 0;
     builder->has_segments = builder->has_shared_values = builder->has_statistics = false;
+    builder->has_operand_sums = false;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
         builder->first_reader[i] = KILN_NONE;
@@ -317,6 +322,7 @@ static void reset(struct kiln_group_builder *builder)
         builder->needed[i] = builder->reads_memory[i] = builder->is_required[i] = false;
     }
     find_always_cut(builder);
+    kiln_find_operand_sums(builder);
     kiln_load_sets_reset(builder);
 }
 
@@ -350,7 +356,7 @@ static void list_reductions(struct kiln_group_builder *builder)
         cluster->first_reduction = i;
         /* A product of which statistics are accumulated is complete in its own kernel. */
         if (cluster->role == KILN_ROLE_PARTIAL && kiln_cluster_of(builder, i) != number)
-            cluster_at(builder, cluster->combine)->first_reduction = i;
+            cluster_at(builder, kiln_cluster_of(builder, i))->first_reduction = i;
     }
 }
 

@@ -39,6 +39,8 @@ struct kiln_cluster {
     uint32_t segment_count;   /* PARTIAL, COMBINE */
     uint32_t combine;         /* PARTIAL: the cluster that yields what it accumulates */
     bool is_of_tiles;         /* COMBINE: the segments are tiles of a product's result */
+    uint32_t operand_sum;     /* of contractions: the REDUCE that sums an operand, or KILN_NONE */
+    uint32_t sum_domain;      /* and its domain, where the kernel has the whole sum */
     uint32_t first_reduction; /* once all are assigned; the others: next_reduction of the builder */
     bool is_closed;           /* takes no elementwise work but what its reductions need */
 };

@@ -4,6 +4,7 @@
 
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
+#include "compiler/fuse/operand_sums.h"
 #include "compiler/fuse/prologue.h"
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/fuse/segments.h"
@@ -22,6 +23,26 @@ enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
     return ir->ops[group->contracts[0]].operands[0] == ir->ops[group->contracts[1]].operands[0]
                ? KILN_PLACE_LEFT
                : KILN_PLACE_RIGHT;
+}
+
+uint32_t kiln_group_operand_sum(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
+{
+    for (uint32_t i = 0; group->places != NULL && i < group->op_count; i++) {
+        if ((group->places[i] >> KILN_PLACE_SUM & 1) != 0 &&
+            kiln_op_is_reduction(&ir->ops[group->ops[i]]))
+            return group->ops[i];
+    }
+    return KILN_NONE;
+}
+
+enum kiln_place kiln_group_summed_place(const struct kiln_ir *ir,
+                                        const struct kiln_fusion_group *group)
+{
+    uint32_t sum = kiln_group_operand_sum(ir, group);
+    if (sum == KILN_NONE)
+        return KILN_PLACE_COUNT;
+    return ir->ops[sum].operands[0] == ir->ops[group->contracts[0]].operands[0] ? KILN_PLACE_LEFT
+                                                                                : KILN_PLACE_RIGHT;
 }
 
 /* Then both products have left and right operands as their operations do. */
@@ -55,6 +76,10 @@ uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_g
             return ir->ops[group->contracts[1]]
                 .operands[kiln_group_shared_place(ir, group) == KILN_PLACE_LEFT];
         break;
+    case KILN_PLACE_SUM:
+        if (kiln_group_operand_sum(ir, group) != KILN_NONE)
+            return ir->ops[kiln_group_operand_sum(ir, group)].operands[0];
+        break;
     case KILN_PLACE_ELEMENT:
     case KILN_PLACE_ROW:
     case KILN_PLACE_SCORE:
@@ -69,7 +94,7 @@ uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_g
 static bool is_staged_for(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                           uint32_t contract, enum kiln_place place)
 {
-    if (kiln_group_operand(ir, group, place) == KILN_NONE)
+    if (place == KILN_PLACE_SUM || kiln_group_operand(ir, group, place) == KILN_NONE)
         return false;
     bool is_second = contract != group->contracts[0];
     return is_second ? place == KILN_PLACE_SECOND || place == kiln_group_shared_place(ir, group)
@@ -83,19 +108,28 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
     group->places = kiln_arena_calloc(builder->arena, group->op_count, sizeof *group->places);
     if (group->places == NULL)
         return false;
+    uint32_t sum = KILN_NONE;
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
+        bool is_sum = kiln_op_is_reduction(op) && !builder->is_load[group->ops[i]] &&
+                      kiln_is_sum_beside(builder, group->ops[i]);
+        sum = is_sum ? group->ops[i] : sum;
         if (kiln_op_is_contraction(op) && !builder->is_load[group->ops[i]])
             group->contracts[group->contract_count++] = group->ops[i];
+        else if (is_sum)
+            group->places[i] = place_bit(KILN_PLACE_SUM);
         else if (kiln_op_is_reduction(op) && !builder->is_load[group->ops[i]])
             group->places[i] = place_bit(KILN_PLACE_ELEMENT); /* stored or not */
     }
-    for (uint32_t i = 0; i < item_count; i++)
-        group->places[kiln_group_position(group, builder->items[items[i]].value)] |=
-            place_bit(KILN_PLACE_ELEMENT);
+    for (uint32_t i = 0; i < item_count; i++) {
+        uint32_t value = builder->items[items[i]].value;
+        bool is_of_sum = sum != KILN_NONE && ir->ops[value].domain == ir->ops[sum].domain;
+        group->places[kiln_group_position(group, value)] |=
+            place_bit(is_of_sum ? KILN_PLACE_SUM : KILN_PLACE_ELEMENT);
+    }
     for (uint32_t i = group->op_count; i-- > 0;) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (builder->is_load[group->ops[i]])
+        if (builder->is_load[group->ops[i]] || group->ops[i] == sum)
             continue;
         if (kiln_op_is_contraction(op)) {
             group->places[i] = place_bit(KILN_PLACE_ELEMENT);
@@ -179,9 +213,12 @@ static void place_contraction(struct kiln_group_builder *builder, uint32_t index
     kiln_require_operands(builder, index, added, level);
 }
 
-/* Kernels of segments of k have no result yet, and those of statistics none of these. */
+/* Kernels of segments of k have no result yet, and those of statistics none of these. What may be
+ * made of an operand's sums: kiln_operand_sum_allows. */
 static bool may_compute(const struct kiln_cluster *cluster, const struct kiln_op *op)
 {
+    if (op->domain == cluster->sum_domain)
+        return true;
     if (cluster->role == KILN_ROLE_PARTIAL)
         return cluster->axes != 0 && op->domain == cluster->domain;
     return op->domain == cluster->domain || op->domain == cluster->row_domain;
@@ -272,7 +309,8 @@ static bool may_reduce(const struct kiln_group_builder *builder, const struct ki
                        uint32_t index, uint32_t axes)
 {
     const struct kiln_op *ops = builder->ir->ops;
-    if (cluster->domain != ops[ops[index].operands[0]].domain)
+    if (cluster->domain != ops[ops[index].operands[0]].domain ||
+        builder->operand_sum[cluster->contracts[0]] != KILN_NONE)
         return false;
     if (cluster->axes != 0)
         return cluster->axes == axes;
@@ -294,7 +332,8 @@ static bool may_merge(const struct kiln_group_builder *builder, const struct kil
 {
     const struct kiln_op *first = &builder->ir->ops[a->contracts[0]];
     const struct kiln_op *second = &builder->ir->ops[b->contracts[0]];
-    return a->axes == 0 && b->axes == 0 &&
+    return a->axes == 0 && b->axes == 0 && builder->operand_sum[a->contracts[0]] == KILN_NONE &&
+           builder->operand_sum[b->contracts[0]] == KILN_NONE &&
            !has_phases(&builder->ir->contractions[first->contraction]) &&
            a->contract_count + b->contract_count <= KILN_GROUP_MAX_PRODUCTS &&
            first->contraction == second->contraction && first->domain == second->domain &&

@@ -14,6 +14,12 @@ enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
 uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                             enum kiln_place place);
 
+/* The REDUCE that sums one of the CONTRACT's operands over k, and which operand, LEFT or RIGHT;
+ * KILN_NONE and KILN_PLACE_COUNT where there is none. */
+uint32_t kiln_group_operand_sum(const struct kiln_ir *ir, const struct kiln_fusion_group *group);
+enum kiln_place kiln_group_summed_place(const struct kiln_ir *ir,
+                                        const struct kiln_fusion_group *group);
+
 /*
  * In what a group's kernel differs from one that yields its result's elements only; at most one is
  * true, and none of a group without a CONTRACT.

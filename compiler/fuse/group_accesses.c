@@ -112,12 +112,20 @@ static bool shares_accumulator(const struct kiln_group_builder *builder,
     return false;
 }
 
+/* What is computed of an operand's sums is stored where they are. */
+static enum kiln_place place_of_store(const struct kiln_fusion_group *group, uint32_t value)
+{
+    uint32_t position = kiln_group_position(group, value);
+    return group->places != NULL && (group->places[position] >> KILN_PLACE_SUM & 1) != 0
+               ? KILN_PLACE_SUM
+               : KILN_PLACE_ELEMENT;
+}
+
 /* Appends an access per component of every accumulator of the cluster. */
 static void append_accumulators(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
                                 uint32_t cluster, bool is_store)
 {
     const struct kiln_ir *ir = builder->ir;
-    const struct kiln_domain *rows = &ir->domains[builder->clusters[cluster].row_domain];
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         bool is_complete =
@@ -126,6 +134,10 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
             shares_accumulator(builder, group, cluster, group->ops[i]))
             continue;
         int64_t packed[KILN_MAX_RANK];
+        const struct kiln_domain *rows = &ir->domains[op->domain];
+        enum kiln_place place =
+            is_store ? place_of_store(group, group->ops[i]) : KILN_PLACE_ELEMENT;
+        const struct kiln_domain *domain = &ir->domains[kiln_group_place_domain(ir, group, place)];
         /* A reduction's rows lie as what it reduces, a product as itself. */
         uint32_t like = kiln_op_is_contraction(op) ? group->ops[i] : op->operands[0];
         pack_strides(builder, rows, kiln_layout_tensor(builder, like), packed);
@@ -138,12 +150,12 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
                 .kind = KILN_ARGUMENT_WORKSPACE,
                 .tensor = KILN_NONE,
                 .dtype = kiln_scalar_dtype(op->scalar),
+                .place = place,
                 .is_accumulator = true,
                 .component = component,
                 .segment_stride = kiln_domain_elements(rows),
             };
-            align_strides(&ir->domains[group->domain], rows->dims, packed, rows->rank,
-                          access->strides);
+            align_strides(domain, rows->dims, packed, rows->rank, access->strides);
         }
     }
 }
@@ -195,12 +207,16 @@ bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_f
     for (uint32_t i = 0; i < item_count; i++) {
         const struct kiln_group_item *item = &builder->items[items[i]];
         struct kiln_access *access = &group->accesses[group->access_count++];
-        *access = item->store != KILN_NONE ? tensor_access(builder, group->domain, item->value,
-                                                           ir->ops[item->store].tensor)
-                                           : home_access(builder, group->domain, item->value);
+        enum kiln_place place = place_of_store(group, item->value);
+        uint32_t points = kiln_group_place_domain(ir, group, place);
+        *access = item->store != KILN_NONE
+                      ? tensor_access(builder, points, item->value, ir->ops[item->store].tensor)
+                      : home_access(builder, points, item->value);
         access->is_store = true;
-        access->guard_axes =
-            guard_axes(domain, &ir->domains[ir->ops[item->value].domain]) & ~group->reduced_axes;
+        access->place = place;
+        if (place == KILN_PLACE_ELEMENT)
+            access->guard_axes = guard_axes(domain, &ir->domains[ir->ops[item->value].domain]) &
+                                 ~group->reduced_axes;
     }
     if (group->role == KILN_ROLE_PARTIAL)
         append_accumulators(builder, group, cluster, true);

@@ -58,7 +58,7 @@ bool kiln_group_builder_init(struct kiln_group_builder *builder)
         &builder->stamp,          &builder->own,          &builder->ops,
         &builder->live,           &builder->stack,        &builder->scratch,
         &builder->wanted.heap,    &builder->layout,       &builder->next_reduction,
-        &builder->enclosed_in};
+        &builder->enclosed_in,    &builder->summed_with,  &builder->operand_sum};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         *flags[i] = kiln_arena_calloc(arena, count, sizeof **flags[i]);
         if (*flags[i] == NULL)

@@ -41,10 +41,13 @@ struct kiln_group_builder {
     uint32_t *first_reader;   /* lowest level of a kernel that reads the value from memory */
     uint32_t *cluster;        /* whose kernel must compute the value, or KILN_NONE */
     uint32_t *accumulated_in; /* of a REDUCE: the cluster that walks over its elements */
+    uint32_t *summed_with; /* of a REDUCE: the CONTRACT of which it sums an operand, or KILN_NONE */
+    uint32_t *operand_sum; /* of a CONTRACT: that REDUCE */
     struct kiln_cluster *clusters;
     uint32_t cluster_count;
     bool has_segments;      /* a choice of the strategy was taken: rows were cut into segments */
     bool has_statistics;    /* and: tiles of a product reduce what they can of its result */
+    bool has_operand_sums;  /* and: a product's kernel sums an operand */
     bool has_shared_values; /* another one: element values of a cluster are needed elsewhere */
     uint32_t *store_op;     /* the first STORE of this value, or KILN_NONE */
     uint32_t *next_store;   /* of a STORE: the next one of the same value, or KILN_NONE */

@@ -275,6 +275,7 @@ static bool partition_with(struct kiln_group_builder *builder, struct kiln_parti
         .has_segments = builder->has_segments,
         .has_shared_values = builder->has_shared_values,
         .has_statistics = builder->has_statistics,
+        .has_operand_sums = builder->has_operand_sums,
         .is_attention_cut = builder->is_attention_cut,
         .is_plain = builder->is_plain,
         .steps = builder->steps,

@@ -19,7 +19,8 @@
  * from the result in the domain of rows. Where a product has too few tiles, the same is done to its
  * k: PARTIAL is a contraction, COMBINE a reduction of its sums. Where a product's result is reduced
  * over more than a tile has, the segments are tiles: the PARTIAL contraction yields the result's
- * elements and the accumulators of each tile.
+ * elements and the accumulators of each tile. Sums of a product's operand over k are done in the
+ * product's kernel, and of segments where it has those.
  *
  * Requirements on whoever adds another class of operations with another domain than its operands':
  *   1. such an operation belongs to exactly one group, whose template it decides;
@@ -59,6 +60,7 @@ enum kiln_place {
     KILN_PLACE_RIGHT,   /* and the right one */
     KILN_PLACE_SECOND,  /* and what a second contraction has instead of one of them */
     KILN_PLACE_ROW,     /* once for all points along the reduced axes, or of a row of scores */
+    KILN_PLACE_SUM,     /* once for all of k, of a row of an operand whose rows are added up */
     /* Attention: its first product's operands are LEFT and RIGHT. */
     KILN_PLACE_VALUE,  /* where the second product's other operand is staged */
     KILN_PLACE_SCORE,  /* at the elements of the first product: up to what is exponentiated */
@@ -154,6 +156,7 @@ struct kiln_partition {
     bool has_segments;
     bool has_shared_values;
     bool has_statistics;
+    bool has_operand_sums;
     /* Operations of class ATTENTION were too much for one kernel, or could not be together in one:
      * the partition is of no use. */
     bool is_attention_cut;
@@ -168,6 +171,7 @@ struct kiln_partition_strategy {
     bool store_shared_values; /* element values of a reduction's kernel that others need go through
                                  memory; else they are computed again */
     bool never_in_tiles; /* no statistics of a product's result in its own kernel, tile by tile */
+    bool never_beside;   /* no sums of its operands there */
     /* Work after which a plain partition is made instead, in steps of a few nanoseconds; 0:
      * KILN_PARTITION_MAX_STEPS. A count and not a time, so that equal graphs give equal programs.
      */

@@ -2,6 +2,7 @@
  * computed from another or that read something in common. */
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
+#include "compiler/fuse/operand_sums.h"
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/fuse/segments.h"
 
@@ -100,6 +101,8 @@ static uint32_t add_cluster(struct kiln_group_builder *builder, uint32_t index, 
 static void place_reduction(struct kiln_group_builder *builder, uint32_t index)
 {
     const struct kiln_op *op = &builder->ir->ops[index];
+    if (kiln_place_operand_sum(builder, index))
+        return;
     uint32_t operand = op->operands[0];
     uint32_t axes = kiln_domain_reduced_axes(
         &builder->ir->domains[builder->ir->ops[operand].domain], &builder->ir->domains[op->domain]);

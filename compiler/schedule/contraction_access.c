@@ -15,6 +15,8 @@ enum kiln_contract_operand kiln_contract_operand_of(const struct kiln_contractio
         place = kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_LEFT
                     ? KILN_PLACE_RIGHT
                     : KILN_PLACE_LEFT;
+    if (place == KILN_PLACE_SUM)
+        place = kiln_group_summed_place(problem->ir, problem->group);
     return place == KILN_PLACE_LEFT    ? KILN_CONTRACT_LEFT
            : place == KILN_PLACE_RIGHT ? KILN_CONTRACT_RIGHT
                                        : KILN_CONTRACT_RESULT;

@@ -49,7 +49,7 @@ bool kiln_is_contraction_direct(const struct kiln_contraction_problem *problem)
     const struct kiln_contraction_options *forced = &problem->schedule->forced;
     if (group->contract_count != 1 || kiln_group_has_whole_rows(group) ||
         kiln_group_has_statistics(group) || kiln_group_cuts_k(group) ||
-        problem->axes->is_right_windowed)
+        kiln_group_operand_sum(problem->ir, group) != KILN_NONE || problem->axes->is_right_windowed)
         return false;
     if (forced->form != KILN_CONTRACTION_ANY)
         return forced->form == KILN_CONTRACTION_DIRECT;

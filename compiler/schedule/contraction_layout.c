@@ -1,5 +1,6 @@
 #include "compiler/schedule/contraction_layout.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/contraction_axes.h"
 #include "compiler/schedule/contraction_runs.h"
 #include "compiler/schedule/contraction_tile.h"
@@ -31,6 +32,9 @@ static void set_batches(const struct kiln_kernel_axes *kernel)
             kernel->is_transposed ? axis->right_repeat : axis->left_repeat;
         contraction->right_repeats[b] =
             kernel->is_transposed ? axis->left_repeat : axis->right_repeat;
+        bool is_of_left = kernel->is_transposed == contraction->is_right_summed;
+        if ((is_of_left ? axis->left : axis->right) != KILN_NO_AXIS)
+            contraction->summed_batches |= UINT32_C(1) << b;
     }
 }
 
@@ -135,7 +139,10 @@ static void set_strides(const struct kiln_kernel_axes *kernel)
         const struct kiln_access *access = &problem->group->accesses[i];
         struct kiln_access_schedule *scheduled = &problem->schedule->accesses[i];
         bool is_result = kiln_is_access_of_result(access);
-        bool has_rows = is_result || access->place == problem->contraction->left.places[0];
+        enum kiln_place place = access->place == KILN_PLACE_SUM
+                                    ? kiln_group_summed_place(problem->ir, problem->group)
+                                    : access->place;
+        bool has_rows = is_result || place == problem->contraction->left.places[0];
         scheduled->splits_rows =
             set_role_strides(kernel, access, has_rows ? kernel->rows : kernel->columns,
                              has_rows ? kernel->row_count : kernel->column_count, KILN_STRIDE_ROW,
@@ -203,6 +210,8 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     contraction->right.part_count = contraction->products;
     contraction->right.places[0] = is_transposed ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
     contraction->right.places[1] = KILN_PLACE_SECOND;
+    enum kiln_place summed = kiln_group_summed_place(problem->ir, problem->group);
+    contraction->is_right_summed = summed == contraction->right.places[0];
     kiln_find_kernel_axes(&kernel);
     round_up_runs(&kernel);
     contraction->m = set_role(kernel.rows, kernel.row_count, &contraction->rows);
@@ -217,10 +226,24 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     split_sums(&kernel);
 }
 
+bool kiln_is_left_operand(const struct kiln_contraction_schedule *contraction,
+                          const struct kiln_operand_schedule *operand)
+{
+    return operand == &contraction->left ||
+           (operand == &contraction->summed && !contraction->is_right_summed);
+}
+
+bool kiln_is_right_operand(const struct kiln_contraction_schedule *contraction,
+                           const struct kiln_operand_schedule *operand)
+{
+    return operand == &contraction->right ||
+           (operand == &contraction->summed && contraction->is_right_summed);
+}
+
 bool kiln_is_axis_windowed(const struct kiln_contraction_schedule *contraction,
                            const struct kiln_operand_schedule *operand, bool is_k, uint32_t axis)
 {
-    if ((operand == &contraction->right) != contraction->is_right_windowed)
+    if (kiln_is_right_operand(contraction, operand) != contraction->is_right_windowed)
         return false;
     for (uint32_t w = 0; w < contraction->window_count; w++) {
         const int64_t *steps =

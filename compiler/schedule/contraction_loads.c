@@ -47,7 +47,7 @@ bool kiln_is_operand_split(const struct kiln_contraction_problem *problem,
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     if (contraction->window_count != 0 &&
-        contraction->is_right_windowed == (operand == &contraction->right))
+        contraction->is_right_windowed == kiln_is_right_operand(contraction, operand))
         return true;
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access_schedule *access = &problem->schedule->accesses[i];
@@ -84,9 +84,10 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     bool anywhere = kiln_vector_alignment(problem->target, KILN_DTYPE_F16, 2) <= 2;
     if (kiln_is_operand_split(problem, operand)) {
-        const struct kiln_role_axes *role = is_k                            ? &contraction->sums
-                                            : operand == &contraction->left ? &contraction->rows
-                                                                            : &contraction->columns;
+        const struct kiln_role_axes *role = is_k ? &contraction->sums
+                                            : kiln_is_left_operand(contraction, operand)
+                                                ? &contraction->rows
+                                                : &contraction->columns;
         bool has_runs = is_k && contraction->k_run != 0;
         bool is_windowed =
             !has_runs && kiln_is_axis_windowed(contraction, operand, is_k, role->count - 1);

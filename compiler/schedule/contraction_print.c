@@ -15,7 +15,7 @@ void kiln_print_operand_loads(const char *name, const struct kiln_operand_schedu
     const char *direction = operand->is_along_k ? "along k" : "along its rows";
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
     kiln_buffer_printf(buffer, ", %s operand read %s", name, direction);
-    if (vectors != 0)
+    if (vectors != 0 && together > 1)
         kiln_buffer_printf(buffer, " in vectors of %" PRIu32, together);
     else
         kiln_buffer_append_text(buffer, " one by one");
@@ -111,6 +111,11 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
     kiln_print_operand_loads("left", &contraction->left, schedule, group, buffer);
     kiln_print_operand_loads("right", &contraction->right, schedule, group, buffer);
     kiln_buffer_printf(buffer, ", result in vectors of %" PRIu32, contraction->result_vector);
+    if (contraction->sum_groups != 0)
+        kiln_buffer_printf(
+            buffer, ", %" PRIu32 " more work-groups add up %" PRIu32 " rows of the %s operand each",
+            contraction->sum_groups, contraction->sum_rows,
+            contraction->is_right_summed ? "right" : "left");
     static const char *const accumulated[] = {"", "each of its rows", "each of its columns", "it"};
     if (contraction->statistics != KILN_STATISTICS_NONE)
         kiln_buffer_printf(buffer, ", a tile stores the statistics of %s, %" PRIu32 " in all",

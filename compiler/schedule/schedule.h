@@ -263,6 +263,17 @@ struct kiln_contraction_schedule {
     uint32_t row_lanes;
     struct kiln_reduction_passes passes; /* over the elements of such a row, or of a tile */
     enum kiln_statistics statistics;
+    /* Sums of an operand's rows over k, which work-groups of their own do: sum_groups of them,
+     * behind those of the products, each sum_rows rows of a batch, and of one of sum_segments,
+     * which are `segments` or one. `summed` is how they load that operand: places[0] is
+     * left.places[0] or right.places[0]. Without them part_count is 0. */
+    struct kiln_operand_schedule summed;
+    bool is_right_summed; /* the kernel's */
+    uint32_t sum_rows;
+    uint32_t sum_groups;
+    uint32_t sum_segments;
+    uint64_t summed_bytes;     /* that they read again */
+    uint32_t summed_batches;   /* bit per batch axis: the operand varies along it */
     uint32_t reduced_batches;  /* bit per batch axis: statistics are over it too */
     uint32_t statistics_bytes; /* local memory where work-items merge what they have accumulated */
     uint32_t result_vector;    /* neighbours along n that a work-item finishes at once */

@@ -14,6 +14,7 @@
 #include "compiler/schedule/contraction_runs.h"
 #include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/contraction_strips.h"
+#include "compiler/schedule/contraction_sums.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
@@ -24,6 +25,8 @@
 #include <string.h>
 
 enum { PACK_BYTES = 16 };
+
+#define SUMS_NOT_HIDDEN 0.1
 
 uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
 {
@@ -131,6 +134,7 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .right_cost = staging_cost(problem, &contraction->right),
         .are_operands_loaded = are_operands_loaded(problem),
         .is_alone = problem->group->reduced_axes != 0 || contraction->segments > 1 ||
+                    kiln_group_operand_sum(problem->ir, problem->group) != KILN_NONE ||
                     contraction->window_count != 0 || problem->schedule->forced.segments == 1,
     };
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
@@ -213,12 +217,16 @@ static void set_access_modes(struct kiln_contraction_problem *problem)
         const struct kiln_operand_schedule *operand =
             memory->place == contraction->left.places[0] ? &contraction->left : &contraction->right;
         bool is_result = kiln_is_access_of_result(memory);
+        bool is_of_sums = memory->place == KILN_PLACE_SUM; /* a work-item has one */
+        bool is_summed =
+            contraction->sum_groups != 0 && memory->place == contraction->summed.places[0];
         bool along_column = is_result || operand->is_along_k;
         uint32_t vector = is_result             ? contraction->result_vector
                           : operand->is_along_k ? operand->vector
+                          : is_summed           ? contraction->summed.run
                                                 : operand->run;
         int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
-        bool is_few = memory->is_accumulator && memory->place == KILN_PLACE_ROW;
+        bool is_few = is_of_sums || (memory->is_accumulator && memory->place == KILN_PLACE_ROW);
         access->mode = stride == 0                            ? KILN_ACCESS_SPLAT
                        : stride == 1 && vector > 1 && !is_few ? KILN_ACCESS_VECTOR
                                                               : KILN_ACCESS_GATHER;
@@ -399,6 +407,16 @@ static enum kiln_k_end choose_k_end(const struct kiln_contraction_schedule *cont
                                                        : KILN_K_END_ALONE;
 }
 
+/* Behind what is used for tiles and sums there is the ring. */
+static uint32_t lds_bytes(const struct kiln_contraction_problem *problem, uint32_t sum_bytes)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t ring = contraction->producer_waves != 0 ? contraction->buffers * PACK_BYTES : 0;
+    uint32_t bytes = kiln_contraction_lds_bytes(contraction, problem->target, sum_bytes) - ring;
+    uint32_t sums = kiln_operand_sums_lds_bytes(problem);
+    return (bytes > sums ? bytes : sums) + ring;
+}
+
 /* Fills everything but grid and traffic. */
 static enum kiln_status choose_all(const struct kiln_schedule_task *task,
                                    struct kiln_schedule *schedule, struct kiln_error *error)
@@ -424,7 +442,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     contraction->is_direct = kiln_is_contraction_direct(&problem);
     struct kiln_contraction joined;
-    if (!contraction->is_direct &&
+    if (!contraction->is_direct && kiln_group_operand_sum(ir, group) == KILN_NONE &&
         kiln_join_channels(&problem, kiln_pack_elements(contraction), &joined))
         problem.axes = &joined;
     kiln_contraction_lay_out_axes(&problem, kiln_contraction_is_transposed(&problem));
@@ -462,8 +480,9 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     contraction->k_granule = choose_k_granule(&problem);
     contraction->k_end = choose_k_end(contraction);
     choose_result_vector(&problem, schedule->limits.vector_elems);
+    kiln_choose_operand_sums(&problem);
     set_access_modes(&problem);
-    fill_schedule(&problem, kiln_contraction_lds_bytes(contraction, target, tile.sum_bytes));
+    fill_schedule(&problem, lds_bytes(&problem, tile.sum_bytes));
     return KILN_OK;
 }
 
@@ -494,7 +513,7 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
     enum kiln_status status = choose_all(task, schedule, error);
     if (status != KILN_OK)
         return status;
-    if (schedule->chunk_count > INT32_MAX)
+    if (schedule->chunk_count + schedule->contraction.sum_groups > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
                               "node %u '%s': its products have more than 2^31 tiles",
                               (unsigned)node, task->graph->nodes[node].name);
@@ -507,7 +526,7 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
     }
     if (kiln_group_has_statistics(task->group))
         kiln_schedule_statistics(task->ir, task->group, task->target, schedule);
-    schedule->grid = (uint32_t)schedule->chunk_count;
+    schedule->grid = (uint32_t)schedule->chunk_count + schedule->contraction.sum_groups;
     measure_contraction(task->ir, task->group, schedule);
     schedule->operations = kiln_limited_product(
         task->group->cost, (uint64_t)kiln_domain_elements(&task->ir->domains[task->group->domain]));
@@ -544,11 +563,15 @@ static double contraction_time(const struct kiln_schedule *schedule,
     double traffic = (double)schedule->bytes_moved;
     double arithmetic = kiln_target_matrix_bytes(target, products, operand_bytes) +
                         kiln_target_vector_bytes(target, (double)schedule->operations);
-    uint64_t turns = ((uint64_t)schedule->grid + target->compute_units - 1) / target->compute_units;
-    double slowdown = (double)turns * target->compute_units / schedule->grid;
+    uint64_t tiles = (uint64_t)schedule->grid - contraction->sum_groups;
+    uint64_t turns = (tiles + target->compute_units - 1) / target->compute_units;
+    double slowdown = (double)turns * target->compute_units / (double)tiles;
     double time = (traffic > arithmetic ? traffic : arithmetic) * slowdown;
     double modelled = contraction->time_ns * (double)target->bandwidth_gbs;
-    return modelled > time ? modelled : time;
+    /* By the timing model of an MI300X: what sums read lies in caches, and they end with the
+     * products. */
+    double sums = SUMS_NOT_HIDDEN * (double)contraction->summed_bytes;
+    return (modelled > time ? modelled : time) + sums;
 }
 
 const struct kiln_schedule_family kiln_schedule_family_contraction = {

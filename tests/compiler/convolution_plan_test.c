@@ -186,12 +186,18 @@ static const struct {
     {"weight and bias gradient",
      "ConvolutionWrw x=64,128,56,56:HALF:last dy=64,64,56,56:HALF:last dw=64,128,3,3:HALF:last" SAME
      "| Reduction in@2 out=1,64,1,1 !mode='ADD'",
-     2, 4},
+     1, 3},
+    {"relu's gradient, weight and bias gradient",
+     "Pointwise in_0=64,64,56,56:HALF:last in_1=64,64,56,56:HALF:last "
+     "out_0=64,64,56,56:HALF:virtual:last !operation='RELU_BWD' "
+     "| ConvolutionWrw x=64,128,56,56:HALF:last dy@3 dw=64,128,3,3:HALF:last" SAME
+     "| Reduction in@3 out=1,64,1,1:HALF !mode='ADD'",
+     1, 3},
     {"weight, bias and data gradient",
      "ConvolutionWrw x=64,128,56,56:HALF:last dy=64,64,56,56:HALF:last dw=64,128,3,3:HALF:last" SAME
      "| Reduction in@2 out=1,64,1,1 !mode='ADD' "
      "| ConvolutionBwd dy@2 w=64,128,3,3:HALF:last dx=" OUTPUT SAME,
-     3, 5},
+     2, 4},
     {"weight gradient, scaled to float",
      "ConvolutionWrw x=64,128,56,56:HALF:last dy=64,64,56,56:HALF:last "
      "dw=64,128,3,3:virtual:last" SAME BINARY("3", "=k", "64,128,3,3:last", "MUL"),

@@ -1,5 +1,8 @@
 #include "tests/compiler/fuse/partition_invariants.h"
 
+#include "compiler/fuse/contraction_group.h"
+#include "compiler/ir/operand_sums.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -55,6 +58,16 @@ static bool is_wanted(const struct kiln_fusion_group *group, uint32_t value, enu
     return false;
 }
 
+/* The sum of an operand of the group's product, which is done beside it. */
+static bool is_operand_sum(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                           uint32_t value)
+{
+    uint32_t side;
+    return group->family == KILN_FAMILY_CONTRACTION && group->contract_count == 1 &&
+           is_reduction(&ir->ops[value]) && is_wanted(group, value, KILN_PLACE_SUM) &&
+           kiln_ir_is_operand_sum(ir, value, group->contracts[0], &side);
+}
+
 /* Where a value is wanted whose load is made here: what is the same in all of a row is loaded once
  * for its elements. */
 static enum kiln_place wanting_place(const struct kiln_access *load)
@@ -91,6 +104,10 @@ static void check_places_of_value(const struct kiln_ir *ir, const struct kiln_fu
         [KILN_PLACE_LEFT] = ir->ops[contract->operands[0]].domain,
         [KILN_PLACE_RIGHT] = ir->ops[contract->operands[1]].domain,
         [KILN_PLACE_SECOND] = ir->ops[last->operands[shares_left]].domain,
+        [KILN_PLACE_SUM] = ir->ops[kiln_group_operand(ir, group, KILN_PLACE_SUM) == KILN_NONE
+                                       ? value
+                                       : kiln_group_operand(ir, group, KILN_PLACE_SUM)]
+                               .domain,
         [KILN_PLACE_ROW] = group->domain};
     for (int place = 0; place < KILN_PLACE_COUNT; place++) {
         if (!is_wanted(group, value, (enum kiln_place)place))
@@ -100,8 +117,9 @@ static void check_places_of_value(const struct kiln_ir *ir, const struct kiln_fu
                   value, place);
         cr_assert(place == KILN_PLACE_ELEMENT || !is_contraction(op) || is_load(group, value),
                   "%s: group %u", name, index);
-        for (uint32_t k = 0; !is_load(group, value) && !is_contraction(op) &&
-                             k < kiln_opcode_info(op->opcode)->arity;
+        for (uint32_t k = 0;
+             !is_load(group, value) && !is_contraction(op) && !is_operand_sum(ir, group, value) &&
+             k < kiln_opcode_info(op->opcode)->arity;
              k++)
             cr_assert(is_wanted(group, op->operands[k], (enum kiln_place)place),
                       "%s: group %u: value %u is not in place %d", name, index, op->operands[k],
@@ -145,12 +163,15 @@ static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_
             check_loads_of_places(group, group->ops[i], name, index);
         check_places_of_value(ir, group, group->ops[i], name, index);
     }
-    for (uint32_t i = group->load_count; i < group->access_count; i++)
-        cr_assert((group->accesses[i].place == KILN_PLACE_ELEMENT ||
-                   (group->accesses[i].place == KILN_PLACE_ROW && group->reduced_axes != 0)) &&
-                      is_wanted(group, group->accesses[i].value, KILN_PLACE_ELEMENT),
-                  "%s: group %u stores value %u, which it has not", name, index,
-                  group->accesses[i].value);
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        const struct kiln_access *access = &group->accesses[i];
+        bool is_of_result = access->place == KILN_PLACE_ELEMENT ||
+                            (access->place == KILN_PLACE_ROW && group->reduced_axes != 0);
+        bool is_of_sum = access->place == KILN_PLACE_SUM && group->reduced_axes == 0;
+        cr_assert((is_of_result && is_wanted(group, access->value, KILN_PLACE_ELEMENT)) ||
+                      (is_of_sum && is_wanted(group, access->value, KILN_PLACE_SUM)),
+                  "%s: group %u stores value %u, which it has not", name, index, access->value);
+    }
 }
 
 /* Every component of an accumulator lies where its group of segments stored it. */
@@ -223,7 +244,8 @@ static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fu
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         bool is_combined = group->role == KILN_ROLE_COMBINE && is_contraction(op);
-        if ((!is_reduction(op) && !is_combined) || is_load(group, group->ops[i]))
+        if ((!is_reduction(op) && !is_combined) || is_load(group, group->ops[i]) ||
+            is_operand_sum(ir, group, group->ops[i]))
             continue;
         reductions++;
         cr_assert(group->family != KILN_FAMILY_POINTWISE, "%s: group %u reduces", name, index);

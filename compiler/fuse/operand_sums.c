@@ -1,0 +1,121 @@
+#include "compiler/fuse/operand_sums.h"
+
+#include "compiler/ir/operand_sums.h"
+
+enum {
+    MAX_DEPTH = 4, /* of what is computed from loads and meets a sum */
+    /* From this k on a product's segments are those of its operand's sums too. A shorter one a
+     * work-group adds up by itself, with some rows, in less time than the product takes. */
+    MIN_SEGMENTED_K = 16384,
+};
+
+static bool may_have_sums(const struct kiln_group_builder *builder, uint32_t index)
+{
+    const struct kiln_op *op = &builder->ir->ops[index];
+    return op->opcode == KILN_OP_CONTRACT && !builder->bare[index] &&
+           (op->scalar == KILN_SCALAR_F32 || op->scalar == KILN_SCALAR_F64);
+}
+
+/* Sums come behind their products: kiln_ir_put_sums_behind_products. */
+void kiln_find_operand_sums(struct kiln_group_builder *builder)
+{
+    const struct kiln_ir *ir = builder->ir;
+    bool is_wanted = !builder->options->no_fusion && !builder->is_plain &&
+                     !builder->strategy->never_beside &&
+                     builder->options->contraction.form != KILN_CONTRACTION_DIRECT;
+    /* The last product that has an operand and no sum yet, by that operand. */
+    uint32_t *product_of = builder->scratch;
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        builder->summed_with[i] = builder->operand_sum[i] = product_of[i] = KILN_NONE;
+    for (uint32_t i = 0; i < ir->op_count && is_wanted; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        if (may_have_sums(builder, i))
+            product_of[op->operands[0]] = product_of[op->operands[1]] = i;
+        if (op->opcode != KILN_OP_REDUCE_SUM || builder->bare[i])
+            continue;
+        uint32_t product = product_of[op->operands[0]];
+        uint32_t side;
+        if (product == KILN_NONE || builder->operand_sum[product] != KILN_NONE ||
+            !kiln_ir_is_operand_sum(ir, i, product, &side))
+            continue;
+        builder->summed_with[i] = product;
+        builder->operand_sum[product] = i;
+    }
+}
+
+bool kiln_place_operand_sum(struct kiln_group_builder *builder, uint32_t index)
+{
+    uint32_t product = builder->summed_with[index];
+    if (product == KILN_NONE || builder->accumulated_in[product] == KILN_NONE)
+        return false;
+    uint32_t number = kiln_cluster_find(builder, builder->accumulated_in[product]);
+    struct kiln_cluster *cluster = &builder->clusters[number];
+    const struct kiln_op *op = &builder->ir->ops[index];
+    uint32_t level = kiln_level_needed(builder, index, number);
+    if (cluster->contract_count != 1 || cluster->axes != 0 || cluster->is_closed ||
+        op->domain == cluster->domain || !kiln_cluster_can_be_at(cluster, level))
+        return false;
+    kiln_cluster_raise_to(cluster, level);
+    builder->has_operand_sums = true;
+    builder->accumulated_in[index] = builder->cluster[index] = number;
+    cluster->reduction_count++;
+    cluster->operand_sum = index;
+    int64_t k = kiln_contraction_size(
+        &builder->ir->contractions[builder->ir->ops[product].contraction], KILN_AXIS_K);
+    if (cluster->role == KILN_ROLE_PARTIAL && k >= MIN_SEGMENTED_K) {
+        uint32_t combine = kiln_cluster_add(builder, KILN_FAMILY_REDUCTION, KILN_ROLE_COMBINE,
+                                            index, op->domain, cluster->level + 1);
+        builder->clusters[combine].reduction_count = 1;
+        builder->clusters[combine].segment_count = cluster->segment_count;
+        builder->cluster[index] = combine;
+    } else {
+        cluster->sum_domain = op->domain;
+    }
+    kiln_require_operands(builder, index, number, cluster->level);
+    return true;
+}
+
+bool kiln_is_sum_beside(const struct kiln_group_builder *builder, uint32_t index)
+{
+    if (builder->accumulated_in[index] == KILN_NONE)
+        return false;
+    uint32_t cluster = kiln_cluster_find(builder, builder->accumulated_in[index]);
+    return builder->clusters[cluster].operand_sum == index;
+}
+
+/* Whether a value is the same wherever it is computed: of constants and of what is in memory. */
+static bool is_of_memory(const struct kiln_group_builder *builder, uint32_t value, uint32_t depth)
+{
+    const struct kiln_op *op = &builder->ir->ops[value];
+    const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+    if (kiln_op_is_source(op))
+        return op->opcode != KILN_OP_INDEX;
+    if (depth == MAX_DEPTH || kiln_cluster_of(builder, value) != KILN_NONE ||
+        kiln_op_has_cluster(op))
+        return false;
+    for (uint32_t k = 0; k < info->arity; k++) {
+        if (!is_of_memory(builder, op->operands[k], depth + 1))
+            return false;
+    }
+    return true;
+}
+
+bool kiln_operand_sum_allows(const struct kiln_group_builder *builder,
+                             const struct kiln_cluster *cluster, uint32_t index)
+{
+    const struct kiln_op *ops = builder->ir->ops;
+    if (cluster->operand_sum == KILN_NONE)
+        return true;
+    uint32_t number = (uint32_t)(cluster - builder->clusters);
+    uint32_t domain = ops[cluster->operand_sum].domain;
+    bool is_of_sum = ops[index].domain == domain;
+    for (uint32_t k = 0; k < kiln_opcode_info(ops[index].opcode)->arity; k++) {
+        uint32_t operand = ops[index].operands[k];
+        bool is_own = kiln_cluster_of(builder, operand) == number;
+        if (is_own && (ops[operand].domain == domain) != is_of_sum)
+            return false;
+        if (!is_own && is_of_sum && !is_of_memory(builder, operand, 0))
+            return false;
+    }
+    return true;
+}
