@@ -141,6 +141,18 @@ static void append_twin(struct kiln_random_generator *generator, uint32_t produc
                                        operands);
 }
 
+/* The sum of an operand over k: the gradient of a bias beside that of weights. The older layout has
+ * no reductions. */
+static void append_operand_sum(struct kiln_random_generator *generator, const uint32_t *factors,
+                               int64_t k)
+{
+    uint32_t side = kiln_random_below(&generator->random, 2);
+    if (generator->options->era == KILN_WIRE_ERA_CURRENT && k > 1 &&
+        generator->graph.node_count < generator->node_limit)
+        (void)kiln_random_append_reduction(generator, KILN_REDUCTION_ADD, factors[side],
+                                           UINT32_C(1) << side);
+}
+
 static bool try_product(struct kiln_random_generator *generator)
 {
     struct kiln_random *random = &generator->random;
@@ -178,6 +190,8 @@ static bool try_product(struct kiln_random_generator *generator)
     else if ((generator->options->families & KILN_RANDOM_REDUCTIONS) != 0 &&
              generator->graph.node_count < generator->node_limit && kiln_random_chance(random, 30))
         kiln_random_append_statistics(generator, product);
+    else if (kiln_random_chance(random, 20))
+        append_operand_sum(generator, given, k);
     return true;
 }
 
