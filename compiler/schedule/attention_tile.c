@@ -73,7 +73,7 @@ static const struct tile *find_gradient_tile(const struct kiln_target *target,
     enum { COUNT = 3 };
     static const struct tile cuda[2][COUNT] = {
         {{64, 128, 64, 2, 1, false}, {128, 128, 32, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}},
-        {{64, 128, 32, 2, 1, false}, {128, 64, 32, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}}};
+        {{64, 128, 32, 2, 1, false}, {128, 64, 32, 2, 1, true}, {INT64_MAX, 64, 32, 1, 1, false}}};
     static const struct tile mfma[2][COUNT] = {
         {{64, 128, 64, 1, 4, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}},
         {{64, 128, 32, 1, 4, true}, {128, 128, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}}};
