@@ -105,6 +105,9 @@
 #define KILN_OF_SCALAR(name, scalar)      KILN_OF_SUM_SCALAR(name, scalar)
 #define KILN_FMA_SUM(a, b, c)             KILN_OF_SCALAR(kiln_fma_, KILN_SUM_SCALAR)(a, b, c)
 #define KILN_EXCHANGE_SUM(value, mask)    KILN_OF_SCALAR(kiln_shuffle_xor_, KILN_SUM_SCALAR)(value, mask)
+#ifndef KILN_HIDES_SCORES_LAST
+#define KILN_HIDES_SCORES_LAST 0
+#endif
 #ifndef KILN_HAS_SEGMENTS
 #define KILN_HAS_SEGMENTS 0
 #endif

@@ -1,5 +1,6 @@
 /* The generated part of the attention template (kernels_templates/attention.hip): defines, types of
  * the core, arguments, operands, scores and result. */
+#include "compiler/emit/emit_attention_exponent.h"
 #include "compiler/emit/emit_attention_parts.h"
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_family.h"
@@ -286,6 +287,8 @@ static void emit_headers(const struct kiln_emission *emission,
     kiln_emit_operation_headers(emission, inclusion, source);
     kiln_emit_convert_header(staged, inclusion, source);
     kiln_template_append(inclusion, "device/math/exp_f32.h", source);
+    if (kiln_find_score_exponent(emission).part_factor != 0)
+        kiln_template_append(inclusion, "device/math/tanh_part_f32.h", source);
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
     kiln_emit_contraction_core(emission, source);
     /* Scores near the lowest number there is cannot be multiplied, only their differences can. */

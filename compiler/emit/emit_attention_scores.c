@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_attention_parts.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_attention_exponent.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -82,6 +83,25 @@ static void append_row(const struct kiln_emission *emission, struct kiln_buffer 
     kiln_buffer_append_text(source, "}\n");
 }
 
+/* Neighbours that are loaded two at a time, or as many together as the compiler makes of them. */
+static void append_pairs(const struct kiln_emission *emission, uint32_t access,
+                         struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    const char *offset = emission->schedule->index_is_64bit ? "unsigned long long" : "unsigned";
+    kiln_buffer_printf(source,
+                       "    {\n        const kiln_storage_%s *p = source.p%" PRIu32 " + (0u",
+                       kiln_storage_suffix(memory), access);
+    kiln_emit_contraction_row_offset(emission, access, source);
+    kiln_emit_contraction_term(emission, offset, access, KILN_STRIDE_COLUMN, "column", source);
+    kiln_buffer_printf(source,
+                       ");\n#if KILN_CHAIN_RUN > 1\n        KILN_UNROLL\n"
+                       "        for (unsigned e = 0; e < KILN_CHAIN_RUN; e += 2)\n"
+                       "            KILN_LOAD_VECTOR(%" PRIu32 ", loaded.x%" PRIu32 " + e, p + e)\n"
+                       "#else\n        loaded.x%" PRIu32 "[0] = *p;\n#endif\n    }\n",
+                       2 * kiln_dtype_info(memory->dtype)->bytes, access, access);
+}
+
 /* What is loaded for a run of columns. Of the last one some may be beyond the end. */
 static void append_load(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
@@ -98,6 +118,10 @@ static void append_load(const struct kiln_emission *emission, struct kiln_buffer
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         if (!kiln_is_score_access(emission, i) || kiln_is_score_row_access(emission, i))
             continue;
+        if (emission->schedule->accesses[i].mode == KILN_ACCESS_VECTOR) {
+            append_pairs(emission, i, source);
+            continue;
+        }
         kiln_buffer_printf(
             source,
             "    KILN_UNROLL\n    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {\n"
@@ -136,23 +160,18 @@ static void append_loop(const struct kiln_emission *emission, enum kiln_place pl
                                     "    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {\n");
 }
 
-/* The operand of SCORE_EXP, or SCORE_MAX; KILN_NONE where there is none. */
-static uint32_t exponentiated(const struct kiln_emission *emission)
-{
-    for (uint32_t i = 0; i < emission->group->op_count; i++) {
-        const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
-        if (op->opcode == KILN_OP_SCORE_EXP)
-            return op->operands[0];
-    }
-    return KILN_NONE;
-}
-
 /* Whether a value is the condition of the limits, which is the text's own. What follows a softmax
  * is not told whether there are any. */
 static bool is_limit(const struct kiln_emission *emission, enum kiln_place place, uint32_t value)
 {
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
     return value == attention->visible && (place == KILN_PLACE_SCORE || !attention->is_online);
+}
+
+static bool is_exponential(const struct kiln_emission *emission, enum kiln_place place,
+                           uint32_t value)
+{
+    return place == KILN_PLACE_WEIGHT && kiln_is_weight_exponential(emission, value);
 }
 
 /* What of a place's values its results need: nothing that the limits compare. NULL when memory is
@@ -171,8 +190,22 @@ static bool *find_needed(const struct kiln_emission *emission, enum kiln_place p
         bool is_end = op->opcode == KILN_OP_SCORE || op->opcode == KILN_OP_SCORE_EXP ||
                       is_limit(emission, place, group->ops[i]);
         needed[i] &= (group->places[i] >> place & 1) != 0;
-        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity && needed[i] && !is_end; k++) {
-            uint32_t at = kiln_group_position(group, op->operands[k]);
+        if (!needed[i] || is_end)
+            continue;
+        uint32_t operands[KILN_IR_MAX_OPERANDS] = {op->operands[0], op->operands[1],
+                                                   op->operands[2]};
+        uint32_t count = kiln_opcode_info(op->opcode)->arity;
+        if (is_exponential(emission, place, group->ops[i])) {
+            const struct kiln_exponent exponent =
+                kiln_find_weight_exponent(emission, group->ops[i]);
+            operands[0] = exponent.value;
+            operands[1] = exponent.condition;
+            operands[2] = exponent.shift;
+            count = KILN_IR_MAX_OPERANDS;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t at =
+                operands[k] == KILN_NONE ? KILN_NONE : kiln_group_position(group, operands[k]);
             if (at != KILN_NONE)
                 needed[at] = true;
         }
@@ -223,6 +256,10 @@ static void append_values_of(const struct kiln_emission *emission, enum kiln_pla
             continue;
         if (op->opcode == KILN_OP_INDEX && has_other_indices(emission)) {
             append_index(emission, table, value, source);
+        } else if (is_exponential(emission, place, value) && table->load[value] == KILN_NONE) {
+            kiln_emit_weight_exponential(emission, table, value, source);
+        } else if (kiln_emit_scaled_sum(emission, table, value, source)) {
+            continue;
         } else if (!is_limit(emission, place, value)) {
             kiln_emit_contraction_value(emission, table, value, source);
         } else {
@@ -421,20 +458,51 @@ static bool append_score(const struct kiln_emission *emission, const char *const
     append_members(emission, true, true, source);
     kiln_buffer_append_text(source, "};\nKILN_DEVICE void kiln_score(" SCORE_PARAMETERS
                                     "kiln_sum (&x)[KILN_CHAIN_RUN])\n{\n");
-    uint32_t result = exponentiated(emission);
+    const struct kiln_exponent exponent = kiln_find_score_exponent(emission);
     bool good = true;
-    if (result != KILN_NONE)
-        good = append_values(emission, KILN_PLACE_SCORE, elements, &result, 1,
+    if (exponent.value != KILN_NONE)
+        good = append_values(emission, KILN_PLACE_SCORE, elements, &exponent.value, 1,
                              (const char *const[]){"x[e]"}, source);
-    if (result == KILN_NONE)
+    else
         kiln_buffer_append_text(source, "    (void)arguments, (void)source, (void)row, "
                                         "(void)loaded, (void)at_row, (void)column, "
                                         "(void)is_masked, (void)sums, (void)x;\n");
-    kiln_buffer_append_text(source,
-                            "}\nKILN_DEVICE kiln_sum kiln_score_factor(const kiln_arguments "
-                            "&, const kiln_score_source &)\n{\n"
-                            "    return 1.0f / KILN_EXPONENTIAL_LOG;\n}\n");
+    if (exponent.part_factor != 0)
+        kiln_buffer_printf(source,
+                           "    KILN_UNROLL\n    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)\n"
+                           "        x[e] = kiln_tanh_part_f32(x[e] * %af);\n",
+                           (double)(float)exponent.part_factor);
+    kiln_buffer_printf(source,
+                       "}\nKILN_DEVICE kiln_sum kiln_score_value(const kiln_arguments &, const "
+                       "kiln_score_source &, kiln_sum x)\n{\n    return x * %af",
+                       exponent.scale);
+    if (exponent.offset != 0)
+        kiln_buffer_printf(source, " + %af", exponent.offset);
+    kiln_buffer_printf(source,
+                       ";\n}\nKILN_DEVICE kiln_sum kiln_score_factor(const kiln_arguments &, const "
+                       "kiln_score_source &)\n{\n    return %af / KILN_EXPONENTIAL_LOG;\n}\n",
+                       exponent.scale);
     return good;
+}
+
+/* Which elements of scores are seen, where no more than that is asked of the limits. */
+static void append_visible(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    bool hides = kiln_hides_scores_last(emission);
+    kiln_buffer_printf(
+        source,
+        "#define KILN_HIDES_SCORES_LAST %d\n"
+        "KILN_DEVICE bool kiln_score_is_visible(const kiln_arguments &arguments, "
+        "const kiln_score_source &source, const kiln_score_row &row, unsigned "
+        "at_row, unsigned column)\n{\n"
+        "    (void)arguments, (void)source, (void)row, (void)at_row, (void)column;\n",
+        hides);
+    if (hides && attention->limit_count != 0)
+        kiln_buffer_printf(source, "    return kiln_is_visible(arguments, row, %s, column);\n}\n",
+                           attention->are_rows_heads ? "0" : "source.row + at_row");
+    else
+        kiln_buffer_append_text(source, "    return true;\n}\n");
 }
 
 /* What is rounded to the staged type is encoded in it anyway. */
@@ -475,6 +543,7 @@ void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kil
     append_row(emission, source);
     append_load(emission, source);
     append_limits(emission, source);
+    append_visible(emission, source);
     source->failed |= !append_score(emission, elements, source);
     source->failed |= !append_weight(emission, elements, source);
     append_columns(emission, source);

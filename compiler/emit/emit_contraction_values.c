@@ -90,6 +90,17 @@ void kiln_emit_contraction_pointer(const struct kiln_emission *emission, uint32_
                            memory->is_store ? "" : "const ", kiln_storage_suffix(memory), access);
 }
 
+/* Of the values that attention leaves, sums of weighted values do; maxima and sums of weights
+ * belong to the row. */
+static bool differs_within_row(const struct kiln_value_table *table, const struct kiln_op *op)
+{
+    bool differs = op->opcode == KILN_OP_ATTEND;
+    for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity && !differs; k++)
+        differs = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_ELEMENTWISE &&
+                  table->varies[op->operands[k]];
+    return differs;
+}
+
 bool kiln_contraction_table_init(const struct kiln_emission *emission, enum kiln_place place,
                                  const char *const *elements, struct kiln_value_table *table)
 {
@@ -111,6 +122,8 @@ bool kiln_contraction_table_init(const struct kiln_emission *emission, enum kiln
         table->is_row[value] = table->is_row[value] && place == KILN_PLACE_ELEMENT;
         if (table->is_row[value])
             table->varies[value] = false;
+        else if (place == KILN_PLACE_ELEMENT && differs_within_row(table, op))
+            table->varies[value] = true;
         table->alias[value] = op->opcode == KILN_OP_BROADCAST && table->load[value] == KILN_NONE
                                   ? table->alias[op->operands[0]]
                                   : value;

@@ -51,8 +51,18 @@ static void choose_result_vector(struct kiln_contraction_problem *problem, int64
     problem->contraction->result_vector = is_vector ? most : 1;
 }
 
-/* Scores are loaded for as many columns as the core has in a run, which only it knows: one by one,
- * neighbours where they are neighbours. */
+/* What is loaded for scores, of as many columns as the core has in a run, which only it knows: two
+ * neighbours at a time where no run is cut. */
+static uint32_t score_vector(const struct kiln_contraction_problem *problem, uint32_t access)
+{
+    enum { LONGEST_RUN = 8, PAIR = 2 };
+    return problem->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] == 1 &&
+                   problem->contraction->n % LONGEST_RUN == 0 &&
+                   kiln_is_access_aligned(problem, access, KILN_STRIDE_COLUMN, PAIR)
+               ? PAIR
+               : 1;
+}
+
 static void set_access_modes(struct kiln_contraction_problem *problem,
                              const struct kiln_attention_schedule *attention)
 {
@@ -62,9 +72,11 @@ static void set_access_modes(struct kiln_contraction_problem *problem,
         struct kiln_access_schedule *access = &problem->schedule->accesses[i];
         const struct kiln_operand_schedule *operand =
             kiln_attention_operand(attention, memory->place);
+        bool is_score = memory->place == KILN_PLACE_SCORE || memory->place == KILN_PLACE_WEIGHT;
         bool along_column = operand == NULL || operand->is_along_k;
         uint32_t vector = operand != NULL ? (operand->is_along_k ? operand->vector : operand->run)
                           : memory->place == KILN_PLACE_ELEMENT ? products->result_vector
+                          : is_score                            ? score_vector(problem, i)
                                                                 : 1;
         int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
         access->mode = stride == 0                 ? KILN_ACCESS_SPLAT

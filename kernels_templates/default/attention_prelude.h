@@ -395,6 +395,8 @@ KILN_DEVICE void kiln_score_load(const kiln_arguments &, const kiln_score_source
 /*
  * x of a run, in units of which kiln_score_factor makes those of the exponent; -infinity where it is not visible. With is_masked = false,
  * a constant, all of the run is visible. Columns beyond n are the template's to hide. Not called where KILN_IS_ONLINE is 0.
+ * With KILN_HIDES_SCORES_LAST is_masked is never true: the template asks kiln_score_is_visible(arguments, source, row, at_row, column)
+ * for each element of tiles that are not wholly visible.
  */
 KILN_DEVICE void kiln_score(const kiln_arguments &, const kiln_score_source &,
                             const kiln_score_row &values, const kiln_score_inputs &, unsigned,
@@ -407,7 +409,14 @@ KILN_DEVICE void kiln_score(const kiln_arguments &, const kiln_score_source &,
         x[e] = !is_masked || (int)(column + e) <= values.last ? sums[0][e] : -__builtin_inff();
 }
 
-/* Greater than 0: e = KILN_EXPONENTIAL((x - max) * factor). 1 / KILN_EXPONENTIAL_LOG where x is what the graph exponentiates. */
+/* What the graph exponentiates, of x: that times a number greater than 0, plus another. */
+KILN_DEVICE kiln_sum kiln_score_value(const kiln_arguments &arguments, const kiln_score_source &,
+                                      kiln_sum x)
+{
+    return x * arguments.scale;
+}
+
+/* e = KILN_EXPONENTIAL((x - max) * factor): the former number / KILN_EXPONENTIAL_LOG. */
 KILN_DEVICE kiln_sum kiln_score_factor(const kiln_arguments &arguments, const kiln_score_source &)
 {
     return arguments.scale * (1.0f / KILN_EXPONENTIAL_LOG);

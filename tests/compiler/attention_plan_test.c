@@ -228,6 +228,29 @@ Test(attention_plan, explanation_names_the_softmax)
     cr_expect_not_null(strstr(kiln_buffer_text(&text), "softmax as it goes"));
 }
 
+/* A factor of all that is exponentiated belongs to the exponent, and of a soft cap's tangent only
+ * what the elements differ in is computed for each of them, unless the kernel stores what has more
+ * than 16 bits. */
+Test(attention_plan, what_scores_have_in_common_is_not_computed_for_each)
+{
+#define SOFT_CAP_OF(size)                                                                          \
+    PRODUCT "Pointwise in_0@3 out_0=" SCORES ":virtual !operation='TANH_FWD' | "                   \
+            "Pointwise in_0@4 in_1=k" size " out_0=" SCORES                                        \
+            ":virtual !operation='MUL' | " SOFTMAX("6", "7", "8", "9") DIVIDED("9", "10")
+    static const char part[] = "x[e] = kiln_tanh_part_f32(";
+    cr_expect_not_null(strstr(source_of(SOFT_CAP_OF("3") ATTENDED("11"), "gfx942"), part));
+    cr_expect_null(strstr(source_of(SOFT_CAP_OF("100") ATTENDED("11"), "gfx942"), part));
+    cr_expect_null(strstr(
+        source_of(SOFT_CAP_OF("3") "Matmul a@11 b=2,4,130,64:HALF c=2,4,70,64", "gfx942"), part));
+    const char *scaled =
+        source_of(PRODUCT "Pointwise in_0@3 in_1=k0.25 out_0=" SCORES
+                          ":virtual !operation='MUL' | " SOFTMAX("5", "6", "7", "8")
+                              DIVIDED("8", "9") ATTENDED("10"),
+                  "gfx942");
+    cr_expect_not_null(strstr(scaled, "return 0x1p-2f / KILN_EXPONENTIAL_LOG;"));
+    cr_expect_null(strstr(scaled, "kiln_mul_f32(0x1p-2f"));
+}
+
 /* The lowest number, times the logarithm of 2, is -infinity: where scores may have it, only their
  * difference to the maximum may be multiplied. */
 Test(attention_plan, scores_of_the_lowest_number_are_not_multiplied)

@@ -38,6 +38,7 @@
 #include "device/math/tan_f64.h"
 #include "device/math/tanh_f32.h"
 #include "device/math/tanh_f64.h"
+#include "device/math/tanh_part_f32.h"
 #include "device/moments.h"
 #include "device/quotient_f32.h"
 
@@ -442,6 +443,23 @@ bool check_ends_of_sigmoid()
     return fine;
 }
 
+/* Its error is absolute: tanh(y) = 1 + 2 part(2 y log2(e)). */
+bool check_tanh_part(uint64_t samples)
+{
+    const double two_log2_e = 2 / std::log(2.0), bound = 0x1p-22;
+    worst seen;
+    for_samples<float>(samples, 25, [&](float x) {
+        const float argument = (float)(x * two_log2_e);
+        const double exact = (std::tanh(argument / two_log2_e) - 1) / 2;
+        const double value = kiln_tanh_part_f32(argument);
+        if (std::isnan(exact) != std::isnan(value))
+            seen.see(HUGE_VAL, x);
+        else if (!std::isnan(exact))
+            seen.see(std::fabs(value - exact) / bound, x);
+    });
+    return report("tanh_part", "samples", seen, 1);
+}
+
 } // namespace
 
 int main(int argument_count, char **arguments)
@@ -454,6 +472,8 @@ int main(int argument_count, char **arguments)
         fine &= check_quotients(samples);
         fine &= check_count_ratios(samples);
     }
+    if (!only || std::strcmp(only, "tanh_part") == 0)
+        fine &= check_tanh_part(samples);
     for (const function &f : functions) {
         if (!only || std::strcmp(only, f.name) == 0)
             fine &= check_function(f, samples);

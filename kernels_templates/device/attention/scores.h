@@ -115,33 +115,78 @@ KILN_DEVICE void kiln_get_run(kiln_scores &scores, unsigned i, unsigned row, uns
 typedef kiln_sum kiln_tile_x[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS][KILN_CHAIN_RUNS][KILN_CHAIN_RUN];
 typedef kiln_sum kiln_of_rows[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS];
 
-/* x of a tile, and the largest of each row and lane. */
 KILN_DEVICE void kiln_evaluate_scores(const kiln_arguments &arguments,
                                       const kiln_score_source &source, const kiln_rows &rows,
                                       const kiln_tile_inputs &inputs, kiln_scores &scores,
-                                      unsigned wave_row, unsigned first_column, unsigned end,
-                                      bool is_masked, kiln_tile_x &x, kiln_of_rows &most)
+                                      unsigned wave_row, unsigned first_column, bool is_masked,
+                                      kiln_tile_x &x)
 {
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        KILN_UNROLL
+    for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++)
+        KILN_UNROLL
+    for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++) {
+        kiln_sum sums[KILN_SCORES][KILN_CHAIN_RUN];
+        kiln_get_run(scores, i, r, run, sums);
+        kiln_score(arguments, source, rows.values[i][r], inputs[i][r][run],
+                   wave_row + i * KILN_MMA_M + kiln_chain_row(r),
+                   first_column + kiln_chain_column(run), is_masked, sums, x[i][r][run]);
+    }
+}
+
+/* Apart from what computes scores, so that this is in the text once. */
+KILN_DEVICE void kiln_hide_scores(const kiln_arguments &arguments, const kiln_score_source &source,
+                                  const kiln_rows &rows, unsigned wave_row, unsigned first_column,
+                                  unsigned end, kiln_tile_x &x)
+{
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
+        KILN_UNROLL
+    for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++)
+        KILN_UNROLL
+    for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++)
+        KILN_UNROLL
+    for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {
+        const unsigned row = wave_row + i * KILN_MMA_M + kiln_chain_row(r);
+        const unsigned column = first_column + kiln_chain_column(run) + e;
+        const bool is_within = !KILN_N_END || column < end;
+#if KILN_HIDES_SCORES_LAST
+        const bool is_visible =
+            is_within && kiln_score_is_visible(arguments, source, rows.values[i][r], row, column);
+#else
+        const bool is_visible = is_within;
+        (void)arguments, (void)source, (void)rows, (void)row;
+#endif
+        x[i][r][run][e] = is_visible ? x[i][r][run][e] : -__builtin_inff();
+    }
+}
+
+/* x of a tile, and the largest of each row and lane. */
+KILN_DEVICE void kiln_find_x(const kiln_arguments &arguments, const kiln_score_source &source,
+                             const kiln_rows &rows, const kiln_tile_inputs &inputs,
+                             kiln_scores &scores, unsigned wave_row, unsigned first_column,
+                             unsigned end, bool is_edge, kiln_tile_x &x, kiln_of_rows &most)
+{
+    const bool may_hide = KILN_HAS_MASK || KILN_N_END;
+    if (may_hide && !KILN_HIDES_SCORES_LAST && is_edge)
+        kiln_evaluate_scores(arguments, source, rows, inputs, scores, wave_row, first_column, true,
+                             x);
+    else
+        kiln_evaluate_scores(arguments, source, rows, inputs, scores, wave_row, first_column, false,
+                             x);
+    if (may_hide && (KILN_HIDES_SCORES_LAST || KILN_N_END) && is_edge)
+        kiln_hide_scores(arguments, source, rows, wave_row, first_column, end, x);
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
         most[i][r] = -__builtin_inff();
         KILN_UNROLL
-        for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++) {
-            const unsigned column = first_column + kiln_chain_column(run);
-            kiln_sum sums[KILN_SCORES][KILN_CHAIN_RUN];
-            kiln_get_run(scores, i, r, run, sums);
-            kiln_score(arguments, source, rows.values[i][r], inputs[i][r][run],
-                       wave_row + i * KILN_MMA_M + kiln_chain_row(r), column, is_masked, sums,
-                       x[i][r][run]);
+        for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++)
             KILN_UNROLL
-            for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {
-                if (KILN_N_END && is_masked)
-                    x[i][r][run][e] = column + e < end ? x[i][r][run][e] : -__builtin_inff();
-                most[i][r] = kiln_larger(most[i][r], x[i][r][run][e]);
-            }
-        }
+        for (unsigned e = 0; e < KILN_CHAIN_RUN; e++)
+            most[i][r] = kiln_larger(most[i][r], x[i][r][run][e]);
     }
 }
 
@@ -183,12 +228,8 @@ KILN_DEVICE void kiln_make_weights(const kiln_arguments &arguments,
     const kiln_sum factor = kiln_score_factor(arguments, source);
     kiln_tile_x x;
     kiln_of_rows most;
-    if ((KILN_HAS_MASK || KILN_N_END) && is_edge)
-        kiln_evaluate_scores(arguments, source, rows, inputs, scores, wave_row, first_column, end,
-                             true, x, most);
-    else
-        kiln_evaluate_scores(arguments, source, rows, inputs, scores, wave_row, first_column, end,
-                             false, x, most);
+    kiln_find_x(arguments, source, rows, inputs, scores, wave_row, first_column, end, is_edge, x,
+                most);
     KILN_UNROLL
     for (unsigned mask = KILN_CHAIN_LANE_FIRST; mask < KILN_CHAIN_LANE_END; mask *= 2)
         KILN_UNROLL
@@ -241,7 +282,7 @@ KILN_DEVICE void kiln_rows_end(const kiln_arguments &arguments, const kiln_score
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
         kiln_row row;
-        row.max = rows.most[i][r] * (factor * KILN_EXPONENTIAL_LOG);
+        row.max = kiln_score_value(arguments, source, rows.most[i][r]);
         row.sum = rows.sum[i][r];
         KILN_UNROLL
         for (unsigned mask = KILN_CHAIN_LANE_FIRST; mask < KILN_CHAIN_LANE_END; mask *= 2)
