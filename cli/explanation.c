@@ -187,6 +187,11 @@ void kiln_explanation_print(const struct kiln_explanation *explanation)
     putchar('\n');
     print_traffic("together they move", kiln_kernel_plan_bytes(&explanation->view->plan),
                   kiln_graph_fewest_bytes(explanation->graph));
+    if (explanation->view->plan.no_attention != NULL) {
+        printf("no kernel of attention: ");
+        kiln_text_write(stdout, explanation->view->plan.no_attention, true);
+        putchar('\n');
+    }
     for (uint32_t i = 0; i < groups; i++)
         print_group(explanation, i, member);
     print_resources(explanation);

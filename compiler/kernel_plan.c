@@ -11,6 +11,8 @@
 #include "runtime/support/log.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* What the partition has to choose between, best guess first. */
 static const struct kiln_partition_strategy strategies[] = {
@@ -289,15 +291,37 @@ static enum kiln_status try_segments(const struct kiln_graph *graph,
     return status;
 }
 
+/* NULL where there is no memory: it is only an explanation. */
+static const char *explain_miss(const struct kiln_graph *graph, struct kiln_arena *arena,
+                                const struct kiln_missed_attention *missed)
+{
+    enum { TEXT_BYTES = 512 };
+    char *text = kiln_arena_calloc(arena, TEXT_BYTES, 1);
+    if (missed->miss == KILN_ATTENTION_MISS_NOTHING || text == NULL)
+        return NULL;
+    const char *why = kiln_attention_miss_text(missed->miss);
+    const char *score = graph->nodes[missed->score_node].name;
+    const char *attend = graph->nodes[missed->attend_node].name;
+    if (missed->score_node == missed->attend_node)
+        (void)snprintf(text, TEXT_BYTES, "products of node %u '%s': %s",
+                       (unsigned)missed->score_node, score, why);
+    else
+        (void)snprintf(text, TEXT_BYTES, "nodes %u '%s' and %u '%s': %s",
+                       (unsigned)missed->score_node, score, (unsigned)missed->attend_node, attend,
+                       why);
+    return text;
+}
+
 /* The same with one kernel for each attention that there is, and with kernels for its gradients,
  * if there are any and each can be: *ret_is_made. */
 static enum kiln_status make_with_attention(const struct kiln_graph *graph,
                                             const struct kiln_lower_options *options,
-                                            const struct kiln_kernel_plan *pattern,
-                                            bool has_gradients, struct kiln_kernel_plan *ret_best,
-                                            bool *ret_is_made, struct kiln_error *error)
+                                            struct kiln_kernel_plan *pattern, bool has_gradients,
+                                            struct kiln_kernel_plan *ret_best, bool *ret_is_made,
+                                            struct kiln_error *error)
 {
     struct kiln_kernel_plan plan = *pattern;
+    struct kiln_missed_attention missed;
     bool is_found = false;
     bool is_gradient = false;
     *ret_is_made = false;
@@ -305,7 +329,11 @@ static enum kiln_status make_with_attention(const struct kiln_graph *graph,
     if (options->no_fusion || !kiln_attention_is_for(&plan.target))
         return KILN_OK;
     enum kiln_status status =
-        kiln_ir_recognize_attention(&plan.ir, KILN_ATTENTION_MAX_ROW, &is_found, error);
+        kiln_ir_recognize_attention(&plan.ir, KILN_ATTENTION_MAX_ROW, &is_found, &missed, error);
+    if (status == KILN_OK)
+        plan.no_attention = explain_miss(graph, plan.ir.arena, &missed);
+    if (plan.no_attention != NULL)
+        pattern->no_attention = plan.no_attention;
     if (status == KILN_OK && has_gradients)
         status = kiln_ir_recognize_attention_gradient(&plan.ir, KILN_ATTENTION_MAX_ROW,
                                                       &is_gradient, error);
@@ -328,6 +356,8 @@ static enum kiln_status make_with_attention(const struct kiln_graph *graph,
     }
     if (status != KILN_OK && status != KILN_UNSUPPORTED)
         return kiln_error_set(error, status, "%s", reason.text);
+    if (!*ret_is_made && status == KILN_UNSUPPORTED)
+        pattern->no_attention = kiln_arena_strndup(plan.ir.arena, reason.text, strlen(reason.text));
     return KILN_OK;
 }
 

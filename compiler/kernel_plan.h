@@ -18,6 +18,9 @@ struct kiln_kernel_plan {
     struct kiln_target target; /* as the options change it */
     struct kiln_partition partition;
     struct kiln_schedule *schedules; /* one per group */
+    /* Why products that look like attention are kernels of their own, a sentence that names nodes;
+     * NULL where there are none. */
+    const char *no_attention;
     uint64_t steps; /* that all partitions took which were tried (struct kiln_partition) */
 };
 

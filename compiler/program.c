@@ -84,6 +84,8 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         return status;
     if (explanation != NULL)
         explain_ir(&plan->ir, explanation);
+    if (explanation != NULL && plan->no_attention != NULL)
+        kiln_buffer_printf(explanation, "no kernel of attention: %s\n", plan->no_attention);
     if (explanation != NULL && plan->partition.is_plain)
         kiln_buffer_append_text(explanation,
                                 "plain partition: the graph is too large to find out what could "

@@ -100,9 +100,10 @@ static bool has_own_operands(const struct kiln_contraction *first,
     return false;
 }
 
-/* Whether rows of the scores are those of the result, and of an operand of the first product, along
- * the last axis but one, and columns lie along the last one. */
-static bool fit_axes(const struct finder *finder, struct kiln_found_attention *attention)
+/* Why it does not fit, unless rows of the scores are those of the result, and of an operand of the
+ * first product, along the last axis but one, and columns lie along the last one. */
+static enum kiln_attention_miss fit_axes(const struct finder *finder,
+                                         struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     const struct kiln_contraction *first =
@@ -120,14 +121,17 @@ static bool fit_axes(const struct finder *finder, struct kiln_found_attention *a
     const struct kiln_contraction_axis *sums = kiln_contraction_only_axis(second, KILN_AXIS_K);
     if (m == NULL || n == NULL || c == NULL || rows == NULL || d == NULL || sums == NULL ||
         !has_plain_steps(first) || !has_plain_steps(second))
-        return false;
+        return KILN_ATTENTION_MISS_AXES;
     uint8_t row_axis = is_left ? rows->left : rows->right;
     uint8_t column_axis = is_left ? sums->left : sums->right;
     bool is_standard = row_axis == 1 && column_axis == 0 && rows->result == 1 && d->result == 0 &&
                        ((m->result == 1 && n->result == 0) || (m->result == 0 && n->result == 1));
     attention->are_scores_transposed = m->result != 1;
-    return is_standard && sums->size > 1 && d->size > 1 && c->size <= finder->most &&
-           d->size <= finder->most && have_same_batches(first, second, attention->side);
+    if (!is_standard || sums->size == 1 || d->size == 1 ||
+        !have_same_batches(first, second, attention->side))
+        return KILN_ATTENTION_MISS_AXES;
+    return c->size <= finder->most && d->size <= finder->most ? KILN_ATTENTION_MISS_NOTHING
+                                                              : KILN_ATTENTION_MISS_SIZE;
 }
 
 /* ---- nobody else ---- */
@@ -246,32 +250,51 @@ static void forget_sums(struct finder *finder)
     }
 }
 
-static bool is_attention(struct finder *finder, struct kiln_found_attention *attention)
+/* Whether there are two products with something between them that is neither layers nor a product
+ * of a matrix with itself. */
+static bool looks_like_attention(const struct finder *finder,
+                                 struct kiln_found_attention *attention)
 {
     const struct kiln_ir *ir = finder->ir;
     const struct kiln_op *attend = op_at(ir, attention->attend);
     uint32_t weights = attend->operands[attention->side];
     attention->score = finder->score_of[weights];
     if (attention->score == KILN_NONE || attention->score == weights ||
-        attend->operands[1 - attention->side] == weights || attend->scalar != KILN_SCALAR_F32 ||
-        op_at(ir, attention->score)->scalar != KILN_SCALAR_F32 ||
+        attend->operands[1 - attention->side] == weights ||
         op_at(ir, attention->score)->domain != op_at(ir, weights)->domain ||
-        finder->all.attention_of[attention->score] != 0 || !fit_axes(finder, attention))
+        finder->all.attention_of[attention->score] != 0)
         return false;
     attention->is_online = kiln_find_softmax(ir, finder->score_of, attention);
-    if (!attention->is_online) {
-        attention->path_count = 0;
-        if (!has_own_operands(&ir->contractions[op_at(ir, attention->score)->contraction],
-                              &ir->contractions[attend->contraction], attention->side))
-            return false;
-    }
-    if (finder->tries++ >= MAX_TRIES)
-        return false;
-    if (mark_inside(finder, attention) && is_private(finder, attention) &&
-        is_independent(finder, attention))
+    if (attention->is_online)
         return true;
-    forget_sums(finder);
-    return false;
+    attention->path_count = 0;
+    return has_own_operands(&ir->contractions[op_at(ir, attention->score)->contraction],
+                            &ir->contractions[attend->contraction], attention->side);
+}
+
+/* What looks like attention: why it is none. */
+static enum kiln_attention_miss find_miss(struct finder *finder,
+                                          struct kiln_found_attention *attention)
+{
+    const struct kiln_ir *ir = finder->ir;
+    const struct kiln_op *attend = op_at(ir, attention->attend);
+    const struct kiln_op *score = op_at(ir, attention->score);
+    if (attend->scalar != KILN_SCALAR_F32 || score->scalar != KILN_SCALAR_F32)
+        return KILN_ATTENTION_MISS_TYPE;
+    enum kiln_attention_miss miss = fit_axes(finder, attention);
+    if (miss != KILN_ATTENTION_MISS_NOTHING)
+        return miss;
+    if (finder->tries++ >= MAX_TRIES)
+        return KILN_ATTENTION_MISS_TOO_MANY;
+    if (!mark_inside(finder, attention))
+        miss = KILN_ATTENTION_MISS_INSIDE;
+    else if (!is_private(finder, attention))
+        miss = KILN_ATTENTION_MISS_SHARED;
+    else if (!is_independent(finder, attention))
+        miss = KILN_ATTENTION_MISS_DEPENDENT;
+    if (miss != KILN_ATTENTION_MISS_NOTHING)
+        forget_sums(finder);
+    return miss;
 }
 
 /* Notes what becomes of its operations. */
@@ -307,10 +330,27 @@ static void find_each(struct finder *finder)
                                 finder->all.attention_of[i] == 0;
              side++) {
             struct kiln_found_attention attention = {.attend = i, .side = side};
-            if (is_attention(finder, &attention))
+            if (!looks_like_attention(finder, &attention))
+                continue;
+            enum kiln_attention_miss miss = find_miss(finder, &attention);
+            if (miss == KILN_ATTENTION_MISS_NOTHING)
                 take(finder, &attention);
+            else if (finder->all.missed.miss == KILN_ATTENTION_MISS_NOTHING &&
+                     (attention.is_online || miss != KILN_ATTENTION_MISS_AXES))
+                finder->all.missed = (struct kiln_missed_attention){
+                    miss, op_at(finder->ir, attention.score)->node, op_at(finder->ir, i)->node};
         }
     }
+}
+
+const char *kiln_attention_miss_text(enum kiln_attention_miss miss)
+{
+    static const char *const texts[] = {
+        [KILN_ATTENTION_MISS_NOTHING] = "",
+#define KILN_ATTENTION_MISS(name, text) [KILN_ATTENTION_MISS_##name] = (text),
+#include "compiler/ir/attention_miss.def"
+    };
+    return texts[miss];
 }
 
 enum kiln_status kiln_find_attention(const struct kiln_ir *ir, int64_t most,

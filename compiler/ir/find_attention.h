@@ -12,6 +12,7 @@
 #ifndef KILN_COMPILER_IR_FIND_ATTENTION_H
 #define KILN_COMPILER_IR_FIND_ATTENTION_H
 
+#include "compiler/ir/attention_miss.h"
 #include "compiler/ir/ir.h"
 
 enum {
@@ -60,6 +61,7 @@ struct kiln_attentions {
     uint32_t *attention_of; /* per operation with a part: index of its attention + 1 */
     struct kiln_found_attention *found;
     uint32_t count;
+    struct kiln_missed_attention missed; /* the first, in the order of the second products */
 };
 
 /* Finds all attention of a program without dead operations, where rows of the operands and of the

@@ -6,6 +6,7 @@
 #ifndef KILN_COMPILER_IR_PASSES_H
 #define KILN_COMPILER_IR_PASSES_H
 
+#include "compiler/ir/attention_miss.h"
 #include "compiler/ir/ir.h"
 
 /*
@@ -29,9 +30,11 @@ enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir,
  * Two products with a function of the first one's elements between them, and perhaps the softmax of
  * their rows, become operations of class ATTENTION (rewrite_attention.c), where rows of the
  * operands and of the result have at most `most` elements and nothing else reads what lies between.
+ * *ret_missed is the first of what looks like it and is not.
  * No part of kiln_ir_optimize either, and to be called on a program without dead operations.
  */
 enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, bool *ret_found,
+                                             struct kiln_missed_attention *ret_missed,
                                              struct kiln_error *error) KILN_NODISCARD;
 
 /*

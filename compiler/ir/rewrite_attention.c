@@ -166,6 +166,7 @@ static uint32_t rewrite(struct rewriting *rewriting, uint32_t index)
 }
 
 enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, bool *ret_found,
+                                             struct kiln_missed_attention *ret_missed,
                                              struct kiln_error *error)
 {
     struct rewriting rewriting;
@@ -173,6 +174,7 @@ enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, b
     if (status != KILN_OK)
         return status;
     *ret_found = rewriting.all.count > 0;
+    *ret_missed = rewriting.all.missed;
     if (rewriting.all.count == 0)
         return KILN_OK;
     rewriting.row_factor =

@@ -165,6 +165,43 @@ Test(attention_plan, what_is_read_elsewhere_stays_as_it_is)
     }
 }
 
+/* What looks like attention and is none has a reason that names both products; layers are not
+ * meant. */
+Test(attention_plan, the_plan_says_why_not)
+{
+    static const struct {
+        const char *sketch, *target, *reason;
+    } cases[] = {
+        {PRODUCT_STORED "Pointwise in_0@3 in_1=s out_0=" SCORES
+                        ":virtual !operation='MUL' | " SOFTMAX("5", "6", "7", "8") DIVIDED("8", "9")
+                            ATTENDED("10"),
+         "gfx942", "something else reads the scores"},
+        {"Matmul a=1,4,70,264:HALF b=1,4,264,130:HALF c=1,4,70,130:virtual | "
+         "Pointwise in_0@3 out_0=1,4,70,130:HALF:virtual !operation='SIGMOID_FWD' | "
+         "Matmul a@4 b=1,4,130,64:HALF c=1,4,70,64:HALF",
+         "gfx942", "heads have more elements"},
+        {"Sdpa q=2,4,72,64:DOUBLE k=2,2,128,64:DOUBLE v=2,2,128,64:DOUBLE o=2,4,72,64:DOUBLE",
+         "gfx942", "not summed up as floats"},
+        {"Matmul a=1,4,70,64:FP8_E4M3 b=1,4,64,130:FP8_E4M3 c=1,4,70,130:virtual | "
+         "Pointwise in_0@3 out_0=1,4,70,130:FP8_E4M3:virtual !operation='SIGMOID_FWD' | "
+         "Matmul a@4 b=1,4,130,64:FP8_E4M3 c=1,4,70,64:HALF",
+         "gfx942", "operands of one byte"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kiln_kernel_plan plan = make_plan(cases[i].sketch, cases[i].target);
+        cr_assert_not_null(plan.no_attention, "graph %zu", i);
+        cr_expect_not_null(strstr(plan.no_attention, cases[i].reason), "graph %zu: %s", i,
+                           plan.no_attention);
+    }
+    static const char layers[] =
+        "Matmul a=2,70,64:HALF b=1,64,130:HALF c=2,70,130:virtual | "
+        "Pointwise in_0@3 out_0=2,70,130:HALF:virtual !operation='RELU_FWD' | "
+        "Matmul a@4 b=1,130,64:HALF c=2,70,64:HALF";
+    cr_expect_null(make_plan(layers, "gfx942").no_attention);
+    for (int i = 0; i < ONE_KERNEL_COUNT; i++)
+        cr_expect_null(make_plan(one_kernel[i], "gfx942").no_attention, "graph %d", i);
+}
+
 /* The only kernel of a sketch; its texts live as long as the plans. */
 static struct kiln_kernel lower(const char *sketch, const char *target_name)
 {

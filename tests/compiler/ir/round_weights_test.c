@@ -11,11 +11,12 @@
 static enum kiln_dtype weights_dtype(const char *sketch)
 {
     struct sketched_program program;
+    struct kiln_missed_attention missed;
     bool is_found = false;
     enum kiln_dtype dtype = KILN_DTYPE_F32;
     sketched_program_init(&program, sketch);
     struct kiln_ir *ir = &program.ir;
-    cr_assert_eq(kiln_ir_recognize_attention(ir, 256, &is_found, &program.error), KILN_OK);
+    cr_assert_eq(kiln_ir_recognize_attention(ir, 256, &is_found, &missed, &program.error), KILN_OK);
     cr_assert(is_found, "%s", sketch);
     cr_assert_eq(kiln_ir_round_weights(ir, &program.graph.graph, &program.error), KILN_OK);
     sketched_program_validate(&program);
