@@ -10,6 +10,7 @@ enum {
     SCALAR_LANES_N = 8,
     FEW_ROWS = 16, /* of a matrix instruction: mma.sync, not wgmma; or of all of a batch */
     MOST_ROWS = 32,
+    SMALL_HEAD = 64,
     LARGE_HEAD = 128,
     CUDA_LDS_BYTES = 227 << 10, /* that a work-group can ask for */
     STEP = 32, /* elements that tiles of k, and of the result's columns, are multiples of */
@@ -75,8 +76,8 @@ static const struct tile *find_gradient_tile(const struct kiln_target *target,
         {{64, 128, 64, 2, 1, false}, {128, 128, 32, 2, 1, false}, {INT64_MAX, 64, 32, 1, 1, false}},
         {{64, 128, 32, 2, 1, false}, {128, 64, 32, 2, 1, true}, {INT64_MAX, 64, 32, 1, 1, false}}};
     static const struct tile mfma[2][COUNT] = {
-        {{64, 128, 64, 1, 4, true}, {128, 128, 64, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}},
-        {{64, 128, 32, 1, 4, true}, {128, 128, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}}};
+        {{64, 128, 64, 1, 4, true}, {128, 128, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}},
+        {{64, 128, 32, 1, 4, true}, {128, 64, 32, 1, 4, true}, {INT64_MAX, 64, 32, 1, 4, true}}};
     static const struct tile wmma[2][COUNT] = {
         {{64, 64, 16, 1, 1, false}, {128, 64, 16, 1, 1, false}, {INT64_MAX, 64, 16, 1, 2, false}},
         {{64, 64, 16, 1, 2, false}, {128, 64, 16, 1, 2, false}, {INT64_MAX, 64, 16, 1, 2, false}}};
@@ -171,9 +172,11 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
         return "operands of one byte are not multiplied there";
     int64_t k = products->k > attention->k_1 ? products->k : attention->k_1;
     int64_t size = k > attention->d ? k : attention->d;
-    /* Of the largest heads, instructions of fewer rows leave room for the rest. */
+    /* Of the largest heads, and of large ones with two results, instructions of fewer rows leave
+     * room for the rest, or for a second wave. */
     bool are_few = products->m <= FEW_ROWS && attention->score_count + attention->value_count == 2;
-    bool has_few_rows = target->kind == KILN_TARGET_CUDA || size > LARGE_HEAD || are_few;
+    bool has_few_rows = target->kind == KILN_TARGET_CUDA || are_few ||
+                        size > (attention->value_count > 1 ? SMALL_HEAD : LARGE_HEAD);
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
     bool is_narrow = are_few && products->mma != NULL;
     const struct tile tile =
@@ -211,14 +214,13 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
 /* Of the other forms a work-group takes more registers than that leaves. */
 bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention)
 {
-    enum { SMALL_HEAD = 64, MOST_OF_TWO_WAVES = 192 };
+    enum { MOST_OF_TWO_WAVES = 192 };
     const struct kiln_contraction_schedule *products = &attention->products;
     if (products->mma == NULL)
         return false;
     bool is_gradient = attention->score_count + attention->value_count > 2;
-    uint32_t most = is_gradient ? SMALL_HEAD : MOST_OF_TWO_WAVES;
-    bool fits = attention->value_count == 1 && products->waves_m > 1 && products->tile_k <= most &&
-                attention->tile_d <= most;
+    uint32_t most = is_gradient ? LARGE_HEAD : MOST_OF_TWO_WAVES;
+    bool fits = products->waves_m > 1 && products->tile_k <= most && attention->tile_d <= most;
     return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
            (products->mma->layout == KILN_MMA_LAYOUT_MFMA && fits);
 }
