@@ -101,6 +101,12 @@
 #define KILN_RIGHT_SPREAD 1
 #define KILN_ROW_TOTALS(strip, row) ((const kiln_row *)((strip) + KILN_STRIP_SUMS))[row],
 
+/* Strides times what a lane has of a tile are not computed before the first batch for all of them. */
+#if KILN_HAS_OUTER
+#define KILN_ARGUMENTS_OF_OUTER KILN_ARGUMENTS_AGAIN
+#else
+#define KILN_ARGUMENTS_OF_OUTER(type, arguments, name) const type &name = arguments
+#endif
 #define KILN_OF_SUM_SCALAR(name, scalar)  name##scalar
 #define KILN_OF_SCALAR(name, scalar)      KILN_OF_SUM_SCALAR(name, scalar)
 #define KILN_FMA_SUM(a, b, c)             KILN_OF_SCALAR(kiln_fma_, KILN_SUM_SCALAR)(a, b, c)
@@ -230,6 +236,13 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     weights.wave_row = wave_row;
 #endif
 
+#if KILN_HAS_OUTER
+    /* What LLVM does not know it does not move out of the loop over batches, where results would be in scratch memory then. */
+    range.first = kiln_uniform(range.first);
+    range.end = kiln_uniform(range.end);
+    kiln_keep_uniform(range.first);
+    kiln_keep_uniform(range.end);
+#endif
     const unsigned first_column = range.first / KILN_TILE_N * KILN_TILE_N;
 #if KILN_HAS_OUTER
     const unsigned outer_count = kiln_outer_count(arguments, batch);
@@ -238,22 +251,23 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #endif
     KILN_NO_UNROLL
     for (unsigned outer = 0; outer < outer_count; outer++) {
+        KILN_ARGUMENTS_OF_OUTER(kiln_arguments, arguments, own);
         batch.outer = outer;
-        kiln_score_start(arguments, batch, place.row, scores);
-        kiln_rows_start(arguments, scores, wave_row, last_row, outer == 0, is_first_segment,
+        kiln_score_start(own, batch, place.row, scores);
+        kiln_rows_start(own, scores, wave_row, last_row, outer == 0, is_first_segment,
                         lane_rows);
         if (range.first >= range.end) {
             KILN_AWAIT_COPIES(); /* of left operands, where the strip will be */
             kiln_barrier();
             continue;
         }
-        kiln_rights_start(arguments, batch, first_column, rights);
-        kiln_values_start(arguments, batch, first_column, values);
-        kiln_rights_begin(arguments, rights, range.end - first_column, tiles);
-        kiln_values_begin(arguments, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
-        kiln_rights_end(arguments, rights, range.end - first_column, tiles);
+        kiln_rights_start(own, batch, first_column, rights);
+        kiln_values_start(own, batch, first_column, values);
+        kiln_rights_begin(own, rights, range.end - first_column, tiles);
+        kiln_values_begin(own, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
+        kiln_rights_end(own, rights, range.end - first_column, tiles);
         if (KILN_BUFFERS > 1)
-            kiln_values_end(arguments, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
+            kiln_values_end(own, values, range.end - first_column, tiles + KILN_RIGHT_PACKS);
         KILN_AWAIT_COPIES();
         kiln_barrier();
         unsigned offset = 0; /* of the tiles that are multiplied */
@@ -271,46 +285,46 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_pack *const next = tiles + (KILN_BUFFERS > 1 ? KILN_STEP_PACKS - offset : 0);
             kiln_scores sums;
             kiln_tile_inputs inputs;
-            kiln_load_scores(arguments, scores, wave_row, last_row, column, range.end, inputs);
+            kiln_load_scores(own, scores, wave_row, last_row, column, range.end, inputs);
             if (!KILN_RIGHT_IS_COPIED || (KILN_BUFFERS > 1 && has_next)) {
-                kiln_rights_advance(arguments, ahead, rights);
-                kiln_rights_begin(arguments, rights, next_columns, next);
+                kiln_rights_advance(own, ahead, rights);
+                kiln_rights_begin(own, rights, next_columns, next);
             }
             if (KILN_BUFFERS > 1 && (!KILN_VALUE_IS_COPIED || has_next)) {
-                kiln_values_advance(arguments, ahead, values);
-                kiln_values_begin(arguments, values, next_columns, next + KILN_RIGHT_PACKS);
+                kiln_values_advance(own, ahead, values);
+                kiln_values_begin(own, values, next_columns, next + KILN_RIGHT_PACKS);
             }
             kiln_schedule_fence();
             kiln_multiply_scores(lefts, now, sums);
             if (KILN_BUFFERS == 1) {
                 kiln_schedule_fence();
-                kiln_values_end(arguments, values, range.end - column, now + KILN_RIGHT_PACKS);
+                kiln_values_end(own, values, range.end - column, now + KILN_RIGHT_PACKS);
                 KILN_AWAIT_COPIES();
                 kiln_barrier();
                 if (KILN_RIGHT_IS_COPIED && has_next) {
-                    kiln_rights_advance(arguments, ahead, rights);
-                    kiln_rights_begin(arguments, rights, next_columns, now);
+                    kiln_rights_advance(own, ahead, rights);
+                    kiln_rights_begin(own, rights, next_columns, now);
                 }
             }
-            kiln_make_weights(arguments, scores, inputs, sums, wave_row, column, range.end,
+            kiln_make_weights(own, scores, inputs, sums, wave_row, column, range.end,
                               is_edge, lane_rows, results, weights);
             if (KILN_BUFFERS == 1 && !KILN_VALUE_IS_COPIED) {
-                kiln_values_advance(arguments, ahead, values);
-                kiln_values_begin(arguments, values, next_columns, now + KILN_RIGHT_PACKS);
+                kiln_values_advance(own, ahead, values);
+                kiln_values_begin(own, values, next_columns, now + KILN_RIGHT_PACKS);
             }
             if (KILN_CHAIN_IS_LOCAL)
                 kiln_barrier();
             kiln_schedule_fence();
             kiln_multiply_values(weights, now, now + KILN_RIGHT_PACKS, results);
             kiln_schedule_fence();
-            kiln_rights_end(arguments, rights, next_columns, next);
+            kiln_rights_end(own, rights, next_columns, next);
             if (KILN_BUFFERS > 1)
-                kiln_values_end(arguments, values, next_columns, next + KILN_RIGHT_PACKS);
+                kiln_values_end(own, values, next_columns, next + KILN_RIGHT_PACKS);
             KILN_AWAIT_COPIES();
             kiln_barrier();
             if (KILN_BUFFERS == 1 && KILN_VALUE_IS_COPIED && has_next) {
-                kiln_values_advance(arguments, ahead, values);
-                kiln_values_begin(arguments, values, next_columns, now + KILN_RIGHT_PACKS);
+                kiln_values_advance(own, ahead, values);
+                kiln_values_begin(own, values, next_columns, now + KILN_RIGHT_PACKS);
             }
             if (KILN_BUFFERS > 1)
                 offset = KILN_STEP_PACKS - offset;

@@ -41,11 +41,11 @@
 /* For a number or a pointer that is the same in all lanes: what the compiler does not know it cannot mix with what differs
  * between lanes, in vector instructions. */
 #define kiln_keep_uniform(value) __asm__("" : "+s"(value))
-/* `name` is a copy of the kernel's only parameter, loaded from here on: without it scalar registers hold from the kernel's
- * begin what only its end asks for. */
+/* `name` is the kernel's only parameter, loaded from here on: without it registers hold from the kernel's begin, or from before
+ * a loop on, what is asked for once. */
 #define KILN_ARGUMENTS_AGAIN(type, arguments, name)                                                \
     auto *name##_at = __builtin_amdgcn_kernarg_segment_ptr();                                      \
-    __asm__("" : "+s"(name##_at));                                                                 \
+    __asm__ volatile("" : "+s"(name##_at));                                                                 \
     const type &name = *(const type *)name##_at
 /* At the end of a branch that is not to be merged with the other one: LLVM makes one load of two, of an address that is no longer
  * the sum of what is the same for all lanes and an offset. */

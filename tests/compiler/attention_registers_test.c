@@ -19,19 +19,29 @@ static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
 #define FORWARD(m, n, k)                                                                           \
     "Sdpa q=2,8," #m "," #k ":HALF k=2,2," #n "," #k ":HALF v=2,2," #n "," #k ":HALF "             \
     "o=2,8," #m "," #k ":HALF "
-#define GRADIENTS(m, n, k)                                                                         \
-    "SdpaBackward q=2,8," #m "," #k ":HALF k=2,8," #n "," #k ":HALF v=2,8," #n "," #k ":HALF "     \
-    "o=2,8," #m "," #k ":HALF do=2,8," #m "," #k ":HALF stats=2,8," #m ",1 dq=2,8," #m "," #k      \
-    ":HALF dk=2,8," #n "," #k ":HALF dv=2,8," #n "," #k ":HALF "
+#define GRADIENTS(groups, m, n, k)                                                                 \
+    "SdpaBackward q=2,8," #m "," #k ":HALF k=2," #groups "," #n "," #k ":HALF v=2," #groups "," #n \
+    "," #k ":HALF o=2,8," #m "," #k ":HALF do=2,8," #m "," #k ":HALF stats=2,8," #m                \
+    ",1 dq=2,8," #m "," #k ":HALF dk=2," #groups "," #n "," #k ":HALF dv=2," #groups "," #n "," #k \
+    ":HALF "
 
-/* Whole tiles and ends of them, long keys for a single query. */
+/* Whole tiles and ends of them, long keys for a single query, gradients of grouped heads. */
 static const char *const sketches[] = {
-    FORWARD(1024, 1024, 64),    FORWARD(1024, 1024, 64) "!causal_mask=true",
-    FORWARD(1000, 1001, 64),    FORWARD(1, 4096, 64),
-    FORWARD(1024, 1024, 128),   FORWARD(1024, 1024, 128) "!causal_mask=true",
-    FORWARD(1000, 1001, 128),   FORWARD(1, 4096, 128),
-    GRADIENTS(1024, 1024, 64),  GRADIENTS(1024, 1024, 64) "!causal_mask=true",
-    GRADIENTS(1024, 1024, 128), GRADIENTS(1024, 1024, 128) "!causal_mask=true",
+    FORWARD(1024, 1024, 64),
+    FORWARD(1024, 1024, 64) "!causal_mask=true",
+    FORWARD(1000, 1001, 64),
+    FORWARD(1, 4096, 64),
+    FORWARD(1024, 1024, 128),
+    FORWARD(1024, 1024, 128) "!causal_mask=true",
+    FORWARD(1000, 1001, 128),
+    FORWARD(1, 4096, 128),
+    GRADIENTS(8, 1024, 1024, 64),
+    GRADIENTS(8, 1024, 1024, 64) "!causal_mask=true",
+    GRADIENTS(8, 1024, 1024, 128),
+    GRADIENTS(8, 1024, 1024, 128) "!causal_mask=true",
+    GRADIENTS(2, 1024, 1024, 64),
+    GRADIENTS(2, 1024, 1024, 128),
+    GRADIENTS(2, 1024, 1024, 128) "!causal_mask=true",
 };
 enum { SKETCH_COUNT = sizeof sketches / sizeof *sketches };
 
