@@ -2,6 +2,7 @@
  * the core, arguments, operands, scores and result. */
 #include "compiler/emit/emit_attention_exponent.h"
 #include "compiler/emit/emit_attention_parts.h"
+#include "compiler/emit/emit_bytes.h"
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/emit/emit_family.h"
 #include "compiler/schedule/attention_tile.h"
@@ -311,11 +312,7 @@ static void emit_headers(const struct kiln_emission *emission,
                            type);
     kiln_template_append(inclusion, "device/mma/pack.h", source);
     kiln_template_append(inclusion, "device/mma/transpose.h", source);
-    for (uint32_t i = 0; i < emission->group->load_count; i++) {
-        enum kiln_dtype dtype = emission->group->accesses[i].dtype;
-        if (staged == KILN_DTYPE_F16 && (dtype == KILN_DTYPE_F8E4M3 || dtype == KILN_DTYPE_F8E5M2))
-            kiln_template_append(inclusion, "device/mma/fp8_as_f16.h", source);
-    }
+    kiln_emit_bytes_headers(emission, staged, inclusion, source);
     kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
 }
 

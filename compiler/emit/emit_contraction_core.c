@@ -1,6 +1,7 @@
 /* What a contraction's kernel is made with: the sizes of its tiles, and the types of its core. */
 #include "compiler/emit/emit_contraction.h"
 
+#include "compiler/emit/emit_bytes.h"
 #include "compiler/emit/emit_contraction_parts.h"
 #include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_values.h"
@@ -344,12 +345,7 @@ static void emit_headers(const struct kiln_emission *emission,
         emission->schedule->contraction.right.run > 1 ||
         emission->schedule->contraction.summed.run > 1)
         kiln_template_append(inclusion, "device/mma/transpose.h", source);
-    for (uint32_t i = 0; i < emission->group->load_count; i++) {
-        enum kiln_dtype dtype = emission->group->accesses[i].dtype;
-        if (emission->schedule->contraction.staged == KILN_DTYPE_F16 &&
-            (dtype == KILN_DTYPE_F8E4M3 || dtype == KILN_DTYPE_F8E5M2))
-            kiln_template_append(inclusion, "device/mma/fp8_as_f16.h", source);
-    }
+    kiln_emit_bytes_headers(emission, emission->schedule->contraction.staged, inclusion, source);
     kiln_template_append(inclusion, kiln_contraction_core_header(emission), source);
     if (kiln_contraction_is_split(emission))
         kiln_template_append(inclusion, "device/contraction/divide.h", source);

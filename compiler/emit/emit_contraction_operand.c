@@ -1,6 +1,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 
 #include "compiler/emit/emit_access.h"
+#include "compiler/emit/emit_bytes.h"
 #include "compiler/emit/emit_contraction.h"
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/schedule_contraction.h"
@@ -476,18 +477,28 @@ static bool append_fp8_as_half(const struct kiln_emission *emission,
         uint32_t access = loaded_access(emission, place, operand, types[i]);
         if (access == KILN_NONE)
             continue;
-        const char *type = device_type(types[i]);
-        kiln_buffer_printf(
-            source,
-            "    KILN_UNROLL\n    for (unsigned f = 0; f < KILN_PACK_ELEMENTS; f += 4) "
-            "{\n        kiln_storage_%s four[4];\n        KILN_UNROLL\n"
-            "        for (unsigned e = f; e < f + 4; e++)\n"
-            "            four[e - f] = inputs.x%" PRIu32 "[%s];\n"
-            "        kiln_%s_as_f16(four, out + f);\n    }\n",
-            type, access, input_element(emission, side, access), type);
+        kiln_emit_fp8_as_half(access, types[i], input_element(emission, side, access), source);
         return true;
     }
     return false;
+}
+
+/* int8 that an operand is computed of, all of a pack as floats. */
+static void append_floats(const struct kiln_emission *emission,
+                          const struct kiln_contraction_side *side, enum kiln_place place,
+                          bool *are_floats, struct kiln_buffer *source)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    if (emission->target->kind != KILN_TARGET_AMDGPU)
+        return;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (group->accesses[i].place != place || group->accesses[i].dtype != KILN_DTYPE_I8 ||
+            !varies_along_k(&emission->schedule->accesses[i]))
+            continue;
+        const char *element = input_element(emission, side, i);
+        kiln_emit_i8_as_floats(i, strcmp(element, "e") == 0 ? 1 : side->operand->run, source);
+        are_floats[i] = true;
+    }
 }
 
 /* The elements of a pack of one part of the tile: `out`. */
@@ -507,6 +518,9 @@ static void append_elements(const struct kiln_emission *emission,
         kiln_buffer_printf(source, "    kiln_take_row<%" PRIu32 ">(inputs.x%" PRIu32 ", r, out);\n",
                            side->operand->run, copied);
     } else if (!append_fp8_as_half(emission, side, place, operand, source)) {
+        bool are_floats[KILN_GROUP_MAX_ACCESSES] = {false};
+        if (copied == KILN_NONE)
+            append_floats(emission, side, place, are_floats, source);
         kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
         if (copied != KILN_NONE) {
             kiln_buffer_printf(source, "        out[e] = inputs.x%" PRIu32 "[%s];\n", copied,
@@ -517,6 +531,7 @@ static void append_elements(const struct kiln_emission *emission,
                 source->failed = true;
                 return;
             }
+            table.are_floats = are_floats;
             kiln_emit_contraction_values(emission, &table, place, source);
             kiln_buffer_printf(source, "        out[e] = kiln_encode_%s(",
                                device_type(kiln_contraction_of(emission)->staged));

@@ -235,6 +235,12 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
         return;
     }
     enum kiln_scalar operand_scalar = emission->ir->ops[op->operands[0]].scalar;
+    load = table->load[op->operands[0]];
+    if (op->opcode == KILN_OP_CONVERT && op->scalar == KILN_SCALAR_F32 &&
+        table->are_floats != NULL && load != KILN_NONE && table->are_floats[load]) {
+        kiln_buffer_printf(source, "floats%" PRIu32 "[e];\n", load);
+        return;
+    }
     if (op->opcode == KILN_OP_CONVERT)
         kiln_buffer_printf(source, "kiln_convert_%s_%s(", kiln_scalar_text(operand_scalar),
                            kiln_scalar_text(op->scalar));

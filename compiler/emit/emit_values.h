@@ -20,6 +20,8 @@ struct kiln_value_table {
     /* The element of inputs.x<i> that a value takes, per access, where that is not "e" of what
      * varies and "0" of what does not; else NULL. */
     const char *const *elements;
+    /* Per access: an array floats<access> holds its numbers as floats; or NULL. */
+    const bool *are_floats;
     const struct kiln_ir *ir;
     bool has_literals;      /* it is a reduction group's */
     bool has_row_variables; /* where text is going now, v7 is what row.v7 is, if that is no array */

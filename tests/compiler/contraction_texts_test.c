@@ -78,3 +78,32 @@ Test(contraction_texts, any_shapes)
         cr_assert_leq(texts.count, 64, "%u kernels for %s", texts.count, targets[t]);
     }
 }
+
+/* On AMD GPUs, whichever way the operand lies: one by one LLVM takes four instructions for each. */
+Test(contraction_texts, int8_is_made_float_a_pack_at_a_time)
+{
+    static const struct {
+        const char *target;
+        bool is_pack;
+    } cases[] = {
+        {"gfx90a", true},  {"gfx942", true}, {"gfx1030", true},
+        {"gfx1201", true}, {"sm_90", false}, {"host", false},
+    };
+    static const char *const weights[] = {"in_0=256,512:INT8:turned", "in_0=256,512:INT8"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t w = 0; w < sizeof weights / sizeof *weights; w++) {
+            char sketch[256];
+            struct kiln_arena arena;
+            (void)snprintf(sketch, sizeof sketch,
+                           "Pointwise %s in_1=1,512 out_0=256,512:virtual:HALF !operation='MUL' | "
+                           "Matmul a=512,256:HALF b@3 c=512,512:HALF",
+                           weights[w]);
+            kiln_arena_init(&arena);
+            const struct kiln_program program = sketch_lower(&arena, sketch, cases[i].target, NULL);
+            cr_expect_eq(program.kernel_count, 1);
+            cr_expect_eq(strstr(program.kernels[0].source, "    kiln_i8_as_f32(") != NULL,
+                         cases[i].is_pack, "%s %s", cases[i].target, weights[w]);
+            kiln_arena_fini(&arena);
+        }
+    }
+}

@@ -11,14 +11,15 @@
 #define kiln_pick_bytes(high, low, which) __builtin_amdgcn_perm(high, low, which)
 
 /* LLVM makes two instructions of what is one here. */
-template <unsigned RUN, unsigned COUNT>
-KILN_DEVICE void kiln_take_row(const kiln_element (&from)[COUNT], unsigned r, kiln_element *to)
+template <unsigned RUN, unsigned COUNT, typename element>
+KILN_DEVICE void kiln_take_row(const element (&from)[COUNT], unsigned r, element *to)
 {
     enum {
-        BYTES = sizeof(kiln_element),
+        BYTES = sizeof(element),
         PER_WORD = 4 / BYTES,
         IS_IN_WORDS = BYTES <= 2 && RUN * BYTES % 4 == 0,
-        WORDS = IS_IN_WORDS ? RUN * BYTES / 4 : 1 /* of a k */
+        WORDS = IS_IN_WORDS ? RUN * BYTES / 4 : 1, /* of a k */
+        ROW_WORDS = IS_IN_WORDS ? COUNT / RUN * BYTES / 4 : 1
     };
     if (!IS_IN_WORDS) {
         KILN_UNROLL
@@ -26,10 +27,10 @@ KILN_DEVICE void kiln_take_row(const kiln_element (&from)[COUNT], unsigned r, ki
             to[e] = from[e * RUN + r];
         return;
     }
-    unsigned words[COUNT / RUN * WORDS], row[4];
+    unsigned words[COUNT / RUN * WORDS], row[ROW_WORDS];
     __builtin_memcpy(words, from, sizeof words < sizeof from ? sizeof words : sizeof from);
     KILN_UNROLL
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < ROW_WORDS; i++) {
         const unsigned *first = words + i * PER_WORD * WORDS + r / PER_WORD;
         if (BYTES == 2) {
             row[i] = kiln_pick_bytes(first[WORDS], first[0], r % 2 == 0 ? 0x05040100u : 0x07060302u);
@@ -46,8 +47,8 @@ KILN_DEVICE void kiln_take_row(const kiln_element (&from)[COUNT], unsigned r, ki
 
 #else
 
-template <unsigned RUN, unsigned COUNT>
-KILN_DEVICE void kiln_take_row(const kiln_element (&from)[COUNT], unsigned r, kiln_element *to)
+template <unsigned RUN, unsigned COUNT, typename element>
+KILN_DEVICE void kiln_take_row(const element (&from)[COUNT], unsigned r, element *to)
 {
     KILN_UNROLL
     for (unsigned e = 0; e < COUNT / RUN; e++)
