@@ -131,6 +131,7 @@ Test(contraction_tile, few_rows_are_streamed_and_many_are_staged)
         cr_expect(!many.is_streamed && many.tile_m >= 128 && many.tile_n >= 128, "%s", names[i]);
     }
     cr_expect(choose("gfx942", 8192, 8192, 8192).is_pingpong);
+    cr_expect_not(choose("gfx90a", 8192, 8192, 8192).is_pingpong, "it is only forced there");
     cr_expect_not(choose("gfx942", 8192, 8192, 40).is_pingpong, "its k is less than a tile");
 }
 
@@ -251,6 +252,7 @@ static const struct {
     {"gfx942", {.form = KILN_CONTRACTION_PLAIN}, NULL},
     {"gfx942", {.form = KILN_CONTRACTION_STREAMED}, NULL},
     {"gfx942", {.form = KILN_CONTRACTION_PINGPONG}, NULL},
+    {"gfx90a", {.form = KILN_CONTRACTION_PINGPONG}, NULL},
     {"host", {.form = KILN_CONTRACTION_STREAMED}, NULL},
     {"gfx942", {.tile_m = 64, .tile_n = 32, .waves_m = 2, .waves_n = 1, .waves_k = 1}, NULL},
     {"gfx942",
