@@ -30,6 +30,7 @@
  * either,
  *   KILN_LEFT_RUN             rows that are loaded at once, where memory runs along them; 1 where it runs along k, or neither
  *   KILN_LEFT_IS_ALONG_K      which of these
+ *   KILN_LEFT_HALVES          1; 2 where a work-item loads half a pack of each row of the run, and all of them have one
  *   KILN_LEFT_WORK            what packs are: 0 as they were loaded, 1 put together from several loads, 2 computed
  *   kiln_left_source          where the operand's tile is; start(), advance()
  *   kiln_left_lane            offsets that stay the same in all tiles of k; locate(), and keep() once a tile
@@ -255,8 +256,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     /* Packs of the next tile are made between products, where something is computed and all work-items make as many. */
     enum {
         OVERLAPS = KILN_MMA_OVERLAPS && KILN_FETCHES_ALWAYS,
-        MAKES_LEFT = OVERLAPS && KILN_LEFT_WORK > 0 && KILN_LEFT_UNITS % KILN_STAGE_ITEMS == 0,
-        MAKES_RIGHT = OVERLAPS && KILN_RIGHT_WORK > 0 && KILN_RIGHT_UNITS % KILN_STAGE_ITEMS == 0,
+        MAKES_LEFT = OVERLAPS && KILN_LEFT_WORK > 0 && KILN_LEFT_PARTS % KILN_STAGE_ITEMS == 0,
+        MAKES_RIGHT = OVERLAPS && KILN_RIGHT_WORK > 0 && KILN_RIGHT_PARTS % KILN_STAGE_ITEMS == 0,
         IS_COMPUTED = KILN_LEFT_WORK > 1 || KILN_RIGHT_WORK > 1
     };
     kiln_packs packs;

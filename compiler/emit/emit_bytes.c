@@ -14,30 +14,31 @@ void kiln_emit_bytes_headers(const struct kiln_emission *emission, enum kiln_dty
     }
 }
 
-void kiln_emit_fp8_as_half(uint32_t access, enum kiln_dtype dtype, const char *element,
-                           struct kiln_buffer *source)
+void kiln_emit_fp8_as_half(uint32_t access, enum kiln_dtype dtype, uint32_t count,
+                           const char *element, struct kiln_buffer *source)
 {
     const char *type = kiln_dtype_info(dtype)->device;
     kiln_buffer_printf(source,
-                       "    KILN_UNROLL\n    for (unsigned f = 0; f < KILN_PACK_ELEMENTS; f += 4) "
+                       "    KILN_UNROLL\n    for (unsigned f = 0; f < %" PRIu32 "; f += 4) "
                        "{\n        kiln_storage_%s four[4];\n        KILN_UNROLL\n"
                        "        for (unsigned e = f; e < f + 4; e++)\n"
                        "            four[e - f] = inputs.x%" PRIu32 "[%s];\n"
                        "        kiln_%s_as_f16(four, out + f);\n    }\n",
-                       type, access, element, type);
+                       count, type, access, element, type);
 }
 
-void kiln_emit_i8_as_floats(uint32_t access, uint32_t run, struct kiln_buffer *source)
+void kiln_emit_i8_as_floats(uint32_t access, uint32_t count, uint32_t run,
+                            struct kiln_buffer *source)
 {
-    kiln_buffer_printf(source, "    float floats%" PRIu32 "[KILN_PACK_ELEMENTS];\n", access);
+    kiln_buffer_printf(source, "    float floats%" PRIu32 "[%" PRIu32 "];\n", access, count);
     if (run == 1) {
         kiln_buffer_printf(source, "    kiln_i8_as_f32(inputs.x%" PRIu32 ", floats%" PRIu32 ");\n",
                            access, access);
         return;
     }
     kiln_buffer_printf(source,
-                       "    kiln_storage_i8 row%" PRIu32 "[KILN_PACK_ELEMENTS];\n"
+                       "    kiln_storage_i8 row%" PRIu32 "[%" PRIu32 "];\n"
                        "    kiln_take_row<%" PRIu32 ">(inputs.x%" PRIu32 ", r, row%" PRIu32 ");\n"
                        "    kiln_i8_as_f32(row%" PRIu32 ", floats%" PRIu32 ");\n",
-                       access, run, access, access, access, access);
+                       access, count, run, access, access, access, access);
 }

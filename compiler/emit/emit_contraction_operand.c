@@ -38,14 +38,20 @@ bool kiln_varies_along_rows(const struct kiln_access_schedule *access)
     return access->strides[KILN_STRIDE_ROW] != 0 || access->splits_rows;
 }
 
+/* Elements along k that are loaded together. */
+static uint32_t loaded_elements(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side)
+{
+    return kiln_loaded_elements(kiln_contraction_of(emission), side->operand);
+}
+
 /* How many elements an access loads for a pack of `run` rows. */
 static uint32_t input_count(const struct kiln_emission *emission,
                             const struct kiln_contraction_side *side, uint32_t access)
 {
     const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
     uint32_t rows = kiln_varies_along_rows(scheduled) ? side->operand->run : 1;
-    uint32_t along =
-        varies_along_k(scheduled) ? kiln_pack_elements(kiln_contraction_of(emission)) : 1;
+    uint32_t along = varies_along_k(scheduled) ? loaded_elements(emission, side) : 1;
     return rows * along;
 }
 
@@ -85,12 +91,13 @@ static uint32_t k_at_once(const struct kiln_emission *emission,
     return side->operand->is_along_k && is_vector ? side->operand->vector : 1;
 }
 
-static uint32_t loads_along_k(const struct kiln_emission *emission, uint32_t access,
+static uint32_t loads_along_k(const struct kiln_emission *emission,
+                              const struct kiln_contraction_side *side, uint32_t access,
                               uint32_t k_step)
 {
     return emission->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] == 0
                ? 1
-               : kiln_pack_elements(kiln_contraction_of(emission)) / k_step;
+               : loaded_elements(emission, side) / k_step;
 }
 
 /* How many offsets of a pack's loads are kept over all tiles of k, at most: each is a register.
@@ -113,7 +120,7 @@ static bool has_lane_offset(const struct kiln_emission *emission,
 static uint32_t kept_offsets(const struct kiln_emission *emission,
                              const struct kiln_contraction_side *side, uint32_t access)
 {
-    uint32_t count = loads_along_k(emission, access, k_at_once(emission, side, access));
+    uint32_t count = loads_along_k(emission, side, access, k_at_once(emission, side, access));
     if (!kiln_is_stride_argument(emission, access, KILN_STRIDE_COLUMN) ||
         kiln_contraction_of(emission)->is_streamed)
         return 1;
@@ -191,7 +198,7 @@ static void append_loads(const struct kiln_emission *emission,
     const struct kiln_access *memory = &emission->group->accesses[access];
     const int64_t *strides = emission->schedule->accesses[access].strides;
     const char *storage = kiln_storage_suffix(memory);
-    uint32_t pack = kiln_pack_elements(kiln_contraction_of(emission));
+    uint32_t pack = loaded_elements(emission, side);
     bool is_vector = emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
     bool along_k = side->operand->is_along_k;
     /* Steps along k, and rows within each; a vector takes several of one of them at once. */
@@ -477,7 +484,8 @@ static bool append_fp8_as_half(const struct kiln_emission *emission,
         uint32_t access = loaded_access(emission, place, operand, types[i]);
         if (access == KILN_NONE)
             continue;
-        kiln_emit_fp8_as_half(access, types[i], input_element(emission, side, access), source);
+        kiln_emit_fp8_as_half(access, types[i], loaded_elements(emission, side),
+                              input_element(emission, side, access), source);
         return true;
     }
     return false;
@@ -496,7 +504,8 @@ static void append_floats(const struct kiln_emission *emission,
             !varies_along_k(&emission->schedule->accesses[i]))
             continue;
         const char *element = input_element(emission, side, i);
-        kiln_emit_i8_as_floats(i, strcmp(element, "e") == 0 ? 1 : side->operand->run, source);
+        kiln_emit_i8_as_floats(i, loaded_elements(emission, side),
+                               strcmp(element, "e") == 0 ? 1 : side->operand->run, source);
         are_floats[i] = true;
     }
 }
@@ -521,7 +530,7 @@ static void append_elements(const struct kiln_emission *emission,
         bool are_floats[KILN_GROUP_MAX_ACCESSES] = {false};
         if (copied == KILN_NONE)
             append_floats(emission, side, place, are_floats, source);
-        kiln_emit_element_loop("    ", kiln_pack_elements(kiln_contraction_of(emission)), source);
+        kiln_emit_element_loop("    ", loaded_elements(emission, side), source);
         if (copied != KILN_NONE) {
             kiln_buffer_printf(source, "        out[e] = inputs.x%" PRIu32 "[%s];\n", copied,
                                element);
@@ -553,8 +562,8 @@ static void append_pack(const struct kiln_emission *emission,
         "kiln_%s_inputs &inputs, unsigned part, unsigned r, unsigned k, unsigned "
         "rest)\n{\n"
         "    (void)arguments, (void)inputs, (void)part, (void)r, (void)k, (void)rest;"
-        "\n    kiln_element out[KILN_PACK_ELEMENTS];\n",
-        side->name, side->name);
+        "\n    kiln_element out[KILN_PACK_ELEMENTS]%s;\n",
+        side->name, side->name, side->operand->has_half_packs ? " = {}" : "");
     for (uint32_t part = 0; part < side->operand->part_count; part++) {
         if (side->operand->part_count > 1)
             kiln_buffer_printf(source, "    if (part == %" PRIu32 ") {\n", part);
@@ -569,8 +578,7 @@ static void append_pack(const struct kiln_emission *emission,
                                         "    for (int e = 0; e < KILN_PACK_ELEMENTS; e++)\n"
                                         "        out[e] = (inputs.inside >> e & 1) != 0 ? out[e] : "
                                         "(kiln_element)0;\n");
-    kiln_buffer_append_text(source, "    kiln_pack pack;\n"
-                                    "    __builtin_memcpy(&pack, out, sizeof pack);\n");
+    kiln_buffer_append_text(source, "    kiln_pack pack = kiln_pack_of(out);\n");
     if (has_runs)
         kiln_buffer_append_text(source, "    kiln_keep_elements(pack, inputs.inside);\n");
     else if (is_windowed && points_of_pack(emission, side) == 1)

@@ -19,6 +19,8 @@ void kiln_print_operand_loads(const char *name, const struct kiln_operand_schedu
         kiln_buffer_printf(buffer, " in vectors of %" PRIu32, together);
     else
         kiln_buffer_append_text(buffer, " one by one");
+    if (operand->has_half_packs)
+        kiln_buffer_append_text(buffer, ", in half packs");
 }
 
 /* How much of a product the kernel's coordinates leave out. */

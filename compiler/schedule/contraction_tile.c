@@ -28,6 +28,12 @@ uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
     return (uint32_t)PACK_BYTES / kiln_dtype_info(contraction->staged)->bytes;
 }
 
+uint32_t kiln_loaded_elements(const struct kiln_contraction_schedule *contraction,
+                              const struct kiln_operand_schedule *operand)
+{
+    return kiln_pack_elements(contraction) / (operand->has_half_packs ? 2 : 1);
+}
+
 /* ---- fragments ---- */
 
 uint32_t kiln_fragment_rows_m(const struct kiln_contraction_schedule *contraction,

@@ -54,5 +54,8 @@ bool kiln_is_cdna3_or_later(const struct kiln_target *target);
 
 /* Elements of a pack: 16 bytes of what is staged. */
 uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction);
+/* Elements along k of what a work-item loads of a row: a pack, or half of one. */
+uint32_t kiln_loaded_elements(const struct kiln_contraction_schedule *contraction,
+                              const struct kiln_operand_schedule *operand);
 
 #endif

@@ -137,6 +137,9 @@ struct kiln_operand_schedule {
     bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
     uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
     uint32_t vector; /* elements of a load along k */
+    /* Work-items load half a pack of each row of a run: of twice the rows, so that loads are wider.
+     */
+    bool has_half_packs;
 };
 
 /* What the tile of a kernel with statistics has an accumulator for. */

@@ -167,6 +167,28 @@ static void choose_order(struct kiln_contraction_problem *problem)
 
 /* ---- loads and stores ---- */
 
+/*
+ * Whether half packs of twice as many rows are just as many as work-items, as packs of so many rows
+ * are. In LDS both halves of eight packs lie beside each other without a conflict: of eight runs of
+ * rows, or of four where a row has four packs (device/contraction/stage_ahead.h). There they have
+ * more addresses: for both operands RDNA has too few registers.
+ */
+static bool are_half_packs_enough(const struct kiln_contraction_problem *problem,
+                                  const struct kiln_operand_schedule *operand, uint32_t tile_rows,
+                                  uint32_t rows)
+{
+    enum { ABREAST = 8, LEAST_ROW_PACKS = 4, LEAST_PACK = 8 };
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t row_packs = contraction->tile_k / kiln_pack_elements(contraction);
+    bool are_both = kiln_runs_along_rows(problem, &contraction->left) &&
+                    kiln_runs_along_rows(problem, &contraction->right);
+    return kiln_pack_elements(contraction) >= LEAST_PACK && row_packs >= LEAST_ROW_PACKS &&
+           rows > 1 && rows < KILN_WIDEST_RUN &&
+           tile_rows / rows * row_packs == problem->schedule->block &&
+           tile_rows / rows / 2 % ABREAST == 0 && !kiln_is_operand_split(problem, operand) &&
+           (row_packs >= ABREAST || !are_both);
+}
+
 /* `fragments`: of each product's operand that a wave has, streamed. */
 static void choose_loads(struct kiln_contraction_problem *problem,
                          struct kiln_operand_schedule *operand, uint32_t tile_rows,
@@ -183,6 +205,11 @@ static void choose_loads(struct kiln_contraction_problem *problem,
     else if (contraction->producer_waves == 0) /* where all work-items stage, all get some of it */
         while (run > 1 && tile_rows * (contraction->tile_k / pack) / run < problem->schedule->block)
             run /= 2;
+    operand->has_half_packs = !contraction->is_streamed && contraction->producer_waves == 0 &&
+                              !operand->is_along_k && is_whole &&
+                              are_half_packs_enough(problem, operand, tile_rows, run);
+    if (operand->has_half_packs)
+        run *= 2;
     operand->run = operand->is_along_k || !is_whole ? 1 : run;
 }
 

@@ -285,6 +285,11 @@ Test(contraction_plan, the_schedule_in_words)
                  ", waves 2x4, mfma_");
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "m 33, n 31, k 35, batch 6, tile ");
+    /* Of large tiles half packs of 16 bytes across k are as many as work-items. */
+    static const char *const halves[] = {"gfx90a", "gfx942", "gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+        expect_words("Matmul a=4096,4096:HALF b=4096,4096:HALF c=4096,4096:HALF", halves[i],
+                     "right operand read along its rows in vectors of 8, in half packs");
     /* An end of k is in the first tile; where loads need to be aligned all others lie behind it. */
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "left operand read along k in vectors of 4");

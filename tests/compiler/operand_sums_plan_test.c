@@ -5,6 +5,7 @@
 #include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static struct sketched_plans plans;
 
@@ -198,4 +199,21 @@ Test(operand_sums_plan, make_no_other_kernels_of_other_sizes)
         cr_assert_eq(programs[i].kernel_count, 1);
     }
     cr_expect_str_eq(programs[0].kernels[0].symbol, programs[1].kernels[0].symbol);
+}
+
+/* Where the product's work-items load half packs, which are as many as they. */
+Test(operand_sums_plan, sums_are_of_whole_packs)
+{
+    const struct kiln_program program =
+        sketch_lower(&plans.arena,
+                     "Matmul a=4096,4096:HALF b=4096,4096:HALF c=4096,4096:HALF "
+                     "| Reduction in@2 out=1,4096 !mode='ADD'",
+                     "gfx942", NULL);
+    cr_assert_eq(program.kernel_count, 1);
+    const char *source = program.kernels[0].source;
+    cr_expect_not_null(strstr(source, "#define KILN_RIGHT_HALVES 2\n"));
+    const char *inputs = strstr(source, "struct kiln_summed_inputs {\n");
+    cr_assert_not_null(inputs);
+    cr_expect_eq(strstr(inputs, "};"), strstr(inputs, "[64];\n};") + strlen("[64];\n"),
+                 "8 rows of 8 elements");
 }

@@ -5,23 +5,33 @@
 #ifndef KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
 #define KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
 
-/* What a work-item stages of an operand in a turn: a pack of neighbouring rows. Rows and packs are in the sum of two parts where
- * the second one is the same for all work-items, 0 else. */
+/* What a work-item stages of an operand in a turn: a pack of neighbouring rows, or half of one. Rows and packs are in the sum of two
+ * parts where the second one is the same for all work-items, 0 else. */
 struct kiln_part_of_tile {
     unsigned row;
     unsigned pack;
+    unsigned half;
     unsigned more_rows;
     unsigned more_packs;
 };
 
-KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned run, bool is_along_k, unsigned rows)
+/* Half packs are as many as work-items. Sixteen lanes have both halves of eight packs that lie in all banks of LDS (device/mma/pack.h). */
+KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned run, bool is_along_k, unsigned rows,
+                                                       unsigned halves)
 {
     const unsigned runs = rows / run, first = turn * KILN_STAGE_ITEMS;
     unsigned index = KILN_STAGE_ITEM;
     kiln_part_of_tile unit;
+    unit.half = 0;
     unit.more_rows = 0;
     unit.more_packs = 0;
-    if (is_along_k) {
+    if (halves == 2) {
+        const unsigned abreast = KILN_ROW_PACKS >= 8 ? 8 : 4, packs_abreast = 8 / abreast;
+        const unsigned together = index / 16, groups = runs / abreast;
+        unit.row = (together % groups * abreast + index % abreast) * run;
+        unit.pack = together / groups * packs_abreast + index / abreast % packs_abreast;
+        unit.half = index / 8 % 2;
+    } else if (is_along_k) {
         if (KILN_STAGE_ITEMS % KILN_ROW_PACKS == 0 &&
             KILN_IS_APART(KILN_STAGE_ITEMS / KILN_ROW_PACKS))
             unit.more_rows = first / KILN_ROW_PACKS;
@@ -54,15 +64,44 @@ KILN_DEVICE unsigned kiln_part_place(const kiln_part_of_tile &unit, unsigned par
                            unit.pack + unit.more_packs, KILN_STAGED_SHAPE);
 }
 
+/* The unit's first element along k. */
+KILN_DEVICE unsigned kiln_part_k(const kiln_part_of_tile &unit)
+{
+    return (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS +
+           unit.half * (KILN_PACK_ELEMENTS / 2);
+}
+
+/* Of half a pack what it has lies in front. */
+KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, const kiln_pack &pack,
+                               unsigned halves)
+{
+    if (halves == 1) {
+        *to = pack;
+        return;
+    }
+#if defined(__AMDGCN__)
+    /* As a vector: of two words LLVM 19 stores each by itself. */
+    typedef unsigned two_words __attribute__((ext_vector_type(2)));
+    two_words half;
+    half[0] = pack.words[0];
+    half[1] = pack.words[1];
+    ((two_words *)to)[unit.half] = half;
+#else
+    to->words[2 * unit.half] = pack.words[0];
+    to->words[2 * unit.half + 1] = pack.words[1];
+#endif
+}
+
 /* What was computed of a pack is computed before what follows in the text. */
-KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
+KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
 {
     KILN_UNROLL
-    for (int i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4 / halves; i++)
         kiln_compute_here(pack.words[i]);
 }
 
 #define KILN_STAGE_AHEAD(side, SIDE, rows, parts)                                                  \
+    enum { KILN_##SIDE##_PARTS = KILN_##SIDE##_UNITS * KILN_##SIDE##_HALVES };                     \
     struct kiln_##side##_lanes {                                                                   \
         kiln_##side##_lane at[KILN_##SIDE##_TURNS];                                                \
     };                                                                                             \
@@ -72,10 +111,10 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_locate(arguments, row < last ? row : last,                               \
-                                 (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS,               \
+                                 kiln_part_k(unit),               \
                                  lanes.at[turn]);                                                  \
         }                                                                                          \
     }                                                                                              \
@@ -85,15 +124,15 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
-            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
+            if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_keep(lanes.at[turn]);                                                    \
             kiln_##side##_load_at(arguments, stage.source, lanes.at[turn],                         \
                                row < last ? row : last,                                            \
-                               (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS, rest,           \
+                               kiln_part_k(unit), rest,           \
                                stage.inputs[turn]);                                                \
         }                                                                                          \
     }                                                                                              \
@@ -104,17 +143,18 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const unsigned index = KILN_STAGE_ITEM + turn * KILN_STAGE_ITEMS;                      \
-            if (KILN_##SIDE##_UNITS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_UNITS)       \
+            if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
-                tile[kiln_part_place(unit, part, rows, r)] =                                       \
-                    kiln_##side##_pack(arguments, stage.inputs[turn], part, r,                     \
-                                       (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS, rest);  \
+                kiln_put_part(tile + kiln_part_place(unit, part, rows, r), unit,                   \
+                              kiln_##side##_pack(arguments, stage.inputs[turn], part, r,           \
+                                                 kiln_part_k(unit), rest),                         \
+                              KILN_##SIDE##_HALVES);                                               \
         }                                                                                          \
     }                                                                                              \
     /* The same in two steps: a share of the packs of a whole tile of k, then all of them to LDS. */\
@@ -131,12 +171,12 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
         for (unsigned n = FIRST; n < END; n++) {                                                   \
             const unsigned turn = n / (parts * KILN_##SIDE##_RUN);                                 \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
             packs[n] = kiln_##side##_pack(                                                         \
                 arguments, stage.inputs[turn], n / KILN_##SIDE##_RUN % parts,                      \
-                n % KILN_##SIDE##_RUN, (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS,         \
+                n % KILN_##SIDE##_RUN, kiln_part_k(unit),         \
                 KILN_WHOLE_K);                                                                     \
-            kiln_stay_here(packs[n]);                                                              \
+            kiln_stay_here(packs[n], KILN_##SIDE##_HALVES);                                        \
         }                                                                                          \
     }                                                                                              \
     KILN_DEVICE void kiln_##side##_write(const kiln_pack (&packs)[KILN_##SIDE##_PACKS],            \
@@ -146,9 +186,10 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack)
         for (unsigned n = 0; n < KILN_##SIDE##_PACKS; n++) {                                       \
             const kiln_part_of_tile unit =                                                         \
                 kiln_locate_unit_of_turn(n / (parts * KILN_##SIDE##_RUN), KILN_##SIDE##_RUN,       \
-                                 KILN_##SIDE##_IS_ALONG_K, rows);                                  \
-            tile[kiln_part_place(unit, n / KILN_##SIDE##_RUN % parts, rows,                        \
-                                 n % KILN_##SIDE##_RUN)] = packs[n];                               \
+                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES);                                  \
+            kiln_put_part(tile + kiln_part_place(unit, n / KILN_##SIDE##_RUN % parts, rows,        \
+                                                 n % KILN_##SIDE##_RUN),                           \
+                          unit, packs[n], KILN_##SIDE##_HALVES);                                   \
         }                                                                                          \
     }
 

@@ -4,6 +4,9 @@
  *
  * The shape of a tile, a constant, is the number of packs of a row, and which bits of row / 8 are in that order too: with 7
  * eight lanes eight rows apart do not meet either, with 3 four rows apart. With fewer bits more places are a constant apart.
+ *
+ * Of rows of four packs two share a line, which goes through all banks once. With 7 every other pack of them changes places with that
+ * of the other row: so eight lanes do not meet that are in four rows, eight apart, and two packs.
  */
 #ifndef KILN_DEVICE_MMA_PACK_H
 #define KILN_DEVICE_MMA_PACK_H
@@ -14,6 +17,15 @@ struct alignas(16) kiln_pack {
 
 #define KILN_TILE_SHAPE(row_packs, crossing) ((row_packs) + (crossing) * 65536u)
 #define KILN_SHAPE_PACKS(shape)              ((shape) % 65536u)
+
+#define KILN_ARE_LINES_SHARED(shape)                                                               \
+    ((shape) / 65536u == 7 && KILN_SHAPE_PACKS(shape) == 4)
+
+/* What a pack's number within its row changes in its place. */
+KILN_DEVICE unsigned kiln_pack_bits(unsigned pack, unsigned shape)
+{
+    return KILN_ARE_LINES_SHARED(shape) ? pack ^ (pack & 1) << 2 : pack;
+}
 
 /* What the order of packs within a row is permuted by. */
 KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
@@ -36,7 +48,27 @@ KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
 
 KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned shape)
 {
+    if (KILN_ARE_LINES_SHARED(shape))
+        return row * 4 ^ kiln_pack_bits(pack, shape) ^ kiln_pack_order(row, shape);
     return row * KILN_SHAPE_PACKS(shape) + (pack ^ kiln_pack_order(row, shape));
+}
+
+/* On RDNA LLVM 19 rounds into either half of a register where elements are those of a vector, and shifts bits otherwise. On
+ * CDNA it would multiply in pairs then and round apart, which is more. */
+KILN_DEVICE kiln_pack kiln_pack_of(const kiln_element (&elements)[KILN_PACK_ELEMENTS])
+{
+#if defined(__AMDGCN__) && !defined(__GFX9__)
+    typedef kiln_element vector __attribute__((ext_vector_type(KILN_PACK_ELEMENTS)));
+    vector all;
+    KILN_UNROLL
+    for (int e = 0; e < KILN_PACK_ELEMENTS; e++)
+        all[e] = elements[e];
+    return __builtin_bit_cast(kiln_pack, all);
+#else
+    kiln_pack pack;
+    __builtin_memcpy(&pack, elements, sizeof pack);
+    return pack;
+#endif
 }
 
 /*
@@ -70,8 +102,11 @@ KILN_DEVICE unsigned kiln_lane_offset(unsigned row, unsigned pack, unsigned shap
 KILN_DEVICE unsigned kiln_pack_place_beyond(unsigned place, unsigned more_rows, unsigned more_packs,
                                             unsigned shape)
 {
-    return (place ^ (more_packs ^ kiln_pack_order(more_rows, shape))) +
-           more_rows * KILN_SHAPE_PACKS(shape);
+    const unsigned more = more_rows * KILN_SHAPE_PACKS(shape);
+    const unsigned within = KILN_ARE_LINES_SHARED(shape) ? more & 4 : 0; /* the line */
+    return (place ^
+            (kiln_pack_bits(more_packs, shape) ^ kiln_pack_order(more_rows, shape) ^ within)) +
+           (more - within);
 }
 
 #ifdef KILN_MMA_IS_FNUZ
