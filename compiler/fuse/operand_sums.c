@@ -7,6 +7,8 @@ enum {
     /* From this k on a product's segments are those of its operand's sums too. A shorter one a
      * work-group adds up by itself, with some rows, in less time than the product takes. */
     MIN_SEGMENTED_K = 16384,
+    /* Rows of a batch, each of which has work-groups: depthwise gradients have one. */
+    MIN_ROWS = 8,
 };
 
 static bool may_have_sums(const struct kiln_group_builder *builder, uint32_t index)
@@ -14,6 +16,13 @@ static bool may_have_sums(const struct kiln_group_builder *builder, uint32_t ind
     const struct kiln_op *op = &builder->ir->ops[index];
     return op->opcode == KILN_OP_CONTRACT && !builder->bare[index] &&
            (op->scalar == KILN_SCALAR_F32 || op->scalar == KILN_SCALAR_F64);
+}
+
+/* Whether each batch, if there are several, has rows enough for a work-group. */
+static bool has_rows(const struct kiln_contraction *contraction, uint32_t side)
+{
+    int64_t rows = kiln_contraction_size(contraction, side == 0 ? KILN_AXIS_M : KILN_AXIS_N);
+    return rows >= MIN_ROWS || kiln_contraction_size(contraction, KILN_AXIS_BATCH) == 1;
 }
 
 /* Sums come behind their products: kiln_ir_put_sums_behind_products. */
@@ -36,7 +45,8 @@ void kiln_find_operand_sums(struct kiln_group_builder *builder)
         uint32_t product = product_of[op->operands[0]];
         uint32_t side;
         if (product == KILN_NONE || builder->operand_sum[product] != KILN_NONE ||
-            !kiln_ir_is_operand_sum(ir, i, product, &side))
+            !kiln_ir_is_operand_sum(ir, i, product, &side) ||
+            !has_rows(&ir->contractions[ir->ops[product].contraction], side))
             continue;
         builder->summed_with[i] = product;
         builder->operand_sum[product] = i;

@@ -111,6 +111,9 @@ static const char *const apart[] = {
     /* of an operand that batches share */
     "Matmul a=1,512,1024:HALF b=8,1024,256:HALF c=8,512,256:HALF | Reduction in@1 out=1,512,1 "
     "!mode='ADD'",
+    /* of groups with fewer rows than a work-group adds up */
+    "ConvolutionWrw x=8,144,56,56:HALF:last dy=8,144,56,56:HALF:last dw=144,1,3,3:HALF:last" SAME
+    "| Reduction in@2 out=1,144,1,1 !mode='ADD'",
     /* of integers */
     "Matmul a=512,1024:INT8 b=1024,256:INT8 c=512,256:INT32 | Reduction in@1 out=512,1:INT32 "
     "!mode='ADD'",
