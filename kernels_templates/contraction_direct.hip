@@ -1,7 +1,8 @@
 /*
  * Sums of products of which one operand has few rows for each group: a work-item computes elements of the result by
  * itself, KILN_ITEM_ROWS rows of a vector of KILN_RESULT_VECTOR columns. A depthwise convolution: rows are
- * pixels, columns are channels (or the other way round), k are taps, and each channel is a group. The operand that has a few
+ * pixels, columns are channels (or the other way round), k are taps, and each channel is a group; of the gradient of its weights
+ * rows are taps and k pixels, in segments. The operand that has a few
  * rows of each group, `weights`, is shared by the work-group: KILN_TAPS of k at a time are in LDS, as what is computed of
  * them. Of the other one, `image`, a work-item loads what it needs; what a neighbour has loaded comes from the nearest cache.
  *
@@ -12,7 +13,7 @@
  * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_ITEM_ROWS, KILN_RESULT_VECTOR, KILN_ARE_ROWS_FAST, KILN_ARE_WEIGHTS_LEFT
  * (weights are rows of the result, not columns), KILN_ARE_WEIGHTS_ALONG_K (their memory runs along k), KILN_WEIGHTS (rows of
  * weights in LDS at most), KILN_TAPS, KILN_PRODUCTS (1), KILN_CHIPLETS, KILN_CHIPLET_RUN, KILN_SUPER_ROWS (device/contraction/place.h),
- * KILN_HAS_PHASES (as for contraction.hip), kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments, kiln_batch and kiln_locate_batch, for
+ * KILN_HAS_PHASES and KILN_HAS_SEGMENTS (defined where they are; as for contraction.hip), kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments, kiln_batch and kiln_locate_batch, for
  * both operands, `image` standing for either,
  *   kiln_image_source         where the operand is; start()
  *   kiln_image_inputs         what is loaded for one index of k: of the image KILN_RESULT_VECTOR elements, of the weights one;
@@ -27,13 +28,25 @@
 /* place.h counts tiles, whose sizes are arguments. */
 #define KILN_TILE_M       1
 #define KILN_TILE_COLUMNS 1
-#define KILN_CUTS_K       0
+#define KILN_TILE_K       KILN_TAPS
+#ifdef KILN_HAS_SEGMENTS
+#define KILN_CUTS_K 1
+#else
+#define KILN_CUTS_K 0
+#endif
 
 #include "device/contraction/place.h"
 #include "device/contraction/shared_weights.h"
 
-#define KILN_AHEAD       3 /* indices of k that are loaded together: a line of a window of 3 x 3 */
-#define KILN_STAGE_TURNS 4 /* weights that are loaded together */
+/* Indices of k that are loaded together, of a window of 3 x 3 a line, and weights that are. Where k is pixels, there are few
+ * work-items to wait for memory and many indices. */
+#if KILN_CUTS_K
+#define KILN_AHEAD       8
+#define KILN_STAGE_TURNS 16
+#else
+#define KILN_AHEAD       3
+#define KILN_STAGE_TURNS 4
+#endif
 
 /* What a work-item computes: clamped to what there is. */
 struct kiln_item {
@@ -128,19 +141,30 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
     const unsigned slots = (unsigned)arguments.slots, vectors = (unsigned)arguments.vectors;
     const unsigned tile_rows = slots * KILN_ITEM_ROWS, tile_columns = vectors * KILN_RESULT_VECTOR;
+    unsigned group = kiln_work_group_x();
+    kiln_batch batch;
+    kiln_k_range range;
+    range.first = 0;
+    range.is_empty = false;
+#if KILN_CUTS_K
+    batch.segment = kiln_uniform(group % (unsigned)arguments.segments);
+    group /= (unsigned)arguments.segments;
+#endif
     kiln_place place =
-        kiln_place_group(kiln_work_group_x(), (rows + tile_rows - 1) / tile_rows,
+        kiln_place_group(group, (rows + tile_rows - 1) / tile_rows,
                          (columns + tile_columns - 1) / tile_columns);
     place.row *= tile_rows;
     place.column *= tile_columns;
-    kiln_batch batch;
     kiln_locate_batch(arguments, place.batch, batch);
-    unsigned size = (unsigned)arguments.k;
-    bool is_empty = false;
+    range.size = (unsigned)arguments.k;
 #ifdef KILN_HAS_PHASES
-    size = kiln_phase_k(arguments, batch);
-    is_empty = kiln_phase_is_empty(batch);
+    range.size = kiln_phase_k(arguments, batch);
+    range.is_empty = kiln_phase_is_empty(batch);
 #endif
+#if KILN_CUTS_K
+    range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
+#endif
+    const unsigned end = range.first + range.size;
 
     const unsigned fast = KILN_ARE_ROWS_FAST ? slots : vectors;
     const unsigned slow_index = kiln_work_item() / fast;
@@ -176,9 +200,9 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
         sums[r][e] = 0;
     KILN_NO_UNROLL
-    for (unsigned first = 0; first < size; first += KILN_TAPS) {
-        const unsigned count = size - first < KILN_TAPS ? size - first : KILN_TAPS;
-        if (first != 0)
+    for (unsigned first = range.first; first < end; first += KILN_TAPS) {
+        const unsigned count = end - first < KILN_TAPS ? end - first : KILN_TAPS;
+        if (first != range.first)
             kiln_barrier();
         kiln_stage_weights(arguments, weights, start, shared, first, count, lines);
         kiln_barrier();
@@ -213,7 +237,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
         KILN_UNROLL
         for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
-            values[0][e] = is_empty ? (kiln_sum)0 : sums[r][e];
+            values[0][e] = range.is_empty ? (kiln_sum)0 : sums[r][e];
         kiln_finish(arguments, result, item.at_row + r * slots, item.at_column, inputs[r], values);
     }
 }

@@ -142,6 +142,8 @@ static void append_direct_defines(const struct kiln_emission *emission, struct k
                        contraction->are_rows_fast, is_swapped, shared->is_along_k,
                        contraction->shared_rows, contraction->tile_k, contraction->chiplets,
                        contraction->chiplet_run, contraction->super_rows);
+    if (kiln_group_cuts_k(emission->group))
+        kiln_buffer_append_text(source, "#define KILN_HAS_SEGMENTS 1\n");
     if (contraction->strip_taps != 0)
         kiln_buffer_printf(source,
                            "#define KILN_STRIP_TAPS %" PRIu32 "\n#define KILN_STRIP_STEP %" PRIu32

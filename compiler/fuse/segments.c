@@ -29,6 +29,10 @@ enum {
     MIN_SPLIT_PIXELS = 6144,
     MANY_WEIGHTS = 131072,
     MAX_PRODUCT_SEGMENTS = 64,
+    /* Where work-items compute elements themselves: of a work-group, k of each segment at least. */
+    DIRECT_ELEMENTS = 2048,
+    MIN_DIRECT_K = 48,
+    MAX_DIRECT_SEGMENTS = 512,
     /* As many chiplets get the same segments in turn, and have the operands of each in their
      * cache. */
     SEGMENT_MULTIPLE = 8,
@@ -153,6 +157,17 @@ static bool has_free_axis(const struct kiln_domain *domain)
     return used < KILN_MAX_RANK;
 }
 
+/* Of a depthwise gradient, which work-items do without tiles: as many as give each compute unit two
+ * work-groups. */
+static uint64_t count_depthwise_segments(const struct kiln_target *target, uint64_t taps,
+                                         uint64_t channels, uint64_t k)
+{
+    uint64_t groups = (taps * channels + DIRECT_ELEMENTS - 1) / DIRECT_ELEMENTS;
+    uint64_t segments = (2 * (uint64_t)target->compute_units + groups - 1) / groups;
+    segments = min_u64(segments, min_u64(k / MIN_DIRECT_K, MAX_DIRECT_SEGMENTS));
+    return segments > SEGMENT_MULTIPLE ? segments - segments % SEGMENT_MULTIPLE : segments;
+}
+
 uint32_t kiln_contraction_segment_count(struct kiln_group_builder *builder, uint32_t index)
 {
     const struct kiln_ir *ir = builder->ir;
@@ -167,6 +182,12 @@ uint32_t kiln_contraction_segment_count(struct kiln_group_builder *builder, uint
         return 1;
     if (forced != 0)
         return (uint32_t)min_u64(min_u64(forced, MAX_PRODUCT_SEGMENTS), k);
+    if (kiln_contraction_is_depthwise_gradient(axes) && !builder->strategy->never_segment) {
+        uint64_t segments = count_depthwise_segments(builder->target, m,
+                                                     (uint64_t)kiln_domain_elements(domain) / m, k);
+        builder->has_segments |= segments > 1;
+        return segments > 1 ? (uint32_t)segments : 1;
+    }
     bool has_many_weights = axes->is_right_windowed && m * n >= MANY_WEIGHTS;
     if (builder->strategy->never_segment || k < (has_many_weights ? MIN_SPLIT_PIXELS : MIN_SPLIT_K))
         return 1;

@@ -15,7 +15,7 @@ uint32_t kiln_segment_count(struct kiln_group_builder *builder, uint32_t operand
 
 /*
  * Into how many segments the k of a CONTRACT is cut, as many as the options say or as its few tiles
- * need to fill the target; 1: it is not. At most 64, and k.
+ * need to fill the target; 1: it is not. At most 64, of a depthwise gradient 512, and k.
  */
 uint32_t kiln_contraction_segment_count(struct kiln_group_builder *builder, uint32_t index);
 

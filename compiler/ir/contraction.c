@@ -37,6 +37,31 @@ kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is
     return NULL;
 }
 
+bool kiln_contraction_is_depthwise_gradient(const struct kiln_contraction *contraction)
+{
+    const struct kiln_contraction_axis *groups = NULL;
+    bool has_channel = false; /* of the image, among the rows */
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role == KILN_AXIS_BATCH && axis->size > 1)
+            groups = axis;
+    }
+    if (groups == NULL || groups->left == KILN_NO_AXIS || groups->right == KILN_NO_AXIS ||
+        contraction->is_right_windowed)
+        return false;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        if (axis->role == KILN_AXIS_K && axis->left == groups->left)
+            return false;
+        if (axis->role == KILN_AXIS_M && axis->left == groups->left) {
+            if (axis->size > 1)
+                return false;
+            has_channel = true;
+        }
+    }
+    return has_channel;
+}
+
 struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction)
 {
     struct kiln_contraction swapped = *contraction;

@@ -79,6 +79,11 @@ kiln_contraction_only_axis(const struct kiln_contraction *contraction, enum kiln
 /* The same products with the operands in the other order. */
 struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction);
 
+/* Whether this is the weight gradient of a depthwise convolution with the image as its left
+ * operand: groups are batches, m is taps of the one channel that a group has, k are images and
+ * pixels. */
+bool kiln_contraction_is_depthwise_gradient(const struct kiln_contraction *contraction);
+
 /* The window over an axis of an operand; NULL where there is none. */
 const struct kiln_contraction_window *
 kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is_right,

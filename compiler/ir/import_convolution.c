@@ -197,6 +197,14 @@ static void append_weight_gradient(const struct shapes *shapes,
     }
 }
 
+/* Of a depthwise convolution whose channels are neighbours in memory the image comes first, as in
+ * front of its filters: work-items do vectors of channels (schedule/contraction_direct.h). */
+static bool is_direct_gradient(const struct shapes *shapes)
+{
+    return shapes->convolution.groups > 1 && shapes->w->dims[CHANNEL_AXIS] == 1 &&
+           shapes->x->strides[CHANNEL_AXIS] == 1;
+}
+
 void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_node *node)
 {
     struct kiln_ir *ir = importer->ir;
@@ -226,6 +234,11 @@ void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_n
         shapes.x = &tensors[right];
         drop_unused_parameters(&shapes);
         append_weight_gradient(&shapes, &contraction);
+        if (is_direct_gradient(&shapes)) {
+            contraction = kiln_contraction_swap(&contraction);
+            left = right;
+            right = kiln_node_input(node, KILN_OPERAND_DY);
+        }
     }
     enum kiln_scalar scalar = kiln_node_scalar(importer->graph, node);
     uint32_t left_value = kiln_ir_convert(ir, kiln_importer_value(importer, left), scalar);

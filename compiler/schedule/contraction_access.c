@@ -115,6 +115,8 @@ static bool is_dense_along(const struct kiln_contraction_problem *problem, uint3
 
 bool kiln_contraction_is_transposed(const struct kiln_contraction_problem *problem)
 {
+    if (problem->contraction->is_direct_gradient)
+        return false;
     /* Phases are of rows. */
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {
         if (problem->axes->windows[w].divisor > 1)

@@ -4,9 +4,10 @@
 
 enum {
     BLOCK = 256,
-    TAPS = 16,         /* of k in local memory at a time: windows of 3 x 3 are done at once */
-    SHARED_ROWS = 128, /* in local memory, with TAPS of each */
-    FAST_ROWS = 64,    /* work-items along rows, where those are neighbours in memory */
+    TAPS = 16,           /* of k in local memory at a time: windows of 3 x 3 are done at once */
+    SHARED_ROWS = 128,   /* in local memory, with TAPS of each */
+    GRADIENT_ROWS = 256, /* of pixels of a gradient: there are few rows of taps for each */
+    FAST_ROWS = 64,      /* work-items along rows, where those are neighbours in memory */
     ITEM_ROWS = 2,
     CHANNELS = 4, /* of a work-item, where pixels are neighbours in memory, and channels are not */
     HOST_ITEM_ROWS = 16,
@@ -48,7 +49,8 @@ bool kiln_is_contraction_direct(const struct kiln_contraction_problem *problem)
     const struct kiln_fusion_group *group = problem->group;
     const struct kiln_contraction_options *forced = &problem->schedule->forced;
     if (group->contract_count != 1 || kiln_group_has_whole_rows(group) ||
-        kiln_group_has_statistics(group) || kiln_group_cuts_k(group) ||
+        kiln_group_has_statistics(group) ||
+        (kiln_group_cuts_k(group) && !kiln_contraction_is_depthwise_gradient(problem->axes)) ||
         kiln_group_operand_sum(problem->ir, group) != KILN_NONE || problem->axes->is_right_windowed)
         return false;
     if (forced->form != KILN_CONTRACTION_ANY)
@@ -68,7 +70,9 @@ uint32_t kiln_direct_block(const struct kiln_target *target)
 void kiln_choose_shared_rows(const struct kiln_target *target,
                              struct kiln_contraction_schedule *contraction)
 {
-    contraction->shared_rows = target->wave_size == 1 ? HOST_ITEM_ROWS : SHARED_ROWS;
+    contraction->shared_rows = target->wave_size == 1            ? HOST_ITEM_ROWS
+                               : contraction->is_direct_gradient ? GRADIENT_ROWS
+                                                                 : SHARED_ROWS;
     contraction->tile_k = TAPS;
     contraction->waves_m = contraction->waves_n = contraction->waves_k = contraction->groups_k = 1;
     contraction->row_parts = 1;

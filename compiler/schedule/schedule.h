@@ -241,7 +241,8 @@ struct kiln_contraction_schedule {
      * shared in LDS, tile_k of it at a time. Then tile_m and tile_n are arguments, not in the text.
      */
     bool is_direct;
-    bool are_rows_fast; /* neighbouring work-items have neighbouring rows, not columns */
+    bool are_rows_fast;      /* neighbouring work-items have neighbouring rows, not columns */
+    bool is_direct_gradient; /* of depthwise weights: rows are taps, and k pixels, in segments */
     uint32_t item_rows;
     uint32_t slots, vectors;
     /* The item_rows of a work-item are neighbours of one line of pixels instead, along the last

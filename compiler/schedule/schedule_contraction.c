@@ -390,6 +390,25 @@ static void fill_schedule(const struct kiln_contraction_problem *problem, uint32
     schedule->lds_bytes = lds_bytes;
 }
 
+/* Whether the image's memory runs along the result's columns. */
+static bool is_image_across(const struct kiln_contraction_problem *problem)
+{
+    uint32_t image = kiln_contraction_heaviest(problem, KILN_PLACE_LEFT, false);
+    return image != KILN_NONE &&
+           problem->schedule->accesses[image].strides[KILN_STRIDE_ACROSS] == 1;
+}
+
+/* Channels of a work-item: as many as a load of the image brings, whatever the sums' type is. */
+static uint32_t gradient_vector(const struct kiln_contraction_problem *problem, uint32_t limit)
+{
+    uint32_t vector = (uint32_t)PACK_BYTES / heaviest_bytes(problem, KILN_PLACE_LEFT, false);
+    vector = kiln_floor_power_of_two(vector < limit ? vector : limit);
+    vector = vector > 8 ? 8 : vector;
+    bool is_whole = kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN,
+                                            problem->contraction->n, vector);
+    return is_whole ? vector : 1;
+}
+
 /* Work-items compute elements of the result themselves. */
 static void choose_direct(struct kiln_contraction_problem *problem)
 {
@@ -401,11 +420,15 @@ static void choose_direct(struct kiln_contraction_problem *problem)
         problem->schedule->accesses[store].strides[KILN_STRIDE_COLUMN] != 1;
     bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
     uint32_t limit = problem->schedule->limits.vector_elems;
+    if (contraction->is_direct_gradient)
+        contraction->are_rows_fast = !is_image_across(problem);
     uint32_t most = kiln_direct_vector_limit(problem->target, is_swapped, contraction);
     choose_result_vector(problem, most < limit ? most : limit);
+    if (contraction->is_direct_gradient && !contraction->are_rows_fast)
+        contraction->result_vector = gradient_vector(problem, limit);
     struct kiln_operand_schedule *shared = is_swapped ? &contraction->left : &contraction->right;
     shared->is_along_k = !kiln_runs_along_rows(problem, shared);
-    if (kiln_find_strips(is_swapped, contraction)) {
+    if (!contraction->is_direct_gradient && kiln_find_strips(is_swapped, contraction)) {
         problem->schedule->template_name = "contraction_strips";
         kiln_choose_strip_tile(problem->target, &problem->schedule->limits, contraction);
     } else {
@@ -468,6 +491,8 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     if (!kiln_choose_staged_dtype(ir, graph, group, target, &contraction->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     contraction->is_direct = kiln_is_contraction_direct(&problem);
+    contraction->is_direct_gradient =
+        contraction->is_direct && kiln_contraction_is_depthwise_gradient(problem.axes);
     struct kiln_contraction joined;
     if (!contraction->is_direct && kiln_group_operand_sum(ir, group) == KILN_NONE &&
         kiln_join_channels(&problem, kiln_pack_elements(contraction), &joined))

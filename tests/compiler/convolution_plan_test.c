@@ -302,6 +302,32 @@ Test(convolution_plan, weight_gradients_in_segments_read_in_vectors)
     }
 }
 
+/* Of channels that are groups, whose pixels are shared out to as many segments as fill a GPU. */
+Test(convolution_plan, depthwise_weight_gradients_have_no_tiles)
+{
+    static const char *const gpus[] = {"gfx942", "gfx1100", "sm_90"};
+    for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++) {
+        const struct kiln_lower_options options = {0};
+        struct kiln_kernel_plan plan;
+        struct kiln_target target;
+        struct json_graph read;
+        graph_sketch_accept(&read,
+                            "ConvolutionWrw x=8,144,56,56:HALF:last dy=8,144,56,56:HALF:last "
+                            "dw=144,1,3,3:HALF:last" SAME,
+                            NULL);
+        cr_assert_eq(kiln_target_parse(gpus[t], &target, &error), KILN_OK);
+        cr_assert_eq(kiln_kernel_plan_make(&read.graph, &target, &options, &arena, &plan, &error),
+                     KILN_OK, "%s", error.text);
+        cr_assert_eq(plan.partition.group_count, 2, "%s", gpus[t]);
+        const struct kiln_contraction_schedule *contraction = &plan.schedules[0].contraction;
+        cr_expect(contraction->is_direct && contraction->is_direct_gradient, "%s", gpus[t]);
+        cr_expect_eq(contraction->strip_taps, 0, "%s", gpus[t]);
+        cr_expect_gt(contraction->segments, 64, "%s", gpus[t]);
+        cr_expect_eq(contraction->result_vector, 8, "%s", gpus[t]);
+        json_graph_fini(&read);
+    }
+}
+
 /* 256 x 2304 weights are 36 tiles: too few for a GPU, although 12544 pixels are fewer than a
  * product needs to be cut. */
 Test(convolution_plan, gradients_of_many_weights_are_cut_into_segments)

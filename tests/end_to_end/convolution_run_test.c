@@ -14,6 +14,10 @@
     " !pre_padding=[" pre "] !post_padding=[" post "] !stride=[" stride "] !dilation=[" dilation   \
     "] !conv_mode='CONVOLUTION'"
 
+#define GRADIENT_BEHIND_RELU                                                                       \
+    "Pointwise in_0=4,24,9,8:HALF:last in_1=4,24,9,8:HALF:last out_0=4,24,9,8:HALF:virtual:last "  \
+    "!operation='RELU_BWD' "
+
 static const char *const sketches[] = {
     /* An image of one row: its tensor has no stride that would tell one tap from another. */
     "ConvolutionFwd x=2,4,1 w=4,4,3 y=2,4,5:INT8" ATTRIBUTES("3", "1", "1"),
@@ -81,6 +85,31 @@ static const char *const strips[] = {
                              "!operation='ADD'",
 };
 
+/* Weight gradients of channels that are groups, and neighbours in memory: with segments of pixels
+ * and without, of a window and of single taps, several filters for each channel, work behind them.
+ */
+static const char *const depthwise_gradients[] = {
+    "ConvolutionWrw x=3,24,19,11:HALF:last dy=3,24,19,11:HALF:last "
+    "dw=24,1,3,3:HALF:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+    "ConvolutionWrw x=2,40,9,11:HALF:last dy=2,40,5,6:HALF:last dw=40,1,3,3:HALF:last" ATTRIBUTES(
+        "1,1", "2,2", "1,1"),
+    "ConvolutionWrw x=1,8,3,3:last dy=1,8,3,3:last dw=8,1,3,3:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+    "ConvolutionWrw x=2,5,9,7:last dy=2,5,7,7:last dw=5,1,5,3" ATTRIBUTES("1,1", "1,1", "1,1"),
+    "ConvolutionWrw x=2,6,9,7:BFLOAT16:last dy=2,12,9,7:BFLOAT16:last "
+    "dw=12,1,1,1:BFLOAT16:last" ATTRIBUTES("0,0", "1,1", "1,1"),
+    "ConvolutionWrw x=2,16,53:HALF:last dy=2,32,27:HALF:last dw=32,1,4:HALF:last" ATTRIBUTES(
+        "2", "2", "1"),
+    "ConvolutionWrw x=1,8,4,5,6:DOUBLE:last dy=1,8,4,5,6:DOUBLE:last "
+    "dw=8,1,3,2,3:DOUBLE:last" HUGE("1,0,1", "1,1,1", "1,1,1", "1,1,1"),
+    /* Lines of seven pixels are as many as taps that have strips. */
+    "ConvolutionWrw x=2,16,7,7:HALF:last dy=2,16,7,7:HALF:last dw=16,1,3,3:HALF:last" ATTRIBUTES(
+        "1,1", "1,1", "1,1"),
+    GRADIENT_BEHIND_RELU
+    "| ConvolutionWrw x=4,24,9,8:HALF:last dy@3 dw=24,1,3,3:virtual:last" ATTRIBUTES(
+        "2,2", "1,1", "2,2") "| Pointwise in_0@5 in_1=24,1,3,3:last out_0=24,1,3,3:last "
+                             "!operation='ADD'",
+};
+
 /* Taps of few channels that lie one behind the other are loaded in runs: of more than one pack and
  * of less, of images that are smaller than a pack, cut by padding on either side, behind a prologue
  * that makes something of zero; and such that look like runs and are none. */
@@ -145,6 +174,15 @@ Test(convolution_run, small_groups_in_tiles)
     enum { FIRST = 1, LAST = 3 };
     for (uint32_t i = FIRST; i <= LAST; i++)
         run(sketches[i], 0, KILN_CONTRACTION_PLAIN);
+}
+
+Test(convolution_run, depthwise_weight_gradients)
+{
+    for (uint32_t i = 0; i < sizeof depthwise_gradients / sizeof *depthwise_gradients; i++) {
+        run(depthwise_gradients[i], 0, KILN_CONTRACTION_ANY);
+        run(depthwise_gradients[i], 32, KILN_CONTRACTION_ANY);
+        run(depthwise_gradients[i], 32, KILN_CONTRACTION_PLAIN);
+    }
 }
 
 Test(convolution_run, strips_of_pixels)
