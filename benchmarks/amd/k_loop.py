@@ -187,7 +187,10 @@ def _mca(code: CodeObject, loop: list[Instruction], llvm: str) -> tuple[float, f
 
 
 def examine_k_loop(code: CodeObject, llvm: str) -> KLoop:
-    loop = find_k_loop(code)
+    return examine_loop(code, find_k_loop(code), llvm)
+
+
+def examine_loop(code: CodeObject, loop: list[Instruction], llvm: str) -> KLoop:
     classes = Counter(map(class_of, loop))
     matrices = [i for i in loop if is_matrix(i)]
     reads = [i for i in loop if class_of(i) == "LDS reads"]
