@@ -9,6 +9,7 @@
 #include "compiler/fuse/reduction_passes.h"
 #include "compiler/fuse/segments.h"
 #include "compiler/fuse/tile_statistics.h"
+#include "compiler/ir/operand_sums.h"
 
 static uint16_t place_bit(enum kiln_place place)
 {
@@ -41,8 +42,10 @@ enum kiln_place kiln_group_summed_place(const struct kiln_ir *ir,
     uint32_t sum = kiln_group_operand_sum(ir, group);
     if (sum == KILN_NONE)
         return KILN_PLACE_COUNT;
-    return ir->ops[sum].operands[0] == ir->ops[group->contracts[0]].operands[0] ? KILN_PLACE_LEFT
-                                                                                : KILN_PLACE_RIGHT;
+    /* Not by its operand's value alone: both factors may be the same one. */
+    uint32_t side = 0;
+    (void)kiln_ir_is_operand_sum(ir, sum, group->contracts[0], &side);
+    return side == 0 ? KILN_PLACE_LEFT : KILN_PLACE_RIGHT;
 }
 
 /* Then both products have left and right operands as their operations do. */

@@ -44,6 +44,11 @@ static const char *const sketches[] = {
     "Matmul a=70,64:turned b=64,50:turned c=70,50 | Reduction in@2 out=1,50 !mode='ADD'",
     BATCHES "| Reduction in@1 out=3,20,1:DOUBLE !mode='ADD'",
     "Matmul a=20,1 b=1,10 c=20,10 | Reduction in@1 out=20,1 !mode='ADD'",
+    /* One value as both factors, summed as either of them. */
+    "Matmul a=64,64:HALF b@1 c=64,64:HALF | Reduction in@1 out=1,64:HALF !mode='ADD'",
+    "Matmul a=64,64 b@1 c=64,64 | Reduction in@1 out=1,64 !mode='ADD'",
+    "Matmul a=64,64 b@1 c=64,64 | Reduction in@1 out=64,1 !mode='ADD'",
+    "Matmul a=2,48,48 b@1 c=2,48,48 | Reduction in@1 out=2,1,48 !mode='ADD'",
     /* fp8, which some tiles hold in other numbers than they stand for. */
     "Matmul a=40,48:FP8_E4M3 b=48,24:FP8_E4M3 c=40,24 | Reduction in@1 out=40,1 !mode='ADD'",
 };

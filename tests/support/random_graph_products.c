@@ -169,12 +169,17 @@ static bool try_product(struct kiln_random_generator *generator)
         choose_result_with(generator, &operand, side == 0, &c);
         k = operand.sizes[side == 0 ? operand.rank - 1 : operand.rank - 2];
     }
+    bool is_square = given[side] == KILN_NONE && kiln_random_chance(random, 8);
+    if (is_square)
+        c.sizes[c.rank - 2] = c.sizes[c.rank - 1] = k;
     struct kiln_random_dims a = c, b = c;
     choose_batch(random, &c, &a);
     choose_batch(random, &c, &b);
     a.sizes[c.rank - 1] = b.sizes[c.rank - 2] = k;
     if (given[side] != KILN_NONE)
         *(side == 0 ? &a : &b) = kiln_random_dims_of(generator, given[side]);
+    if (is_square) /* One tensor is both factors. */
+        a = b = c;
     int64_t most = generator->options->max_elements;
     struct kiln_random_shape shape, shapes[2];
     if (kiln_random_count_elements(&c) > most || kiln_random_count_elements(&a) > most ||
@@ -183,7 +188,10 @@ static bool try_product(struct kiln_random_generator *generator)
         !kiln_random_find_shape(generator, &a, &shapes[0]) ||
         !kiln_random_find_shape(generator, &b, &shapes[1]))
         return false;
-    make_factors(generator, (const struct kiln_random_dims *const[]){&a, &b}, shapes, given);
+    if (is_square)
+        given[0] = given[1] = kiln_random_append_factor(generator, &shapes[0], KILN_NONE);
+    else
+        make_factors(generator, (const struct kiln_random_dims *const[]){&a, &b}, shapes, given);
     uint32_t product = append_matmul(generator, given[0], given[1], &shape);
     if (kiln_random_chance(random, 20))
         append_twin(generator, product, given, shapes, &shape);
