@@ -254,7 +254,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         products->chiplets, has_last, products->k_end != KILN_K_END_NONE,
         attention->limit_count != 0, has_loads);
     /* Left to themselves compilers take more registers than two waves of a SIMD have. */
-    if (kiln_attention_has_residents(attention))
+    if (kiln_attention_has_residents(attention, emission->target))
         kiln_buffer_printf(source, "#define %s 2\n",
                            products->mma->layout == KILN_MMA_LAYOUT_MFMA ? "KILN_SIMD_WAVES"
                                                                          : "KILN_RESIDENTS");
@@ -283,7 +283,7 @@ static void emit_headers(const struct kiln_emission *emission,
 {
     enum kiln_dtype staged = kiln_contraction_of(emission)->staged;
     const char *type = kiln_dtype_info(staged)->device;
-    const bool may_be_lowest = kiln_may_scores_be_lowest(emission);
+    const bool may_be_huge = kiln_may_scores_be_huge(emission);
     kiln_emit_access_headers(emission, inclusion, source);
     kiln_emit_operation_headers(emission, inclusion, source);
     kiln_emit_convert_header(staged, inclusion, source);
@@ -292,15 +292,15 @@ static void emit_headers(const struct kiln_emission *emission,
         kiln_template_append(inclusion, "device/math/tanh_part_f32.h", source);
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
     kiln_emit_contraction_core(emission, source);
-    /* Scores near the lowest number there is cannot be multiplied, only their differences can. */
+    /* Of huge scores only differences can be multiplied. */
     kiln_buffer_printf(source,
                        "#ifdef KILN_HAS_SEED_EXP2\n"
                        "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32(%s)\n"
                        "#define KILN_EXPONENTIAL_LOG %s\n#else\n"
                        "#define KILN_EXPONENTIAL(x) kiln_exp_f32(x)\n"
                        "#define KILN_EXPONENTIAL_LOG 1.0f\n#endif\n",
-                       may_be_lowest ? "(x) * 0x1.715476p+0f" : "x",
-                       may_be_lowest ? "1.0f" : "0x1.62e43p-1f");
+                       may_be_huge ? "(x) * 0x1.715476p+0f" : "x",
+                       may_be_huge ? "1.0f" : "0x1.62e43p-1f");
     kiln_buffer_printf(source,
                        "#define KILN_SUM_SCALAR f32\n"
                        "#define KILN_ENCODE_WEIGHT(weight) kiln_encode_%s(weight)\n",

@@ -109,7 +109,7 @@ struct kiln_exponent kiln_find_score_exponent(const struct kiln_emission *emissi
     if (exponent.value == KILN_NONE)
         return exponent;
     split_condition(emission, &exponent);
-    if (kiln_may_scores_be_lowest(emission))
+    if (kiln_may_scores_be_huge(emission))
         return exponent;
     split_scale(emission->ir, &exponent);
     split_tanh(emission, &exponent);
@@ -190,9 +190,9 @@ void kiln_emit_weight_exponential(const struct kiln_emission *emission,
     kiln_emit_value(table, exponent.value, source);
     kiln_buffer_printf(source, ", %af / KILN_EXPONENTIAL_LOG", exponent.scale);
     if (exponent.shift != KILN_NONE) {
-        kiln_buffer_append_text(source, ", -");
+        kiln_buffer_append_text(source, ", -(");
         kiln_emit_value(table, exponent.shift, source);
-        kiln_buffer_append_text(source, " * (1.0f / KILN_EXPONENTIAL_LOG)");
+        kiln_buffer_append_text(source, ") * (1.0f / KILN_EXPONENTIAL_LOG)");
     }
     kiln_buffer_append_text(source, exponent.condition == KILN_NONE ? "));\n"
                                                                     : ") : -__builtin_inff());\n");

@@ -18,9 +18,10 @@ kiln_attention_of(const struct kiln_emission *emission)
 bool kiln_is_score_access(const struct kiln_emission *emission, uint32_t access);
 bool kiln_is_score_row_access(const struct kiln_emission *emission, uint32_t access);
 
-/* Whether scores may be finite and yet too low to be multiplied by the exponent's factor: masks of
- * the lowest number there is are usual. */
-bool kiln_may_scores_be_lowest(const struct kiln_emission *emission);
+/* Whether scores may be finite and yet too large to be multiplied by the exponent's factor before
+ * the difference to their maximum is taken: masks of -1e9, or of the lowest number there is, are
+ * usual. From 2^24 on roundings of that product are as large as the exponents themselves. */
+bool kiln_may_scores_be_huge(const struct kiln_emission *emission);
 
 /* kiln_score_source to kiln_row_start. */
 void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kiln_buffer *source);

@@ -432,12 +432,18 @@ static bool only_scales(const struct kiln_emission *emission, uint32_t loaded)
     return is_factor;
 }
 
-bool kiln_may_scores_be_lowest(const struct kiln_emission *emission)
+/* What elements of 16 bits or less hold, bfloat16 aside. */
+static bool may_hold_huge(enum kiln_dtype dtype)
 {
+    return dtype == KILN_DTYPE_BF16 || kiln_dtype_info(dtype)->bytes > 2;
+}
+
+bool kiln_may_scores_be_huge(const struct kiln_emission *emission)
+{
+    const double largest_factored = 0x1p16;
     for (uint32_t i = 0; i < emission->group->load_count; i++) {
         const struct kiln_access *access = &emission->group->accesses[i];
-        if (kiln_is_loaded_in(emission, i, KILN_PLACE_SCORE) &&
-            (access->dtype == KILN_DTYPE_F32 || access->dtype == KILN_DTYPE_BF16) &&
+        if (kiln_is_loaded_in(emission, i, KILN_PLACE_SCORE) && may_hold_huge(access->dtype) &&
             !only_scales(emission, access->value))
             return true;
     }
@@ -445,7 +451,7 @@ bool kiln_may_scores_be_lowest(const struct kiln_emission *emission)
         const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
         bool is_score = (emission->group->places[i] >> KILN_PLACE_SCORE & 1) != 0;
         if (is_score && op->opcode == KILN_OP_CONSTANT && op->scalar == KILN_SCALAR_F32 &&
-            isfinite(op->constant.real) && fabs(op->constant.real) > 0x1p120)
+            isfinite(op->constant.real) && fabs(op->constant.real) > largest_factored)
             return true;
     }
     return false;

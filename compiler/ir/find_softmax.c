@@ -140,13 +140,19 @@ static bool is_nonnegative(const struct kiln_ir *ir, uint32_t value)
     return op->opcode == KILN_OP_EXP || (op->opcode == KILN_OP_CONSTANT && op->constant.real >= 0);
 }
 
-/* Whether a condition says that a value is 0. */
-static bool is_equal_to_zero(const struct kiln_ir *ir, uint32_t condition, uint32_t value)
+/* Which operand of a SELECT is a value that it keeps unless that is 0, of values that are not
+ * negative; KILN_NONE where it is something else. */
+static uint32_t kept_unless_zero(const struct kiln_ir *ir, const struct kiln_op *select)
 {
-    const struct kiln_op *op = op_at(ir, before_broadcast(ir, condition));
-    return op->opcode == KILN_OP_CMP_EQ &&
-           ((op->operands[0] == value && is_real(ir, op->operands[1], 0)) ||
-            (op->operands[1] == value && is_real(ir, op->operands[0], 0)));
+    const struct kiln_op *op = op_at(ir, before_broadcast(ir, select->operands[0]));
+    bool is_kept_first = op->opcode == KILN_OP_CMP_NE || op->opcode == KILN_OP_CMP_GT;
+    uint32_t kept = is_kept_first ? 1 : 2;
+    if (!is_kept_first && op->opcode != KILN_OP_CMP_EQ)
+        return KILN_NONE;
+    bool is_right = op->operands[0] == select->operands[kept] && is_real(ir, op->operands[1], 0);
+    bool is_left = op->operands[1] == select->operands[kept] && is_real(ir, op->operands[0], 0) &&
+                   op->opcode != KILN_OP_CMP_GT;
+    return is_right || is_left ? kept : KILN_NONE;
 }
 
 /* Whether a value of rows is the sum of the exponentials, or that and more: with a sink, with an
@@ -156,6 +162,7 @@ static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
     enum { MAX_OPERATIONS = 4 };
     for (int i = 0; i < MAX_OPERATIONS; i++) {
         const struct kiln_op *op = op_at(ir, before_broadcast(ir, value));
+        uint32_t kept;
         switch (op->opcode) {
         case KILN_OP_REDUCE_SUM:
             return op->operands[0] == exp;
@@ -169,10 +176,10 @@ static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
                 return false;
             break;
         case KILN_OP_SELECT:
-            if (!is_nonnegative(ir, op->operands[1]) ||
-                !is_equal_to_zero(ir, op->operands[0], op->operands[2]))
+            kept = kept_unless_zero(ir, op);
+            if (kept == KILN_NONE || !is_nonnegative(ir, op->operands[3 - kept]))
                 return false;
-            value = op->operands[2];
+            value = op->operands[kept];
             break;
         default:
             return false;

@@ -33,9 +33,10 @@ static bool ends_narrow(const struct kiln_ir *ir, uint32_t value, bool *reached)
     return true;
 }
 
-/* Whether weights are exponentials of a softmax or sigmoids, perhaps with zeros among them: they do
- * not leave the range of half. */
-static bool are_bounded(const struct kiln_ir *ir, uint32_t weights)
+/* Whether weights are exponentials of a softmax, perhaps with zeros among them. Half holds these:
+ * none is above its range, and in each row one is near 1, beside which those below its range do not
+ * count. Of sigmoids all may be below it. */
+static bool are_exponentials(const struct kiln_ir *ir, uint32_t weights)
 {
     const struct kiln_op *op = &ir->ops[weights];
     while (op->opcode == KILN_OP_SELECT) {
@@ -47,21 +48,21 @@ static bool are_bounded(const struct kiln_ir *ir, uint32_t weights)
             return false;
         op = kept;
     }
-    return op->opcode == KILN_OP_SCORE_EXP || op->opcode == KILN_OP_SIGMOID;
+    return op->opcode == KILN_OP_SCORE_EXP;
 }
 
-/* The type that the weights of an ATTEND are to be rounded to; false where they stay as they are.
- */
+/* The type that the weights of an ATTEND are to be rounded to; false where they stay as they are,
+ * as those that the graph rounds to the other type of 16 bits. */
 static bool choose_dtype(const struct kiln_ir *ir, const uint32_t *sets, uint32_t attend,
                          bool *reached, enum kiln_dtype *ret_dtype)
 {
     uint32_t weights = ir->ops[attend].operands[0];
     uint32_t values = sets[ir->ops[attend].operands[1]] & narrow_dtypes;
-    if (values == 0 || (sets[weights] & values) != 0 || !ends_narrow(ir, attend, reached))
+    if (values == 0 || (sets[weights] & narrow_dtypes) != 0 || !ends_narrow(ir, attend, reached))
         return false;
     bool is_half = (values & KILN_DTYPE_BIT(KILN_DTYPE_F16)) != 0;
     *ret_dtype = is_half ? KILN_DTYPE_F16 : KILN_DTYPE_BF16;
-    return !is_half || are_bounded(ir, weights);
+    return !is_half || are_exponentials(ir, weights);
 }
 
 enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, const struct kiln_graph *graph,

@@ -80,23 +80,26 @@ static bool is_scaled(const struct kiln_graph *graph, uint32_t operand, uint32_t
 }
 
 /* Whether a tensor is computed from a product by elementwise nodes: scores of attention, perhaps
- * divided by their sums. */
-static bool comes_of_product(const struct kiln_graph *graph, uint32_t tensor)
+ * divided by their sums. has_exponential: whether one of the nodes is their exponential. */
+static bool comes_of_product(const struct kiln_graph *graph, uint32_t tensor,
+                             bool *ret_has_exponential)
 {
     enum { MAX_TENSORS = 64 };
     uint32_t tensors[MAX_TENSORS] = {tensor};
     uint32_t count = 1;
+    bool is_found = false;
+    *ret_has_exponential = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t producer = graph->tensors[tensors[i]].producer;
         const struct kiln_node *node = producer == KILN_NONE ? NULL : &graph->nodes[producer];
-        if (node != NULL && node->kind == KILN_NODE_MATMUL)
-            return true;
+        is_found |= node != NULL && node->kind == KILN_NODE_MATMUL;
         if (node == NULL || node->kind != KILN_NODE_POINTWISE)
             continue;
+        *ret_has_exponential |= node->pointwise.mode == KILN_POINTWISE_EXP;
         for (uint32_t k = 0; k < node->input_count && count < MAX_TENSORS; k++)
             tensors[count++] = node->inputs[k];
     }
-    return false;
+    return is_found;
 }
 
 /* Whether all that becomes of a tensor is rounded to 16 bits before anything but elementwise nodes
@@ -126,18 +129,20 @@ static bool ends_in_16_bits(const struct kiln_graph *graph, uint32_t tensor)
 }
 
 /* To which type an operand may be rounded. Weights of attention that the graph does not round are
- * rounded to the type of the values where these have 16 bits and the result is rounded to 16 bits:
- * decision 30. */
+ * rounded to the type of the values where these have 16 bits and the result is rounded to 16 bits,
+ * to half only exponentials: decision 30. */
 static enum kiln_dtype rounded_dtype(const struct kiln_graph *graph, const struct kiln_node *node,
                                      uint32_t operand)
 {
     const struct kiln_tensor *tensor = &graph->tensors[node->inputs[operand]];
     const struct kiln_tensor *other = &graph->tensors[node->inputs[1 - operand]];
+    bool has_exponential;
     if (is_scaled(graph, node->inputs[operand], operand))
         return tensor->dtype;
     if (tensor->role == KILN_TENSOR_VIRTUAL && tensor->dtype == KILN_DTYPE_F32 &&
         has_16_bits(other) && ends_in_16_bits(graph, node->outputs[0]) &&
-        comes_of_product(graph, node->inputs[operand]))
+        comes_of_product(graph, node->inputs[operand], &has_exponential) &&
+        (other->dtype == KILN_DTYPE_BF16 || has_exponential))
         return other->dtype;
     return KILN_DTYPE_F32;
 }

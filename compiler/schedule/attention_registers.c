@@ -82,5 +82,5 @@ uint32_t kiln_attention_register_budget(const struct kiln_attention_schedule *at
         return 0;
     if (target->wave_size == 32)
         return OF_RDNA;
-    return kiln_attention_has_residents(attention) ? OF_CDNA / 2 : OF_CDNA;
+    return kiln_attention_has_residents(attention, target) ? OF_CDNA / 2 : OF_CDNA;
 }

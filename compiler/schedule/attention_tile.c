@@ -211,18 +211,31 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
                : "its tiles do not fit local memory";
 }
 
+/* Whether the registers of a gradient's wave are counted to be half of a SIMD's at most. Where a
+ * row's packs are no power of two the count is too low for that. */
+static bool is_half_of_simd(const struct kiln_attention_schedule *attention,
+                            const struct kiln_target *target)
+{
+    enum { HALF_OF_SIMD = 256 };
+    uint32_t row_packs = attention->products.tile_k / kiln_pack_elements(&attention->products);
+    return (row_packs & (row_packs - 1)) == 0 &&
+           kiln_attention_registers(attention, target) <= HALF_OF_SIMD;
+}
+
 /* Of the other forms a work-group takes more registers than that leaves. */
-bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention)
+bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention,
+                                  const struct kiln_target *target)
 {
     enum { MOST_OF_TWO_WAVES = 192 };
     const struct kiln_contraction_schedule *products = &attention->products;
     if (products->mma == NULL)
         return false;
+    if (products->mma->layout != KILN_MMA_LAYOUT_MFMA)
+        return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC;
     bool is_gradient = attention->score_count + attention->value_count > 2;
     uint32_t most = is_gradient ? LARGE_HEAD : MOST_OF_TWO_WAVES;
-    bool fits = products->waves_m > 1 && products->tile_k <= most && attention->tile_d <= most;
-    return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC ||
-           (products->mma->layout == KILN_MMA_LAYOUT_MFMA && fits);
+    return products->waves_m > 1 && products->tile_k <= most && attention->tile_d <= most &&
+           (!is_gradient || is_half_of_simd(attention, target));
 }
 
 bool kiln_attention_may_share_tiles(const struct kiln_attention_schedule *attention)

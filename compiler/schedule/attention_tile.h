@@ -24,6 +24,7 @@ uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attentio
 bool kiln_attention_may_share_tiles(const struct kiln_attention_schedule *attention);
 
 /* Whether two work-groups of a kernel are to be resident at once: a limit of its registers. */
-bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention);
+bool kiln_attention_has_residents(const struct kiln_attention_schedule *attention,
+                                  const struct kiln_target *target);
 
 #endif

@@ -288,16 +288,22 @@ Test(attention_plan, what_scores_have_in_common_is_not_computed_for_each)
     cr_expect_null(strstr(scaled, "kiln_mul_f32(0x1p-2f"));
 }
 
-/* The lowest number, times the logarithm of 2, is -infinity: where scores may have it, only their
- * difference to the maximum may be multiplied. */
+/* The lowest number, times the logarithm of 2, is -infinity, and what is rounded of -1e9 times that
+ * is more than an exponent of half: where scores may be such, only their difference to the maximum
+ * may be multiplied. */
 Test(attention_plan, scores_of_the_lowest_number_are_not_multiplied)
 {
     static const char lowest[] =
         PRODUCT "Pointwise in_0@3 in_1=k-3.4028235e38 in_2=" SCORES " out_0=" SCORES
                 ":virtual !operation='BINARY_SELECT' | " SOFTMAX("6", "7", "8", "9")
                     DIVIDED("9", "10") ATTENDED("11");
+    static const char large_mask[] =
+        PRODUCT "Pointwise in_0@3 in_1=k-1e9 in_2=" SCORES " out_0=" SCORES
+                ":virtual !operation='BINARY_SELECT' | " SOFTMAX("6", "7", "8", "9")
+                    DIVIDED("9", "10") ATTENDED("11");
     static const char of_difference[] = "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32((x) * ";
     cr_expect_not_null(strstr(source_of(lowest, "gfx942"), of_difference));
+    cr_expect_not_null(strstr(source_of(large_mask, "gfx942"), of_difference));
     cr_expect_null(strstr(source_of(one_kernel[0], "gfx942"), of_difference));
 }
 

@@ -44,6 +44,18 @@
     " out_0=" SHAPE(m, n) ":virtual !operation='ADD' | " SOFTMAX(m, n, 7, 8, 9, 10)                \
         DIVIDED(m, n, 10, 11, ":HALF") ATTENDED(m, n, 64, 12, ":HALF")
 
+#define EXPONENTIALS(shift, type)                                                                  \
+    "Matmul a=" SHAPE(37, 64) type " b=" SHAPE(64, 67) type                                        \
+        " c=" SHAPE(37, 67) ":virtual | "                                                          \
+                            "Pointwise in_0@3 in_1=k0.25 out_0=" SHAPE(                            \
+                                37, 67) ":virtual !operation='MUL' | "                             \
+                                        "Pointwise in_0@5 in_1=" shift " out_0=" SHAPE(            \
+                                            37, 67) ":virtual !operation='SUB' | "                 \
+                                                    "Pointwise in_0@7 out_0=" SHAPE(               \
+                                                        37, 67) ":virtual !operation='EXP' | "     \
+                                                                "Matmul a@8 b=" SHAPE(67, 64) type \
+        " c=" SHAPE(37, 64) type
+
 static const char *const sketches[] = {
     PLAIN(40, 50, 32, 24, ""),
     PLAIN(70, 130, 64, 64, ":HALF"),
@@ -97,6 +109,9 @@ static const char *const sketches[] = {
     /* sigmoid of the scores */
     SCALED(37, 67, 64, ":HALF") "Pointwise in_0@5 out_0=" SHAPE(
         37, 67) ":HALF:virtual !operation='SIGMOID_FWD' | " ATTENDED(37, 67, 64, 6, ":HALF"),
+    /* exponentials of differences to a constant, of either sign */
+    EXPONENTIALS("k-3", ":BFLOAT16"),
+    EXPONENTIALS("k3", ":BFLOAT16"),
     /* keys and values that run along their rows, of which the last rows see no whole run */
     "Sdpa q=2,4,37,32:HALF k=2,4,64,32:HALF:turned v=2,4,64,32:HALF:turned o=2,4,37,32:HALF "
     "!causal_mask=true",

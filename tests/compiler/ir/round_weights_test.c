@@ -65,17 +65,14 @@ Test(round_weights, not_of_what_stays_precise)
                                                "!operation='NEG' | "
                                                "Reduction in@10 out=2,1,1 !mode='ADD'"),
                  KILN_DTYPE_F32, "the result is summed up in float");
-}
-
-Test(round_weights, of_sigmoids)
-{
     cr_expect_eq(weights_dtype("Matmul a=2,70,64:HALF b=2,64,130:HALF c=" SCORES " | "
-                               "Pointwise in_0@3 out_0=" SCORES " !operation='SIGMOID_FWD' | "
-                               "Matmul a@4 b=2,130,64:HALF c=2,70,64:HALF"),
-                 KILN_DTYPE_F16);
+                               "Pointwise in_0@3 out_0=2,70,130:HALF:virtual "
+                               "!operation='SIGMOID_FWD' | "
+                               "Matmul a@4 b=2,130,64:BFLOAT16 c=2,70,64:HALF"),
+                 KILN_DTYPE_F16, "the graph rounds them to another type of 16 bits");
 }
 
-/* What is neither an exponential nor a sigmoid may be larger than the largest half. */
+/* What is no exponential may be larger than the largest half. */
 Test(round_weights, not_where_half_could_overflow)
 {
 #define SQUARED(type)                                                                              \
@@ -83,5 +80,9 @@ Test(round_weights, not_where_half_could_overflow)
     "Pointwise in_0@3 in_1@3 out_0=" SCORES " !operation='MUL' | "                                 \
     "Matmul a@4 b=2,130,64:" type " c=2,70,64:" type
     cr_expect_eq(weights_dtype(SQUARED("HALF")), KILN_DTYPE_F32);
+    cr_expect_eq(weights_dtype("Matmul a=2,70,64:HALF b=2,64,130:HALF c=" SCORES " | "
+                               "Pointwise in_0@3 out_0=" SCORES " !operation='SIGMOID_FWD' | "
+                               "Matmul a@4 b=2,130,64:HALF c=2,70,64:HALF"),
+                 KILN_DTYPE_F32, "all sigmoids of a row may be too small");
     cr_expect_eq(weights_dtype(SQUARED("BFLOAT16")), KILN_DTYPE_BF16);
 }
