@@ -9,6 +9,9 @@ enum {
     MIN_SEGMENTED_K = 16384,
     /* Rows of a batch, each of which has work-groups: depthwise gradients have one. */
     MIN_ROWS = 8,
+    /* Tensors as large as the operand that it is computed from. What is loaded of them together
+     * would decide the registers of the whole kernel. */
+    MAX_INPUTS = 2,
 };
 
 static bool may_have_sums(const struct kiln_group_builder *builder, uint32_t index)
@@ -23,6 +26,36 @@ static bool has_rows(const struct kiln_contraction *contraction, uint32_t side)
 {
     int64_t rows = kiln_contraction_size(contraction, side == 0 ? KILN_AXIS_M : KILN_AXIS_N);
     return rows >= MIN_ROWS || kiln_contraction_size(contraction, KILN_AXIS_BATCH) == 1;
+}
+
+/* Whether an operand is loaded, or computed from few loads of its own size: a LOAD, and what is
+ * read from memory instead of being computed again. */
+static bool has_few_inputs(struct kiln_group_builder *builder, uint32_t operand)
+{
+    const struct kiln_op *ops = builder->ir->ops;
+    uint32_t stamp = ++builder->stamp_now;
+    uint32_t inputs = 0;
+    builder->stack_count = 0;
+    builder->stack[builder->stack_count++] = operand;
+    builder->stamp[operand] = stamp;
+    while (builder->stack_count != 0 && inputs <= MAX_INPUTS) {
+        uint32_t value = builder->stack[--builder->stack_count];
+        const struct kiln_op *op = &ops[value];
+        builder->steps++;
+        if (op->opcode == KILN_OP_LOAD || builder->cut[value] || kiln_op_has_cluster(op)) {
+            inputs++;
+            continue;
+        }
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
+            uint32_t next = op->operands[k];
+            if (ops[next].domain != ops[operand].domain || builder->stamp[next] == stamp)
+                continue;
+            builder->stamp[next] = stamp;
+            builder->stack[builder->stack_count++] = next;
+        }
+    }
+    builder->stack_count = 0;
+    return inputs <= MAX_INPUTS;
 }
 
 /* Sums come behind their products: kiln_ir_put_sums_behind_products. */
@@ -46,7 +79,8 @@ void kiln_find_operand_sums(struct kiln_group_builder *builder)
         uint32_t side;
         if (product == KILN_NONE || builder->operand_sum[product] != KILN_NONE ||
             !kiln_ir_is_operand_sum(ir, i, product, &side) ||
-            !has_rows(&ir->contractions[ir->ops[product].contraction], side))
+            !has_rows(&ir->contractions[ir->ops[product].contraction], side) ||
+            !has_few_inputs(builder, op->operands[0]))
             continue;
         builder->summed_with[i] = product;
         builder->operand_sum[product] = i;

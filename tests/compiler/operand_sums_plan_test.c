@@ -52,6 +52,10 @@ static const struct {
      "| Reduction in@2 out=1,64,1,1 !mode='ADD'",
      1, false},
     {LINEAR "| Reduction in@1 out=512,1 !mode='ADD'", 1, false},
+    {"Pointwise in_0=2048,512 in_1=2048,512 out_0=2048,512:virtual !operation='RELU_BWD' "
+     "| Pointwise in_0@3 in_1=1,512 out_0=2048,512:virtual !operation='ADD' "
+     "| Matmul a=1024,2048:turned b@5 c=1024,512 | Reduction in@5 out=1,512 !mode='ADD'",
+     1, true},
     {LINEAR "| Reduction in@2 out=1,1024 !mode='ADD'", 1, true},
     {"Matmul a=512,2048 b=2048,1024:turned c=512,1024 | Reduction in@2 out=1,1024 !mode='ADD'", 1,
      true},
@@ -114,6 +118,10 @@ static const char *const apart[] = {
     /* of groups with fewer rows than a work-group adds up */
     "ConvolutionWrw x=8,144,56,56:HALF:last dy=8,144,56,56:HALF:last dw=144,1,3,3:HALF:last" SAME
     "| Reduction in@2 out=1,144,1,1 !mode='ADD'",
+    /* of what is computed from three tensors of its size */
+    "Pointwise in_0=2048,512 in_1=2048,512 out_0=2048,512:virtual !operation='RELU_BWD' "
+    "| Pointwise in_0@3 in_1=2048,512 out_0=2048,512:virtual !operation='ADD' "
+    "| Matmul a=1024,2048:turned b@5 c=1024,512 | Reduction in@5 out=1,512 !mode='ADD'",
     /* of integers */
     "Matmul a=512,1024:INT8 b=1024,256:INT8 c=512,256:INT32 | Reduction in@1 out=512,1:INT32 "
     "!mode='ADD'",

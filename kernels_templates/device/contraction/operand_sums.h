@@ -15,8 +15,9 @@ enum {
                          ? KILN_BLOCK / (KILN_SUM_RUNS * KILN_ROW_PACKS)
                          : 1,
     KILN_SUM_LANES = KILN_ROW_PACKS * KILN_SUM_TILES,
-    /* Tiles that are on their way together. */
-    KILN_SUM_AHEAD = KILN_SUMMED_IS_ALONG_K ? 8 : 2,
+    /* Tiles that are on their way together. Along rows one is a pack for each of them: more would
+     * take registers that the K loop beside has no use for, and leave it fewer waves. */
+    KILN_SUM_AHEAD = KILN_SUMMED_IS_ALONG_K ? 8 : 1,
     /* Work-items that merge the lanes of one row. */
     KILN_SUM_PARTS = KILN_BLOCK / KILN_SUM_ROWS > KILN_SUM_LANES ? (int)KILN_SUM_LANES
                      : KILN_BLOCK < 2 * KILN_SUM_ROWS            ? 1
@@ -69,7 +70,7 @@ KILN_DEVICE void kiln_sum_run(const kiln_arguments &arguments, kiln_summed_sourc
             kiln_add_inputs(arguments, inputs[i], k, KILN_WHOLE_K, sums);
     }
     KILN_NO_UNROLL
-    for (; tile < tiles; tile += KILN_SUM_TILES) {
+    for (; KILN_SUM_AHEAD > 1 && tile < tiles; tile += KILN_SUM_TILES) {
         kiln_summed_inputs inputs;
         kiln_summed_load(arguments, source, row, k, KILN_WHOLE_K, inputs);
         kiln_summed_advance(arguments, KILN_SUM_TILES * KILN_TILE_K, source);
