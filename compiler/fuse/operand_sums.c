@@ -58,32 +58,42 @@ static bool has_few_inputs(struct kiln_group_builder *builder, uint32_t operand)
     return inputs <= MAX_INPUTS;
 }
 
-/* Sums come behind their products: kiln_ir_put_sums_behind_products. */
+/* Whether a product's kernel may add up a sum of its operand too. A sum of the result's own domain
+ * could not be told from it. */
+static bool may_sum_beside(struct kiln_group_builder *builder, uint32_t product, uint32_t sum)
+{
+    const struct kiln_ir *ir = builder->ir;
+    uint32_t side;
+    return may_have_sums(builder, product) && builder->operand_sum[product] == KILN_NONE &&
+           ir->ops[sum].domain != ir->ops[product].domain &&
+           kiln_ir_is_operand_sum(ir, sum, product, &side) &&
+           has_rows(&ir->contractions[ir->ops[product].contraction], side) &&
+           has_few_inputs(builder, ir->ops[sum].operands[0]);
+}
+
+/* Sums come behind their products: kiln_ir_put_sums_behind_products. Each goes to the last one that
+ * may have it. */
 void kiln_find_operand_sums(struct kiln_group_builder *builder)
 {
+    enum { MOST_STEPS = 256 }; /* back from a sum: large graphs have many of both */
     const struct kiln_ir *ir = builder->ir;
     bool is_wanted = !builder->options->no_fusion && !builder->is_plain &&
                      !builder->strategy->never_beside &&
                      builder->options->contraction.form != KILN_CONTRACTION_DIRECT;
-    /* The last product that has an operand and no sum yet, by that operand. */
-    uint32_t *product_of = builder->scratch;
     for (uint32_t i = 0; i < ir->op_count; i++)
-        builder->summed_with[i] = builder->operand_sum[i] = product_of[i] = KILN_NONE;
+        builder->summed_with[i] = builder->operand_sum[i] = KILN_NONE;
     for (uint32_t i = 0; i < ir->op_count && is_wanted; i++) {
-        const struct kiln_op *op = &ir->ops[i];
-        if (may_have_sums(builder, i))
-            product_of[op->operands[0]] = product_of[op->operands[1]] = i;
-        if (op->opcode != KILN_OP_REDUCE_SUM || builder->bare[i])
+        if (ir->ops[i].opcode != KILN_OP_REDUCE_SUM || builder->bare[i])
             continue;
-        uint32_t product = product_of[op->operands[0]];
-        uint32_t side;
-        if (product == KILN_NONE || builder->operand_sum[product] != KILN_NONE ||
-            !kiln_ir_is_operand_sum(ir, i, product, &side) ||
-            !has_rows(&ir->contractions[ir->ops[product].contraction], side) ||
-            !has_few_inputs(builder, op->operands[0]))
-            continue;
-        builder->summed_with[i] = product;
-        builder->operand_sum[product] = i;
+        uint32_t product = i;
+        for (uint32_t steps = 0; product-- > 0 && steps < MOST_STEPS; steps++) {
+            if (!may_sum_beside(builder, product, i))
+                continue;
+            builder->summed_with[i] = product;
+            builder->operand_sum[product] = i;
+            builder->has_operand_sums = true;
+            break;
+        }
     }
 }
 
@@ -100,7 +110,6 @@ bool kiln_place_operand_sum(struct kiln_group_builder *builder, uint32_t index)
         op->domain == cluster->domain || !kiln_cluster_can_be_at(cluster, level))
         return false;
     kiln_cluster_raise_to(cluster, level);
-    builder->has_operand_sums = true;
     builder->accumulated_in[index] = builder->cluster[index] = number;
     cluster->reduction_count++;
     cluster->operand_sum = index;

@@ -228,3 +228,41 @@ Test(operand_sums_plan, sums_are_of_whole_packs)
     cr_expect_eq(strstr(inputs, "};"), strstr(inputs, "[64];\n};") + strlen("[64];\n"),
                  "8 rows of 8 elements");
 }
+
+/* dw = x^T dy, dx = dy w^T and db, the sum of dy, in any order. */
+Test(operand_sums_plan, order_does_not_matter)
+{
+#define DW "Matmul a=1024,512:HALF:turned b=512,1024:HALF c=1024,1024:HALF"
+    static const char *const orders[] = {
+        DW " | Matmul a@2 b=1024,1024:HALF:turned c=512,1024:HALF "
+           "| Reduction in@2 out=1,1024 !mode='ADD'",
+        DW " | Reduction in@2 out=1,1024 !mode='ADD' "
+           "| Matmul a@2 b=1024,1024:HALF:turned c=512,1024:HALF",
+        "Reduction in=512,1024:HALF out=1,1024 !mode='ADD' "
+        "| Matmul a=1024,512:HALF:turned b@1 c=1024,1024:HALF "
+        "| Matmul a@1 b=1024,1024:HALF:turned c=512,1024:HALF",
+        "Matmul a=512,1024:HALF b=1024,1024:HALF:turned c=512,1024:HALF "
+        "| Matmul a=1024,512:HALF:turned b@1 c=1024,1024:HALF "
+        "| Reduction in@1 out=1,1024 !mode='ADD'",
+    };
+    const struct kiln_lower_options options = {0};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct kiln_kernel_plan plan = sketched_plans_make(&plans, orders[i], "gfx942", &options);
+        cr_expect_eq(plan.partition.group_count, 2, "order %zu: %u kernels", i,
+                     plan.partition.group_count);
+    }
+}
+
+/* A sum with the domain of the result is not placed, and hinders nothing. */
+Test(operand_sums_plan, two_products_of_one_column_are_one_kernel)
+{
+    const struct kiln_lower_options options = {0};
+    struct kiln_kernel_plan plan =
+        sketched_plans_make(&plans,
+                            "Matmul a=512,1024:HALF b=1024,1:HALF c=512,1:virtual "
+                            "| Matmul a@1 b=1024,1:HALF c=512,1:virtual "
+                            "| Pointwise in_0@3 in_1@5 out_0=512,1:HALF !operation='MUL' "
+                            "| Reduction in@1 out=512,1 !mode='ADD'",
+                            "gfx942", &options);
+    cr_expect_eq(plan.partition.group_count, 2);
+}
