@@ -18,17 +18,18 @@ typedef _Float16 kiln_half_pair __attribute__((ext_vector_type(2)));
 template <unsigned COUNT>
 KILN_DEVICE void kiln_i8_as_f32(const kiln_storage_i8 (&from)[COUNT], float (&to)[COUNT])
 {
-    unsigned words[COUNT / 4];
-    __builtin_memcpy(words, from, sizeof words);
+    unsigned words[(COUNT + 3) / 4] = {};
+    __builtin_memcpy(words, from, COUNT); /* 2 of a pack of doubles */
     KILN_UNROLL
-    for (unsigned i = 0; i < COUNT / 2; i++) {
+    for (unsigned i = 0; i < (COUNT + 1) / 2; i++) {
         const unsigned shifted = words[i / 2] ^ 0x80808080u;
         const unsigned halves =
             __builtin_amdgcn_perm(0x64646464u, shifted, i % 2 == 0 ? 0x04010400u : 0x04030402u);
         const kiln_half_pair pair =
             __builtin_bit_cast(kiln_half_pair, halves) - (kiln_half_pair)(_Float16)1152;
         to[2 * i] = (float)pair[0];
-        to[2 * i + 1] = (float)pair[1];
+        if (2 * i + 1 < COUNT)
+            to[2 * i + 1] = (float)pair[1];
     }
 }
 
