@@ -153,6 +153,19 @@ static void append_operand_sum(struct kiln_random_generator *generator, const ui
                                            UINT32_C(1) << side);
 }
 
+/* The result of a product that was appended last, as layers follow each other; else any factor. */
+static uint32_t find_given(struct kiln_random_generator *generator)
+{
+    const struct kiln_graph *graph = &generator->graph;
+    const struct kiln_node *last =
+        graph->node_count != 0 ? &graph->nodes[graph->node_count - 1] : NULL;
+    if (last != NULL && last->kind == KILN_NODE_MATMUL &&
+        kiln_random_is_factor(generator, last->outputs[0]) &&
+        kiln_random_chance(&generator->random, 50))
+        return last->outputs[0];
+    return kiln_random_find_factor(generator, NULL);
+}
+
 static bool try_product(struct kiln_random_generator *generator)
 {
     struct kiln_random *random = &generator->random;
@@ -160,7 +173,7 @@ static bool try_product(struct kiln_random_generator *generator)
     struct kiln_random_dims c;
     uint32_t side = kiln_random_chance(random, 70) ? 0 : 1;
     if (kiln_random_chance(random, 65))
-        given[side] = kiln_random_find_factor(generator, NULL);
+        given[side] = find_given(generator);
     int64_t k = choose_size(random);
     if (given[side] == KILN_NONE) {
         choose_result(generator, &c);
