@@ -7,8 +7,9 @@ enum {
     MOST_STEP = 2,
     LONG_STRIP = 4,
     SHORT_STRIP = 2,
-    UNIT_GROUPS = 4, /* work-groups that each compute unit should have, at least */
-    MOST_STEPS = 4,
+    RESIDENTS =
+        2, /* work-groups that a compute unit has at a time: the template's registers allow it */
+    MOST_STEPS = 8,
     SHARED_CHANNELS = 256, /* in local memory, of each tap */
     STAGED_LINES = 3,      /* of a window, in local memory at a time */
     LINE_BYTES = 128,      /* of caches */
@@ -119,14 +120,26 @@ static double tile_cost(const struct kiln_contraction_schedule *contraction, uin
     return groups * (work + loaded_bytes(contraction, tile));
 }
 
-/* Several tiles share what a work-group does once, if there are enough for all compute units. */
+/* Several tiles share what a work-group does once, which takes as long as 0.4 of a tile (H200).
+ * Compute units begin their next work-groups at about the same time, so what counts is how often
+ * they do that: 3.4 rounds of work-groups take as long as 4. */
 static void choose_steps(const struct kiln_target *target,
                          struct kiln_contraction_schedule *contraction)
 {
-    contraction->strip_steps = 1;
-    int64_t enough = (int64_t)UNIT_GROUPS * target->compute_units;
-    int64_t steps = smaller(kiln_count_strips(contraction).tiles / enough, MOST_STEPS);
-    contraction->strip_steps = steps > 1 ? (uint32_t)steps : 1;
+    const double once = 0.4;
+    double best_cost = 0;
+    uint32_t best = 1;
+    for (uint32_t steps = 1; steps <= MOST_STEPS; steps++) {
+        contraction->strip_steps = steps;
+        int64_t rounds = divide_up(kiln_count_strips(contraction).tiles,
+                                   (int64_t)RESIDENTS * target->compute_units);
+        double cost = (double)rounds * (steps + once);
+        if (best_cost != 0 && cost >= best_cost)
+            continue;
+        best_cost = cost;
+        best = steps;
+    }
+    contraction->strip_steps = best;
 }
 
 void kiln_choose_strip_tile(const struct kiln_target *target,

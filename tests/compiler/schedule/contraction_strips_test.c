@@ -141,6 +141,30 @@ Test(contraction_strips, many_sizes_share_two_kernels)
     }
 }
 
+/* Two work-groups are in a compute unit at a time: 3.4 rounds of them would take as long as 4. */
+Test(contraction_strips, work_groups_fill_their_rounds)
+{
+    static const int64_t images[][2] = {{56, 144}, {56, 64}, {28, 192}, {112, 32}};
+    static const char *const gpus[] = {"sm_90", "gfx942", "gfx90a"};
+    for (size_t t = 0; t < sizeof gpus / sizeof *gpus; t++) {
+        struct kiln_target target = find_target(gpus[t]);
+        int64_t round = 2 * (int64_t)target.compute_units;
+        for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+            struct kiln_contraction_schedule contraction =
+                make_convolution(64, images[i][0], images[i][0], images[i][1], 3);
+            cr_assert(kiln_find_strips(false, &contraction));
+            kiln_choose_strip_tile(&target, &no_limits, &contraction);
+            uint32_t steps = contraction.strip_steps;
+            contraction.strip_steps = 1;
+            int64_t tiles = kiln_count_strips(&contraction).tiles;
+            contraction.strip_steps = steps;
+            int64_t rounds = (kiln_count_strips(&contraction).tiles + round - 1) / round;
+            cr_expect_leq(rounds * round * steps, tiles + tiles / 3, "%s, %d pixels: %u tiles each",
+                          gpus[t], (int)images[i][0], steps);
+        }
+    }
+}
+
 Test(contraction_strips, narrow_bounds_make_shorter_strips)
 {
     struct kiln_target target = find_target("gfx942");
