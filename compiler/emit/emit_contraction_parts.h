@@ -104,6 +104,16 @@ void kiln_emit_contraction_row_offset(const struct kiln_emission *emission, uint
 void kiln_emit_contraction_coordinate(const struct kiln_emission *emission, uint8_t from_right,
                                       struct kiln_buffer *source);
 
+/* ---- emit_contraction_copy.c ---- */
+
+/* The access that loads an operand of which nothing is computed, in this type. KILN_NONE else. */
+uint32_t kiln_loaded_access(const struct kiln_emission *emission, enum kiln_place place,
+                            uint32_t operand, enum kiln_dtype dtype);
+/* kiln_<side>_copy: from memory to LDS as it is, where work-items do nothing but stage. */
+void kiln_emit_contraction_copy(const struct kiln_emission *emission,
+                                const struct kiln_contraction_side *side,
+                                struct kiln_buffer *source);
+
 /* ---- the others ---- */
 
 /* " + <what> * <stride>" in `type`; nothing for a stride of 0. */

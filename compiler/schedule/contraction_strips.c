@@ -7,8 +7,7 @@ enum {
     MOST_STEP = 2,
     LONG_STRIP = 4,
     SHORT_STRIP = 2,
-    RESIDENTS =
-        2, /* work-groups that a compute unit has at a time: the template's registers allow it */
+    RESIDENTS = 2, /* work-groups in a compute unit at a time, as the template allows */
     MOST_STEPS = 8,
     SHARED_CHANNELS = 256, /* in local memory, of each tap */
     STAGED_LINES = 3,      /* of a window, in local memory at a time */

@@ -9,6 +9,7 @@
 #include "compiler/schedule/contraction_dtype.h"
 #include "compiler/schedule/contraction_layout.h"
 #include "compiler/schedule/contraction_loads.h"
+#include "compiler/schedule/contraction_modes.h"
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/contraction_runs.h"
@@ -234,101 +235,6 @@ static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
                                                                          : pack;
 }
 
-/* Pointers are checked for what loads and stores of whole vectors need. */
-static void set_access_modes(struct kiln_contraction_problem *problem)
-{
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        const struct kiln_access *memory = &problem->group->accesses[i];
-        struct kiln_access_schedule *access = &problem->schedule->accesses[i];
-        const struct kiln_operand_schedule *operand =
-            memory->place == contraction->left.places[0] ? &contraction->left : &contraction->right;
-        bool is_result = kiln_is_access_of_result(memory);
-        bool is_of_sums = memory->place == KILN_PLACE_SUM; /* a work-item has one */
-        bool is_summed =
-            contraction->sum_groups != 0 && memory->place == contraction->summed.places[0];
-        bool along_column = is_result || operand->is_along_k;
-        uint32_t vector = is_result             ? contraction->result_vector
-                          : operand->is_along_k ? operand->vector
-                          : is_summed           ? contraction->summed.run
-                                                : operand->run;
-        int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
-        bool is_few = is_of_sums || (memory->is_accumulator && memory->place == KILN_PLACE_ROW);
-        access->mode = stride == 0                            ? KILN_ACCESS_SPLAT
-                       : stride == 1 && vector > 1 && !is_few ? KILN_ACCESS_VECTOR
-                                                              : KILN_ACCESS_GATHER;
-        access->alignment_bytes =
-            access->mode == KILN_ACCESS_VECTOR
-                ? kiln_vector_alignment(problem->target, memory->dtype, vector)
-                : kiln_dtype_info(memory->dtype)->bytes;
-    }
-}
-
-/* Of the operand that has the result's groups, a vector of the result's columns is one in memory
- * where they are those groups and nothing else. */
-static void set_direct_modes(struct kiln_contraction_problem *problem)
-{
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    uint32_t vector = contraction->result_vector;
-    set_access_modes(problem);
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        const struct kiln_access *memory = &problem->group->accesses[i];
-        struct kiln_access_schedule *access = &problem->schedule->accesses[i];
-        if (kiln_is_access_of_result(memory))
-            continue;
-        bool is_vector = vector > 1 && memory->place == KILN_PLACE_LEFT &&
-                         contraction->left.places[0] == KILN_PLACE_LEFT &&
-                         contraction->columns.count == 1 &&
-                         access->strides[KILN_STRIDE_ACROSS] == 1 &&
-                         kiln_is_access_aligned(problem, i, KILN_STRIDE_ACROSS, vector);
-        access->mode = is_vector ? KILN_ACCESS_VECTOR : KILN_ACCESS_GATHER;
-        access->alignment_bytes =
-            is_vector ? kiln_vector_alignment(problem->target, memory->dtype, vector)
-                      : kiln_dtype_info(memory->dtype)->bytes;
-    }
-}
-
-/* How far elements of an access that is split, or of a direct operand, are apart at most; 0 of
- * others. */
-static int64_t footprint(const struct kiln_contraction_problem *problem, uint32_t access)
-{
-    const struct kiln_access *memory = &problem->group->accesses[access];
-    const struct kiln_access_schedule *scheduled = &problem->schedule->accesses[access];
-    bool is_windowed = problem->contraction->window_count != 0 && !kiln_is_access_of_result(memory);
-    const struct kiln_domain *domain =
-        &problem->ir->domains[kiln_group_place_domain(problem->ir, problem->group, memory->place)];
-    int64_t elements = 1;
-    for (uint32_t i = 0; i < domain->rank; i++)
-        elements += (domain->dims[i] - 1) * memory->strides[i];
-    bool is_whole = problem->contraction->is_direct &&
-                    (!kiln_is_access_of_result(memory) || problem->contraction->strip_taps != 0);
-    return scheduled->splits_rows || scheduled->splits_columns || is_windowed || is_whole ? elements
-                                                                                          : 0;
-}
-
-static bool offsets_need_64_bits(const struct kiln_contraction_problem *problem)
-{
-    const int64_t limit = INT32_MAX - (1 << 20);
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    if (contraction->m > limit || contraction->n > limit || contraction->k > limit)
-        return true;
-    for (uint32_t i = 0; i < problem->group->access_count; i++) {
-        const int64_t *strides = problem->schedule->accesses[i].strides;
-        /* Within a tile; from tile to tile pointers go. */
-        int64_t rows =
-            contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
-        int64_t columns = rows > (int64_t)contraction->tile_k ? rows : (int64_t)contraction->tile_k;
-        /* Offsets are bytes. */
-        int64_t most = limit / 2 / kiln_dtype_info(problem->group->accesses[i].dtype)->bytes;
-        if (strides[KILN_STRIDE_ROW] > most / rows || strides[KILN_STRIDE_COLUMN] > most / columns)
-            return true;
-        /* What is taken apart is counted from the first element of all. */
-        if (footprint(problem, i) > most)
-            return true;
-    }
-    return false;
-}
-
 /* First smaller tiles, then shorter vectors of the result. Where tiles store statistics, other
  * kernels count on how many there are. */
 static bool relax_contraction(const struct kiln_schedule *schedule,
@@ -386,7 +292,7 @@ static void fill_schedule(const struct kiln_contraction_problem *problem, uint32
     schedule->chunk_count = contraction->strip_taps != 0
                                 ? (uint64_t)kiln_count_strips(contraction).tiles
                                 : count_tiles(contraction);
-    schedule->index_is_64bit = offsets_need_64_bits(problem);
+    schedule->index_is_64bit = kiln_offsets_need_64_bits(problem);
     schedule->lds_bytes = lds_bytes;
 }
 
@@ -437,7 +343,7 @@ static void choose_direct(struct kiln_contraction_problem *problem)
     }
     choose_order(problem);
     problem->schedule->block = kiln_direct_block(problem->target);
-    set_direct_modes(problem);
+    kiln_set_direct_modes(problem);
     fill_schedule(problem, kiln_direct_lds_bytes(contraction, sum_bytes));
 }
 
@@ -533,7 +439,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     contraction->k_end = choose_k_end(contraction);
     choose_result_vector(&problem, schedule->limits.vector_elems);
     kiln_choose_operand_sums(&problem);
-    set_access_modes(&problem);
+    kiln_set_access_modes(&problem);
     fill_schedule(&problem, lds_bytes(&problem, tile.sum_bytes));
     return KILN_OK;
 }

@@ -1,0 +1,121 @@
+#include "compiler/schedule/contraction_time.h"
+
+#include <string.h>
+
+#define NOT_HIDDEN   0.1
+#define MEMORY_SHARE 0.8 /* of the peak that a vendor publishes: what copies reach */
+
+struct speed {
+    const char *processors;
+    double cache, unit, latency;
+};
+
+static const struct speed *speed_of(const struct kiln_target *target)
+{
+    static const struct speed rows[] = {
+#define KILN_SPEED(...) {__VA_ARGS__},
+#include "compiler/schedule/contraction_speed.def"
+    };
+    size_t i = 0;
+    while (strncmp(target->processor, rows[i].processors, strlen(rows[i].processors)) != 0)
+        i++;
+    return &rows[i];
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Operations in a nanosecond of a compute unit that does nothing else. */
+static double operations_per_ns(const struct kiln_contraction_schedule *contraction,
+                                const struct kiln_target *target)
+{
+    uint32_t bytes = kiln_dtype_info(contraction->staged)->bytes;
+    bool is_narrow = contraction->mma != NULL && bytes <= 2 && target->matrix_gflops != 0;
+    double all = is_narrow ? (double)target->matrix_gflops * 2 / bytes : target->vector_gflops;
+    return all / target->compute_units;
+}
+
+uint64_t kiln_count_contraction_tiles(const struct kiln_tile_problem *problem,
+                                      const struct kiln_contraction_schedule *contraction)
+{
+    uint64_t m = ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
+    uint32_t columns = contraction->tile_n / contraction->products;
+    uint64_t n = ((uint64_t)contraction->n + columns - 1) / columns;
+    return m * n * problem->batch;
+}
+
+/*
+ * How much longer a compute unit takes for an operand's loads than for long ones of neighbours. An
+ * AMD GPU's address unit takes a cache line at a time for 16 lanes: a streamed fragment along k
+ * has 16 rows there. Element by element, all of it is done once for each.
+ */
+static double load_cost(const struct kiln_tile_problem *problem,
+                        const struct kiln_contraction_schedule *contraction, bool along_rows,
+                        bool is_whole, double rows, uint32_t tile_rows)
+{
+    if (along_rows && contraction->is_streamed) {
+        double run = is_whole ? tile_rows / 16.0 : 1;
+        return run >= 4 ? 1 : 4 / run;
+    }
+    bool is_amd = problem->target->kind == KILN_TARGET_AMDGPU;
+    double cost = contraction->is_streamed && is_amd ? larger(1, smaller(rows, 16) / 4) : 1;
+    return is_whole ? cost : 8 * cost;
+}
+
+double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
+                                   const struct kiln_contraction_schedule *contraction,
+                                   double efficiency)
+{
+    const struct kiln_target *target = problem->target;
+    const struct speed *speed = speed_of(target);
+    double groups = (double)kiln_count_contraction_tiles(problem, contraction);
+    double units = target->compute_units;
+    double m = (double)contraction->m, n = (double)contraction->n, k = (double)contraction->k;
+    /* Rows beyond the end are read from the nearest cache. */
+    double rows_m = smaller(m, contraction->tile_m);
+    double rows_n = smaller(n * contraction->products, contraction->tile_n);
+    double group_bytes = (rows_m * problem->left_bytes + rows_n * problem->right_bytes) * k;
+    double bytes =
+        (double)problem->batch * (m * k * problem->left_bytes + n * k * problem->right_bytes +
+                                  m * n * problem->result_bytes);
+    /* The busiest compute unit: what it takes, and what it has on its way meanwhile. */
+    uint32_t waves = contraction->waves_m * contraction->waves_n * contraction->waves_k;
+    double together =
+        smaller(16.0 / waves,
+                64 * 1024.0 / kiln_contraction_lds_bytes(contraction, target, problem->sum_bytes));
+    double turns = (double)(uint64_t)((groups + units - 1) / units);
+    double resident = smaller(together < 1 ? 1 : (double)(uint64_t)together, turns);
+    double tile_waves = contraction->is_streamed ? contraction->waves_k : 1;
+    double in_flight = resident * smaller(tile_waves * contraction->tile_k, k) *
+                       (rows_m * problem->left_bytes + rows_n * problem->right_bytes);
+    double unit_bytes = load_cost(problem, contraction, problem->left_along_rows,
+                                  problem->left_is_whole, rows_m, contraction->tile_m) *
+                            rows_m * problem->left_bytes * k +
+                        load_cost(problem, contraction, problem->right_along_rows,
+                                  problem->right_is_whole, rows_n, contraction->tile_n) *
+                            rows_n * problem->right_bytes * k;
+    double operations = 2.0 * contraction->tile_m * contraction->tile_n * k;
+    const double bounds[] = {
+        bytes / (MEMORY_SHARE * target->bandwidth_gbs),
+        groups * group_bytes / speed->cache,
+        turns * unit_bytes / speed->unit,
+        turns * group_bytes / (in_flight / speed->latency),
+        turns * operations / (operations_per_ns(contraction, target) * efficiency),
+    };
+    /* What is not the bottleneck does not hide behind it completely. */
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        most = larger(most, bounds[i]);
+        sum += bounds[i];
+    }
+    double time = most + (sum - most) * NOT_HIDDEN;
+    /* The first loads, and the end of each tile. */
+    return time + (1 + turns) * speed->latency;
+}
