@@ -3,13 +3,17 @@
 #include "compiler/ir/passes.h"
 #include "compiler/ir/rewrite.h"
 
+/* Whether each element of an operand is read once for each of the other one's rows: where windows
+ * are, the left operand's of weight gradients, whose right one is the image. */
 static bool may_add_up_rows(const struct kiln_contraction *contraction, uint32_t side)
 {
+    if (contraction->window_count == 0)
+        return true;
     for (uint32_t i = 0; i < contraction->window_count; i++) {
-        if (!contraction->is_right_windowed || side == 1 || contraction->windows[i].divisor > 1)
+        if (contraction->windows[i].divisor > 1)
             return false;
     }
-    return true;
+    return contraction->is_right_windowed && side == 0;
 }
 
 /* The axes of an operand, bits counted from the left, that k goes along, each once and in steps of

@@ -27,6 +27,8 @@
 
 enum { PACK_BYTES = 16 };
 
+/* Of the time that an operand's sums take by themselves. By the timing model of an MI300X: what
+ * they read lies in caches, and they end with the products. */
 #define SUMS_NOT_HIDDEN 0.1
 
 uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
@@ -526,8 +528,6 @@ static double contraction_time(const struct kiln_schedule *schedule,
     double slowdown = (double)turns * target->compute_units / (double)tiles;
     double time = (traffic > arithmetic ? traffic : arithmetic) * slowdown;
     double modelled = contraction->time_ns * (double)target->bandwidth_gbs;
-    /* By the timing model of an MI300X: what sums read lies in caches, and they end with the
-     * products. */
     double sums = SUMS_NOT_HIDDEN * (double)contraction->summed_bytes;
     return (modelled > time ? modelled : time) + sums;
 }
