@@ -5,8 +5,10 @@
  * The shape of a tile, a constant, is the number of packs of a row, and which bits of row / 8 are in that order too: with 7
  * eight lanes eight rows apart do not meet either, with 3 four rows apart. With fewer bits more places are a constant apart.
  *
- * Of rows of four packs two share a line, which goes through all banks once. With 7 every other pack of them changes places with that
- * of the other row: so eight lanes do not meet that are in four rows, eight apart, and two packs.
+ * A line of eight packs goes through all banks once. Of shorter rows several share one: with 3 packs are permuted within lines, so
+ * that eight lanes do not meet that are in every second row, or every fourth one, and would otherwise use a part of each line. Of
+ * rows of four packs two share a line. With 7 every other pack of them changes places with that of the other row: so eight lanes do
+ * not meet that are in four rows, eight apart, and two packs.
  */
 #ifndef KILN_DEVICE_MMA_PACK_H
 #define KILN_DEVICE_MMA_PACK_H
@@ -21,13 +23,17 @@ struct alignas(16) kiln_pack {
 #define KILN_ARE_LINES_SHARED(shape)                                                               \
     ((shape) / 65536u == 7 && KILN_SHAPE_PACKS(shape) == 4)
 
+/* Whether rows are parts of lines, within which packs are permuted. */
+#define KILN_ARE_LINES_PERMUTED(shape)                                                             \
+    ((shape) / 65536u == 3 && 8 % KILN_SHAPE_PACKS(shape) == 0)
+
 /* What a pack's number within its row changes in its place. */
 KILN_DEVICE unsigned kiln_pack_bits(unsigned pack, unsigned shape)
 {
     return KILN_ARE_LINES_SHARED(shape) ? pack ^ (pack & 1) << 2 : pack;
 }
 
-/* What the order of packs within a row is permuted by. */
+/* What the order of packs within a row, or within a line, is permuted by. */
 KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
 {
     /* 128 bytes go through all banks once: rows of no multiple of them share the banks with their neighbours, and packs
@@ -41,6 +47,10 @@ KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
     const unsigned order = low;
     (void)crossing;
 #else
+    if (KILN_ARE_LINES_PERMUTED(shape)) {
+        const unsigned line = row % 32 / rows_per_line;
+        return (line ^ line >> 3) & 7;
+    }
     const unsigned order = low ^ (row >> 3 & crossing);
 #endif
     return order & mask;
@@ -50,6 +60,8 @@ KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned shape
 {
     if (KILN_ARE_LINES_SHARED(shape))
         return row * 4 ^ kiln_pack_bits(pack, shape) ^ kiln_pack_order(row, shape);
+    if (KILN_ARE_LINES_PERMUTED(shape))
+        return (row * KILN_SHAPE_PACKS(shape) + pack) ^ kiln_pack_order(row, shape);
     return row * KILN_SHAPE_PACKS(shape) + (pack ^ kiln_pack_order(row, shape));
 }
 
@@ -83,6 +95,9 @@ KILN_DEVICE unsigned kiln_lane_place(unsigned row, unsigned lane_row, unsigned p
     if (!KILN_IS_PLACE_SPLIT(shape))
         return kiln_pack_place(row + lane_row, pack + lane_pack, shape);
     const unsigned permuting = (pack ^ kiln_pack_order(row, shape)) & 7;
+    if (KILN_ARE_LINES_PERMUTED(shape))
+        return (lane_row * KILN_SHAPE_PACKS(shape) + lane_pack) ^
+               kiln_pack_order(lane_row, shape) ^ permuting;
     return lane_row * KILN_SHAPE_PACKS(shape) +
            (lane_pack ^ kiln_pack_order(lane_row, shape) ^ permuting);
 }
