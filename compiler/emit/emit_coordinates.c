@@ -225,6 +225,16 @@ void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
         kiln_buffer_printf(source, "position.c%" PRIu32, axis);
 }
 
+/*
+ * Of what merges segments of attention, whose loads are all under way at once: AMDGPU multiplies 32
+ * bits and adds 64 in one instruction. Where only 32 of them are asked for, LLVM lets the others be
+ * whatever register is next, such as one that an earlier load has yet to fill: then it waits.
+ */
+static bool has_wide_offsets(const struct kiln_emission *emission)
+{
+    return kiln_sizes_are_arguments(emission) && emission->group->role == KILN_ROLE_WHOLE;
+}
+
 void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
                       struct kiln_buffer *source)
 {
@@ -238,13 +248,14 @@ void kiln_emit_offset(const struct kiln_emission *emission, uint32_t access,
         return;
     }
     bool first = true;
+    bool is_wide = has_wide_offsets(emission);
     for (uint32_t axis = 0; axis < schedule->rank; axis++) {
         if (strides[axis] == 0 || schedule->dims[axis] == 1)
             continue;
         kiln_buffer_append_text(source, first ? "" : " + ");
         kiln_emit_coordinate(emission, axis, source);
         if (strides[axis] != 1) {
-            kiln_buffer_append_text(source, " * ");
+            kiln_buffer_append_text(source, is_wide ? " * (unsigned long long)" : " * ");
             append_size(emission, strides[axis], source, "s%" PRIu32 "_%" PRIu32, access, axis);
         }
         first = false;

@@ -28,8 +28,9 @@ struct kiln_emit_family {
     uint32_t (*integer_count)(const struct kiln_emission *emission);
     int64_t (*integer)(const struct kiln_emission *emission, uint32_t index);
     /* Whether the result of an operation of the family's class differs between the elements of a
-     * vector. NULL: such results are never evaluated as a vector of their own. */
-    bool (*result_varies)(const struct kiln_schedule *schedule);
+     * vector, given whether its first operand does, if the group has that. NULL: such results are
+     * never evaluated as a vector of their own. */
+    bool (*result_varies)(const struct kiln_schedule *schedule, bool operand_varies);
     /* Constants stand in the text as they are, so that functions need not hand them on. */
     bool has_literals;
 };

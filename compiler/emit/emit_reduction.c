@@ -52,7 +52,7 @@ static void count_steps(struct kiln_reduction_emission *reduction)
     reduction->segment_steps = ceil_divide(reduction->steps, layout->segment_count);
     reduction->segment_tails = ceil_divide(reduction->tails, layout->segment_count);
     reduction->steps_per_item = layout->steps_per_item;
-    if (layout->is_resident)
+    if (layout->is_resident && !kiln_sizes_are_arguments(reduction->emission))
         reduction->steps_per_item =
             (uint32_t)max_u64(ceil_divide(reduction->segment_steps, items), 1);
     uint64_t tails_per_item = ceil_divide(reduction->segment_tails, items);
@@ -66,7 +66,8 @@ static void count_steps(struct kiln_reduction_emission *reduction)
         ceil_divide(chain, reduction->steps_per_item) * reduction->steps_per_item;
     reduction->chains = layout->is_resident ? 1 : ceil_divide(longest, reduction->chain_steps);
     reduction->is_even = reduction->emission->group->role != KILN_ROLE_COMBINE &&
-                         reduction->tails == 0 && reduction->chains == 1 &&
+                         !kiln_sizes_are_arguments(reduction->emission) && reduction->tails == 0 &&
+                         reduction->chains == 1 &&
                          reduction->segment_steps * layout->segment_count == reduction->steps &&
                          reduction->segment_steps % items == 0;
 }
@@ -95,6 +96,10 @@ static void find_first_passes(struct kiln_reduction_emission *reduction)
             if (reduction->is_needed[i] && load != KILN_NONE)
                 reduction->first_pass[load] = pass;
         }
+    }
+    for (uint32_t i = 0; kiln_loads_ahead(reduction) && i < group->load_count; i++) {
+        if (reduction->first_pass[i] != KILN_NONE)
+            reduction->first_pass[i] = 0;
     }
 }
 
@@ -127,6 +132,11 @@ static bool init_reduction(const struct kiln_emission *emission,
     find_first_passes(&reduction);
     *ret_reduction = reduction;
     return true;
+}
+
+bool kiln_loads_ahead(const struct kiln_reduction_emission *reduction)
+{
+    return reduction->reduction->merges_attention && reduction->reduction->is_resident;
 }
 
 int64_t kiln_chain_count(const struct kiln_emission *emission)
@@ -256,10 +266,11 @@ static bool uses_barrier(const struct kiln_schedule *schedule)
     return schedule->reduction.items_along_reduced > 1;
 }
 
-/* Those of a vector of rows do. */
-static bool result_varies(const struct kiln_schedule *schedule)
+/* Those of a vector of rows do, but for maxima and sums of attention's rows. */
+static bool result_varies(const struct kiln_schedule *schedule, bool operand_varies)
 {
-    return schedule->reduction.is_columns;
+    return schedule->reduction.is_columns &&
+           (operand_varies || !schedule->reduction.merges_attention);
 }
 
 const struct kiln_emit_family kiln_emit_family_reduction = {

@@ -37,6 +37,9 @@ struct kiln_reduction_emission {
     bool is_even;
 };
 
+/* Whether the first pass loads all that any pass needs. */
+bool kiln_loads_ahead(const struct kiln_reduction_emission *reduction);
+
 /* How many of them that is for a kernel (chains, above). */
 int64_t kiln_chain_count(const struct kiln_emission *emission);
 

@@ -190,6 +190,8 @@ static void select_pass_loads(const struct kiln_reduction_emission *reduction, u
         if (reduction->is_needed[i] && load != KILN_NONE)
             reduction->selected[load] = !stay || reduction->first_pass[load] == pass;
     }
+    for (uint32_t i = 0; kiln_loads_ahead(reduction) && i < group->load_count; i++)
+        reduction->selected[i] |= reduction->first_pass[i] == pass;
 }
 
 static void append_load(const struct kiln_reduction_emission *reduction, uint32_t pass,

@@ -78,7 +78,8 @@ static bool result_varies(const struct kiln_emission *emission,
     }
     if (is_done_once(op)) {
         const struct kiln_emit_family *family = kiln_emit_family(schedule->family);
-        return family->result_varies != NULL && family->result_varies(schedule);
+        return family->result_varies != NULL &&
+               family->result_varies(schedule, table->varies[op->operands[0]]);
     }
     bool varies = false;
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)

@@ -1,6 +1,7 @@
 #include "compiler/schedule/reduction_layout.h"
 
 #include "compiler/fuse/register_pressure.h"
+#include "compiler/schedule/attention_segments.h"
 #include "compiler/schedule/reduction_lds.h"
 #include "compiler/schedule/tuning.h"
 #include "compiler/schedule/vector_access.h"
@@ -40,6 +41,8 @@ enum {
     GROUPS_PER_UNIT = 2,
     MAX_LDS_BYTES = 32768,
     COMBINE_ITEMS = 8,
+    FEW_SEGMENTS = 8, /* of attention, that a work-item merges by itself */
+    MERGE_BYTES = 64, /* of neighbours where a wave does */
     ACCUMULATOR_BYTES = 4,
     /* Measured on a Zen core with AVX2: Welford's update of rows is three times as fast with 128
      * bytes of floats at once as with 64. Sums of columns are three times as fast with 256 bytes as
@@ -468,6 +471,26 @@ static void lay_out_combine(const struct problem *problem, struct kiln_schedule 
     reduction->items_along_kept = kept;
 }
 
+/*
+ * Segments of attention on a GPU, in two ways for all sizes. All loads of a work-item are under way
+ * at once, and none needs local memory: few segments are one work-item's; many, of which there are
+ * where rows are few, are shared out to a wave, which has as many neighbours as a sector.
+ */
+static void lay_out_merge(const struct problem *problem, struct kiln_schedule *schedule)
+{
+    struct kiln_reduction_schedule *reduction = &schedule->reduction;
+    uint32_t wave = problem->target->wave_size;
+    uint32_t vector_bytes =
+        schedule->vector_elems * max_u32(problem->element_bytes, ACCUMULATOR_BYTES);
+    bool is_few = reduction->step_count <= FEW_SEGMENTS;
+    uint64_t most = is_few ? FEW_SEGMENTS : KILN_MAX_ATTENTION_SEGMENTS;
+    uint32_t kept = kiln_ceil_power_of_two(ceil_div(MERGE_BYTES, vector_bytes));
+    reduction->items_along_kept = is_few ? MIN_BLOCK : min_u32(kept, wave);
+    reduction->items_along_reduced = is_few ? 1 : wave / reduction->items_along_kept;
+    if (reduction->steps_per_segment < most)
+        reduction->steps_per_segment = most;
+}
+
 static void lay_out_host(const struct problem *problem, struct kiln_schedule *schedule)
 {
     struct kiln_reduction_schedule *reduction = &schedule->reduction;
@@ -486,6 +509,8 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
     reduction->segments_take_turns = !problem->is_host;
     if (problem->is_host)
         lay_out_host(problem, schedule);
+    else if (reduction->merges_attention)
+        lay_out_merge(problem, schedule);
     else if (schedule->sizes_are_arguments)
         lay_out_combine(problem, schedule);
     else if (reduction->is_columns)
@@ -494,12 +519,14 @@ static bool lay_out(const struct problem *problem, struct kiln_schedule *schedul
         lay_out_rows(problem, schedule);
     schedule->block = reduction->items_along_reduced * reduction->items_along_kept;
     uint64_t steps = steps_of_item(schedule, reduction->items_along_reduced);
+    bool may_hold =
+        !schedule->sizes_are_arguments || (reduction->merges_attention && !problem->is_host);
     bool held =
-        !problem->is_host && !schedule->sizes_are_arguments && gains_from_holding(problem) &&
+        !problem->is_host && may_hold && gains_from_holding(problem) &&
         holds_rows(problem, schedule, reduction->items_along_reduced, reduction->items_along_kept);
     reduction->steps_per_item =
         held ? (uint32_t)steps : choose_steps_in_flight(problem, schedule, steps);
-    reduction->is_resident = !schedule->sizes_are_arguments && reduction->steps_per_item >= steps;
+    reduction->is_resident = may_hold && reduction->steps_per_item >= steps;
     schedule->chunk_count = work_groups(schedule, reduction->items_along_kept);
     schedule->lds_bytes = kiln_reduction_lds_bytes(
         problem->passes, reduction, schedule->vector_elems, problem->target->wave_size);
@@ -574,8 +601,11 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
         .max_block = MAX_BLOCK,
     };
     schedule->reduction.is_columns = !is_reduced(schedule, inner);
+    schedule->reduction.merges_attention =
+        schedule->reduction.is_columns && kiln_merges_attention_segments(task->ir, group);
     schedule->sizes_are_arguments =
-        group->role == KILN_ROLE_COMBINE && schedule->reduction.is_columns;
+        schedule->reduction.merges_attention ||
+        (group->role == KILN_ROLE_COMBINE && schedule->reduction.is_columns);
     schedule->cols = (uint64_t)schedule->dims[inner];
     schedule->rows = 1;
     for (uint32_t axis = 0; axis < inner; axis++)

@@ -112,10 +112,15 @@ struct kiln_reduction_schedule {
      * is all of the row's end. A core of a CPU fetches ahead, so there each reads its own stretch.
      */
     bool segments_take_turns;
-    uint64_t steps_per_segment; /* at most, up to whole turns: ceil(step_count / segment_count) */
+    /* At most, up to whole turns: ceil(step_count / segment_count). Of segments of attention: as
+     * many as the kernel is for. */
+    uint64_t steps_per_segment;
     /* What is held from pass to pass is converted in each of them, instead of kept converted, which
      * takes more registers: nothing costly is made of it in more passes than one. */
     bool decodes_again;
+    /* Rows are those of attention, and steps its segments. Where they are held, the first pass
+     * loads all that any pass needs: one wait instead of one for each pass. */
+    bool merges_attention;
 };
 
 /* The tiles of a contraction along k: the end of k is in the first of them, so that the loop over
@@ -399,9 +404,10 @@ struct kiln_schedule {
      * are dense. KILN_NONE: walked line by line. */
     uint32_t tile_axis;
     uint32_t vector_elems;
-    /* COMBINE, in the form `columns`: sizes and strides are arguments of the kernel, since what is
-     * combined may come from a contraction, whose sizes are arguments, too. The choices above are
-     * the same for most sizes then, and no row is held. */
+    /* COMBINE, and what merges segments of attention, in the form `columns`: sizes and strides are
+     * arguments of the kernel, since what is combined may come from a contraction or an attention,
+     * whose sizes are arguments, too. The choices above are the same for most sizes then. Rows are
+     * held of segments of attention only, of which there are few. */
     bool sizes_are_arguments;
     /* Vectors lie within a line of cols elements, of which there are `rows`: the inner axis and the
      * number of its lines, except when flattened. */

@@ -67,6 +67,10 @@ static enum kiln_status schedule_reduction(const struct kiln_schedule_task *task
                          (task->target->wave_size == 1 &&
                           row_bytes(task->group, schedule, work.reads) <= HOST_CACHE_BYTES);
     kiln_walk_finish(task, work.reads, stays_on_chip, work.cost, schedule);
+    /* What segments have left is in a cache, and how large it is beside the rest is not to show in
+     * the text. */
+    for (uint32_t i = 0; reduction->merges_attention && i < task->group->load_count; i++)
+        schedule->accesses[i].is_streamed = false;
     return KILN_OK;
 }
 
