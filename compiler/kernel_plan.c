@@ -84,7 +84,8 @@ uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = &ir->ops[i];
         bool is_reduction = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE ||
-                            op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM;
+                            op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM ||
+                            op->opcode == KILN_OP_SCORE_FOLD;
         uint32_t domain = is_reduction ? ir->ops[op->operands[0]].domain : op->domain;
         uint64_t points = (uint64_t)kiln_domain_elements(&ir->domains[domain]);
         if (kiln_opcode_contracts(op->opcode))

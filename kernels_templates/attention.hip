@@ -17,6 +17,8 @@
  *
  * Sizes and strides are arguments. default/attention_prelude.h has all that a prelude defines, for the plain case. Beyond that:
  *   KILN_SCORES 2, KILN_VALUES 2   left_1, right_1, value_1 with KILN_LEFT_1_RUN and so on, c_1, d_1
+ *   KILN_VALUES 0, KILN_RESULTS 1  no second product: a tile of weights itself is the result, d is n. They are summed over
+ *                                  arguments.outer batches: kiln_locate_batch(arguments, rest, outer, batch). device/attention/fold.h
  *   KILN_HAS_OUTER                 kiln_outer_count(arguments, batch): n is walked so often, with batch.outer = 0, 1, ...
  *   KILN_VALUE_SHARES, KILN_VALUE_1_SHARES   1 + i where the value is in the memory of right_i: where the core can read
  *                                  a tile both ways it is not staged again
@@ -64,7 +66,7 @@
 #else
 #define KILN_VALUE_1_OF 0
 #endif
-#define KILN_OWN_VALUES ((KILN_VALUE_OF == 0) + (KILN_VALUES > 1 && KILN_VALUE_1_OF == 0))
+#define KILN_OWN_VALUES ((KILN_VALUES > 0 && KILN_VALUE_OF == 0) + (KILN_VALUES > 1 && KILN_VALUE_1_OF == 0))
 
 /* LDS: left operands that are not kept in registers, then rights and values of KILN_BUFFERS steps, then weights where lanes
  * exchange them there. Before and after all that it is for left operands on their way and for the strip. */
@@ -81,8 +83,8 @@
      (KILN_CHAIN_IS_LOCAL ? KILN_VALUES * KILN_WEIGHT_TILE_PACKS : 0))
 #define KILN_PART_ROWS       (KILN_MMA_M / KILN_ROW_PARTS)
 #define KILN_STRIP_ROWS      (KILN_WAVES_M * KILN_PART_ROWS)
-#define KILN_STRIP_COLUMNS   (KILN_VALUES * KILN_TILE_D)
-#define KILN_STRIP_FRAGMENTS (KILN_VALUES * KILN_FRAGMENTS_D)
+#define KILN_STRIP_COLUMNS   (KILN_RESULTS * KILN_TILE_D)
+#define KILN_STRIP_FRAGMENTS (KILN_RESULTS * KILN_FRAGMENTS_D)
 #define KILN_STRIP_SUMS      (KILN_STRIP_ROWS * KILN_STRIP_COLUMNS)
 #define KILN_TOTALS_PACKS    ((KILN_TILE_M * (int)sizeof(kiln_row) + 15) / 16)
 #define KILN_STRIP_PACKS     (KILN_STRIP_SUMS * (int)sizeof(kiln_sum) / 16 + KILN_TOTALS_PACKS)
@@ -92,14 +94,18 @@
 
 /* What finish.h knows of products. */
 #define KILN_TILE_COLUMNS KILN_TILE_D
-#define KILN_PRODUCTS     KILN_VALUES
+#define KILN_PRODUCTS     KILN_RESULTS
 #define KILN_WAVES_K      1
 #define KILN_GROUPS_K     1
 #define KILN_STATISTICS   0
 #define KILN_ROW_LANES    0
 #define KILN_LEFT_SPREAD  1
 #define KILN_RIGHT_SPREAD 1
+#if KILN_VALUES == 0
+#define KILN_ROW_TOTALS(strip, row) kiln_row{},
+#else
 #define KILN_ROW_TOTALS(strip, row) ((const kiln_row *)((strip) + KILN_STRIP_SUMS))[row],
+#endif
 
 /* Strides times what a lane has of a tile are not computed before the first batch for all of them. */
 #if KILN_HAS_OUTER
@@ -140,6 +146,10 @@ KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
 #include "device/attention/scores.h"
 #include "device/contraction/cluster.h"
 #include "device/contraction/finish.h"
+
+#if KILN_VALUES == 0
+#include "device/attention/fold.h"
+#else
 
 /* A left operand by way of LDS to where the wave has it. What is copied and stays in LDS is awaited with the first tiles. */
 #if KILN_LEFT_IS_COPIED
@@ -358,3 +368,4 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         kiln_barrier();
     }
 }
+#endif

@@ -25,7 +25,7 @@ static void visit_all(struct kiln_integer_walk *walk)
     const struct kiln_contraction_schedule *products = &attention->products;
     int64_t batches = 1;
     for (uint32_t b = 0; b < products->batch_rank; b++)
-        batches *= products->batch_sizes[b];
+        batches *= attention->is_folded[b] ? 1 : products->batch_sizes[b];
     kiln_visit_integer(walk, products->m, "m");
     kiln_visit_integer(walk, products->n, "n");
     kiln_visit_integer(walk, products->k, "c");
@@ -34,13 +34,14 @@ static void visit_all(struct kiln_integer_walk *walk)
         kiln_visit_integer(walk, attention->k_1, "c_1");
     if (attention->value_count > 1)
         kiln_visit_integer(walk, attention->d, "d_1");
-    if (products->has_outer)
+    if (products->has_outer || attention->value_count == 0)
         kiln_visit_integer(walk, products->outer, "outer");
     kiln_visit_integer(walk, batches, "batches");
     if (products->segments > 1)
         kiln_visit_integer(walk, products->segments, "segments");
     kiln_visit_batch_arguments(walk);
-    visit_repeats(walk, attention->value_repeats, "value_repeat");
+    if (attention->value_count != 0)
+        visit_repeats(walk, attention->value_repeats, "value_repeat");
     if (attention->score_count > 1) {
         visit_repeats(walk, attention->left_1_repeats, "left_1_repeat");
         visit_repeats(walk, attention->right_1_repeats, "right_1_repeat");
@@ -94,6 +95,27 @@ static void append_batch(const struct kiln_emission *emission, struct kiln_buffe
     kiln_buffer_append_text(source, "}\n");
 }
 
+/* The batch of `rest`, and the `outer`th of those that are summed. */
+static void append_folded_batch(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
+    kiln_buffer_append_text(source, "struct kiln_batch {\n    unsigned outer;\n");
+    for (uint32_t b = 0; b < attention->products.batch_rank; b++)
+        kiln_buffer_printf(source, "    unsigned c%" PRIu32 ";\n", b);
+    kiln_buffer_append_text(source, "};\nKILN_DEVICE void kiln_locate_batch(const kiln_arguments "
+                                    "&arguments, unsigned rest, unsigned outer, kiln_batch "
+                                    "&batch)\n{\n    (void)arguments, (void)rest;\n"
+                                    "    batch.outer = outer;\n");
+    for (uint32_t b = attention->products.batch_rank; b-- > 0;) {
+        const char *from = attention->is_folded[b] ? "outer" : "rest";
+        kiln_buffer_printf(source,
+                           "    batch.c%" PRIu32 " = %s %% (unsigned)arguments.batch%" PRIu32
+                           ";\n    %s /= (unsigned)arguments.batch%" PRIu32 ";\n",
+                           b, from, b, from, b);
+    }
+    kiln_buffer_append_text(source, "}\n");
+}
+
 /* From rows of the right operand to later ones. */
 static void append_row_advance(const struct kiln_emission *emission,
                                const struct kiln_contraction_side *side, struct kiln_buffer *source)
@@ -121,6 +143,8 @@ static bool is_copied(const struct kiln_emission *emission,
     enum { LINE_BYTES = 128 };
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
     uint32_t bytes = kiln_dtype_info(attention->products.staged)->bytes;
+    if (attention->value_count == 0)
+        return false;
     /* Only values are read from LDS the other way. */
     bool has_lines = operand == &attention->value ? attention->tile_d * bytes % LINE_BYTES == 0
                                                   : operand->is_along_k;
@@ -195,7 +219,10 @@ static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *
     const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
     const char *elements[KILN_GROUP_MAX_ACCESSES * KILN_PLACE_COUNT] = {0};
     kiln_emit_contraction_argument_struct(emission, append_integers, source);
-    append_batch(emission, source);
+    if (attention->value_count == 0)
+        append_folded_batch(emission, source);
+    else
+        append_batch(emission, source);
     append_outer(emission, source);
     append_left(emission, &attention->products.left, "left", "e * KILN_LEFT_RUN + r", source);
     append_right(emission, &attention->products.right, "right", "e * KILN_RIGHT_RUN + r", source);
@@ -203,12 +230,13 @@ static void emit_text(const struct kiln_emission *emission, struct kiln_buffer *
         append_left(emission, &attention->left_1, "left_1", "e * KILN_LEFT_1_RUN + r", source);
         append_right(emission, &attention->right_1, "right_1", "e * KILN_RIGHT_1_RUN + r", source);
     }
-    append_value(emission, &attention->value, "value", "e * KILN_VALUE_RUN + r", source);
+    if (attention->value_count != 0)
+        append_value(emission, &attention->value, "value", "e * KILN_VALUE_RUN + r", source);
     if (attention->value_count > 1)
         append_value(emission, &attention->value_1, "value_1", "e * KILN_VALUE_1_RUN + r", source);
     kiln_emit_attention_scores(emission, source);
     kiln_emit_contraction_result_source(emission, elements, source);
-    kiln_emit_contraction_finish(emission, "const kiln_row &totals, ", "KILN_VALUES", elements,
+    kiln_emit_contraction_finish(emission, "const kiln_row &totals, ", "KILN_RESULTS", elements,
                                  source);
 }
 
@@ -239,7 +267,8 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         "#define KILN_WAVES_M %" PRIu32 "\n#define KILN_TILE_M %" PRIu32
         "\n#define KILN_TILE_N %" PRIu32 "\n#define KILN_TILE_C %" PRIu32
         "\n#define KILN_TILE_D %" PRIu32 "\n#define KILN_SCORES %" PRIu32
-        "\n#define KILN_VALUES %" PRIu32 "\n#define KILN_IS_ONLINE %d"
+        "\n#define KILN_VALUES %" PRIu32 "\n#define KILN_RESULTS %" PRIu32
+        "\n#define KILN_IS_ONLINE %d"
         "\n#define KILN_HAS_SEGMENTS %d\n#define KILN_HAS_OUTER %d\n#define KILN_BUFFERS %" PRIu32
         "\n#define KILN_IS_LEFT_KEPT %d\n#define KILN_PACK_ELEMENTS %" PRIu32
         "\n#define KILN_RESULT_VECTOR %" PRIu32 "\n#define KILN_ROW_PARTS %" PRIu32
@@ -248,7 +277,8 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         "\n#define KILN_N_END 1\n#define KILN_HAS_MASK %d"
         "\n#define KILN_HAS_SCORE_LOADS %d\n",
         products->waves_m, products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
-        attention->score_count, attention->value_count, attention->is_online,
+        attention->score_count, attention->value_count,
+        attention->value_count == 0 ? 1 : attention->value_count, attention->is_online,
         products->segments > 1, products->has_outer, products->buffers, attention->is_left_kept,
         kiln_pack_elements(products), products->result_vector, products->row_parts,
         products->chiplets, has_last, products->k_end != KILN_K_END_NONE,
@@ -264,7 +294,10 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         kiln_buffer_append_text(source, "#define KILN_LDS_IS_DYNAMIC\n");
     append_operand_defines("LEFT", &products->left, false, source);
     append_operand_defines("RIGHT", &products->right, are_rights_copied(emission), source);
-    append_operand_defines("VALUE", &attention->value, are_values_copied(emission), source);
+    if (attention->value_count != 0)
+        append_operand_defines("VALUE", &attention->value, are_values_copied(emission), source);
+    else
+        kiln_buffer_append_text(source, "#define KILN_VALUE_IS_COPIED 0\n");
     if (attention->score_count > 1) {
         append_operand_defines("LEFT_1", &attention->left_1, false, source);
         append_operand_defines("RIGHT_1", &attention->right_1, are_rights_copied(emission), source);

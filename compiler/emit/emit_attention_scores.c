@@ -4,6 +4,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_attention_exponent.h"
+#include "compiler/fuse/contraction_group.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -518,17 +519,19 @@ static bool append_weight(const struct kiln_emission *emission, const char *cons
     static const char *const to[] = {"weights[0][e]", "weights[1][e]"};
     const struct kiln_ir *ir = emission->ir;
     const struct kiln_fusion_group *group = emission->group;
-    uint32_t count = group->contract_count - group->score_count;
+    bool is_fold = group->contract_count == group->score_count;
+    uint32_t count = is_fold ? 1 : group->contract_count - group->score_count;
     uint32_t weights[KILN_GROUP_MAX_PRODUCTS];
     for (uint32_t i = 0; i < count; i++) {
-        weights[i] = ir->ops[group->contracts[group->score_count + i]].operands[0];
+        weights[i] = kiln_group_weights(ir, group, i);
         const struct kiln_op *op = &ir->ops[weights[i]];
-        if (op->opcode == KILN_OP_ROUND && op->dtype == kiln_contraction_of(emission)->staged)
+        if (!is_fold && op->opcode == KILN_OP_ROUND &&
+            op->dtype == kiln_contraction_of(emission)->staged)
             weights[i] = op->operands[0];
     }
     kiln_buffer_append_text(source, "KILN_DEVICE void kiln_weight(" SCORE_PARAMETERS
                                     "const kiln_sum (&exponentials)[KILN_CHAIN_RUN], "
-                                    "kiln_sum (&weights)[KILN_VALUES][KILN_CHAIN_RUN])\n{\n"
+                                    "kiln_sum (&weights)[KILN_RESULTS][KILN_CHAIN_RUN])\n{\n"
                                     "    (void)exponentials;\n");
     bool good = append_values(emission, KILN_PLACE_WEIGHT, elements, weights, count, to, source);
     kiln_buffer_append_text(source, "}\n");

@@ -94,7 +94,7 @@ void kiln_emit_contraction_pointer(const struct kiln_emission *emission, uint32_
  * belong to the row. */
 static bool differs_within_row(const struct kiln_value_table *table, const struct kiln_op *op)
 {
-    bool differs = op->opcode == KILN_OP_ATTEND;
+    bool differs = op->opcode == KILN_OP_ATTEND || op->opcode == KILN_OP_SCORE_FOLD;
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity && !differs; k++)
         differs = kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_ELEMENTWISE &&
                   table->varies[op->operands[k]];
@@ -177,6 +177,9 @@ void kiln_emit_contraction_value(const struct kiln_emission *emission,
         break;
     case KILN_OP_SCORE_SUM:
         kiln_buffer_append_text(source, "totals.sum;\n");
+        break;
+    case KILN_OP_SCORE_FOLD:
+        kiln_buffer_append_text(source, "values[0][e];\n");
         break;
     case KILN_OP_ATTEND:
         kiln_buffer_printf(source, "values[%d][e];\n",

@@ -1,5 +1,6 @@
-/* The group of attention: both products, or two of each kind, the scores between them, and what is
- * elementwise before and after. Recognition has seen to it that nothing else reads the scores. */
+/* The group of attention: both products, or two of each kind, or two of the first kind and a fold
+ * of their scores; the scores between them, and what is elementwise before and after. Recognition
+ * has seen to it that nothing else reads the scores. */
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/fuse/fuse_family.h"
@@ -57,12 +58,12 @@ static void place_attention(struct kiln_group_builder *builder, uint32_t index)
     }
     struct kiln_cluster *cluster = &builder->clusters[number];
     builder->accumulated_in[index] = number;
-    cluster->reduction_count++;
+    cluster->reduction_count += op->opcode != KILN_OP_SCORE_FOLD;
     if (op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM)
         cluster->row_domain = op->domain;
     if (kiln_opcode_contracts(op->opcode))
         cluster->contracts[cluster->contract_count++] = index;
-    if (op->opcode != KILN_OP_ATTEND)
+    if (op->opcode != KILN_OP_ATTEND && op->opcode != KILN_OP_SCORE_FOLD)
         return;
     cluster->has_result = true;
     cluster->domain = op->domain;
@@ -112,6 +113,9 @@ static void place_operands(struct kiln_fusion_group *group, const struct kiln_op
     case KILN_OP_SCORE_EXP:
         of[0] = place_bit(KILN_PLACE_SCORE);
         of[1] = 0; /* the template's own */
+        break;
+    case KILN_OP_SCORE_FOLD:
+        of[0] = place_bit(KILN_PLACE_WEIGHT);
         break;
     case KILN_OP_SCORE_SUM:
         of[0] = 0;

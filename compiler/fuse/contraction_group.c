@@ -54,6 +54,27 @@ static bool is_attention(const struct kiln_ir *ir, const struct kiln_fusion_grou
     return ir->ops[group->contracts[0]].opcode != KILN_OP_CONTRACT;
 }
 
+uint32_t kiln_group_fold(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
+{
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        uint32_t weights = op->opcode == KILN_OP_SCORE_FOLD
+                               ? kiln_group_position(group, op->operands[0])
+                               : KILN_NONE;
+        if (weights != KILN_NONE && group->contract_count == group->score_count)
+            return group->ops[i];
+    }
+    return KILN_NONE;
+}
+
+uint32_t kiln_group_weights(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                            uint32_t nth)
+{
+    uint32_t fold = kiln_group_fold(ir, group);
+    return ir->ops[fold != KILN_NONE ? fold : group->contracts[group->score_count + nth]]
+        .operands[0];
+}
+
 uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                             enum kiln_place place)
 {
@@ -67,7 +88,7 @@ uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_g
     case KILN_PLACE_RIGHT_1:
         return group->score_count > 1 ? ir->ops[group->contracts[1]].operands[1] : KILN_NONE;
     case KILN_PLACE_VALUE:
-        if (is_attention(ir, group))
+        if (is_attention(ir, group) && group->contract_count > group->score_count)
             return ir->ops[group->contracts[group->score_count]].operands[1];
         break;
     case KILN_PLACE_VALUE_1:

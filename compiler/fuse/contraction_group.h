@@ -14,6 +14,12 @@ enum kiln_place kiln_group_shared_place(const struct kiln_ir *ir,
 uint32_t kiln_group_operand(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                             enum kiln_place place);
 
+/* Of attention: the SCORE_FOLD, or KILN_NONE; and what the nth ATTEND multiplies or the SCORE_FOLD
+ * sums. */
+uint32_t kiln_group_fold(const struct kiln_ir *ir, const struct kiln_fusion_group *group);
+uint32_t kiln_group_weights(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                            uint32_t nth);
+
 /* The REDUCE that sums one of the CONTRACT's operands over k, and which operand, LEFT or RIGHT;
  * KILN_NONE and KILN_PLACE_COUNT where there is none. */
 uint32_t kiln_group_operand_sum(const struct kiln_ir *ir, const struct kiln_fusion_group *group);

@@ -121,7 +121,8 @@ struct kiln_fusion_group {
     uint32_t *ops;
     /* Of a contraction: the CONTRACTs, ascending, and for each of ops in which places it is wanted,
      * bit per enum kiln_place. Two CONTRACTs have the same axes and an operand in common. Of
-     * attention: the SCOREs, score_count of them, then the ATTENDs. Others: 0 and NULL. */
+     * attention: the SCOREs, score_count of them, then the ATTENDs, if it has any. Others: 0 and
+     * NULL. */
     uint32_t contract_count;
     uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
     uint32_t score_count;

@@ -273,7 +273,7 @@ static struct kiln_attention_gradient *gradient_of(struct finder *finder,
 }
 
 /* Products of which both operands are functions of the same scores are left out, and so is what
- * reads their scores: is_private. Scores of both are taken first, so that a function of one of them
+ * reads their scores: find_folds. Scores of both are taken first, so that a function of one of them
  * finds its gradient. A product is of one gradient only: the kernels of another one would not make
  * it. */
 static void find_candidates(struct finder *finder)
@@ -366,7 +366,45 @@ static bool is_attend(const struct kiln_attention_gradient *gradient, uint32_t r
     return false;
 }
 
-static bool is_private(const struct finder *finder, const struct kiln_attention_gradient *gradient)
+/* The fold of a value that is inside, old or new; NULL where there can be none. */
+static struct kiln_gradient_fold *fold_of(const struct finder *finder,
+                                          struct kiln_attention_gradient *gradient, uint32_t value)
+{
+    const struct kiln_ir *ir = finder->ir;
+    const struct kiln_op *op = op_at(ir, value);
+    for (uint32_t f = 0; f < gradient->fold_count; f++) {
+        if (gradient->folds[f].value == value)
+            return &gradient->folds[f];
+    }
+    if (gradient->fold_count == KILN_GRADIENT_MAX_FOLDS || op->opcode == KILN_OP_CONTRACT ||
+        op->scalar != KILN_SCALAR_F32 || finder->sets[value].count != KILN_GRADIENT_MAX_SCORES ||
+        op->domain != op_at(ir, gradient->scores[0])->domain)
+        return NULL;
+    struct kiln_gradient_fold *fold = &gradient->folds[gradient->fold_count++];
+    *fold = (struct kiln_gradient_fold){.value = value, .reader = KILN_NONE};
+    return fold;
+}
+
+/* Takes a reader that is no second product: a sum that is the only one begins in the fold, others
+ * read what it stores. */
+static bool add_reader(const struct finder *finder, struct kiln_attention_gradient *gradient,
+                       uint32_t reader, uint32_t value)
+{
+    const struct kiln_op *op = op_at(finder->ir, reader);
+    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
+    bool may_read = op->opcode == KILN_OP_STORE || op->opcode == KILN_OP_REDUCE_SUM ||
+                    op_class == KILN_OP_CLASS_ELEMENTWISE;
+    uint32_t before = gradient->fold_count;
+    struct kiln_gradient_fold *fold = may_read ? fold_of(finder, gradient, value) : NULL;
+    if (fold == NULL)
+        return false;
+    bool is_first = gradient->fold_count != before;
+    fold->reader = is_first && op->opcode == KILN_OP_REDUCE_SUM ? reader : KILN_NONE;
+    return true;
+}
+
+/* Whether what is inside goes to second products and folds alone. Finds the folds. */
+static bool find_folds(const struct finder *finder, struct kiln_attention_gradient *gradient)
 {
     const struct kiln_ir *ir = finder->ir;
     for (uint32_t a = 0; a < gradient->attend_count; a++) {
@@ -377,7 +415,8 @@ static bool is_private(const struct finder *finder, const struct kiln_attention_
     for (uint32_t i = gradient->inside[0] + 1; i < ir->op_count; i++) {
         const struct kiln_op *op = op_at(ir, i);
         for (uint32_t k = 0; k < arity_of(op) && !is_inside(finder, gradient, i); k++) {
-            if (is_inside(finder, gradient, op->operands[k]) && !is_attend(gradient, i, k))
+            if (is_inside(finder, gradient, op->operands[k]) && !is_attend(gradient, i, k) &&
+                !add_reader(finder, gradient, i, op->operands[k]))
                 return false;
         }
     }
@@ -427,6 +466,8 @@ static void choose_kernels(const struct finder *finder, struct kiln_attention_gr
         if (attend->kernel == KILN_NONE)
             attend->kernel = gradient->kernel_count++;
     }
+    for (uint32_t f = 0; f < gradient->fold_count; f++)
+        gradient->folds[f].kernel = gradient->kernel_count++;
 }
 
 /* Whether a second product takes what is computed of another one: no kernel does both. */
@@ -458,7 +499,7 @@ static void keep_gradients(struct finder *finder, bool *marks)
         struct kiln_attention_gradient gradient = finder->all.found[i];
         if (gradient.attend_count == 0 ||
             (gradient.score_count == 1 && gradient.attend_count == 1) ||
-            !list_inside(finder, &gradient, marks) || !is_private(finder, &gradient) ||
+            !list_inside(finder, &gradient, marks) || !find_folds(finder, &gradient) ||
             !looks_like_attention(finder, &gradient) || is_chained(finder, &gradient, marks))
             continue;
         choose_kernels(finder, &gradient);

@@ -4,10 +4,12 @@
  *
  *   s = CONTRACT(q, k)    dp = CONTRACT(do, v)    p = EXP(x(s) - stats)    ds = p * (dp - delta)
  *   dq = CONTRACT(ds, k)    dk = CONTRACT(ds^T, q)    dv = CONTRACT(p^T, do)
+ *   dbias = ds, or REDUCE_SUM(ds)
  *
- * by what is computed, however the graph says it. If nobody else wants what is of the scores' size,
- * it can be computed once more for each kernel, from the operands: one for what is summed along
- * rows, one for what is summed along columns, with two results at most.
+ * by what is computed, however the graph says it. What is of the scores' size can be computed once
+ * more for each kernel, from the operands: one for what is summed along rows, one for what is
+ * summed along columns, with two results at most, and one for each gradient of the scores that
+ * others want, summed over batches or not: a fold.
  * rewrite_attention_gradient.c makes their operations of it.
  */
 #ifndef KILN_COMPILER_IR_FIND_ATTENTION_GRADIENT_H
@@ -16,8 +18,9 @@
 #include "compiler/ir/ir.h"
 
 enum {
-    KILN_GRADIENT_MAX_SCORES = 2,   /* and results, of a kernel */
-    KILN_GRADIENT_MAX_ATTENDS = 8,  /* second products that take functions of the same scores */
+    KILN_GRADIENT_MAX_SCORES = 2,  /* and results, of a kernel */
+    KILN_GRADIENT_MAX_ATTENDS = 8, /* second products that take functions of the same scores */
+    KILN_GRADIENT_MAX_FOLDS = 2,
     KILN_GRADIENT_MAX_INSIDE = 256, /* operations between the products, so that one kernel can do
                                        them */
 };
@@ -34,12 +37,22 @@ struct kiln_gradient_attend {
     int64_t outer;
 };
 
+/* A function of both scores that others than second products read. */
+struct kiln_gradient_fold {
+    uint32_t value;
+    uint32_t reader; /* the only one, if it is a REDUCE_SUM: what of it is along batches is the
+                        fold's; KILN_NONE: others */
+    uint32_t kernel; /* of its gradient's */
+};
+
 /* All that functions of the same scores go into. */
 struct kiln_attention_gradient {
     uint32_t score_count;
     uint32_t scores[KILN_GRADIENT_MAX_SCORES];
     uint32_t attend_count;
     struct kiln_gradient_attend attends[KILN_GRADIENT_MAX_ATTENDS];
+    uint32_t fold_count;
+    struct kiln_gradient_fold folds[KILN_GRADIENT_MAX_FOLDS];
     uint32_t inside_count;
     uint32_t *inside; /* the scores and all that lies between the products, ascending */
     uint32_t kernel_count;

@@ -184,6 +184,13 @@ static void check_domains(struct validator *validator)
             fault(validator, "the operand's domain can't be reduced to the result's");
         return;
     }
+    if (op->opcode == KILN_OP_SCORE_FOLD) {
+        const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
+        uint32_t rows_and_columns = source->rank < 2 ? ~0u : 3u << (source->rank - 2);
+        bool is_fold = same_domain(source, result) || kiln_domain_broadcasts_to(result, source);
+        if (!is_fold || (kiln_domain_reduced_axes(source, result) & rows_and_columns) != 0)
+            fault(validator, "the scores can't be summed over batches to the result's domain");
+    }
     if (op->opcode == KILN_OP_SCORE_EXP) {
         const struct kiln_domain rows =
             kiln_domain_of_segment(&domains[operand(validator, 1)->domain], result->rank);

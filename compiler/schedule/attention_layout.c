@@ -79,6 +79,14 @@ static const struct kiln_contraction *contraction_at(const struct kiln_contracti
     return &ir->contractions[ir->ops[problem->group->contracts[index]].contraction];
 }
 
+/* The first of the second products; the last of the first ones where there is none. */
+static const struct kiln_contraction *second_product(const struct kiln_contraction_problem *problem)
+{
+    const struct kiln_fusion_group *group = problem->group;
+    bool has_second = group->contract_count > group->score_count;
+    return contraction_at(problem, has_second ? group->score_count : group->score_count - 1);
+}
+
 /* The product that a place stages an operand of; the first one for other places. */
 static const struct kiln_contraction *product_of(const struct kiln_contraction_problem *problem,
                                                  enum kiln_place place)
@@ -130,7 +138,7 @@ static struct walk walk_of(const struct kiln_contraction_problem *problem,
         uint8_t axis = attention->products.batch_axes[b];
         const struct kiln_contraction_axis *batch = batch_of(product, axis);
         walk.batches[b] = is_value        ? value_axis_of_batch(product, axis)
-                          : is_result     ? axis
+                          : is_result     ? (attention->is_folded[b] ? (uint8_t)KILN_NO_AXIS : axis)
                           : batch == NULL ? (uint8_t)KILN_NO_AXIS
                           : is_score      ? axis
                           : is_left       ? batch->left
@@ -212,7 +220,7 @@ static void take_heads_as_rows(struct kiln_attention_schedule *attention,
                                const struct kiln_contraction *second)
 {
     struct kiln_contraction_schedule *schedule = &attention->products;
-    bool is_plain = attention->score_count + attention->value_count == 2 &&
+    bool is_plain = attention->score_count == 1 && attention->value_count == 1 &&
                     !attention->is_transposed && !schedule->has_outer;
     for (uint32_t b = 0; b < schedule->batch_rank && schedule->m == 1 && is_plain; b++) {
         const struct kiln_contraction_axis *of_score = batch_of(first, schedule->batch_axes[b]);
@@ -239,8 +247,10 @@ static void add_segments(const struct kiln_contraction_problem *problem,
 {
     struct kiln_contraction_schedule *schedule = &attention->products;
     const struct kiln_domain *domain = &problem->ir->domains[problem->group->domain];
-    schedule->segments =
-        kiln_attention_segments(problem->ir, problem->group->contracts[attention->score_count]);
+    schedule->segments = 1;
+    if (attention->value_count != 0)
+        schedule->segments =
+            kiln_attention_segments(problem->ir, problem->group->contracts[attention->score_count]);
     if (schedule->segments == 1)
         return;
     uint32_t b = schedule->batch_rank++;
@@ -248,6 +258,19 @@ static void add_segments(const struct kiln_contraction_problem *problem,
     schedule->batch_axes[b] = (uint8_t)(domain->rank - 1);
     schedule->batch_domain_steps[b] = 1;
     schedule->left_repeats[b] = schedule->right_repeats[b] = attention->value_repeats[b] = 1;
+}
+
+/* A batch axis that a fold sums is one of size 1 of the result. */
+static void fold_batch(const struct kiln_contraction_problem *problem,
+                       struct kiln_attention_schedule *attention, uint32_t b)
+{
+    struct kiln_contraction_schedule *schedule = &attention->products;
+    const struct kiln_domain *result = &problem->ir->domains[problem->group->domain];
+    uint8_t axis = schedule->batch_axes[b];
+    bool is_kept = axis < result->rank && result->dims[result->rank - 1 - axis] != 1;
+    attention->is_folded[b] = attention->value_count == 0 && !is_kept;
+    if (attention->is_folded[b])
+        schedule->outer *= schedule->batch_sizes[b];
 }
 
 static int64_t repeat_of(const struct kiln_contraction *product, uint8_t axis, bool is_right)
@@ -264,10 +287,11 @@ static void add_batch(const struct kiln_contraction_problem *problem,
 {
     struct kiln_contraction_schedule *schedule = &attention->products;
     const struct kiln_contraction *other = contraction_at(problem, attention->score_count - 1);
-    const struct kiln_contraction *second = contraction_at(problem, attention->score_count);
+    const struct kiln_contraction *second = second_product(problem);
     const struct kiln_contraction *last =
         contraction_at(problem, problem->group->contract_count - 1);
-    const struct kiln_contraction_axis *summed = summed_batch(second, axis->result);
+    const struct kiln_contraction_axis *summed =
+        attention->value_count == 0 ? NULL : summed_batch(second, axis->result);
     uint32_t b = schedule->batch_rank++;
     schedule->batch_sizes[b] = axis->size;
     schedule->batch_axes[b] = axis->result;
@@ -278,6 +302,7 @@ static void add_batch(const struct kiln_contraction_problem *problem,
     attention->right_1_repeats[b] = repeat_of(other, axis->result, true);
     attention->value_repeats[b] = repeat_of(second, axis->result, true);
     attention->value_1_repeats[b] = repeat_of(last, axis->result, true);
+    fold_batch(problem, attention, b);
     if (summed == NULL)
         return;
     schedule->has_outer = true;
@@ -293,9 +318,10 @@ void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
     const struct kiln_contraction *first = problem->axes;
     attention->score_count = problem->group->score_count;
     attention->value_count = problem->group->contract_count - attention->score_count;
-    const struct kiln_contraction *second = contraction_at(problem, attention->score_count);
+    const struct kiln_contraction *second = second_product(problem);
     const struct kiln_contraction *other = contraction_at(problem, attention->score_count - 1);
     schedule->products = 1;
+    schedule->outer = 1;
     schedule->m = axis_of(first, KILN_AXIS_M)->size;
     schedule->n = axis_of(first, KILN_AXIS_N)->size;
     schedule->k = axis_of(first, KILN_AXIS_K)->size;

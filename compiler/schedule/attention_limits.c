@@ -1,5 +1,7 @@
 #include "compiler/schedule/attention_limits.h"
 
+#include "compiler/fuse/contraction_group.h"
+
 #include <math.h>
 
 /* One side of a comparison: an index, something that is the same in all of a batch, or a number. */
@@ -225,9 +227,10 @@ static bool are_weights_hidden(const struct kiln_ir *ir, const struct kiln_fusio
         if ((group->places[i] >> KILN_PLACE_WEIGHT & 1) != 0)
             kinds[i] = (uint8_t)hidden_value(ir, group, attention, kinds, op_at(ir, group->ops[i]));
     }
+    uint32_t attends = group->contract_count - group->score_count;
     bool are_hidden = true;
-    for (uint32_t i = group->score_count; i < group->contract_count; i++) {
-        uint32_t weights = op_at(ir, group->contracts[i])->operands[0];
+    for (uint32_t i = 0; i < (attends == 0 ? 1 : attends); i++) {
+        uint32_t weights = kiln_group_weights(ir, group, i);
         are_hidden = are_hidden && kinds[kiln_group_position(group, weights)] == HIDDEN_ZERO;
     }
     return are_hidden;

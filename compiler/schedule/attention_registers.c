@@ -34,7 +34,8 @@ static uint32_t staged_registers(uint32_t packs, uint32_t lanes)
 /*
  * Results and left operands are live everywhere, and so are the next tiles, which are loaded while
  * these are multiplied. Beside them the first products have their sums, fragments of two steps and
- * what is loaded for the scores; the second ones have weights and fragments of values.
+ * what is loaded for the scores; the second ones have weights and fragments of values. The result
+ * of a fold is as large as one product's sums, and the next left operands are on their way too.
  */
 uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attention,
                                   const struct kiln_target *target)
@@ -55,6 +56,16 @@ uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attentio
     uint32_t steps_k = products->tile_k / (pack * mma->k_groups);
     uint32_t steps_n = (products->tile_n + pack * mma->k_groups - 1) / (pack * mma->k_groups);
     uint32_t lanes = products->waves_m * target->wave_size;
+    uint32_t row_packs = products->tile_k / pack;
+    bool is_uneven = (row_packs & (row_packs - 1)) != 0;
+    uint32_t ahead = attention->reads_scores_ahead ? 2 : 1;
+    uint32_t scores = (attention->score_count + attention->score_loads) * rows * columns * sums +
+                      ahead * (columns + (attention->is_left_kept ? 0 : rows)) * fragment;
+    uint32_t others = OTHERS + (is_uneven ? OTHERS_OF_UNEVEN_ROWS : 0);
+    if (attention->value_count == 0)
+        return rows * columns * sums + scores + others +
+               attention->score_count * (staged_registers(products->tile_m * row_packs, lanes) +
+                                         staged_registers(products->tile_n * row_packs, lanes));
     uint32_t staged = attention->score_count *
                           staged_registers(products->tile_n * products->tile_k / pack, lanes) +
                       attention->value_count *
@@ -62,16 +73,10 @@ uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attentio
     uint32_t results = rows * attention->value_count * depth * sums;
     uint32_t left =
         attention->is_left_kept ? attention->score_count * rows * steps_k * fragment : 0;
-    uint32_t ahead = attention->reads_scores_ahead ? 2 : 1;
     uint32_t values_ahead = is_mfma ? depth : (uint32_t)WMMA_VALUES_AHEAD;
-    uint32_t scores = (attention->score_count + attention->score_loads) * rows * columns * sums +
-                      ahead * (columns + (attention->is_left_kept ? 0 : rows)) * fragment;
     uint32_t values =
         attention->value_count * rows * steps_n * fragment + 2 * values_ahead * fragment;
-    uint32_t row_packs = products->tile_k / pack;
-    bool is_uneven = (row_packs & (row_packs - 1)) != 0;
-    return results + left + staged + larger(scores, values) + OTHERS +
-           (is_uneven ? OTHERS_OF_UNEVEN_ROWS : 0);
+    return results + left + staged + larger(scores, values) + others;
 }
 
 uint32_t kiln_attention_register_budget(const struct kiln_attention_schedule *attention,

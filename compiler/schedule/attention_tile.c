@@ -160,6 +160,23 @@ static void fit_registers(struct kiln_attention_schedule *attention,
     attention->registers = kiln_attention_registers(attention, target);
 }
 
+/* Of a fold: the left operands stay in LDS beside the right ones, since all change with the batch.
+ */
+static struct tile find_fold_tile(const struct kiln_target *target,
+                                  const struct kiln_contraction_schedule *products, int64_t size)
+{
+    if (products->mma == NULL)
+        return (struct tile){.rows = target->wave_size == 1 ? 32 : 64,
+                             .columns = target->wave_size == 1 ? 64 : 32,
+                             .buffers = 1,
+                             .row_parts = 1};
+    if (products->mma->layout == KILN_MMA_LAYOUT_MFMA)
+        return (struct tile){
+            .rows = size <= SMALL_HEAD ? 128 : 64, .columns = 64, .buffers = 1, .row_parts = 1};
+    return (struct tile){
+        .rows = 64, .columns = size > SMALL_HEAD ? 16 : 32, .buffers = 1, .row_parts = 1};
+}
+
 /* Elements of four bytes are in tiles of half as many columns. */
 const char *kiln_choose_attention_tile(const struct kiln_target *target,
                                        const struct kiln_register_limits *limits,
@@ -171,16 +188,19 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     if (bytes == 1)
         return "operands of one byte are not multiplied there";
     int64_t k = products->k > attention->k_1 ? products->k : attention->k_1;
-    int64_t size = k > attention->d ? k : attention->d;
+    int64_t size = attention->value_count == 0 || k > attention->d ? k : attention->d;
     /* Of the largest heads, and of large ones with two results, instructions of fewer rows leave
      * room for the rest, or for a second wave. */
-    bool are_few = products->m <= FEW_ROWS && attention->score_count + attention->value_count == 2;
+    bool is_fold = attention->value_count == 0;
+    bool are_few =
+        products->m <= FEW_ROWS && attention->score_count == 1 && attention->value_count == 1;
     bool has_few_rows = target->kind == KILN_TARGET_CUDA || are_few ||
-                        size > (attention->value_count > 1 ? SMALL_HEAD : LARGE_HEAD);
+                        size > (is_fold || attention->value_count > 1 ? SMALL_HEAD : LARGE_HEAD);
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
     bool is_narrow = are_few && products->mma != NULL;
-    const struct tile tile =
-        is_narrow ? narrow_tile(target, products, size) : *find_tile(target, attention, size);
+    const struct tile tile = is_narrow ? narrow_tile(target, products, size)
+                             : is_fold ? find_fold_tile(target, products, size)
+                                       : *find_tile(target, attention, size);
     uint32_t columns = fragment_rows(products, target, true);
     uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
     uint32_t step_k = kiln_pack_elements(products) * groups;
@@ -198,7 +218,8 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
             products->tile_n > limits->held_elems))
         products->tile_n /= 2;
     products->tile_k = round_up(k, step_k > STEP ? step_k : STEP);
-    attention->tile_d = round_up(attention->d, columns > STEP ? columns : STEP);
+    attention->tile_d =
+        is_fold ? products->tile_n : round_up(attention->d, columns > STEP ? columns : STEP);
     products->buffers = tile.buffers;
     products->row_parts = tile.row_parts;
     attention->is_left_kept = tile.is_left_kept;
@@ -206,6 +227,8 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     while (kiln_attention_lds_bytes(attention, target) > most && shrink(attention, target, step_k))
         continue;
     fit_registers(attention, target, step_k);
+    if (is_fold)
+        attention->tile_d = products->tile_n;
     return kiln_attention_lds_bytes(attention, target) <= most
                ? NULL
                : "its tiles do not fit local memory";
@@ -232,9 +255,10 @@ bool kiln_attention_has_residents(const struct kiln_attention_schedule *attentio
         return false;
     if (products->mma->layout != KILN_MMA_LAYOUT_MFMA)
         return products->mma->layout == KILN_MMA_LAYOUT_MMA_SYNC;
-    bool is_gradient = attention->score_count + attention->value_count > 2;
+    bool is_gradient = attention->score_count > 1 || attention->value_count > 1;
     uint32_t most = is_gradient ? LARGE_HEAD : MOST_OF_TWO_WAVES;
-    return products->waves_m > 1 && products->tile_k <= most && attention->tile_d <= most &&
+    bool is_small = attention->value_count == 0 || attention->tile_d <= most;
+    return products->waves_m > 1 && products->tile_k <= most && is_small &&
            (!is_gradient || is_half_of_simd(attention, target));
 }
 
@@ -273,8 +297,9 @@ uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attentio
                     products->buffers * step + weights;
     uint32_t strip_rows =
         products->waves_m * fragment_rows(products, target, false) / products->row_parts;
-    uint32_t strip =
-        strip_rows * attention->value_count * attention->tile_d * SUM_BYTES / PACK_BYTES +
-        (products->tile_m * ROW_TOTALS_BYTES + PACK_BYTES - 1) / PACK_BYTES;
+    uint32_t strip_columns =
+        attention->value_count == 0 ? products->tile_n : attention->value_count * attention->tile_d;
+    uint32_t strip = strip_rows * strip_columns * SUM_BYTES / PACK_BYTES +
+                     (products->tile_m * ROW_TOTALS_BYTES + PACK_BYTES - 1) / PACK_BYTES;
     return larger(loop, larger(strip, left)) * PACK_BYTES;
 }

@@ -316,7 +316,10 @@ enum { KILN_MAX_LIMITS = 8 };
 struct kiln_attention_schedule {
     struct kiln_contraction_schedule products;
     struct kiln_operand_schedule value;
-    uint32_t score_count, value_count; /* of products of either kind: 1 or 2 */
+    /* Of products of either kind: 1 or 2. Without values the result is a sum of the scores'
+     * function itself, a fold: a tile has columns of it as well as rows. */
+    uint32_t score_count, value_count;
+    bool is_folded[KILN_MAX_BATCH_AXES]; /* batches that a fold sums: products.outer in all */
     struct kiln_operand_schedule left_1, right_1, value_1;
     int64_t k_1;     /* of the second of the first products */
     int64_t d;       /* columns of the result, of which a tile has all */

@@ -144,6 +144,11 @@ static uint64_t batch_count(const struct kiln_contraction_schedule *products)
     return batches;
 }
 
+static uint64_t tiles_of(int64_t size, uint32_t tile)
+{
+    return ((uint64_t)size + tile - 1) / tile;
+}
+
 /* Each access counts once: what is read again comes out of a cache. */
 static void measure(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                     struct kiln_schedule *schedule)
@@ -190,6 +195,9 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     schedule->template_name = "attention";
     if (!kiln_choose_staged_dtype(ir, task->graph, group, task->target, &products->staged))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    bool is_fold = group->contract_count == group->score_count;
+    if (is_fold && kiln_dtype_info(products->staged)->bytes == 1)
+        products->staged = KILN_DTYPE_F16; /* which has all numbers of one byte */
     kiln_attention_lay_out_axes(&problem, attention);
     attention->is_online = is_online(ir, group);
     kiln_find_attention_limits(ir, group, attention);
@@ -219,8 +227,10 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     schedule->rows = (uint64_t)products->m;
     schedule->cols = (uint64_t)attention->d;
     schedule->vector_elems = products->result_vector;
-    schedule->chunk_count =
-        batch_count(products) * (((uint64_t)products->m + products->tile_m - 1) / products->tile_m);
+    schedule->chunk_count = (is_fold ? batch_count(products) / (uint64_t)products->outer *
+                                           tiles_of(products->n, products->tile_n)
+                                     : batch_count(products)) *
+                            tiles_of(products->m, products->tile_m);
     if (schedule->chunk_count > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
                               "node %u '%s': attention has more than 2^31 tiles",
@@ -292,9 +302,10 @@ static void print_attention(const struct kiln_schedule *schedule,
         ": %" PRIu32 " rows of scores, %" PRIu32 " columns at a time, k of %" PRIu32 ", %" PRIu32
         " columns of the result, %s, %" PRIu32 " waves of %s, staged as %s",
         products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
-        attention->is_online         ? "softmax as it goes"
-        : attention->score_count > 1 ? "of two scores"
-                                     : "scores as they are",
+        attention->is_online          ? "softmax as it goes"
+        : attention->value_count == 0 ? "of two scores, without a second product"
+        : attention->score_count > 1  ? "of two scores"
+                                      : "scores as they are",
         products->waves_m, products->mma != NULL ? products->mma->name : "scalar multiply-adds",
         kiln_dtype_info(products->staged)->text);
     if (attention->registers != 0)
@@ -303,7 +314,8 @@ static void print_attention(const struct kiln_schedule *schedule,
         kiln_buffer_printf(buffer, ", %" PRIu32 " segments of columns", products->segments);
     kiln_print_operand_loads("left", &products->left, schedule, group, buffer);
     kiln_print_operand_loads("right", &products->right, schedule, group, buffer);
-    kiln_print_operand_loads("value", &attention->value, schedule, group, buffer);
+    if (attention->value_count != 0)
+        kiln_print_operand_loads("value", &attention->value, schedule, group, buffer);
     if (attention->score_count > 1) {
         kiln_print_operand_loads("second left", &attention->left_1, schedule, group, buffer);
         kiln_print_operand_loads("second right", &attention->right_1, schedule, group, buffer);
@@ -314,6 +326,8 @@ static void print_attention(const struct kiln_schedule *schedule,
         kiln_buffer_append_text(buffer, ", summed along the rows of scores");
     if (products->has_outer)
         kiln_buffer_append_text(buffer, " of several batches");
+    if (attention->value_count == 0)
+        kiln_buffer_printf(buffer, ", summed over %" PRId64 " batches", products->outer);
     kiln_buffer_printf(buffer, ", lds %" PRIu32 " bytes, result in vectors of %" PRIu32,
                        schedule->lds_bytes, products->result_vector);
 }

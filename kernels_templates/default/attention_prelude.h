@@ -47,6 +47,7 @@
 #endif
 #define KILN_SCORES    1
 #define KILN_VALUES    1
+#define KILN_RESULTS   1 /* of each row and column: KILN_VALUES, or 1 where that is 0 */
 #define KILN_IS_ONLINE 1
 #ifndef KILN_HAS_SEGMENTS
 #define KILN_HAS_SEGMENTS 0 /* whether work-groups do segments of n, and another kernel merges what they store */

@@ -6,6 +6,7 @@
 #include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct sketched_plans plans;
@@ -86,11 +87,80 @@ Test(attention_gradient_plan, results_of_other_shapes_have_kernels_of_their_own)
     cr_expect_eq(attention_count(&plan), 3);
 }
 
-/* Scores that are wanted in memory, and heads that no tile has room for. */
+/* A mask's gradient: its shape, over how many batches it is summed, and whether the kernel that
+ * sums them leaves something for another one. */
+static const struct mask {
+    const char *shape;
+    int64_t batches;
+    bool has_more;
+    uint64_t most_bytes; /* of the workspace, beside numbers of rows */
+} masks[] = {
+    {"2,4,72,128", 1, false, 0},
+    {"2,4,72,128:HALF", 1, false, 0},
+    {"1,4,72,128", 2, false, 0},
+    {"2,1,72,128", 4, false, 0},
+    {"1,1,72,128", 8, false, 0},
+    {"4,72,128", 2, false, 0},
+    {"72,128", 8, false, 0},
+    {"2,1,1,128", 4, true, 2 * 72 * 128 * 4},
+    /* Sums along columns are a reduction of their own before there is attention. */
+    {"1,1,72,1", 1, true, 8 * 72 * 128 * 4},
+};
+enum { MASK_COUNT = sizeof masks / sizeof *masks };
+
+/* The kernel that has no second product. */
+static const struct kiln_schedule *fold_of(const struct kiln_kernel_plan *plan)
+{
+    const struct kiln_schedule *found = NULL;
+    for (uint32_t i = 0; i < plan->partition.group_count; i++) {
+        const struct kiln_schedule *schedule = &plan->schedules[i];
+        if (schedule->family == KILN_FAMILY_ATTENTION && schedule->attention.value_count == 0)
+            found = schedule;
+    }
+    return found;
+}
+
+Test(attention_gradient_plan, the_gradient_of_a_mask_is_one_kernel_more)
+{
+    for (int target = 0; target < TARGET_COUNT; target++) {
+        for (int i = 0; i < MASK_COUNT; i++) {
+            const struct mask *mask = &masks[i];
+            char sketch[512];
+            (void)snprintf(sketch, sizeof sketch,
+                           PLAIN(72, 128) "attn_mask=%s dbias=%s !causal_mask=true", mask->shape,
+                           mask->shape);
+            struct kiln_kernel_plan plan = make_plan(sketch, targets[target]);
+            const struct kiln_schedule *fold = fold_of(&plan);
+            cr_expect_eq(attention_count(&plan), 3, "%s: %s", targets[target], mask->shape);
+            if (mask->has_more)
+                cr_expect_gt(plan.partition.group_count, 4, "%s: %s", targets[target], mask->shape);
+            else
+                cr_expect_eq(plan.partition.group_count, 4, "%s: %s", targets[target], mask->shape);
+            cr_expect_leq(plan.partition.workspace_bytes, 2 * 8 * 72 * 4 + 512 + mask->most_bytes,
+                          "%s: %s", targets[target], mask->shape);
+            cr_assert_not_null(fold, "%s: %s", targets[target], mask->shape);
+            cr_expect_eq(fold->attention.products.outer, mask->batches, "%s: %s", targets[target],
+                         mask->shape);
+            cr_expect_eq(fold->attention.limit_count, 1, "tiles without keys are not computed");
+        }
+    }
+}
+
+/* Twice as many keys need no more memory, nor do more heads than rows of them. */
+Test(attention_gradient_plan, memory_grows_with_rows_alone)
+{
+    struct kiln_kernel_plan few =
+        make_plan(PLAIN(512, 512) "attn_mask=1,4,512,512 dbias=1,4,512,512", "gfx942");
+    struct kiln_kernel_plan many =
+        make_plan(PLAIN(512, 4096) "attn_mask=1,4,512,4096 dbias=1,4,512,4096", "gfx942");
+    cr_expect_eq(few.partition.workspace_bytes, many.partition.workspace_bytes);
+    cr_expect_leq(many.partition.workspace_bytes, 2 * 8 * 512 * 4 + 512);
+}
+
+/* Heads that no tile has room for. */
 Test(attention_gradient_plan, others_are_products)
 {
     static const char *const others[] = {
-        PLAIN(72, 128) "attn_mask=2,4,72,128 dbias=2,4,72,128",
         GRADIENTS("4", "2", 72, 128, 264, 64, ":HALF"),
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -45,13 +45,23 @@ static const char *const sketches[] = {
 };
 enum { SKETCH_COUNT = sizeof sketches / sizeof *sketches };
 
+/* With the gradient of a mask: what holds for its own kernel, which has no second product. */
+static const char *const masks[] = {
+    GRADIENTS(8, 1024, 1024, 64) "attn_mask=2,8,1024,1024:HALF dbias=2,8,1024,1024:HALF",
+    GRADIENTS(8, 1024, 1024, 64) "attn_mask=1,8,1024,1024 dbias=1,8,1024,1024 !causal_mask=true",
+    GRADIENTS(8, 1024, 1024, 128) "attn_mask=1,8,1024,1024 dbias=1,8,1024,1024",
+    GRADIENTS(2, 1000, 1001, 128) "attn_mask=1000,1001:HALF dbias=1000,1001:HALF",
+};
+enum { MASK_COUNT = sizeof masks / sizeof *masks };
+
 static void expect_within_budget(const struct kiln_program *program,
-                                 const struct kiln_target *target, size_t index)
+                                 const struct kiln_target *target, size_t index, bool folds_alone)
 {
     const struct kiln_kernel_plan *plan = program->plan;
     for (uint32_t i = 0; i < plan->partition.group_count; i++) {
         const struct kiln_schedule *schedule = &plan->schedules[i];
-        if (schedule->family != KILN_FAMILY_ATTENTION)
+        if (schedule->family != KILN_FAMILY_ATTENTION ||
+            (folds_alone && schedule->attention.value_count != 0))
             continue;
         const struct kiln_attention_schedule *attention = &schedule->attention;
         cr_expect_gt(attention->registers, 0, "sketch %zu for %s", index, target->name);
@@ -60,7 +70,8 @@ static void expect_within_budget(const struct kiln_program *program,
     }
 }
 
-static void compile(struct kiln_codegen *codegen, const struct kiln_target *target, size_t index)
+static void compile(struct kiln_codegen *codegen, const struct kiln_target *target,
+                    const char *sketch, size_t index, bool folds_alone)
 {
     const struct kiln_lower_options options = {0};
     struct json_graph read;
@@ -69,11 +80,16 @@ static void compile(struct kiln_codegen *codegen, const struct kiln_target *targ
     struct kiln_error error;
     kiln_arena_init(&arena);
     kiln_error_init(&error);
-    graph_sketch_accept(&read, sketches[index], NULL);
+    graph_sketch_accept(&read, sketch, NULL);
     cr_assert_eq(kiln_lower(&read.graph, target, &options, &arena, &program, NULL, &error), KILN_OK,
                  "%s", error.text);
-    expect_within_budget(&program, target, index);
+    expect_within_budget(&program, target, index, folds_alone);
+    cr_assert_eq(program.kernel_count, program.plan->partition.group_count);
     for (uint32_t i = 0; i < program.kernel_count; i++) {
+        const struct kiln_schedule *schedule = &program.plan->schedules[i];
+        if (folds_alone &&
+            (schedule->family != KILN_FAMILY_ATTENTION || schedule->attention.value_count != 0))
+            continue;
         struct kiln_code_object object;
         cr_assert_eq(kiln_codegen_compile(codegen, target, &program.kernels[i], &object, &error),
                      KILN_OK, "sketch %zu for %s: %s", index, target->name, error.text);
@@ -112,6 +128,9 @@ ParameterizedTest(size_t *index, attention_registers, suffice_for, .timeout = 25
     cr_assert_eq(status, KILN_OK, "%s", error.text);
     for (size_t i = 0; i < SKETCH_COUNT; i++)
         if (test_share_has(i + *index))
-            compile(codegen, &target, i);
+            compile(codegen, &target, sketches[i], i, false);
+    for (size_t i = 0; i < MASK_COUNT; i++)
+        if (test_share_has(i + *index))
+            compile(codegen, &target, masks[i], SKETCH_COUNT + i, true);
     kiln_codegen_unref(codegen);
 }

@@ -41,6 +41,21 @@ static const char *const sketches[] = {
         "2", "1", 37, 67, 32, 32, ":HALF") "attn_mask@6",
     FORWARD("2", "2", 37, 67, 32, 32, ":HALF") "attn_mask=1,2,1,67:HALF scale=s" BACKWARD(
         "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 scale@7",
+    FORWARD("4", "2", 37, 67, 32, 32, ":HALF") "attn_mask=2,4,37,67 !causal_mask=true" BACKWARD(
+        "4", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 dbias=2,4,37,67 !causal_mask=true",
+    /* Rounded for the products, and for the result. */
+    FORWARD("2", "2", 37, 67, 32, 32, ":HALF") "attn_mask=2,2,37,67:HALF" BACKWARD(
+        "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 dbias=2,2,37,67:HALF",
+    FORWARD("4", "1", 70, 130, 64, 64, ":HALF") "attn_mask=1,4,70,130" BACKWARD(
+        "4", "1", 70, 130, 64, 64, ":HALF") "attn_mask@6 dbias=1,4,70,130",
+    FORWARD("2", "2", 37, 67, 32, 48, ":HALF") "attn_mask=2,1,37,67:HALF" BACKWARD(
+        "2", "2", 37, 67, 32, 48, ":HALF") "attn_mask@6 dbias=2,1,37,67:HALF",
+    FORWARD("4", "2", 37, 67, 32, 32, "") "attn_mask=37,67 !left_bound=16 !right_bound=3" BACKWARD(
+        "4", "2", 37, 67, 32, 32, "") "attn_mask@6 dbias=37,67 !left_bound=16 !right_bound=3",
+    FORWARD("2", "2", 37, 67, 32, 32, ":HALF") "attn_mask=2,1,1,67" BACKWARD(
+        "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 dbias=2,1,1,67",
+    FORWARD("2", "2", 37, 67, 32, 32, ":HALF") "attn_mask=37,1" BACKWARD(
+        "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 dbias=37,1",
 };
 
 static void use_no_cache(void)

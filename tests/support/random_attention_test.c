@@ -14,6 +14,7 @@ enum { SEEDS = 400, INTERPRETED_SEEDS = 80, POISON = 0xa5 };
 struct occurrences {
     uint32_t nodes, forward, backward, written_out;
     uint32_t grouped, other_value_heads, other_depth, causal, windowed, empty_rows, single_query;
+    uint32_t folded, summed_to_keys; /* gradients of masks: over batches, and over queries too */
     uint32_t after_forward, operands[KILN_OPERAND_COUNT], dtypes[KILN_DTYPE_COUNT];
 };
 
@@ -41,6 +42,15 @@ static void count_node(const struct kiln_graph *graph, const struct kiln_node *n
     }
     for (uint32_t i = 0; i < node->output_count; i++)
         met->operands[node->output_roles[i]]++;
+    uint32_t bias = kiln_node_output(node, KILN_OPERAND_DBIAS);
+    if (bias == KILN_NONE)
+        return;
+    const struct kiln_tensor *dbias = &graph->tensors[bias];
+    bool has_queries = dbias->rank >= 2 && dbias->dims[dbias->rank - 2] == s.queries;
+    bool has_keys = dbias->dims[dbias->rank - 1] == s.keys;
+    bool is_whole = kiln_tensor_elements(dbias) == s.batch * s.heads * s.queries * s.keys;
+    met->folded += has_queries && has_keys && !is_whole;
+    met->summed_to_keys += has_keys && !has_queries;
 }
 
 static void count_graph(const struct kiln_graph *graph, struct occurrences *met)
@@ -91,7 +101,9 @@ Test(random_attention, meets_every_kind)
     for (int i = KILN_OPERAND_Q; i < KILN_OPERAND_COUNT; i++)
         cr_expect_gt(met.operands[i], 5, "%s", kiln_operand_text((enum kiln_operand)i));
     cr_expect_gt(met.operands[KILN_OPERAND_SCALE], few);
-    cr_expect_gt(met.operands[KILN_OPERAND_DBIAS], 5);
+    cr_expect_gt(met.operands[KILN_OPERAND_DBIAS], few);
+    cr_expect_gt(met.folded, 5);
+    cr_expect_gt(met.summed_to_keys, 2);
     for (int i = 0; i < KILN_DTYPE_COUNT; i++) {
         if (!kiln_dtype_is_integer((enum kiln_dtype)i))
             cr_expect_gt(met.dtypes[i], 10, "type %d", i);

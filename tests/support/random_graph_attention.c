@@ -234,7 +234,7 @@ static void append_modifiers(struct kiln_random_generator *generator, bool is_ba
 {
     struct kiln_random *random = &generator->random;
     struct kiln_random_shape one = one_element(random);
-    bool has_mask = chance(generator, 35), has_scale = chance(generator, 20);
+    bool has_mask = chance(generator, is_backward ? 50 : 35), has_scale = chance(generator, 20);
     c->mask = c->scale = c->query_length = c->key_length = KILN_NONE;
     if (has_mask && !is_backward)
         c->mask = append_mask(generator, &c->shapes.scores);
@@ -354,7 +354,7 @@ static void append_backward(struct kiln_random_generator *generator, const struc
                                  choose_dtype_like(generator, c->k));
     (void)kiln_random_add_output(generator, node, KILN_OPERAND_DV, &c->shapes.v,
                                  choose_dtype_like(generator, c->v));
-    if (c->mask != KILN_NONE && chance(generator, 60)) {
+    if (c->mask != KILN_NONE && chance(generator, 75)) {
         struct kiln_random_shape shape = generator->shapes[c->mask];
         (void)kiln_random_add_output(generator, node, KILN_OPERAND_DBIAS, &shape,
                                      choose_dtype_like(generator, c->mask));

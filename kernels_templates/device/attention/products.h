@@ -130,6 +130,8 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
     }
 }
 
+#if KILN_VALUES > 0
+
 /* Weights as left fragments: in registers, or in LDS, each wave's own rows of a tile of KILN_N_PACKS packs. */
 struct kiln_weights {
 #if KILN_CHAIN_IS_LOCAL
@@ -256,5 +258,7 @@ KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pa
 #endif
     }
 }
+
+#endif
 
 #endif

@@ -294,6 +294,31 @@ KILN_DEVICE void kiln_rows_end(const kiln_arguments &arguments, const kiln_score
 
 #else
 
+/* What becomes of the scores of a lane's run of columns, 0 from the last one on. */
+KILN_DEVICE void kiln_make_run(const kiln_arguments &arguments, const kiln_score_source &source,
+                               const kiln_tile_inputs &inputs, kiln_scores &scores,
+                               unsigned wave_row, unsigned first_column, unsigned end,
+                               bool is_masked, const kiln_rows &rows, unsigned i, unsigned r,
+                               unsigned run, kiln_sum (&made)[KILN_RESULTS][KILN_CHAIN_RUN])
+{
+    const unsigned column = first_column + kiln_chain_column(run);
+    kiln_sum sums[KILN_SCORES][KILN_CHAIN_RUN], e[KILN_CHAIN_RUN];
+    kiln_get_run(scores, i, r, run, sums);
+    KILN_UNROLL
+    for (unsigned n = 0; n < KILN_CHAIN_RUN; n++)
+        e[n] = 1;
+    kiln_weight(arguments, source, rows.values[i][r], inputs[i][r][run],
+                wave_row + i * KILN_MMA_M + kiln_chain_row(r), column, is_masked, sums, e, made);
+    KILN_UNROLL
+    for (unsigned v = 0; v < KILN_RESULTS; v++)
+        KILN_UNROLL
+    for (unsigned n = 0; n < KILN_CHAIN_RUN; n++)
+        if (KILN_N_END && is_masked)
+            made[v][n] = column + n < end ? made[v][n] : (kiln_sum)0;
+}
+
+#if KILN_VALUES > 0
+
 KILN_DEVICE void kiln_make_tile(const kiln_arguments &arguments, const kiln_score_source &source,
                                 const kiln_tile_inputs &inputs, kiln_scores &scores,
                                 unsigned wave_row, unsigned first_column, unsigned end,
@@ -305,22 +330,9 @@ KILN_DEVICE void kiln_make_tile(const kiln_arguments &arguments, const kiln_scor
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++)
         KILN_UNROLL
     for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++) {
-        const unsigned column = first_column + kiln_chain_column(run);
-        kiln_sum sums[KILN_SCORES][KILN_CHAIN_RUN], e[KILN_CHAIN_RUN];
         kiln_sum made[KILN_VALUES][KILN_CHAIN_RUN];
-        kiln_get_run(scores, i, r, run, sums);
-        KILN_UNROLL
-        for (unsigned n = 0; n < KILN_CHAIN_RUN; n++)
-            e[n] = 1;
-        kiln_weight(arguments, source, rows.values[i][r], inputs[i][r][run],
-                    wave_row + i * KILN_MMA_M + kiln_chain_row(r), column, is_masked, sums, e,
-                    made);
-        KILN_UNROLL
-        for (unsigned v = 0; v < KILN_VALUES; v++)
-            KILN_UNROLL
-        for (unsigned n = 0; n < KILN_CHAIN_RUN; n++)
-            if (KILN_N_END && is_masked)
-                made[v][n] = column + n < end ? made[v][n] : (kiln_sum)0;
+        kiln_make_run(arguments, source, inputs, scores, wave_row, first_column, end, is_masked,
+                      rows, i, r, run, made);
         kiln_set_weights(i, r, run, made, weights);
     }
 }
@@ -354,6 +366,8 @@ KILN_DEVICE void kiln_rows_end(const kiln_arguments &, const kiln_score_source &
             totals[wave_row + i * KILN_MMA_M + kiln_chain_row(r)] = row;
     }
 }
+
+#endif
 
 #endif
 

@@ -142,7 +142,9 @@ KILN_RIGHT_TILE(right, RIGHT, c)
 #if KILN_SCORES > 1
 KILN_RIGHT_TILE(right_1, RIGHT_1, c_1)
 #endif
+#if KILN_VALUES > 0
 KILN_VALUE_TILE(value, VALUE, d)
+#endif
 #if KILN_VALUES > 1
 KILN_VALUE_TILE(value_1, VALUE_1, d_1)
 #endif
@@ -155,12 +157,14 @@ struct kiln_rights {
 #endif
 };
 
+#if KILN_VALUES > 0
 struct kiln_values {
     kiln_value_stage first;
 #if KILN_VALUES > 1
     kiln_value_1_stage second;
 #endif
 };
+#endif
 
 KILN_DEVICE void kiln_rights_start(const kiln_arguments &arguments, const kiln_batch &batch,
                                    unsigned column, kiln_rights &rights)
@@ -198,6 +202,7 @@ KILN_DEVICE void kiln_rights_end(const kiln_arguments &arguments, const kiln_rig
 #endif
 }
 
+#if KILN_VALUES > 0
 /* A value that is read out of a right tile is not staged. */
 KILN_DEVICE void kiln_values_start(const kiln_arguments &arguments, const kiln_batch &batch,
                                    unsigned column, kiln_values &values)
@@ -242,5 +247,6 @@ KILN_DEVICE void kiln_values_end(const kiln_arguments &arguments, const kiln_val
                          tiles + (KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0));
 #endif
 }
+#endif
 
 #endif

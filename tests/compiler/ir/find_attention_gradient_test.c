@@ -40,9 +40,48 @@ Test(find_attention_gradient, products_of_two_scores)
     sketched_program_fini(&program);
 }
 
-Test(find_attention_gradient, not_where_scores_are_wanted)
+/* Of one score alone. */
+Test(find_attention_gradient, not_where_exponentials_are_wanted)
+{
+    find(SCORES " | Pointwise in_0@6 out_0=" S " !operation='NEG'" OF_QUERIES);
+    cr_expect_eq(found.count, 0);
+    sketched_program_fini(&program);
+}
+
+Test(find_attention_gradient, gradients_of_scores_that_are_wanted_are_a_fold)
 {
     find(SCORES " | Pointwise in_0@12 out_0=" S " !operation='NEG'" OF_QUERIES);
+    cr_assert_eq(found.count, 1);
+    cr_assert_eq(found.found[0].fold_count, 1);
+    cr_expect_eq(found.found[0].folds[0].reader, KILN_NONE);
+    cr_expect_eq(found.found[0].folds[0].kernel, 1);
+    cr_expect_eq(found.found[0].kernel_count, 2);
+    sketched_program_fini(&program);
+}
+
+Test(find_attention_gradient, a_sum_of_gradients_begins_in_the_fold)
+{
+    find(SCORES " | Reduction in@12 out=1,70,130 !mode='ADD'" OF_QUERIES);
+    cr_assert_eq(found.count, 1);
+    cr_assert_eq(found.found[0].fold_count, 1);
+    cr_expect_neq(found.found[0].folds[0].reader, KILN_NONE);
+    sketched_program_fini(&program);
+}
+
+/* Of two readers each takes what the fold stores. */
+Test(find_attention_gradient, two_sums_read_what_is_stored)
+{
+    find(SCORES " | Reduction in@12 out=1,70,130 !mode='ADD' | Reduction in@12 out=2,70,1 "
+                "!mode='ADD'" OF_QUERIES);
+    cr_assert_eq(found.count, 1);
+    cr_assert_eq(found.found[0].fold_count, 1);
+    cr_expect_eq(found.found[0].folds[0].reader, KILN_NONE);
+    sketched_program_fini(&program);
+}
+
+Test(find_attention_gradient, not_where_their_product_is_wanted)
+{
+    find(SCORES " | Reduction in@12 out=1,70,130 !mode='MUL'" OF_QUERIES);
     cr_expect_eq(found.count, 0);
     sketched_program_fini(&program);
 }

@@ -575,7 +575,8 @@ enum kiln_status kiln_ir_interpret(const struct kiln_ir *ir, const struct kiln_g
         }
         bool reduces = kiln_opcode_info(ir->ops[i].opcode)->op_class == KILN_OP_CLASS_REDUCE ||
                        ir->ops[i].opcode == KILN_OP_SCORE_MAX ||
-                       ir->ops[i].opcode == KILN_OP_SCORE_SUM;
+                       ir->ops[i].opcode == KILN_OP_SCORE_SUM ||
+                       ir->ops[i].opcode == KILN_OP_SCORE_FOLD;
         if (!reduces)
             run_operation(&machine, i, elements);
         else if (!run_reduction(&machine, &ir->ops[i], machine.values[i], elements))
