@@ -157,6 +157,19 @@ Test(attention_gradient_plan, memory_grows_with_rows_alone)
     cr_expect_leq(many.partition.workspace_bytes, 2 * 8 * 512 * 4 + 512);
 }
 
+/* A mask of few tiles and many batches, as windows of an image have: too few work-groups. */
+Test(attention_gradient_plan, long_walks_are_products)
+{
+    struct kiln_kernel_plan plan =
+        make_plan("SdpaBackward q=256,4,49,32:HALF k=256,4,49,32:HALF v=256,4,49,32:HALF "
+                  "o=256,4,49,32:HALF do=256,4,49,32:HALF stats=256,4,49,1 dq=256,4,49,32:HALF "
+                  "dk=256,4,49,32:HALF dv=256,4,49,32:HALF attn_mask=1,4,49,49 dbias=1,4,49,49",
+                  "gfx942");
+    cr_expect_eq(attention_count(&plan), 0);
+    plan = make_plan(PLAIN(512, 512) "attn_mask=512,512 dbias=512,512", "gfx942");
+    cr_expect_eq(attention_count(&plan), 3);
+}
+
 /* Heads that no tile has room for. */
 Test(attention_gradient_plan, others_are_products)
 {
