@@ -288,6 +288,8 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         kiln_buffer_printf(source, "#define %s 2\n",
                            products->mma->layout == KILN_MMA_LAYOUT_MFMA ? "KILN_SIMD_WAVES"
                                                                          : "KILN_RESIDENTS");
+    if (attention->shows_maximum)
+        kiln_buffer_append_text(source, "#define KILN_MAXIMUM_KEEPS_NAN 1\n");
     if (!attention->reads_scores_ahead)
         kiln_buffer_append_text(source, "#define KILN_SCORES_AHEAD 0\n");
     if (emission->schedule->lds_bytes > emission->target->lds_bytes)

@@ -336,6 +336,7 @@ struct kiln_attention_schedule {
     bool are_rows_heads;
     bool is_transposed; /* rows lie along the last axis of the scores' domain, not the one before */
     bool is_online;     /* the weights are exponentials of scores minus their row's maximum */
+    bool shows_maximum; /* an output shows that maximum: it is NaN in rows with a NaN */
     /* The condition of all limits, in the scores' domain: what it hides weighs nothing. KILN_NONE
      * where there is none. */
     uint32_t visible;

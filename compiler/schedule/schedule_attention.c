@@ -7,6 +7,7 @@
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/op_cost.h"
 #include "compiler/fuse/target_rates.h"
+#include "compiler/ir/score_maximum.h"
 #include "compiler/schedule/contraction_dtype.h"
 #include "compiler/schedule/contraction_loads.h"
 #include "compiler/schedule/contraction_print.h"
@@ -126,13 +127,16 @@ static uint32_t count_score_loads(const struct kiln_contraction_problem *problem
     return count;
 }
 
-static bool is_online(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
+static void find_softmax(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                         struct kiln_attention_schedule *attention)
 {
     for (uint32_t i = 0; i < group->op_count; i++) {
-        if (ir->ops[group->ops[i]].opcode == KILN_OP_SCORE_EXP)
-            return true;
+        uint32_t value = group->ops[i];
+        if (ir->ops[value].opcode == KILN_OP_SCORE_EXP)
+            attention->is_online = true;
+        if (ir->ops[value].opcode == KILN_OP_SCORE_MAX)
+            attention->shows_maximum = kiln_ir_shows_nan_of_maximum(ir, value);
     }
-    return false;
 }
 
 /* Segments count as batches do. */
@@ -199,7 +203,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     if (is_fold && kiln_dtype_info(products->staged)->bytes == 1)
         products->staged = KILN_DTYPE_F16; /* which has all numbers of one byte */
     kiln_attention_lay_out_axes(&problem, attention);
-    attention->is_online = is_online(ir, group);
+    find_softmax(ir, group, attention);
     kiln_find_attention_limits(ir, group, attention);
     kiln_attention_find_shared_tiles(&problem, attention);
     attention->score_loads = count_score_loads(&problem);

@@ -307,3 +307,36 @@ Test(attention_run, what_lies_behind_a_length_is_not_looked_at)
         }
     }
 }
+
+/* Head 0 has a key of NaN, and both heads one of infinities: their columns of scores. */
+static void spoil_keys(const struct kiln_graph *graph, void *const *memory)
+{
+    enum { HEAD = 32 * KEYS, NAN_KEY = 5, INFINITE_KEY = 99 };
+    const uint16_t not_a_number = 0x7e00, infinity = 0x7c00;
+    uint16_t *keys = memory[kiln_node_input(&graph->nodes[0], KILN_OPERAND_B)];
+    keys[NAN_KEY] = not_a_number;
+    for (int32_t head = 0; head < 2; head++)
+        keys[head * HEAD + INFINITE_KEY] = infinity;
+}
+
+#define MAXIMUM_SHOWN(m)                                                                           \
+    "Matmul a=1,2," #m ",32:HALF b=1,2,32,130:HALF c=1,2," #m ",130:virtual | "                    \
+    "Reduction in@3 out=1,2," #m ",1 !mode='MAX_OP' | "                                            \
+    "Pointwise in_0@3 in_1@4 out_0=1,2," #m ",130:virtual !operation='SUB' | "                     \
+    "Pointwise in_0@5 out_0=1,2," #m ",130:virtual !operation='EXP' | "                            \
+    "Reduction in@6 out=1,2," #m ",1:virtual !mode='ADD' | "                                       \
+    "Pointwise in_0@6 in_1@7 out_0=1,2," #m ",130:HALF:virtual !operation='DIV' | "                \
+    "Matmul a@8 b=1,2,130,64:HALF c=1,2," #m ",64:HALF"
+
+/* Found by random graph 310100012: the maximum was the infinity. */
+Test(attention_run, maxima_that_are_outputs_keep_nan)
+{
+    for (uint32_t wave_size = 0; wave_size <= 32; wave_size += 32) {
+        for (uint32_t segments = 1; segments <= 3; segments += 2) {
+            const struct kiln_lower_options options = {.host_wave_size = wave_size,
+                                                       .contraction = {.segments = segments}};
+            run_prepared_sketch(MAXIMUM_SHOWN(37), &options, spoil_keys);
+            run_prepared_sketch(MAXIMUM_SHOWN(1), &options, spoil_keys);
+        }
+    }
+}

@@ -9,8 +9,13 @@
 
 #define KILN_BASE_LAG ((kiln_sum)8) /* in the unit of exponents */
 
-/* May lose a NaN: the exponential keeps it. */
-#if defined(__CUDACC__)
+#ifndef KILN_MAXIMUM_KEEPS_NAN
+#define KILN_MAXIMUM_KEEPS_NAN 0 /* or 1: an output shows the maximum itself; else exponentials keep a NaN */
+#endif
+
+#if KILN_MAXIMUM_KEEPS_NAN
+#define KILN_LARGER(suffix, a, b) ((a) < (b) || (b) != (b) ? (b) : (a))
+#elif defined(__CUDACC__)
 #define KILN_LARGER(suffix, a, b) fmax##suffix(a, b)
 #elif defined(__AMDGCN__)
 #define KILN_LARGER(suffix, a, b) __builtin_fmax##suffix(a, b)
