@@ -1,5 +1,7 @@
 #include "cache/object_table.h"
 
+#include "runtime/support/fork_safe_mutex.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -42,7 +44,7 @@ struct entry {
 
 struct kiln_object_table {
     struct kiln_object_type type;
-    pthread_mutex_t mutex; /* of all below */
+    struct kiln_fork_safe_mutex lock; /* of all below */
     size_t objects;
     struct entry *newest;
     struct entry *oldest;
@@ -54,10 +56,9 @@ enum kiln_status kiln_object_table_create(const struct kiln_object_type *type,
                                           struct kiln_error *error)
 {
     struct kiln_object_table *table = calloc(1, sizeof *table);
-    if (table == NULL || pthread_mutex_init(&table->mutex, NULL) != 0) {
-        free(table);
+    if (table == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while creating a table");
-    }
+    kiln_fork_safe_mutex_init(&table->lock);
     table->type = *type;
     *ret_table = table;
     return KILN_OK;
@@ -162,7 +163,7 @@ void kiln_object_table_destroy(struct kiln_object_table *table)
         table->type.unref(entry->object);
         entry_destroy(entry);
     }
-    pthread_mutex_destroy(&table->mutex);
+    kiln_fork_safe_mutex_fini(&table->lock);
     free(table);
 }
 
@@ -196,19 +197,19 @@ static enum kiln_status join_flight(struct kiln_object_table *table, struct flig
                                     void **ret_object, struct kiln_error *error)
 {
     if (pthread_equal(flight->maker, pthread_self())) {
-        pthread_mutex_unlock(&table->mutex);
+        pthread_mutex_unlock(&table->lock.mutex);
         return kiln_error_set(error, KILN_INTERNAL, "the maker of an object asked for that object");
     }
     flight->users++;
     while (!flight->done)
-        pthread_cond_wait(&flight->landed, &table->mutex);
+        pthread_cond_wait(&flight->landed, &table->lock.mutex);
     enum kiln_status status = flight->status;
     if (status == KILN_OK)
         *ret_object = flight->object;
     else
         *error = flight->error;
     leave_flight(flight);
-    pthread_mutex_unlock(&table->mutex);
+    pthread_mutex_unlock(&table->lock.mutex);
     return status;
 }
 
@@ -223,7 +224,7 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
     assert(status != KILN_OK || object != NULL);
 
     struct entry *gone = NULL;
-    pthread_mutex_lock(&table->mutex);
+    pthread_mutex_lock(&table->lock.mutex);
     flight->done = true;
     flight->status = status;
     if (status == KILN_OK) {
@@ -243,7 +244,7 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
     }
     pthread_cond_broadcast(&flight->landed);
     leave_flight(flight);
-    pthread_mutex_unlock(&table->mutex);
+    pthread_mutex_unlock(&table->lock.mutex);
 
     if (gone != NULL) {
         table->type.unref(gone->object);
@@ -259,7 +260,7 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
 void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_cache_key *key,
                             const void *object)
 {
-    pthread_mutex_lock(&table->mutex);
+    pthread_mutex_lock(&table->lock.mutex);
     struct entry *entry = find(table, key);
     if (entry != NULL && entry->flight == NULL && entry->object == object) {
         unlink_from_uses(table, entry);
@@ -268,7 +269,7 @@ void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_c
     } else {
         entry = NULL;
     }
-    pthread_mutex_unlock(&table->mutex);
+    pthread_mutex_unlock(&table->lock.mutex);
     if (entry != NULL) {
         table->type.unref(entry->object);
         entry_destroy(entry);
@@ -309,10 +310,10 @@ static void *use(struct kiln_object_table *table, struct entry *entry)
 
 void *kiln_object_table_find(struct kiln_object_table *table, const struct kiln_cache_key *key)
 {
-    pthread_mutex_lock(&table->mutex);
+    pthread_mutex_lock(&table->lock.mutex);
     struct entry *entry = find(table, key);
     void *object = entry != NULL && entry->flight == NULL ? use(table, entry) : NULL;
-    pthread_mutex_unlock(&table->mutex);
+    pthread_mutex_unlock(&table->lock.mutex);
     return object;
 }
 
@@ -320,17 +321,17 @@ enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        const struct kiln_cache_key *key, kiln_object_maker maker,
                                        void *context, void **ret_object, struct kiln_error *error)
 {
-    pthread_mutex_lock(&table->mutex);
+    pthread_mutex_lock(&table->lock.mutex);
     struct entry *entry = find(table, key);
     if (entry != NULL && entry->flight != NULL && entry->flight->process == getpid())
         return join_flight(table, entry->flight, ret_object, error);
     if (entry != NULL && entry->flight == NULL) {
         *ret_object = use(table, entry);
-        pthread_mutex_unlock(&table->mutex);
+        pthread_mutex_unlock(&table->lock.mutex);
         return KILN_OK;
     }
     entry = board(table, entry, key);
-    pthread_mutex_unlock(&table->mutex);
+    pthread_mutex_unlock(&table->lock.mutex);
     if (entry == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while adding to a table");
     return fly(table, entry, maker, context, ret_object, error);

@@ -6,10 +6,10 @@
 #include "compiler/codegen/isa_text.h"
 #include "compiler/codegen/toolchain.h"
 #include "runtime/support/environment.h"
+#include "runtime/support/fork_safe_mutex.h"
 #include "runtime/support/log.h"
 #include "runtime/support/subprocess.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ struct kiln_codegen {
     atomic_uint references;
     struct kiln_compile_service *service;
     _Atomic uint64_t kernels_compiled;
-    pthread_mutex_t
-        lock; /* guards the next two until the toolchain is found; it does not change after */
+    /* Of the next two until the toolchain is found; it does not change after. */
+    struct kiln_fork_safe_mutex lock;
     bool has_toolchain;
     struct kiln_toolchain toolchain;
 };
@@ -52,10 +52,9 @@ enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,
         timeout = TIMEOUT_LIMIT_SECONDS;
 
     struct kiln_codegen *codegen = calloc(1, sizeof *codegen);
-    if (codegen == NULL || pthread_mutex_init(&codegen->lock, NULL) != 0) {
-        free(codegen);
+    if (codegen == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the code generator");
-    }
+    kiln_fork_safe_mutex_init(&codegen->lock);
     atomic_init(&codegen->references, 1);
     enum kiln_status status = kiln_compile_service_create(
         options->worker_path, (uint32_t)workers, (uint32_t)timeout,
@@ -81,7 +80,7 @@ void kiln_codegen_unref(struct kiln_codegen *codegen)
         return;
     kiln_compile_service_destroy(codegen->service);
     kiln_toolchain_fini(&codegen->toolchain);
-    (void)pthread_mutex_destroy(&codegen->lock);
+    kiln_fork_safe_mutex_fini(&codegen->lock);
     free(codegen);
 }
 
@@ -89,22 +88,22 @@ static enum kiln_status get_toolchain(struct kiln_codegen *codegen,
                                       const struct kiln_toolchain **ret_toolchain,
                                       struct kiln_error *error)
 {
-    (void)pthread_mutex_lock(&codegen->lock);
+    (void)pthread_mutex_lock(&codegen->lock.mutex);
     bool has_toolchain = codegen->has_toolchain;
-    (void)pthread_mutex_unlock(&codegen->lock);
+    (void)pthread_mutex_unlock(&codegen->lock.mutex);
     if (!has_toolchain) {
-        /* Without the lock, which a child that is forked meanwhile would wait for without end; of
-         * two threads that look, the first's is taken. */
+        /* Without the lock, since a fork waits for it; of two threads that look, the first's is
+         * taken. */
         struct kiln_toolchain found;
         enum kiln_status status = kiln_toolchain_find(&found, error);
         if (status != KILN_OK)
             return status;
-        (void)pthread_mutex_lock(&codegen->lock);
+        (void)pthread_mutex_lock(&codegen->lock.mutex);
         bool is_late = codegen->has_toolchain;
         if (!is_late)
             codegen->toolchain = found;
         codegen->has_toolchain = true;
-        (void)pthread_mutex_unlock(&codegen->lock);
+        (void)pthread_mutex_unlock(&codegen->lock.mutex);
         if (is_late)
             kiln_toolchain_fini(&found);
     }

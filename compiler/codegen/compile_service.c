@@ -1,6 +1,7 @@
 #include "compiler/codegen/compile_service.h"
 
 #include "compiler/codegen/worker_process.h"
+#include "runtime/support/fork_safe_mutex.h"
 #include "runtime/support/log.h"
 #include "runtime/support/subprocess.h"
 
@@ -13,7 +14,8 @@
 enum { QUERY_SECONDS = 10 };
 
 struct kiln_compile_service {
-    pthread_mutex_t lock; /* guards all below but the counter; never held while something runs */
+    /* Of all below but the counter; never held while something runs. */
+    struct kiln_fork_safe_mutex lock;
     pthread_cond_t freed;
     char *worker_path;        /* NULL until found */
     pid_t owner;              /* the process whose workers these are */
@@ -33,17 +35,12 @@ enum kiln_status kiln_compile_service_create(const char *worker_path, uint32_t m
     struct kiln_compile_service *service = calloc(1, sizeof *service);
     char *path = worker_path != NULL ? strdup(worker_path) : NULL;
     if (service == NULL || (worker_path != NULL && path == NULL) ||
-        pthread_mutex_init(&service->lock, NULL) != 0) {
+        pthread_cond_init(&service->freed, NULL) != 0) {
         free(service);
         free(path);
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the compile service");
     }
-    if (pthread_cond_init(&service->freed, NULL) != 0) {
-        (void)pthread_mutex_destroy(&service->lock);
-        free(service);
-        free(path);
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the compile service");
-    }
+    kiln_fork_safe_mutex_init(&service->lock);
     service->worker_path = path;
     service->owner = getpid();
     service->max_workers = max_workers;
@@ -63,7 +60,7 @@ void kiln_compile_service_destroy(struct kiln_compile_service *service)
         kiln_worker_end(worker);
     }
     (void)pthread_cond_destroy(&service->freed);
-    (void)pthread_mutex_destroy(&service->lock);
+    kiln_fork_safe_mutex_fini(&service->lock);
     free(service->worker_path);
     free(service);
 }
@@ -78,7 +75,7 @@ static struct kiln_worker *acquire(struct kiln_compile_service *service)
 {
     struct kiln_worker *worker = NULL;
     struct kiln_worker *inherited = NULL;
-    (void)pthread_mutex_lock(&service->lock);
+    (void)pthread_mutex_lock(&service->lock.mutex);
     /* After a fork the workers are still the parent's, also those that are busy there, and so are
      * the threads that the condition counts as waiting. */
     if (service->owner != getpid()) {
@@ -89,13 +86,13 @@ static struct kiln_worker *acquire(struct kiln_compile_service *service)
         service->worker_count = 0;
     }
     while (service->idle == NULL && service->worker_count >= service->max_workers)
-        (void)pthread_cond_wait(&service->freed, &service->lock);
+        (void)pthread_cond_wait(&service->freed, &service->lock.mutex);
     worker = service->idle;
     if (worker != NULL)
         service->idle = worker->next;
     else
         service->worker_count++;
-    (void)pthread_mutex_unlock(&service->lock);
+    (void)pthread_mutex_unlock(&service->lock.mutex);
     while (inherited != NULL) {
         struct kiln_worker *next = inherited->next;
         kiln_worker_end(inherited);
@@ -110,7 +107,7 @@ static void release(struct kiln_compile_service *service, struct kiln_worker *wo
     bool is_usable = worker != NULL && !worker->is_dead;
     if (!is_usable)
         kiln_worker_end(worker);
-    (void)pthread_mutex_lock(&service->lock);
+    (void)pthread_mutex_lock(&service->lock.mutex);
     if (is_usable) {
         worker->next = service->idle;
         service->idle = worker;
@@ -118,30 +115,30 @@ static void release(struct kiln_compile_service *service, struct kiln_worker *wo
         service->worker_count--;
     }
     (void)pthread_cond_signal(&service->freed);
-    (void)pthread_mutex_unlock(&service->lock);
+    (void)pthread_mutex_unlock(&service->lock.mutex);
 }
 
 /* The worker program, looked for once. The path lives as long as the service. */
 static enum kiln_status find_worker(struct kiln_compile_service *service, const char **ret_path,
                                     struct kiln_error *error)
 {
-    (void)pthread_mutex_lock(&service->lock);
+    (void)pthread_mutex_lock(&service->lock.mutex);
     *ret_path = service->worker_path;
-    (void)pthread_mutex_unlock(&service->lock);
+    (void)pthread_mutex_unlock(&service->lock.mutex);
     if (*ret_path != NULL)
         return KILN_OK;
-    /* Without the lock, which a child that is forked meanwhile would wait for without end. */
+    /* Without the lock: a fork waits for it. */
     char *found = NULL;
     enum kiln_status status = kiln_worker_find(NULL, &found, error);
     if (status != KILN_OK)
         return status;
-    (void)pthread_mutex_lock(&service->lock);
+    (void)pthread_mutex_lock(&service->lock.mutex);
     if (service->worker_path == NULL) {
         service->worker_path = found;
         found = NULL;
     }
     *ret_path = service->worker_path;
-    (void)pthread_mutex_unlock(&service->lock);
+    (void)pthread_mutex_unlock(&service->lock.mutex);
     free(found);
     return KILN_OK;
 }

@@ -11,13 +11,13 @@ void kiln_compile_ability_init(struct kiln_compile_ability *ability, struct kiln
 {
     *ability = (struct kiln_compile_ability){.codegen = codegen};
     atomic_init(&ability->is_there, false);
-    pthread_mutex_init(&ability->lock, NULL);
+    kiln_fork_safe_mutex_init(&ability->lock);
 }
 
 void kiln_compile_ability_fini(struct kiln_compile_ability *ability)
 {
     free(ability->failure);
-    pthread_mutex_destroy(&ability->lock);
+    kiln_fork_safe_mutex_fini(&ability->lock);
 }
 
 bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability)
@@ -29,12 +29,12 @@ bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability)
 static enum kiln_status recall(struct kiln_compile_ability *ability, struct kiln_error *error)
 {
     enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&ability->lock);
+    pthread_mutex_lock(&ability->lock.mutex);
     if (ability->failure && kiln_monotonic_milliseconds() < ability->ask_again) {
         *error = *ability->failure;
         status = error->status;
     }
-    pthread_mutex_unlock(&ability->lock);
+    pthread_mutex_unlock(&ability->lock.mutex);
     return status;
 }
 
@@ -44,13 +44,13 @@ static void remember(struct kiln_compile_ability *ability, const struct kiln_err
     if (!copy)
         return;
     *copy = *error;
-    pthread_mutex_lock(&ability->lock);
+    pthread_mutex_lock(&ability->lock.mutex);
     struct kiln_error *old = ability->failure;
     ability->failure = copy;
     ability->ask_again = error->status == KILN_UNSUPPORTED
                              ? UINT64_MAX
                              : kiln_monotonic_milliseconds() + PAUSE_MILLISECONDS;
-    pthread_mutex_unlock(&ability->lock);
+    pthread_mutex_unlock(&ability->lock.mutex);
     free(old);
 }
 
@@ -63,7 +63,7 @@ enum kiln_status kiln_compile_ability_ask(struct kiln_compile_ability *ability,
     enum kiln_status status = recall(ability, error);
     if (status)
         return status;
-    /* Two threads that come here at once both ask: a lock would be waited for in a forked child. */
+    /* Two threads that come here at once both ask: a fork would wait for a lock. */
     char name[KILN_COMPILER_NAME_BYTES];
     status = kiln_codegen_compiler(ability->codegen, target, name, error);
     if (status == KILN_OK) {

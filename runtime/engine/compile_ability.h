@@ -6,17 +6,17 @@
 #define KILN_RUNTIME_ENGINE_COMPILE_ABILITY_H
 
 #include "compiler/codegen/codegen.h"
+#include "runtime/support/fork_safe_mutex.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 struct kiln_compile_ability {
-    struct kiln_codegen *codegen; /* borrowed */
-    atomic_bool is_there;         /* once true, it stays */
-    pthread_mutex_t lock;         /* of the rest; not held while asking */
-    struct kiln_error *failure;   /* the last answer, when that was no; owned */
-    uint64_t ask_again;           /* kiln_monotonic_milliseconds; UINT64_MAX: never */
+    struct kiln_codegen *codegen;     /* borrowed */
+    atomic_bool is_there;             /* once true, it stays */
+    struct kiln_fork_safe_mutex lock; /* of the rest; not held while asking */
+    struct kiln_error *failure;       /* the last answer, when that was no; owned */
+    uint64_t ask_again;               /* kiln_monotonic_milliseconds; UINT64_MAX: never */
 };
 
 void kiln_compile_ability_init(struct kiln_compile_ability *ability, struct kiln_codegen *codegen);

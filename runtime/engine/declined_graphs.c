@@ -9,14 +9,14 @@ void kiln_declined_graphs_init(struct kiln_declined_graphs *graphs)
 {
     memset(graphs->places, 0, sizeof(graphs->places));
     atomic_init(&graphs->is_used, false);
-    pthread_mutex_init(&graphs->lock, NULL);
+    kiln_fork_safe_mutex_init(&graphs->lock);
 }
 
 void kiln_declined_graphs_fini(struct kiln_declined_graphs *graphs)
 {
     for (size_t i = 0; i < KILN_DECLINED_GRAPHS_PLACES; i++)
         free(graphs->places[i].text);
-    pthread_mutex_destroy(&graphs->lock);
+    kiln_fork_safe_mutex_fini(&graphs->lock);
 }
 
 bool kiln_declined_graphs_any(const struct kiln_declined_graphs *graphs)
@@ -41,11 +41,11 @@ enum kiln_status kiln_declined_graphs_check(struct kiln_declined_graphs *graphs,
 {
     uint64_t now = kiln_monotonic_milliseconds();
     enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&graphs->lock);
+    pthread_mutex_lock(&graphs->lock.mutex);
     const struct kiln_declined_graph *place = place_of(graphs, key);
     if (holds(place, key) && now < place->until)
         status = kiln_error_set(error, place->status, "%s", place->text);
-    pthread_mutex_unlock(&graphs->lock);
+    pthread_mutex_unlock(&graphs->lock.mutex);
     return status;
 }
 
@@ -54,13 +54,13 @@ static void store(struct kiln_declined_graphs *graphs, const struct kiln_cache_k
                   const struct kiln_declined_graph *graph)
 {
     char *old = NULL;
-    pthread_mutex_lock(&graphs->lock);
+    pthread_mutex_lock(&graphs->lock.mutex);
     struct kiln_declined_graph *place = place_of(graphs, key);
     if (graph->text || holds(place, key)) {
         old = place->text;
         *place = *graph;
     }
-    pthread_mutex_unlock(&graphs->lock);
+    pthread_mutex_unlock(&graphs->lock.mutex);
     free(old);
 }
 

@@ -7,8 +7,7 @@
 
 #include "runtime/device/device.h"
 #include "runtime/engine/compile_ability.h"
-
-#include <pthread.h>
+#include "runtime/support/fork_safe_mutex.h"
 
 enum { KILN_ENGINE_MAX_DEVICES = 64 };
 
@@ -23,7 +22,7 @@ struct kiln_engine_device {
 struct kiln_engine_devices {
     const char *name; /* borrowed; as in kiln_device_open */
     struct kiln_codegen *codegen;
-    pthread_mutex_t lock;
+    struct kiln_fork_safe_mutex lock;
     uint32_t count;
     struct kiln_engine_device entries[KILN_ENGINE_MAX_DEVICES];
     struct kiln_error *failure; /* why there is no device at all */

@@ -3,7 +3,7 @@
  * is made next compiles the result.
  *
  * A few are kept; the one that has waited longest goes first. A program belongs to the thread that
- * has taken it, so the table needs no lock, for which a child that is forked meanwhile would wait.
+ * has taken it, so the table needs no lock.
  * Two threads that want the same program at the same time lower it twice.
  */
 #ifndef KILN_RUNTIME_ENGINE_LOWERED_PROGRAMS_H
