@@ -1,27 +1,22 @@
 #include "plugin_api/plugin_state.h"
 
-static struct kiln_slot_table handles;
-static struct kiln_slot_table contexts;
+static struct kiln_slot_table handles =
+    KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginHandle);
+static struct kiln_slot_table contexts =
+    KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginExecutionContext);
 
 /* Shared by all handles; made for the first, dropped with the last. */
 static struct {
-    struct kiln_fork_safe_mutex lock;
+    pthread_mutex_t lock;
     uint32_t users;
     struct kiln_engine *engine;
     struct kiln_graph_capture *capture;
-} shared;
-
-__attribute__((constructor)) static void init_tables(void)
-{
-    kiln_slot_table_init(&handles, sizeof(struct HipdnnEnginePluginHandle));
-    kiln_slot_table_init(&contexts, sizeof(struct HipdnnEnginePluginExecutionContext));
-    kiln_fork_safe_mutex_init(&shared.lock);
-}
+} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct kiln_error *error)
 {
     enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&shared.lock.mutex);
+    pthread_mutex_lock(&shared.lock);
     if (shared.users == 0) {
         const struct kiln_engine_options options = {0};
         status = kiln_engine_create(&options, &shared.engine, error);
@@ -33,7 +28,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
         handle->engine = shared.engine;
         handle->capture = shared.capture;
     }
-    pthread_mutex_unlock(&shared.lock.mutex);
+    pthread_mutex_unlock(&shared.lock);
     return status;
 }
 
@@ -55,7 +50,7 @@ static void drop_all_contexts(void)
 
 static void release_shared(void)
 {
-    pthread_mutex_lock(&shared.lock.mutex);
+    pthread_mutex_lock(&shared.lock);
     if (--shared.users == 0) {
         /* Under the lock: whoever unloads the library next must find everything stopped. */
         drop_all_contexts();
@@ -64,7 +59,7 @@ static void release_shared(void)
         shared.engine = NULL;
         shared.capture = NULL;
     }
-    pthread_mutex_unlock(&shared.lock.mutex);
+    pthread_mutex_unlock(&shared.lock);
 }
 
 enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,
@@ -127,9 +122,8 @@ bool kiln_plugin_context_is_valid(hipdnnEnginePluginExecutionContext_t context)
 }
 
 /* Hosts of Nov 2025 unload the library after the last handle and load it again later. */
-__attribute__((destructor)) static void fini_tables(void)
+__attribute__((destructor)) static void free_tables(void)
 {
     kiln_slot_table_fini(&contexts);
     kiln_slot_table_fini(&handles);
-    kiln_fork_safe_mutex_fini(&shared.lock);
 }

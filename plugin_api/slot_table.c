@@ -11,12 +11,6 @@ static size_t chunk_slots(size_t chunk)
     return (size_t)FIRST_CHUNK_SLOTS << chunk;
 }
 
-void kiln_slot_table_init(struct kiln_slot_table *table, size_t object_bytes)
-{
-    *table = (struct kiln_slot_table){.slot_bytes = (object_bytes + 15) / 16 * 16};
-    kiln_fork_safe_mutex_init(&table->lock);
-}
-
 /* NULL when the table has no such chunk yet. */
 static struct kiln_slot *chunk_at(struct kiln_slot_table *table, size_t chunk)
 {
@@ -50,13 +44,13 @@ static void add_chunk(struct kiln_slot_table *table)
 
 void *kiln_slot_table_take(struct kiln_slot_table *table)
 {
-    pthread_mutex_lock(&table->lock.mutex);
+    pthread_mutex_lock(&table->lock);
     if (!table->free)
         add_chunk(table);
     struct kiln_slot *slot = table->free;
     if (slot)
         table->free = slot->next_free;
-    pthread_mutex_unlock(&table->lock.mutex);
+    pthread_mutex_unlock(&table->lock);
     if (slot)
         memset(slot + 1, 0, table->slot_bytes - sizeof(*slot));
     return slot;
@@ -93,10 +87,10 @@ bool kiln_slot_retract(void *object)
 void kiln_slot_table_give_back(struct kiln_slot_table *table, void *object)
 {
     struct kiln_slot *slot = object;
-    pthread_mutex_lock(&table->lock.mutex);
+    pthread_mutex_lock(&table->lock);
     slot->next_free = table->free;
     table->free = slot;
-    pthread_mutex_unlock(&table->lock.mutex);
+    pthread_mutex_unlock(&table->lock);
 }
 
 void *kiln_slot_table_retract_next(struct kiln_slot_table *table, struct kiln_slot_cursor *cursor)
@@ -118,5 +112,4 @@ void kiln_slot_table_fini(struct kiln_slot_table *table)
     for (size_t i = 0; i < KILN_SLOT_CHUNKS; i++)
         free(atomic_exchange(&table->chunks[i], NULL));
     table->free = NULL;
-    kiln_fork_safe_mutex_fini(&table->lock);
 }

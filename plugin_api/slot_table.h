@@ -11,8 +11,7 @@
 #ifndef KILN_PLUGIN_API_SLOT_TABLE_H
 #define KILN_PLUGIN_API_SLOT_TABLE_H
 
-#include "runtime/support/fork_safe_mutex.h"
-
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,13 +26,14 @@ enum { KILN_SLOT_CHUNKS = 26 }; /* some 4 billion slots */
 
 struct kiln_slot_table {
     size_t slot_bytes; /* of one object, a multiple of 16 */
-    struct kiln_fork_safe_mutex lock;
+    pthread_mutex_t lock;
     struct kiln_slot *free;                               /* under the lock */
     _Atomic(struct kiln_slot *) chunks[KILN_SLOT_CHUNKS]; /* filled from the front, NULL behind */
 };
 
-/* An empty table of objects of this size. */
-void kiln_slot_table_init(struct kiln_slot_table *table, size_t object_bytes);
+#define KILN_SLOT_TABLE_INITIALIZER(type)                                                          \
+    {.slot_bytes = (sizeof(type) + 15) / 16 * 16, .lock = PTHREAD_MUTEX_INITIALIZER}
+
 /* A zeroed object that no lookup finds before it is published; NULL when memory is out. */
 void *kiln_slot_table_take(struct kiln_slot_table *table);
 void kiln_slot_publish(void *object);

@@ -135,7 +135,7 @@ static void find_softmax(const struct kiln_ir *ir, const struct kiln_fusion_grou
         if (ir->ops[value].opcode == KILN_OP_SCORE_EXP)
             attention->is_online = true;
         if (ir->ops[value].opcode == KILN_OP_SCORE_MAX)
-            attention->shows_maximum = kiln_ir_shows_nan_of_maximum(ir, value);
+            attention->shows_maximum |= kiln_ir_shows_nan_of_maximum(ir, value);
     }
 }
 

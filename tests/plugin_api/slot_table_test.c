@@ -9,14 +9,7 @@ struct thing {
     char payload[41];
 };
 
-static struct kiln_slot_table table;
-
-static void init_table(void)
-{
-    kiln_slot_table_init(&table, sizeof(struct thing));
-}
-
-TestSuite(slot_table, .init = init_table);
+static struct kiln_slot_table table = KILN_SLOT_TABLE_INITIALIZER(struct thing);
 
 static struct thing *make(void)
 {

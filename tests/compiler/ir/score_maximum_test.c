@@ -56,3 +56,12 @@ Test(score_maximum, is_not_shown_beside_the_sum)
     cr_expect_not(shows("Sdpa q=1,2,140,32:HALF k=1,2,50,32:HALF v=1,2,50,32:HALF "
                         "o=1,2,140,32:HALF stats=1,2,140,1 !generate_stats=true"));
 }
+
+/* What loses the sum's NaN, or takes the maxima of other rows. */
+Test(score_maximum, is_shown_where_the_sum_does_not_tell)
+{
+    cr_expect(shows(HIDDEN "Pointwise in_0@7 out_0=" R ":INT32:virtual !operation='IDENTITY' | "
+                           "Pointwise in_0@9 in_1@4 out_0=" R " !operation='ADD' | " ATTENDED));
+    cr_expect(shows(HIDDEN "Reduction in@4 out=1,70,1:virtual !mode='ADD' | "
+                           "Pointwise in_0@9 in_1@7 out_0=" R " !operation='ADD' | " ATTENDED));
+}
