@@ -1,6 +1,6 @@
 #include "cache/object_table.h"
 
-#include "runtime/support/fork_safe_mutex.h"
+#include "runtime/support/process_mutex.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ struct entry {
 
 struct kiln_object_table {
     struct kiln_object_type type;
-    struct kiln_fork_safe_mutex lock; /* of all below */
+    struct kiln_process_mutex lock; /* of all below */
     size_t objects;
     struct entry *newest;
     struct entry *oldest;
@@ -58,7 +58,7 @@ enum kiln_status kiln_object_table_create(const struct kiln_object_type *type,
     struct kiln_object_table *table = calloc(1, sizeof *table);
     if (table == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while creating a table");
-    kiln_fork_safe_mutex_init(&table->lock);
+    kiln_process_mutex_init(&table->lock);
     table->type = *type;
     *ret_table = table;
     return KILN_OK;
@@ -163,7 +163,7 @@ void kiln_object_table_destroy(struct kiln_object_table *table)
         table->type.unref(entry->object);
         entry_destroy(entry);
     }
-    kiln_fork_safe_mutex_fini(&table->lock);
+    kiln_process_mutex_fini(&table->lock);
     free(table);
 }
 
@@ -192,12 +192,23 @@ static struct entry *evict_one(struct kiln_object_table *table)
     return victim;
 }
 
+static void lock(struct kiln_object_table *table)
+{
+    if (kiln_process_mutex_lock(&table->lock))
+        return;
+    /* What the parent's table had stays in memory. */
+    table->objects = 0;
+    table->newest = NULL;
+    table->oldest = NULL;
+    memset(table->buckets, 0, sizeof table->buckets);
+}
+
 /* Waits for another thread's maker; called with the lock held, returns without it. */
 static enum kiln_status join_flight(struct kiln_object_table *table, struct flight *flight,
                                     void **ret_object, struct kiln_error *error)
 {
     if (pthread_equal(flight->maker, pthread_self())) {
-        pthread_mutex_unlock(&table->lock.mutex);
+        kiln_process_mutex_unlock(&table->lock);
         return kiln_error_set(error, KILN_INTERNAL, "the maker of an object asked for that object");
     }
     flight->users++;
@@ -209,7 +220,7 @@ static enum kiln_status join_flight(struct kiln_object_table *table, struct flig
     else
         *error = flight->error;
     leave_flight(flight);
-    pthread_mutex_unlock(&table->lock.mutex);
+    kiln_process_mutex_unlock(&table->lock);
     return status;
 }
 
@@ -224,7 +235,7 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
     assert(status != KILN_OK || object != NULL);
 
     struct entry *gone = NULL;
-    pthread_mutex_lock(&table->lock.mutex);
+    lock(table);
     flight->done = true;
     flight->status = status;
     if (status == KILN_OK) {
@@ -244,7 +255,7 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
     }
     pthread_cond_broadcast(&flight->landed);
     leave_flight(flight);
-    pthread_mutex_unlock(&table->lock.mutex);
+    kiln_process_mutex_unlock(&table->lock);
 
     if (gone != NULL) {
         table->type.unref(gone->object);
@@ -260,7 +271,7 @@ static enum kiln_status fly(struct kiln_object_table *table, struct entry *entry
 void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_cache_key *key,
                             const void *object)
 {
-    pthread_mutex_lock(&table->lock.mutex);
+    lock(table);
     struct entry *entry = find(table, key);
     if (entry != NULL && entry->flight == NULL && entry->object == object) {
         unlink_from_uses(table, entry);
@@ -269,7 +280,7 @@ void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_c
     } else {
         entry = NULL;
     }
-    pthread_mutex_unlock(&table->lock.mutex);
+    kiln_process_mutex_unlock(&table->lock);
     if (entry != NULL) {
         table->type.unref(entry->object);
         entry_destroy(entry);
@@ -310,10 +321,10 @@ static void *use(struct kiln_object_table *table, struct entry *entry)
 
 void *kiln_object_table_find(struct kiln_object_table *table, const struct kiln_cache_key *key)
 {
-    pthread_mutex_lock(&table->lock.mutex);
+    lock(table);
     struct entry *entry = find(table, key);
     void *object = entry != NULL && entry->flight == NULL ? use(table, entry) : NULL;
-    pthread_mutex_unlock(&table->lock.mutex);
+    kiln_process_mutex_unlock(&table->lock);
     return object;
 }
 
@@ -321,17 +332,17 @@ enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        const struct kiln_cache_key *key, kiln_object_maker maker,
                                        void *context, void **ret_object, struct kiln_error *error)
 {
-    pthread_mutex_lock(&table->lock.mutex);
+    lock(table);
     struct entry *entry = find(table, key);
     if (entry != NULL && entry->flight != NULL && entry->flight->process == getpid())
         return join_flight(table, entry->flight, ret_object, error);
     if (entry != NULL && entry->flight == NULL) {
         *ret_object = use(table, entry);
-        pthread_mutex_unlock(&table->lock.mutex);
+        kiln_process_mutex_unlock(&table->lock);
         return KILN_OK;
     }
     entry = board(table, entry, key);
-    pthread_mutex_unlock(&table->lock.mutex);
+    kiln_process_mutex_unlock(&table->lock);
     if (entry == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while adding to a table");
     return fly(table, entry, maker, context, ret_object, error);

@@ -5,18 +5,19 @@ static struct kiln_slot_table handles =
 static struct kiln_slot_table contexts =
     KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginExecutionContext);
 
-/* Shared by all handles; made for the first, dropped with the last. */
+/* Shared by all handles; made for the first, dropped with the last. `users` alone tells whether
+ * there is an engine, so a child needs to make nothing anew. */
 static struct {
-    pthread_mutex_t lock;
+    struct kiln_process_mutex lock;
     uint32_t users;
     struct kiln_engine *engine;
     struct kiln_graph_capture *capture;
-} shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} shared = {.lock = KILN_PROCESS_MUTEX_INITIALIZER};
 
 static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct kiln_error *error)
 {
     enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&shared.lock);
+    (void)kiln_process_mutex_lock(&shared.lock);
     if (shared.users == 0) {
         const struct kiln_engine_options options = {0};
         status = kiln_engine_create(&options, &shared.engine, error);
@@ -28,7 +29,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
         handle->engine = shared.engine;
         handle->capture = shared.capture;
     }
-    pthread_mutex_unlock(&shared.lock);
+    kiln_process_mutex_unlock(&shared.lock);
     return status;
 }
 
@@ -50,7 +51,7 @@ static void drop_all_contexts(void)
 
 static void release_shared(void)
 {
-    pthread_mutex_lock(&shared.lock);
+    (void)kiln_process_mutex_lock(&shared.lock);
     if (--shared.users == 0) {
         /* Under the lock: whoever unloads the library next must find everything stopped. */
         drop_all_contexts();
@@ -59,7 +60,7 @@ static void release_shared(void)
         shared.engine = NULL;
         shared.capture = NULL;
     }
-    pthread_mutex_unlock(&shared.lock);
+    kiln_process_mutex_unlock(&shared.lock);
 }
 
 enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,

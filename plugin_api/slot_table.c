@@ -42,15 +42,21 @@ static void add_chunk(struct kiln_slot_table *table)
     atomic_store_explicit(&table->chunks[chunk], first, memory_order_release);
 }
 
+static void lock(struct kiln_slot_table *table)
+{
+    if (!kiln_process_mutex_lock(&table->lock))
+        table->free = NULL; /* what was free in the parent is lost */
+}
+
 void *kiln_slot_table_take(struct kiln_slot_table *table)
 {
-    pthread_mutex_lock(&table->lock);
+    lock(table);
     if (!table->free)
         add_chunk(table);
     struct kiln_slot *slot = table->free;
     if (slot)
         table->free = slot->next_free;
-    pthread_mutex_unlock(&table->lock);
+    kiln_process_mutex_unlock(&table->lock);
     if (slot)
         memset(slot + 1, 0, table->slot_bytes - sizeof(*slot));
     return slot;
@@ -87,10 +93,10 @@ bool kiln_slot_retract(void *object)
 void kiln_slot_table_give_back(struct kiln_slot_table *table, void *object)
 {
     struct kiln_slot *slot = object;
-    pthread_mutex_lock(&table->lock);
+    lock(table);
     slot->next_free = table->free;
     table->free = slot;
-    pthread_mutex_unlock(&table->lock);
+    kiln_process_mutex_unlock(&table->lock);
 }
 
 void *kiln_slot_table_retract_next(struct kiln_slot_table *table, struct kiln_slot_cursor *cursor)

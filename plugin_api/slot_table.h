@@ -11,7 +11,8 @@
 #ifndef KILN_PLUGIN_API_SLOT_TABLE_H
 #define KILN_PLUGIN_API_SLOT_TABLE_H
 
-#include <pthread.h>
+#include "runtime/support/process_mutex.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,13 +27,13 @@ enum { KILN_SLOT_CHUNKS = 26 }; /* some 4 billion slots */
 
 struct kiln_slot_table {
     size_t slot_bytes; /* of one object, a multiple of 16 */
-    pthread_mutex_t lock;
+    struct kiln_process_mutex lock;
     struct kiln_slot *free;                               /* under the lock */
     _Atomic(struct kiln_slot *) chunks[KILN_SLOT_CHUNKS]; /* filled from the front, NULL behind */
 };
 
 #define KILN_SLOT_TABLE_INITIALIZER(type)                                                          \
-    {.slot_bytes = (sizeof(type) + 15) / 16 * 16, .lock = PTHREAD_MUTEX_INITIALIZER}
+    {.slot_bytes = (sizeof(type) + 15) / 16 * 16, .lock = KILN_PROCESS_MUTEX_INITIALIZER}
 
 /* A zeroed object that no lookup finds before it is published; NULL when memory is out. */
 void *kiln_slot_table_take(struct kiln_slot_table *table);

@@ -6,8 +6,8 @@
 #include "compiler/codegen/isa_text.h"
 #include "compiler/codegen/toolchain.h"
 #include "runtime/support/environment.h"
-#include "runtime/support/fork_safe_mutex.h"
 #include "runtime/support/log.h"
+#include "runtime/support/process_mutex.h"
 #include "runtime/support/subprocess.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ struct kiln_codegen {
     struct kiln_compile_service *service;
     _Atomic uint64_t kernels_compiled;
     /* Of the next two until the toolchain is found; it does not change after. */
-    struct kiln_fork_safe_mutex lock;
+    struct kiln_process_mutex lock;
     bool has_toolchain;
     struct kiln_toolchain toolchain;
 };
@@ -54,7 +54,7 @@ enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,
     struct kiln_codegen *codegen = calloc(1, sizeof *codegen);
     if (codegen == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the code generator");
-    kiln_fork_safe_mutex_init(&codegen->lock);
+    kiln_process_mutex_init(&codegen->lock);
     atomic_init(&codegen->references, 1);
     enum kiln_status status = kiln_compile_service_create(
         options->worker_path, (uint32_t)workers, (uint32_t)timeout,
@@ -80,30 +80,36 @@ void kiln_codegen_unref(struct kiln_codegen *codegen)
         return;
     kiln_compile_service_destroy(codegen->service);
     kiln_toolchain_fini(&codegen->toolchain);
-    kiln_fork_safe_mutex_fini(&codegen->lock);
+    kiln_process_mutex_fini(&codegen->lock);
     free(codegen);
+}
+
+static void lock(struct kiln_codegen *codegen)
+{
+    if (!kiln_process_mutex_lock(&codegen->lock))
+        codegen->has_toolchain = false; /* it is found again */
 }
 
 static enum kiln_status get_toolchain(struct kiln_codegen *codegen,
                                       const struct kiln_toolchain **ret_toolchain,
                                       struct kiln_error *error)
 {
-    (void)pthread_mutex_lock(&codegen->lock.mutex);
+    lock(codegen);
     bool has_toolchain = codegen->has_toolchain;
-    (void)pthread_mutex_unlock(&codegen->lock.mutex);
+    kiln_process_mutex_unlock(&codegen->lock);
     if (!has_toolchain) {
-        /* Without the lock, since a fork waits for it; of two threads that look, the first's is
-         * taken. */
+        /* Without the lock: a forked child would lose what it guards. Of two threads that look, the
+         * first's is taken. */
         struct kiln_toolchain found;
         enum kiln_status status = kiln_toolchain_find(&found, error);
         if (status != KILN_OK)
             return status;
-        (void)pthread_mutex_lock(&codegen->lock.mutex);
+        lock(codegen);
         bool is_late = codegen->has_toolchain;
         if (!is_late)
             codegen->toolchain = found;
         codegen->has_toolchain = true;
-        (void)pthread_mutex_unlock(&codegen->lock.mutex);
+        kiln_process_mutex_unlock(&codegen->lock);
         if (is_late)
             kiln_toolchain_fini(&found);
     }

@@ -1,8 +1,8 @@
 #include "compiler/codegen/compile_service.h"
 
 #include "compiler/codegen/worker_process.h"
-#include "runtime/support/fork_safe_mutex.h"
 #include "runtime/support/log.h"
+#include "runtime/support/process_mutex.h"
 #include "runtime/support/subprocess.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ enum { QUERY_SECONDS = 10 };
 
 struct kiln_compile_service {
     /* Of all below but the counter; never held while something runs. */
-    struct kiln_fork_safe_mutex lock;
+    struct kiln_process_mutex lock;
     pthread_cond_t freed;
     char *worker_path;        /* NULL until found */
     pid_t owner;              /* the process whose workers these are */
@@ -40,7 +40,7 @@ enum kiln_status kiln_compile_service_create(const char *worker_path, uint32_t m
         free(path);
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for the compile service");
     }
-    kiln_fork_safe_mutex_init(&service->lock);
+    kiln_process_mutex_init(&service->lock);
     service->worker_path = path;
     service->owner = getpid();
     service->max_workers = max_workers;
@@ -60,7 +60,7 @@ void kiln_compile_service_destroy(struct kiln_compile_service *service)
         kiln_worker_end(worker);
     }
     (void)pthread_cond_destroy(&service->freed);
-    kiln_fork_safe_mutex_fini(&service->lock);
+    kiln_process_mutex_fini(&service->lock);
     free(service->worker_path);
     free(service);
 }
@@ -70,12 +70,18 @@ uint64_t kiln_compile_service_workers_started(const struct kiln_compile_service 
     return atomic_load_explicit(&service->workers_started, memory_order_relaxed);
 }
 
+static void lock(struct kiln_compile_service *service)
+{
+    if (!kiln_process_mutex_lock(&service->lock))
+        service->idle = NULL; /* the parent's */
+}
+
 /* An idle worker, or NULL and the right to start one: waits for either. */
 static struct kiln_worker *acquire(struct kiln_compile_service *service)
 {
     struct kiln_worker *worker = NULL;
     struct kiln_worker *inherited = NULL;
-    (void)pthread_mutex_lock(&service->lock.mutex);
+    lock(service);
     /* After a fork the workers are still the parent's, also those that are busy there, and so are
      * the threads that the condition counts as waiting. */
     if (service->owner != getpid()) {
@@ -92,7 +98,7 @@ static struct kiln_worker *acquire(struct kiln_compile_service *service)
         service->idle = worker->next;
     else
         service->worker_count++;
-    (void)pthread_mutex_unlock(&service->lock.mutex);
+    kiln_process_mutex_unlock(&service->lock);
     while (inherited != NULL) {
         struct kiln_worker *next = inherited->next;
         kiln_worker_end(inherited);
@@ -107,7 +113,7 @@ static void release(struct kiln_compile_service *service, struct kiln_worker *wo
     bool is_usable = worker != NULL && !worker->is_dead;
     if (!is_usable)
         kiln_worker_end(worker);
-    (void)pthread_mutex_lock(&service->lock.mutex);
+    lock(service);
     if (is_usable) {
         worker->next = service->idle;
         service->idle = worker;
@@ -115,30 +121,30 @@ static void release(struct kiln_compile_service *service, struct kiln_worker *wo
         service->worker_count--;
     }
     (void)pthread_cond_signal(&service->freed);
-    (void)pthread_mutex_unlock(&service->lock.mutex);
+    kiln_process_mutex_unlock(&service->lock);
 }
 
 /* The worker program, looked for once. The path lives as long as the service. */
 static enum kiln_status find_worker(struct kiln_compile_service *service, const char **ret_path,
                                     struct kiln_error *error)
 {
-    (void)pthread_mutex_lock(&service->lock.mutex);
+    lock(service);
     *ret_path = service->worker_path;
-    (void)pthread_mutex_unlock(&service->lock.mutex);
+    kiln_process_mutex_unlock(&service->lock);
     if (*ret_path != NULL)
         return KILN_OK;
-    /* Without the lock: a fork waits for it. */
+    /* Without the lock: a forked child would lose what it guards. */
     char *found = NULL;
     enum kiln_status status = kiln_worker_find(NULL, &found, error);
     if (status != KILN_OK)
         return status;
-    (void)pthread_mutex_lock(&service->lock.mutex);
+    lock(service);
     if (service->worker_path == NULL) {
         service->worker_path = found;
         found = NULL;
     }
     *ret_path = service->worker_path;
-    (void)pthread_mutex_unlock(&service->lock.mutex);
+    kiln_process_mutex_unlock(&service->lock);
     free(found);
     return KILN_OK;
 }

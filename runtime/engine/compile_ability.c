@@ -11,13 +11,13 @@ void kiln_compile_ability_init(struct kiln_compile_ability *ability, struct kiln
 {
     *ability = (struct kiln_compile_ability){.codegen = codegen};
     atomic_init(&ability->is_there, false);
-    kiln_fork_safe_mutex_init(&ability->lock);
+    kiln_process_mutex_init(&ability->lock);
 }
 
 void kiln_compile_ability_fini(struct kiln_compile_ability *ability)
 {
     free(ability->failure);
-    kiln_fork_safe_mutex_fini(&ability->lock);
+    kiln_process_mutex_fini(&ability->lock);
 }
 
 bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability)
@@ -29,12 +29,12 @@ bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability)
 static enum kiln_status recall(struct kiln_compile_ability *ability, struct kiln_error *error)
 {
     enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&ability->lock.mutex);
+    (void)kiln_process_mutex_lock(&ability->lock);
     if (ability->failure && kiln_monotonic_milliseconds() < ability->ask_again) {
         *error = *ability->failure;
         status = error->status;
     }
-    pthread_mutex_unlock(&ability->lock.mutex);
+    kiln_process_mutex_unlock(&ability->lock);
     return status;
 }
 
@@ -44,13 +44,13 @@ static void remember(struct kiln_compile_ability *ability, const struct kiln_err
     if (!copy)
         return;
     *copy = *error;
-    pthread_mutex_lock(&ability->lock.mutex);
+    (void)kiln_process_mutex_lock(&ability->lock);
     struct kiln_error *old = ability->failure;
     ability->failure = copy;
     ability->ask_again = error->status == KILN_UNSUPPORTED
                              ? UINT64_MAX
                              : kiln_monotonic_milliseconds() + PAUSE_MILLISECONDS;
-    pthread_mutex_unlock(&ability->lock.mutex);
+    kiln_process_mutex_unlock(&ability->lock);
     free(old);
 }
 
@@ -63,7 +63,7 @@ enum kiln_status kiln_compile_ability_ask(struct kiln_compile_ability *ability,
     enum kiln_status status = recall(ability, error);
     if (status)
         return status;
-    /* Two threads that come here at once both ask: a fork would wait for a lock. */
+    /* Two threads that come here at once both ask: a forked child would lose what a lock guards. */
     char name[KILN_COMPILER_NAME_BYTES];
     status = kiln_codegen_compiler(ability->codegen, target, name, error);
     if (status == KILN_OK) {

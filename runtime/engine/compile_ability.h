@@ -6,17 +6,18 @@
 #define KILN_RUNTIME_ENGINE_COMPILE_ABILITY_H
 
 #include "compiler/codegen/codegen.h"
-#include "runtime/support/fork_safe_mutex.h"
+#include "runtime/support/process_mutex.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 struct kiln_compile_ability {
-    struct kiln_codegen *codegen;     /* borrowed */
-    atomic_bool is_there;             /* once true, it stays */
-    struct kiln_fork_safe_mutex lock; /* of the rest; not held while asking */
-    struct kiln_error *failure;       /* the last answer, when that was no; owned */
-    uint64_t ask_again;               /* kiln_monotonic_milliseconds; UINT64_MAX: never */
+    struct kiln_codegen *codegen; /* borrowed */
+    atomic_bool is_there;         /* once true, it stays */
+    struct kiln_process_mutex
+        lock; /* of the rest, in any state of which a child can live; not held while asking */
+    struct kiln_error *failure; /* the last answer, when that was no; owned */
+    uint64_t ask_again;         /* kiln_monotonic_milliseconds; UINT64_MAX: never */
 };
 
 void kiln_compile_ability_init(struct kiln_compile_ability *ability, struct kiln_codegen *codegen);

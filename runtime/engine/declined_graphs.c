@@ -9,14 +9,14 @@ void kiln_declined_graphs_init(struct kiln_declined_graphs *graphs)
 {
     memset(graphs->places, 0, sizeof(graphs->places));
     atomic_init(&graphs->is_used, false);
-    kiln_fork_safe_mutex_init(&graphs->lock);
+    kiln_process_mutex_init(&graphs->lock);
 }
 
 void kiln_declined_graphs_fini(struct kiln_declined_graphs *graphs)
 {
     for (size_t i = 0; i < KILN_DECLINED_GRAPHS_PLACES; i++)
         free(graphs->places[i].text);
-    kiln_fork_safe_mutex_fini(&graphs->lock);
+    kiln_process_mutex_fini(&graphs->lock);
 }
 
 bool kiln_declined_graphs_any(const struct kiln_declined_graphs *graphs)
@@ -35,17 +35,23 @@ static bool holds(const struct kiln_declined_graph *place, const struct kiln_cac
     return place->text && place->hash_high == key->hash_high && place->hash_low == key->hash_low;
 }
 
+static void lock(struct kiln_declined_graphs *graphs)
+{
+    if (!kiln_process_mutex_lock(&graphs->lock))
+        memset(graphs->places, 0, sizeof(graphs->places));
+}
+
 enum kiln_status kiln_declined_graphs_check(struct kiln_declined_graphs *graphs,
                                             const struct kiln_cache_key *key,
                                             struct kiln_error *error)
 {
     uint64_t now = kiln_monotonic_milliseconds();
     enum kiln_status status = KILN_OK;
-    pthread_mutex_lock(&graphs->lock.mutex);
+    lock(graphs);
     const struct kiln_declined_graph *place = place_of(graphs, key);
     if (holds(place, key) && now < place->until)
         status = kiln_error_set(error, place->status, "%s", place->text);
-    pthread_mutex_unlock(&graphs->lock.mutex);
+    kiln_process_mutex_unlock(&graphs->lock);
     return status;
 }
 
@@ -54,13 +60,13 @@ static void store(struct kiln_declined_graphs *graphs, const struct kiln_cache_k
                   const struct kiln_declined_graph *graph)
 {
     char *old = NULL;
-    pthread_mutex_lock(&graphs->lock.mutex);
+    lock(graphs);
     struct kiln_declined_graph *place = place_of(graphs, key);
     if (graph->text || holds(place, key)) {
         old = place->text;
         *place = *graph;
     }
-    pthread_mutex_unlock(&graphs->lock.mutex);
+    kiln_process_mutex_unlock(&graphs->lock);
     free(old);
 }
 

@@ -11,7 +11,7 @@
 
 #include "cache/cache_key.h"
 #include "runtime/support/error.h"
-#include "runtime/support/fork_safe_mutex.h"
+#include "runtime/support/process_mutex.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct kiln_declined_graph {
 };
 
 struct kiln_declined_graphs {
-    struct kiln_fork_safe_mutex lock;
+    struct kiln_process_mutex lock;
     atomic_bool is_used; /* false: nothing was ever added, and nobody needs to make a key */
     struct kiln_declined_graph places[KILN_DECLINED_GRAPHS_PLACES];
 };

@@ -8,7 +8,7 @@ void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *n
                               struct kiln_codegen *codegen)
 {
     *devices = (struct kiln_engine_devices){.name = name, .codegen = codegen};
-    kiln_fork_safe_mutex_init(&devices->lock);
+    kiln_process_mutex_init(&devices->lock);
 }
 
 static void close_entry(struct kiln_engine_device *entry)
@@ -26,7 +26,7 @@ void kiln_engine_devices_fini(struct kiln_engine_devices *devices)
         close_entry(&devices->entries[i]);
     }
     free(devices->failure);
-    kiln_fork_safe_mutex_fini(&devices->lock);
+    kiln_process_mutex_fini(&devices->lock);
 }
 
 /* A copy that lives on; out of memory only means that the next caller tries again. */
@@ -49,7 +49,7 @@ static enum kiln_status no_memory(struct kiln_error *error)
     return kiln_error_set(error, KILN_NO_MEMORY, "no memory to open a 'device'");
 }
 
-/* Without the lock: a fork waits for it. */
+/* Without the lock: a forked child would lose what it guards. */
 static enum kiln_status open_entry(const struct kiln_engine_devices *devices, const char *name,
                                    struct kiln_engine_device *ret_entry, struct kiln_error *error)
 {
@@ -111,12 +111,12 @@ static enum kiln_status open_current(struct kiln_engine_devices *devices, const 
 {
     struct kiln_engine_device fresh;
     enum kiln_status status = open_entry(devices, name, &fresh, error);
-    pthread_mutex_lock(&devices->lock.mutex);
+    (void)kiln_process_mutex_lock(&devices->lock);
     if (status) {
         /* The first device decides the kind for the life of the engine. */
         if (devices->count == 0 && !devices->failure && !kiln_status_may_pass(status))
             devices->failure = remember(error);
-        pthread_mutex_unlock(&devices->lock.mutex);
+        kiln_process_mutex_unlock(&devices->lock);
         return status;
     }
     const struct kiln_engine_device *found = NULL;
@@ -128,7 +128,7 @@ static enum kiln_status open_current(struct kiln_engine_devices *devices, const 
         devices->entries[devices->count] = fresh;
         found = &devices->entries[devices->count++];
     }
-    pthread_mutex_unlock(&devices->lock.mutex);
+    kiln_process_mutex_unlock(&devices->lock);
     if (is_taken)
         kiln_log(KILN_LOG_INFO, "plans run on device '%s' %d, target '%s'",
                  found->device->ops->name, found->device->ordinal, found->device->target.name);
@@ -147,10 +147,10 @@ enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices
                                              struct kiln_error *error)
 {
     const struct kiln_engine_device *device = NULL;
-    pthread_mutex_lock(&devices->lock.mutex);
+    (void)kiln_process_mutex_lock(&devices->lock);
     enum kiln_status status = find_current(devices, &device, error);
     const char *name = devices->count ? devices->entries[0].device->ops->name : devices->name;
-    pthread_mutex_unlock(&devices->lock.mutex);
+    kiln_process_mutex_unlock(&devices->lock);
     if (status == KILN_OK && !device)
         status = open_current(devices, name, &device, error);
     if (status)

@@ -7,7 +7,9 @@
 
 #include "runtime/device/device.h"
 #include "runtime/engine/compile_ability.h"
-#include "runtime/support/fork_safe_mutex.h"
+#include "runtime/support/process_mutex.h"
+
+#include <stdatomic.h>
 
 enum { KILN_ENGINE_MAX_DEVICES = 64 };
 
@@ -22,8 +24,8 @@ struct kiln_engine_device {
 struct kiln_engine_devices {
     const char *name; /* borrowed; as in kiln_device_open */
     struct kiln_codegen *codegen;
-    struct kiln_fork_safe_mutex lock;
-    uint32_t count;
+    struct kiln_process_mutex lock;
+    atomic_uint count; /* grows when the entry is whole: a forked child may meet it at any time */
     struct kiln_engine_device entries[KILN_ENGINE_MAX_DEVICES];
     struct kiln_error *failure; /* why there is no device at all */
 };

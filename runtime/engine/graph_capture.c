@@ -3,9 +3,9 @@
 #include "compiler/graph/graph_reader.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/file.h"
-#include "runtime/support/fork_safe_mutex.h"
 #include "runtime/support/hash.h"
 #include "runtime/support/log.h"
+#include "runtime/support/process_mutex.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 struct kiln_graph_capture {
     char *directory;
-    struct kiln_fork_safe_mutex lock;
+    struct kiln_process_mutex lock;
     uint32_t count;
     struct kiln_hash128 seen[KILN_GRAPH_CAPTURE_LIMIT];
 };
@@ -31,7 +31,7 @@ struct kiln_graph_capture *kiln_graph_capture_create(void)
         free(capture);
         return NULL;
     }
-    kiln_fork_safe_mutex_init(&capture->lock);
+    kiln_process_mutex_init(&capture->lock);
     return capture;
 }
 
@@ -39,7 +39,7 @@ void kiln_graph_capture_destroy(struct kiln_graph_capture *capture)
 {
     if (!capture)
         return;
-    kiln_fork_safe_mutex_fini(&capture->lock);
+    kiln_process_mutex_fini(&capture->lock);
     free(capture->directory);
     free(capture);
 }
@@ -68,7 +68,7 @@ static struct kiln_hash128 graph_hash(const void *bytes, size_t size)
 static bool remember(struct kiln_graph_capture *capture, struct kiln_hash128 hash)
 {
     bool is_new = true;
-    pthread_mutex_lock(&capture->lock.mutex);
+    (void)kiln_process_mutex_lock(&capture->lock);
     for (uint32_t i = 0; i < capture->count && is_new; i++)
         is_new = capture->seen[i].high != hash.high || capture->seen[i].low != hash.low;
     if (is_new && capture->count == KILN_GRAPH_CAPTURE_LIMIT)
@@ -76,7 +76,7 @@ static bool remember(struct kiln_graph_capture *capture, struct kiln_hash128 has
     if (is_new)
         capture->seen[capture->count++] = hash;
     bool full = is_new && capture->count == KILN_GRAPH_CAPTURE_LIMIT;
-    pthread_mutex_unlock(&capture->lock.mutex);
+    kiln_process_mutex_unlock(&capture->lock);
     if (full)
         kiln_log(KILN_LOG_WARN, "'%d' graphs were captured: this process captures no more",
                  KILN_GRAPH_CAPTURE_LIMIT);

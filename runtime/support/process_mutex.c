@@ -1,76 +1,42 @@
-#include "runtime/support/fork_safe_mutex.h"
+#include "runtime/support/process_mutex.h"
 
-#include "runtime/support/subprocess.h"
+#include <sched.h>
+#include <unistd.h>
 
-#include <stddef.h>
-#include <time.h>
-
-enum { LONGEST_WAIT_MILLISECONDS = 1000, PAUSE_NANOSECONDS = 20000 };
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* Of the list; a fork holds it from its beginning to its end. */
-static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct kiln_fork_safe_mutex *list;
-
-static bool try_all(void)
+void kiln_process_mutex_init(struct kiln_process_mutex *mutex)
 {
-    bool has_all = true;
-    for (struct kiln_fork_safe_mutex *each = list; each != NULL; each = each->next) {
-        each->is_taken = pthread_mutex_trylock(&each->mutex) == 0;
-        has_all &= each->is_taken;
-    }
-    return has_all;
-}
-
-static void give_back(void)
-{
-    for (struct kiln_fork_safe_mutex *each = list; each != NULL; each = each->next) {
-        if (each->is_taken)
-            (void)pthread_mutex_unlock(&each->mutex);
-        each->is_taken = false;
-    }
-    (void)pthread_mutex_unlock(&list_mutex);
-}
-
-/* All or none, then again: who holds one may wait for another, or for the list. */
-static void take_all(void)
-{
-    const struct timespec pause = {.tv_nsec = PAUSE_NANOSECONDS};
-    uint64_t end = kiln_monotonic_milliseconds() + LONGEST_WAIT_MILLISECONDS;
-    for (;;) {
-        (void)pthread_mutex_lock(&list_mutex);
-        if (try_all() || kiln_monotonic_milliseconds() >= end)
-            return;
-        give_back();
-        (void)nanosleep(&pause, NULL);
-    }
-}
-
-static void install_handlers(void)
-{
-    /* They go with the library that this is part of, when it is unloaded. */
-    (void)pthread_atfork(take_all, give_back, give_back);
-}
-
-void kiln_fork_safe_mutex_init(struct kiln_fork_safe_mutex *mutex)
-{
-    (void)pthread_once(&once, install_handlers);
-    *mutex = (struct kiln_fork_safe_mutex){.is_taken = false};
     (void)pthread_mutex_init(&mutex->mutex, NULL);
-    (void)pthread_mutex_lock(&list_mutex);
-    mutex->next = list;
-    if (list != NULL)
-        list->previous = mutex;
-    list = mutex;
-    (void)pthread_mutex_unlock(&list_mutex);
+    atomic_init(&mutex->process, getpid());
 }
 
-void kiln_fork_safe_mutex_fini(struct kiln_fork_safe_mutex *mutex)
+void kiln_process_mutex_fini(struct kiln_process_mutex *mutex)
 {
-    (void)pthread_mutex_lock(&list_mutex);
-    *(mutex->previous != NULL ? &mutex->previous->next : &list) = mutex->next;
-    if (mutex->next != NULL)
-        mutex->next->previous = mutex->previous;
-    (void)pthread_mutex_unlock(&list_mutex);
     (void)pthread_mutex_destroy(&mutex->mutex);
+}
+
+bool kiln_process_mutex_lock(struct kiln_process_mutex *mutex)
+{
+    pid_t here = getpid();
+    pid_t process = atomic_load_explicit(&mutex->process, memory_order_acquire);
+    while (process != here) {
+        if (process == -here) {
+            (void)sched_yield();
+            process = atomic_load_explicit(&mutex->process, memory_order_acquire);
+        } else if (atomic_compare_exchange_strong(&mutex->process, &process, -here)) {
+            bool is_free = pthread_mutex_trylock(&mutex->mutex) == 0;
+            if (!is_free) {
+                (void)pthread_mutex_init(&mutex->mutex, NULL);
+                (void)pthread_mutex_lock(&mutex->mutex);
+            }
+            atomic_store_explicit(&mutex->process, here, memory_order_release);
+            return is_free;
+        }
+    }
+    (void)pthread_mutex_lock(&mutex->mutex);
+    return true;
+}
+
+void kiln_process_mutex_unlock(struct kiln_process_mutex *mutex)
+{
+    (void)pthread_mutex_unlock(&mutex->mutex);
 }

@@ -1,29 +1,33 @@
 /*
- * Mutexes that a forked child finds free.
+ * A mutex that a forked child can lock.
  *
- * A child has one thread only: a mutex that another one held at the fork would never be given back
- * there, and what it guards could be half changed. So a fork waits until it has all of these, and
- * gives them back in the parent and in the child. They are for short stretches: what a fork does
- * not get within a second it leaves, since the forking thread itself may hold it.
- *
- * A thread may hold several, in any order.
+ * A child has one thread only: a mutex that another one held at the fork is never given back there,
+ * and what it guards may be half changed. Whoever locks it first in the child is told, and makes
+ * that anew. There are no fork handlers: they would run while a host unloads the library, and wait
+ * for locks in an order that hosts do not know.
  */
-#ifndef KILN_RUNTIME_SUPPORT_FORK_SAFE_MUTEX_H
-#define KILN_RUNTIME_SUPPORT_FORK_SAFE_MUTEX_H
+#ifndef KILN_RUNTIME_SUPPORT_PROCESS_MUTEX_H
+#define KILN_RUNTIME_SUPPORT_PROCESS_MUTEX_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
-struct kiln_fork_safe_mutex {
-    pthread_mutex_t mutex; /* to lock, unlock and wait with */
-    struct kiln_fork_safe_mutex *next;
-    struct kiln_fork_safe_mutex *previous;
-    bool is_taken; /* by the fork that goes on */
+struct kiln_process_mutex {
+    pthread_mutex_t mutex; /* to wait for conditions with */
+    _Atomic pid_t process; /* whose threads lock it; negative: that is being made this process */
 };
 
-/* Where the system has no memory for fork handlers it is a mutex like any other. */
-void kiln_fork_safe_mutex_init(struct kiln_fork_safe_mutex *mutex);
+#define KILN_PROCESS_MUTEX_INITIALIZER {.mutex = PTHREAD_MUTEX_INITIALIZER}
+
+void kiln_process_mutex_init(struct kiln_process_mutex *mutex);
 /* Nobody holds it. */
-void kiln_fork_safe_mutex_fini(struct kiln_fork_safe_mutex *mutex);
+void kiln_process_mutex_fini(struct kiln_process_mutex *mutex);
+
+/* False where a thread that stayed in the parent had it: it is locked, and what it guards may be
+ * half changed. */
+bool kiln_process_mutex_lock(struct kiln_process_mutex *mutex);
+void kiln_process_mutex_unlock(struct kiln_process_mutex *mutex);
 
 #endif

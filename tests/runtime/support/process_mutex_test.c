@@ -1,41 +1,25 @@
-#include "runtime/support/fork_safe_mutex.h"
+#include "runtime/support/process_mutex.h"
 
 #include <criterion/criterion.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct kiln_fork_safe_mutex first, second;
-static int halves[2]; /* equal whenever nobody holds `first` */
+static struct kiln_process_mutex mutex;
+static struct kiln_process_mutex plain = KILN_PROCESS_MUTEX_INITIALIZER;
+static int halves[2]; /* equal whenever nobody holds the mutex */
 static atomic_bool is_over;
 
-static void *hold_both(void *is_reversed)
+static void init_mutex(void)
 {
-    struct kiln_fork_safe_mutex *outer = is_reversed != NULL ? &second : &first;
-    struct kiln_fork_safe_mutex *inner = is_reversed != NULL ? &first : &second;
-    while (!atomic_load(&is_over)) {
-        pthread_mutex_lock(&outer->mutex);
-        if (pthread_mutex_trylock(&inner->mutex) == 0) {
-            halves[0]++;
-            (void)usleep(1);
-            halves[1]++;
-            pthread_mutex_unlock(&inner->mutex);
-        }
-        pthread_mutex_unlock(&outer->mutex);
-        (void)usleep(1);
-    }
-    return NULL;
+    kiln_process_mutex_init(&mutex);
 }
 
-static bool is_whole(void)
+static void fini_mutex(void)
 {
-    pthread_mutex_lock(&first.mutex);
-    pthread_mutex_lock(&second.mutex);
-    bool are_equal = halves[0] == halves[1];
-    pthread_mutex_unlock(&second.mutex);
-    pthread_mutex_unlock(&first.mutex);
-    return are_equal;
+    kiln_process_mutex_fini(&mutex);
 }
+
+TestSuite(process_mutex, .init = init_mutex, .fini = fini_mutex, .timeout = 60);
 
 static void expect_child(bool (*check)(void), int round)
 {
@@ -51,56 +35,69 @@ static void expect_child(bool (*check)(void), int round)
     cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %d", round);
 }
 
-static void init_both(void)
+static void *change(void *unused)
 {
-    kiln_fork_safe_mutex_init(&first);
-    kiln_fork_safe_mutex_init(&second);
+    while (!atomic_load(&is_over)) {
+        (void)kiln_process_mutex_lock(&mutex);
+        halves[0]++;
+        (void)usleep(1);
+        halves[1]++;
+        kiln_process_mutex_unlock(&mutex);
+        (void)usleep(1);
+    }
+    return unused;
 }
 
-static void fini_both(void)
+static bool is_whole_or_told(void)
 {
-    kiln_fork_safe_mutex_fini(&first);
-    kiln_fork_safe_mutex_fini(&second);
+    bool is_kept = kiln_process_mutex_lock(&mutex);
+    bool is_right = !is_kept || halves[0] == halves[1];
+    kiln_process_mutex_unlock(&mutex);
+    is_right &= kiln_process_mutex_lock(&mutex); /* told once */
+    kiln_process_mutex_unlock(&mutex);
+    return is_right;
 }
 
-TestSuite(fork_safe_mutex, .init = init_both, .fini = fini_both, .timeout = 60);
-
-Test(fork_safe_mutex, a_child_finds_them_free_and_what_they_guard_whole)
+Test(process_mutex, a_child_locks_it_at_any_time)
 {
     enum { ROUNDS = 100 };
 #if defined(__SANITIZE_ADDRESS__)
     cr_skip_test("a child may find the sanitizer's own locks taken");
 #endif
-    pthread_t threads[2];
-    cr_assert_eq(pthread_create(&threads[0], NULL, hold_both, NULL), 0);
-    cr_assert_eq(pthread_create(&threads[1], NULL, hold_both, &first), 0);
+    pthread_t thread;
+    cr_assert_eq(pthread_create(&thread, NULL, change, NULL), 0);
     for (int i = 0; i < ROUNDS; i++)
-        expect_child(is_whole, i);
-    cr_expect(is_whole());
+        expect_child(is_whole_or_told, i);
     atomic_store(&is_over, true);
-    for (int i = 0; i < 2; i++)
-        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
 }
 
-static bool second_is_free(void)
+static bool is_told_in_grandchild(void)
 {
-    return pthread_mutex_trylock(&second.mutex) == 0;
+    if (kiln_process_mutex_lock(&mutex)) /* this thread's parent held it */
+        return false;
+    expect_child(is_whole_or_told, 1);
+    kiln_process_mutex_unlock(&mutex);
+    return true;
 }
 
-/* As from a callback of the host. */
-Test(fork_safe_mutex, a_fork_by_the_thread_that_holds_one_goes_on)
+Test(process_mutex, a_child_is_told_that_it_was_held)
 {
-    pthread_mutex_lock(&first.mutex);
-    expect_child(second_is_free, 0);
-    pthread_mutex_unlock(&first.mutex);
-    cr_expect(second_is_free());
-    pthread_mutex_unlock(&second.mutex);
+    cr_assert(kiln_process_mutex_lock(&mutex));
+    expect_child(is_told_in_grandchild, 0);
+    kiln_process_mutex_unlock(&mutex);
+    cr_assert(kiln_process_mutex_lock(&mutex));
+    kiln_process_mutex_unlock(&mutex);
 }
 
-Test(fork_safe_mutex, one_that_is_gone_is_not_waited_for)
+static bool is_kept(void)
 {
-    struct kiln_fork_safe_mutex third;
-    kiln_fork_safe_mutex_init(&third);
-    kiln_fork_safe_mutex_fini(&third);
-    expect_child(second_is_free, 0);
+    return kiln_process_mutex_lock(&plain);
+}
+
+Test(process_mutex, one_that_is_free_keeps_what_it_guards)
+{
+    cr_assert(kiln_process_mutex_lock(&plain), "initialized without a call");
+    kiln_process_mutex_unlock(&plain);
+    expect_child(is_kept, 0);
 }
