@@ -39,12 +39,13 @@ static void append_constant(const struct kiln_op *op, struct kiln_buffer *source
 }
 
 /* The collapsed axis that an INDEX counts along. KILN_NONE: it is 0 everywhere, since the axis has
- * size 1 in its own domain, however long it is in a domain that it is repeated to. */
+ * size 1 in its own domain, however long it is in a domain that it is repeated to; or the group's
+ * result is a sum along it, as gradients of keys that heads share are of the scores' heads. */
 static uint32_t index_axis(const struct kiln_emission *emission, const struct kiln_op *op)
 {
     const struct kiln_domain *own = &emission->ir->domains[op->domain];
     uint32_t rank = emission->ir->domains[emission->group->domain].rank;
-    if (own->dims[op->axis] == 1)
+    if (own->dims[op->axis] == 1 || op->axis + rank < own->rank)
         return KILN_NONE;
     return emission->schedule->domain_axis[op->axis + rank - own->rank];
 }

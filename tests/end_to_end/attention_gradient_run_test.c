@@ -56,6 +56,13 @@ static const char *const sketches[] = {
         "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 dbias=2,1,1,67",
     FORWARD("2", "2", 37, 67, 32, 32, ":HALF") "attn_mask=37,1" BACKWARD(
         "2", "2", 37, 67, 32, 32, ":HALF") "attn_mask@6 dbias=37,1",
+    /* Scores know their head, and the gradients of keys that all heads share have no such axis. */
+    "Pointwise in_0@20=1,4,37,67 out_0@21=1,4,37,67:virtual !operation='GEN_INDEX' "
+    "!axis_tensor_uid=1 | "
+    "Sdpa q@1=1,4,37,32:HALF k@2=1,1,67,32:HALF v@3=1,1,67,32:HALF attn_mask@21 "
+    "o@4=1,4,37,32:HALF stats@5=1,4,37,1 !generate_stats=true | "
+    "SdpaBackward q@6=1,4,37,32:HALF k@7=1,1,67,32:HALF v@8=1,1,67,32:HALF attn_mask@21 o@4 "
+    "do@9=1,4,37,32:HALF stats@5 dq@10=1,4,37,32:HALF dk@11=1,1,67,32:HALF dv@12=1,1,67,32:HALF",
 };
 
 static void use_no_cache(void)
