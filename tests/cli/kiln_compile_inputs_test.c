@@ -125,7 +125,8 @@ Test(kiln_compile_inputs, a_report_has_a_line_per_graph_and_target)
     char entry[64];
     cr_assert_eq(strlen(key), 32);
     (void)snprintf(entry, sizeof entry, "cache/%.2s", key);
-    cr_assert_eq(directory_count(temporary_path(entry)), 1, "no entry in '%s'", entry);
+    /* Its kernel's entry is there too where the keys begin alike. */
+    cr_assert_geq(directory_count(temporary_path(entry)), 1, "no entry in '%s'", entry);
     json_t *declined = compile_fixture_line(text, 1);
     cr_assert_str_eq(text_member(declined, "outcome"), "declined");
     cr_assert_str_eq(text_member(declined, "reason"), "UNKNOWN_UID");
