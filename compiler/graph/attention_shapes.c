@@ -88,11 +88,21 @@ enum kiln_status kiln_attention_check_sizes(const struct kiln_graph *graph,
 
 /* ---- shapes ---- */
 
+/* Where one element is expected, any number of axes says the same. */
+static bool is_one_element(const struct kiln_tensor *tensor, const struct expected expected[RANK])
+{
+    for (uint32_t axis = 0; axis < RANK; axis++) {
+        if (expected[axis].size != 1)
+            return false;
+    }
+    return kiln_tensor_elements(tensor) == 1;
+}
+
 static enum kiln_status check_shape(const struct view *view, enum kiln_operand role,
                                     const struct expected expected[RANK])
 {
     const struct kiln_tensor *tensor = find(view, role);
-    if (tensor == NULL)
+    if (tensor == NULL || is_one_element(tensor, expected))
         return KILN_OK;
     if (tensor->rank != RANK)
         return kiln_reject_tensor(view->error, KILN_REJECT_SHAPE, view->graph, view->node, tensor,

@@ -90,12 +90,12 @@ extern const struct kiln_node_reader kiln_batchnorm_training_reader;
 extern const struct kiln_node_reader kiln_batchnorm_backward_reader;
 
 /*
- * compiler/graph/layernorm_statistics.c. Layernorms may have their statistics in the shape of the
- * batch dims alone: such tensors get the trailing ones that they stand for. Declines when the
- * tensor has another reader or writer, to whom its shape would mean something else. Wants complete
- * nodes.
+ * compiler/graph/trailing_ones.c. Statistics of layernorms and of attention, and lengths of
+ * sequences, may come without their last axes where these have size 1: such tensors get the
+ * trailing ones that they stand for. Declines when the tensor has another reader or writer, to whom
+ * its shape would mean something else. Wants complete nodes.
  */
-enum kiln_status kiln_layernorm_statistics_pad(struct kiln_graph_builder *builder) KILN_NODISCARD;
+enum kiln_status kiln_trailing_ones_pad(struct kiln_graph_builder *builder) KILN_NODISCARD;
 
 /* compiler/graph/uid_index.c. Builds builder->uids; declines duplicates. */
 enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder) KILN_NODISCARD;

@@ -139,7 +139,7 @@ static enum kiln_status complete_nodes(struct kiln_graph_builder *builder)
         if (status != KILN_OK)
             return status;
     }
-    return kiln_layernorm_statistics_pad(builder);
+    return kiln_trailing_ones_pad(builder);
 }
 
 /* Five minutes at 10^12 elements per second, and a thousand times what any memory holds. Strides of

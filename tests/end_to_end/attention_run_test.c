@@ -168,6 +168,8 @@ static const char *const sketches[] = {
     "!left_bound=16 !right_bound=3",
     "Sdpa q=2,4,40,32:HALF k=2,2,70,32:HALF v=2,2,70,32:HALF o=2,4,40,32:HALF "
     "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT64 !padding_mask=true",
+    "Sdpa q=2,4,40,32:HALF k=2,2,70,32:HALF v=2,2,70,32:HALF o=2,4,40,32:HALF stats=2,4,40 "
+    "seq_len_q=2:INT32 seq_len_kv=2,1:INT64 !padding_mask=true",
     "Sdpa q=1,2,140,32:HALF k=1,2,50,32:HALF v=1,2,50,32:HALF o=1,2,140,32:HALF "
     "stats=1,2,140,1 !generate_stats=true !causal_mask_bottom_right=true",
 };

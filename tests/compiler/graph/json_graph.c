@@ -243,6 +243,8 @@ static void check_dims(const struct kiln_graph *graph, const struct kiln_node *n
     if (ordinal == KILN_NONE)
         return;
     const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    if (kiln_tensor_elements(tensor) == 1 && a * b * c * d == 1)
+        return; /* of any rank */
     cr_assert_eq(tensor->rank, 4, "%s", kiln_operand_text(role));
     for (uint32_t i = 0; i < 4; i++)
         cr_assert_eq(tensor->dims[i], dims[i], "%s", kiln_operand_text(role));

@@ -227,8 +227,8 @@ Test(node_layernorm, declined)
         {KILN_REJECT_SHAPE,
          "Layernorm x=4,4 scale=4 bias=4 epsilon=k y=4,4 mean@6=4" COUNT
          " | Pointwise in_0@6 out_0=4 !operation='NEG'",
-         "node 'Pointwise': tensor 'mean' (uid 6): the statistics of a layernorm, without the "
-         "normalised axes; as in_0 here its shape means something else"},
+         "node 'Pointwise': tensor 'mean' (uid 6): its last axes, of size 1, are left out, as "
+         "statistics and lengths may do; as in_0 here its shape means something else"},
         {KILN_REJECT_SHAPE,
          "Pointwise in_0=4 out_0@60=4 !operation='NEG' | "
          "LayernormBackward dy=4,4 x=4,4 scale=4 mean@60 inv_variance@60 dx=4,4 dscale=4 "

@@ -1,12 +1,49 @@
 /*
- * Statistics of layernorms in the shape of the batch dims alone, [N] for an x of [N,C], get the
- * trailing ones that they stand for, [N,1]: everybody later may align shapes at the right.
+ * Some operands may come without their last axes where these have size 1: the statistics of a
+ * layernorm, [N] for an x of [N,C], and of attention, [B,H,S], and the lengths of its sequences,
+ * [B]. They get the trailing ones that they stand for: everybody later may align shapes at the
+ * right.
  */
 #include "compiler/graph/graph_builder.h"
 
 static bool is_layernorm(const struct kiln_node *node)
 {
     return node->kind == KILN_NODE_LAYERNORM || node->kind == KILN_NODE_LAYERNORM_BACKWARD;
+}
+
+/* The shape of an operand of a layernorm that may come shortened, of the rank of x; returns the
+ * rank, 0 for other operands. */
+static uint32_t layernorm_shape(const struct kiln_graph *graph, const struct kiln_node *node,
+                                uint8_t role, int64_t dims[KILN_MAX_RANK])
+{
+    if (role != KILN_OPERAND_MEAN && role != KILN_OPERAND_INV_VARIANCE)
+        return 0;
+    const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];
+    for (uint32_t i = 0; i < x->rank; i++)
+        dims[i] = (node->normalization.axes >> i & 1) != 0 ? 1 : x->dims[i];
+    return x->rank;
+}
+
+/* Same of attention. */
+static uint32_t attention_shape(const struct kiln_graph *graph, const struct kiln_node *node,
+                                uint8_t role, int64_t dims[KILN_MAX_RANK])
+{
+    const struct kiln_attention_sizes sizes = kiln_attention_sizes_of(graph, node);
+    dims[0] = sizes.batch;
+    dims[1] = dims[2] = dims[3] = 1;
+    switch ((enum kiln_operand)role) {
+    case KILN_OPERAND_SEQ_LEN_Q:
+    case KILN_OPERAND_SEQ_LEN_KV:
+        return 4;
+    case KILN_OPERAND_STATS:
+    case KILN_OPERAND_MAX:
+    case KILN_OPERAND_SUM_EXP:
+        dims[1] = sizes.heads;
+        dims[2] = sizes.queries;
+        return 4;
+    default:
+        return 0;
+    }
 }
 
 /*
@@ -16,20 +53,20 @@ static bool is_layernorm(const struct kiln_node *node)
 static uint32_t padded_rank(const struct kiln_graph *graph, const struct kiln_node *node,
                             uint8_t role, uint32_t ordinal)
 {
-    if (!is_layernorm(node) || (role != KILN_OPERAND_MEAN && role != KILN_OPERAND_INV_VARIANCE))
-        return 0;
-    const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];
     const struct kiln_tensor *tensor = &graph->tensors[ordinal];
-    uint32_t batch_dims = x->rank;
-    while (batch_dims > 0 && (node->normalization.axes >> (batch_dims - 1) & 1) != 0)
-        batch_dims--;
-    if (tensor->rank != batch_dims || kiln_tensor_elements(tensor) == 1)
+    int64_t dims[KILN_MAX_RANK];
+    uint32_t rank = 0;
+    if (is_layernorm(node))
+        rank = layernorm_shape(graph, node, role, dims);
+    else if (kiln_node_is_attention(node))
+        rank = attention_shape(graph, node, role, dims);
+    if (tensor->rank >= rank || kiln_tensor_elements(tensor) == 1)
         return 0;
-    for (uint32_t i = 0; i < batch_dims; i++) {
-        if (tensor->dims[i] != x->dims[i])
+    for (uint32_t i = 0; i < rank; i++) {
+        if (dims[i] != (i < tensor->rank ? tensor->dims[i] : 1))
             return 0;
     }
-    return x->rank;
+    return rank;
 }
 
 static void note_ranks(const struct kiln_graph *graph, const struct kiln_node *node,
@@ -54,14 +91,14 @@ static enum kiln_status check_ranks(const struct kiln_graph_builder *builder,
             continue;
         return kiln_reject_tensor(
             builder->error, KILN_REJECT_SHAPE, graph, node, &graph->tensors[operands[i]],
-            "the statistics of a layernorm, without the normalised axes; as %s here its shape "
-            "means something else",
+            "its last axes, of size 1, are left out, as statistics and lengths may do; as %s here "
+            "its shape means something else",
             kiln_operand_text((enum kiln_operand)roles[i]));
     }
     return KILN_OK;
 }
 
-enum kiln_status kiln_layernorm_statistics_pad(struct kiln_graph_builder *builder)
+enum kiln_status kiln_trailing_ones_pad(struct kiln_graph_builder *builder)
 {
     struct kiln_graph *graph = &builder->graph;
     uint8_t *ranks = kiln_arena_calloc(builder->scratch, graph->tensor_count, sizeof *ranks);
