@@ -30,7 +30,7 @@
  * either,
  *   KILN_LEFT_RUN             rows that are loaded at once, where memory runs along them; 1 where it runs along k, or neither
  *   KILN_LEFT_IS_ALONG_K      which of these
- *   KILN_LEFT_HALVES          1; 2 where a work-item loads half a pack of each row of the run, and all of them have one
+ *   KILN_LEFT_PIECES          1; 2 or 4 where a work-item loads half or a quarter of a pack of each row of the run, and all of them have one
  *   KILN_LEFT_WORK            what packs are: 0 as they were loaded, 1 put together from several loads, 2 computed
  *   kiln_left_source          where the operand's tile is; start(), advance()
  *   kiln_left_lane            offsets that stay the same in all tiles of k; locate(), and keep() once a tile

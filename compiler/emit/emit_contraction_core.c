@@ -117,9 +117,8 @@ static void append_operand_defines(const struct kiln_emission *emission, const c
     bool is_whole = operand->is_along_k && kiln_contraction_is_copied(emission, operand);
     kiln_buffer_printf(source,
                        "#define KILN_%s_RUN %" PRIu32 "\n#define KILN_%s_IS_ALONG_K %d\n"
-                       "#define KILN_%s_HALVES %d\n#define KILN_%s_WORK %d\n",
-                       name, operand->run, name, operand->is_along_k, name,
-                       operand->has_half_packs ? 2 : 1, name,
+                       "#define KILN_%s_PIECES %" PRIu32 "\n#define KILN_%s_WORK %d\n",
+                       name, operand->run, name, operand->is_along_k, name, operand->pieces, name,
                        is_computed ? 2
                        : is_whole  ? 0
                                    : 1);

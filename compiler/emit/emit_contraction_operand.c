@@ -451,7 +451,7 @@ static void append_pack(const struct kiln_emission *emission,
         "rest)\n{\n"
         "    (void)arguments, (void)inputs, (void)part, (void)r, (void)k, (void)rest;"
         "\n    kiln_element out[KILN_PACK_ELEMENTS]%s;\n",
-        side->name, side->name, side->operand->has_half_packs ? " = {}" : "");
+        side->name, side->name, side->operand->pieces > 1 ? " = {}" : "");
     for (uint32_t part = 0; part < side->operand->part_count; part++) {
         if (side->operand->part_count > 1)
             kiln_buffer_printf(source, "    if (part == %" PRIu32 ") {\n", part);

@@ -64,6 +64,7 @@ static void set_operand(struct kiln_operand_schedule *operand, enum kiln_place p
     operand->places[0] = place;
     operand->row_size = row_size;
     operand->k_size = k_size;
+    operand->pieces = 1;
 }
 
 /* The axes of an access's domain that it has as rows, columns and batch, counted from the right. */

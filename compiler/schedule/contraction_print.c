@@ -19,8 +19,9 @@ void kiln_print_operand_loads(const char *name, const struct kiln_operand_schedu
         kiln_buffer_printf(buffer, " in vectors of %" PRIu32, together);
     else
         kiln_buffer_append_text(buffer, " one by one");
-    if (operand->has_half_packs)
-        kiln_buffer_append_text(buffer, ", in half packs");
+    if (operand->pieces > 1)
+        kiln_buffer_append_text(buffer,
+                                operand->pieces == 2 ? ", in half packs" : ", in quarter packs");
 }
 
 /* How much of a product the kernel's coordinates leave out. */

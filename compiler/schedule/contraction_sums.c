@@ -20,7 +20,7 @@ void kiln_choose_operand_sums(const struct kiln_contraction_problem *problem)
     *summed = contraction->is_right_summed ? contraction->right : contraction->left;
     bool is_whole = kiln_has_whole_loads(problem, summed);
     summed->run = !summed->is_along_k && is_whole ? KILN_WIDEST_RUN : 1;
-    summed->has_half_packs = false;
+    summed->pieces = 1;
     contraction->sum_rows = summed->is_along_k ? ROWS_APART : ROWS_TOGETHER;
     contraction->sum_segments = 1;
     for (uint32_t i = problem->group->load_count; i < problem->group->access_count; i++) {

@@ -32,7 +32,7 @@ uint32_t kiln_pack_elements(const struct kiln_contraction_schedule *contraction)
 uint32_t kiln_loaded_elements(const struct kiln_contraction_schedule *contraction,
                               const struct kiln_operand_schedule *operand)
 {
-    return kiln_pack_elements(contraction) / (operand->has_half_packs ? 2 : 1);
+    return kiln_pack_elements(contraction) / operand->pieces;
 }
 
 /* ---- fragments ---- */

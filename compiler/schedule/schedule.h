@@ -142,9 +142,9 @@ struct kiln_operand_schedule {
     bool is_along_k; /* neighbouring work-items load neighbours along k, else along the rows */
     uint32_t run;    /* rows that a work-item loads at once; 1 if is_along_k */
     uint32_t vector; /* elements of a load along k */
-    /* Work-items load half a pack of each row of a run: of twice the rows, so that loads are wider.
-     */
-    bool has_half_packs;
+    /* 2 or 4: work-items load half or a quarter of a pack of each row of a run, of so many times
+     * the rows, so that loads are wider; else 1. */
+    uint32_t pieces;
 };
 
 /* What the tile of a kernel with statistics has an accumulator for. */

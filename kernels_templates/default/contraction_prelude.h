@@ -43,8 +43,8 @@
 #define KILN_LEFT_IS_ALONG_K         1
 #define KILN_RIGHT_RUN               1
 #define KILN_RIGHT_IS_ALONG_K        1
-#define KILN_LEFT_HALVES             1
-#define KILN_RIGHT_HALVES            1
+#define KILN_LEFT_PIECES             1
+#define KILN_RIGHT_PIECES            1
 #define KILN_LEFT_WORK               0
 #define KILN_RIGHT_WORK              0
 #define KILN_K_END                   1

@@ -290,6 +290,19 @@ Test(contraction_plan, the_schedule_in_words)
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
         expect_words("Matmul a=4096,4096:HALF b=4096,4096:HALF c=4096,4096:HALF", halves[i],
                      "right operand read along its rows in vectors of 8, in half packs");
+    /* Of one byte quarters are, but not of weights that something is computed of. */
+    static const char *const quarters[] = {"gfx90a", "gfx942"};
+    for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++) {
+        expect_words("Matmul a=4096,4096:INT8 b=4096,4096:INT8 c=4096,4096:INT32", quarters[i],
+                     "right operand read along its rows in vectors of 16, in quarter packs");
+        expect_words("Matmul a=4096,4096:INT8 b=4096,4088:INT8 c=4096,4088:INT32", quarters[i],
+                     "right operand read along its rows in vectors of 8, in half packs");
+        expect_words("Pointwise in_0=4096,4096:INT8 in_1=1,4096 out_0=4096,4096:HALF:virtual "
+                     "!operation='MUL' "
+                     "| Matmul a=4096,4096:HALF b@3 c=4096,4096:HALF",
+                     quarters[i],
+                     "right operand read along its rows in vectors of 8, in half packs");
+    }
     /* An end of k is in the first tile; where loads need to be aligned all others lie behind it. */
     expect_words("Matmul a=6,33,35 b=3,35,31 c=6,33,31", "gfx1030",
                  "left operand read along k in vectors of 4");

@@ -222,7 +222,7 @@ Test(operand_sums_plan, sums_are_of_whole_packs)
                      "gfx942", NULL);
     cr_assert_eq(program.kernel_count, 1);
     const char *source = program.kernels[0].source;
-    cr_expect_not_null(strstr(source, "#define KILN_RIGHT_HALVES 2\n"));
+    cr_expect_not_null(strstr(source, "#define KILN_RIGHT_PIECES 2\n"));
     const char *inputs = strstr(source, "struct kiln_summed_inputs {\n");
     cr_assert_not_null(inputs);
     cr_expect_eq(strstr(inputs, "};"), strstr(inputs, "[64];\n};") + strlen("[64];\n"),

@@ -1,14 +1,22 @@
 /*
- * device/contraction/stage_ahead.h where work-items load half packs: the tile in LDS is the one
- * that whole packs are, and lanes that are served together do not meet in a bank.
+ * device/contraction/stage_ahead.h where work-items load halves or quarters of packs: the tile in
+ * LDS is the one that whole packs are, and lanes that are served together do not meet in a bank.
  */
 #include "device/host.h"
 
 #include <cstdio>
 #include <cstring>
 
+/* Runs of 16 rows are of elements of one byte. */
+#if TEST_RUN == 16
+#define KILN_PACK_ELEMENTS 16
+#define KILN_LEFT_PIECES   4
+typedef unsigned char kiln_element;
+#else
 #define KILN_PACK_ELEMENTS 8
+#define KILN_LEFT_PIECES   2
 typedef unsigned short kiln_element;
+#endif
 #include "device/mma/pack.h"
 
 /* The left operand's tile is TEST_ROWS rows; so is the right one's. */
@@ -18,9 +26,8 @@ typedef unsigned short kiln_element;
 #define KILN_ROW_PACKS            TEST_ROW_PACKS
 #define KILN_PRODUCTS             1
 #define KILN_LEFT_RUN             TEST_RUN
-#define KILN_LEFT_HALVES          2
 #define KILN_RIGHT_RUN            1
-#define KILN_RIGHT_HALVES         1
+#define KILN_RIGHT_PIECES         1
 #define KILN_STAGED_SHAPE         KILN_TILE_SHAPE(KILN_ROW_PACKS, 7)
 #define KILN_LEFT_PACKS           (KILN_LEFT_TURNS * KILN_LEFT_RUN)
 #define KILN_RIGHT_PACKS          (KILN_RIGHT_TURNS * KILN_RIGHT_RUN)
@@ -32,7 +39,7 @@ namespace {
 
 unsigned test_item;
 
-/* Of a row from some k on: 4 elements in two words, their numbers in the tile. */
+/* Of a row from some k on: elements that all differ, or nearly so where they are of one byte. */
 struct place {
     unsigned row, k;
 };
@@ -41,8 +48,11 @@ kiln_pack elements_of(unsigned row, unsigned k, unsigned count)
 {
     kiln_pack pack = {};
     kiln_element elements[KILN_PACK_ELEMENTS] = {};
-    for (unsigned e = 0; e < count; e++)
-        elements[e] = static_cast<kiln_element>(row * KILN_ROW_PACKS * KILN_PACK_ELEMENTS + k + e);
+    for (unsigned e = 0; e < count; e++) {
+        const unsigned number = row * KILN_ROW_PACKS * KILN_PACK_ELEMENTS + k + e;
+        const unsigned mixed = sizeof(kiln_element) == 1 ? number * 2654435761u >> 24 : number;
+        elements[e] = static_cast<kiln_element>(mixed);
+    }
     std::memcpy(&pack, elements, sizeof pack);
     return pack;
 }
@@ -78,7 +88,7 @@ typedef place kiln_right_lane;
         return elements_of(inputs.row + r, inputs.k, elements);                                    \
     }
 TEST_OPERAND(left, 4)
-TEST_OPERAND(right, 8)
+TEST_OPERAND(right, KILN_PACK_ELEMENTS)
 
 #include "device/contraction/stage.h"
 #undef KILN_STAGE_ITEM
@@ -87,7 +97,12 @@ KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_STAGED_SHAPE, 1, KILN_ROW_AS_IS)
 KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_STAGED_SHAPE, KILN_PRODUCTS, KILN_ROW_AS_IS)
 #include "device/contraction/stage_ahead.h"
 
-enum { PACKS = TEST_ROWS * TEST_ROW_PACKS, BANKS = 32, TOGETHER = 16 };
+enum {
+    PACKS = TEST_ROWS * TEST_ROW_PACKS,
+    BANKS = 32,
+    PIECE_BANKS = 4 / KILN_LEFT_PIECES,
+    TOGETHER = BANKS / PIECE_BANKS,
+};
 
 kiln_pack tile[2][PACKS];
 
@@ -103,7 +118,7 @@ unsigned wrong_elements()
         kiln_right_begin(arguments, TEST_ROWS, right_lanes);
         kiln_left_fetch_ahead(arguments, left, left_lanes, TEST_ROWS, KILN_WHOLE_K);
         kiln_right_fetch_ahead(arguments, right, right_lanes, TEST_ROWS, KILN_WHOLE_K);
-        /* Halves in two steps, as between products; whole packs at once. */
+        /* Pieces in two steps, as between products; whole packs at once. */
         kiln_pack packs[KILN_LEFT_PACKS];
         kiln_left_make<0, 1>(arguments, left, packs);
         kiln_left_write(packs, tile[0]);
@@ -120,19 +135,20 @@ unsigned wrong_elements()
     return wrong;
 }
 
-/* Of sixteen lanes that store eight bytes each, in each of a run's rows. */
+/* Of sixteen lanes that store eight bytes each, or 32 that store four, in each of a run's rows. */
 unsigned conflicts()
 {
     unsigned found = 0;
     for (unsigned first = 0; first < TEST_ITEMS; first += TOGETHER)
         for (unsigned r = 0; r < TEST_RUN; r++) {
-            bool is_taken[BANKS / 2] = {};
+            bool is_taken[TOGETHER] = {};
             for (test_item = first; test_item < first + TOGETHER; test_item++) {
                 const kiln_part_of_tile unit =
-                    kiln_locate_unit_of_turn(0, TEST_RUN, false, TEST_ROWS, 2);
-                const unsigned at = kiln_part_place(unit, 0, TEST_ROWS, r) * 2 + unit.half;
-                found += is_taken[at % (BANKS / 2)];
-                is_taken[at % (BANKS / 2)] = true;
+                    kiln_locate_unit_of_turn(0, TEST_RUN, false, TEST_ROWS, KILN_LEFT_PIECES);
+                const unsigned at =
+                    kiln_part_place(unit, 0, TEST_ROWS, r) * KILN_LEFT_PIECES + unit.piece;
+                found += is_taken[at % TOGETHER];
+                is_taken[at % TOGETHER] = true;
             }
         }
     return found;

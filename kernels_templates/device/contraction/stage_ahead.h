@@ -5,32 +5,34 @@
 #ifndef KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
 #define KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
 
-/* What a work-item stages of an operand in a turn: a pack of neighbouring rows, or half of one. Rows and packs are in the sum of two
+/* What a work-item stages of an operand in a turn: a pack of neighbouring rows, or a piece of one. Rows and packs are in the sum of two
  * parts where the second one is the same for all work-items, 0 else. */
 struct kiln_part_of_tile {
     unsigned row;
     unsigned pack;
-    unsigned half;
+    unsigned piece;
     unsigned more_rows;
     unsigned more_packs;
 };
 
-/* Half packs are as many as work-items. Sixteen lanes have both halves of eight packs that lie in all banks of LDS (device/mma/pack.h). */
+/* Half packs and quarters are as many as work-items. Sixteen lanes, or 32, have all pieces of eight packs that lie in all banks of
+ * LDS (device/mma/pack.h): runs that are 16 rows long are in four different places of a row. */
 KILN_DEVICE kiln_part_of_tile kiln_locate_unit_of_turn(unsigned turn, unsigned run, bool is_along_k, unsigned rows,
-                                                       unsigned halves)
+                                                       unsigned pieces)
 {
     const unsigned runs = rows / run, first = turn * KILN_STAGE_ITEMS;
     unsigned index = KILN_STAGE_ITEM;
     kiln_part_of_tile unit;
-    unit.half = 0;
+    unit.piece = 0;
     unit.more_rows = 0;
     unit.more_packs = 0;
-    if (halves == 2) {
-        const unsigned abreast = KILN_ROW_PACKS >= 8 ? 8 : 4, packs_abreast = 8 / abreast;
-        const unsigned together = index / 16, groups = runs / abreast;
+    if (pieces > 1) {
+        const unsigned abreast = pieces == 2 && KILN_ROW_PACKS >= 8 ? 8 : 4;
+        const unsigned packs_abreast = 8 / abreast;
+        const unsigned together = index / (8 * pieces), groups = runs / abreast;
         unit.row = (together % groups * abreast + index % abreast) * run;
         unit.pack = together / groups * packs_abreast + index / abreast % packs_abreast;
-        unit.half = index / 8 % 2;
+        unit.piece = index / 8 % pieces;
     } else if (is_along_k) {
         if (KILN_STAGE_ITEMS % KILN_ROW_PACKS == 0 &&
             KILN_IS_APART(KILN_STAGE_ITEMS / KILN_ROW_PACKS))
@@ -65,18 +67,22 @@ KILN_DEVICE unsigned kiln_part_place(const kiln_part_of_tile &unit, unsigned par
 }
 
 /* The unit's first element along k. */
-KILN_DEVICE unsigned kiln_part_k(const kiln_part_of_tile &unit)
+KILN_DEVICE unsigned kiln_part_k(const kiln_part_of_tile &unit, unsigned pieces)
 {
     return (unit.pack + unit.more_packs) * KILN_PACK_ELEMENTS +
-           unit.half * (KILN_PACK_ELEMENTS / 2);
+           unit.piece * (KILN_PACK_ELEMENTS / pieces);
 }
 
-/* Of half a pack what it has lies in front. */
+/* Of a piece of a pack what it has lies in front. */
 KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, const kiln_pack &pack,
-                               unsigned halves)
+                               unsigned pieces)
 {
-    if (halves == 1) {
+    if (pieces == 1) {
         *to = pack;
+        return;
+    }
+    if (pieces == 4) {
+        to->words[unit.piece] = pack.words[0];
         return;
     }
 #if defined(__AMDGCN__)
@@ -85,23 +91,23 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
     two_words half;
     half[0] = pack.words[0];
     half[1] = pack.words[1];
-    ((two_words *)to)[unit.half] = half;
+    ((two_words *)to)[unit.piece] = half;
 #else
-    to->words[2 * unit.half] = pack.words[0];
-    to->words[2 * unit.half + 1] = pack.words[1];
+    to->words[2 * unit.piece] = pack.words[0];
+    to->words[2 * unit.piece + 1] = pack.words[1];
 #endif
 }
 
 /* What was computed of a pack is computed before what follows in the text. */
-KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
+KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned pieces)
 {
     KILN_UNROLL
-    for (unsigned i = 0; i < 4 / halves; i++)
+    for (unsigned i = 0; i < 4 / pieces; i++)
         kiln_compute_here(pack.words[i]);
 }
 
 #define KILN_STAGE_AHEAD(side, SIDE, rows, parts)                                                  \
-    enum { KILN_##SIDE##_PARTS = KILN_##SIDE##_UNITS * KILN_##SIDE##_HALVES };                     \
+    enum { KILN_##SIDE##_PARTS = KILN_##SIDE##_UNITS * KILN_##SIDE##_PIECES };                     \
     struct kiln_##side##_lanes {                                                                   \
         kiln_##side##_lane at[KILN_##SIDE##_TURNS];                                                \
     };                                                                                             \
@@ -111,10 +117,10 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
         KILN_UNROLL                                                                                \
         for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_locate(arguments, row < last ? row : last,                               \
-                                 kiln_part_k(unit),               \
+                                 kiln_part_k(unit, KILN_##SIDE##_PIECES),               \
                                  lanes.at[turn]);                                                  \
         }                                                                                          \
     }                                                                                              \
@@ -127,12 +133,12 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
             if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
             const unsigned row = unit.row + unit.more_rows;                                        \
             kiln_##side##_keep(lanes.at[turn]);                                                    \
             kiln_##side##_load_at(arguments, stage.source, lanes.at[turn],                         \
                                row < last ? row : last,                                            \
-                               kiln_part_k(unit), rest,           \
+                               kiln_part_k(unit, KILN_##SIDE##_PIECES), rest,           \
                                stage.inputs[turn]);                                                \
         }                                                                                          \
     }                                                                                              \
@@ -146,15 +152,15 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
             if (KILN_##SIDE##_PARTS % KILN_STAGE_ITEMS != 0 && index >= KILN_##SIDE##_PARTS)       \
                 break;                                                                             \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
             KILN_UNROLL                                                                            \
             for (unsigned part = 0; part < parts; part++)                                          \
                 KILN_UNROLL                                                                        \
             for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
                 kiln_put_part(tile + kiln_part_place(unit, part, rows, r), unit,                   \
                               kiln_##side##_pack(arguments, stage.inputs[turn], part, r,           \
-                                                 kiln_part_k(unit), rest),                         \
-                              KILN_##SIDE##_HALVES);                                               \
+                                                 kiln_part_k(unit, KILN_##SIDE##_PIECES), rest),                         \
+                              KILN_##SIDE##_PIECES);                                               \
         }                                                                                          \
     }                                                                                              \
     /* The same in two steps: a share of the packs of a whole tile of k, then all of them to LDS. */\
@@ -171,12 +177,12 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
         for (unsigned n = FIRST; n < END; n++) {                                                   \
             const unsigned turn = n / (parts * KILN_##SIDE##_RUN);                                 \
             const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES); \
+                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
             packs[n] = kiln_##side##_pack(                                                         \
                 arguments, stage.inputs[turn], n / KILN_##SIDE##_RUN % parts,                      \
-                n % KILN_##SIDE##_RUN, kiln_part_k(unit),         \
+                n % KILN_##SIDE##_RUN, kiln_part_k(unit, KILN_##SIDE##_PIECES),         \
                 KILN_WHOLE_K);                                                                     \
-            kiln_stay_here(packs[n], KILN_##SIDE##_HALVES);                                        \
+            kiln_stay_here(packs[n], KILN_##SIDE##_PIECES);                                        \
         }                                                                                          \
     }                                                                                              \
     KILN_DEVICE void kiln_##side##_write(const kiln_pack (&packs)[KILN_##SIDE##_PACKS],            \
@@ -186,10 +192,10 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned halves)
         for (unsigned n = 0; n < KILN_##SIDE##_PACKS; n++) {                                       \
             const kiln_part_of_tile unit =                                                         \
                 kiln_locate_unit_of_turn(n / (parts * KILN_##SIDE##_RUN), KILN_##SIDE##_RUN,       \
-                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_HALVES);                                  \
+                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES);                                  \
             kiln_put_part(tile + kiln_part_place(unit, n / KILN_##SIDE##_RUN % parts, rows,        \
                                                  n % KILN_##SIDE##_RUN),                           \
-                          unit, packs[n], KILN_##SIDE##_HALVES);                                   \
+                          unit, packs[n], KILN_##SIDE##_PIECES);                                   \
         }                                                                                          \
     }
 
