@@ -123,6 +123,9 @@
 #ifndef KILN_HAS_SEGMENTS
 #define KILN_HAS_SEGMENTS 0
 #endif
+#ifndef KILN_SCORE_LOADS_ARE_LATE
+#define KILN_SCORE_LOADS_ARE_LATE 0 /* or 1: after the first products */
+#endif
 #ifndef KILN_LEFT_IS_COPIED
 #define KILN_LEFT_IS_COPIED 0
 #endif
@@ -295,7 +298,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_pack *const next = tiles + (KILN_BUFFERS > 1 ? KILN_STEP_PACKS - offset : 0);
             kiln_scores sums;
             kiln_tile_inputs inputs;
-            kiln_load_scores(own, scores, wave_row, last_row, column, range.end, inputs);
+            if (!KILN_SCORE_LOADS_ARE_LATE)
+                kiln_load_scores(own, scores, wave_row, last_row, column, range.end, inputs);
             if (!KILN_RIGHT_IS_COPIED || (KILN_BUFFERS > 1 && has_next)) {
                 kiln_rights_advance(own, ahead, rights);
                 kiln_rights_begin(own, rights, next_columns, next);
@@ -316,6 +320,8 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
                     kiln_rights_begin(own, rights, next_columns, now);
                 }
             }
+            if (KILN_SCORE_LOADS_ARE_LATE)
+                kiln_load_scores(own, scores, wave_row, last_row, column, range.end, inputs);
             kiln_make_weights(own, scores, inputs, sums, wave_row, column, range.end,
                               is_edge, lane_rows, results, weights);
             if (KILN_BUFFERS == 1 && !KILN_VALUE_IS_COPIED) {

@@ -290,6 +290,8 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
                                                                          : "KILN_RESIDENTS");
     if (attention->shows_maximum)
         kiln_buffer_append_text(source, "#define KILN_MAXIMUM_KEEPS_NAN 1\n");
+    if (attention->are_score_loads_late)
+        kiln_buffer_append_text(source, "#define KILN_SCORE_LOADS_ARE_LATE 1\n");
     if (!attention->reads_scores_ahead)
         kiln_buffer_append_text(source, "#define KILN_SCORES_AHEAD 0\n");
     if (emission->schedule->lds_bytes > emission->target->lds_bytes)
@@ -330,11 +332,12 @@ static void emit_headers(const struct kiln_emission *emission,
     /* Of huge scores only differences can be multiplied. */
     kiln_buffer_printf(source,
                        "#ifdef KILN_HAS_SEED_EXP2\n"
-                       "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32(%s)\n"
+                       "#define KILN_TO_EXPONENT(x) %s\n"
+                       "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32(KILN_TO_EXPONENT(x))\n"
                        "#define KILN_EXPONENTIAL_LOG %s\n#else\n"
                        "#define KILN_EXPONENTIAL(x) kiln_exp_f32(x)\n"
                        "#define KILN_EXPONENTIAL_LOG 1.0f\n#endif\n",
-                       may_be_huge ? "(x) * 0x1.715476p+0f" : "x",
+                       may_be_huge ? "((x) * 0x1.715476p+0f)" : "(x)",
                        may_be_huge ? "1.0f" : "0x1.62e43p-1f");
     kiln_buffer_printf(source,
                        "#define KILN_SUM_SCALAR f32\n"

@@ -34,8 +34,9 @@ static uint32_t staged_registers(uint32_t packs, uint32_t lanes)
 /*
  * Results and left operands are live everywhere, and so are the next tiles, which are loaded while
  * these are multiplied. Beside them the first products have their sums, fragments of two steps and
- * what is loaded for the scores; the second ones have weights and fragments of values. The result
- * of a fold is as large as one product's sums, and the next left operands are on their way too.
+ * what is loaded for the scores, unless that comes after them; the second ones have weights and
+ * fragments of values. The result of a fold is as large as one product's sums, and the next left
+ * operands are on their way too.
  */
 uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attention,
                                   const struct kiln_target *target)
@@ -59,11 +60,15 @@ uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attentio
     uint32_t row_packs = products->tile_k / pack;
     bool is_uneven = (row_packs & (row_packs - 1)) != 0;
     uint32_t ahead = attention->reads_scores_ahead ? 2 : 1;
-    uint32_t scores = (attention->score_count + attention->score_loads) * rows * columns * sums +
-                      ahead * (columns + (attention->is_left_kept ? 0 : rows)) * fragment;
+    uint32_t tile = rows * columns * sums;
+    uint32_t fragments = ahead * (columns + (attention->is_left_kept ? 0 : rows)) * fragment;
+    uint32_t loaded = attention->score_loads * tile;
+    uint32_t scores =
+        attention->score_count * tile +
+        (attention->are_score_loads_late ? larger(fragments, loaded) : fragments + loaded);
     uint32_t others = OTHERS + (is_uneven ? OTHERS_OF_UNEVEN_ROWS : 0);
     if (attention->value_count == 0)
-        return rows * columns * sums + scores + others +
+        return tile + scores + others +
                attention->score_count * (staged_registers(products->tile_m * row_packs, lanes) +
                                          staged_registers(products->tile_n * row_packs, lanes));
     uint32_t staged = attention->score_count *

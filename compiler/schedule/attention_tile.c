@@ -147,12 +147,17 @@ static bool shrink(struct kiln_attention_schedule *attention, const struct kiln_
     return true;
 }
 
-/* Fewer columns where registers do not suffice, then fragments that are not read ahead. */
+/* Where registers do not suffice, what scores are computed with is loaded later, then there are
+ * fewer columns, then fragments that are not read ahead. A count that is just the budget has been
+ * too low. */
 static void fit_registers(struct kiln_attention_schedule *attention,
                           const struct kiln_target *target, uint32_t step)
 {
     uint32_t budget = kiln_attention_register_budget(attention, target);
     attention->reads_scores_ahead = true;
+    attention->are_score_loads_late = attention->score_loads != 0 && attention->value_count != 0 &&
+                                      budget != 0 &&
+                                      kiln_attention_registers(attention, target) >= budget;
     while (kiln_attention_registers(attention, target) > budget &&
            take_fewer_columns(attention, target, step))
         continue;

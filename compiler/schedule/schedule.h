@@ -347,8 +347,10 @@ struct kiln_attention_schedule {
     /* Fragments of the first products' next step are read before those of this one are multiplied.
      */
     bool reads_scores_ahead;
-    /* How many numbers are loaded for each score. */
+    /* How many numbers are loaded for each score; and whether they are asked for after the first
+     * products, which takes fewer registers, instead of before them. */
     uint32_t score_loads;
+    bool are_score_loads_late;
     /* Vector registers of a lane, counted (attention_registers.h): 0 where they are not. */
     uint32_t registers;
 };

@@ -130,7 +130,8 @@ typedef float kiln_sum;
 #define KILN_ENCODE_WEIGHT(weight) kiln_default_encode(weight)
 /* What exponentials are made of, and the natural logarithm of its base. */
 #ifdef KILN_HAS_SEED_EXP2
-#define KILN_EXPONENTIAL(x)  kiln_seed_exp2_f32(x)
+#define KILN_TO_EXPONENT(x)  (x)
+#define KILN_EXPONENTIAL(x)  kiln_seed_exp2_f32(KILN_TO_EXPONENT(x))
 #define KILN_EXPONENTIAL_LOG 0x1.62e43p-1f
 #else
 #include "device/math/exp_f32.h"

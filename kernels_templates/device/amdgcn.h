@@ -240,6 +240,13 @@ KILN_DEVICE float kiln_limit_f32(float x)
     return __builtin_amdgcn_fmed3f(x, -0x1.fffffep127f, 0x1.fffffep127f);
 }
 
+/* Products and sums of two floats in one instruction, at twice the rate, where the compiler has a word for them. */
+#if defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+#if __has_builtin(__builtin_elementwise_fma)
+#define KILN_HAS_PACKED_F32
+#endif
+#endif
+
 #define KILN_HAS_SEED_EXP2
 #define KILN_EXP2_ANCHOR (0x1.8p23f + 127.0f) /* leaves n and the bias of exponents in the low bits */
 KILN_DEVICE float kiln_seed_exp2_f32(float x)

@@ -301,10 +301,26 @@ Test(attention_plan, scores_of_the_lowest_number_are_not_multiplied)
         PRODUCT "Pointwise in_0@3 in_1=k-1e9 in_2=" SCORES " out_0=" SCORES
                 ":virtual !operation='BINARY_SELECT' | " SOFTMAX("6", "7", "8", "9")
                     DIVIDED("9", "10") ATTENDED("11");
-    static const char of_difference[] = "#define KILN_EXPONENTIAL(x) kiln_seed_exp2_f32((x) * ";
+    static const char of_difference[] = "#define KILN_TO_EXPONENT(x) ((x) * ";
     cr_expect_not_null(strstr(source_of(lowest, "gfx942"), of_difference));
     cr_expect_not_null(strstr(source_of(large_mask, "gfx942"), of_difference));
     cr_expect_null(strstr(source_of(one_kernel[0], "gfx942"), of_difference));
+}
+
+/* Beside the results of large heads there are no registers for what is loaded for scores while
+ * their products are made; beside those of small ones there are. */
+Test(attention_plan, what_scores_are_computed_with_is_loaded_when_registers_allow)
+{
+    static const char late[] = "#define KILN_SCORE_LOADS_ARE_LATE 1";
+    static const char large[] = "Sdpa q=2,4,128,128:HALF k=2,4,128,128:HALF v=2,4,128,128:HALF "
+                                "o=2,4,128,128:HALF attn_mask=2,1,1,128";
+    static const char without_mask[] = "Sdpa q=2,4,128,128:HALF k=2,4,128,128:HALF "
+                                       "v=2,4,128,128:HALF o=2,4,128,128:HALF";
+    static const char small[] = "Sdpa q=2,4,128,64:HALF k=2,4,128,64:HALF v=2,4,128,64:HALF "
+                                "o=2,4,128,64:HALF attn_mask=2,1,1,128";
+    cr_expect_not_null(strstr(source_of(large, "gfx942"), late));
+    cr_expect_null(strstr(source_of(without_mask, "gfx942"), late));
+    cr_expect_null(strstr(source_of(small, "gfx942"), late));
 }
 
 #define NODE(m, n)                                                                                 \

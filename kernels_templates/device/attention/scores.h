@@ -223,6 +223,48 @@ KILN_DEVICE void kiln_rebase(kiln_sum factor, kiln_rows &rows, kiln_results &res
         results[i][j][slot] *= scale[i][kiln_chain_row_of_slot(slot)];
 }
 
+/* Exponentials of a run, and their sum: where there are operations on two floats at once, of those at even and at odd places. */
+#if defined(KILN_HAS_PACKED_F32) && KILN_CHAIN_RUN % 2 == 0
+typedef float kiln_exponential_sum __attribute__((ext_vector_type(2)));
+KILN_DEVICE void kiln_exponentiate(const kiln_sum (&x)[KILN_CHAIN_RUN], kiln_sum factor,
+                                   kiln_sum shift, kiln_sum (&e)[KILN_CHAIN_RUN],
+                                   kiln_exponential_sum &sum)
+{
+    KILN_UNROLL
+    for (unsigned n = 0; n < KILN_CHAIN_RUN; n += 2) {
+        kiln_exponential_sum two = {x[n], x[n + 1]};
+        two = __builtin_elementwise_fma(two, (kiln_exponential_sum)factor,
+                                        (kiln_exponential_sum)shift);
+        two = KILN_TO_EXPONENT(two);
+        e[n] = kiln_seed_exp2_f32(two.x);
+        e[n + 1] = kiln_seed_exp2_f32(two.y);
+        sum += (kiln_exponential_sum){e[n], e[n + 1]};
+    }
+}
+
+KILN_DEVICE kiln_sum kiln_sum_of_exponentials(kiln_exponential_sum sum)
+{
+    return sum.x + sum.y;
+}
+#else
+typedef kiln_sum kiln_exponential_sum;
+KILN_DEVICE void kiln_exponentiate(const kiln_sum (&x)[KILN_CHAIN_RUN], kiln_sum factor,
+                                   kiln_sum shift, kiln_sum (&e)[KILN_CHAIN_RUN],
+                                   kiln_exponential_sum &sum)
+{
+    KILN_UNROLL
+    for (unsigned n = 0; n < KILN_CHAIN_RUN; n++) {
+        e[n] = KILN_EXPONENTIAL(KILN_FMA_SUM(x[n], factor, shift));
+        sum += e[n];
+    }
+}
+
+KILN_DEVICE kiln_sum kiln_sum_of_exponentials(kiln_exponential_sum sum)
+{
+    return sum;
+}
+#endif
+
 KILN_DEVICE void kiln_make_weights(const kiln_arguments &arguments,
                                    const kiln_score_source &source,
                                    const kiln_tile_inputs &inputs, kiln_scores &scores,
@@ -257,21 +299,19 @@ KILN_DEVICE void kiln_make_weights(const kiln_arguments &arguments,
         KILN_UNROLL
     for (unsigned r = 0; r < KILN_CHAIN_ROWS; r++) {
         const kiln_sum shift = -(kiln_finite_base(rows.base[i][r]) * factor);
+        kiln_exponential_sum sum = {};
         KILN_UNROLL
         for (unsigned run = 0; run < KILN_CHAIN_RUNS; run++) {
             kiln_sum sums[KILN_SCORES][KILN_CHAIN_RUN], e[KILN_CHAIN_RUN];
             kiln_sum made[KILN_VALUES][KILN_CHAIN_RUN];
-            KILN_UNROLL
-            for (unsigned n = 0; n < KILN_CHAIN_RUN; n++) {
-                e[n] = KILN_EXPONENTIAL(KILN_FMA_SUM(x[i][r][run][n], factor, shift));
-                rows.sum[i][r] += e[n];
-            }
+            kiln_exponentiate(x[i][r][run], factor, shift, e, sum);
             kiln_get_run(scores, i, r, run, sums);
             kiln_weight(arguments, source, rows.values[i][r], inputs[i][r][run],
                         wave_row + i * KILN_MMA_M + kiln_chain_row(r),
                         first_column + kiln_chain_column(run), false, sums, e, made);
             kiln_set_weights(i, r, run, made, weights);
         }
+        rows.sum[i][r] += kiln_sum_of_exponentials(sum);
     }
 }
 
