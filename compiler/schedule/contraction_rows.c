@@ -1,6 +1,7 @@
 #include "compiler/schedule/contraction_rows.h"
 
 #include "compiler/schedule/contraction_tile.h"
+#include "compiler/schedule/integer_math.h"
 
 enum {
     PACK_BYTES = 16,
@@ -12,11 +13,6 @@ enum {
     LEAST_ROWS = 8,  /* an operand whose memory runs along its rows is loaded in runs of so many */
     STRIP_LINE = 64, /* columns: sums of 16 bytes are permuted among eight places of a row */
 };
-
-static uint32_t round_up(uint32_t value, uint32_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
 
 /* Tiles that fill half of the local memory or less, with two buffers and long rows before one and
  * short ones; else what fits. */
@@ -62,7 +58,7 @@ void kiln_contraction_choose_row_tile(const struct kiln_target *target, enum kil
     uint32_t unit = waves * rows_n > STRIP_LINE ? waves * rows_n : STRIP_LINE;
     contraction->waves_m = contraction->waves_k = 1;
     contraction->waves_n = waves;
-    contraction->tile_n = round_up(needed, unit);
+    contraction->tile_n = kiln_round_up_u32(needed, unit);
 
     uint64_t batch = 1;
     for (uint32_t i = 0; i < contraction->batch_rank; i++)

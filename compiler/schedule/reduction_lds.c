@@ -1,5 +1,7 @@
 #include "compiler/schedule/reduction_lds.h"
 
+#include "compiler/schedule/integer_math.h"
+
 uint32_t kiln_reduction_waves_per_row(const struct kiln_reduction_schedule *reduction,
                                       uint32_t wave_size)
 {
@@ -21,11 +23,6 @@ uint32_t kiln_reduction_lds_entries(const struct kiln_reduction_schedule *reduct
     return (reduction->is_columns ? waves / 2 : waves) * reduction->items_along_kept;
 }
 
-static uint32_t round_up(uint32_t value, uint32_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 uint32_t kiln_reduction_lds_bytes(const struct kiln_reduction_passes *passes,
                                   const struct kiln_reduction_schedule *reduction,
                                   uint32_t vector_elems, uint32_t wave_size)
@@ -44,10 +41,10 @@ uint32_t kiln_reduction_lds_bytes(const struct kiln_reduction_passes *passes,
             /* The count of elements is the same for all rows of a vector. */
             uint32_t elements =
                 accumulator->kind == KILN_ACCUMULATOR_MOMENTS ? 1 + 2 * lanes : lanes;
-            bytes = round_up(bytes, size) + elements * entries * size;
+            bytes = kiln_round_up_u32(bytes, size) + elements * entries * size;
             alignment = size > alignment ? size : alignment;
         }
         largest = bytes > largest ? bytes : largest;
     }
-    return round_up(largest, alignment);
+    return kiln_round_up_u32(largest, alignment);
 }

@@ -1,4 +1,5 @@
 /* Schedules of the templates pointwise and pointwise_tiled. */
+#include "compiler/schedule/integer_math.h"
 #include "compiler/schedule/tuning.h"
 #include "compiler/schedule/vector_access.h"
 #include "compiler/schedule/walk.h"
@@ -28,11 +29,6 @@ enum {
     MAX_TILE_LDS_BYTES = 49152,
 };
 
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Bytes of the widest element among all accesses that can be wide. */
 static uint32_t widest_element(const struct kiln_fusion_group *group, const bool *is_dense)
 {
@@ -56,11 +52,11 @@ static uint32_t choose_vector(const struct kiln_fusion_group *group,
     kiln_dense_element_bytes(group, schedule, is_dense, &narrowest, &widest);
     if (narrowest == 0)
         return 1;
-    uint32_t vector = min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
-    vector = min_u32(vector, kiln_floor_power_of_two(schedule->limits.vector_elems));
+    uint32_t vector = kiln_min_u32(KILN_ACCESS_BYTES / narrowest, KILN_MAX_ACCESS_BYTES / widest);
+    vector = kiln_min_u32(vector, kiln_floor_power_of_two(schedule->limits.vector_elems));
     uint32_t most = kiln_tuning_of(target)->access_bytes;
     if (most != 0)
-        vector = min_u32(vector, most / widest_element(group, is_dense));
+        vector = kiln_min_u32(vector, most / widest_element(group, is_dense));
     while (vector > 1 && (vector * group->live_registers > target->vgprs * 3 / 4 ||
                           vector * group->cost > KILN_MAX_UNROLLED_COST))
         vector /= 2;
@@ -96,7 +92,7 @@ static uint32_t choose_unroll(const struct kiln_fusion_group *group,
         tuning->busy_cost != 0 && (schedule->vector_elems * group->cost >= tuning->busy_cost ||
                                    small >= MANY_SMALL_BYTES * large);
     uint32_t unroll = 1;
-    uint32_t most = min_u32(MAX_UNROLL, schedule->limits.steps);
+    uint32_t most = kiln_min_u32(MAX_UNROLL, schedule->limits.steps);
     while (2 * unroll <= most &&
            (unroll * 2 * large <= tuning->bytes_in_flight || (is_busy && unroll < 2)) &&
            unroll * 2 * schedule->vector_elems * group->live_registers <= target->vgprs / 2 &&
@@ -225,7 +221,7 @@ static void choose_tile(const struct kiln_target *target, const struct staging *
     schedule->vector_elems = vector;
     schedule->pointwise.tile_elems = tile;
     uint32_t vectors = tile / vector;
-    schedule->block = min_u32(KILN_BLOCK, vectors * vectors);
+    schedule->block = kiln_min_u32(KILN_BLOCK, vectors * vectors);
 }
 
 /* Vectors that a work-item loads together, beside the square that it transposes. */
@@ -311,7 +307,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
         cols *= rows;
         rows = 1;
     }
-    schedule->vector_elems = min_u32(vector, kiln_floor_power_of_two(cols));
+    schedule->vector_elems = kiln_min_u32(vector, kiln_floor_power_of_two(cols));
     for (uint32_t i = 0; i < group->access_count; i++) {
         struct kiln_access_schedule *access = &schedule->accesses[i];
         bool dense = schedule->flattened ? is_dense_line(schedule, access) : is_dense[i];
