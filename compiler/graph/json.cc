@@ -1,4 +1,5 @@
-/* flatc's JSON of our schemas, both ways, by FlatBuffers' own parser with the schemas embedded. */
+/* flatc's JSON of our schemas, both ways, by FlatBuffers' own parser with the schemas embedded;
+ * numbers by json_text.cc. */
 extern "C" {
 #include "compiler/graph/graph.h"
 #include "runtime/support/arena.h"
@@ -6,6 +7,7 @@ extern "C" {
 #include "runtime/support/error.h"
 }
 #include "compiler/graph/graph_json.h"
+#include "compiler/graph/json_text.hpp"
 #include "compiler/graph/wire_graph.h"
 
 #include "hipdnn_schema_texts.h"
@@ -24,13 +26,11 @@ const char *schema_text(enum kiln_wire_era era)
     return era == KILN_WIRE_ERA_NOV2025 ? kiln_schema_nov2025 : kiln_schema_current;
 }
 
-/* Strict in what is written; what is read may have unquoted keys, comments and trailing commas. */
-flatbuffers::IDLOptions parser_options(bool is_writing)
+/* Text that is read may have unquoted keys, comments and trailing commas. */
+flatbuffers::IDLOptions parser_options()
 {
     flatbuffers::IDLOptions options;
-    options.strict_json = is_writing;
     options.allow_non_utf8 = true; /* names are anybody's bytes */
-    options.indent_step = 2;
     options.lang_to_generate =
         flatbuffers::IDLOptions::kCpp; /* unions of structs need a language */
     return options;
@@ -52,7 +52,7 @@ std::string printable(const std::string &message)
 bool parse(const std::string &json, enum kiln_wire_era era, struct kiln_buffer *buffer,
            std::string *ret_message)
 {
-    flatbuffers::Parser parser(parser_options(false));
+    flatbuffers::Parser parser(parser_options());
     if (!parser.Parse(schema_text(era), nullptr, "") || !parser.ParseJson(json.c_str(), "")) {
         *ret_message = printable(parser.error_);
         return false;
@@ -95,17 +95,6 @@ enum kiln_status to_bytes(const std::string &json, const enum kiln_wire_era *era
     return status;
 }
 
-/* The name of the library's function, and what it returns on success, changed in 23.x. */
-bool generate(const flatbuffers::Parser &parser, const void *bytes, std::string *ret_text)
-{
-#if FLATBUFFERS_VERSION_MAJOR > 23 ||                                                              \
-    (FLATBUFFERS_VERSION_MAJOR == 23 && FLATBUFFERS_VERSION_MINOR >= 5)
-    return flatbuffers::GenText(parser, bytes, ret_text) == nullptr;
-#else
-    return flatbuffers::GenerateText(parser, bytes, ret_text);
-#endif
-}
-
 enum kiln_status from_bytes(const void *bytes, size_t size, struct kiln_arena *arena,
                             struct kiln_buffer *buffer, struct kiln_error *error)
 {
@@ -120,9 +109,15 @@ enum kiln_status from_bytes(const void *bytes, size_t size, struct kiln_arena *a
     enum kiln_status status = kiln_wire_graph_verify(copy, size, &era, error);
     if (status != KILN_OK)
         return status;
-    flatbuffers::Parser parser(parser_options(true));
+    flatbuffers::Parser parser(parser_options());
     std::string text;
-    if (!parser.Parse(schema_text(era), nullptr, "") || !generate(parser, copy, &text))
+    bool is_written = parser.Parse(schema_text(era), nullptr, "");
+    if (is_written) {
+        parser.Serialize();
+        is_written = kiln::append_json(*reflection::GetSchema(parser.builder_.GetBufferPointer()),
+                                       *flatbuffers::GetRoot<flatbuffers::Table>(copy), &text);
+    }
+    if (!is_written)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "the graph holds something that has no JSON form");
     kiln_buffer_append(buffer, text.data(), text.size());

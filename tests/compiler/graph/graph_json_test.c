@@ -108,6 +108,35 @@ static void check_round_trip(const void *bytes, size_t size)
     kiln_buffer_fini(&json_again);
 }
 
+/* Numbers come back bit by bit, however small or long they are. */
+Test(graph_json, numbers_keep_their_value)
+{
+    static const char *const numbers[] = {"0.17677669", "1e-8",  "3.4028235e38", "1e-45",
+                                          "-0.1",       "100.0", "16777217.0",   "-inf"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[256];
+        struct kiln_buffer bytes, json, again;
+        struct kiln_error error;
+        enum kiln_wire_era era;
+        (void)snprintf(text, sizeof text,
+                       "{\"tensors\": [{\"value_type\": \"Float32Value\", \"value\": "
+                       "{\"value\": %s}}, {\"value_type\": \"Float64Value\", \"value\": "
+                       "{\"value\": %s}}]}",
+                       numbers[i], numbers[i]);
+        cr_assert_eq(parse(text, NULL, &bytes, &era, &error), KILN_OK, "%s", error.text);
+        kiln_buffer_init(&json);
+        kiln_buffer_init(&again);
+        cr_assert_eq(kiln_graph_json_from_bytes(bytes.data, bytes.size, &json, &error), KILN_OK);
+        cr_assert_eq(kiln_graph_json_to_bytes(json.data, json.size, &era, &again, &era, &error),
+                     KILN_OK, "%s", error.text);
+        cr_expect(again.size == bytes.size && memcmp(again.data, bytes.data, bytes.size) == 0,
+                  "%s became %s", numbers[i], kiln_buffer_text(&json));
+        kiln_buffer_fini(&again);
+        kiln_buffer_fini(&json);
+        kiln_buffer_fini(&bytes);
+    }
+}
+
 Test(graph_json, round_trip_of_golden_graphs)
 {
     for (enum golden golden = GOLDEN_G1; golden <= GOLDEN_G3; golden++) {
