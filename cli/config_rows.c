@@ -179,9 +179,8 @@ static void look_at_numbers(void)
     if (kiln_codegen_create(NULL, &codegen, &error) == KILN_OK)
         kiln_codegen_unref(codegen);
     (void)kiln_cache_max_bytes_setting();
-    /* Read by the worker, and by the graph reader when it meets such a type. */
+    /* Read by the worker. */
     (void)kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24, 4096);
-    (void)kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL, 16, UINT8_MAX, 0);
 }
 
 static void listen_to_readers(struct kiln_config_rows *settings)

@@ -14,7 +14,7 @@ const struct kiln_dtype_info *kiln_dtype_info(enum kiln_dtype dtype)
 bool kiln_dtype_from_wire(int wire, enum kiln_dtype *ret_dtype)
 {
     for (int i = 0; i < KILN_DTYPE_COUNT; i++) {
-        if (dtypes[i].wire == wire && wire != KILN_DTYPE_NOT_ON_WIRE) {
+        if (dtypes[i].wire == wire) {
             *ret_dtype = (enum kiln_dtype)i;
             return true;
         }

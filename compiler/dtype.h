@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KILN_DTYPE_NOT_ON_WIRE (-1)
-
 enum kiln_dtype {
 #define KILN_DTYPE(name, text, bytes, scalar, wire, precision, device) KILN_DTYPE_##name,
 #include "compiler/dtype.def"

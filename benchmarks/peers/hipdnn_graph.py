@@ -121,18 +121,24 @@ def _tensor(attributes: dict[str, Any]) -> Tensor:
                   float(value["value"]) if value else None)
 
 
-def _node(attributes: dict[str, Any]) -> Node:
+def _node(attributes: dict[str, Any], is_nov2025: bool) -> Node:
     kind = attributes["attributes_type"].removesuffix("Attributes")
     if kind not in RESULTS:
         raise NotTranslated(attributes["attributes_type"])
-    return Node(kind, attributes["attributes"])
+    node = Node(kind, dict(attributes["attributes"]))
+    if is_nov2025 and node.mode.endswith("_BWD"):  # the gradient came second then
+        operands = node.attributes
+        operands["in_0_tensor_uid"], operands["in_1_tensor_uid"] = (
+            operands["in_1_tensor_uid"], operands["in_0_tensor_uid"])
+    return node
 
 
 def read_graph(path: Path) -> Graph:
     """NotTranslated for nodes and tensors of kinds that have no translation. Tensors that no node
     uses are left out: Kiln has no operand for them."""
     document = json.loads(path.read_text(encoding="utf-8"))
-    nodes = [_node(node) for node in document["nodes"]]
+    is_nov2025 = any(f"{name}_type" in document for name in ("compute", "intermediate", "io"))
+    nodes = [_node(node, is_nov2025) for node in document["nodes"]]
     used = {uid for node in nodes for results in (False, True) for uid in node.uids(results)}
     tensors = [_tensor(tensor) for tensor in document["tensors"] if tensor.get("uid", 0) in used]
     return Graph(document.get("name") or path.stem, {t.uid: t for t in tensors}, nodes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hipdnn_graph import Node, NotTranslated
 
-# a, b, c are in_0, in_1, in_2; gradients come in b. Parameters have their attributes' names.
+# a, b, c are in_0, in_1, in_2; a backward mode has the gradient in a. Parameters have their
+# attributes' names.
 POINTWISE = {
     "ABS": "torch.abs({a})",
     "ADD": "{a} + {b}",
@@ -18,14 +19,14 @@ POINTWISE = {
     "CMP_LT": "{a} < {b}",
     "CMP_NEQ": "{a} != {b}",
     "DIV": "{a} / {b}",
-    "ELU_BWD": "torch.ops.aten.elu_backward({b}, {elu_alpha}, 1, 1, False, {a})",
+    "ELU_BWD": "torch.ops.aten.elu_backward({a}, {elu_alpha}, 1, 1, False, {b})",
     "ELU_FWD": "F.elu({a}, {elu_alpha})",
     "ERF": "torch.erf({a})",
     "EXP": "torch.exp({a})",
     "FLOOR": "torch.floor({a})",
-    "GELU_APPROX_TANH_BWD": 'torch.ops.aten.gelu_backward({b}, {a}, approximate="tanh")',
+    "GELU_APPROX_TANH_BWD": 'torch.ops.aten.gelu_backward({a}, {b}, approximate="tanh")',
     "GELU_APPROX_TANH_FWD": 'F.gelu({a}, approximate="tanh")',
-    "GELU_BWD": "torch.ops.aten.gelu_backward({b}, {a})",
+    "GELU_BWD": "torch.ops.aten.gelu_backward({a}, {b})",
     "GELU_FWD": "F.gelu({a})",
     "IDENTITY": "{a}",
     "LOG": "torch.log({a})",
@@ -37,20 +38,20 @@ POINTWISE = {
     "MUL": "{a} * {b}",
     "NEG": "-{a}",
     "RECIPROCAL": "torch.reciprocal({a})",
-    "RELU_BWD": "torch.ops.aten.threshold_backward({b}, {a}, 0)",
+    "RELU_BWD": "torch.ops.aten.threshold_backward({a}, {b}, 0)",
     "RELU_FWD": "torch.relu({a})",
     "RSQRT": "torch.rsqrt({a})",
-    "SIGMOID_BWD": "torch.ops.aten.sigmoid_backward({b}, torch.sigmoid({a}))",
+    "SIGMOID_BWD": "torch.ops.aten.sigmoid_backward({a}, torch.sigmoid({b}))",
     "SIGMOID_FWD": "torch.sigmoid({a})",
     "SIN": "torch.sin({a})",
-    "SOFTPLUS_BWD": "torch.ops.aten.softplus_backward({b}, {a}, {softplus_beta}, 20)",
+    "SOFTPLUS_BWD": "torch.ops.aten.softplus_backward({a}, {b}, {softplus_beta}, 20)",
     "SOFTPLUS_FWD": "F.softplus({a}, {softplus_beta})",
     "SQRT": "torch.sqrt({a})",
     "SUB": "{a} - {b}",
-    "SWISH_BWD": "torch.ops.aten.silu_backward({b}, {a})",
+    "SWISH_BWD": "torch.ops.aten.silu_backward({a}, {b})",
     "SWISH_FWD": "F.silu({a})",
     "TAN": "torch.tan({a})",
-    "TANH_BWD": "torch.ops.aten.tanh_backward({b}, torch.tanh({a}))",
+    "TANH_BWD": "torch.ops.aten.tanh_backward({a}, torch.tanh({b}))",
     "TANH_FWD": "torch.tanh({a})",
 }
 

@@ -279,7 +279,7 @@ static void build_batchnorm_backward(struct kiln_bench_builder *builder, int64_t
     kiln_bench_set_images(builder, true, elements);
     uint32_t activation = kiln_bench_input(builder, "activation");
     uint32_t gradient = kiln_bench_input(builder, "dy");
-    uint32_t dy = kiln_bench_pointwise(builder, KILN_POINTWISE_RELU_BWD, activation, gradient);
+    uint32_t dy = kiln_bench_pointwise(builder, KILN_POINTWISE_RELU_BWD, gradient, activation);
     uint32_t x = kiln_bench_input(builder, "x");
     uint32_t mean = kiln_bench_parameter(builder, "mean", CHANNEL);
     uint32_t inv_variance = kiln_bench_parameter(builder, "inv_variance", CHANNEL);

@@ -48,10 +48,7 @@ static void visit_all(struct kiln_integer_walk *walk)
     }
     if (attention->value_count > 1)
         visit_repeats(walk, attention->value_1_repeats, "value_1_repeat");
-    for (uint32_t i = 0; i < attention->limit_count; i++) {
-        if (attention->limits[i].value == KILN_NONE)
-            kiln_visit_integer(walk, attention->limits[i].offset, "limit%" PRIu32, i);
-    }
+    kiln_visit_limit_arguments(walk);
     kiln_visit_stride_arguments(walk);
 }
 

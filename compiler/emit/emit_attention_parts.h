@@ -26,4 +26,10 @@ bool kiln_may_scores_be_huge(const struct kiln_emission *emission);
 /* kiln_score_source to kiln_row_start. */
 void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kiln_buffer *source);
 
+/* emit_attention_limits.c: the numbers that limits compare with; kiln_is_visible, where there are
+ * limits; kiln_column_range and kiln_find_columns. */
+void kiln_visit_limit_arguments(struct kiln_integer_walk *walk);
+void kiln_emit_visibility(const struct kiln_emission *emission, struct kiln_buffer *source);
+void kiln_emit_columns(const struct kiln_emission *emission, struct kiln_buffer *source);
+
 #endif

@@ -1,12 +1,11 @@
 /* Scores: what is computed of the first product's elements, up to what is exponentiated and from
- * there to what the second product takes; and which columns a tile of rows needs. */
+ * there to what the second product takes. */
 #include "compiler/emit/emit_attention_parts.h"
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_attention_exponent.h"
 #include "compiler/fuse/contraction_group.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -296,109 +295,6 @@ static bool append_values(const struct kiln_emission *emission, enum kiln_place 
     return true;
 }
 
-/* ---- limits ---- */
-
-/* The access that loads a length, which is the same in all of a batch; KILN_NONE is a fault of the
- * schedule. */
-static uint32_t access_of_length(const struct kiln_emission *emission, uint32_t value)
-{
-    uint32_t found = KILN_NONE;
-    for (uint32_t i = 0; i < emission->group->load_count; i++) {
-        if (emission->group->accesses[i].value == value && kiln_is_score_row_access(emission, i))
-            found = i;
-    }
-    return found;
-}
-
-/* A length: loaded once for a row, or here. */
-static void append_length(const struct kiln_emission *emission,
-                          const struct kiln_score_limit *limit, bool is_loaded,
-                          struct kiln_buffer *source)
-{
-    uint32_t access = access_of_length(emission, limit->value);
-    assert(access != KILN_NONE);
-    if (access == KILN_NONE) { /* without assertions: no text is better than that of another load */
-        source->failed = true;
-        return;
-    }
-    const struct kiln_access *memory = &emission->group->accesses[access];
-    bool is_scalar = memory->kind == KILN_ARGUMENT_HOST_SCALAR;
-    kiln_buffer_printf(source, "(long long)kiln_decode_%s(", kiln_storage_suffix(memory));
-    if (is_loaded)
-        kiln_buffer_printf(source, "row.x%" PRIu32 "[0])", access);
-    else if (is_scalar)
-        kiln_buffer_printf(source, "arguments.a%" PRIu32 ")", access);
-    else
-        kiln_buffer_printf(source, "*source.p%" PRIu32 ")", access);
-}
-
-static void append_limits(const struct kiln_emission *emission, struct kiln_buffer *source)
-{
-    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
-    if (attention->limit_count == 0)
-        return;
-    kiln_buffer_append_text(source,
-                            "KILN_DEVICE bool kiln_is_visible(const kiln_arguments &arguments, "
-                            "const kiln_score_row &row, unsigned m, unsigned n)\n{\n"
-                            "    (void)arguments, (void)row, (void)m, (void)n;\n    return true");
-    for (uint32_t i = 0; i < attention->limit_count; i++) {
-        const struct kiln_score_limit *limit = &attention->limits[i];
-        if (limit->value == KILN_NONE) {
-            kiln_buffer_printf(source, " && (int)n %s (int)m + (int)arguments.limit%" PRIu32,
-                               limit->kind == KILN_LIMIT_LAST ? "<=" : ">=", i);
-            continue;
-        }
-        kiln_buffer_printf(source, " && (long long)%s < ",
-                           limit->kind == KILN_LIMIT_COLUMNS ? "n" : "m");
-        append_length(emission, limit, true, source);
-    }
-    kiln_buffer_append_text(source, ";\n}\n");
-}
-
-/* Which columns some of a tile's rows see, and which all of them do. */
-static void append_columns(const struct kiln_emission *emission, struct kiln_buffer *source)
-{
-    static const char *const statements[] = {
-        [KILN_LIMIT_LAST] = "    end = kiln_smaller(end, limit + end_row);\n"
-                            "    whole_end = kiln_smaller(whole_end, limit + first_row + 1);\n",
-        [KILN_LIMIT_FIRST] = "    first = kiln_greater(first, limit + first_row);\n"
-                             "    whole_first = kiln_greater(whole_first, limit + end_row - 1);\n",
-        [KILN_LIMIT_COLUMNS] = "    end = kiln_smaller(end, limit);\n"
-                               "    whole_end = kiln_smaller(whole_end, limit);\n",
-        [KILN_LIMIT_ROWS] = "    end = first_row < limit ? end : 0;\n"
-                            "    whole_end = end_row <= limit ? whole_end : 0;\n",
-    };
-    const struct kiln_attention_schedule *attention = kiln_attention_of(emission);
-    kiln_buffer_append_text(
-        source,
-        "struct kiln_column_range {\n    unsigned first, end;\n    unsigned whole_first, "
-        "whole_end;\n};\n"
-        "KILN_DEVICE void kiln_find_columns(const kiln_arguments &arguments, const kiln_batch "
-        "&batch, unsigned first_row, unsigned end_row, kiln_column_range &range)\n{\n"
-        "    (void)first_row, (void)end_row;\n    kiln_score_source source;\n");
-    if (attention->are_rows_heads)
-        kiln_buffer_append_text(source, "    first_row = 0, end_row = 1;\n");
-    kiln_buffer_append_text(
-        source,
-        "    kiln_score_start(arguments, batch, 0, source);\n"
-        "    long long first = 0, end = arguments.n, whole_first = 0, whole_end = end, limit = 0;\n"
-        "    (void)limit;\n");
-    for (uint32_t i = 0; i < attention->limit_count; i++) {
-        const struct kiln_score_limit *limit = &attention->limits[i];
-        kiln_buffer_append_text(source, "    limit = ");
-        if (limit->value == KILN_NONE)
-            kiln_buffer_printf(source, "arguments.limit%" PRIu32, i);
-        else
-            append_length(emission, limit, false, source);
-        kiln_buffer_printf(source, ";\n%s", statements[limit->kind]);
-    }
-    kiln_buffer_append_text(
-        source, "    end = kiln_greater(end, 0);\n    range.end = (unsigned)end;\n"
-                "    range.first = (unsigned)kiln_smaller(first, end);\n"
-                "    range.whole_first = (unsigned)kiln_smaller(whole_first, arguments.n);\n"
-                "    range.whole_end = (unsigned)kiln_greater(whole_end, 0);\n}\n");
-}
-
 /* ---- from sums to weights ---- */
 
 /* Whether what is loaded only multiplies or divides scores: their factor. */
@@ -551,11 +447,11 @@ void kiln_emit_attention_scores(const struct kiln_emission *emission, struct kil
     append_source(emission, source);
     append_row(emission, source);
     append_load(emission, source);
-    append_limits(emission, source);
+    kiln_emit_visibility(emission, source);
     append_visible(emission, source);
     source->failed |= !append_score(emission, elements, source);
     source->failed |= !append_weight(emission, elements, source);
-    append_columns(emission, source);
+    kiln_emit_columns(emission, source);
     kiln_buffer_append_text(
         source,
         "struct kiln_row {\n    kiln_sum max, sum;\n};\n"

@@ -1,13 +1,10 @@
 #include "compiler/fuse/op_cost.h"
 
-/* A product, a sum, a comparison and a choice, where there is no minimum in one instruction. */
-enum { RELU_COST = 4, TRANSCENDENTAL_COST = 8, LONG_POLYNOMIAL_COST = 16 };
+enum { TRANSCENDENTAL_COST = 8, LONG_POLYNOMIAL_COST = 16 };
 
 uint32_t kiln_op_cost(const struct kiln_op *op)
 {
     switch (op->opcode) {
-    case KILN_OP_RELU:
-        return RELU_COST;
     case KILN_OP_EXP:
     case KILN_OP_EXPM1:
     case KILN_OP_LOG:

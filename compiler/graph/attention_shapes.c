@@ -191,6 +191,10 @@ static enum kiln_status check_mask(const struct view *view)
     }
     if (gradient == NULL)
         return KILN_OK;
+    if (mask->dtype == KILN_DTYPE_BOOL)
+        return kiln_reject_tensor(view->error, KILN_REJECT_UNSUPPORTED_TYPE, view->graph,
+                                  view->node, mask, "attn_mask is %s, which has no gradient dbias",
+                                  kiln_dtype_info(mask->dtype)->text);
     bool is_same = gradient->rank == mask->rank;
     for (uint32_t i = 0; is_same && i < mask->rank; i++)
         is_same = gradient->dims[i] == mask->dims[i];
@@ -262,7 +266,8 @@ static enum kiln_status check_type(const struct view *view, uint32_t ordinal, ui
 {
     const struct kiln_tensor *tensor = &view->graph->tensors[ordinal];
     if (role == KILN_OPERAND_SEQ_LEN_Q || role == KILN_OPERAND_SEQ_LEN_KV ||
-        !kiln_dtype_is_integer(tensor->dtype))
+        !kiln_dtype_is_integer(tensor->dtype) ||
+        (role == KILN_OPERAND_ATTN_MASK && tensor->dtype == KILN_DTYPE_BOOL))
         return KILN_OK;
     return kiln_reject_tensor(view->error, KILN_REJECT_UNSUPPORTED_TYPE, view->graph, view->node,
                               tensor, "%s is %s, must be of a floating-point type",

@@ -2,11 +2,7 @@
 #ifndef KILN_COMPILER_GRAPH_CANONICAL_FORM_H
 #define KILN_COMPILER_GRAPH_CANONICAL_FORM_H
 
-enum {
-    /* Raised whenever the layout of the form changes. */
-    KILN_CANONICAL_VERSION = 2,
-    /* In the place of hipDNN's number, which bool does not have for sure. */
-    KILN_CANONICAL_BOOL = 0xff,
-};
+/* Raised whenever the layout of the form, or the meaning of a record, changes. */
+enum { KILN_CANONICAL_VERSION = 3 };
 
 #endif

@@ -36,9 +36,8 @@ static double take_real(struct kiln_reader *reader)
 
 static enum kiln_dtype take_dtype(struct kiln_reader *reader)
 {
-    uint32_t wire = take_u8(reader);
-    enum kiln_dtype dtype = KILN_DTYPE_BOOL;
-    if (wire != KILN_CANONICAL_BOOL && !kiln_dtype_from_wire((int)wire, &dtype))
+    enum kiln_dtype dtype = KILN_DTYPE_F32;
+    if (!kiln_dtype_from_wire((int)take_u8(reader), &dtype))
         reader->failed = true;
     return dtype;
 }
@@ -143,6 +142,7 @@ static void take_attention(struct kiln_reader *reader, struct kiln_node *node)
     attention->has_last_key = take_below(reader, 2) != 0;
     if (attention->has_last_key)
         attention->last_key = (int64_t)kiln_reader_u64(reader);
+    attention->is_bottom_right = take_below(reader, 2) != 0;
     if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
         attention->scale = take_real(reader);
 }

@@ -1,8 +1,8 @@
 #include "compiler/graph/graph.h"
 
 static const struct kiln_pointwise_mode_info modes[KILN_POINTWISE_MODE_COUNT] = {
-#define KILN_POINTWISE_MODE(name, number, arity, integer, formula)                                 \
-    [number] = {#name, arity, integer, formula},
+#define KILN_POINTWISE_MODE(name, number, arity, gradient, integer, formula)                       \
+    [number] = {#name, arity, gradient, integer, formula},
 #include "compiler/graph/pointwise_mode.def"
 };
 

@@ -14,8 +14,8 @@
  *     with the host scalars these are at most KILN_MAX_GRAPH_BINDINGS;
  *   - operands of reductions, norms, matrix products, convolutions and attention have the shapes
  *     that operand.def states; those of norms and of attention have floating-point types (sequence
- *     lengths int32 or int64), the inputs of products and convolutions floating-point types or int8
- *     or uint8;
+ *     lengths int32 or int64, a mask bool too), the inputs of products and convolutions
+ * floating-point types or int8 or uint8;
  *   - parameters and sizes of convolutions are within the limits of struct kiln_convolution, those
  *     of attention within the limits of struct kiln_attention.
  */
@@ -109,12 +109,14 @@ enum kiln_reduction_mode {
 
 enum kiln_pointwise_mode {
     KILN_POINTWISE_UNSET = 0,
-#define KILN_POINTWISE_MODE(name, number, arity, integer, formula) KILN_POINTWISE_##name = number,
+#define KILN_POINTWISE_MODE(name, number, arity, gradient, integer, formula)                       \
+    KILN_POINTWISE_##name = number,
 #include "compiler/graph/pointwise_mode.def"
     KILN_POINTWISE_MODE_COUNT
 };
 
-/* Attributes of a pointwise node with hipDNN's defaults filled in. */
+/* Attributes of a pointwise node with hipDNN's defaults filled in. A backward mode's inputs are the
+ * gradient and the forward input, in this order. */
 struct kiln_pointwise {
     enum kiln_pointwise_mode mode;
     bool
@@ -177,14 +179,17 @@ struct kiln_convolution {
 /*
  * Attributes of attention, the same for its gradients. Query i of a head sees key j when
  *
- *   i + first_key <= j <= i + last_key, j < SEQ_LEN_KV and i < SEQ_LEN_Q of the batch
+ *   i + first_key + corner <= j <= i + last_key + corner, j < SEQ_LEN_KV and i < SEQ_LEN_Q
  *
- * as far as these are there; nothing at or beyond a length is looked at. With hk = h / (Hq / Hk)
- * and hv = h / (Hq / Hv), SCALE being the operand or `scale`, and absent operands left out:
+ * of the batch, and ATTN_MASK is true if it is of type BOOL, as far as these are there. The corner
+ * is SEQ_LEN_KV - SEQ_LEN_Q if is_bottom_right, else 0; an absent length is the tensor's, and one
+ * outside [0, the tensor's] is cut to that. Nothing at or beyond a length is looked at. With
+ * hk = h / (Hq / Hk) and hv = h / (Hq / Hv), SCALE being the operand or `scale`, ATTN_MASK being 0
+ * if it is of type BOOL, and absent operands left out:
  *
  *   x[b,h,i,j] = SCALE * DESCALE_Q * DESCALE_K * sum over d of q[b,h,i,d] * k[b,hk,j,d] + ATTN_MASK
- *   m[b,h,i]   = maximum over the seen keys of x, and of SINK_TOKEN[h]; -infinity without any
- *   l[b,h,i]   = sum over the seen keys of exp(x - m), plus exp(SINK_TOKEN[h] - m)
+ *   m[b,h,i]   = maximum over the seen keys of x, and of SINK_TOKEN[h]; -infinity without any and
+ * for i >= SEQ_LEN_Q l[b,h,i]   = sum over the seen keys of exp(x - m), plus exp(SINK_TOKEN[h] - m)
  *   p[b,h,i,j] = exp(x - m) / l, 0 where the key is not seen or m is -infinity
  *   o[b,h,i,d] = SCALE_S * DESCALE_S * DESCALE_V * sum over j of p[b,h,i,j] * v[b,hv,j,d]
  *
@@ -197,21 +202,22 @@ struct kiln_convolution {
  *   DQ = SCALE * sum over j of ds * k, DK = SCALE * sum over i and the heads of a group of ds * q,
  *   DV = sum over i and the heads of a group of p * DO, DBIAS = sum of ds over what it lacks
  *
- * Source: hipdnn-op-semantics.md section 9. Invariants, over the shapes that operand.def states:
+ * Source: hipdnn-op-semantics.md section 9, hipdnn-november-2026.md 2.7. Invariants, over the
+ * shapes that operand.def states:
  *   - sizes of sequences and heads, and Sq + Skv, are at most INT32_MAX, as is B * Hq;
  *   - the scores, B * Hq * Sq * Skv, are at most 2^48, and their terms can be counted in 63 bits;
- *   - -(Sq - 1) < first_key <= Skv - 1 and -(Sq - 1) <= last_key < Skv - 1: each hides a key.
+ *   - -(Sq - 1) < first_key <= Skv - 1 and -(Sq - 1) <= last_key < Skv - 1: each hides a key; if
+ *     is_bottom_right, -(Skv - 1) < first_key <= 0, 0 <= last_key < Sq - 1 and
+ *     last_key + Sq + Skv <= INT32_MAX;
+ *   - is_bottom_right only where there is a length and a bound.
  */
 struct kiln_attention {
     bool has_first_key;
     bool has_last_key;
     int64_t first_key;
     int64_t last_key;
-    double scale; /* where there is no SCALE operand */
-    /* While the graph is read: bounds count from the diagonal that ends in the last query and key,
-     * and `scale` is still to be filled in. */
-    bool is_bottom_right;
-    bool wants_default_scale;
+    bool is_bottom_right; /* both bounds count from each batch's corner */
+    double scale;         /* where there is no SCALE operand */
 };
 
 struct kiln_node {
@@ -249,6 +255,7 @@ struct kiln_graph {
 struct kiln_pointwise_mode_info {
     const char *name;
     uint8_t arity;
+    bool gradient; /* inputs: the gradient, then the forward input */
     bool integer;
     const char *formula;
 };

@@ -113,10 +113,11 @@ enum kiln_status kiln_node_order(struct kiln_graph_builder *builder) KILN_NODISC
 enum kiln_status kiln_tensor_import(struct kiln_graph_builder *builder,
                                     const struct kiln_node *node, uint32_t wire_tensor,
                                     struct kiln_tensor *ret_tensor) KILN_NODISCARD;
-/* hipDNN's number to a type, KILN_WIRE_BOOL included. */
-bool kiln_dtype_read(uint8_t wire, enum kiln_dtype *ret_dtype);
+/* The type that hipDNN's number means in an era; false for UNSET and for types that the era or Kiln
+ * lacks. */
+bool kiln_dtype_read(enum kiln_wire_era era, uint8_t wire, enum kiln_dtype *ret_dtype);
 /* UNKNOWN_TYPE or UNSUPPORTED_TYPE, for a number that kiln_dtype_read did not take. */
-enum kiln_reject_reason kiln_dtype_reject_reason(uint8_t wire);
+enum kiln_reject_reason kiln_dtype_reject_reason(enum kiln_wire_era era, uint8_t wire);
 
 /* A copy of at most KILN_MAX_NAME_BYTES bytes in the arena, cut at the first NUL; NULL without
  * memory. */

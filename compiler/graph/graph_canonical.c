@@ -42,8 +42,7 @@ static void put_real(struct record *record, double value)
 
 static void put_dtype(struct record *record, enum kiln_dtype dtype)
 {
-    int wire = kiln_dtype_info(dtype)->wire;
-    put_u8(record, wire == KILN_DTYPE_NOT_ON_WIRE ? KILN_CANONICAL_BOOL : (uint32_t)wire);
+    put_u8(record, (uint32_t)kiln_dtype_info(dtype)->wire);
 }
 
 static void append_record(struct kiln_buffer *buffer, const struct record *record)
@@ -150,6 +149,7 @@ static void put_attention(struct record *record, const struct kiln_node *node)
     put_u8(record, attention->has_last_key);
     if (attention->has_last_key)
         put_u64(record, (uint64_t)attention->last_key);
+    put_u8(record, attention->is_bottom_right);
     if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
         put_real(record, attention->scale);
 }

@@ -138,6 +138,8 @@ static void print_attention(struct kiln_buffer *buffer, const struct kiln_node *
         kiln_buffer_printf(buffer, " first_key i%+" PRId64, attention->first_key);
     if (attention->has_last_key)
         kiln_buffer_printf(buffer, " last_key i%+" PRId64, attention->last_key);
+    if (attention->is_bottom_right)
+        kiln_buffer_append_text(buffer, " from each batch's corner");
 }
 
 static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)

@@ -41,10 +41,11 @@ static enum kiln_status read_compute_type(struct kiln_graph_builder *builder,
 {
     uint8_t type = wire->compute_type != 0 ? wire->compute_type : builder->wire->compute_type;
     node->compute_type = KILN_DTYPE_F32;
-    if (type == 0 || kiln_dtype_read(type, &node->compute_type))
+    enum kiln_wire_era era = builder->wire->era;
+    if (type == 0 || kiln_dtype_read(era, type, &node->compute_type))
         return KILN_OK;
-    return kiln_reject_node(builder->error, kiln_dtype_reject_reason(type), &builder->graph, node,
-                            "compute type %u is not supported", type);
+    return kiln_reject_node(builder->error, kiln_dtype_reject_reason(era, type), &builder->graph,
+                            node, "compute type %u is not supported", type);
 }
 
 static enum kiln_status read_node(struct kiln_graph_builder *builder,

@@ -1,8 +1,6 @@
 /* Attention and its gradients: operands, parameters, masks. Sizes: attention_shapes.c. */
 #include "compiler/graph/graph_builder.h"
 
-#include <math.h>
-
 /* An operand in the order of the wire's slots. */
 struct slot {
     enum kiln_operand role;
@@ -71,8 +69,9 @@ static enum kiln_status check_unsupported(struct kiln_graph_builder *builder,
     if (wire->has_alibi_mask)
         return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
                                 "alibi_mask is set: which slopes it means is not specified");
-    if (wire->core_type != 0 && !kiln_dtype_read(wire->core_type, &core_type))
-        return kiln_reject_node(builder->error, kiln_dtype_reject_reason(wire->core_type),
+    enum kiln_wire_era era = builder->wire->era;
+    if (wire->core_type != 0 && !kiln_dtype_read(era, wire->core_type, &core_type))
+        return kiln_reject_node(builder->error, kiln_dtype_reject_reason(era, wire->core_type),
                                 &builder->graph, node, "mma_core_mode %u is not supported",
                                 wire->core_type);
     if (wire->implementation > KILN_WIRE_IMPLEMENTATION_LAST)
@@ -86,26 +85,18 @@ static enum kiln_status check_unsupported(struct kiln_graph_builder *builder,
 
 /* ---- masks ---- */
 
-/* The causal flags are a right bound of 0 with one alignment or the other. */
+/* A deprecated causal flag acts as if its setter had run before the stored bounds and alignment:
+ * a right bound of 0 unless one is stored, and for the second flag the bottom right. */
 static enum kiln_status read_causal(struct kiln_graph_builder *builder,
                                     const struct kiln_wire_attention *wire,
                                     const struct kiln_node *node, struct kiln_attention *attention)
 {
-    if (!wire->is_causal && !wire->is_causal_bottom_right)
-        return KILN_OK;
     if (wire->is_causal && wire->is_causal_bottom_right)
         return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
                                 "causal_mask and causal_mask_bottom_right are both set");
-    if (wire->is_causal && attention->is_bottom_right)
-        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
-                                "causal_mask is set, and diagonal_alignment is BOTTOM_RIGHT");
-    if (attention->has_last_key && attention->last_key != 0)
-        return kiln_reject_node(builder->error, KILN_REJECT_ATTENTION, &builder->graph, node,
-                                "right_bound is %lld, with a causal mask it must be 0 or absent",
-                                (long long)attention->last_key);
-    attention->is_bottom_right = wire->is_causal_bottom_right;
-    attention->has_last_key = true;
-    attention->last_key = 0;
+    if (wire->is_causal || wire->is_causal_bottom_right)
+        attention->has_last_key = true; /* last_key is 0, or the stored bound */
+    attention->is_bottom_right = attention->is_bottom_right || wire->is_causal_bottom_right;
     return KILN_OK;
 }
 
@@ -171,18 +162,13 @@ static enum kiln_status read_attention(struct kiln_graph_builder *builder,
         uint32_t tensor;
         if (!uid->present)
             continue;
-        /* A scale that is a number comes before one that is a tensor. */
-        if (slots[i].role == KILN_OPERAND_SCALE && wire->scale.present)
-            continue;
         enum kiln_status status =
             kiln_uid_resolve(builder, node, kiln_operand_text(slots[i].role), uid->uid, &tensor);
         if (status != KILN_OK)
             return status;
         append_operand(node, slots[i], tensor);
     }
-    node->attention.scale = (double)wire->scale.value;
-    node->attention.wants_default_scale =
-        !wire->scale.present && !wire->operands[KILN_OPERAND_SCALE].present;
+    node->attention.scale = wire->scale.present ? (double)wire->scale.value : 1;
     enum kiln_status status = check_unsupported(builder, wire, node);
     if (status == KILN_OK)
         status = read_masks(builder, wire, node);
@@ -234,20 +220,27 @@ static enum kiln_status read_backward(struct kiln_graph_builder *builder,
 
 /* ---- completing ---- */
 
-/* Bounds from the diagonal become offsets from a query to its first and last key; those that hide
- * no key are none. */
-static void complete_bounds(const struct kiln_attention_sizes *sizes,
+/*
+ * Bounds from the diagonal become offsets from a query to its first and last key; those that hide
+ * no key are none. Where batches have lengths, each has a corner of its own, which stays to be
+ * added: a bound hides no key of any corner where it is as long as the other sequence.
+ */
+static void complete_bounds(const struct kiln_attention_sizes *sizes, bool has_length,
                             struct kiln_attention *attention)
 {
-    int64_t diagonal = attention->is_bottom_right ? sizes->keys - sizes->queries : 0;
-    attention->is_bottom_right = false;
+    bool has_corners = attention->is_bottom_right && has_length;
+    int64_t diagonal = attention->is_bottom_right && !has_length ? sizes->keys - sizes->queries : 0;
+    int64_t least_first = has_corners ? -(sizes->keys - 1) : -(sizes->queries - 1) - diagonal;
+    int64_t most_last = has_corners ? sizes->queries - 1 : sizes->keys - 1 - diagonal;
     /* Compared before they are added: a bound may be any number. */
-    if (attention->has_first_key && attention->first_key <= -(sizes->queries - 1) - diagonal)
+    if (attention->has_first_key && attention->first_key <= least_first)
         attention->has_first_key = false;
-    if (attention->has_last_key && attention->last_key >= sizes->keys - 1 - diagonal)
+    if (attention->has_last_key && attention->last_key >= most_last)
         attention->has_last_key = false;
     attention->first_key = attention->has_first_key ? attention->first_key + diagonal : 0;
     attention->last_key = attention->has_last_key ? attention->last_key + diagonal : 0;
+    attention->is_bottom_right =
+        has_corners && (attention->has_first_key || attention->has_last_key);
 }
 
 static enum kiln_status complete_attention(const struct kiln_graph *graph, struct kiln_node *node,
@@ -258,19 +251,15 @@ static enum kiln_status complete_attention(const struct kiln_graph *graph, struc
     if (status != KILN_OK)
         return status;
     struct kiln_attention_sizes sizes = kiln_attention_sizes_of(graph, node);
-    bool is_bottom_right = attention->is_bottom_right;
     bool has_length = kiln_node_input(node, KILN_OPERAND_SEQ_LEN_Q) != KILN_NONE ||
                       kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE;
-    complete_bounds(&sizes, attention);
-    /* A bound that hides no key of the tensors, hides none of any lengths either. */
-    if (is_bottom_right && has_length && (attention->has_first_key || attention->has_last_key))
-        return kiln_reject_node(error, KILN_REJECT_ATTENTION, graph, node,
-                                "its diagonal is aligned to the bottom right and padding_mask is "
-                                "set: whether the corner is that of the tensors or of the lengths "
-                                "is not specified");
-    if (attention->wants_default_scale)
-        attention->scale = 1 / sqrt((double)sizes.depth);
-    attention->wants_default_scale = false;
+    complete_bounds(&sizes, has_length, attention);
+    /* Kernels count in 32 bits from a query, by the bound and the corner, to a key. */
+    if (attention->is_bottom_right && attention->last_key > INT32_MAX - sizes.queries - sizes.keys)
+        return kiln_reject_node(error, KILN_REJECT_TOO_LARGE, graph, node,
+                                "right_bound %lld is too large for %lld queries and %lld keys",
+                                (long long)attention->last_key, (long long)sizes.queries,
+                                (long long)sizes.keys);
     return KILN_OK;
 }
 

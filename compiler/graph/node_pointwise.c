@@ -22,8 +22,11 @@ static enum kiln_status read_axis(struct kiln_graph_builder *builder,
     return KILN_OK;
 }
 
-/* Operands beyond the mode's arity are ignored, as hipDNN's own reference does: an in_1 of uid 0 in
- * a unary node of November 2025 is an accident of its writer. */
+/*
+ * Operands beyond the mode's arity are ignored, as hipDNN's own reference does: an in_1 of uid 0 in
+ * a unary node of November 2025 is an accident of its writer. Backward modes had the forward input
+ * in in_0 then.
+ */
 static enum kiln_status read_operands(struct kiln_graph_builder *builder,
                                       const struct kiln_wire_pointwise *wire,
                                       const struct kiln_pointwise_mode_info *mode,
@@ -31,17 +34,19 @@ static enum kiln_status read_operands(struct kiln_graph_builder *builder,
 {
     static const uint8_t roles[] = {KILN_OPERAND_IN_0, KILN_OPERAND_IN_1, KILN_OPERAND_IN_2};
     const struct kiln_wire_uid operands[] = {{true, wire->in_0}, wire->in_1, wire->in_2};
+    bool swaps = mode->gradient && builder->wire->era == KILN_WIRE_ERA_NOV2025;
     node->input_count = mode->arity;
     node->output_count = 1;
     node->output_roles[0] = KILN_OPERAND_OUT_0;
     for (uint32_t i = 0; i < mode->arity; i++) {
-        const char *name = kiln_operand_text((enum kiln_operand)roles[i]);
-        if (!operands[i].present)
+        uint32_t slot = swaps ? 1 - i : i;
+        const char *name = kiln_operand_text((enum kiln_operand)roles[slot]);
+        if (!operands[slot].present)
             return kiln_reject_node(builder->error, KILN_REJECT_MISSING_OPERAND, &builder->graph,
                                     node, "%s without operand %s", mode->name, name);
         node->input_roles[i] = roles[i];
         enum kiln_status status =
-            kiln_uid_resolve(builder, node, name, operands[i].uid, &node->inputs[i]);
+            kiln_uid_resolve(builder, node, name, operands[slot].uid, &node->inputs[i]);
         if (status != KILN_OK)
             return status;
     }

@@ -1,7 +1,6 @@
 /* One tensor of the wire to a tensor of the graph: type, role, shape, strides, constant. */
 #include "compiler/graph/graph_builder.h"
 #include "compiler/reference/convert.h"
-#include "runtime/support/environment.h"
 
 #include <string.h>
 
@@ -13,8 +12,10 @@ struct import {
     struct kiln_tensor *tensor;
 };
 
-/* Highest wire number that was ever seen with a meaning (hipdnn-graph-wire.md 7.1). */
-enum { LAST_KNOWN_TYPE = 17, FIRST_BOOL_TYPE = 16 };
+/* The highest wire number with a meaning: INT32 then, FP8_E5M2_FNUZ now (hipdnn-november-2026.md
+ * 1.4). */
+static const uint8_t last_known_type[] = {
+    [KILN_WIRE_ERA_NOV2025] = 6, [KILN_WIRE_ERA_CURRENT] = 18};
 
 /* Promises beyond this are cut to it: nothing gains from more. */
 #define ALIGNMENT_LIMIT ((int64_t)1 << 30)
@@ -23,19 +24,14 @@ enum { LAST_KNOWN_TYPE = 17, FIRST_BOOL_TYPE = 16 };
     kiln_reject_tensor((import)->builder->error, KILN_REJECT_##reason, &(import)->builder->graph,  \
                        (import)->node, (import)->tensor, __VA_ARGS__)
 
-bool kiln_dtype_read(uint8_t wire, enum kiln_dtype *ret_dtype)
+bool kiln_dtype_read(enum kiln_wire_era era, uint8_t wire, enum kiln_dtype *ret_dtype)
 {
-    /* Whoever names the number of BOOLEAN knows a host that gives it no other meaning. */
-    if (wire < FIRST_BOOL_TYPE || kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL,
-                                                          FIRST_BOOL_TYPE, UINT8_MAX, 0) != wire)
-        return kiln_dtype_from_wire(wire, ret_dtype);
-    *ret_dtype = KILN_DTYPE_BOOL;
-    return true;
+    return wire <= last_known_type[era] && kiln_dtype_from_wire(wire, ret_dtype);
 }
 
-enum kiln_reject_reason kiln_dtype_reject_reason(uint8_t wire)
+enum kiln_reject_reason kiln_dtype_reject_reason(enum kiln_wire_era era, uint8_t wire)
 {
-    return wire <= LAST_KNOWN_TYPE ? KILN_REJECT_UNSUPPORTED_TYPE : KILN_REJECT_UNKNOWN_TYPE;
+    return wire <= last_known_type[era] ? KILN_REJECT_UNSUPPORTED_TYPE : KILN_REJECT_UNKNOWN_TYPE;
 }
 
 const char *kiln_name_copy(struct kiln_arena *arena, struct kiln_wire_text name)
@@ -47,15 +43,12 @@ const char *kiln_name_copy(struct kiln_arena *arena, struct kiln_wire_text name)
 
 static enum kiln_status import_type(const struct import *import)
 {
-    const struct kiln_wire_graph *graph = import->builder->wire;
+    enum kiln_wire_era era = import->builder->wire->era;
     uint8_t type = import->wire->data_type;
     if (type == 0)
-        type = import->wire->is_virtual ? graph->intermediate_type : graph->io_type;
-    if (type == 0)
-        return REJECT(import, UNSET_TYPE,
-                      "its data type is UNSET, and the graph sets no default for it");
-    if (!kiln_dtype_read(type, &import->tensor->dtype)) {
-        if (kiln_dtype_reject_reason(type) == KILN_REJECT_UNSUPPORTED_TYPE)
+        return REJECT(import, UNSET_TYPE, "its data type is UNSET");
+    if (!kiln_dtype_read(era, type, &import->tensor->dtype)) {
+        if (kiln_dtype_reject_reason(era, type) == KILN_REJECT_UNSUPPORTED_TYPE)
             return REJECT(import, UNSUPPORTED_TYPE, "data type %u is not supported", type);
         return REJECT(import, UNKNOWN_TYPE, "data type %u is unknown", type);
     }
@@ -276,6 +269,9 @@ enum kiln_status kiln_tensor_import(struct kiln_graph_builder *builder,
 
     if (wire->is_ragged)
         return REJECT(&import, RAGGED, "ragged tensors are not supported");
+    if (wire->ragged_multiplier != 1)
+        return REJECT(&import, RAGGED, "ragged_offset_multiplier is %lld, and it has no offsets",
+                      (long long)wire->ragged_multiplier);
     enum kiln_status status = import_type(&import);
     if (status == KILN_OK)
         status = import_shape(&import);

@@ -172,12 +172,14 @@ bool read_value(const current::TensorAttributes &tensor, struct kiln_wire_tensor
 void read_newer_fields(const nov2025::TensorAttributes &, struct kiln_wire_tensor *ret_tensor)
 {
     ret_tensor->alignment_bytes = default_alignment_bytes;
+    ret_tensor->ragged_multiplier = 1;
 }
 
 void read_newer_fields(const current::TensorAttributes &tensor, struct kiln_wire_tensor *ret_tensor)
 {
     ret_tensor->is_runtime_scalar = tensor.is_runtime_pass_by_value();
     ret_tensor->is_ragged = tensor.ragged_offset_tensor_uid().has_value();
+    ret_tensor->ragged_multiplier = tensor.ragged_offset_multiplier();
     ret_tensor->alignment_bytes = tensor.alignment();
 }
 
@@ -437,15 +439,11 @@ template <typename Node> void read_node(const Node &node, struct kiln_wire_node 
 void read_graph_fields(const nov2025::Graph &graph, struct kiln_wire_graph *ret_graph)
 {
     ret_graph->compute_type = number(graph.compute_type());
-    ret_graph->intermediate_type = number(graph.intermediate_type());
-    ret_graph->io_type = number(graph.io_type());
 }
 
 void read_graph_fields(const current::Graph &graph, struct kiln_wire_graph *ret_graph)
 {
     ret_graph->compute_type = number(graph.compute_data_type());
-    ret_graph->intermediate_type = number(graph.intermediate_data_type());
-    ret_graph->io_type = number(graph.io_data_type());
     ret_graph->has_override_shapes = graph.is_override_shape_enabled();
     const current::EngineApiVersion *version = graph.min_required_engine_api_version();
     if (version != nullptr)

@@ -2,8 +2,6 @@
 #include "compiler/graph/wire_reading.hpp"
 #include "compiler/graph/wire_writing.hpp"
 
-#include <cmath>
-
 using namespace kiln::wire;
 
 namespace {
@@ -92,9 +90,10 @@ Bounds find_bounds(const struct kiln_graph &graph, const struct kiln_node &node)
     const struct kiln_attention_sizes sizes = kiln_attention_sizes_of(&graph, &node);
     Bounds bounds;
     /* A key before the first diagonal, or behind it, is told from the second one. */
-    bounds.is_bottom_right = (attention.has_first_key && attention.first_key > 0) ||
-                             (attention.has_last_key && attention.last_key < 0);
-    const int64_t diagonal = bounds.is_bottom_right ? sizes.keys - sizes.queries : 0;
+    const bool is_shifted = (attention.has_first_key && attention.first_key > 0) ||
+                            (attention.has_last_key && attention.last_key < 0);
+    const int64_t diagonal = is_shifted ? sizes.keys - sizes.queries : 0;
+    bounds.is_bottom_right = is_shifted || attention.is_bottom_right;
     bounds.left = diagonal - attention.first_key;
     bounds.right = attention.last_key - diagonal;
     return bounds;
@@ -105,13 +104,10 @@ template <typename Out>
 void write_common(Out &out, const struct kiln_graph &graph, const struct kiln_node &node)
 {
     const struct kiln_attention &attention = node.attention;
-    const struct kiln_attention_sizes sizes = kiln_attention_sizes_of(&graph, &node);
     const Bounds bounds = find_bounds(graph, node);
     out.add_padding_mask(has_operand(node, KILN_OPERAND_SEQ_LEN_Q) ||
                          has_operand(node, KILN_OPERAND_SEQ_LEN_KV));
-    /* The default is a double, which a float would change. */
-    if (!has_operand(node, KILN_OPERAND_SCALE) &&
-        attention.scale != 1 / std::sqrt(static_cast<double>(sizes.depth)))
+    if (!has_operand(node, KILN_OPERAND_SCALE))
         out.add_attn_scale_value(static_cast<float>(attention.scale));
     if (attention.has_first_key)
         out.add_left_bound(bounds.left);

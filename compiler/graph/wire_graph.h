@@ -87,14 +87,15 @@ struct kiln_wire_tensor {
     bool is_virtual;
     bool is_runtime_scalar;
     bool is_ragged;
-    uint8_t value_kind;      /* enum kiln_wire_value_kind or a number nobody knows */
-    bool is_value_known;     /* `real` or `integer` holds a value of this kind */
-    bool has_dims;           /* `dims` is on the wire, if only as an empty vector */
-    uint32_t dim_count;      /* as on the wire; the first KILN_MAX_RANK are copied */
-    uint32_t stride_count;   /* same */
-    int64_t alignment_bytes; /* 16 where the wire says nothing */
-    double real;             /* value of the floating-point kinds */
-    int64_t integer;         /* value of the others */
+    int64_t ragged_multiplier; /* of offsets; 1 where the wire says nothing */
+    uint8_t value_kind;        /* enum kiln_wire_value_kind or a number nobody knows */
+    bool is_value_known;       /* `real` or `integer` holds a value of this kind */
+    bool has_dims;             /* `dims` is on the wire, if only as an empty vector */
+    uint32_t dim_count;        /* as on the wire; the first KILN_MAX_RANK are copied */
+    uint32_t stride_count;     /* same */
+    int64_t alignment_bytes;   /* 16 where the wire says nothing */
+    double real;               /* value of the floating-point kinds */
+    int64_t integer;           /* value of the others */
     int64_t dims[KILN_MAX_RANK];
     int64_t strides[KILN_MAX_RANK];
 };
@@ -216,8 +217,6 @@ struct kiln_wire_graph {
     enum kiln_wire_era era;
     struct kiln_wire_text name;
     uint8_t compute_type;
-    uint8_t intermediate_type;
-    uint8_t io_type;
     bool has_override_shapes;
     struct kiln_wire_version min_api_version;
     uint32_t tensor_count;

@@ -26,9 +26,6 @@ uint8_t wire_type(enum kiln_dtype dtype, enum kiln_wire_era era)
 {
     constexpr int last_nov2025_type = nov2025::DataType_INT32;
     int wire = kiln_dtype_info(dtype)->wire;
-    if (wire == KILN_DTYPE_NOT_ON_WIRE)
-        wire = static_cast<int>(
-            kiln_environment_number(KILN_ENVIRONMENT_KILN_WIRE_BOOL, 16, UINT8_MAX, 0));
     if (era == KILN_WIRE_ERA_NOV2025 && wire > last_nov2025_type)
         return 0;
     return static_cast<uint8_t>(wire);
@@ -147,9 +144,11 @@ write_pointwise(Builder &builder, const struct kiln_graph &graph, const struct k
 {
     typename Era::PointwiseBuilder out(builder);
     out.add_operation(static_cast<typename Era::PointwiseMode>(node.pointwise.mode));
-    out.add_in_0_tensor_uid(graph.tensors[node.inputs[0]].uid);
+    const bool swaps = kiln_pointwise_mode_info(node.pointwise.mode)->gradient &&
+                       Era::era == KILN_WIRE_ERA_NOV2025;
+    out.add_in_0_tensor_uid(graph.tensors[node.inputs[swaps ? 1 : 0]].uid);
     if (node.input_count > 1)
-        out.add_in_1_tensor_uid(graph.tensors[node.inputs[1]].uid);
+        out.add_in_1_tensor_uid(graph.tensors[node.inputs[swaps ? 0 : 1]].uid);
     if (node.input_count > 2)
         out.add_in_2_tensor_uid(graph.tensors[node.inputs[2]].uid);
     out.add_out_0_tensor_uid(graph.tensors[node.outputs[0]].uid);

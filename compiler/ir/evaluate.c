@@ -42,8 +42,6 @@ static double evaluate_real(enum kiln_opcode opcode, double a, double b)
         return nan_or(a, b, a < b ? a : b);
     case KILN_OP_MAX:
         return nan_or(a, b, a > b ? a : b);
-    case KILN_OP_RELU:
-        return a > 0 ? a : 0 * a + 0;
     case KILN_OP_RCP:
         return 1 / a;
     case KILN_OP_SQRT:

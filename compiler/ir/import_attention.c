@@ -4,7 +4,8 @@
  * do all of it in one pass over the keys.
  *
  * A row without keys has the maximum -infinity and the sum 0. The maximum that is subtracted is 0
- * then, and what is divided by 1: its exponentials, and its result, are zeros and not NaN.
+ * then, and what is divided by 1: its exponentials, and its result, are zeros and not NaN. A query
+ * beyond its length does not see the sink either.
  */
 #include "compiler/ir/import_attention_scores.h"
 
@@ -45,7 +46,9 @@ static struct softmax import_softmax(struct kiln_attention_import *attention, ui
     struct softmax softmax;
     uint32_t sink = kiln_attention_input(attention, KILN_OPERAND_SINK_TOKEN);
     if (sink != KILN_NONE)
-        sink = kiln_attention_spread(attention, sink, attention->rows);
+        sink = kiln_attention_within(attention,
+                                     kiln_attention_spread(attention, sink, attention->rows),
+                                     attention->query_length, -(double)INFINITY);
     softmax.key_maximum = kiln_attention_reduce(attention, KILN_OP_REDUCE_MAX, x, attention->rows);
     softmax.maximum = softmax.key_maximum;
     if (sink != KILN_NONE)
@@ -103,7 +106,7 @@ static uint32_t import_result(struct kiln_attention_import *attention,
     const struct kiln_attention_sizes *sizes = &attention->sizes;
     struct kiln_ir *ir = attention->ir;
     uint32_t v = kiln_attention_within(attention, kiln_attention_input(attention, KILN_OPERAND_V),
-                                       attention->key_length);
+                                       attention->key_length, 0);
     uint32_t descale = kiln_attention_input(attention, KILN_OPERAND_DESCALE_V);
     bool descales_values = is_descale_on_values(attention, descale);
     if (ir->failed)

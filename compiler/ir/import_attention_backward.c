@@ -6,8 +6,8 @@
  *   dq = factor * ds . k, dk = factor * ds^T . q, dv = p^T . do, dbias = ds summed
  *
  * p and ds are 0 where a query does not see a key, whatever the statistics are: those of a row
- * without keys are -infinity, those of a query beyond its length may be NaN. Where the mask is
- * -infinity at all keys of a row, infinity is subtracted instead of -infinity. Operands at or
+ * without keys are -infinity, those of a query beyond its length may be NaN. Where an additive mask
+ * is -infinity at all keys of a row, infinity is subtracted instead of -infinity. Operands at or
  * beyond a length may be NaN, too; they become 0 before they are multiplied or summed.
  */
 #include "compiler/ir/import_attention_scores.h"
@@ -19,7 +19,7 @@ static uint32_t import_shift(struct kiln_attention_import *attention)
 {
     struct kiln_ir *ir = attention->ir;
     uint32_t stats = kiln_attention_input(attention, KILN_OPERAND_STATS);
-    if (kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK) != KILN_NONE) {
+    if (kiln_attention_has_additive_mask(attention)) {
         uint32_t infinity = kiln_ir_real(ir, attention->scalar, (double)INFINITY);
         uint32_t lowest = kiln_ir_real(ir, attention->scalar, -(double)INFINITY);
         uint32_t is_empty = kiln_ir_binary(ir, KILN_OP_CMP_EQ, stats, lowest);
@@ -65,7 +65,7 @@ static struct factors factors_of(struct kiln_attention_import *attention, uint32
     enum kiln_dtype dtype = kiln_attention_dtype(attention, role);
     return (struct factors){
         .weights = kiln_attention_narrow(attention, weights, dtype),
-        .right = kiln_attention_within(attention, kiln_attention_input(attention, role), length),
+        .right = kiln_attention_within(attention, kiln_attention_input(attention, role), length, 0),
     };
 }
 

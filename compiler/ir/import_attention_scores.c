@@ -68,6 +68,12 @@ enum kiln_dtype kiln_attention_dtype(const struct kiln_attention_import *attenti
     return attention->importer->graph->tensors[kiln_node_input(attention->node, role)].dtype;
 }
 
+bool kiln_attention_has_additive_mask(const struct kiln_attention_import *attention)
+{
+    return kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK) != KILN_NONE &&
+           kiln_attention_dtype(attention, KILN_OPERAND_ATTN_MASK) != KILN_DTYPE_BOOL;
+}
+
 void kiln_attention_define(struct kiln_attention_import *attention, enum kiln_operand role,
                            uint32_t value)
 {
@@ -107,13 +113,37 @@ static uint32_t is_within_length(struct kiln_attention_import *attention, uint32
 }
 
 uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t value,
-                               uint32_t length)
+                               uint32_t length, double beyond)
 {
     struct kiln_ir *ir = attention->ir;
     if (ir->failed || length == KILN_NONE)
         return value;
     uint32_t is_within = is_within_length(attention, length, ir->ops[value].domain, SEQUENCE_AXIS);
-    return kiln_ir_select(ir, is_within, value, kiln_ir_real(ir, attention->scalar, 0));
+    return kiln_ir_select(ir, is_within, value, kiln_ir_real(ir, attention->scalar, beyond));
+}
+
+/* A length of each batch, cut to what there is; the size itself where there is no length. */
+static uint32_t cut_length(struct kiln_ir *ir, uint32_t length, int64_t size)
+{
+    uint32_t whole = kiln_ir_integer(ir, KILN_SCALAR_I32, size);
+    if (length == KILN_NONE)
+        return whole;
+    length = kiln_ir_binary(ir, KILN_OP_MAX, length, kiln_ir_integer(ir, KILN_SCALAR_I32, 0));
+    return kiln_ir_binary(ir, KILN_OP_MIN, length, whole);
+}
+
+/* What is added to a query's index to get its first or last key. */
+static uint32_t offset_of(struct kiln_attention_import *attention, int64_t offset)
+{
+    struct kiln_ir *ir = attention->ir;
+    uint32_t number = kiln_ir_integer(ir, KILN_SCALAR_I32, offset);
+    if (!attention->node->attention.is_bottom_right)
+        return number;
+    uint32_t keys = cut_length(ir, attention->key_length, attention->sizes.keys);
+    uint32_t queries = cut_length(ir, attention->query_length, attention->sizes.queries);
+    uint32_t corner = kiln_ir_binary(ir, KILN_OP_SUB, keys, queries);
+    return kiln_attention_spread(attention, kiln_ir_binary(ir, KILN_OP_ADD, corner, number),
+                                 attention->scores);
 }
 
 /* Condition on the scores' domain: key <opcode> query + offset. */
@@ -122,8 +152,7 @@ static uint32_t compare_key(struct kiln_attention_import *attention, enum kiln_o
 {
     struct kiln_ir *ir = attention->ir;
     uint32_t query = kiln_import_index(ir, KILN_SCALAR_I32, attention->scores, QUERY_AXIS);
-    uint32_t bound =
-        kiln_ir_binary(ir, KILN_OP_ADD, query, kiln_ir_integer(ir, KILN_SCALAR_I32, offset));
+    uint32_t bound = kiln_ir_binary(ir, KILN_OP_ADD, query, offset_of(attention, offset));
     return kiln_ir_binary(
         ir, opcode, kiln_import_index(ir, KILN_SCALAR_I32, attention->scores, KEY_AXIS), bound);
 }
@@ -157,13 +186,27 @@ static uint32_t visible_keys(struct kiln_attention_import *attention)
     return visible;
 }
 
+/* The mask if it says which keys are seen, over the scores' domain; else KILN_NONE. */
+static uint32_t boolean_mask(struct kiln_attention_import *attention)
+{
+    uint32_t tensor = kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK);
+    if (tensor == KILN_NONE || kiln_attention_has_additive_mask(attention))
+        return KILN_NONE;
+    return kiln_attention_spread(attention, kiln_importer_value(attention->importer, tensor),
+                                 attention->scores);
+}
+
 uint32_t kiln_attention_hide(struct kiln_attention_import *attention, uint32_t value, double hidden)
 {
-    uint32_t visible = visible_keys(attention);
-    if (visible == KILN_NONE)
-        return value;
-    return kiln_ir_select(attention->ir, visible, value,
-                          kiln_ir_real(attention->ir, attention->scalar, hidden));
+    /* The mask by a SELECT of its own: kernels skip tiles where a condition has bounds alone. */
+    const uint32_t conditions[] = {boolean_mask(attention), visible_keys(attention)};
+    struct kiln_ir *ir = attention->ir;
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+        if (conditions[i] != KILN_NONE)
+            value = kiln_ir_select(ir, conditions[i], value,
+                                   kiln_ir_real(ir, attention->scalar, hidden));
+    }
+    return value;
 }
 
 /* ---- scores ---- */
@@ -231,11 +274,11 @@ uint32_t kiln_attention_scores(struct kiln_attention_import *attention)
 {
     struct kiln_ir *ir = attention->ir;
     uint32_t x = scaled_products(attention);
+    if (!kiln_attention_has_additive_mask(attention))
+        return x;
     uint32_t mask = kiln_attention_input(attention, KILN_OPERAND_ATTN_MASK);
-    if (mask != KILN_NONE)
-        x = kiln_ir_binary(ir, KILN_OP_ADD, x,
-                           kiln_attention_spread(attention, mask, attention->scores));
-    return x;
+    return kiln_ir_binary(ir, KILN_OP_ADD, x,
+                          kiln_attention_spread(attention, mask, attention->scores));
 }
 
 /* ---- products ---- */

@@ -32,6 +32,8 @@ bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_i
 uint32_t kiln_attention_input(struct kiln_attention_import *attention, enum kiln_operand role);
 enum kiln_dtype kiln_attention_dtype(const struct kiln_attention_import *attention,
                                      enum kiln_operand role);
+/* True if there is a mask that is added to the scores; a boolean one says which keys are seen. */
+bool kiln_attention_has_additive_mask(const struct kiln_attention_import *attention);
 /* Defines the operand where the node has it. */
 void kiln_attention_define(struct kiln_attention_import *attention, enum kiln_operand role,
                            uint32_t value);
@@ -50,14 +52,14 @@ uint32_t kiln_attention_factor(struct kiln_attention_import *attention);
  * too. */
 uint32_t kiln_attention_scores(struct kiln_attention_import *attention);
 /* A value over the scores' domain, and `hidden` where a query does not see a key: because of a
- * bound, or because one of them is at or beyond its length. */
+ * bound or a boolean mask, or because one of them is at or beyond its length. */
 uint32_t kiln_attention_hide(struct kiln_attention_import *attention, uint32_t value,
                              double hidden);
 
-/* The value of an operand [.., sequence, ..] with zeros from `length` on: what lies there may be
+/* The value of an operand [.., sequence, ..], and `beyond` from `length` on: what lies there may be
  * NaN. The value itself where `length` is KILN_NONE. */
 uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t value,
-                               uint32_t length);
+                               uint32_t length, double beyond);
 
 /*
  * `value`, a weight of a product with a tensor of type `dtype`, rounded so that matrix instructions

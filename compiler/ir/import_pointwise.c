@@ -8,8 +8,8 @@
  *   - (1 + tanh u)/2 = sigmoid(2u), and the normal distribution function is an operation of its
  * own: neither cancels for negative numbers;
  *   - ln(1 + exp z) = max(z, 0) + log1p(exp(-|z|)); exp(x) - 1 = expm1(x).
- * Infinities and NaN come out as the textbook formulas give them: no product is skipped because a
- * factor is zero.
+ * Infinities and NaN come out as the textbook formulas give them. An attribute of 0 (slope, alpha,
+ * beta) is the exception: 0 times infinity would be a NaN that no operand has.
  */
 #include "compiler/ir/import_pointwise.h"
 
@@ -22,6 +22,7 @@ struct formula {
     enum kiln_scalar scalar;
     uint32_t raw[3]; /* operands in their own types */
     uint32_t a, b;   /* the first two in `scalar` */
+    uint32_t dy, x;  /* the same of a backward mode */
 };
 
 static const double SQRT_2_OVER_PI = 0.79788456080286535588;
@@ -55,8 +56,11 @@ static uint32_t mul(const struct formula *f, uint32_t x, uint32_t y)
     return binary(f, KILN_OP_MUL, x, y);
 }
 
+/* 0 for a factor of 0, whatever x is. */
 static uint32_t scale(const struct formula *f, uint32_t x, double factor)
 {
+    if (factor == 0)
+        return constant(f, 0);
     return factor == 1 ? x : mul(f, x, constant(f, factor));
 }
 
@@ -121,14 +125,15 @@ static uint32_t floor_of(const struct formula *f)
 
 static uint32_t elu_bwd(const struct formula *f)
 {
-    uint32_t slope = scale(f, unary(f, KILN_OP_EXP, f->a), f->attributes->elu_alpha);
-    uint32_t positive = binary(f, KILN_OP_CMP_GT, f->a, constant(f, 0));
-    return kiln_ir_select(f->ir, positive, f->b, mul(f, f->b, slope));
+    uint32_t positive = binary(f, KILN_OP_CMP_GT, f->x, constant(f, 0));
+    uint32_t leak = scale(f, mul(f, f->dy, unary(f, KILN_OP_EXP, f->x)), f->attributes->elu_alpha);
+    return kiln_ir_select(f->ir, positive, f->dy, leak);
 }
 
 static uint32_t elu_fwd(const struct formula *f)
 {
-    uint32_t negative = scale(f, unary(f, KILN_OP_EXPM1, f->a), f->attributes->elu_alpha);
+    uint32_t negative =
+        mul(f, unary(f, KILN_OP_EXPM1, f->a), constant(f, f->attributes->elu_alpha));
     uint32_t positive = binary(f, KILN_OP_CMP_GT, f->a, constant(f, 0));
     return kiln_ir_select(f->ir, positive, f->a, negative);
 }
@@ -140,14 +145,14 @@ static uint32_t gelu_tanh_bwd(const struct formula *f)
      * would overflow long after s*(1 - s) has become zero, so u' is taken at x clamped to [-32,
      * 32], where exp(-|u|) is zero in double.
      */
-    uint32_t x = f->a;
+    uint32_t x = f->x;
     uint32_t u = gelu_tanh_argument(f, x);
     uint32_t clamped = binary(f, KILN_OP_MAX, x, constant(f, -32));
     clamped = binary(f, KILN_OP_MIN, clamped, constant(f, 32));
     uint32_t slope = scale(f, mul(f, clamped, clamped), 6 * SQRT_2_OVER_PI * GELU_CUBIC);
     slope = add(f, slope, constant(f, 2 * SQRT_2_OVER_PI));
     uint32_t correction = mul(f, mul(f, x, sigmoid_slope(f, u)), slope);
-    return mul(f, f->b, add(f, sigmoid(f, u), correction));
+    return mul(f, f->dy, add(f, sigmoid(f, u), correction));
 }
 
 static uint32_t gelu_tanh_fwd(const struct formula *f)
@@ -157,10 +162,10 @@ static uint32_t gelu_tanh_fwd(const struct formula *f)
 
 static uint32_t gelu_bwd(const struct formula *f)
 {
-    uint32_t x = f->a;
+    uint32_t x = f->x;
     uint32_t square = scale(f, mul(f, x, x), -0.5);
     uint32_t density = scale(f, unary(f, KILN_OP_EXP, square), INV_SQRT_2_PI);
-    return mul(f, f->b, add(f, normal_distribution(f, x), mul(f, x, density)));
+    return mul(f, f->dy, add(f, normal_distribution(f, x), mul(f, x, density)));
 }
 
 static uint32_t gelu_fwd(const struct formula *f)
@@ -193,51 +198,37 @@ static uint32_t logical_or(const struct formula *f)
 static uint32_t relu_bwd(const struct formula *f)
 {
     const struct kiln_pointwise *attributes = f->attributes;
-    if (!attributes->has_relu_parameter) {
-        uint32_t positive = binary(f, KILN_OP_CMP_GT, f->a, constant(f, 0));
-        uint32_t mask = kiln_ir_select(f->ir, positive, constant(f, 1), constant(f, 0));
-        return mul(f, f->b, mask);
-    }
-    uint32_t result = f->b;
+    uint32_t zero = constant(f, 0);
+    if (!attributes->has_relu_parameter)
+        return kiln_ir_select(f->ir, binary(f, KILN_OP_CMP_GT, f->x, zero), f->dy, zero);
+    uint32_t result = f->dy;
     if (attributes->relu_upper_clip != (double)INFINITY) {
-        uint32_t above = binary(f, KILN_OP_CMP_GT, f->a, constant(f, attributes->relu_upper_clip));
-        result = kiln_ir_select(f->ir, above, constant(f, 0), result);
+        uint32_t above = binary(f, KILN_OP_CMP_GT, f->x, constant(f, attributes->relu_upper_clip));
+        result = kiln_ir_select(f->ir, above, zero, result);
     }
-    uint32_t below = binary(f, KILN_OP_CMP_LT, f->a, constant(f, attributes->relu_lower_clip));
-    uint32_t leak = mul(f, f->b, constant(f, attributes->relu_lower_clip_slope));
+    uint32_t below = binary(f, KILN_OP_CMP_LE, f->x, constant(f, attributes->relu_lower_clip));
+    uint32_t leak = scale(f, f->dy, attributes->relu_lower_clip_slope);
     return kiln_ir_select(f->ir, below, leak, result);
-}
-
-/* A relu of floats whose parameters all have their defaults. */
-static bool is_plain_relu(const struct formula *f)
-{
-    const struct kiln_pointwise *attributes = f->attributes;
-    enum kiln_scalar scalar = f->ir->ops[f->a].scalar;
-    return (scalar == KILN_SCALAR_F32 || scalar == KILN_SCALAR_F64) &&
-           attributes->relu_lower_clip == 0 && attributes->relu_lower_clip_slope == 0 &&
-           attributes->relu_upper_clip == (double)INFINITY;
 }
 
 static uint32_t relu_fwd(const struct formula *f)
 {
     const struct kiln_pointwise *attributes = f->attributes;
-    if (is_plain_relu(f))
-        return unary(f, KILN_OP_RELU, f->a);
     uint32_t lower = constant(f, attributes->relu_lower_clip);
-    uint32_t slope = constant(f, attributes->relu_lower_clip_slope);
     uint32_t result = f->a;
     if (attributes->relu_upper_clip != (double)INFINITY) { /* no clip: infinity stays infinity */
         uint32_t upper = constant(f, attributes->relu_upper_clip);
         result = kiln_ir_select(f->ir, binary(f, KILN_OP_CMP_GE, f->a, upper), upper, result);
     }
-    /* Literally: 0*(-infinity) is NaN, as in hipDNN's reference. */
-    uint32_t leak = add(f, mul(f, slope, binary(f, KILN_OP_SUB, f->a, lower)), lower);
+    uint32_t leak =
+        scale(f, binary(f, KILN_OP_SUB, f->a, lower), attributes->relu_lower_clip_slope);
+    leak = add(f, leak, lower);
     return kiln_ir_select(f->ir, binary(f, KILN_OP_CMP_LE, f->a, lower), leak, result);
 }
 
 static uint32_t sigmoid_bwd(const struct formula *f)
 {
-    return mul(f, f->b, sigmoid_slope(f, f->a));
+    return mul(f, f->dy, sigmoid_slope(f, f->x));
 }
 
 static uint32_t sigmoid_fwd(const struct formula *f)
@@ -247,7 +238,7 @@ static uint32_t sigmoid_fwd(const struct formula *f)
 
 static uint32_t softplus_bwd(const struct formula *f)
 {
-    return mul(f, f->b, sigmoid(f, scale(f, f->a, f->attributes->softplus_beta)));
+    return mul(f, f->dy, sigmoid(f, scale(f, f->x, f->attributes->softplus_beta)));
 }
 
 static uint32_t softplus_fwd(const struct formula *f)
@@ -265,8 +256,8 @@ static uint32_t softplus_fwd(const struct formula *f)
 
 static uint32_t swish_bwd(const struct formula *f)
 {
-    uint32_t z = scale(f, f->a, f->attributes->swish_beta);
-    return mul(f, f->b, add(f, sigmoid(f, z), mul(f, z, sigmoid_slope(f, z))));
+    uint32_t z = scale(f, f->x, f->attributes->swish_beta);
+    return mul(f, f->dy, add(f, sigmoid(f, z), mul(f, z, sigmoid_slope(f, z))));
 }
 
 static uint32_t swish_fwd(const struct formula *f)
@@ -276,8 +267,8 @@ static uint32_t swish_fwd(const struct formula *f)
 
 static uint32_t tanh_bwd(const struct formula *f)
 {
-    uint32_t slope = sigmoid_slope(f, scale(f, f->a, 2));
-    return mul(f, f->b, scale(f, slope, 4));
+    uint32_t slope = sigmoid_slope(f, scale(f, f->x, 2));
+    return mul(f, f->dy, scale(f, slope, 4));
 }
 
 struct mode_row {
@@ -353,6 +344,8 @@ uint32_t kiln_pointwise_import(struct kiln_ir *ir, const struct kiln_pointwise *
     if (!takes_raw_operands(attributes->mode)) {
         f.a = kiln_ir_convert(ir, operands[0], scalar);
         f.b = arity > 1 ? kiln_ir_convert(ir, operands[1], scalar) : KILN_NONE;
+        f.dy = f.a;
+        f.x = f.b;
     }
     if (row->build != NULL)
         return row->build(&f);

@@ -99,7 +99,7 @@ static void evaluate_weights(const struct backward *b)
     const struct kiln_attention_row *row = &b->row;
     for (int64_t key = 0; key < b->view.sizes.keys; key++)
         b->p[key] = b->ds[key] = nothing;
-    if (!row->is_query)
+    if (row->query >= row->queries)
         return;
     struct kiln_interval stats = row_statistics(b);
     struct kiln_interval delta = row_delta(b);
@@ -259,7 +259,8 @@ kiln_attention_backward_evaluate(const struct kiln_graph *graph, const struct ki
                 kiln_attention_row_evaluate(&backward.view, b, h, i, &backward.row);
                 evaluate_weights(&backward);
                 write_query_gradient(&backward);
-                for (int64_t key = 0; backward.row.is_query && key < sizes->keys; key++)
+                for (int64_t key = 0;
+                     backward.row.query < backward.row.queries && key < sizes->keys; key++)
                     add_key_terms(&backward, key);
             }
         }

@@ -51,10 +51,10 @@ static bool is_certain(const struct kiln_interval *x, double value)
 
 /* ---- softmax ---- */
 
-/* The sink, or -infinity. */
+/* The sink, or -infinity: of a query beyond its length, too. */
 static struct kiln_interval sink_of(const struct forward *f)
 {
-    if (f->sink.content == NULL)
+    if (f->sink.content == NULL || f->row.query >= f->row.queries)
         return exactly(-(double)INFINITY);
     return kiln_attention_read(&f->view, &f->sink, 0, f->row.head, 0, 0);
 }

@@ -54,6 +54,7 @@ struct kiln_interval kiln_attention_read(const struct kiln_attention_view *view,
     int64_t offset = offset_of(operand, b, h, i, j);
     struct kiln_bounded element = {
         .real = operand->content->real[offset],
+        .integer = operand->content->integer != NULL ? operand->content->integer[offset] : 0,
         .bound = operand->content->bound[offset],
         .dtype = operand->dtype,
     };
@@ -155,7 +156,7 @@ static struct kiln_interval score(const struct kiln_attention_view *view,
     x = kiln_interval_widen(
         x, factor_ulps * arithmetic->ulp * sum.magnitude * kiln_interval_magnitude(&factor),
         arithmetic);
-    if (view->mask.content != NULL)
+    if (view->mask.content != NULL && view->mask.dtype != KILN_DTYPE_BOOL)
         x = kiln_interval_add(
             x, kiln_attention_read(view, &view->mask, row->batch, row->head, row->query, key),
             arithmetic);
@@ -166,9 +167,25 @@ static bool is_seen(const struct kiln_attention_view *view, const struct kiln_at
                     int64_t key)
 {
     const struct kiln_attention *attention = &view->node->attention;
-    return row->is_query && key < row->keys &&
-           (!attention->has_first_key || key >= row->query + attention->first_key) &&
-           (!attention->has_last_key || key <= row->query + attention->last_key);
+    int64_t corner = attention->is_bottom_right ? row->keys - row->queries : 0;
+    int64_t distance = key - row->query - corner;
+    return row->query < row->queries && key < row->keys &&
+           (!attention->has_first_key || distance >= attention->first_key) &&
+           (!attention->has_last_key || distance <= attention->last_key);
+}
+
+/* Takes out what a boolean mask hides; a key of which that is uncertain has any score. */
+static void apply_mask(const struct kiln_attention_view *view, struct kiln_attention_row *row,
+                       int64_t key)
+{
+    if (view->mask.content == NULL || view->mask.dtype != KILN_DTYPE_BOOL)
+        return;
+    struct kiln_interval mask =
+        kiln_attention_read(view, &view->mask, row->batch, row->head, row->query, key);
+    if (mask.low != mask.high)
+        row->x[key] = kiln_interval_unknown(row->x[key].value);
+    else
+        row->seen[key] = mask.low != 0;
 }
 
 void kiln_attention_row_evaluate(const struct kiln_attention_view *view, int64_t b, int64_t h,
@@ -180,13 +197,15 @@ void kiln_attention_row_evaluate(const struct kiln_attention_view *view, int64_t
     row->query = i;
     row->key_head = h / (sizes->heads / sizes->key_heads);
     row->value_head = h / (sizes->heads / sizes->value_heads);
-    row->is_query = i < length_at(&view->query_length, b, sizes->queries);
+    row->queries = length_at(&view->query_length, b, sizes->queries);
     row->keys = length_at(&view->key_length, b, sizes->keys);
     struct kiln_interval factor = kiln_attention_row_factor(view, row);
     for (int64_t key = 0; key < sizes->keys; key++) {
         row->seen[key] = is_seen(view, row, key);
-        if (row->seen[key])
-            row->x[key] = score(view, row, factor, key);
+        if (!row->seen[key])
+            continue;
+        row->x[key] = score(view, row, factor, key);
+        apply_mask(view, row, key);
     }
 }
 

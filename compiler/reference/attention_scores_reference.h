@@ -20,7 +20,7 @@ struct kiln_attention_operand {
 struct kiln_attention_row {
     int64_t batch, head, query;
     int64_t key_head, value_head;
-    bool is_query;           /* before SEQ_LEN_Q */
+    int64_t queries;         /* SEQ_LEN_Q, or all of them */
     int64_t keys;            /* SEQ_LEN_KV, or all of them */
     bool *seen;              /* per key */
     struct kiln_interval *x; /* of the keys that are seen */

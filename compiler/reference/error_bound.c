@@ -43,10 +43,20 @@ static bool is_known_nonzero(const struct kiln_bounded *operand)
     return isnan(operand->real) ? operand->bound == 0 : fabs(operand->real) > operand->bound;
 }
 
-/* Which operands the result depends on: a decided BINARY_SELECT reads one of its two. */
+/* True where RELU_BWD gives 0 whatever the gradient is. */
+static bool drops_gradient(const struct kiln_pointwise *attributes, const struct kiln_bounded *x)
+{
+    return (attributes->relu_lower_clip_slope == 0 &&
+            x->real + x->bound <= attributes->relu_lower_clip) ||
+           x->real - x->bound > attributes->relu_upper_clip;
+}
+
+/* True if the result depends on operand `i`: a decided BINARY_SELECT reads one of its two. */
 static bool reads_operand(const struct kiln_pointwise *attributes,
                           const struct kiln_bounded *operands, uint32_t i)
 {
+    if (attributes->mode == KILN_POINTWISE_RELU_BWD && i == 0)
+        return !drops_gradient(attributes, &operands[1]);
     if (attributes->mode != KILN_POINTWISE_BINARY_SELECT || i == 2)
         return true;
     if (is_known_nonzero(&operands[2]))
@@ -188,10 +198,10 @@ static bool factor_may_vanish(const struct kiln_mode_reference *row,
                               const struct kiln_pointwise *attributes, const struct points *points,
                               uint32_t arity, const struct kiln_arithmetic *arithmetic)
 {
-    if (!row->hidden_underflow || arity < 2 || !isinf(points[1].values[0]))
+    if (!row->hidden_underflow || arity < 2 || !isinf(points[0].values[0]))
         return false;
-    double x[2] = {points[0].values[0], 1};
-    double factor = fabs(row->real(x, attributes));
+    double in[2] = {1, points[1].values[0]};
+    double factor = fabs(row->real(in, attributes));
     return factor <= 0x1p24 * arithmetic->tiny;
 }
 

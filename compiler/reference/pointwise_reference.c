@@ -7,13 +7,22 @@
 
 #include <math.h>
 
+/* Operands of a backward mode. */
+enum { DY, X };
+
 #define REAL(name)                                                                                 \
-    static double name(const double *x, const struct kiln_pointwise *p __attribute__((unused)))
-#define INTEGER(name) static int64_t name(const int64_t *x)
+    static double name(const double *in, const struct kiln_pointwise *p __attribute__((unused)))
+#define INTEGER(name) static int64_t name(const int64_t *in)
 #define EXTENT(name)                                                                               \
-    static struct kiln_mode_extent name(const double *x,                                           \
+    static struct kiln_mode_extent name(const double *in,                                          \
                                         const struct kiln_pointwise *p __attribute__((unused)),    \
                                         double result __attribute__((unused)))
+
+/* An attribute of 0 makes 0 of anything. */
+static double scaled(double factor, double x)
+{
+    return factor == 0 ? 0 : factor * x;
+}
 
 static double sigmoid(double x)
 {
@@ -49,312 +58,312 @@ static double gelu_tanh_correction(double x)
 
 REAL(abs_real)
 {
-    return fabs(x[0]);
+    return fabs(in[0]);
 }
 REAL(add_real)
 {
-    return x[0] + x[1];
+    return in[0] + in[1];
 }
 REAL(add_square_real)
 {
-    return x[0] + x[1] * x[1];
+    return in[0] + in[1] * in[1];
 }
 REAL(select_real)
 {
-    return x[2] != 0 ? x[0] : x[1];
+    return in[2] != 0 ? in[0] : in[1];
 }
 REAL(ceil_real)
 {
-    return ceil(x[0]);
+    return ceil(in[0]);
 }
 REAL(eq_real)
 {
-    return x[0] == x[1];
+    return in[0] == in[1];
 }
 REAL(ge_real)
 {
-    return x[0] >= x[1];
+    return in[0] >= in[1];
 }
 REAL(gt_real)
 {
-    return x[0] > x[1];
+    return in[0] > in[1];
 }
 REAL(le_real)
 {
-    return x[0] <= x[1];
+    return in[0] <= in[1];
 }
 REAL(lt_real)
 {
-    return x[0] < x[1];
+    return in[0] < in[1];
 }
 REAL(ne_real)
 {
-    return x[0] != x[1];
+    return in[0] != in[1];
 }
 REAL(div_real)
 {
-    return x[0] / x[1];
+    return in[0] / in[1];
 }
 REAL(elu_bwd_real)
 {
-    return x[0] > 0 ? x[1] : x[1] * (p->elu_alpha * exp(x[0]));
+    return in[X] > 0 ? in[DY] : scaled(p->elu_alpha, in[DY] * exp(in[X]));
 }
 REAL(elu_fwd_real)
 {
-    return x[0] > 0 ? x[0] : p->elu_alpha * expm1(x[0]);
+    return in[0] > 0 ? in[0] : p->elu_alpha * expm1(in[0]);
 }
 REAL(erf_real)
 {
-    return erf(x[0]);
+    return erf(in[0]);
 }
 REAL(exp_real)
 {
-    return exp(x[0]);
+    return exp(in[0]);
 }
 REAL(floor_real)
 {
-    return floor(x[0]);
+    return floor(in[0]);
 }
 REAL(gelu_tanh_bwd_real)
 {
-    return x[1] * (sigmoid(gelu_argument(x[0])) + gelu_tanh_correction(x[0]));
+    return in[DY] * (sigmoid(gelu_argument(in[X])) + gelu_tanh_correction(in[X]));
 }
 REAL(gelu_tanh_fwd_real)
 {
-    return x[0] * sigmoid(gelu_argument(x[0]));
+    return in[0] * sigmoid(gelu_argument(in[0]));
 }
 REAL(gelu_bwd_real)
 {
-    return x[1] * (normal_distribution(x[0]) + x[0] * normal_density(x[0]));
+    return in[DY] * (normal_distribution(in[X]) + in[X] * normal_density(in[X]));
 }
 REAL(gelu_fwd_real)
 {
-    return x[0] * normal_distribution(x[0]);
+    return in[0] * normal_distribution(in[0]);
 }
 REAL(identity_real)
 {
-    return x[0];
+    return in[0];
 }
 REAL(log_real)
 {
-    return log(x[0]);
+    return log(in[0]);
 }
 REAL(and_real)
 {
-    return x[0] != 0 && x[1] != 0;
+    return in[0] != 0 && in[1] != 0;
 }
 REAL(not_real)
 {
-    return x[0] == 0;
+    return in[0] == 0;
 }
 REAL(or_real)
 {
-    return x[0] != 0 || x[1] != 0;
+    return in[0] != 0 || in[1] != 0;
 }
 REAL(max_real)
 {
-    return isnan(x[0]) || isnan(x[1]) ? NAN : x[0] > x[1] ? x[0] : x[1];
+    return isnan(in[0]) || isnan(in[1]) ? NAN : in[0] > in[1] ? in[0] : in[1];
 }
 REAL(min_real)
 {
-    return isnan(x[0]) || isnan(x[1]) ? NAN : x[0] < x[1] ? x[0] : x[1];
+    return isnan(in[0]) || isnan(in[1]) ? NAN : in[0] < in[1] ? in[0] : in[1];
 }
 REAL(mul_real)
 {
-    return x[0] * x[1];
+    return in[0] * in[1];
 }
 REAL(neg_real)
 {
-    return -x[0];
+    return -in[0];
 }
 REAL(reciprocal_real)
 {
-    return 1 / x[0];
+    return 1 / in[0];
 }
 REAL(relu_bwd_real)
 {
     if (!p->has_relu_parameter)
-        return x[1] * (x[0] > 0 ? 1 : 0);
-    if (x[0] < p->relu_lower_clip)
-        return p->relu_lower_clip_slope * x[1];
-    return x[0] > p->relu_upper_clip ? 0 : x[1];
+        return in[X] > 0 ? in[DY] : 0;
+    if (in[X] <= p->relu_lower_clip)
+        return scaled(p->relu_lower_clip_slope, in[DY]);
+    return in[X] > p->relu_upper_clip ? 0 : in[DY];
 }
 REAL(relu_fwd_real)
 {
-    if (x[0] <= p->relu_lower_clip)
-        return p->relu_lower_clip_slope * (x[0] - p->relu_lower_clip) + p->relu_lower_clip;
-    return x[0] >= p->relu_upper_clip ? p->relu_upper_clip : x[0];
+    if (in[0] <= p->relu_lower_clip)
+        return scaled(p->relu_lower_clip_slope, in[0] - p->relu_lower_clip) + p->relu_lower_clip;
+    return in[0] >= p->relu_upper_clip ? p->relu_upper_clip : in[0];
 }
 REAL(rsqrt_real)
 {
-    return 1 / sqrt(x[0]);
+    return 1 / sqrt(in[0]);
 }
 REAL(sigmoid_bwd_real)
 {
-    return x[1] * (sigmoid(x[0]) * sigmoid(-x[0]));
+    return in[DY] * (sigmoid(in[X]) * sigmoid(-in[X]));
 }
 REAL(sigmoid_fwd_real)
 {
-    return sigmoid(x[0]);
+    return sigmoid(in[0]);
 }
 REAL(sin_real)
 {
-    return sin(x[0]);
+    return sin(in[0]);
 }
 REAL(softplus_bwd_real)
 {
-    return x[1] * sigmoid(p->softplus_beta * x[0]);
+    return in[DY] * sigmoid(scaled(p->softplus_beta, in[X]));
 }
 REAL(softplus_fwd_real)
 {
-    double z = p->softplus_beta * x[0];
+    double z = scaled(p->softplus_beta, in[0]);
     return ((z > 0 ? z : 0) + log1p(exp(-fabs(z)))) / p->softplus_beta;
 }
 REAL(sqrt_real)
 {
-    return sqrt(x[0]);
+    return sqrt(in[0]);
 }
 REAL(sub_real)
 {
-    return x[0] - x[1];
+    return in[0] - in[1];
 }
 REAL(swish_bwd_real)
 {
-    double z = p->swish_beta * x[0];
-    return x[1] * (sigmoid(z) + z * (sigmoid(z) * sigmoid(-z)));
+    double z = scaled(p->swish_beta, in[X]);
+    return in[DY] * (sigmoid(z) + z * (sigmoid(z) * sigmoid(-z)));
 }
 REAL(swish_fwd_real)
 {
-    return x[0] * sigmoid(p->swish_beta * x[0]);
+    return in[0] * sigmoid(scaled(p->swish_beta, in[0]));
 }
 REAL(tan_real)
 {
-    return tan(x[0]);
+    return tan(in[0]);
 }
 REAL(tanh_bwd_real)
 {
-    double sech = 1 / cosh(x[0]);
-    return x[1] * (sech * sech);
+    double sech = 1 / cosh(in[X]);
+    return in[DY] * (sech * sech);
 }
 REAL(tanh_fwd_real)
 {
-    return tanh(x[0]);
+    return tanh(in[0]);
 }
 
 /* Wraps around as unsigned arithmetic does; int32 results are wrapped once more by the caller. */
 INTEGER(abs_integer)
 {
-    return x[0] < 0 ? (int64_t)(0 - (uint64_t)x[0]) : x[0];
+    return in[0] < 0 ? (int64_t)(0 - (uint64_t)in[0]) : in[0];
 }
 INTEGER(add_integer)
 {
-    return (int64_t)((uint64_t)x[0] + (uint64_t)x[1]);
+    return (int64_t)((uint64_t)in[0] + (uint64_t)in[1]);
 }
 INTEGER(add_square_integer)
 {
-    return (int64_t)((uint64_t)x[0] + (uint64_t)x[1] * (uint64_t)x[1]);
+    return (int64_t)((uint64_t)in[0] + (uint64_t)in[1] * (uint64_t)in[1]);
 }
 INTEGER(select_integer)
 {
-    return x[2] != 0 ? x[0] : x[1];
+    return in[2] != 0 ? in[0] : in[1];
 }
 INTEGER(eq_integer)
 {
-    return x[0] == x[1];
+    return in[0] == in[1];
 }
 INTEGER(ge_integer)
 {
-    return x[0] >= x[1];
+    return in[0] >= in[1];
 }
 INTEGER(gt_integer)
 {
-    return x[0] > x[1];
+    return in[0] > in[1];
 }
 INTEGER(le_integer)
 {
-    return x[0] <= x[1];
+    return in[0] <= in[1];
 }
 INTEGER(lt_integer)
 {
-    return x[0] < x[1];
+    return in[0] < in[1];
 }
 INTEGER(ne_integer)
 {
-    return x[0] != x[1];
+    return in[0] != in[1];
 }
 INTEGER(identity_integer)
 {
-    return x[0];
+    return in[0];
 }
 INTEGER(and_integer)
 {
-    return x[0] != 0 && x[1] != 0;
+    return in[0] != 0 && in[1] != 0;
 }
 INTEGER(not_integer)
 {
-    return x[0] == 0;
+    return in[0] == 0;
 }
 INTEGER(or_integer)
 {
-    return x[0] != 0 || x[1] != 0;
+    return in[0] != 0 || in[1] != 0;
 }
 INTEGER(max_integer)
 {
-    return x[0] > x[1] ? x[0] : x[1];
+    return in[0] > in[1] ? in[0] : in[1];
 }
 INTEGER(min_integer)
 {
-    return x[0] < x[1] ? x[0] : x[1];
+    return in[0] < in[1] ? in[0] : in[1];
 }
 INTEGER(mul_integer)
 {
-    return (int64_t)((uint64_t)x[0] * (uint64_t)x[1]);
+    return (int64_t)((uint64_t)in[0] * (uint64_t)in[1]);
 }
 INTEGER(neg_integer)
 {
-    return (int64_t)(0 - (uint64_t)x[0]);
+    return (int64_t)(0 - (uint64_t)in[0]);
 }
 INTEGER(sub_integer)
 {
-    return (int64_t)((uint64_t)x[0] - (uint64_t)x[1]);
+    return (int64_t)((uint64_t)in[0] - (uint64_t)in[1]);
 }
 
 /* Sums of terms that may cancel: errors follow the terms. */
 EXTENT(add_square_extent)
 {
-    double square = x[1] * x[1];
-    return (struct kiln_mode_extent){fabs(x[0]) + square, square};
+    double square = in[1] * in[1];
+    return (struct kiln_mode_extent){fabs(in[0]) + square, square};
 }
 EXTENT(gelu_bwd_extent)
 {
-    double terms = normal_distribution(x[0]) + fabs(x[0]) * normal_density(x[0]);
-    return (struct kiln_mode_extent){fabs(x[1]) * terms, 0};
+    double terms = normal_distribution(in[X]) + fabs(in[X]) * normal_density(in[X]);
+    return (struct kiln_mode_extent){fabs(in[DY]) * terms, 0};
 }
 EXTENT(gelu_tanh_bwd_extent)
 {
-    double terms = sigmoid(gelu_argument(x[0])) + fabs(gelu_tanh_correction(x[0]));
-    return (struct kiln_mode_extent){fabs(x[1]) * terms, 0};
+    double terms = sigmoid(gelu_argument(in[X])) + fabs(gelu_tanh_correction(in[X]));
+    return (struct kiln_mode_extent){fabs(in[DY]) * terms, 0};
 }
 EXTENT(swish_bwd_extent)
 {
-    double z = p->swish_beta * x[0];
+    double z = scaled(p->swish_beta, in[X]);
     double terms = sigmoid(z) + fabs(z) * (sigmoid(z) * sigmoid(-z));
-    return (struct kiln_mode_extent){fabs(x[1]) * terms, fabs(z)};
+    return (struct kiln_mode_extent){fabs(in[DY]) * terms, fabs(z)};
 }
 /* Branches that pass an operand through are exact. */
 EXTENT(elu_bwd_extent)
 {
-    return (struct kiln_mode_extent){x[0] > 0 ? 0 : fabs(result), 0};
+    return (struct kiln_mode_extent){in[X] > 0 ? 0 : fabs(result), 0};
 }
 EXTENT(elu_fwd_extent)
 {
-    return (struct kiln_mode_extent){x[0] > 0 ? 0 : fabs(result), 0};
+    return (struct kiln_mode_extent){in[0] > 0 ? 0 : fabs(result), 0};
 }
 EXTENT(relu_fwd_extent)
 {
-    if (!(x[0] <= p->relu_lower_clip))
+    if (!(in[0] <= p->relu_lower_clip) || p->relu_lower_clip_slope == 0)
         return (struct kiln_mode_extent){0, 0};
-    double distance = fabs(x[0] - p->relu_lower_clip);
+    double distance = fabs(in[0] - p->relu_lower_clip);
     double leak = fabs(p->relu_lower_clip_slope) * distance;
     return (struct kiln_mode_extent){leak == 0 ? 0 : leak + fabs(p->relu_lower_clip),
                                      fmax(distance, leak)};

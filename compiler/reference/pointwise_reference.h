@@ -26,12 +26,12 @@ struct kiln_mode_extent {
 };
 
 struct kiln_mode_reference {
-    /* x has the mode's arity; sign of zero, infinities and NaN as the formula gives them. */
-    double (*real)(const double *x, const struct kiln_pointwise *attributes);
+    /* `in` has the mode's arity; sign of zero, infinities and NaN as the formula gives them. */
+    double (*real)(const double *in, const struct kiln_pointwise *attributes);
     /* Same in 64-bit integers, wrapping; NULL for modes without integer meaning. */
-    int64_t (*integer)(const int64_t *x);
+    int64_t (*integer)(const int64_t *in);
     /* NULL: scale is the magnitude of the result, peak 0. */
-    struct kiln_mode_extent (*extent)(const double *x, const struct kiln_pointwise *attributes,
+    struct kiln_mode_extent (*extent)(const double *in, const struct kiln_pointwise *attributes,
                                       double result);
     double ulps;     /* error of the result in ulps of scale; 0: correctly rounded */
     double backward; /* relative perturbation of each operand, in ulps, that the implementation may
@@ -47,9 +47,9 @@ const struct kiln_mode_reference *kiln_mode_reference(enum kiln_pointwise_mode m
 
 enum { KILN_MODE_TURNING_POINTS = 2 };
 
-/* Where the result bends, jumps or turns round as operand 0 moves and the others stand still, zero
- * apart: between these points and zero it is monotone. Returns how many; infinite and NaN ones mean
- * nothing. */
+/* Where the result bends, jumps or turns round as the forward input moves and the gradient stands
+ * still, zero apart: between these points and zero it is monotone. Returns how many; infinite and
+ * NaN ones mean nothing. */
 uint32_t kiln_mode_turning_points(const struct kiln_pointwise *attributes,
                                   double ret_points[KILN_MODE_TURNING_POINTS]);
 

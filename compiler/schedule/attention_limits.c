@@ -4,16 +4,37 @@
 
 #include <math.h>
 
-/* One side of a comparison: an index, something that is the same in all of a batch, or a number. */
+enum {
+    MAX_DEPTH = 8
+}; /* of an expression: operands may be shared, and each walk visits them again */
+
+/*
+ * One side of a comparison: an index, a number, a length, or another integer that is the same in
+ * all of a batch. To an index an offset is added, and perhaps a value of the batch.
+ */
 struct side {
     enum { SIDE_ROW, SIDE_COLUMN, SIDE_LENGTH, SIDE_NUMBER, SIDE_OTHER } kind;
     int64_t offset;
-    uint32_t value; /* of a length */
+    uint32_t value; /* KILN_NONE: none */
+    bool is_subtracted;
 };
+
+struct range {
+    int64_t low, high;
+};
+
+static const struct range any_int32 = {INT32_MIN, INT32_MAX};
 
 static const struct kiln_op *op_at(const struct kiln_ir *ir, uint32_t value)
 {
     return &ir->ops[value];
+}
+
+static uint32_t before_broadcast(const struct kiln_ir *ir, uint32_t value)
+{
+    while (op_at(ir, value)->opcode == KILN_OP_BROADCAST)
+        value = op_at(ir, value)->operands[0];
+    return value;
 }
 
 static bool is_integer(const struct kiln_op *op)
@@ -26,20 +47,92 @@ static bool is_same_along(const struct kiln_domain *domain, uint32_t from_right)
     return domain->rank <= from_right || domain->dims[domain->rank - 1 - from_right] == 1;
 }
 
-/* Whether a value is the same for all rows and columns of the scores. */
+/* True if a value is the same for all rows and columns of the scores. */
 static bool is_of_batch(const struct kiln_ir *ir, uint32_t row_axis, uint32_t value)
 {
     const struct kiln_domain *domain = &ir->domains[op_at(ir, value)->domain];
     return is_same_along(domain, 0) && is_same_along(domain, 1) && is_same_along(domain, row_axis);
 }
 
-static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t value)
+static bool is_within(struct range range, struct range bounds)
 {
-    struct side side = {.kind = SIDE_OTHER};
-    while (op_at(ir, value)->opcode == KILN_OP_BROADCAST)
-        value = op_at(ir, value)->operands[0];
+    return range.low >= bounds.low && range.high <= bounds.high;
+}
+
+/*
+ * The numbers that an integer of the batch can be; false where it is none, or where 32 bits might
+ * not hold what is added up. The kernel computes it in 64 bits without conversions, which is the
+ * same then: conversions saturate, and MIN and MAX with numbers of 32 bits undo that.
+ */
+static bool find_range(const struct kiln_ir *ir, uint32_t value, uint32_t depth,
+                       struct range *ret_range)
+{
+    value = before_broadcast(ir, value);
     const struct kiln_op *op = op_at(ir, value);
-    if (!is_integer(op))
+    if (!is_integer(op) || depth == MAX_DEPTH)
+        return false;
+    if (op->opcode == KILN_OP_CONVERT)
+        op = op_at(ir, op->operands[0]);
+    if (op->opcode == KILN_OP_LOAD && is_integer(op)) {
+        *ret_range =
+            op->scalar == KILN_SCALAR_I32 ? any_int32 : (struct range){INT64_MIN, INT64_MAX};
+        return true;
+    }
+    if (op->opcode == KILN_OP_CONSTANT) {
+        *ret_range = (struct range){op->constant.integer, op->constant.integer};
+        return is_within(*ret_range, any_int32);
+    }
+    struct range a, b;
+    if (kiln_opcode_info(op->opcode)->arity != 2 ||
+        !find_range(ir, op->operands[0], depth + 1, &a) ||
+        !find_range(ir, op->operands[1], depth + 1, &b))
+        return false;
+    switch (op->opcode) {
+    case KILN_OP_MIN:
+        *ret_range =
+            (struct range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+        return true;
+    case KILN_OP_MAX:
+        *ret_range =
+            (struct range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+        return true;
+    case KILN_OP_ADD:
+    case KILN_OP_SUB:
+        if (!is_within(a, any_int32) || !is_within(b, any_int32))
+            return false;
+        *ret_range = op->opcode == KILN_OP_ADD ? (struct range){a.low + b.low, a.high + b.high}
+                                               : (struct range){a.low - b.high, a.high - b.low};
+        return is_within(*ret_range, any_int32);
+    default:
+        return false;
+    }
+}
+
+/* `a` plus or minus `b`, of which at most one is an index, and at most one has a value. */
+static struct side sum_of(struct side a, struct side b, bool is_sum)
+{
+    struct side sum = is_sum && (b.kind == SIDE_ROW || b.kind == SIDE_COLUMN) ? b : a;
+    const struct side *other = is_sum && (b.kind == SIDE_ROW || b.kind == SIDE_COLUMN) ? &a : &b;
+    bool is_added = other->kind == SIDE_NUMBER || other->kind == SIDE_LENGTH;
+    if (!is_added || (sum.value != KILN_NONE && other->value != KILN_NONE) ||
+        (is_sum ? __builtin_add_overflow(sum.offset, other->offset, &sum.offset)
+                : __builtin_sub_overflow(sum.offset, other->offset, &sum.offset)))
+        sum.kind = SIDE_OTHER;
+    if (other->value != KILN_NONE) {
+        sum.value = other->value;
+        sum.is_subtracted = !is_sum;
+    }
+    return sum;
+}
+
+static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t value,
+                           uint32_t depth)
+{
+    struct side side = {.kind = SIDE_OTHER, .value = KILN_NONE};
+    struct range range;
+    value = before_broadcast(ir, value);
+    const struct kiln_op *op = op_at(ir, value);
+    if (!is_integer(op) || depth == MAX_DEPTH)
         return side;
     if (op->opcode == KILN_OP_INDEX) {
         uint32_t from_right = ir->domains[op->domain].rank - 1 - op->axis;
@@ -47,25 +140,12 @@ static struct side side_of(const struct kiln_ir *ir, uint32_t row_axis, uint32_t
     } else if (op->opcode == KILN_OP_CONSTANT) {
         side.kind = SIDE_NUMBER;
         side.offset = op->constant.integer;
+    } else if (is_of_batch(ir, row_axis, value) && find_range(ir, value, 0, &range)) {
+        side.kind = SIDE_LENGTH;
+        side.value = op->opcode == KILN_OP_CONVERT ? op->operands[0] : value;
     } else if (op->opcode == KILN_OP_ADD || op->opcode == KILN_OP_SUB) {
-        struct side a = side_of(ir, row_axis, op->operands[0]);
-        struct side b = side_of(ir, row_axis, op->operands[1]);
-        bool is_sum = op->opcode == KILN_OP_ADD;
-        side = is_sum && a.kind == SIDE_NUMBER ? b : a;
-        if (a.kind != SIDE_NUMBER && b.kind != SIDE_NUMBER)
-            side.kind = SIDE_OTHER;
-        else if (!is_sum && a.kind == SIDE_NUMBER)
-            side.kind = SIDE_OTHER;
-        else if (is_sum ? __builtin_add_overflow(a.offset, b.offset, &side.offset)
-                        : __builtin_sub_overflow(a.offset, b.offset, &side.offset))
-            side.kind = SIDE_OTHER;
-    } else if (is_of_batch(ir, row_axis, value)) {
-        const struct kiln_op *loaded =
-            op->opcode == KILN_OP_CONVERT ? op_at(ir, op->operands[0]) : op;
-        if (loaded->opcode == KILN_OP_LOAD && is_integer(loaded)) {
-            side.kind = SIDE_LENGTH;
-            side.value = op->opcode == KILN_OP_CONVERT ? op->operands[0] : value;
-        }
+        side = sum_of(side_of(ir, row_axis, op->operands[0], depth + 1),
+                      side_of(ir, row_axis, op->operands[1], depth + 1), op->opcode == KILN_OP_ADD);
     }
     return side;
 }
@@ -79,14 +159,39 @@ static bool fits_indices(const struct kiln_domain *domain, int64_t offset)
     return fits;
 }
 
-static bool add_limit(struct kiln_attention_schedule *attention, enum kiln_limit_kind kind,
-                      int64_t offset, uint32_t value)
+/* True if that holds for all that the offset and the value of a limit can add up to. */
+static bool limit_fits_indices(const struct kiln_ir *ir, const struct kiln_domain *domain,
+                               const struct kiln_score_limit *limit)
+{
+    struct range range = {0, 0};
+    if (limit->value != KILN_NONE &&
+        (!find_range(ir, limit->value, 0, &range) || !is_within(range, any_int32)))
+        return false;
+    if (limit->is_subtracted)
+        range = (struct range){-range.high, -range.low};
+    return fits_indices(domain, limit->offset) && fits_indices(domain, limit->offset + range.low) &&
+           fits_indices(domain, limit->offset + range.high);
+}
+
+static bool add_limit(struct kiln_attention_schedule *attention, struct kiln_score_limit limit)
 {
     if (attention->limit_count == KILN_MAX_LIMITS)
         return false;
-    attention->limits[attention->limit_count++] =
-        (struct kiln_score_limit){.kind = kind, .offset = offset, .value = value};
+    attention->limits[attention->limit_count++] = limit;
     return true;
+}
+
+/* column < length or row < length */
+static bool add_length(struct kiln_attention_schedule *attention, const struct side *index,
+                       uint32_t length)
+{
+    if (index->offset != 0 || index->value != KILN_NONE ||
+        (index->kind != SIDE_COLUMN && index->kind != SIDE_ROW))
+        return false;
+    return add_limit(attention, (struct kiln_score_limit){.kind = index->kind == SIDE_COLUMN
+                                                                      ? KILN_LIMIT_COLUMNS
+                                                                      : KILN_LIMIT_ROWS,
+                                                          .value = length});
 }
 
 /* What a comparison says of the columns: false where it says something else. */
@@ -94,18 +199,19 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
                            struct kiln_attention_schedule *attention)
 {
     enum kiln_opcode opcode = op->opcode;
-    /* Lengths are the same for all rows, and for all batches that a work-group adds up. */
-    const struct kiln_contraction_schedule *products = &attention->products;
-    uint32_t row_axis = products->has_outer ? products->batch_axes[products->outer_batch]
-                                            : products->rows.domain_axes[0];
-    struct side a = side_of(ir, row_axis, op->operands[0]);
-    struct side b = side_of(ir, row_axis, op->operands[1]);
     bool is_order = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE ||
                     opcode == KILN_OP_CMP_GT || opcode == KILN_OP_CMP_GE;
     if (!is_order)
         return false;
+    /* Lengths are the same for all rows, and for all batches that a work-group adds up. */
+    const struct kiln_contraction_schedule *products = &attention->products;
+    uint32_t row_axis = products->has_outer ? products->batch_axes[products->outer_batch]
+                                            : products->rows.domain_axes[0];
+    struct side a = side_of(ir, row_axis, op->operands[0], 0);
+    struct side b = side_of(ir, row_axis, op->operands[1], 0);
     /* Of a single row the index is 0. */
-    if ((products->m == 1 && !attention->is_transposed) || attention->are_rows_heads) {
+    bool is_single = (products->m == 1 && !attention->is_transposed) || attention->are_rows_heads;
+    if (is_single) {
         a.kind = a.kind == SIDE_NUMBER ? SIDE_ROW : a.kind;
         b.kind = b.kind == SIDE_NUMBER ? SIDE_ROW : b.kind;
     }
@@ -119,17 +225,21 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
                                             : KILN_OP_CMP_LE;
     }
     bool is_below = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE;
-    if (b.kind == SIDE_LENGTH)
-        return opcode == KILN_OP_CMP_LT && a.offset == 0 && b.offset == 0 &&
-               ((a.kind == SIDE_COLUMN && add_limit(attention, KILN_LIMIT_COLUMNS, 0, b.value)) ||
-                (a.kind == SIDE_ROW && add_limit(attention, KILN_LIMIT_ROWS, 0, b.value)));
+    if (b.kind == SIDE_LENGTH && opcode == KILN_OP_CMP_LT && add_length(attention, &a, b.value))
+        return true;
+    if (b.kind == SIDE_LENGTH && is_single)
+        b.kind = SIDE_ROW;
     const struct kiln_domain *domain = &ir->domains[op->domain];
     if (a.kind != SIDE_COLUMN || b.kind != SIDE_ROW || !fits_indices(domain, a.offset) ||
-        !fits_indices(domain, b.offset))
+        !fits_indices(domain, b.offset) || (a.value != KILN_NONE && b.value != KILN_NONE))
         return false;
-    int64_t offset = b.offset - a.offset - (opcode == KILN_OP_CMP_LT) + (opcode == KILN_OP_CMP_GT);
-    return fits_indices(domain, offset) &&
-           add_limit(attention, is_below ? KILN_LIMIT_LAST : KILN_LIMIT_FIRST, offset, KILN_NONE);
+    const struct kiln_score_limit limit = {
+        .kind = is_below ? KILN_LIMIT_LAST : KILN_LIMIT_FIRST,
+        .offset = b.offset - a.offset - (opcode == KILN_OP_CMP_LT) + (opcode == KILN_OP_CMP_GT),
+        .value = a.value != KILN_NONE ? a.value : b.value,
+        .is_subtracted = a.value != KILN_NONE ? !a.is_subtracted : b.is_subtracted,
+    };
+    return limit_fits_indices(ir, domain, &limit) && add_limit(attention, limit);
 }
 
 /* All that a condition says, or false. */
@@ -263,6 +373,7 @@ static void transpose(struct kiln_score_limit *limit)
     };
     limit->kind = transposed[limit->kind];
     limit->offset = -limit->offset;
+    limit->is_subtracted = !limit->is_subtracted;
 }
 
 void kiln_find_attention_limits(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
@@ -301,11 +412,8 @@ static bool is_below(const struct kiln_ir *ir, const struct kiln_op *condition, 
 {
     if (condition->opcode != KILN_OP_CMP_LT)
         return false;
-    uint32_t value = condition->operands[0];
-    while (op_at(ir, value)->opcode == KILN_OP_BROADCAST)
-        value = op_at(ir, value)->operands[0];
-    const struct kiln_op *index = op_at(ir, value);
-    struct side side = side_of(ir, row_axis, condition->operands[1]);
+    const struct kiln_op *index = op_at(ir, before_broadcast(ir, condition->operands[0]));
+    struct side side = side_of(ir, row_axis, condition->operands[1], 0);
     return index->opcode == KILN_OP_INDEX &&
            ir->domains[index->domain].rank - 1 - index->axis == from_right &&
            side.kind == SIDE_LENGTH && side.offset == 0 && side.value == length;

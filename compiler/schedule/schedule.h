@@ -293,16 +293,19 @@ struct kiln_contraction_schedule {
 
 /* Which columns of scores a row sees: all limits are kept. */
 enum kiln_limit_kind {
-    KILN_LIMIT_LAST,    /* column <= row + offset */
-    KILN_LIMIT_FIRST,   /* column >= row + offset */
-    KILN_LIMIT_COLUMNS, /* column < a length of the batch */
-    KILN_LIMIT_ROWS,    /* row < a length of the batch: other rows see none */
+    KILN_LIMIT_LAST,    /* column <= row + offset + value */
+    KILN_LIMIT_FIRST,   /* column >= row + offset + value */
+    KILN_LIMIT_COLUMNS, /* column < value */
+    KILN_LIMIT_ROWS,    /* row < value: other rows see none */
 };
 
+/* `value` is an integer of the batch: made of loaded lengths and constants by ADD, SUB, MIN and
+ * MAX. */
 struct kiln_score_limit {
     enum kiln_limit_kind kind;
     int64_t offset;
-    uint32_t value; /* of a length, which is loaded; else KILN_NONE */
+    uint32_t value;     /* the length, or what is added to the offset; else KILN_NONE */
+    bool is_subtracted; /* from the offset instead */
 };
 
 enum { KILN_MAX_LIMITS = 8 };

@@ -214,13 +214,6 @@ KILN_DEVICE float kiln_min_f32(float a, float b)
 }
 #endif
 
-/* Two instructions: infinity less infinity is NaN, and x less -0 is 0. The minimum may lose a NaN, x keeps it. */
-#define KILN_HAS_RELU_F32
-KILN_DEVICE float kiln_relu_f32(float x)
-{
-    return x - __builtin_fminf(x, 0.0f);
-}
-
 /* The extreme of many numbers. NaN is noted apart, so that the compiler can pack two of these operations into one. */
 #define KILN_HAS_EXTREMES_F32
 #define kiln_max_number_f32(a, b) __builtin_fmaxf(a, b)

@@ -134,19 +134,6 @@ KILN_MIN_MAX(f32, float, a != a)
 KILN_MIN_MAX(f64, double, a != a)
 #undef KILN_MIN_MAX
 
-/* x where x > 0, else 0 * x + 0: 0, and NaN of -infinity. */
-#ifndef KILN_HAS_RELU_F32
-KILN_DEVICE float kiln_relu_f32(float x)
-{
-    return kiln_select_f32(x <= 0, 0.0f * x + 0.0f, x);
-}
-#endif
-
-KILN_DEVICE double kiln_relu_f64(double x)
-{
-    return kiln_select_f64(x <= 0, 0.0 * x + 0.0, x);
-}
-
 /* The largest or smallest of many: the number so far, and whether there was a NaN, where the number does not tell. */
 #ifndef KILN_HAS_EXTREMES_F32
 #define kiln_max_number_f32(a, b)          kiln_max_f32(a, b)

@@ -176,13 +176,6 @@ KILN_DEVICE float kiln_exp2_anchored_f32(float x)
     return __fmaf_rd(share, 252.0f, KILN_EXP2_ANCHOR - 126.0f);
 }
 
-/* Infinity less infinity is NaN, and x less -0 is 0. The minimum may lose a NaN, x keeps it. */
-#define KILN_HAS_RELU_F32
-KILN_DEVICE float kiln_relu_f32(float x)
-{
-    return x - fminf(x, 0.0f);
-}
-
 #if __CUDA_ARCH__ >= 800
 #define KILN_HAS_MIN_MAX_F32
 KILN_DEVICE float kiln_min_f32(float a, float b)

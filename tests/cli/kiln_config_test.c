@@ -153,7 +153,6 @@ Test(kiln_config, bad_values_have_their_sentences)
         {"KILN_COMPILE_TIMEOUT", "soon", "not a number from 1 to"},
         {"KILN_COMPILE_MEMORY", "-1", "not a number from 0 to"},
         {"KILN_HOST_THREADS", "0", "not a number from 1 to"},
-        {"KILN_WIRE_BOOL", "3", "not a number from 16 to 255"},
         {"KILN_CACHE_MAX_SIZE", "12Q", "not a number of bytes"},
         {"KILN_CACHE_LAYERS", "/dev/null/layer", "'/dev/null/layer'"},
         {"KILN_CACHE_REMOTE", "http://me:secret@host", "no cache is shared"},
@@ -204,9 +203,9 @@ Test(kiln_config, a_good_value_is_no_problem)
     char capture[1100]; /* made when the first graph is captured */
     (void)snprintf(capture, sizeof capture, "KILN_CAPTURE_DIR=%s", temporary_path("yet"));
     struct kiln_process kiln = CONFIG_JSON(
-        "KILN_COMPILE_WORKERS=256", "KILN_COMPILE_MEMORY=0", "KILN_WIRE_BOOL=16",
-        "KILN_CACHE_MAX_SIZE=10GiB", "KILN_HOST_SANITIZE=No", "KILN_LOG_LEVEL=WARN",
-        "KILN_DEVICE=host", "KILN_HOST_THREADS=1", "KILN_COMPILE_IN_PROCESS=on", capture);
+        "KILN_COMPILE_WORKERS=256", "KILN_COMPILE_MEMORY=0", "KILN_CACHE_MAX_SIZE=10GiB",
+        "KILN_HOST_SANITIZE=No", "KILN_LOG_LEVEL=WARN", "KILN_DEVICE=host", "KILN_HOST_THREADS=1",
+        "KILN_COMPILE_IN_PROCESS=on", capture);
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.out);
     json_t *document = parse_json(kiln.out);
     expect(document, "derived", "cache limit", "10.0 GiB", "KILN_CACHE_MAX_SIZE");

@@ -46,6 +46,7 @@ static const char *const three_kernels[] = {
     GRADIENTS("4", "1", 72, 128, 64, 64, ":BFLOAT16"),
     GRADIENTS("4", "4", 70, 130, 32, 32, ""),
     GRADIENTS("8", "2", 72, 128, 128, 128, ":BFLOAT16") "!causal_mask=true",
+    PLAIN(72, 128) "attn_mask=2,1,1,128:BOOLEAN",
 };
 enum { THREE_KERNELS_COUNT = sizeof three_kernels / sizeof *three_kernels };
 
@@ -203,6 +204,28 @@ Test(attention_gradient_plan, hidden_scores_are_known)
     }
 }
 
+#define CORNERS                                                                                    \
+    "seq_len_q=2:INT32 seq_len_kv=2:INT32 !padding_mask=true !causal_mask_bottom_right=true"
+
+/* In the kernel of columns a batch's corner is subtracted. */
+Test(attention_gradient_plan, corners_are_known)
+{
+    struct kiln_kernel_plan plan = make_plan(PLAIN(72, 128) CORNERS, "gfx942");
+    uint32_t found = 0;
+    for (uint32_t g = 0; g < plan.partition.group_count; g++) {
+        const struct kiln_attention_schedule *attention = &plan.schedules[g].attention;
+        if (plan.schedules[g].family != KILN_FAMILY_ATTENTION)
+            continue;
+        found++;
+        cr_expect_eq(attention->limit_count, 3);
+        cr_expect_eq(attention->limits[0].kind,
+                     attention->is_transposed ? KILN_LIMIT_FIRST : KILN_LIMIT_LAST);
+        cr_expect_neq(attention->limits[0].value, KILN_NONE);
+        cr_expect_eq(attention->limits[0].is_subtracted, attention->is_transposed);
+    }
+    cr_expect_eq(found, 2);
+}
+
 /* Symbols are made of texts. */
 static void expect_same_kernels(const char *sketch, const char *other, const char *target_name)
 {
@@ -224,4 +247,6 @@ Test(attention_gradient_plan, sequences_of_all_lengths_share_kernels)
         expect_same_kernels(PLAIN(72, 128) "!causal_mask=true",
                             GRADIENTS("32", "8", 1000, 2048, 64, 64, ":HALF") "!causal_mask=true",
                             targets[target]);
+    expect_same_kernels(PLAIN(72, 128) CORNERS,
+                        GRADIENTS("32", "8", 1000, 2048, 64, 64, ":HALF") CORNERS, "gfx942");
 }

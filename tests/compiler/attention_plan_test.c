@@ -337,6 +337,14 @@ static const char *const nodes[] = {
     /* values behind a length are not read, so that they need not be made 0 by another kernel */
     NODE(72, 128) "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT64 !padding_mask=true",
     NODE(1, 128) "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT32 !padding_mask=true",
+    /* each batch has a corner of its own */
+    NODE(72, 128) "seq_len_q=2,1,1,1:INT32 seq_len_kv=2,1,1,1:INT64 !padding_mask=true "
+                  "!causal_mask_bottom_right=true",
+    NODE(72, 128) "seq_len_kv=2:INT32 !padding_mask=true !left_bound=9 !right_bound=2 "
+                  "!diagonal_alignment='BOTTOM_RIGHT'",
+    NODE(2, 128) "seq_len_kv=2:INT32 !padding_mask=true !causal_mask_bottom_right=true",
+    NODE(72, 128) "attn_mask=2,1,1,128:BOOLEAN !causal_mask=true",
+    NODE(1, 128) "attn_mask=2,4,1,128:BOOLEAN",
 };
 
 Test(attention_plan, nodes_are_one_kernel)
@@ -365,6 +373,11 @@ Test(attention_plan, hidden_columns_are_known)
     cr_expect_eq(limits_of(nodes[2]), 1);
     cr_expect_eq(limits_of(nodes[3]), 0);
     cr_expect_eq(limits_of(nodes[4]), 2);
+    cr_expect_eq(limits_of(nodes[8]), 3);
+    cr_expect_eq(limits_of(nodes[9]), 3);
+    cr_expect_eq(limits_of(nodes[10]), 2);
+    cr_expect_eq(limits_of(nodes[11]), 1, "beside a mask in memory, too");
+    cr_expect_eq(limits_of(nodes[12]), 0);
 }
 
 /* Rotary embedding of queries and keys (what is rotated is given) is computed where they are read;

@@ -342,9 +342,8 @@ static bool open_device(const struct run *run, struct kiln_engine *engine, const
 
 static bool make_engines(struct run *run, const struct settings *settings, struct kiln_error *error)
 {
-    /* Every graph is new: a cache on disk would only grow. BOOLEAN has no certain number: any will
-     * do here. */
-    if (setenv("KILN_CACHE_DIR", "", 1) != 0 || setenv("KILN_WIRE_BOOL", "18", 1) != 0)
+    /* Every graph is new: a cache on disk would only grow. */
+    if (setenv("KILN_CACHE_DIR", "", 1) != 0)
         return false;
     if (strcmp(settings->device, "host") != 0 &&
         kiln_device_open(settings->device, &run->device, error) != KILN_OK)

@@ -115,7 +115,6 @@ template <class To, class From> struct mapping {
     NUMBER(scalar, type)                                                                           \
     BINARY(div, scalar, type)                                                                      \
     BINARY(div_shared, scalar, type)                                                               \
-    UNARY(relu, scalar, type)                                                                      \
     UNARY(rcp, scalar, type)                                                                       \
     UNARY(ceil, scalar, type)                                                                      \
     UNARY(floor, scalar, type)                                                                     \

@@ -4,6 +4,7 @@
 #include "graph_sketch.h"
 #include "json_graph.h"
 
+#include "compiler/graph/canonical_form.h"
 #include "compiler/graph/graph_json.h"
 #include "runtime/support/file.h"
 
@@ -173,7 +174,7 @@ Test(canonical_reader, giant_counts_are_refused)
     struct kiln_graph graph;
     kiln_buffer_init(&form);
     kiln_arena_init(&arena);
-    kiln_buffer_append_u32(&form, 2);
+    kiln_buffer_append_u32(&form, KILN_CANONICAL_VERSION);
     kiln_buffer_append_u32(&form, UINT32_MAX);
     kiln_buffer_append_u32(&form, UINT32_MAX);
     cr_assert_eq(read_form(form.data, form.size, &arena, &graph), KILN_CORRUPT);

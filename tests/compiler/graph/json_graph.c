@@ -270,11 +270,18 @@ static void check_attention(const struct kiln_graph *graph, const struct kiln_no
     check_dims(graph, node, KILN_OPERAND_SEQ_LEN_KV, s.batch, 1, 1, 1);
     check_dims(graph, node, KILN_OPERAND_SINK_TOKEN, 1, s.heads, 1, 1);
     cr_assert(s.queries + s.keys <= INT32_MAX && s.batch * s.heads <= INT32_MAX);
-    cr_assert(!attention->is_bottom_right && !attention->wants_default_scale);
+    bool has_corners = attention->is_bottom_right;
+    cr_assert(!has_corners || attention->has_first_key || attention->has_last_key);
+    cr_assert(!has_corners || kiln_node_input(node, KILN_OPERAND_SEQ_LEN_Q) != KILN_NONE ||
+              kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE);
+    int64_t most_first = has_corners ? 0 : s.keys - 1;
+    int64_t least_last = has_corners ? 0 : -(s.queries - 1);
     cr_assert(!attention->has_first_key ||
-              (attention->first_key > -(s.queries - 1) && attention->first_key <= s.keys - 1));
+              (attention->first_key > -((has_corners ? s.keys : s.queries) - 1) &&
+               attention->first_key <= most_first));
     cr_assert(!attention->has_last_key ||
-              (attention->last_key >= -(s.queries - 1) && attention->last_key < s.keys - 1));
+              (attention->last_key >= least_last &&
+               attention->last_key < (has_corners ? s.queries : s.keys) - 1));
 }
 
 /* What graph.h and operand.def promise about axes and shapes. */

@@ -4,7 +4,6 @@
 #include "compiler/graph/wire_messages.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +30,7 @@ static const char *const accepted[] = {
     FORWARD " attn_mask=5,1",
     FORWARD " attn_mask=4,5,7",
     FORWARD " attn_mask=2,1,5,7:HALF",
+    FORWARD " attn_mask=2,1,1,7:BOOLEAN",
     FORWARD " sink_token=1,4,1,1",
     FORWARD " stats=2,4,5,1 max=2,4,5,1 sum_exp=2,4,5,1 !generate_stats=true",
     FORWARD " stats=2,4,5,1",
@@ -43,7 +43,12 @@ static const char *const accepted[] = {
     FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !diagonal_alignment='BOTTOM_RIGHT'",
     FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !diagonal_alignment='BOTTOM_RIGHT' "
             "!left_bound=6 !right_bound=4", /* both hide nothing */
+    FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !causal_mask_bottom_right=true",
+    FORWARD " seq_len_q=" LENGTH " seq_len_kv=2:INT64 !padding_mask=true !left_bound=3 "
+            "!right_bound=1 !diagonal_alignment='BOTTOM_RIGHT'",
     FORWARD " !causal_mask=true",
+    FORWARD " !causal_mask=true !diagonal_alignment='BOTTOM_RIGHT'",
+    FORWARD " !causal_mask=true !right_bound=3",
     FORWARD " !causal_mask=true !right_bound=0 !left_bound=2",
     FORWARD " !causal_mask_bottom_right=true",
     FORWARD " !left_bound=1 !right_bound=2 !diagonal_alignment='BOTTOM_RIGHT'",
@@ -58,7 +63,9 @@ static const char *const accepted[] = {
     "Sdpa q=1,1,2,3:DOUBLE k=1,1,2,3:BFLOAT16 v=1,1,2,3:HALF o=1,1,2,3",
     BACKWARD,
     BACKWARD " attn_mask=1,4,5,7 dbias=1,4,5,7 !causal_mask=true",
+    BACKWARD " attn_mask=5,7:BOOLEAN",
     BACKWARD " scale=1 seq_len_q=" LENGTH " seq_len_kv=" LENGTH " !padding_mask=true",
+    BACKWARD " seq_len_q=" LENGTH " !padding_mask=true !causal_mask_bottom_right=true",
     BACKWARD " !causal_mask_bottom_right=true !attn_scale_value=2",
 };
 
@@ -111,6 +118,10 @@ Test(node_attention, bounds)
         {"", false, false, 0, 0},
         {" !causal_mask=true", false, true, 0, 0},
         {" !right_bound=0", false, true, 0, 0},
+        {" !causal_mask=true !right_bound=3", false, true, 0, 3},
+        {" !causal_mask=true !right_bound=-1", false, true, 0, 0},
+        {" !causal_mask=true !diagonal_alignment='BOTTOM_RIGHT'", false, true, 0, 2},
+        {" !causal_mask_bottom_right=true !right_bound=1", false, true, 0, 3},
         {" !causal_mask_bottom_right=true", false, true, 0, 2},
         {" !right_bound=0 !diagonal_alignment='BOTTOM_RIGHT'", false, true, 0, 2},
         {" !right_bound=5", false, true, 0, 5},
@@ -135,6 +146,42 @@ Test(node_attention, bounds)
                   "%s", sketch);
         cr_expect_eq(attention->first_key, rows[i].first, "%s", sketch);
         cr_expect_eq(attention->last_key, rows[i].last, "%s", sketch);
+        check_written(&read, sketch);
+        json_graph_fini(&read);
+    }
+}
+
+/* Where batches have lengths, bounds at the bottom right count from each batch's corner. */
+Test(node_attention, bounds_of_each_batch)
+{
+    static const struct {
+        const char *attributes;
+        bool has_first, has_last;
+        int64_t first, last;
+    } rows[] = {
+        {" !causal_mask_bottom_right=true", false, true, 0, 0},
+        {" !right_bound=3 !diagonal_alignment='BOTTOM_RIGHT'", false, true, 0, 3},
+        {" !right_bound=4 !diagonal_alignment='BOTTOM_RIGHT'", false, false, 0, 0},
+        {" !left_bound=5 !diagonal_alignment='BOTTOM_RIGHT'", true, false, -5, 0},
+        {" !left_bound=6 !diagonal_alignment='BOTTOM_RIGHT'", false, false, 0, 0},
+        {" !left_bound=0 !right_bound=1 !diagonal_alignment='BOTTOM_RIGHT'", true, true, 0, 1},
+    };
+    static const char *const lengths[] = {" seq_len_q=" LENGTH, " seq_len_kv=" LENGTH};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const char *attributes = rows[i / 2].attributes;
+        char sketch[256];
+        struct json_graph read;
+        (void)snprintf(sketch, sizeof sketch, FORWARD "%s !padding_mask=true%s", lengths[i % 2],
+                       attributes);
+        graph_sketch_accept(&read, sketch, NULL);
+        const struct kiln_attention *attention = &read.graph.nodes[0].attention;
+        bool has_bound = rows[i / 2].has_first || rows[i / 2].has_last;
+        cr_expect(attention->has_first_key == rows[i / 2].has_first &&
+                      attention->has_last_key == rows[i / 2].has_last &&
+                      attention->is_bottom_right == has_bound,
+                  "%s", sketch);
+        cr_expect_eq(attention->first_key, rows[i / 2].first, "%s", sketch);
+        cr_expect_eq(attention->last_key, rows[i / 2].last, "%s", sketch);
         check_written(&read, sketch);
         json_graph_fini(&read);
     }
@@ -173,15 +220,14 @@ Test(node_attention, scale)
 {
     struct json_graph read;
     graph_sketch_accept(&read, FORWARD, NULL);
-    cr_expect_eq(read.graph.nodes[0].attention.scale, 1 / sqrt(8), "the default");
+    cr_expect_eq(read.graph.nodes[0].attention.scale, 1, "the default");
+    json_graph_fini(&read);
+    graph_sketch_accept(&read, FORWARD " !attn_scale_value=3", NULL);
+    cr_expect_eq(read.graph.nodes[0].attention.scale, 3);
     json_graph_fini(&read);
     graph_sketch_accept(&read, FORWARD " scale=1 !attn_scale_value=3", NULL);
-    cr_expect_eq(read.graph.nodes[0].attention.scale, 3, "the number comes first");
-    cr_expect_eq(kiln_node_input(&read.graph.nodes[0], KILN_OPERAND_SCALE), KILN_NONE);
-    cr_expect_eq(read.graph.tensor_count, 4, "what is not read is not there");
-    json_graph_fini(&read);
-    graph_sketch_accept(&read, FORWARD " scale=1", NULL);
-    cr_expect_neq(kiln_node_input(&read.graph.nodes[0], KILN_OPERAND_SCALE), KILN_NONE);
+    cr_expect_neq(kiln_node_input(&read.graph.nodes[0], KILN_OPERAND_SCALE), KILN_NONE,
+                  "the tensor comes first");
     json_graph_fini(&read);
 }
 
@@ -214,21 +260,10 @@ static const struct {
     /* Masks that contradict one another. */
     {KILN_REJECT_ATTENTION, FORWARD " !causal_mask=true !causal_mask_bottom_right=true",
      "node 'Sdpa': causal_mask and causal_mask_bottom_right are both set"},
-    {KILN_REJECT_ATTENTION, FORWARD " !causal_mask=true !diagonal_alignment='BOTTOM_RIGHT'",
-     "causal_mask is set, and diagonal_alignment is BOTTOM_RIGHT"},
-    {KILN_REJECT_ATTENTION, FORWARD " !causal_mask=true !right_bound=3",
-     "right_bound is 3, with a causal mask it must be 0 or absent"},
     {KILN_REJECT_ATTENTION, FORWARD " seq_len_kv=" LENGTH,
      "node 'Sdpa': tensor 'seq_len_kv' (uid 5): it is seq_len_kv, and padding_mask is not set"},
     {KILN_REJECT_MISSING_OPERAND, FORWARD " !padding_mask=true",
      "padding_mask is set, and seq_len_q and seq_len_kv are missing"},
-    {KILN_REJECT_ATTENTION,
-     FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !causal_mask_bottom_right=true",
-     "its diagonal is aligned to the bottom right and padding_mask is set"},
-    {KILN_REJECT_ATTENTION,
-     FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !left_bound=5 "
-             "!diagonal_alignment='BOTTOM_RIGHT'",
-     "its diagonal is aligned to the bottom right and padding_mask is set"},
     {KILN_REJECT_MISSING_OPERAND, FORWARD " !generate_stats=true",
      "generate_stats is set, and stats is missing"},
     {KILN_REJECT_ATTENTION, BACKWARD " dbias=1,4,5,7",
@@ -298,6 +333,12 @@ static const struct {
      "stats is int32, must be of a floating-point type"},
     {KILN_REJECT_UNSUPPORTED_TYPE, FORWARD " seq_len_q=2,1,1,1 !padding_mask=true",
      "seq_len_q is float, must be int32 or int64"},
+    {KILN_REJECT_UNSUPPORTED_TYPE, FORWARD " attn_mask=5,7:UINT8",
+     "attn_mask is uint8, must be of a floating-point type"},
+    {KILN_REJECT_UNSUPPORTED_TYPE, BACKWARD " attn_mask=5,7:BOOLEAN dbias=5,7",
+     "tensor 'attn_mask' (uid 10): attn_mask is bool, which has no gradient dbias"},
+    {KILN_REJECT_UNSUPPORTED_TYPE, FORWARD " sink_token=1,4,1,1:BOOLEAN",
+     "sink_token is bool, must be of a floating-point type"},
     /* Operands. */
     {KILN_REJECT_UNKNOWN_UID, "Sdpa q=1,1,2,3 k@1 v@1", "operand o has uid 0"},
     {KILN_REJECT_UNKNOWN_UID, FORWARD " dropout_mask@77", "operand dropout_mask has uid 77"},
@@ -317,6 +358,10 @@ static const struct {
     {KILN_REJECT_TOO_LARGE,
      "Sdpa q=1,1,16777216,2000000000 k=1,1,16777216,2000000000 v=1,1,16777216,1 o=1,1,16777216,1",
      "node 'Sdpa': its products have more than 2^63 terms"},
+    {KILN_REJECT_TOO_LARGE,
+     "Sdpa q=1,1,2000000000,1 k=1,1,9,1 v=1,1,9,1 o=1,1,2000000000,1 seq_len_q=1:INT32 "
+     "!padding_mask=true !right_bound=1000000000 !diagonal_alignment='BOTTOM_RIGHT'",
+     "right_bound 1000000000 is too large for 2000000000 queries and 9 keys"},
 };
 
 Test(node_attention, declined)
@@ -341,6 +386,10 @@ Test(node_attention, canonical_form_tells_parameters_apart)
         FORWARD " descale_q=1",
         FORWARD " seq_len_q=" LENGTH " !padding_mask=true",
         FORWARD " seq_len_kv=" LENGTH " !padding_mask=true",
+        FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !causal_mask=true",
+        FORWARD " seq_len_kv=" LENGTH " !padding_mask=true !causal_mask_bottom_right=true",
+        FORWARD " attn_mask=5,7",
+        FORWARD " attn_mask=5,7:BOOLEAN",
         BACKWARD,
     };
     enum { VARIANTS = sizeof variants / sizeof *variants };

@@ -162,9 +162,10 @@ Test(wire_messages, written_graphs_read_back_the_same)
         SELECT("UINT8", VALUE("Float8Value", "200"), ""),
         SELECT("INT32", VALUE("Int32Value", "-5"), ""),
         "{'tensors':[{'uid':1,'dims':[4],'strides':[1],'data_type':'FLOAT'},"
-        "{'uid':2,'dims':[4],'strides':[1],'data_type':'FLOAT'}],'nodes':["
+        "{'uid':2,'dims':[4],'strides':[1],'data_type':'FLOAT'},"
+        "{'uid':3,'dims':[4],'strides':[1],'data_type':'HALF'}],'nodes':["
         "{'attributes_type':'PointwiseAttributes','attributes':{'operation':'RELU_BWD',"
-        "'in_0_tensor_uid':1,'in_1_tensor_uid':1,'out_0_tensor_uid':2,'relu_upper_clip':6,"
+        "'in_0_tensor_uid':1,'in_1_tensor_uid':3,'out_0_tensor_uid':2,'relu_upper_clip':6,"
         "'relu_lower_clip_slope':0.25}}]}",
         "{'tensors':[{'uid':1,'dims':[4],'strides':[1],'data_type':'FLOAT'},"
         "{'uid':2,'dims':[4],'strides':[1],'data_type':'FLOAT'}],'nodes':["
@@ -176,6 +177,9 @@ Test(wire_messages, written_graphs_read_back_the_same)
         SELECT("INT64", VALUE("Int64Value", "-5000000000"), ""),
         SELECT("FP8_E4M3", VALUE("Float8Value", "57"), ""),
         SELECT("FP8_E5M2", VALUE("Float8Value", "57"), ""),
+        SELECT("FP8_E4M3_FNUZ", VALUE("Float8Value", "57"), ""),
+        SELECT("FP8_E5M2_FNUZ", VALUE("Float8Value", "57"), ""),
+        SELECT("BOOLEAN", VALUE("BoolValue", "true"), ""),
         SELECT("FLOAT", "'is_runtime_pass_by_value':true", ""),
         SELECT("FLOAT", "'alignment':64", ""),
     };

@@ -198,7 +198,7 @@ Test(import, float_to_int8_is_nearest_even_and_clamped)
 
 Test(import, relu_of_minus_zero_is_plus_zero)
 {
-    struct kiln_constant value = {.real = -0.0}; /* 0*(-0 - 0) + 0 */
+    struct kiln_constant value = {.real = -0.0};
     double result = run(KILN_POINTWISE_RELU_FWD, KILN_DTYPE_F32, value, KILN_DTYPE_F32).real;
     cr_assert(result == 0 && !signbit(result));
 }

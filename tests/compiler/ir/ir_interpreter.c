@@ -80,8 +80,6 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
         return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
     case KILN_OP_MAX:
         return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
-    case KILN_OP_RELU:
-        return a > 0 ? a : 0 * a + 0;
     case KILN_OP_CEIL:
         return ceil(a);
     case KILN_OP_FLOOR:

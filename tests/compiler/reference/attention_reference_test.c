@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 enum { MOST_TENSORS = 16, MOST_ELEMENTS = 512 };
 
@@ -163,6 +164,60 @@ Test(attention_reference, sink)
     expect(result_of(&forward, KILN_OPERAND_MAX),
            (const double[]){log(4) - log(3) / 2, log(4) - log(3) / 2}, 2, "max");
     expect(result_of(&forward, KILN_OPERAND_SUM_EXP), (const double[]){2, 2}, 2, "sum");
+    kiln_arena_fini(&forward.arena);
+}
+
+/* Of a query beyond its length the sink is no result. */
+Test(attention_reference, sink_of_a_query_beyond_its_length)
+{
+    const double lowest = -(double)INFINITY;
+    begin_by_hand();
+    add(&forward, KILN_OPERAND_SINK_TOKEN, false, DIMS(1, 1, 1, 1));
+    uint32_t q = add(&forward, KILN_OPERAND_SEQ_LEN_Q, false, DIMS(1, 1, 1, 1));
+    memory_of(&forward, KILN_OPERAND_SINK_TOKEN)[0] = log(4) - log(3) / 2;
+    *(int64_t *)(void *)forward.memory[q] = 1;
+    evaluate(&forward);
+    expect(result_of(&forward, KILN_OPERAND_O), (const double[]){3.5, 0}, 2, "o");
+    expect(result_of(&forward, KILN_OPERAND_MAX), (const double[]){log(4) - log(3) / 2, lowest}, 2,
+           "max");
+    expect(result_of(&forward, KILN_OPERAND_SUM_EXP), (const double[]){2, 0}, 2, "sum");
+    expect(&result_of(&forward, KILN_OPERAND_STATS)[1], &lowest, 1, "stats");
+    kiln_arena_fini(&forward.arena);
+}
+
+/* Causal from the corner of the lengths. */
+Test(attention_reference, corner_of_the_lengths)
+{
+    static const struct {
+        int64_t queries, keys;
+        double o[2];
+    } rows[] = {{2, 2, {4, 5}}, {1, 2, {7, 0}}, {2, 1, {0, 4}}, {1, 1, {4, 0}}, {9, -1, {0, 0}}};
+    begin_by_hand();
+    uint32_t q = add(&forward, KILN_OPERAND_SEQ_LEN_Q, false, DIMS(1, 1, 1, 1));
+    uint32_t k = add(&forward, KILN_OPERAND_SEQ_LEN_KV, false, DIMS(1, 1, 1, 1));
+    forward.node.attention.has_last_key = true;
+    forward.node.attention.is_bottom_right = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        *(int64_t *)(void *)forward.memory[q] = rows[i].queries;
+        *(int64_t *)(void *)forward.memory[k] = rows[i].keys;
+        evaluate(&forward);
+        expect(result_of(&forward, KILN_OPERAND_O), rows[i].o, 2, "o");
+    }
+    kiln_arena_fini(&forward.arena);
+}
+
+Test(attention_reference, boolean_mask)
+{
+    begin_by_hand();
+    uint32_t mask = add(&forward, KILN_OPERAND_ATTN_MASK, false, DIMS(1, 1, 2, 2));
+    forward.tensors[mask].dtype = KILN_DTYPE_BOOL;
+    unsigned char *keeps = (unsigned char *)forward.memory[mask];
+    memcpy(keeps, (const unsigned char[]){1, 0, 2, 0xff}, 4);
+    evaluate(&forward);
+    expect(result_of(&forward, KILN_OPERAND_O), (const double[]){4, 5}, 2, "causal");
+    memcpy(keeps, (const unsigned char[]){0, 0, 1, 1}, 4);
+    evaluate(&forward);
+    expect(result_of(&forward, KILN_OPERAND_O), (const double[]){0, 5}, 2, "an empty row");
     kiln_arena_fini(&forward.arena);
 }
 

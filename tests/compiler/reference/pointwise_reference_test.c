@@ -38,14 +38,14 @@ Test(pointwise_reference, every_mode_has_its_value)
         {KILN_POINTWISE_CMP_LT, 0, 1, 0, 1},
         {KILN_POINTWISE_CMP_NEQ, 1, 1, 0, 0},
         {KILN_POINTWISE_DIV, 1, -4, 0, -0.25},
-        {KILN_POINTWISE_ELU_BWD, -1, 2, 0, 0.73575888234288464319},
+        {KILN_POINTWISE_ELU_BWD, 2, -1, 0, 0.73575888234288464319},
         {KILN_POINTWISE_ELU_FWD, -1, 0, 0, -0.63212055882855767840},
         {KILN_POINTWISE_ERF, 0.5, 0, 0, 0.52049987781304653768},
         {KILN_POINTWISE_EXP, 1, 0, 0, 2.71828182845904523536},
         {KILN_POINTWISE_FLOOR, -1.5, 0, 0, -2},
         {KILN_POINTWISE_GELU_APPROX_TANH_BWD, 1, 1, 0, 1.08296408384578255514},
         {KILN_POINTWISE_GELU_APPROX_TANH_FWD, 1, 0, 0, 0.84119199060827670478},
-        {KILN_POINTWISE_GELU_BWD, 1, 2, 0, 2.16663094117537},
+        {KILN_POINTWISE_GELU_BWD, 2, 1, 0, 2.16663094117537},
         {KILN_POINTWISE_GELU_FWD, 1, 0, 0, 0.84134474606854294859},
         {KILN_POINTWISE_IDENTITY, -0.75, 0, 0, -0.75},
         {KILN_POINTWISE_LOG, 2, 0, 0, 0.69314718055994530942},
@@ -57,15 +57,15 @@ Test(pointwise_reference, every_mode_has_its_value)
         {KILN_POINTWISE_MUL, 3, -2, 0, -6},
         {KILN_POINTWISE_NEG, 3, 0, 0, -3},
         {KILN_POINTWISE_RECIPROCAL, 4, 0, 0, 0.25},
-        {KILN_POINTWISE_RELU_BWD, 1, 5, 0, 5},
-        {KILN_POINTWISE_RELU_BWD, 0, 5, 0, 0},
+        {KILN_POINTWISE_RELU_BWD, 5, 1, 0, 5},
+        {KILN_POINTWISE_RELU_BWD, 5, 0, 0, 0},
         {KILN_POINTWISE_RELU_FWD, -1, 0, 0, 0},
         {KILN_POINTWISE_RELU_FWD, 7, 0, 0, 7},
         {KILN_POINTWISE_RSQRT, 4, 0, 0, 0.5},
         {KILN_POINTWISE_SIGMOID_BWD, 1, 1, 0, 0.19661193324148185},
         {KILN_POINTWISE_SIGMOID_FWD, 1, 0, 0, 0.73105857863000487926},
         {KILN_POINTWISE_SIN, 1, 0, 0, 0.84147098480789650665},
-        {KILN_POINTWISE_SOFTPLUS_BWD, 1, 3, 0, 2.19317573589001463777},
+        {KILN_POINTWISE_SOFTPLUS_BWD, 3, 1, 0, 2.19317573589001463777},
         {KILN_POINTWISE_SOFTPLUS_FWD, 1, 0, 0, 1.31326168751822283405},
         {KILN_POINTWISE_SQRT, 6.25, 0, 0, 2.5},
         {KILN_POINTWISE_SUB, 1, 3, 0, -2},
@@ -99,10 +99,10 @@ Test(pointwise_reference, parameters_count)
     struct kiln_pointwise gradient = relu;
     gradient.mode = KILN_POINTWISE_RELU_BWD;
     gradient.has_relu_parameter = true;
-    cr_assert_eq(call(&gradient, -3, 2, 0), 1);
-    cr_assert_eq(call(&gradient, -1, 2, 0), 2); /* on the boundary: the gradient */
-    cr_assert_eq(call(&gradient, 6, 2, 0), 2);
-    cr_assert_eq(call(&gradient, 7, 2, 0), 0);
+    cr_assert_eq(call(&gradient, 2, -3, 0), 1);
+    cr_assert_eq(call(&gradient, 2, -1, 0), 1); /* the lower clip itself is clipped */
+    cr_assert_eq(call(&gradient, 2, 6, 0), 2);  /* the upper one is not */
+    cr_assert_eq(call(&gradient, 2, 7, 0), 0);
     struct kiln_pointwise elu = defaults(KILN_POINTWISE_ELU_FWD);
     elu.elu_alpha = 3;
     cr_assert_float_eq(call(&elu, -1, 0, 0), 3 * expm1(-1), 1e-15);
@@ -117,8 +117,26 @@ Test(pointwise_reference, parameters_count)
 Test(pointwise_reference, special_values_follow_the_formulas)
 {
     struct kiln_pointwise relu = defaults(KILN_POINTWISE_RELU_FWD);
-    cr_assert(isnan(call(&relu, -INFINITY, 0, 0)), "0*infinity is NaN");
+    cr_assert_eq(call(&relu, -INFINITY, 0, 0), 0, "a slope of 0 makes no NaN of infinity");
     cr_assert(isnan(call(&relu, NAN, 0, 0)));
+    relu.relu_lower_clip = -3;
+    cr_assert_eq(call(&relu, -INFINITY, 0, 0), -3);
+    relu.relu_lower_clip_slope = 0.5;
+    cr_assert_eq(call(&relu, -INFINITY, 0, 0), -INFINITY);
+    for (int has_parameter = 0; has_parameter < 2; has_parameter++) {
+        struct kiln_pointwise gradient = defaults(KILN_POINTWISE_RELU_BWD);
+        gradient.has_relu_parameter = has_parameter;
+        cr_assert_eq(call(&gradient, INFINITY, -1, 0), 0);
+        cr_assert_eq(call(&gradient, NAN, 0, 0), 0);
+        cr_assert_eq(call(&gradient, INFINITY, 1, 0), INFINITY);
+        cr_assert(isnan(call(&gradient, NAN, 1, 0)));
+    }
+    struct kiln_pointwise elu = defaults(KILN_POINTWISE_ELU_BWD);
+    elu.elu_alpha = 0;
+    cr_assert_eq(call(&elu, INFINITY, -1, 0), 0);
+    struct kiln_pointwise swish = defaults(KILN_POINTWISE_SWISH_FWD);
+    swish.swish_beta = 0;
+    cr_assert_eq(call(&swish, INFINITY, 0, 0), INFINITY);
     struct kiln_pointwise max = defaults(KILN_POINTWISE_MAX_OP);
     cr_assert(isnan(call(&max, NAN, 1, 0)) && isnan(call(&max, 1, NAN, 0)));
     struct kiln_pointwise softplus = defaults(KILN_POINTWISE_SOFTPLUS_FWD);
@@ -128,7 +146,7 @@ Test(pointwise_reference, special_values_follow_the_formulas)
     cr_assert_eq(call(&sigmoid, -INFINITY, 0, 0), 0);
     cr_assert_gt(call(&sigmoid, -720, 0, 0), 0);
     struct kiln_pointwise gelu = defaults(KILN_POINTWISE_GELU_APPROX_TANH_BWD);
-    cr_assert_eq(call(&gelu, 1e160, 1, 0), 1, "the cubic's overflow must not show");
+    cr_assert_eq(call(&gelu, 1, 1e160, 0), 1, "the cubic's overflow must not show");
 }
 
 Test(pointwise_reference, integers_wrap)

@@ -61,6 +61,8 @@ static void check_output(const char *name, const struct kiln_tensor *tensor,
         double expected =
             kiln_element_load(tensor->dtype, expected_bytes + memory_offset(tensor, n)).real;
         double got = reference->real[n];
+        if (isnan(expected) != isnan(got) && isinf(reference->bound[n]))
+            continue; /* the oracle knows that it does not know */
         if (isnan(expected) || isnan(got)) {
             cr_assert(isnan(expected) && isnan(got), "%s[%" PRId64 "]: %g, expected %g", name, n,
                       got, expected);
@@ -136,6 +138,9 @@ static void check_folder(const char *folder, bool is_bounded, int least)
         strsep(&rest, "\t"); /* nodes */
         const char *tolerance = strsep(&rest, "\t");
         if (tolerance == NULL || strstr(file_name, ".bin") == NULL)
+            continue;
+        /* NaN for the relu of -infinity: docs/decisions/0033-todays-hipdnn.md. */
+        if (strcmp(file_name, "pwn_special_relu_fwd_fp32.bin") == 0)
             continue;
         checked += check_graph(folder, file_name, strtod(tolerance, NULL), is_bounded);
     }
