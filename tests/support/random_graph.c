@@ -276,7 +276,7 @@ static struct kiln_pointwise choose_attributes(struct kiln_random_generator *gen
                                                enum kiln_pointwise_mode mode, uint32_t rank)
 {
     static const float lowers[] = {0, 0, -0.5F, 0.25F}, uppers[] = {1, 6, 0.75F};
-    static const float slopes[] = {0, 0.01F, 0.125F}, factors[] = {1, 0.5F, 1.7F, 2};
+    static const float slopes[] = {0, 0.01F, 0.125F}, factors[] = {1, 0.5F, 1.7F, 2, 0};
     struct kiln_random *random = &generator->random;
     struct kiln_pointwise attributes = {
         .mode = mode,
@@ -298,11 +298,11 @@ static struct kiln_pointwise choose_attributes(struct kiln_random_generator *gen
         break;
     case KILN_POINTWISE_ELU_FWD:
     case KILN_POINTWISE_ELU_BWD:
-        attributes.elu_alpha = choose_float(random, factors, 4);
+        attributes.elu_alpha = choose_float(random, factors, 5);
         break;
     case KILN_POINTWISE_SWISH_FWD:
     case KILN_POINTWISE_SWISH_BWD:
-        attributes.swish_beta = choose_float(random, factors, 4);
+        attributes.swish_beta = choose_float(random, factors, 5);
         break;
     case KILN_POINTWISE_SOFTPLUS_FWD:
     case KILN_POINTWISE_SOFTPLUS_BWD:

@@ -170,31 +170,36 @@ static bool chance(struct kiln_random_generator *generator, uint32_t percent)
     return kiln_random_chance(&generator->random, percent);
 }
 
-/* Distances from a diagonal, as the wire has them; what hides no key is none, and beside lengths
- * there is only one diagonal. */
+/* Distances from a diagonal, as the wire has them; what hides no key is none. Each batch with a
+ * length has a corner of its own. */
 static void choose_bounds(struct kiln_random_generator *generator, bool has_length,
                           const struct kiln_attention_sizes *sizes,
                           struct kiln_attention *attributes)
 {
     struct kiln_random *random = &generator->random;
-    bool is_bottom_right = !has_length && kiln_random_chance(random, 40);
-    int64_t diagonal = is_bottom_right ? sizes->keys - sizes->queries : 0;
+    bool is_bottom_right = kiln_random_chance(random, 40);
+    bool has_corners = is_bottom_right && has_length;
+    int64_t diagonal = is_bottom_right && !has_length ? sizes->keys - sizes->queries : 0;
     int64_t reach = 1 + (sizes->queries > sizes->keys ? sizes->queries : sizes->keys);
     bool is_causal = kiln_random_chance(random, 60);
     attributes->last_key =
         diagonal + (is_causal ? 0 : (int64_t)kiln_random_below(random, (uint32_t)reach));
     attributes->first_key = diagonal - kiln_random_below(random, (uint32_t)reach);
     attributes->has_last_key =
-        kiln_random_chance(random, 80) && attributes->last_key < sizes->keys - 1;
+        kiln_random_chance(random, 80) &&
+        attributes->last_key < (has_corners ? sizes->queries : sizes->keys) - 1;
     attributes->has_first_key =
-        kiln_random_chance(random, 40) && attributes->first_key > -(sizes->queries - 1);
+        kiln_random_chance(random, 40) &&
+        attributes->first_key > -((has_corners ? sizes->keys : sizes->queries) - 1);
     if (!attributes->has_last_key)
         attributes->last_key = 0;
     if (!attributes->has_first_key)
         attributes->first_key = 0;
+    attributes->is_bottom_right =
+        has_corners && (attributes->has_first_key || attributes->has_last_key);
 }
 
-/* A mask of any shape that broadcasts; rank 1 at least. */
+/* A mask of any shape that broadcasts; rank 1 at least. Of type bool now and then. */
 static uint32_t append_mask(struct kiln_random_generator *generator,
                             const struct kiln_random_shape *scores)
 {
@@ -205,7 +210,11 @@ static uint32_t append_mask(struct kiln_random_generator *generator,
     while (shape.rank > 1 && (shape.full_axes >> (shape.rank - 1) & 1) == 0 &&
            kiln_random_chance(random, 70))
         shape.rank--;
-    return append_source(generator, &shape, choose_real_dtype(generator), KILN_RANDOM_MASK);
+    bool is_boolean =
+        (generator->options->dtypes >> KILN_DTYPE_BOOL & 1) != 0 && kiln_random_chance(random, 35);
+    return append_source(generator, &shape,
+                         is_boolean ? KILN_DTYPE_BOOL : choose_real_dtype(generator),
+                         KILN_RANDOM_MASK);
 }
 
 static uint32_t append_length(struct kiln_random_generator *generator,
@@ -250,7 +259,7 @@ static void append_modifiers(struct kiln_random_generator *generator, bool is_ba
         c->key_length = append_length(generator, &c->shapes.scores);
     if (chance(generator, 50))
         choose_bounds(generator, has_lengths, &c->sizes, &c->attributes);
-    c->attributes.scale = has_scale ? 0 : 1 / sqrt((double)c->sizes.depth);
+    c->attributes.scale = has_scale ? 1 : (double)(1 / sqrtf((float)c->sizes.depth));
     if (!has_scale && chance(generator, 30))
         c->attributes.scale = (double)(float)kiln_random_uniform(random, 0.05, 0.6);
 }
@@ -354,7 +363,8 @@ static void append_backward(struct kiln_random_generator *generator, const struc
                                  choose_dtype_like(generator, c->k));
     (void)kiln_random_add_output(generator, node, KILN_OPERAND_DV, &c->shapes.v,
                                  choose_dtype_like(generator, c->v));
-    if (c->mask != KILN_NONE && chance(generator, 75)) {
+    if (c->mask != KILN_NONE && type_of(generator, c->mask) != KILN_DTYPE_BOOL &&
+        chance(generator, 75)) {
         struct kiln_random_shape shape = generator->shapes[c->mask];
         (void)kiln_random_add_output(generator, node, KILN_OPERAND_DBIAS, &shape,
                                      choose_dtype_like(generator, c->mask));
@@ -445,6 +455,18 @@ static uint32_t append_matmul(struct kiln_random_generator *generator, uint32_t 
                                                         : choose_real_dtype(generator));
 }
 
+/* Adds a mask to scores; one of type bool decides between them and -infinity. */
+static uint32_t apply_mask(struct kiln_random_generator *generator, uint32_t x, uint32_t mask)
+{
+    const enum kiln_pointwise_mode select = KILN_POINTWISE_BINARY_SELECT;
+    const struct kiln_random_shape one = {.rank = 1};
+    if (type_of(generator, mask) != KILN_DTYPE_BOOL)
+        return binary(generator, KILN_POINTWISE_ADD, x, mask);
+    const uint32_t operands[] = {
+        x, append_source(generator, &one, KILN_DTYPE_F32, KILN_RANDOM_HIDDEN), mask};
+    return kiln_random_append_pointwise(generator, &select, 1, operands);
+}
+
 /* What is done to scores before they become weights: `reserved` nodes are to follow. */
 static uint32_t modify_scores(struct kiln_random_generator *generator, uint32_t x,
                               uint32_t reserved)
@@ -470,7 +492,7 @@ static uint32_t modify_scores(struct kiln_random_generator *generator, uint32_t 
         x = binary(generator, KILN_POINTWISE_SUB, x, distance);
     }
     if (has_room(generator, reserved + 1) && chance(generator, 40))
-        x = binary(generator, KILN_POINTWISE_ADD, x, append_mask(generator, &scores));
+        x = apply_mask(generator, x, append_mask(generator, &scores));
     return x;
 }
 
@@ -532,9 +554,10 @@ static bool append_chain(struct kiln_random_generator *generator,
 static bool allows_chains(const struct kiln_random_generator *generator)
 {
     static const enum kiln_pointwise_mode modes[] = {
-        KILN_POINTWISE_MUL,      KILN_POINTWISE_ADD,       KILN_POINTWISE_SUB,
-        KILN_POINTWISE_DIV,      KILN_POINTWISE_EXP,       KILN_POINTWISE_RSQRT,
-        KILN_POINTWISE_TANH_FWD, KILN_POINTWISE_GEN_INDEX, KILN_POINTWISE_SIGMOID_FWD};
+        KILN_POINTWISE_MUL,          KILN_POINTWISE_ADD,       KILN_POINTWISE_SUB,
+        KILN_POINTWISE_DIV,          KILN_POINTWISE_EXP,       KILN_POINTWISE_RSQRT,
+        KILN_POINTWISE_TANH_FWD,     KILN_POINTWISE_GEN_INDEX, KILN_POINTWISE_SIGMOID_FWD,
+        KILN_POINTWISE_BINARY_SELECT};
     bool allows = true;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         allows = allows && (generator->options->modes >> modes[i] & 1) != 0;

@@ -26,6 +26,8 @@ static double choose_number(struct kiln_random *random, enum kiln_random_purpose
                : kind < 57 ? -1e9
                            : kiln_random_uniform(random, -2, 2);
     }
+    case KILN_RANDOM_HIDDEN:
+        return kiln_random_chance(random, 70) ? -(double)INFINITY : -1e9;
     case KILN_RANDOM_LOG_SUM:
         return kiln_random_chance(random, 3) ? -(double)INFINITY
                                              : kiln_random_uniform(random, 2, 20);
@@ -35,6 +37,10 @@ static double choose_number(struct kiln_random *random, enum kiln_random_purpose
     case KILN_RANDOM_FACTOR:
         break;
     }
+    /* Where relu and its gradient change: those of random_graph.c's clips that are in reach. */
+    static const double clips[] = {0, -0.5, 0.25, 0.75, 1};
+    if (kiln_random_chance(random, 4))
+        return clips[kiln_random_below(random, sizeof clips / sizeof *clips)];
     return kiln_random_chance(random, 50) ? kiln_random_uniform(random, -1, 1)
                                           : kiln_random_uniform(random, -4, 4);
 }
@@ -213,6 +219,12 @@ static double choose_offset(struct kiln_random *random, enum kiln_dtype dtype)
     return kiln_dtype_info(dtype)->bytes < 4 ? offset / 32 : offset;
 }
 
+/* Now and then numbers are so large that products and sums of them overflow half. */
+static double choose_factor(struct kiln_random *random, enum kiln_dtype dtype)
+{
+    return !kiln_dtype_is_integer(dtype) && kiln_random_chance(random, 3) ? 300 : 1;
+}
+
 void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_options *options,
                             const struct kiln_graph *graph, uint32_t ordinal, void *memory)
 {
@@ -231,6 +243,9 @@ void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_option
         offset = purpose == KILN_RANDOM_DATA ? choose_offset(&random, tensor->dtype) : 0;
     }
     special = special && purpose <= KILN_RANDOM_POSITIVE;
+    double factor = options->special_values && purpose <= KILN_RANDOM_FACTOR
+                        ? choose_factor(&random, tensor->dtype)
+                        : 1;
     unsigned char *bytes = memory;
     size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
     memset(bytes, 0xFF, (size_t)kiln_tensor_footprint_bytes(tensor));
@@ -240,7 +255,7 @@ void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_option
         struct kiln_constant value = special && kiln_random_chance(&random, 3)
                                          ? choose_special(&random, tensor->dtype)
                                          : kiln_random_element(&random, tensor->dtype, purpose);
-        value.real += offset;
+        value.real = value.real * factor + offset;
         kiln_element_store(tensor->dtype, value, bytes + (size_t)place * element_bytes);
         for (uint32_t axis = tensor->rank; axis-- > 0;) {
             place += tensor->strides[axis];

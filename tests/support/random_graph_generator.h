@@ -44,6 +44,7 @@ enum kiln_random_purpose {
     KILN_RANDOM_FRACTION, /* 0 to 1: a momentum */
     KILN_RANDOM_EPSILON,  /* 1e-5 to 1e-2 */
     KILN_RANDOM_MASK,     /* is added to scores: often 0, now and then -infinity */
+    KILN_RANDOM_HIDDEN,   /* takes a score's place: -infinity or nearly so */
     KILN_RANDOM_LENGTH,   /* of a sequence: perhaps beyond what there is, or below 0 */
     KILN_RANDOM_LOG_SUM,  /* of a row's exponentials */
 };
