@@ -26,13 +26,19 @@ static const char *absolute_value(const char *variable)
     return value != NULL && *value == '/' ? value : NULL;
 }
 
+bool kiln_cache_is_disabled(void)
+{
+    return kiln_environment_is_on("HIPDNN_DISABLE_CACHE");
+}
+
 enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_path,
                                              struct kiln_error *error)
 {
     const char *base = directory;
     const char *below = "";
     if (base == NULL)
-        base = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR);
+        base =
+            kiln_cache_is_disabled() ? "" : kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR);
     if (base != NULL && directory == NULL && *base == '\0') {
         *ret_path = NULL;
         return KILN_OK;

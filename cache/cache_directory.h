@@ -17,10 +17,14 @@ struct kiln_cache_directory {
     bool is_layer;  /* only read; root may own it, and all in it, as well as this user */
 };
 
+/* True if HIPDNN_DISABLE_CACHE switches off every cache on disk that the environment names. */
+bool kiln_cache_is_disabled(void);
+
 /*
  * The path to use: a copy of `directory` when not NULL, else from the environment by the rule of
- * docs/cache-format.md; the caller frees it. NULL with KILN_OK when KILN_CACHE_DIR is empty, which
- * asks for no directory. KILN_NOT_FOUND when no variable names one.
+ * docs/cache-format.md; the caller frees it. NULL with KILN_OK when the environment asks for no
+ * directory: KILN_CACHE_DIR is empty, or kiln_cache_is_disabled. KILN_NOT_FOUND when no variable
+ * names one.
  */
 enum kiln_status kiln_cache_directory_choose(const char *directory, char **ret_path,
                                              struct kiln_error *error) KILN_NODISCARD;

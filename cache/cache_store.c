@@ -36,7 +36,9 @@ static enum kiln_status open_directory(struct kiln_cache_store *store, const cha
                              "kernels are kept in memory only, without a cache directory: %s",
                              error->text);
     else if (!kiln_cache_store_has_directory(store))
-        kiln_log(KILN_LOG_INFO, "kernels are kept in memory only: KILN_CACHE_DIR is empty");
+        kiln_log(KILN_LOG_INFO, "kernels are kept in memory only: %s",
+                 kiln_cache_is_disabled() ? "HIPDNN_DISABLE_CACHE is set"
+                                          : "KILN_CACHE_DIR is empty");
     else
         kiln_log(KILN_LOG_INFO, "kernels are cached in '%s'", store->directory.path);
     return KILN_OK;
@@ -71,7 +73,8 @@ static enum kiln_status add_layer(struct kiln_cache_store *store, const char *pa
 static enum kiln_status open_layers(struct kiln_cache_store *store, const char *list,
                                     const char *system_layer, struct kiln_error *error)
 {
-    if (list == NULL)
+    bool is_disabled = kiln_cache_is_disabled();
+    if (list == NULL && !is_disabled)
         list = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_LAYERS);
     char *paths = strdup(list != NULL ? list : "");
     if (paths == NULL)
@@ -83,7 +86,7 @@ static enum kiln_status open_layers(struct kiln_cache_store *store, const char *
         status = add_layer(store, path, false, error);
     free(paths);
     if (system_layer == NULL)
-        system_layer = KILN_SYSTEM_CACHE_DIR;
+        system_layer = is_disabled ? "" : KILN_SYSTEM_CACHE_DIR;
     if (status == KILN_OK && *system_layer != '\0')
         status = add_layer(store, system_layer, true, error);
     return status;

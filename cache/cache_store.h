@@ -22,7 +22,8 @@
 struct kiln_cache_store; /* opaque, thread-safe */
 
 /* Every member that is NULL comes from the environment, which has the rules and defaults:
- * docs/environment.md. All are copied. */
+ * docs/environment.md. All are copied. HIPDNN_DISABLE_CACHE leaves none of the environment's
+ * directory and layers. */
 struct kiln_cache_options {
     /* Else KILN_CACHE_DIR, HIPDNN_CACHE_DIR/kiln, XDG_CACHE_HOME/kiln, HOME/.cache/kiln: the first
      * that is set. Created with mode 0700; used only when it belongs to this user and nobody else

@@ -1,6 +1,7 @@
 /*
  * kiln cache ACTION: the command line; cli/cache has the actions.
  */
+#include "cache/cache_directory.h"
 #include "cache/cache_settings.h"
 #include "cache/cache_store.h"
 #include "cli/cache/cache_action.h"
@@ -200,8 +201,10 @@ static int run_with_store(const struct action *action, struct kiln_cache_request
     bool has_directory = kiln_cache_store_directory(request->store) != NULL;
     bool has_layers = kiln_cache_store_layer_count(request->store) != 0;
     if (!has_directory && (action->needs == NEEDS_DIRECTORY || !has_layers)) {
-        kiln_message_error(
-            "there is no cache directory\nhint: name one with --cache or KILN_CACHE_DIR");
+        kiln_message_error("there is no cache directory\nhint: %s",
+                           kiln_cache_is_disabled()
+                               ? "HIPDNN_DISABLE_CACHE is set; name one with --cache"
+                               : "name one with --cache or KILN_CACHE_DIR");
         exit_code = KILN_EXIT_ENVIRONMENT;
     } else {
         exit_code = run_action(action, request);

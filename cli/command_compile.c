@@ -1,6 +1,7 @@
 /*
  * kiln compile: graphs into the cache.
  */
+#include "cache/cache_directory.h"
 #include "cache/cache_settings.h"
 #include "cache/cache_store.h"
 #include "cli/command_line.h"
@@ -105,13 +106,15 @@ static void check_budget(const struct kiln_compile_report *report)
 static enum kiln_status open_cache(struct kiln_engine *engine, const struct settings *settings,
                                    struct kiln_cache_store **ret_store, struct kiln_error *error)
 {
-    static const char hint[] = "name one with --cache or KILN_CACHE_DIR";
+    const char *hint = kiln_cache_is_disabled()
+                           ? "HIPDNN_DISABLE_CACHE is set; name one with --cache"
+                           : "name one with --cache or KILN_CACHE_DIR";
     enum kiln_status status = kiln_engine_cache(engine, ret_store, error);
     if (status != KILN_OK || kiln_cache_store_directory(*ret_store) ||
         kiln_cache_store_remote(*ret_store))
         return status;
     const char *directory = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR);
-    if (!settings->cache_directory && directory && !*directory) {
+    if (!settings->cache_directory && (kiln_cache_is_disabled() || (directory && !*directory))) {
         kiln_message_warning("there is no cache directory: nothing of what is compiled is kept\n"
                              "hint: %s",
                              hint);

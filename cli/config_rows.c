@@ -335,6 +335,8 @@ static bool is_set(enum kiln_environment_variable variable)
 static const char *source_of_directory(void)
 {
     static const char *const variables[] = {"HIPDNN_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
+    if (kiln_cache_is_disabled())
+        return "HIPDNN_DISABLE_CACHE";
     if (kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_DIR))
         return "KILN_CACHE_DIR";
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {

@@ -23,15 +23,20 @@ const char *kiln_environment_text(enum kiln_environment_variable variable)
     return secure_getenv(kiln_environment_info(variable)->name);
 }
 
-bool kiln_environment_flag(enum kiln_environment_variable variable)
+bool kiln_environment_is_on(const char *name)
 {
-    static const char *const affirmatives[] = {"1", "true", "yes", "on"};
-    const char *text = kiln_environment_text(variable);
+    static const char *const affirmatives[] = {"1", "true", "yes", "on", "enable", "enabled"};
+    const char *text = secure_getenv(name);
     for (size_t i = 0; text != NULL && i < sizeof affirmatives / sizeof *affirmatives; i++) {
         if (strcasecmp(text, affirmatives[i]) == 0)
             return true;
     }
     return false;
+}
+
+bool kiln_environment_flag(enum kiln_environment_variable variable)
+{
+    return kiln_environment_is_on(kiln_environment_info(variable)->name);
 }
 
 /* strtoull accepts signs, blanks and prefixes; a setting that is not plain digits is a mistake. */

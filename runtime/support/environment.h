@@ -28,8 +28,11 @@ const struct kiln_environment_info *kiln_environment_info(enum kiln_environment_
  * some of them name programs and libraries to load.
  */
 const char *kiln_environment_text(enum kiln_environment_variable variable);
-/* True for "1", "true", "yes", "on" (any case); false for unset and anything else. */
+/* True for "1", "true", "yes", "on", "enable" and "enabled" in any case, hipDNN's words; false for
+ * unset and anything else. */
 bool kiln_environment_flag(enum kiln_environment_variable variable);
+/* The same of a variable that is not Kiln's own. */
+bool kiln_environment_is_on(const char *name);
 /* The number within [low, high]; `fallback` when unset or empty; when malformed
  * or out of range `fallback` with a warning in the log. Decimal digits only. */
 uint64_t kiln_environment_number(enum kiln_environment_variable variable, uint64_t low,

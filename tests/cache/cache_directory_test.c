@@ -21,6 +21,7 @@ static void set_up(void)
     cr_assert_not_null(temporary_directory_make());
     unsetenv("KILN_CACHE_DIR");
     unsetenv("HIPDNN_CACHE_DIR");
+    unsetenv("HIPDNN_DISABLE_CACHE");
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
 }
@@ -142,6 +143,33 @@ Test(cache_directory, empty_own_variable_asks_for_memory_only)
     setenv("KILN_CACHE_DIR", "", 1);
     assert_default(NULL, 0);
     cr_assert_eq(directory_count(temporary_path(".")), 0);
+}
+
+/* hipDNN's switch goes before every variable that names a directory, and not before a caller who
+ * names one. */
+Test(cache_directory, disabled_caches_are_memory_only)
+{
+    static const char *const off[] = {"", "0", "false", "no"};
+    static const char *const on[] = {"1", "true", "ON", "yes", "enable", "Enabled"};
+    setenv("HIPDNN_CACHE_DIR", temporary_path("theirs"), 1);
+    setenv("KILN_CACHE_DIR", temporary_path("own"), 1);
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+        setenv("HIPDNN_DISABLE_CACHE", on[i], 1);
+        captured_log_start(KILN_LOG_INFO);
+        assert_default(NULL, 0);
+        cr_assert_eq(directory_count(temporary_path(".")), 0, "%s", on[i]);
+    }
+    struct kiln_error error;
+    struct kiln_cache_store *store = NULL;
+    kiln_error_init(&error);
+    const struct kiln_cache_options options = {.directory = temporary_path("named")};
+    cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK, "%s", error.text);
+    cr_assert_str_eq(kiln_cache_store_directory(store), temporary_path("named"));
+    kiln_cache_store_close(store);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        setenv("HIPDNN_DISABLE_CACHE", off[i], 1);
+        assert_default(temporary_path("own"), 0);
+    }
 }
 
 Test(cache_directory, no_variable_is_one_warning)

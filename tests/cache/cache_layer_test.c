@@ -152,6 +152,19 @@ Test(cache_layer, layers_serve_a_store_without_a_directory)
     kiln_cache_store_close(store);
 }
 
+/* hipDNN's switch leaves out the layers of the environment; those that a caller names stay. */
+Test(cache_layer, disabled_caches_have_no_layers_of_the_environment)
+{
+    const struct kiln_cache_options options = {.directory = directory, .system_layer = first};
+    struct kiln_cache_store *store = NULL;
+    setenv("KILN_CACHE_LAYERS", second, 1);
+    setenv("HIPDNN_DISABLE_CACHE", "1", 1);
+    cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_cache_store_layer_count(store), 1);
+    cr_assert_str_eq(kiln_cache_store_layer(store, 0).path, first);
+    kiln_cache_store_close(store);
+}
+
 static size_t layers_of(const char *layers, const char *system_layer)
 {
     const struct kiln_cache_options options = {

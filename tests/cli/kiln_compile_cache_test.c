@@ -110,6 +110,9 @@ Test(kiln_compile_cache, without_one_nothing_is_compiled_unless_it_is_wished)
     cr_expect(strstr(kiln.err, "there is no cache directory"), "%s", kiln.err);
     cr_expect_eq(compile_fixture_summary(&kiln, "compiled"), 1);
     cr_expect_eq(compile_fixture_summary(&kiln, "not_stored"), 0);
+    kiln = COMPILE_WITH("HIPDNN_DISABLE_CACHE=1", graph);
+    cr_expect_eq(kiln.exit_code, 0, "%d: %s", kiln.exit_code, kiln.err);
+    cr_expect(strstr(kiln.err, "HIPDNN_DISABLE_CACHE is set"), "%s", kiln.err);
     kiln = COMPILE_WITH("KILN_CACHE_DIR=", "--cache", temporary_path("elsewhere"), graph);
     cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
     cr_expect_eq(count_errors(kiln.err), 0, "%s", kiln.err);

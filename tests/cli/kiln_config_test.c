@@ -123,6 +123,10 @@ Test(kiln_config, follows_the_rule_of_the_cache_directory)
         {"HIPDNN_CACHE_DIR= XDG_CACHE_HOME=/dev/null/x HOME=/dev/null", "/dev/null/x/kiln",
          "XDG_CACHE_HOME"},
         {"XDG_CACHE_HOME=relative HOME=/dev/null", "/dev/null/.cache/kiln", "HOME"},
+        {"HIPDNN_DISABLE_CACHE=0 HIPDNN_CACHE_DIR=/dev/null/h", "/dev/null/h/kiln",
+         "HIPDNN_CACHE_DIR"},
+        {"HIPDNN_DISABLE_CACHE=enabled KILN_CACHE_DIR=/dev/null/k HIPDNN_CACHE_DIR=/dev/null/h",
+         "none: memory only", "HIPDNN_DISABLE_CACHE"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *document = config_by(cases[i].assignments);

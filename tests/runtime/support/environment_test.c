@@ -37,8 +37,9 @@ Test(environment, flag)
         const char *text;
         bool flag;
     } cases[] = {
-        {"1", true},  {"true", true}, {"YES", true}, {"On", true},  {"", false},
-        {"0", false}, {"no", false},  {"2", false},  {"1 ", false}, {"off", false},
+        {"1", true},      {"true", true},    {"YES", true},       {"On", true},  {"", false},
+        {"0", false},     {"no", false},     {"2", false},        {"1 ", false}, {"off", false},
+        {"enable", true}, {"Enabled", true}, {"disabled", false},
     };
     unsetenv("KILN_HOST_SANITIZE");
     cr_assert_not(kiln_environment_flag(KILN_ENVIRONMENT_KILN_HOST_SANITIZE));
