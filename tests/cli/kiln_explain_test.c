@@ -32,6 +32,28 @@ Test(kiln_explain, shows_graph_groups_schedule_and_resources)
     cr_assert_null(strstr(kiln.out, "fusion IR"));
 }
 
+/* What PyTorch sends is fused as it is. */
+Test(kiln_explain, graphs_of_pytorch_have_the_fewest_kernels)
+{
+    static const struct {
+        const char *name;
+        const char *kernels;
+    } samples[] = {
+        {"current/pytorch_attention_causal_fp16.json", "\n1 kernel for gfx942\n"},
+        {"current/pytorch_attention_boolean_mask_bf16.json", "\n1 kernel for gfx942\n"},
+        {"current/pytorch_attention_backward_boolean_mask_fp16.json", "\n3 kernels for gfx942"},
+        {"current/pytorch_conv_bias_nhwc_fp16.json", "\n1 kernel for gfx942\n"},
+        {"current/transposed_conv_bias_bf16.json", "\n1 kernel for gfx942\n"},
+        {"current/prelu_boolean_bf16.json", "\n1 kernel for gfx942\n"},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct kiln_process kiln =
+            KILN("explain", "--target", "gfx942", sample_path(samples[i].name));
+        cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+        expect(kiln.out, samples[i].kernels);
+    }
+}
+
 Test(kiln_explain, adds_what_is_asked_for)
 {
     struct kiln_process kiln = KILN("explain", "--target", "host", "--ir", "--source", sample());
