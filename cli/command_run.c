@@ -343,8 +343,12 @@ static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln
         .duration_ns = run->duration_ns,
         .seed = settings->seed,
     };
-    bool passed = kiln_run_report_print(&report, settings->json);
-    *ret_exit_code = passed ? KILN_EXIT_OK : KILN_EXIT_FAILED;
+    static const int exit_codes[] = {
+        [KILN_RUN_GOOD] = KILN_EXIT_OK,
+        [KILN_RUN_WRONG] = KILN_EXIT_FAILED,
+        [KILN_RUN_UNJUDGED] = KILN_EXIT_UNJUDGED,
+    };
+    *ret_exit_code = exit_codes[kiln_run_report_print(&report, settings->json)];
     free(reference);
     return KILN_OK;
 }

@@ -144,6 +144,18 @@ static void explain_failure(const struct finding *finding)
     }
 }
 
+/* What the comparison with the reference says of all elements together. */
+static void print_verdict(enum kiln_run_verdict verdict, int64_t elements, int64_t unjudged)
+{
+    if (verdict == KILN_RUN_GOOD)
+        puts("all outputs agree with the reference");
+    else if (verdict == KILN_RUN_UNJUDGED)
+        printf("%lld of %lld %s not be judged: rounding may make anything of them, so the "
+               "reference's bound is infinite\n",
+               (long long)unjudged, (long long)elements,
+               elements == 1 ? "element could" : "elements could");
+}
+
 static json_t *finding_json(const struct kiln_run_report *report, const struct finding *finding)
 {
     const struct kiln_tensor *tensor = finding->tensor;
@@ -171,7 +183,8 @@ static json_t *finding_json(const struct kiln_run_report *report, const struct f
     return object;
 }
 
-static void print_json(const struct kiln_run_report *report, json_t *outputs, bool passed)
+static void print_json(const struct kiln_run_report *report, json_t *outputs,
+                       enum kiln_run_verdict verdict, int64_t unjudged)
 {
     json_t *document = kiln_json_object();
     kiln_json_set(document, "graph", kiln_json_text(report->path));
@@ -183,7 +196,8 @@ static void print_json(const struct kiln_run_report *report, json_t *outputs, bo
     kiln_json_set(document, "duration_ns", json_integer((json_int_t)report->duration_ns));
     kiln_json_set(document, "seed", json_integer((json_int_t)report->seed));
     kiln_json_set(document, "verified", json_boolean(report->reference != NULL));
-    kiln_json_set(document, "passed", json_boolean(passed));
+    kiln_json_set(document, "passed", json_boolean(verdict == KILN_RUN_GOOD));
+    kiln_json_set(document, "unjudged", json_integer(unjudged));
     kiln_json_set(document, "outputs", outputs);
     kiln_json_print(document);
 }
@@ -201,7 +215,7 @@ static void print_head(const struct kiln_run_report *report)
     free(path);
 }
 
-bool kiln_run_report_print(const struct kiln_run_report *report, bool json)
+enum kiln_run_verdict kiln_run_report_print(const struct kiln_run_report *report, bool json)
 {
     const struct kiln_graph *graph = report->graph;
     struct finding *findings = kiln_cli_calloc(graph->tensor_count, sizeof(*findings));
@@ -209,30 +223,36 @@ bool kiln_run_report_print(const struct kiln_run_report *report, bool json)
     kiln_table_init(&table, COLUMN_COUNT, COLUMNS_ALIGNED_RIGHT);
     add_heading(&table, report->reference != NULL);
     json_t *outputs = kiln_json_array();
-    bool passed = true;
+    bool is_wrong = false;
+    int64_t elements = 0, unjudged = 0;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         findings[i].tensor = &graph->tensors[i];
         if (graph->tensors[i].role == KILN_TENSOR_OUTPUT) {
             findings[i] = examine(report, i);
             add_row(&table, report, &findings[i]);
             kiln_json_append(outputs, finding_json(report, &findings[i]));
+            elements += findings[i].comparison.elements;
+            unjudged += findings[i].comparison.unchecked;
         } else if (report->memories[i].tensor) {
             findings[i].stray_bytes = kiln_tensor_memory_stray_bytes(&report->memories[i]);
         }
-        passed = passed && is_good(&findings[i]);
+        is_wrong = is_wrong || !is_good(&findings[i]);
     }
+    enum kiln_run_verdict verdict = is_wrong        ? KILN_RUN_WRONG
+                                    : unjudged != 0 ? KILN_RUN_UNJUDGED
+                                                    : KILN_RUN_GOOD;
     if (json) {
-        print_json(report, outputs, passed);
+        print_json(report, outputs, verdict, unjudged);
     } else {
         json_decref(outputs);
         print_head(report);
         kiln_table_print(&table);
-        if (report->reference && passed)
-            puts("all outputs agree with the reference");
+        if (report->reference)
+            print_verdict(verdict, elements, unjudged);
     }
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         explain_failure(&findings[i]);
     kiln_table_fini(&table);
     free(findings);
-    return passed;
+    return verdict;
 }

@@ -23,8 +23,13 @@ struct kiln_run_report {
     uint64_t seed;
 };
 
-/* Prints a table, or JSON; true when nothing is wrong: no element outside its bound, no stray byte.
- */
-bool kiln_run_report_print(const struct kiln_run_report *report, bool json);
+enum kiln_run_verdict {
+    KILN_RUN_GOOD,
+    KILN_RUN_WRONG,    /* an element is outside its bound, or a stray byte was written */
+    KILN_RUN_UNJUDGED, /* nothing is wrong, and the reference's bound of some element is infinite */
+};
+
+/* Prints a table, or JSON. */
+enum kiln_run_verdict kiln_run_report_print(const struct kiln_run_report *report, bool json);
 
 #endif

@@ -102,6 +102,36 @@ Test(kiln_run, the_table_is_for_people)
     cr_assert_null(strstr(kiln.out, "agree"), "nothing was compared: %s", kiln.out);
 }
 
+/* 1/x where rounding may have made x zero: x = a - b of equal numbers that were rounded before. */
+Test(kiln_run, elements_that_cannot_be_judged_are_not_called_right)
+{
+    static const char text[] =
+        "{\"compute_type\": \"FLOAT\", \"tensors\": ["
+        "{\"uid\": 1, \"data_type\": \"FLOAT\", \"dims\": [4], \"strides\": [1]},"
+        "{\"uid\": 2, \"data_type\": \"FLOAT\", \"dims\": [4], \"strides\": [1], \"virtual\": "
+        "true},"
+        "{\"uid\": 3, \"data_type\": \"FLOAT\", \"dims\": [4], \"strides\": [1], \"virtual\": "
+        "true},"
+        "{\"uid\": 4, \"data_type\": \"FLOAT\", \"dims\": [4], \"strides\": [1]}],"
+        "\"nodes\": [{\"attributes_type\": \"PointwiseAttributes\", \"attributes\": {"
+        "\"operation\": \"EXP\", \"in_0_tensor_uid\": 1, \"out_0_tensor_uid\": 2}},"
+        "{\"attributes_type\": \"PointwiseAttributes\", \"attributes\": {\"operation\": \"SUB\","
+        "\"in_0_tensor_uid\": 2, \"in_1_tensor_uid\": 2, \"out_0_tensor_uid\": 3}},"
+        "{\"attributes_type\": \"PointwiseAttributes\", \"attributes\": {"
+        "\"operation\": \"RECIPROCAL\", \"in_0_tensor_uid\": 3, \"out_0_tensor_uid\": 4}}]}";
+    const char *path = write_file("reciprocal.json", text, sizeof text - 1);
+    struct kiln_process kiln = KILN("run", "-d", "host", "--verify", path);
+    cr_assert_eq(kiln.exit_code, 4, "%d: %s%s", kiln.exit_code, kiln.out, kiln.err);
+    cr_assert(strstr(kiln.out, "4 of 4 elements could not be judged"), "%s", kiln.out);
+    cr_assert_null(strstr(kiln.out, "agree"), "%s", kiln.out);
+    kiln = KILN("run", "-d", "host", "--verify", "--json", path);
+    cr_assert_eq(kiln.exit_code, 4);
+    json_t *document = parse_json(kiln.out);
+    cr_assert(json_is_false(json_object_get(document, "passed")));
+    cr_assert_eq(integer_member(document, "unjudged"), 4);
+    json_decref(document);
+}
+
 static double mean_with_seed(const char *seed)
 {
     struct kiln_process kiln = KILN("run", "-d", "host", "--seed", seed, "--json", graph());

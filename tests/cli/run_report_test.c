@@ -37,7 +37,7 @@ static struct image {
 static double expected[ELEMENTS] = {1, 2, 3};
 static double bound[ELEMENTS] = {1e-6, 1e-6, 1e-6};
 
-static bool judge(bool verified, bool json)
+static enum kiln_run_verdict judge(bool verified, bool json)
 {
     static const struct kiln_device_ops ops = {.name = "fake"};
     static struct kiln_device device = {.ops = &ops, .target = {.name = "fake:1"}};
@@ -60,9 +60,9 @@ static bool judge(bool verified, bool json)
                                      .memories = memories,
                                      .reference = verified ? reference : NULL,
                                      .kernels = 1};
-    bool passed = kiln_run_report_print(&report, json);
+    enum kiln_run_verdict verdict = kiln_run_report_print(&report, json);
     fflush(stdout);
-    return passed;
+    return verdict;
 }
 
 static void set_up(void)
@@ -77,37 +77,41 @@ TestSuite(run_report, .init = set_up);
 
 Test(run_report, right_results_pass)
 {
-    cr_assert(judge(true, false));
+    cr_assert_eq(judge(true, false), KILN_RUN_GOOD);
 }
 
 Test(run_report, one_wrong_element_fails)
 {
     after[1].elements[1] = 2.5f;
-    cr_assert_not(judge(true, false));
-    cr_assert(judge(false, false), "nothing to compare with");
+    cr_assert_eq(judge(true, false), KILN_RUN_WRONG);
+    cr_assert_eq(judge(false, false), KILN_RUN_GOOD, "nothing to compare with");
 }
 
 Test(run_report, an_unexpected_nan_fails)
 {
     after[1].elements[2] = NAN;
-    cr_assert_not(judge(true, false));
+    cr_assert_eq(judge(true, false), KILN_RUN_WRONG);
 }
 
-Test(run_report, an_infinite_bound_checks_nothing)
+Test(run_report, an_infinite_bound_is_no_verdict)
 {
     after[1].elements[0] = -7;
     bound[0] = INFINITY;
-    cr_assert(judge(true, false));
+    cr_assert_eq(judge(true, false), KILN_RUN_UNJUDGED);
+    cr_assert_eq(judge(true, true), KILN_RUN_UNJUDGED);
+    cr_assert_eq(judge(false, false), KILN_RUN_GOOD, "nothing was to be judged");
+    after[1].elements[1] = 2.5f;
+    cr_assert_eq(judge(true, false), KILN_RUN_WRONG, "what is wrong comes first");
 }
 
 Test(run_report, stray_bytes_fail_even_without_reference)
 {
     after[1].guard_behind[0] = 1;
-    cr_assert_not(judge(false, false));
+    cr_assert_eq(judge(false, false), KILN_RUN_WRONG);
 }
 
 Test(run_report, a_changed_input_fails)
 {
     after[0].elements[0] = 1;
-    cr_assert_not(judge(false, true));
+    cr_assert_eq(judge(false, true), KILN_RUN_WRONG);
 }
