@@ -70,11 +70,14 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetAllEngineIds(int64_t *engine_ids, uint
 
 hipdnnPluginStatus_t hipdnnEnginePluginGetEngineName(int64_t engine_id, const char **engine_name)
 {
-    if (engine_id != kiln_engine_id())
-        return kiln_last_error_bad_param("engine id '%lld' is not of this plugin",
-                                         (long long)engine_id);
     if (!engine_name)
         return missing("engine_name");
+    if (engine_id != kiln_engine_id()) {
+        /* The only answer that costs an engine nothing (hipdnn-november-2026.md 1.1). */
+        (void)!kiln_last_error_bad_param("engine id '%lld' is not of this plugin",
+                                         (long long)engine_id);
+        return HIPDNN_PLUGIN_STATUS_NOT_APPLICABLE;
+    }
     *engine_name = KILN_ENGINE_NAME;
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }

@@ -111,7 +111,13 @@ Test(plugin_abi, identity)
     BAD(host.hipdnnPluginGetApiVersion(NULL), "'API version'");
     BAD(host.hipdnnPluginGetType(NULL), "'type'");
     BAD(host.hipdnnEnginePluginGetEngineName(host.engine_id, NULL), "'engine_name' is NULL");
-    BAD(host.hipdnnEnginePluginGetEngineName(1, &value), "engine id '1' is not of this plugin");
+    BAD(host.hipdnnEnginePluginGetEngineName(1, NULL), "'engine_name' is NULL");
+    value = "untouched";
+    cr_expect_eq(host.hipdnnEnginePluginGetEngineName(1, &value),
+                 HIPDNN_PLUGIN_STATUS_NOT_APPLICABLE);
+    cr_expect_str_eq(value, "untouched");
+    host.hipdnnPluginGetLastErrorString(&value);
+    cr_expect_str_eq(value, "engine id '1' is not of this plugin");
 }
 
 Test(plugin_abi, engine_ids)
