@@ -21,8 +21,8 @@ struct kiln_cache_directory {
 bool kiln_cache_is_disabled(void);
 
 /*
- * The path to use: a copy of `directory` when not NULL, else from the environment by the rule of
- * docs/cache-format.md; the caller frees it. NULL with KILN_OK when the environment asks for no
+ * The path to use, for the caller to free: a copy of `directory`. If that is NULL, the environment
+ * chooses by the rule of docs/cache-format.md. NULL with KILN_OK when the environment asks for no
  * directory: KILN_CACHE_DIR is empty, or kiln_cache_is_disabled. KILN_NOT_FOUND when no variable
  * names one.
  */

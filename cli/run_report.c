@@ -144,7 +144,7 @@ static void explain_failure(const struct finding *finding)
     }
 }
 
-/* What the comparison with the reference says of all elements together. */
+/* The verdict on all elements together. */
 static void print_verdict(enum kiln_run_verdict verdict, int64_t elements, int64_t unjudged)
 {
     if (verdict == KILN_RUN_GOOD)

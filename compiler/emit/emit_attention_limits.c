@@ -10,7 +10,7 @@
 struct value_text {
     const struct kiln_emission *emission;
     struct kiln_buffer *source;
-    bool is_of_row; /* lengths have been loaded for a row; else they are loaded here */
+    bool is_of_row; /* lengths are in the registers of a row; otherwise they are loaded here */
     uint32_t limit;
     uint32_t number_count;
 };
@@ -88,7 +88,7 @@ static void append_value(struct value_text *text, uint32_t value)
     kiln_buffer_append_text(text->source, ")");
 }
 
-/* What a limit compares with: its value, and its offset where it has one. */
+/* The right side of a limit's comparison: its value, and its offset where it has one. */
 static void append_limit(const struct kiln_emission *emission, uint32_t index, bool is_of_row,
                          struct kiln_buffer *source)
 {

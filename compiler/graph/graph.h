@@ -182,8 +182,9 @@ struct kiln_convolution {
  *   i + first_key + corner <= j <= i + last_key + corner, j < SEQ_LEN_KV and i < SEQ_LEN_Q
  *
  * of the batch, and ATTN_MASK is true if it is of type BOOL, as far as these are there. The corner
- * is SEQ_LEN_KV - SEQ_LEN_Q if is_bottom_right, else 0; an absent length is the tensor's, and one
- * outside [0, the tensor's] is cut to that. Nothing at or beyond a length is looked at. With
+ * is SEQ_LEN_KV - SEQ_LEN_Q if is_bottom_right, and 0 otherwise. An absent length is the tensor's,
+ * and lengths outside [0, the tensor's] are cut to that. Kernels look at nothing at or beyond a
+ * length. With
  * hk = h / (Hq / Hk) and hv = h / (Hq / Hv), SCALE being the operand or `scale`, ATTN_MASK being 0
  * if it is of type BOOL, and absent operands left out:
  *

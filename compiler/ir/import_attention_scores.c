@@ -132,7 +132,7 @@ static uint32_t cut_length(struct kiln_ir *ir, uint32_t length, int64_t size)
     return kiln_ir_binary(ir, KILN_OP_MIN, length, whole);
 }
 
-/* What is added to a query's index to get its first or last key. */
+/* The distance from a query's index to its first or last key. */
 static uint32_t offset_of(struct kiln_attention_import *attention, int64_t offset)
 {
     struct kiln_ir *ir = attention->ir;
@@ -186,7 +186,7 @@ static uint32_t visible_keys(struct kiln_attention_import *attention)
     return visible;
 }
 
-/* The mask if it says which keys are seen, over the scores' domain; else KILN_NONE. */
+/* The boolean mask over the scores' domain; KILN_NONE where there is none. */
 static uint32_t boolean_mask(struct kiln_attention_import *attention)
 {
     uint32_t tensor = kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK);

@@ -174,7 +174,7 @@ static bool is_seen(const struct kiln_attention_view *view, const struct kiln_at
            (!attention->has_last_key || distance <= attention->last_key);
 }
 
-/* Takes out what a boolean mask hides; a key of which that is uncertain has any score. */
+/* Takes out what a boolean mask hides. Where the mask is uncertain, so is the score. */
 static void apply_mask(const struct kiln_attention_view *view, struct kiln_attention_row *row,
                        int64_t key)
 {

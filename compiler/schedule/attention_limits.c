@@ -108,7 +108,7 @@ static bool find_range(const struct kiln_ir *ir, uint32_t value, uint32_t depth,
     }
 }
 
-/* `a` plus or minus `b`, of which at most one is an index, and at most one has a value. */
+/* `a` plus or minus `b`. At most one is an index, and at most one has a value. */
 static struct side sum_of(struct side a, struct side b, bool is_sum)
 {
     struct side sum = is_sum && (b.kind == SIDE_ROW || b.kind == SIDE_COLUMN) ? b : a;

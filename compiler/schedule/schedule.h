@@ -304,7 +304,7 @@ enum kiln_limit_kind {
 struct kiln_score_limit {
     enum kiln_limit_kind kind;
     int64_t offset;
-    uint32_t value;     /* the length, or what is added to the offset; else KILN_NONE */
+    uint32_t value;     /* the length, or what is added to the offset; KILN_NONE: nothing */
     bool is_subtracted; /* from the offset instead */
 };
 

@@ -31,7 +31,7 @@ const char *kiln_environment_text(enum kiln_environment_variable variable);
 /* True for "1", "true", "yes", "on", "enable" and "enabled" in any case, hipDNN's words; false for
  * unset and anything else. */
 bool kiln_environment_flag(enum kiln_environment_variable variable);
-/* The same of a variable that is not Kiln's own. */
+/* The same rule for a variable of any name. */
 bool kiln_environment_is_on(const char *name);
 /* The number within [low, high]; `fallback` when unset or empty; when malformed
  * or out of range `fallback` with a warning in the log. Decimal digits only. */

@@ -32,7 +32,7 @@ Test(kiln_explain, shows_graph_groups_schedule_and_resources)
     cr_assert_null(strstr(kiln.out, "fusion IR"));
 }
 
-/* What PyTorch sends is fused as it is. */
+/* PyTorch's graphs are fused as they are sent. */
 Test(kiln_explain, graphs_of_pytorch_have_the_fewest_kernels)
 {
     static const struct {

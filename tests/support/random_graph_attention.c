@@ -199,7 +199,7 @@ static void choose_bounds(struct kiln_random_generator *generator, bool has_leng
         has_corners && (attributes->has_first_key || attributes->has_last_key);
 }
 
-/* A mask of any shape that broadcasts; rank 1 at least. Of type bool now and then. */
+/* A mask of any shape that broadcasts; rank 1 at least. Some masks are boolean. */
 static uint32_t append_mask(struct kiln_random_generator *generator,
                             const struct kiln_random_shape *scores)
 {

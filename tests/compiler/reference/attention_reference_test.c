@@ -167,7 +167,7 @@ Test(attention_reference, sink)
     kiln_arena_fini(&forward.arena);
 }
 
-/* Of a query beyond its length the sink is no result. */
+/* The sink has no part in the results of a query beyond its length. */
 Test(attention_reference, sink_of_a_query_beyond_its_length)
 {
     const double lowest = -(double)INFINITY;
