@@ -17,6 +17,7 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u32(key, options->no_fusion);
     kiln_buffer_append_u32(key, options->max_vector_elements);
     kiln_buffer_append_u32(key, options->host_wave_size);
+    kiln_buffer_append_u32(key, options->max_groups);
     const struct kiln_contraction_options *contraction = &options->contraction;
     kiln_buffer_append_u32(key, contraction->form);
     kiln_buffer_append_u32(key, contraction->tile_m);

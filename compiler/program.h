@@ -29,6 +29,11 @@ struct kiln_argument {
     uint32_t alignment_bytes; /* the pointer must be a multiple of this */
 };
 
+/* The largest launch along x: HIP counts its work-items in 32 bits, CUDA its work-groups in 31.
+ * Along y and z CUDA takes 65535 work-groups. */
+#define KILN_LAUNCH_MAX_ITEMS UINT32_MAX
+enum { KILN_LAUNCH_MAX_GROUPS_X = INT32_MAX, KILN_LAUNCH_MAX_GROUPS_YZ = 65535 };
+
 struct kiln_kernel {
     const char *symbol; /* entry point: a name made of the text, equal for equal kernels */
     const char *source; /* complete source text, NUL-terminated */
@@ -81,6 +86,9 @@ struct kiln_lower_options {
     /* Host target only: 0: a row is reduced by one work-item; else kernels are scheduled as for a
      * GPU with waves of this many work-items, to run a GPU's kernels on the CPU. */
     uint32_t host_wave_size;
+    /* Work-groups of a launch at most, so that small graphs exercise what huge ones do. 0: as many
+     * as a launch may have. */
+    uint32_t max_groups;
     struct kiln_contraction_options contraction;
 };
 

@@ -133,6 +133,7 @@
 #define KILN_MMA_SUM(sum) (sum)
 #endif
 
+#include "device/turns.h"
 #include "device/attention/place.h"
 #include "device/contraction/stage.h"
 KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
@@ -199,14 +200,14 @@ KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
 #define KILN_KEEP_LEFT(nth)
 #endif
 
-KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
 {
-    KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS);
+    KILN_TURN(group, kiln_pack, shared, KILN_LDS_PACKS)
     const unsigned rows = (unsigned)arguments.m;
     const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
     const unsigned wave_row = wave * KILN_WAVE_M;
     const kiln_place place =
-        kiln_place_group(kiln_work_group_x(), (rows + KILN_TILE_M - 1) / KILN_TILE_M,
+        kiln_place_group(group, (rows + KILN_TILE_M - 1) / KILN_TILE_M,
                          (unsigned)arguments.batches);
     const unsigned rows_left = rows - place.row, last_row = rows_left - 1;
     kiln_batch batch;

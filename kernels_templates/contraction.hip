@@ -107,6 +107,7 @@
 #define KILN_RING_PACKS 0
 #endif
 
+#include "device/turns.h"
 #include "device/contraction/place.h"
 #include "device/contraction/stage.h"
 #if !KILN_IS_STREAMED
@@ -128,9 +129,9 @@ KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), 
 #include "device/contraction/operand_sums.h"
 #endif
 
-KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS)
 {
-    KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS);
+    KILN_TURN(group, kiln_pack, shared, KILN_LDS_PACKS + KILN_RING_PACKS)
     const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
     const unsigned wave_of_group = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
     const unsigned wave_k = wave_of_group / (KILN_WAVES_M * KILN_WAVES_N);
@@ -142,7 +143,6 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     range.first = 0;
     range.size = (unsigned)arguments.k;
     range.is_empty = false;
-    unsigned group = kiln_work_group_x();
 #ifdef KILN_SUM_ROWS
     if (group >= (unsigned)arguments.tiles) {
         kiln_sum_operand(arguments, group - (unsigned)arguments.tiles, shared);
@@ -200,6 +200,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
     else
         kiln_produce(arguments, left, right, last_left, last_right, size, ring, shared);
     kiln_barrier();
+    kiln_ring_end(ring);
 #else
     const bool is_consumer = true;
     KILN_UNROLL

@@ -35,6 +35,7 @@
 #define KILN_CUTS_K 0
 #endif
 
+#include "device/turns.h"
 #include "device/contraction/place.h"
 #include "device/contraction/shared_weights.h"
 
@@ -135,13 +136,12 @@ KILN_DEVICE void kiln_add_taps(const kiln_arguments &arguments, const kiln_image
     }
 }
 
-KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
 {
-    KILN_LDS(kiln_weights_line, lines, KILN_TAPS);
+    KILN_TURN(group, kiln_weights_line, lines, KILN_TAPS)
     const unsigned rows = (unsigned)arguments.m, columns = (unsigned)arguments.n;
     const unsigned slots = (unsigned)arguments.slots, vectors = (unsigned)arguments.vectors;
     const unsigned tile_rows = slots * KILN_ITEM_ROWS, tile_columns = vectors * KILN_RESULT_VECTOR;
-    unsigned group = kiln_work_group_x();
     kiln_batch batch;
     kiln_k_range range;
     range.first = 0;

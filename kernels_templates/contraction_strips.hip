@@ -22,6 +22,7 @@
 #include "default/contraction_strips_prelude.h"
 #endif
 
+#include "device/turns.h"
 #include "device/contraction/chiplet.h"
 #include "device/contraction/shared_weights.h"
 
@@ -195,12 +196,12 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
     }
 }
 
-KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+KILN_TURN_KERNEL(kiln_weights_line, staged, KILN_STAGED_TAPS)
 {
-    KILN_LDS(kiln_weights_line, staged, KILN_STAGED_TAPS);
+    KILN_TURN(group, kiln_weights_line, staged, KILN_STAGED_TAPS)
     const unsigned lines = (unsigned)arguments.lines, tile_lines = (unsigned)arguments.tile_lines;
     const unsigned tile_columns = (unsigned)arguments.vectors * KILN_RESULT_VECTOR;
-    const unsigned tile = kiln_run_of_chiplet(kiln_work_group_x(), (unsigned)arguments.tiles);
+    const unsigned tile = kiln_run_of_chiplet(group, (unsigned)arguments.tiles);
     const unsigned row_tile = kiln_divide(tile, arguments.column_tiles_divisor);
     const unsigned column = (tile - row_tile * (unsigned)arguments.column_tiles) * tile_columns;
     const unsigned line_tile = kiln_divide(row_tile, arguments.line_tiles_divisor);

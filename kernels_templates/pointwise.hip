@@ -3,7 +3,9 @@
  * a work-group apart from each other, loads them all, then computes and stores. A vector that is cut by the
  * end of its row is done element by element.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
+ * KILN_HAS_TURNS and KILN_GRID are as in device/turns.h.
+ *
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
  * KILN_VECTOR, KILN_VECTORS_PER_ITEM, KILN_COLS (elements of a row), KILN_VECTORS (all rows together), KILN_HAS_TAILS
  * (rows are no whole number of vectors), kiln_index, kiln_arguments, kiln_position and kiln_locate, the group's
  * kiln_inputs, kiln_load and kiln_compute for a vector, and with tails the same for an element.
@@ -25,7 +27,7 @@
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
-#if KILN_CHUNKS > KILN_GRID
+#if KILN_HAS_TURNS
     for (kiln_index turn = kiln_work_group_x(); turn < (kiln_index)(KILN_CHUNKS); turn += KILN_GRID)
 #else
     const kiln_index turn = kiln_work_group_x();

@@ -7,7 +7,9 @@
  * and writes it to LDS as vectors along the inner axis, in which all work is done; stores go the other way. All that a
  * work-item loads before the barrier is in flight together.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_GRID, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
+ * KILN_HAS_TURNS and KILN_GRID are as in device/turns.h.
+ *
+ * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
  * KILN_VECTOR, KILN_VECTORS_PER_ITEM (loaded together; all that a work-item does of a tile, or a divisor of it), KILN_TILE,
  * KILN_COLS and KILN_LINES (sizes of the two axes), KILN_HAS_TAILS (one of them is no whole number of vectors),
  * KILN_HAS_TRANSPOSED_LOADS and _STORES, kiln_index, kiln_arguments, kiln_tiles, kiln_position and kiln_locate_tile, the
@@ -113,7 +115,7 @@ KILN_DEVICE void kiln_stage_square_out(const kiln_arguments &arguments, kiln_til
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
     KILN_LDS(kiln_tiles, tiles, 1);
-#if KILN_CHUNKS > KILN_GRID
+#if KILN_HAS_TURNS
     for (kiln_index turn = kiln_work_group_x(); turn < (kiln_index)(KILN_CHUNKS); turn += KILN_GRID)
 #else
     const kiln_index turn = kiln_work_group_x();
@@ -179,7 +181,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         for (unsigned number = kiln_work_item(); number < KILN_SQUARES; number += KILN_BLOCK)
             kiln_stage_square_out(arguments, tiles[0], origin, number);
 #endif
-#if KILN_CHUNKS > KILN_GRID
+#if KILN_HAS_TURNS
         kiln_barrier(); /* the next tile overwrites LDS */
 #endif
     }

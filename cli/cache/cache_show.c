@@ -123,7 +123,7 @@ static void print_options(const struct kiln_lower_options *options)
     static const struct kiln_contraction_options chosen;
     bool is_forced = memcmp(&options->contraction, &chosen, sizeof chosen) != 0;
     if (!options->no_fusion && !options->max_vector_elements && !options->host_wave_size &&
-        !is_forced)
+        !options->max_groups && !is_forced)
         fputs("default", stdout);
     const char *gap = "";
     if (options->no_fusion) {
@@ -136,6 +136,10 @@ static void print_options(const struct kiln_lower_options *options)
     }
     if (options->host_wave_size) {
         printf("%sas for waves of %" PRIu32, gap, options->host_wave_size);
+        gap = ", ";
+    }
+    if (options->max_groups) {
+        printf("%slaunches of at most %" PRIu32 " work-groups", gap, options->max_groups);
         gap = ", ";
     }
     if (is_forced)

@@ -37,6 +37,7 @@ static void visit_all(struct kiln_integer_walk *walk)
     if (products->has_outer || attention->value_count == 0)
         kiln_visit_integer(walk, products->outer, "outer");
     kiln_visit_integer(walk, batches, "batches");
+    kiln_visit_chunks(walk);
     if (products->segments > 1)
         kiln_visit_integer(walk, products->segments, "segments");
     kiln_visit_batch_arguments(walk);
@@ -259,6 +260,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         has_last |= attention->limits[i].kind == KILN_LIMIT_LAST;
     for (uint32_t i = 0; i < emission->group->load_count; i++)
         has_loads |= kiln_is_score_access(emission, i) && !kiln_is_score_row_access(emission, i);
+    kiln_emit_grid(emission, source);
     kiln_buffer_printf(
         source,
         "#define KILN_WAVES_M %" PRIu32 "\n#define KILN_TILE_M %" PRIu32

@@ -13,6 +13,13 @@ static bool is_argument(int64_t stride)
     return stride != 0 && stride != 1;
 }
 
+void kiln_visit_chunks(struct kiln_integer_walk *walk)
+{
+    const struct kiln_schedule *schedule = walk->emission->schedule;
+    if (kiln_schedule_has_turns(schedule))
+        kiln_visit_integer(walk, (int64_t)schedule->chunk_count, "chunks");
+}
+
 void kiln_visit_batch_arguments(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
@@ -120,6 +127,7 @@ static void visit_all(struct kiln_integer_walk *walk)
     kiln_visit_integer(walk, contraction->m, "m");
     kiln_visit_integer(walk, contraction->n, "n");
     kiln_visit_integer(walk, contraction->k, "k");
+    kiln_visit_chunks(walk);
     if (contraction->is_direct) {
         kiln_visit_integer(walk, contraction->slots, "slots");
         kiln_visit_integer(walk, contraction->vectors, "vectors");
@@ -131,7 +139,9 @@ static void visit_all(struct kiln_integer_walk *walk)
     if (kiln_group_cuts_k(group) || kiln_group_has_statistics(group))
         kiln_visit_integer(walk, segment_stride(group, false), "segment_stride");
     if (contraction->sum_groups != 0)
-        kiln_visit_integer(walk, (int64_t)walk->emission->schedule->chunk_count, "tiles");
+        kiln_visit_integer(walk,
+                           (int64_t)walk->emission->schedule->chunk_count - contraction->sum_groups,
+                           "tiles");
     if (contraction->sum_segments > 1)
         kiln_visit_integer(walk, segment_stride(group, true), "sum_segment_stride");
     kiln_visit_batch_arguments(walk);

@@ -158,6 +158,7 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
 {
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
     uint32_t pack = kiln_pack_elements(contraction);
+    kiln_emit_grid(emission, source);
     if (contraction->is_direct) {
         append_direct_defines(emission, source);
         return;

@@ -36,6 +36,8 @@ bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access,
 bool kiln_is_loaded_for(const struct kiln_emission *emission,
                         const struct kiln_contraction_side *side, uint32_t access);
 
+/* The number of pieces of work, where work-groups take several: device/turns.h. */
+void kiln_visit_chunks(struct kiln_integer_walk *walk);
 /* Sizes of the batches, and how many of them share a left and a right operand; strides of all
  * accesses. */
 void kiln_visit_batch_arguments(struct kiln_integer_walk *walk);

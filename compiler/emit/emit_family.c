@@ -19,9 +19,10 @@ const struct kiln_emit_family *kiln_emit_family(enum kiln_kernel_family family)
 void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
-    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
-                       schedule->index_is_64bit ? "ull" : "u");
+    bool has_turns = kiln_schedule_has_turns(schedule);
+    kiln_buffer_printf(source, "#define KILN_HAS_TURNS %d\n", has_turns);
+    if (has_turns)
+        kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "u\n", schedule->grid);
 }
 
 void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *source)

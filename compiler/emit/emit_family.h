@@ -40,7 +40,8 @@ const struct kiln_emit_family *kiln_emit_family(enum kiln_kernel_family family);
 
 /* ---- for the families' `defines` ---- */
 
-/* KILN_GRID and KILN_CHUNKS. */
+/* KILN_HAS_TURNS: true if the launch has fewer work-groups, KILN_GRID, than there are pieces of
+ * work. */
 void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* KILN_CHUNK(turn), which piece of work comes when, and KILN_VECTOR. */
 void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *source);

@@ -148,6 +148,8 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
 {
     const struct kiln_schedule *schedule = emission->schedule;
     kiln_emit_grid(emission, source);
+    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->chunk_count,
+                       schedule->index_is_64bit ? "ull" : "u");
     kiln_emit_turns(emission, source);
     kiln_buffer_printf(source, "#define KILN_HAS_TAILS %d\n", kiln_schedule_has_tails(schedule));
     kiln_buffer_printf(source, "#define KILN_VECTORS_PER_ITEM %" PRIu32 "\n",

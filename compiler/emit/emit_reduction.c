@@ -162,11 +162,9 @@ static void append_size(const struct kiln_emission *emission, const char *name, 
 static void emit_chunks(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    bool has_turns = schedule->chunk_count > schedule->grid;
-    kiln_buffer_printf(source, "#define KILN_SIZES_ARE_ARGUMENTS %d\n#define KILN_HAS_TURNS %d\n",
-                       kiln_sizes_are_arguments(emission), has_turns);
-    if (has_turns)
-        kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "\n", schedule->grid);
+    kiln_buffer_printf(source, "#define KILN_SIZES_ARE_ARGUMENTS %d\n",
+                       kiln_sizes_are_arguments(emission));
+    kiln_emit_grid(emission, source);
     append_size(emission, "CHUNKS", "chunks", schedule->chunk_count, source);
 }
 

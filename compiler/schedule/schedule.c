@@ -5,9 +5,31 @@
 
 #include <inttypes.h>
 
+/* No launch has more work-groups: with the largest block they are 2^32 work-items, just too many,
+ * so that has half as many. A power of two is a multiple of every grid_unit. */
+enum { MOST_GROUPS = 1 << 22 };
+
+/* All families of kernels loop over the pieces of work that a clamped grid leaves. */
+static enum kiln_status set_grid(struct kiln_schedule *schedule, struct kiln_error *error)
+{
+    uint64_t most = MOST_GROUPS;
+    while (most * schedule->block > KILN_LAUNCH_MAX_ITEMS)
+        most /= 2;
+    if (schedule->max_groups != 0 && schedule->max_groups < most)
+        most = schedule->max_groups / schedule->grid_unit * schedule->grid_unit;
+    most = most < schedule->grid_unit ? schedule->grid_unit : most;
+    schedule->grid =
+        schedule->chunk_count < most ? (uint32_t)schedule->chunk_count : (uint32_t)most;
+    if (schedule->grid == 0 || schedule->grid % schedule->grid_unit != 0)
+        return kiln_error_set(error, KILN_INTERNAL,
+                              "a kernel of '%" PRIu64 "' pieces of work has no launch",
+                              schedule->chunk_count);
+    return KILN_OK;
+}
+
 static enum kiln_status schedule_within(const struct kiln_schedule_task *task,
                                         const struct kiln_register_limits *limits,
-                                        struct kiln_schedule *ret_schedule,
+                                        uint32_t max_groups, struct kiln_schedule *ret_schedule,
                                         struct kiln_error *error)
 {
     struct kiln_schedule schedule = {
@@ -17,12 +39,16 @@ static enum kiln_status schedule_within(const struct kiln_schedule_task *task,
         .accesses = kiln_arena_calloc(task->ir->arena, task->group->access_count,
                                       sizeof *schedule.accesses),
         .tile_axis = KILN_NONE,
+        .grid_unit = 1,
+        .max_groups = max_groups,
         .segment_count = task->group->segment_count,
     };
     if (schedule.accesses == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     enum kiln_status status =
         kiln_schedule_family(schedule.family)->schedule(task, &schedule, error);
+    if (status == KILN_OK)
+        status = set_grid(&schedule, error);
     if (status == KILN_OK)
         *ret_schedule = schedule;
     return status;
@@ -41,7 +67,7 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
     if (options->max_vector_elements == 1)
         limits.steps = 1;
     const struct kiln_schedule_task task = {ir, graph, group, target, &options->contraction};
-    return schedule_within(&task, &limits, ret_schedule, error);
+    return schedule_within(&task, &limits, options->max_groups, ret_schedule, error);
 }
 
 /* Two forms of a schedule are the same kernel. */
@@ -65,7 +91,8 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
         struct kiln_register_limits limits = schedule.limits;
         if (!kiln_schedule_family(schedule.family)->relax(&schedule, &limits))
             return KILN_NOT_FOUND;
-        enum kiln_status status = schedule_within(&task, &limits, &schedule, error);
+        enum kiln_status status =
+            schedule_within(&task, &limits, previous->max_groups, &schedule, error);
         if (status != KILN_OK)
             return status;
     }
@@ -92,6 +119,11 @@ bool kiln_schedule_has_tails(const struct kiln_schedule *schedule)
         return schedule->cols % schedule->vector_elems != 0;
     return schedule->dims[schedule->rank - 1] % schedule->vector_elems != 0 ||
            schedule->dims[schedule->tile_axis] % schedule->vector_elems != 0;
+}
+
+bool kiln_schedule_has_turns(const struct kiln_schedule *schedule)
+{
+    return schedule->chunk_count > schedule->grid;
 }
 
 void kiln_schedule_print(const struct kiln_schedule *schedule,

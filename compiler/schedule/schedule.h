@@ -387,7 +387,11 @@ struct kiln_schedule {
     /* The launch. */
     uint32_t block;
     uint64_t chunk_count; /* work-group sized pieces of work */
-    uint32_t grid;        /* work-groups launched; each takes chunk_count/grid pieces */
+    uint32_t grid_unit;   /* work-groups that run together: the grid is a multiple of it */
+    uint32_t max_groups;  /* as in kiln_lower_options */
+    /* Work-groups launched: chunk_count, or fewer; then each takes every grid-th piece.
+     * kiln_schedule_group sets it, in the same way for all families. */
+    uint32_t grid;
     uint32_t lds_bytes;
     bool index_is_64bit;
     /* The last piece of work is the first: set by kiln_kernel_plan_make where a cache holds the end
@@ -470,6 +474,9 @@ bool kiln_schedule_walks_in_order(const struct kiln_schedule *schedule);
 /* Whether some vector is cut by the end of a row (or of a line of a tile), so that elements are
  * done one by one. */
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
+
+/* True if a work-group takes several pieces of work: the launch has fewer work-groups. */
+bool kiln_schedule_has_turns(const struct kiln_schedule *schedule);
 
 /* One line: template, axes, vector, block, grid; one that names the form, unless it is the first;
  * and the mode of each access. */

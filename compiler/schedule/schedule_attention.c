@@ -241,7 +241,6 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
                               (unsigned)score->node, task->graph->nodes[score->node].name);
     schedule->index_is_64bit = offsets_need_64_bits(&problem, attention);
     schedule->lds_bytes = kiln_attention_lds_bytes(attention, task->target);
-    schedule->grid = (uint32_t)schedule->chunk_count;
     measure(ir, group, schedule);
     return KILN_OK;
 }
@@ -291,8 +290,8 @@ static double attention_time(const struct kiln_schedule *schedule, const struct 
                         kiln_target_vector_bytes(target, (double)schedule->operations);
     uint32_t places =
         target->compute_units * (products->waves_m <= 2 && target->wave_size > 1 ? 2 : 1);
-    uint64_t turns = ((uint64_t)schedule->grid + places - 1) / places;
-    double slowdown = (double)turns * places / schedule->grid;
+    uint64_t turns = (schedule->chunk_count + places - 1) / places;
+    double slowdown = (double)turns * places / (double)schedule->chunk_count;
     return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
 }
 

@@ -323,6 +323,7 @@ static void fill_schedule(const struct kiln_contraction_problem *problem, uint32
     schedule->chunk_count = contraction->strip_taps != 0
                                 ? (uint64_t)kiln_count_strips(contraction).tiles
                                 : count_tiles(contraction);
+    schedule->grid_unit = contraction->groups_k;
     schedule->index_is_64bit = kiln_offsets_need_64_bits(problem);
     schedule->lds_bytes = lds_bytes;
 }
@@ -502,7 +503,8 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
     enum kiln_status status = choose_all(task, schedule, error);
     if (status != KILN_OK)
         return status;
-    if (schedule->chunk_count + schedule->contraction.sum_groups > INT32_MAX)
+    schedule->chunk_count += schedule->contraction.sum_groups;
+    if (schedule->chunk_count > INT32_MAX)
         return kiln_error_set(error, KILN_UNSUPPORTED,
                               "node %u '%s': its products have more than 2^31 tiles",
                               (unsigned)node, task->graph->nodes[node].name);
@@ -515,7 +517,6 @@ static enum kiln_status schedule_contraction(const struct kiln_schedule_task *ta
     }
     if (kiln_group_has_statistics(task->group))
         kiln_schedule_statistics(task->ir, task->group, task->target, schedule);
-    schedule->grid = (uint32_t)schedule->chunk_count + schedule->contraction.sum_groups;
     measure_contraction(task->ir, task->group, schedule);
     schedule->operations = kiln_limited_product(
         task->group->cost, (uint64_t)kiln_domain_elements(&task->ir->domains[task->group->domain]));
@@ -552,7 +553,7 @@ static double contraction_time(const struct kiln_schedule *schedule,
     double traffic = (double)schedule->bytes_moved;
     double arithmetic = kiln_target_matrix_bytes(target, products, operand_bytes) +
                         kiln_target_vector_bytes(target, (double)schedule->operations);
-    uint64_t tiles = (uint64_t)schedule->grid - contraction->sum_groups;
+    uint64_t tiles = schedule->chunk_count - contraction->sum_groups;
     uint64_t turns = (tiles + target->compute_units - 1) / target->compute_units;
     double slowdown = (double)turns * target->compute_units / (double)tiles;
     double time = (traffic > arithmetic ? traffic : arithmetic) * slowdown;

@@ -17,8 +17,8 @@ struct kiln_schedule_task {
 };
 
 struct kiln_schedule_family {
-    /* Fills a schedule that has family, limits, forced, accesses (zeroed) and tile_axis KILN_NONE;
-     * the rest is zero. */
+    /* Fills a schedule that has family, limits, forced, max_groups, accesses (zeroed), tile_axis
+     * KILN_NONE and grid_unit 1; the rest is zero. The grid follows from chunk_count. */
     enum kiln_status (*schedule)(const struct kiln_schedule_task *task,
                                  struct kiln_schedule *schedule, struct kiln_error *error);
     /* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when

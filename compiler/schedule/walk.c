@@ -8,14 +8,6 @@
 
 #include <inttypes.h>
 
-enum { MAX_GRID = 1 << 22 };
-
-/* HIP counts the work-items of a launch in 32 bits and refuses 2^32. */
-static uint32_t largest_grid(uint32_t block)
-{
-    return UINT32_MAX / block < MAX_GRID ? UINT32_MAX / block : MAX_GRID;
-}
-
 static bool needs_64bit_index(const struct kiln_fusion_group *group,
                               const struct kiln_schedule *schedule)
 {
@@ -66,8 +58,6 @@ void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *rea
 {
     find_streams(task->group, schedule);
     schedule->index_is_64bit = schedule->index_is_64bit || needs_64bit_index(task->group, schedule);
-    uint32_t most = largest_grid(schedule->block);
-    schedule->grid = schedule->chunk_count < most ? (uint32_t)schedule->chunk_count : most;
     kiln_measure_traffic(task->group, reads, stays_on_chip, schedule);
     schedule->operations = cost;
     for (uint32_t axis = 0; axis < schedule->rank; axis++)

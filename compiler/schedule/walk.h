@@ -13,9 +13,9 @@ enum kiln_status kiln_walk_begin(const struct kiln_schedule_task *task,
                                  struct kiln_schedule *schedule, bool **ret_is_dense,
                                  struct kiln_error *error) KILN_NODISCARD;
 
-/* Of a schedule whose vectors, block and chunk_count are chosen: which operands are streamed,
- * 64-bit indices where offsets need them, the grid, the traffic, and the arithmetic, of which each
- * element takes `cost` simple operations. reads and stays_on_chip: kiln_measure_traffic. */
+/* Completes a schedule that has vectors, block and chunk_count: streamed operands, 64-bit indices
+ * where offsets need them, traffic and arithmetic. An element takes `cost` simple operations.
+ * reads and stays_on_chip: kiln_measure_traffic. */
 void kiln_walk_finish(const struct kiln_schedule_task *task, const uint32_t *reads,
                       bool stays_on_chip, uint32_t cost, struct kiln_schedule *schedule);
 

@@ -7,7 +7,7 @@
 #define KILN_SYMBOL kiln_pointwise_default
 #define KILN_WAVE_SIZE 64
 #define KILN_BLOCK 256
-#define KILN_GRID 4
+#define KILN_HAS_TURNS 0
 #define KILN_CHUNKS 4u
 #define KILN_CHUNK(turn) (turn)
 #define KILN_VECTOR 4

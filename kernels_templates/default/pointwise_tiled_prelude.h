@@ -8,7 +8,7 @@
 #define KILN_SYMBOL kiln_pointwise_tiled_default
 #define KILN_WAVE_SIZE 64
 #define KILN_BLOCK 256
-#define KILN_GRID 40
+#define KILN_HAS_TURNS 0
 #define KILN_CHUNKS 40u
 #define KILN_CHUNK(turn) (turn)
 #define KILN_VECTOR 4

@@ -125,10 +125,15 @@ const char *kiln_kernel_launch_fault(const char *symbol, const uint32_t *grid,
 {
     if (!symbol_is_identifier(symbol))
         return "no proper symbol";
+    static const uint32_t most_groups[] = {KILN_LAUNCH_MAX_GROUPS_X, KILN_LAUNCH_MAX_GROUPS_YZ,
+                                           KILN_LAUNCH_MAX_GROUPS_YZ};
     uint64_t items = 1;
     for (int i = 0; i < 3; i++) {
         if ((grid && grid[i] == 0) || block[i] == 0 || block[i] > MAX_BLOCK_ITEMS)
             return "an impossible launch size";
+        if (grid &&
+            ((uint64_t)grid[i] * block[i] > KILN_LAUNCH_MAX_ITEMS || grid[i] > most_groups[i]))
+            return "a larger launch than devices take";
         items *= block[i];
     }
     if (items > MAX_BLOCK_ITEMS)

@@ -2,14 +2,15 @@
  * Random graphs through the whole pipeline: bytes -> plan -> device, compared with the interpreter.
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
- * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--wave-size 32|64]
- * [--repeat] [--device NAME] [--verbose]
+ * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--groups N]
+ * [--wave-size 32|64] [--repeat] [--device NAME] [--verbose]
  *
  * LIST names pointwise, reductions, norms, products, convolutions, attention or all (of the first
  * four), with commas between; pointwise alone by default.
  * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
  * fibers. --repeat runs each program twice, by different numbers of threads, the second time out of
  * a cache or, one in COMPILED_TWICE, compiled again: the outputs must be equal in every bit.
+ * --groups clamps launches, so that work-groups take several pieces of work, as in huge graphs.
  * --device runs them on a GPU (cuda, hip); the host by default.
  *
  * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
@@ -250,7 +251,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 
 /* What the command line says. */
 struct settings {
-    uint64_t jobs, max_nodes, max_elements, wave_size, segments;
+    uint64_t jobs, max_nodes, max_elements, wave_size, segments, groups;
     bool no_fusion, no_vectors, streamed, repeats;
     const char *device;
 };
@@ -263,6 +264,7 @@ static const struct option long_options[] = {
     {"no-vectors", no_argument, NULL, 'V'},    /* what is tried when a compiler fails on vectors */
     {"streamed", no_argument, NULL, 'S'},      /* matrix products without staging */
     {"split-k", required_argument, NULL, 'k'}, /* their k in so many segments */
+    {"groups", required_argument, NULL, 'g'},  /* work-groups of a launch at most */
     {"wave-size", required_argument, NULL, 'w'}, {"repeat", no_argument, NULL, 'r'},
     {"device", required_argument, NULL, 'd'},    {NULL, 0, NULL, 0},
 };
@@ -290,6 +292,8 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
                (settings->wave_size == 32 || settings->wave_size == 64);
     case 'k':
         return parse_number(optarg, &settings->segments) && settings->segments <= 64;
+    case 'g':
+        return parse_number(optarg, &settings->groups) && settings->groups <= UINT32_MAX;
     case 'f':
         return settings->no_fusion = true;
     case 'V':
@@ -318,6 +322,7 @@ static struct kiln_engine *make_engine(const struct settings *settings, const ch
         .lower = {.no_fusion = settings->no_fusion,
                   .max_vector_elements = settings->no_vectors ? 1 : 0,
                   .host_wave_size = (uint32_t)settings->wave_size,
+                  .max_groups = (uint32_t)settings->groups,
                   .contraction = {.form = settings->streamed ? KILN_CONTRACTION_STREAMED
                                                              : KILN_CONTRACTION_ANY,
                                   .segments = (uint32_t)settings->segments}}};
@@ -388,7 +393,8 @@ int main(int argc, char **argv)
             fprintf(stderr,
                     "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
                     "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
-                    "[--streamed] [--split-k N] [--wave-size 32|64] [--repeat] [--device NAME] "
+                    "[--streamed] [--split-k N] [--groups N] [--wave-size 32|64] [--repeat] "
+                    "[--device NAME] "
                     "[--verbose]\n");
             return 2;
         }

@@ -127,13 +127,13 @@ KILN_DEVICE void kiln_write_totals(
     }
 }
 
-KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
+KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
 {
-    KILN_LDS(kiln_pack, shared, KILN_LDS_PACKS);
+    KILN_TURN(group, kiln_pack, shared, KILN_LDS_PACKS)
     const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
     const unsigned wave_row = wave * KILN_WAVE_M;
     const kiln_fold_place place =
-        kiln_place_fold(kiln_work_group_x(), (unsigned)arguments.m, (unsigned)arguments.n);
+        kiln_place_fold(group, (unsigned)arguments.m, (unsigned)arguments.n);
     const unsigned rows_left = (unsigned)arguments.m - place.row, last_row = rows_left - 1;
     kiln_lefts lefts;
     lefts.tiles = shared + wave_row * KILN_C_PACKS;

@@ -136,6 +136,17 @@ KILN_DEVICE kiln_ring kiln_ring_init(kiln_pack *barriers)
     return ring;
 }
 
+/* Called after a barrier that follows the last use: the next turn makes the ring again. */
+KILN_DEVICE void kiln_ring_end(const kiln_ring &ring)
+{
+#if KILN_HAS_TURNS
+    for (unsigned slot = 0; slot < 2 * KILN_BUFFERS && kiln_work_item() == 0; slot++)
+        asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(ring.full + slot * 8) : "memory");
+#else
+    (void)ring;
+#endif
+}
+
 /* A tile number `step` lies in slot step % KILN_BUFFERS, and is the one of number step / KILN_BUFFERS there. */
 KILN_DEVICE unsigned kiln_ring_slot(unsigned step)
 {

@@ -195,7 +195,13 @@ Test(program_format, refuses_impossible_kernels)
     kernels[1].symbol = "fine";
     kernels[1].grid[1] = 0;
     expect_corrupt("an impossible launch size");
+    kernels[1].grid[1] = 65536;
+    expect_corrupt("a larger launch than devices take");
     kernels[1].grid[1] = 1;
+    const uint32_t groups = kernels[1].grid[0];
+    kernels[1].grid[0] = UINT32_MAX / kernels[1].block[0] + 1; /* 2^32 work-items */
+    expect_corrupt("a larger launch than devices take");
+    kernels[1].grid[0] = groups;
     kernels[1].block[1] = 32;
     expect_corrupt("too many work-items");
     kernels[1].block[1] = 1;
