@@ -1,5 +1,6 @@
 #include "compiler/schedule/contraction_loads.h"
 
+#include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/contraction_layout.h"
 #include "compiler/schedule/schedule_contraction.h"
 #include "compiler/schedule/vector_access.h"
@@ -117,4 +118,77 @@ bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                 : kiln_are_accesses_whole(problem, operand->places[part], KILN_STRIDE_COLUMN,
                                           neighbours, kiln_pack_elements(problem->contraction));
     return is_whole;
+}
+
+/*
+ * True if quarters of packs of 16 rows are as many as work-items, like packs of four rows. Elements
+ * have one byte, so that loads have 16. The quarters of eight packs lie side by side in LDS without
+ * a conflict: four runs of rows and two packs (device/contraction/stage_ahead.h). Computed operands
+ * are left out: scales of 16 rows are more loads than are saved. By the emulator's models int8
+ * weights that become halves took 8 % longer on an MI300X, and 35 % on an MI250X.
+ */
+static bool are_quarters_enough(const struct kiln_contraction_problem *problem,
+                                const struct kiln_operand_schedule *operand, uint32_t tile_rows,
+                                uint32_t rows)
+{
+    enum { RUN = 16, ABREAST = 4, LEAST_ROW_PACKS = 8 };
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t row_packs = contraction->tile_k / kiln_pack_elements(contraction);
+    bool is_whole = kiln_pack_elements(contraction) == RUN && rows == RUN / 4 &&
+                    row_packs >= LEAST_ROW_PACKS &&
+                    tile_rows / rows * row_packs == problem->schedule->block &&
+                    tile_rows / RUN % ABREAST == 0 && !kiln_is_operand_split(problem, operand);
+    for (uint32_t part = 0; is_whole && part < operand->part_count; part++) {
+        enum kiln_place place = operand->places[part];
+        uint32_t value = kiln_group_operand(problem->ir, problem->group, place);
+        is_whole = problem->ir->ops[value].opcode == KILN_OP_LOAD &&
+                   kiln_are_accesses_whole(problem, place, KILN_STRIDE_ROW, operand->row_size, RUN);
+    }
+    return is_whole;
+}
+
+/*
+ * True if half packs of twice as many rows are as many as work-items, like packs of so many rows.
+ * Both halves of eight packs lie side by side in LDS without a conflict: eight runs of rows, or
+ * four where a row has four packs (device/contraction/stage_ahead.h). Four runs have more
+ * addresses, and RDNA has too few registers for both operands.
+ */
+static bool are_half_packs_enough(const struct kiln_contraction_problem *problem,
+                                  const struct kiln_operand_schedule *operand, uint32_t tile_rows,
+                                  uint32_t rows)
+{
+    enum { ABREAST = 8, LEAST_ROW_PACKS = 4, LEAST_PACK = 8 };
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t row_packs = contraction->tile_k / kiln_pack_elements(contraction);
+    bool are_both = kiln_runs_along_rows(problem, &contraction->left) &&
+                    kiln_runs_along_rows(problem, &contraction->right);
+    return kiln_pack_elements(contraction) >= LEAST_PACK && row_packs >= LEAST_ROW_PACKS &&
+           rows > 1 && rows < KILN_WIDEST_RUN &&
+           tile_rows / rows * row_packs == problem->schedule->block &&
+           tile_rows / rows / 2 % ABREAST == 0 && !kiln_is_operand_split(problem, operand) &&
+           (row_packs >= ABREAST || !are_both);
+}
+
+void kiln_choose_operand_loads(const struct kiln_contraction_problem *problem,
+                               struct kiln_operand_schedule *operand, uint32_t tile_rows,
+                               uint32_t fragments)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t pack = kiln_pack_elements(contraction);
+    uint32_t run = KILN_WIDEST_RUN;
+    bool is_whole = kiln_has_whole_loads(problem, operand);
+    operand->is_along_k = !kiln_runs_along_rows(problem, operand);
+    operand->vector = operand->is_along_k && is_whole ? pack : 1;
+    if (contraction->is_streamed)
+        run = fragments < run ? kiln_floor_power_of_two(fragments) : run;
+    else if (contraction->producer_waves == 0) /* where all work-items stage, all get some of it */
+        while (run > 1 && tile_rows * (contraction->tile_k / pack) / run < problem->schedule->block)
+            run /= 2;
+    operand->pieces = 1;
+    if (!contraction->is_streamed && contraction->producer_waves == 0 && !operand->is_along_k &&
+        is_whole)
+        operand->pieces = are_quarters_enough(problem, operand, tile_rows, run)     ? 4
+                          : are_half_packs_enough(problem, operand, tile_rows, run) ? 2
+                                                                                    : 1;
+    operand->run = operand->is_along_k || !is_whole ? 1 : run * operand->pieces;
 }

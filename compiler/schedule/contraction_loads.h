@@ -28,5 +28,10 @@ bool kiln_runs_along_rows(const struct kiln_contraction_problem *problem,
  * tiles are; else element by element. */
 bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand);
+/* Chooses how a tile's operand is loaded: direction, vector, run and pieces. In a streamed kernel a
+ * wave has so many fragments of each product's operand. */
+void kiln_choose_operand_loads(const struct kiln_contraction_problem *problem,
+                               struct kiln_operand_schedule *operand, uint32_t tile_rows,
+                               uint32_t fragments);
 
 #endif

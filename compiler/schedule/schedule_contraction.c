@@ -170,81 +170,6 @@ static void choose_order(struct kiln_contraction_problem *problem)
 
 /* ---- loads and stores ---- */
 
-/*
- * Whether quarters of packs of 16 rows are just as many as work-items, as packs of four rows are:
- * of elements of one byte, so that loads are of 16 bytes. In LDS the quarters of eight packs lie
- * beside each other without a conflict: of four runs of rows and two packs
- * (device/contraction/stage_ahead.h). Not where something is computed of the operand: scales of
- * 16 rows are more loads than are saved. By the emulator's models weights of int8 that become
- * halves took 8 % longer on an MI300X, and 35 % on an MI250X.
- */
-static bool are_quarters_enough(const struct kiln_contraction_problem *problem,
-                                const struct kiln_operand_schedule *operand, uint32_t tile_rows,
-                                uint32_t rows)
-{
-    enum { RUN = 16, ABREAST = 4, LEAST_ROW_PACKS = 8 };
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    uint32_t row_packs = contraction->tile_k / kiln_pack_elements(contraction);
-    bool is_whole = kiln_pack_elements(contraction) == RUN && rows == RUN / 4 &&
-                    row_packs >= LEAST_ROW_PACKS &&
-                    tile_rows / rows * row_packs == problem->schedule->block &&
-                    tile_rows / RUN % ABREAST == 0 && !kiln_is_operand_split(problem, operand);
-    for (uint32_t part = 0; is_whole && part < operand->part_count; part++) {
-        enum kiln_place place = operand->places[part];
-        uint32_t value = kiln_group_operand(problem->ir, problem->group, place);
-        is_whole = problem->ir->ops[value].opcode == KILN_OP_LOAD &&
-                   kiln_are_accesses_whole(problem, place, KILN_STRIDE_ROW, operand->row_size, RUN);
-    }
-    return is_whole;
-}
-
-/*
- * Whether half packs of twice as many rows are just as many as work-items, as packs of so many rows
- * are. In LDS both halves of eight packs lie beside each other without a conflict: of eight runs of
- * rows, or of four where a row has four packs (device/contraction/stage_ahead.h). There they have
- * more addresses: for both operands RDNA has too few registers.
- */
-static bool are_half_packs_enough(const struct kiln_contraction_problem *problem,
-                                  const struct kiln_operand_schedule *operand, uint32_t tile_rows,
-                                  uint32_t rows)
-{
-    enum { ABREAST = 8, LEAST_ROW_PACKS = 4, LEAST_PACK = 8 };
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    uint32_t row_packs = contraction->tile_k / kiln_pack_elements(contraction);
-    bool are_both = kiln_runs_along_rows(problem, &contraction->left) &&
-                    kiln_runs_along_rows(problem, &contraction->right);
-    return kiln_pack_elements(contraction) >= LEAST_PACK && row_packs >= LEAST_ROW_PACKS &&
-           rows > 1 && rows < KILN_WIDEST_RUN &&
-           tile_rows / rows * row_packs == problem->schedule->block &&
-           tile_rows / rows / 2 % ABREAST == 0 && !kiln_is_operand_split(problem, operand) &&
-           (row_packs >= ABREAST || !are_both);
-}
-
-/* `fragments`: of each product's operand that a wave has, streamed. */
-static void choose_loads(struct kiln_contraction_problem *problem,
-                         struct kiln_operand_schedule *operand, uint32_t tile_rows,
-                         uint32_t fragments)
-{
-    const struct kiln_contraction_schedule *contraction = problem->contraction;
-    uint32_t pack = kiln_pack_elements(contraction);
-    uint32_t run = KILN_WIDEST_RUN;
-    bool is_whole = kiln_has_whole_loads(problem, operand);
-    operand->is_along_k = !kiln_runs_along_rows(problem, operand);
-    operand->vector = operand->is_along_k && is_whole ? pack : 1;
-    if (contraction->is_streamed)
-        run = fragments < run ? kiln_floor_power_of_two(fragments) : run;
-    else if (contraction->producer_waves == 0) /* where all work-items stage, all get some of it */
-        while (run > 1 && tile_rows * (contraction->tile_k / pack) / run < problem->schedule->block)
-            run /= 2;
-    operand->pieces = 1;
-    if (!contraction->is_streamed && contraction->producer_waves == 0 && !operand->is_along_k &&
-        is_whole)
-        operand->pieces = are_quarters_enough(problem, operand, tile_rows, run)     ? 4
-                          : are_half_packs_enough(problem, operand, tile_rows, run) ? 2
-                                                                                    : 1;
-    operand->run = operand->is_along_k || !is_whole ? 1 : run * operand->pieces;
-}
-
 /* Where an operand is loaded in packs of the last axis, that is whole packs long; if it is whole
  * tiles long, a tile is of one tap. Other lengths are none of the text's business. */
 static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
@@ -461,12 +386,12 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     schedule->block = (contraction->waves_m * contraction->waves_n * contraction->waves_k +
                        contraction->producer_waves) *
                       target->wave_size;
-    choose_loads(&problem, &contraction->left, contraction->tile_m,
-                 contraction->tile_m / contraction->waves_m /
-                     kiln_fragment_rows_m(contraction, target));
-    choose_loads(&problem, &contraction->right, kiln_tile_columns(contraction),
-                 kiln_tile_columns(contraction) / contraction->waves_n /
-                     kiln_fragment_rows_n(contraction, target));
+    kiln_choose_operand_loads(&problem, &contraction->left, contraction->tile_m,
+                              contraction->tile_m / contraction->waves_m /
+                                  kiln_fragment_rows_m(contraction, target));
+    kiln_choose_operand_loads(&problem, &contraction->right, kiln_tile_columns(contraction),
+                              kiln_tile_columns(contraction) / contraction->waves_n /
+                                  kiln_fragment_rows_n(contraction, target));
     contraction->k_granule = choose_k_granule(&problem);
     contraction->k_end = choose_k_end(contraction);
     choose_result_vector(&problem, schedule->limits.vector_elems);
