@@ -70,6 +70,20 @@ static void make_factors(struct kiln_random_generator *generator,
 
 /* ---- the product ---- */
 
+/* Many products that are far smaller than a tile. */
+static void choose_small_result(struct kiln_random *random, uint32_t most_rank,
+                                struct kiln_random_dims *ret_c, int64_t *ret_k)
+{
+    enum { MOST_BATCHES = 60, MOST_ROWS = 20 };
+    ret_c->rank = 3 + (most_rank > 3 ? kiln_random_below(random, 2) : 0);
+    for (uint32_t i = 0; i < ret_c->rank; i++)
+        ret_c->sizes[i] = 1 + kiln_random_below(random, i + 2 < ret_c->rank ? MOST_BATCHES : 5);
+    if (kiln_random_chance(random, 30))
+        ret_c->sizes[ret_c->rank - 1 - kiln_random_below(random, 2)] =
+            1 + kiln_random_below(random, MOST_ROWS);
+    *ret_k = 1 + kiln_random_below(random, kiln_random_chance(random, 30) ? 40 : 6);
+}
+
 /* The result has the graph's full shape, or is of any sizes. */
 static void choose_result(struct kiln_random_generator *generator, struct kiln_random_dims *ret_c)
 {
@@ -175,7 +189,10 @@ static bool try_product(struct kiln_random_generator *generator)
     if (kiln_random_chance(random, 65))
         given[side] = find_given(generator);
     int64_t k = choose_size(random);
-    if (given[side] == KILN_NONE) {
+    bool is_small = generator->options->max_rank >= 3 && kiln_random_chance(random, 30);
+    if (given[side] == KILN_NONE && is_small) {
+        choose_small_result(random, generator->options->max_rank, &c, &k);
+    } else if (given[side] == KILN_NONE) {
         choose_result(generator, &c);
     } else {
         struct kiln_random_dims operand = kiln_random_dims_of(generator, given[side]);
