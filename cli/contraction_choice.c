@@ -44,7 +44,7 @@ static void take_schedule(struct kiln_command_line *line, struct kiln_contractio
     static const char *const names[] = {
         [KILN_CONTRACTION_PLAIN] = "plain",       [KILN_CONTRACTION_PINGPONG] = "pingpong",
         [KILN_CONTRACTION_STREAMED] = "streamed", [KILN_CONTRACTION_SPECIALIZED] = "specialized",
-        [KILN_CONTRACTION_DIRECT] = "direct",
+        [KILN_CONTRACTION_DIRECT] = "direct",     [KILN_CONTRACTION_SMALL] = "small",
     };
     for (size_t i = KILN_CONTRACTION_PLAIN; i < sizeof names / sizeof *names; i++) {
         if (strcmp(line->value, names[i]) == 0) {
@@ -52,7 +52,7 @@ static void take_schedule(struct kiln_command_line *line, struct kiln_contractio
             return;
         }
     }
-    kiln_command_line_fail(line, "it is plain, pingpong, streamed, specialized or direct",
+    kiln_command_line_fail(line, "it is plain, pingpong, streamed, specialized, direct or small",
                            "option '--schedule' does not know '%s'", line->value);
 }
 

@@ -66,6 +66,7 @@ enum kiln_contraction_form {
     KILN_CONTRACTION_STREAMED,    /* none: waves load what they multiply */
     KILN_CONTRACTION_SPECIALIZED, /* a ring of tiles: some waves fill it, others multiply */
     KILN_CONTRACTION_DIRECT,      /* none: work-items compute elements of the result themselves */
+    KILN_CONTRACTION_SMALL,       /* none: the same, several products for each work-group */
 };
 
 /* How matrix products are done, where that is not left to the schedule: 0 for what is. Tiles are

@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_contraction_parts.h"
 #include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_small.h"
 
 #include <inttypes.h>
 
@@ -21,11 +22,16 @@ void kiln_emit_contraction_argument_struct(const struct kiln_emission *emission,
 void kiln_emit_contraction_batch_indices(const struct kiln_emission *emission,
                                          struct kiln_buffer *source)
 {
-    for (uint32_t b = kiln_contraction_of(emission)->batch_rank; b-- > 0;)
+    uint32_t rank = kiln_contraction_of(emission)->batch_rank;
+    /* Lanes have batches of their own: the first axis takes no division. */
+    uint32_t first = kiln_is_contraction_small(kiln_contraction_of(emission)) && rank > 0 ? 1 : 0;
+    for (uint32_t b = rank; b-- > first;)
         kiln_buffer_printf(source,
                            "    batch.c%" PRIu32 " = rest %% (unsigned)arguments.batch%" PRIu32
                            ";\n    rest /= (unsigned)arguments.batch%" PRIu32 ";\n",
                            b, b, b);
+    if (first != 0)
+        kiln_buffer_append_text(source, "    batch.c0 = rest;\n");
 }
 
 static void append_batch(const struct kiln_emission *emission, struct kiln_buffer *source)
@@ -68,7 +74,9 @@ void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buf
     append_batch(emission, source);
     kiln_emit_contraction_splits(emission, source);
     kiln_emit_contraction_phase_sizes(emission, source);
-    if (contraction->is_direct) {
+    if (kiln_is_contraction_small(contraction)) {
+        kiln_emit_contraction_small(emission, source);
+    } else if (contraction->is_direct) {
         kiln_emit_contraction_direct(emission, source);
     } else {
         kiln_emit_contraction_operand(emission, &left, source);

@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_contraction_parts.h"
 #include "compiler/emit/emit_integers.h"
 #include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_small.h"
 #include "compiler/schedule/contraction_strips.h"
 #include "compiler/schedule/divisor.h"
 
@@ -124,9 +125,13 @@ static void visit_all(struct kiln_integer_walk *walk)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(walk->emission);
     const struct kiln_fusion_group *group = walk->emission->group;
-    kiln_visit_integer(walk, contraction->m, "m");
-    kiln_visit_integer(walk, contraction->n, "n");
-    kiln_visit_integer(walk, contraction->k, "k");
+    if (kiln_is_contraction_small(contraction)) {
+        kiln_visit_integer(walk, kiln_count_small_items(contraction), "items");
+    } else {
+        kiln_visit_integer(walk, contraction->m, "m");
+        kiln_visit_integer(walk, contraction->n, "n");
+        kiln_visit_integer(walk, contraction->k, "k");
+    }
     kiln_visit_chunks(walk);
     if (contraction->is_direct) {
         kiln_visit_integer(walk, contraction->slots, "slots");
@@ -162,6 +167,10 @@ static void visit_all(struct kiln_integer_walk *walk)
 bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t access, uint32_t stride)
 {
     const struct kiln_access_schedule *scheduled = &emission->schedule->accesses[access];
+    /* The text of small products has all strides but the batches'. */
+    if (kiln_is_contraction_small(kiln_contraction_of(emission)) &&
+        (stride < KILN_STRIDE_BATCH || stride >= KILN_STRIDE_BATCH + KILN_MAX_BATCH_AXES))
+        return false;
     if (!kiln_is_access_windowed(emission, access))
         return is_argument(scheduled->strides[stride]);
     /* Whether a window begins at its operand's first element, or goes on in steps of one, says

@@ -6,6 +6,7 @@
 #include "compiler/emit/emit_family.h"
 #include "compiler/emit/emit_values.h"
 #include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_small.h"
 #include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/schedule_contraction.h"
 
@@ -154,11 +155,29 @@ static void append_direct_defines(const struct kiln_emission *emission, struct k
         kiln_buffer_append_text(source, "#define KILN_HAS_PHASES 1\n");
 }
 
+static void append_small_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
+{
+    const struct kiln_contraction_schedule *contraction = contraction_of(emission);
+    kiln_buffer_printf(
+        source,
+        "#define KILN_PRODUCTS %" PRIu32 "\n#define KILN_ITEM_ROWS %" PRIu32
+        "\n#define KILN_ITEM_COLUMNS %" PRIu32 "\n#define KILN_RESULT_VECTOR %" PRIu32
+        "\n#define KILN_PRODUCT_ITEMS %" PRIu32 "\n#define KILN_COLUMN_ITEMS %" PRIu32
+        "\n#define KILN_K %" PRId64 "\n#define KILN_STEP %" PRIu32 "\n",
+        contraction->products, contraction->item_rows, contraction->item_columns,
+        contraction->result_vector, contraction->row_items * contraction->column_items,
+        contraction->column_items, contraction->k, contraction->tile_k);
+}
+
 void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
     uint32_t pack = kiln_pack_elements(contraction);
     kiln_emit_grid(emission, source);
+    if (kiln_is_contraction_small(contraction)) {
+        append_small_defines(emission, source);
+        return;
+    }
     if (contraction->is_direct) {
         append_direct_defines(emission, source);
         return;
@@ -232,7 +251,16 @@ const char *kiln_contraction_core_header(const struct kiln_emission *emission)
 static void append_multiply_add(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     enum kiln_scalar scalar = emission->ir->ops[emission->group->contracts[0]].scalar;
-    if (scalar == KILN_SCALAR_I32)
+    /* LLVM 19 takes bytes of the wrong registers where products of bytes of several registers
+     * become one dot product. It makes none of a product that it cannot see through. */
+    if (scalar == KILN_SCALAR_I32 && kiln_is_contraction_small(contraction_of(emission)))
+        kiln_buffer_append_text(source,
+                                "KILN_DEVICE int kiln_add_product(int a, int b, int sum)\n{\n"
+                                "    int product = (int)((unsigned)a * (unsigned)b);\n"
+                                "    kiln_compute_here(product);\n"
+                                "    return (int)((unsigned)product + (unsigned)sum);\n}\n"
+                                "#define KILN_MMA_ADD(a, b, sum) kiln_add_product(a, b, sum)\n");
+    else if (scalar == KILN_SCALAR_I32)
         kiln_buffer_append_text(source, "#define KILN_MMA_ADD(a, b, sum) ((int)((unsigned)(a) * "
                                         "(unsigned)(b) + (unsigned)(sum)))\n");
     else
@@ -276,10 +304,17 @@ static void append_wgmma(const struct kiln_emission *emission, struct kiln_buffe
                             "\n        : \"l\"(left), \"l\"(right), \"r\"((unsigned)adds));\n}\n");
 }
 
+/* Work-items compute elements by themselves. */
+static bool has_no_tile(const struct kiln_emission *emission)
+{
+    return contraction_of(emission)->is_direct ||
+           kiln_is_contraction_small(contraction_of(emission));
+}
+
 void kiln_emit_contraction_core(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_mma *mma = contraction_of(emission)->mma;
-    if (contraction_of(emission)->is_direct) {
+    if (has_no_tile(emission)) {
         kiln_buffer_printf(
             source, "typedef %s kiln_sum;\n",
             kiln_scalar_type(emission->ir->ops[emission->group->contracts[0]].scalar));
@@ -338,7 +373,7 @@ static void emit_headers(const struct kiln_emission *emission,
     kiln_emit_convert_header(emission->schedule->contraction.staged, inclusion, source);
     kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
     kiln_emit_contraction_core(emission, source);
-    if (contraction_of(emission)->is_direct) {
+    if (has_no_tile(emission)) {
         if (kiln_contraction_is_split(emission))
             kiln_template_append(inclusion, "device/contraction/divide.h", source);
         return;
@@ -356,8 +391,7 @@ static void emit_headers(const struct kiln_emission *emission,
 
 static bool uses_barrier(const struct kiln_schedule *schedule)
 {
-    (void)schedule;
-    return true;
+    return !kiln_is_contraction_small(&schedule->contraction);
 }
 
 const struct kiln_emit_family kiln_emit_family_contraction = {

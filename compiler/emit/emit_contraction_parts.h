@@ -36,7 +36,7 @@ bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access,
 bool kiln_is_loaded_for(const struct kiln_emission *emission,
                         const struct kiln_contraction_side *side, uint32_t access);
 
-/* The number of pieces of work, where work-groups take several: device/turns.h. */
+/* The number of pieces of work, if work-groups take several: device/turns.h. */
 void kiln_visit_chunks(struct kiln_integer_walk *walk);
 /* Sizes of the batches, and how many of them share a left and a right operand; strides of all
  * accesses. */
@@ -166,6 +166,8 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
                                    struct kiln_buffer *source);
 /* The same where work-items compute elements of the result: image and weights. */
 void kiln_emit_contraction_direct(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* Operands of small products: left, right and second. */
+void kiln_emit_contraction_small(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* kiln_result_source, kiln_result_start, kiln_result_load and kiln_finish, or what rows have
  * instead of the last two. */
 void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source);

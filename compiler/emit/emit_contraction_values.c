@@ -3,9 +3,11 @@
 #include "compiler/emit/emit_access.h"
 #include "compiler/fuse/contraction_group.h"
 #include "compiler/schedule/contraction_access.h"
+#include "compiler/schedule/contraction_small.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void kiln_emit_contraction_term(const struct kiln_emission *emission, const char *type,
                                 uint32_t access, uint32_t stride, const char *what,
@@ -17,6 +19,8 @@ void kiln_emit_contraction_term(const struct kiln_emission *emission, const char
     kiln_buffer_printf(source, " + (%s)(%s)", type, what);
     if (kiln_is_stride_argument(emission, access, stride))
         kiln_buffer_printf(source, " * (%s)arguments.s%" PRIu32 "_%" PRIu32, type, access, stride);
+    else if (value != 1)
+        kiln_buffer_printf(source, " * (%s)%" PRId64, type, value);
 }
 
 bool kiln_is_loaded_in(const struct kiln_emission *emission, uint32_t access, enum kiln_place place)
@@ -36,6 +40,15 @@ void kiln_print_batch_coordinate(const struct kiln_emission *emission, uint32_t 
                    of, batch, of);
 }
 
+/* True unless the text says that each index of a batch axis reads one of the operand. */
+static bool repeats_batch(const struct kiln_emission *emission, const char *repeat, uint32_t batch)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const int64_t *repeats =
+        strcmp(repeat, "left") == 0 ? contraction->left_repeats : contraction->right_repeats;
+    return !kiln_is_contraction_small(contraction) || repeats[batch] != 1;
+}
+
 void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t access,
                                  const char *repeat, const char *row, const char *column,
                                  struct kiln_buffer *source)
@@ -52,7 +65,7 @@ void kiln_emit_contraction_start(const struct kiln_emission *emission, uint32_t 
             continue;
         kiln_print_batch_coordinate(emission, b, !kiln_is_access_of_result(memory), "batch", index,
                                     sizeof index);
-        if (repeat == NULL)
+        if (repeat == NULL || !repeats_batch(emission, repeat, b))
             (void)snprintf(coordinate, sizeof coordinate, "%s", index);
         else
             (void)snprintf(coordinate, sizeof coordinate,

@@ -77,9 +77,10 @@ void kiln_find_operand_sums(struct kiln_group_builder *builder)
 {
     enum { MOST_STEPS = 256 }; /* back from a sum: large graphs have many of both */
     const struct kiln_ir *ir = builder->ir;
+    enum kiln_contraction_form form = builder->options->contraction.form;
+    bool has_tiles = form != KILN_CONTRACTION_DIRECT && form != KILN_CONTRACTION_SMALL;
     bool is_wanted = !builder->options->no_fusion && !builder->is_plain &&
-                     !builder->strategy->never_beside &&
-                     builder->options->contraction.form != KILN_CONTRACTION_DIRECT;
+                     !builder->strategy->never_beside && has_tiles;
     for (uint32_t i = 0; i < ir->op_count; i++)
         builder->summed_with[i] = builder->operand_sum[i] = KILN_NONE;
     for (uint32_t i = 0; i < ir->op_count && is_wanted; i++) {

@@ -1,5 +1,8 @@
 #include "compiler/schedule/contraction_axes.h"
 
+#include "compiler/fuse/contraction_group.h"
+#include "compiler/schedule/contraction_small.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +189,7 @@ static bool may_merge_axes(const struct kiln_kernel_axes *kernel,
 {
     const struct kiln_contraction_problem *problem = kernel->problem;
     if (kiln_goes_along_window(kernel, outer) || kiln_goes_along_window(kernel, inner) ||
+        outer->left_repeat * outer->right_repeat * inner->left_repeat * inner->right_repeat != 1 ||
         (outer->result != KILN_NO_AXIS && is_indexed(problem, outer->result)) ||
         (inner->result != KILN_NO_AXIS && is_indexed(problem, inner->result)))
         return false;
@@ -260,6 +264,49 @@ static void make_batches_of_columns(struct kiln_kernel_axes *kernel)
                     kernel->column_count * sizeof *kernel->columns);
         }
     }
+}
+
+/* All but the last axis of a role are batches. */
+static void move_outer_axes(struct kiln_kernel_axes *kernel, struct kiln_contraction_axis *axes,
+                            uint32_t *count)
+{
+    uint32_t moved = 0;
+    while (moved + 1 < *count && kernel->batch_count < KILN_MAX_BATCH_AXES)
+        kernel->batches[kernel->batch_count++] = axes[moved++];
+    *count -= moved;
+    memmove(axes, axes + moved, *count * sizeof *axes);
+}
+
+/* A long axis is batches of products with one row. */
+static void move_long_axis(struct kiln_kernel_axes *kernel, struct kiln_contraction_axis *axes,
+                           uint32_t count)
+{
+    if (count != 1 || axes[0].size <= KILN_SMALL_ROWS || kernel->batch_count == KILN_MAX_BATCH_AXES)
+        return;
+    kernel->batches[kernel->batch_count++] = axes[0];
+    axes[0].size = 1;
+    axes[0].left = axes[0].right = axes[0].result = KILN_NO_AXIS;
+}
+
+/* A small product has one axis of rows and one of columns. Lanes find their batches themselves, so
+ * batches are as few axes as possible. */
+static void make_small_batches(struct kiln_kernel_axes *kernel)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < kernel->batch_count; i++) {
+        if (kernel->batches[i].size != 1)
+            kernel->batches[kept++] = kernel->batches[i];
+    }
+    kernel->batch_count = kept;
+    move_outer_axes(kernel, kernel->rows, &kernel->row_count);
+    bool has_whole_rows = kiln_group_has_whole_rows(kernel->problem->group);
+    if (!has_whole_rows)
+        move_outer_axes(kernel, kernel->columns, &kernel->column_count);
+    if (kernel->columns[0].size <= KILN_SMALL_ROWS)
+        move_long_axis(kernel, kernel->rows, kernel->row_count);
+    else if (kernel->rows[0].size <= KILN_SMALL_ROWS && !has_whole_rows)
+        move_long_axis(kernel, kernel->columns, kernel->column_count);
+    kernel->batch_count = merge_axes(kernel, kernel->batches, kernel->batch_count);
 }
 
 /* Sorts rows, and taps, by the phase of their window: coordinates are whole then. */
@@ -337,10 +384,15 @@ void kiln_find_kernel_axes(struct kiln_kernel_axes *kernel)
     };
     enum { ROLES = sizeof roles / sizeof *roles };
     bool merges[ROLES];
+    bool is_small = kiln_is_contraction_small(problem->contraction);
+    bool has_whole_rows = kiln_group_has_whole_rows(problem->group);
     for (size_t i = 0; i < ROLES; i++) {
-        merges[i] = is_merging_worth_it(kernel, roles[i].role, roles[i].access);
-        *roles[i].count = gather(kernel, roles[i].role, merges[i] ? GATHER_LONG : GATHER_CANONICAL,
-                                 roles[i].axes);
+        bool is_of_small = is_small && roles[i].role != KILN_AXIS_K &&
+                           !(has_whole_rows && roles[i].role == columns);
+        merges[i] = !is_of_small && is_merging_worth_it(kernel, roles[i].role, roles[i].access);
+        *roles[i].count =
+            gather(kernel, roles[i].role, merges[i] || is_of_small ? GATHER_LONG : GATHER_CANONICAL,
+                   roles[i].axes);
     }
     for (uint32_t i = 0; i < problem->axes->axis_count; i++) {
         if (has_role(kernel, &problem->axes->axes[i], KILN_AXIS_BATCH) &&
@@ -356,6 +408,8 @@ void kiln_find_kernel_axes(struct kiln_kernel_axes *kernel)
         if (merges[i])
             *roles[i].count = merge_axes(kernel, roles[i].axes, *roles[i].count);
     }
+    if (is_small)
+        make_small_batches(kernel);
     make_batches_of_columns(kernel);
     uint32_t phase = 0;
     for (uint32_t w = 0; w < problem->axes->window_count; w++) {

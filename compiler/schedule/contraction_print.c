@@ -1,5 +1,7 @@
 #include "compiler/schedule/contraction_print.h"
 
+#include "compiler/schedule/contraction_small.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -67,6 +69,17 @@ static void print_direct(const struct kiln_schedule *schedule,
         schedule->lds_bytes, contraction->result_vector);
 }
 
+static void print_small(const struct kiln_schedule *schedule, struct kiln_buffer *buffer)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    kiln_buffer_printf(buffer,
+                       ", small: a product has %" PRIu32 "x%" PRIu32 " work-items with %" PRIu32
+                       "x%" PRIu32 " elements each, %" PRIu32
+                       " of k at a time, result in vectors of %" PRIu32,
+                       contraction->row_items, contraction->column_items, contraction->item_rows,
+                       contraction->item_columns, contraction->tile_k, contraction->result_vector);
+}
+
 void kiln_contraction_print(const struct kiln_schedule *schedule,
                             const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
 {
@@ -92,6 +105,10 @@ void kiln_contraction_print(const struct kiln_schedule *schedule,
     else if (is_swapped)
         kiln_buffer_append_text(buffer, " (operands swapped: the result runs along the rows)");
     print_windows(contraction, buffer);
+    if (kiln_is_contraction_small(contraction)) {
+        print_small(schedule, buffer);
+        return;
+    }
     if (contraction->is_direct) {
         print_direct(schedule, group, buffer);
         return;

@@ -452,7 +452,8 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
         return NULL;
     }
     /* What has no tile of a matrix instruction is not chosen here. */
-    if (form == KILN_CONTRACTION_SPECIALIZED || form == KILN_CONTRACTION_DIRECT)
+    if (form == KILN_CONTRACTION_SPECIALIZED || form == KILN_CONTRACTION_DIRECT ||
+        form == KILN_CONTRACTION_SMALL)
         return fault;
     bool is_found = false;
     double best_time = 0;

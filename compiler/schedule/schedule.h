@@ -250,6 +250,11 @@ struct kiln_contraction_schedule {
     bool is_direct_gradient; /* of depthwise weights: rows are taps, and k pixels, in segments */
     uint32_t item_rows;
     uint32_t slots, vectors;
+    /* Small products: a work-item computes item_rows x item_columns neighbours of one product,
+     * tile_k of k at a time, and row_items x column_items of them are a product. Sizes and strides
+     * of a product are in the text. Both are 0 in other forms. */
+    uint32_t row_items, column_items;
+    uint32_t item_columns;
     /* The item_rows of a work-item are neighbours of one line of pixels instead, along the last
      * axis of rows, and the last axis of k is strip_taps neighbours along the same axis of the
      * image, of which neighbours of the result are strip_step apart. A work-group has line_slots

@@ -13,9 +13,11 @@
 #include "compiler/schedule/contraction_print.h"
 #include "compiler/schedule/contraction_rows.h"
 #include "compiler/schedule/contraction_runs.h"
+#include "compiler/schedule/contraction_small.h"
 #include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/contraction_strips.h"
 #include "compiler/schedule/contraction_sums.h"
+#include "compiler/schedule/contraction_time.h"
 #include "compiler/schedule/schedule_family.h"
 #include "compiler/schedule/vector_access.h"
 #include "runtime/support/limited_sum.h"
@@ -153,7 +155,7 @@ static const char *choose_tile(const struct kiln_tile_problem *tile,
     int64_t k = contraction->k;
     contraction->k = (k + contraction->segments - 1) / contraction->segments;
     const char *fault = kiln_choose_contraction_tile(tile, contraction);
-    if (fault == NULL && tile->target->wave_size > 1 && contraction->time_ns == 0)
+    if (fault == NULL && contraction->time_ns == 0)
         contraction->time_ns = kiln_contraction_time_ns(tile, contraction);
     contraction->k = k;
     return fault;
@@ -201,11 +203,14 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
     uint32_t tile =
         contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
     uint32_t slots = limits->steps < MOST_SLOTS ? limits->steps : MOST_SLOTS;
-    if (contraction->is_direct && contraction->item_rows > 1)
+    bool has_items = contraction->is_direct || kiln_is_contraction_small(contraction);
+    if (has_items && contraction->item_rows > 1)
         limits->steps = contraction->item_rows / 2;
+    else if (kiln_is_contraction_small(contraction) && contraction->item_columns > 1)
+        limits->vector_elems = contraction->item_columns / 2;
     else if (contraction->is_direct && schedule->vector_elems > 1)
         limits->vector_elems = schedule->vector_elems / 2;
-    else if (contraction->is_direct)
+    else if (has_items)
         return false;
     else if (contraction->is_streamed && slots > 1 &&
              contraction->statistics == KILN_STATISTICS_NONE)
@@ -245,8 +250,11 @@ static void fill_schedule(const struct kiln_contraction_problem *problem, uint32
     schedule->rows = (uint64_t)contraction->m;
     schedule->cols = (uint64_t)contraction->n;
     schedule->vector_elems = contraction->result_vector;
+    uint64_t small_items = (uint64_t)kiln_count_small_items(contraction);
     schedule->chunk_count = contraction->strip_taps != 0
                                 ? (uint64_t)kiln_count_strips(contraction).tiles
+                            : kiln_is_contraction_small(contraction)
+                                ? (small_items + schedule->block - 1) / schedule->block
                                 : count_tiles(contraction);
     schedule->grid_unit = contraction->groups_k;
     schedule->index_is_64bit = kiln_offsets_need_64_bits(problem);
@@ -330,24 +338,64 @@ static uint32_t lds_bytes(const struct kiln_contraction_problem *problem, uint32
     return (bytes > sums ? bytes : sums) + ring;
 }
 
-/* Fills everything but grid and traffic. */
-static enum kiln_status choose_all(const struct kiln_schedule_task *task,
-                                   struct kiln_schedule *schedule, struct kiln_error *error)
+static struct kiln_contraction_problem problem_of(const struct kiln_schedule_task *task,
+                                                  struct kiln_schedule *schedule)
+{
+    const struct kiln_ir *ir = task->ir;
+    const struct kiln_op *op = &ir->ops[task->group->contracts[0]];
+    return (struct kiln_contraction_problem){
+        .ir = ir,
+        .graph = task->graph,
+        .group = task->group,
+        .target = task->target,
+        .op = op,
+        .axes = &ir->contractions[op->contraction],
+        .schedule = schedule,
+        .contraction = &schedule->contraction,
+    };
+}
+
+/* The small form, where that is possible: *ret_is_made. */
+static enum kiln_status choose_small(const struct kiln_schedule_task *task,
+                                     struct kiln_schedule *schedule, bool *ret_is_made,
+                                     struct kiln_error *error)
+{
+    struct kiln_contraction_problem problem = problem_of(task, schedule);
+    struct kiln_contraction_schedule *contraction = problem.contraction;
+    *ret_is_made = false;
+    if (!kiln_may_contraction_be_small(&problem))
+        return KILN_OK;
+    schedule->accesses =
+        kiln_arena_calloc(task->ir->arena, task->group->access_count, sizeof *schedule->accesses);
+    if (schedule->accesses == NULL || !kiln_choose_staged_dtype(task->ir, task->graph, task->group,
+                                                                task->target, &contraction->staged))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
+    contraction->segments = contraction->groups_k = contraction->k_granule = 1;
+    contraction->waves_m = contraction->waves_n = contraction->waves_k = 1;
+    contraction->row_parts = 1;
+    contraction->row_items = contraction->column_items = 1;
+    kiln_contraction_lay_out_axes(&problem, kiln_contraction_is_transposed(&problem));
+    const struct kiln_tile_problem tile = tile_problem(&problem);
+    if (!kiln_choose_small_items(&problem, &tile))
+        return KILN_OK;
+    schedule->template_name = "contraction_small";
+    schedule->block = kiln_small_block(task->target);
+    choose_result_vector(&problem, contraction->item_columns & -contraction->item_columns);
+    kiln_set_access_modes(&problem);
+    fill_schedule(&problem, 0);
+    *ret_is_made = true;
+    return KILN_OK;
+}
+
+/* Fills everything but grid and traffic: not in the small form. */
+static enum kiln_status choose_large(const struct kiln_schedule_task *task,
+                                     struct kiln_schedule *schedule, struct kiln_error *error)
 {
     const struct kiln_ir *ir = task->ir;
     const struct kiln_graph *graph = task->graph;
     const struct kiln_fusion_group *group = task->group;
     const struct kiln_target *target = task->target;
-    struct kiln_contraction_problem problem = {
-        .ir = ir,
-        .graph = graph,
-        .group = group,
-        .target = target,
-        .op = &ir->ops[group->contracts[0]],
-        .axes = &ir->contractions[ir->ops[group->contracts[0]].contraction],
-        .schedule = schedule,
-        .contraction = &schedule->contraction,
-    };
+    struct kiln_contraction_problem problem = problem_of(task, schedule);
     struct kiln_contraction_schedule *contraction = problem.contraction;
     schedule->template_name = "contraction";
     contraction->segments = kiln_group_cuts_k(group) ? group->segment_count : 1;
@@ -399,6 +447,38 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     kiln_set_access_modes(&problem);
     fill_schedule(&problem, lds_bytes(&problem, tile.sum_bytes));
     return KILN_OK;
+}
+
+/* Compares the times of two models. Tiles of whole rows are chosen without one. */
+static bool is_small_faster(const struct kiln_schedule_task *task, struct kiln_schedule *large,
+                            const struct kiln_schedule *small)
+{
+    const struct kiln_contraction_schedule *contraction = &large->contraction;
+    /* So few tiles leave little to gain, and their kernel serves all sizes. */
+    bool are_few = large->chunk_count <= task->target->compute_units;
+    if (contraction->is_direct || are_few)
+        return false;
+    const struct kiln_contraction_problem problem = problem_of(task, large);
+    const struct kiln_tile_problem tile = tile_problem(&problem);
+    double time = contraction->time_ns != 0 ? contraction->time_ns
+                                            : kiln_contraction_time_ns(&tile, contraction);
+    time += kiln_tile_starts_ns(task->target, large->chunk_count);
+    return small->contraction.time_ns < time;
+}
+
+/* Whichever form is faster. */
+static enum kiln_status choose_all(const struct kiln_schedule_task *task,
+                                   struct kiln_schedule *schedule, struct kiln_error *error)
+{
+    struct kiln_schedule small = *schedule;
+    bool has_small = false;
+    enum kiln_status status = choose_small(task, &small, &has_small, error);
+    bool is_forced = has_small && schedule->forced.form == KILN_CONTRACTION_SMALL;
+    if (status == KILN_OK && !is_forced)
+        status = choose_large(task, schedule, error);
+    if (status == KILN_OK && has_small && (is_forced || is_small_faster(task, schedule, &small)))
+        *schedule = small;
+    return status;
 }
 
 /* Of a contraction each access counts once: what a tile reads again comes out of a cache. */
@@ -482,7 +562,9 @@ static double contraction_time(const struct kiln_schedule *schedule,
     uint64_t turns = (tiles + target->compute_units - 1) / target->compute_units;
     double slowdown = (double)turns * target->compute_units / (double)tiles;
     double time = (traffic > arithmetic ? traffic : arithmetic) * slowdown;
-    double modelled = contraction->time_ns * (double)target->bandwidth_gbs;
+    /* On a CPU the model compares forms and nothing else. */
+    bool is_host = target->kind == KILN_TARGET_HOST;
+    double modelled = is_host ? 0 : contraction->time_ns * (double)target->bandwidth_gbs;
     double sums = SUMS_NOT_HIDDEN * (double)contraction->summed_bytes;
     return (modelled > time ? modelled : time) + sums;
 }

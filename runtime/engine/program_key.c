@@ -41,7 +41,7 @@ static void take_options(struct kiln_reader *reader, struct kiln_lower_options *
     contraction->waves_n = kiln_reader_u32(&field);
     contraction->waves_k = kiln_reader_u32(&field);
     contraction->segments = kiln_reader_u32(&field);
-    if (field.failed || field.position != size || no_fusion > 1 || form > KILN_CONTRACTION_DIRECT)
+    if (field.failed || field.position != size || no_fusion > 1 || form > KILN_CONTRACTION_SMALL)
         reader->failed = true;
 }
 

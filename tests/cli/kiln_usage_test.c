@@ -20,7 +20,7 @@ static const struct {
     {{"compile"}, "GRAPH is missing", "usage: kiln compile"},
     {{"explain", "--schedule", "fast", "x"},
      "does not know 'fast'",
-     "plain, pingpong, streamed, specialized or direct"},
+     "plain, pingpong, streamed, specialized, direct or small"},
     {{"run", "--tile", "64", "x"}, "takes MxN or MxNxK, not '64'", "rows x columns"},
     {{"bench", "--tile", "64x0", "x"}, "not '64x0'", "from 1 to 4096"},
     {{"run", "--waves", "1x2x3x4", "x"}, "not '1x2x3x4'", "along k"},

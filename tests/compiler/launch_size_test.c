@@ -1,7 +1,7 @@
 /*
  * Launches of graphs that are larger than a device takes at once: kernels of every family and
- * form, on every target. Nothing is executed. What such kernels compute is tested with launches of
- * a few work-groups (random_graphs --groups).
+ * form, on every target. No kernel runs here; random_graphs --groups runs such kernels with
+ * launches of a few work-groups.
  */
 #include "tests/compiler/sketched_plans.h"
 
@@ -13,11 +13,10 @@
     "!conv_mode='CROSS_CORRELATION' "
 #define HEADS "4194304,16,"
 
-/* What a graph's first kernels are, with whatever the target chooses. */
 static const struct {
     const char *sketch;
     struct kiln_contraction_options forced;
-    bool is_in_few_groups; /* as many as fill the target */
+    bool is_in_few_groups; /* several products share one, or as many as fill the target */
     bool is_for_gpus;      /* a CPU's small pieces would be more than 2^31 */
 } graphs[] = {
     {.sketch = "Pointwise in_0=4294967296,33 in_1=33 out_0=4294967296,33 !operation='ADD'"},
@@ -27,9 +26,13 @@ static const struct {
     {.sketch = "Reduction in=1000,8589934592 out=1,8589934592 !mode='ADD'"},
     {.sketch = "Reduction in=16,1073741824 out=16,1 !mode='ADD'", .is_in_few_groups = true},
     {.sketch = "Reduction in=268435456,2048,2 out=268435456,1,2 !mode='MAX_OP'"},
-    {.sketch = "Matmul a=16777216,3,3:HALF b=16777216,3,3:HALF c=16777216,3,3:HALF"},
+    {.sketch = "Matmul a=16777216,3,3:HALF b=16777216,3,3:HALF c=16777216,3,3:HALF",
+     .is_in_few_groups = true},
+    {.sketch = "Matmul a=16777216,3,3:HALF b=16777216,3,3:HALF c=16777216,3,3:HALF",
+     .forced = {.form = KILN_CONTRACTION_STREAMED}},
+    {.sketch = "Matmul a=1610612736,2,2:HALF b=1610612736,2,2:HALF c=1610612736,2,2:HALF"},
     {.sketch = "Matmul a=1073741824,16,16:HALF b=1073741824,16,16:HALF c=1073741824,16,16:HALF"},
-    {.sketch = "Matmul a=18670176,3,3 b=18670176,3,1 c=18670176,3,1"},
+    {.sketch = "Matmul a=18670176,3,3 b=18670176,3,1 c=18670176,3,1", .is_in_few_groups = true},
     {.sketch = "Matmul a=67108864,48,64:HALF b=67108864,64,48:HALF c=67108864,48,48:HALF"},
     {.sketch = "Matmul a=16777216,48,64:INT8 b=16777216,64,48:INT8 c=16777216,48,48:INT32"},
     {.sketch = "Matmul a=67108864,48,64:DOUBLE b=67108864,64,48:DOUBLE c=67108864,48,48:DOUBLE"},
@@ -111,8 +114,8 @@ Test(launch_size, no_launch_is_larger_than_a_device_takes)
     }
 }
 
-/* Of a kernel whose sizes are arguments, huge launches have another text, with a loop; that of all
- * other sizes is the same and has none. */
+/* A kernel whose sizes are arguments has one text for all ordinary launches, without a loop. Huge
+ * launches share another one. */
 Test(launch_size, ordinary_launches_have_no_loop)
 {
     static const char *const sketches[] = {
