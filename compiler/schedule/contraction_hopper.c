@@ -141,7 +141,7 @@ static void take(const struct tile *tile, uint32_t cluster,
         (uint32_t)LDS_BYTES / K_BYTES / (tile->rows + tile->columns) / tile->residents;
     contraction->tile_m = tile->rows;
     contraction->tile_n = tile->columns;
-    contraction->tile_k = K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
+    contraction->tile_k = (uint32_t)K_BYTES / kiln_dtype_info(contraction->staged)->bytes;
     contraction->waves_m = tile->rows / WAVE_ROWS;
     contraction->waves_n = 1;
     contraction->waves_k = tile->waves_k;
