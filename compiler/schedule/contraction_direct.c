@@ -106,7 +106,7 @@ static uint32_t choose_item_rows(const struct kiln_target *target,
                                  const struct kiln_contraction_schedule *contraction)
 {
     if (target->wave_size == 1)
-        return HOST_ITEM_ROWS;
+        return (uint32_t)smaller(HOST_ITEM_ROWS, limits->steps);
     uint64_t vectors = (uint64_t)contraction->n / contraction->result_vector;
     uint32_t most = is_left_shared ? CHANNELS : ITEM_ROWS;
     double items = (double)contraction->m * (double)vectors / (double)most;

@@ -3,6 +3,7 @@
 #include "compiler/fuse/target_rates.h"
 #include "compiler/schedule/schedule_family.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* No launch has more work-groups: with the largest block they are 2^32 work-items, just too many,
@@ -77,6 +78,31 @@ static bool is_same_kernel(const struct kiln_schedule *a, const struct kiln_sche
            a->chunk_count == b->chunk_count && kiln_schedule_family(a->family)->is_same(a, b);
 }
 
+/* True if a limit fell and none rose. A fall is by an eighth at least, so that no limit
+ * falls for long. */
+static bool has_shrunk(const struct kiln_register_limits *before,
+                       const struct kiln_register_limits *after)
+{
+    const struct {
+        uint64_t before, after;
+    } limits[] = {
+        {before->vector_elems, after->vector_elems},
+        {before->steps, after->steps},
+        {before->held_elems, after->held_elems},
+    };
+    _Static_assert(sizeof *before == 2 * sizeof(uint32_t) + sizeof(uint64_t), "list all limits");
+    bool has_fallen = false;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (limits[i].after == limits[i].before)
+            continue;
+        if (limits[i].after >= limits[i].before ||
+            limits[i].after > limits[i].before - limits[i].before / 8)
+            return false;
+        has_fallen = true;
+    }
+    return has_fallen;
+}
+
 enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln_graph *graph,
                                      const struct kiln_fusion_group *group,
                                      const struct kiln_target *target,
@@ -86,10 +112,16 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
     const struct kiln_contraction_options forced = previous->forced;
     const struct kiln_schedule_task task = {ir, graph, group, target, &forced};
     struct kiln_schedule schedule = *previous;
-    /* A smaller bound need not change the kernel; each step makes one smaller, so this ends. */
+    if (previous->form + 1 >= KILN_MAX_FORMS)
+        return KILN_NOT_FOUND;
+    /* A smaller limit need not change the kernel. */
     while (is_same_kernel(&schedule, previous)) {
         struct kiln_register_limits limits = schedule.limits;
         if (!kiln_schedule_family(schedule.family)->relax(&schedule, &limits))
+            return KILN_NOT_FOUND;
+        bool ends = has_shrunk(&schedule.limits, &limits);
+        assert(ends);
+        if (!ends)
             return KILN_NOT_FOUND;
         enum kiln_status status =
             schedule_within(&task, &limits, previous->max_groups, &schedule, error);

@@ -363,6 +363,9 @@ struct kiln_attention_schedule {
     uint32_t registers;
 };
 
+/* No schedule has more forms. kiln_schedule_relax ends there, but families end well before it. */
+enum { KILN_MAX_FORMS = 32 };
+
 /*
  * Upper bounds that a schedule keeps to for the sake of registers. The first form of a schedule has
  * none but those of its options; each later form, for a kernel whose compiler has spilled, has a

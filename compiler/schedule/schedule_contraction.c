@@ -200,29 +200,23 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
 {
     enum { SMALLEST_TILE = 32, MOST_SLOTS = 8 };
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
-    uint32_t tile =
-        contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
-    uint32_t slots = limits->steps < MOST_SLOTS ? limits->steps : MOST_SLOTS;
-    bool has_items = contraction->is_direct || kiln_is_contraction_small(contraction);
-    if (has_items && contraction->item_rows > 1)
-        limits->steps = contraction->item_rows / 2;
-    else if (kiln_is_contraction_small(contraction) && contraction->item_columns > 1)
-        limits->vector_elems = contraction->item_columns / 2;
-    else if (contraction->is_direct && schedule->vector_elems > 1)
-        limits->vector_elems = schedule->vector_elems / 2;
-    else if (has_items)
-        return false;
-    else if (contraction->is_streamed && slots > 1 &&
-             contraction->statistics == KILN_STATISTICS_NONE)
-        limits->steps = slots / 2;
-    else if (contraction->statistics == KILN_STATISTICS_NONE && tile > SMALLEST_TILE &&
-             limits->held_elems > SMALLEST_TILE)
-        limits->held_elems = tile / 2 < limits->held_elems ? tile / 2 : limits->held_elems / 2;
-    else if (schedule->vector_elems > 1)
-        limits->vector_elems = schedule->vector_elems / 2;
-    else
-        return false;
-    return true;
+    bool is_small = kiln_is_contraction_small(contraction);
+    if (contraction->is_direct || is_small)
+        return kiln_halve_limit(&limits->steps, contraction->item_rows, 1) ||
+               kiln_halve_limit(&limits->vector_elems,
+                                is_small ? contraction->item_columns : schedule->vector_elems, 1);
+    if (contraction->statistics == KILN_STATISTICS_NONE) {
+        uint32_t tile =
+            contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
+        uint32_t held = limits->held_elems < tile ? (uint32_t)limits->held_elems : tile;
+        if (contraction->is_streamed && kiln_halve_limit(&limits->steps, MOST_SLOTS, 1))
+            return true;
+        if (kiln_halve_limit(&held, held, SMALLEST_TILE / 2 + 1)) {
+            limits->held_elems = held;
+            return true;
+        }
+    }
+    return kiln_halve_limit(&limits->vector_elems, schedule->vector_elems, 1);
 }
 
 /* Neighbours of the result that are finished at once: as many as 16 bytes have, or one. */

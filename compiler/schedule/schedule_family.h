@@ -21,8 +21,9 @@ struct kiln_schedule_family {
      * KILN_NONE and grid_unit 1; the rest is zero. The grid follows from chunk_count. */
     enum kiln_status (*schedule)(const struct kiln_schedule_task *task,
                                  struct kiln_schedule *schedule, struct kiln_error *error);
-    /* Lowers the bound in `limits` (those of `schedule`) that the family gives up next; false when
-     * there is none. */
+    /* Lowers the limit in `limits` (those of `schedule`) that the family gives up next, by an
+     * eighth at least, and leaves the others alone; false when there is none. A schedule may ignore
+     * a limit: kiln_halve_limit still falls, so that the next one's turn comes. */
     bool (*relax)(const struct kiln_schedule *schedule, struct kiln_register_limits *limits);
     /* Whether what the family has in a schedule is the same in both. */
     bool (*is_same)(const struct kiln_schedule *a, const struct kiln_schedule *b);
@@ -34,6 +35,17 @@ struct kiln_schedule_family {
     void (*print)(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
                   struct kiln_buffer *buffer);
 };
+
+/* Halves a limit, or what the schedule has if that is less; false if it would be less than `least`.
+ */
+static inline bool kiln_halve_limit(uint32_t *limit, uint32_t used, uint32_t least)
+{
+    uint32_t from = used < *limit ? used : *limit;
+    if (from / 2 < least)
+        return false;
+    *limit = from / 2;
+    return true;
+}
 
 /* The functions of a family. Static. */
 const struct kiln_schedule_family *kiln_schedule_family(enum kiln_kernel_family family);

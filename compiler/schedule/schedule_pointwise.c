@@ -355,14 +355,8 @@ static enum kiln_status schedule_pointwise(const struct kiln_schedule_task *task
 static bool relax_pointwise(const struct kiln_schedule *schedule,
                             struct kiln_register_limits *limits)
 {
-    uint32_t vectors = schedule->pointwise.vectors_per_item;
-    if (vectors > 1 && limits->steps >= vectors)
-        limits->steps = vectors / 2;
-    else if (schedule->vector_elems > 1 && limits->vector_elems >= schedule->vector_elems)
-        limits->vector_elems = schedule->vector_elems / 2;
-    else
-        return false;
-    return true;
+    return kiln_halve_limit(&limits->steps, schedule->pointwise.vectors_per_item, 1) ||
+           kiln_halve_limit(&limits->vector_elems, schedule->vector_elems, 1);
 }
 
 static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b)

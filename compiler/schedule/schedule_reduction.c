@@ -85,10 +85,8 @@ static bool relax_reduction(const struct kiln_schedule *schedule,
         limits->held_elems = held * 3 / 4;
     else if (reduction->steps_per_item > 1 && limits->steps > 1)
         limits->steps = 1;
-    else if (schedule->vector_elems > 1 && limits->vector_elems >= schedule->vector_elems)
-        limits->vector_elems = schedule->vector_elems / 2;
     else
-        return false;
+        return kiln_halve_limit(&limits->vector_elems, schedule->vector_elems, 1);
     return true;
 }
 

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { FORM_LIMIT = 40 };
+enum { FORM_LIMIT = KILN_MAX_FORMS };
 
 /* All forms; returns how many there are. */
 static uint32_t schedule_forms(struct ir_fixture *fixture, const struct kiln_fusion_group *group,
