@@ -159,8 +159,15 @@ static void compile_graph(struct run *run, const struct kiln_graph *graph, struc
     }
     result->outcome = KILN_COMPILE_DONE;
     result->kernels = program->kernel_count;
-    for (uint32_t i = 0; i < program->kernel_count; i++)
-        result->code_bytes += program->kernels[i].object.size;
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        const struct kiln_code_object *object = &program->kernels[i].object;
+        result->code_bytes += object->size;
+        result->compile_ns += object->compile_ns;
+        if (object->compile_ns > result->slowest_ns)
+            result->slowest_ns = object->compile_ns;
+        if (object->resources.scratch_bytes > result->scratch_bytes)
+            result->scratch_bytes = object->resources.scratch_bytes;
+    }
     kiln_compiled_program_unref(program);
 }
 
@@ -175,6 +182,7 @@ static void take_result(struct job *job, const struct job *first)
         result->origin = KILN_ORIGIN_MEMORY;
         result->kernels = other->kernels;
         result->code_bytes = other->code_bytes;
+        result->scratch_bytes = other->scratch_bytes;
         return;
     }
     struct kiln_error error;

@@ -179,6 +179,9 @@ static json_t *result_json(const struct kiln_compile_result *result)
         kiln_json_set(object, "origin", json_string(kiln_program_origin_text(result->origin)));
         kiln_json_set(object, "kernels", json_integer(result->kernels));
         kiln_json_set(object, "code_bytes", json_integer((json_int_t)result->code_bytes));
+        kiln_json_set(object, "scratch_bytes", json_integer(result->scratch_bytes));
+        kiln_json_set(object, "compile_ns", json_integer((json_int_t)result->compile_ns));
+        kiln_json_set(object, "slowest_ns", json_integer((json_int_t)result->slowest_ns));
     } else {
         kiln_json_set(object, "reason",
                       result->status == KILN_REJECTED

@@ -191,7 +191,6 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
         .size_bytes = kernel->source_bytes,
     };
     kiln_compile_result_init(&result);
-    uint64_t start = kiln_monotonic_milliseconds();
     enum kiln_status status =
         run(codegen, KILN_COMPILE_TASK_COMPILE, target, &source, &result, error);
     if (status == KILN_OK) {
@@ -203,14 +202,15 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
         }
     }
     if (status == KILN_OK) {
-        kiln_log(KILN_LOG_INFO, "kernel '%s' for '%s' was compiled in %llu ms by %s",
-                 kernel->symbol, target->name,
-                 (unsigned long long)(kiln_monotonic_milliseconds() - start), result.compiler);
+        kiln_log(KILN_LOG_INFO, "kernel '%s' for '%s' was compiled in %llu ms of CPU time by %s",
+                 kernel->symbol, target->name, (unsigned long long)(result.cpu_ns / 1000000),
+                 result.compiler);
         (void)atomic_fetch_add_explicit(&codegen->kernels_compiled, 1, memory_order_relaxed);
         *ret_object = (struct kiln_code_object){
             .bytes = (unsigned char *)result.object.data,
             .size = result.object.size,
             .resources = resources,
+            .compile_ns = result.cpu_ns,
         };
         kiln_buffer_init(&result.object); /* the caller has it now */
     }

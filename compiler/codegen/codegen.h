@@ -43,6 +43,9 @@ struct kiln_code_object {
     unsigned char *bytes; /* AMDGPU: ELF code object; CUDA: CUBIN; host: ELF shared object */
     size_t size;
     struct kiln_kernel_resources resources;
+    /* CPU time that the compiler took, without the time that the kernel waited for it; 0 if this
+     * process did not compile it. */
+    uint64_t compile_ns;
 };
 
 enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 void kiln_compile_result_init(struct kiln_compile_result *result)
 {
@@ -12,6 +13,7 @@ void kiln_compile_result_init(struct kiln_compile_result *result)
     kiln_buffer_init(&result->object);
     kiln_buffer_init(&result->log);
     result->compiler[0] = '\0';
+    result->cpu_ns = 0;
 }
 
 void kiln_compile_result_fini(struct kiln_compile_result *result)
@@ -69,10 +71,31 @@ static enum kiln_status run_job(const struct kiln_compile_request *request,
                              : kiln_toolchain_unsupported(&request->target, &result->error);
 }
 
+static uint64_t nanoseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+/* CPU time until now. A worker does one job at a time, with whatever threads a compiler starts;
+ * in a host only this thread is known to work for the job. */
+static uint64_t cpu_time_ns(bool is_in_process)
+{
+    const int sources[] = {is_in_process ? RUSAGE_THREAD : RUSAGE_SELF, RUSAGE_CHILDREN};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct rusage usage;
+        if (getrusage(sources[i], &usage) == 0)
+            sum += nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+    }
+    return sum;
+}
+
 void kiln_compile_job_do(const struct kiln_compile_request *request,
                          struct kiln_compile_result *result)
 {
+    uint64_t start_ns = cpu_time_ns(request->source.is_in_process);
     result->status = run_job(request, result);
+    result->cpu_ns = cpu_time_ns(request->source.is_in_process) - start_ns;
 }
 
 struct job {

@@ -29,6 +29,7 @@ struct kiln_compile_result {
     struct kiln_buffer object; /* code object or text */
     struct kiln_buffer log;    /* what the compiler said */
     char compiler[16];         /* which one did it; "" when it came to none */
+    uint64_t cpu_ns; /* CPU time that this took the compiler and the programs that it started */
 };
 
 void kiln_compile_result_init(struct kiln_compile_result *result);

@@ -150,6 +150,7 @@ void kiln_worker_append_result(const struct kiln_compile_result *result,
     kiln_buffer_append_u32(&body, (uint32_t)result->status);
     append_text(&body, result->status != KILN_OK ? result->error.text : "");
     append_text(&body, result->compiler);
+    kiln_buffer_append_u64(&body, result->cpu_ns);
     kiln_buffer_append_field(&body, result->log.data, result->log.size);
     kiln_buffer_append_field(&body, result->object.data, result->object.size);
     append_message(message, KILN_WORKER_RESULT, &body);
@@ -165,12 +166,14 @@ bool kiln_worker_read_result(const void *bytes, size_t size, struct kiln_compile
     uint32_t status = kiln_reader_u32(&reader);
     const char *text = read_text(&reader);
     const char *compiler = read_text(&reader);
+    uint64_t cpu_ns = kiln_reader_u64(&reader);
     const char *log = kiln_reader_field(&reader, &log_size);
     const void *object = kiln_reader_field(&reader, &object_size);
     if (!is_finished(&reader) || status > KILN_INTERNAL ||
         strlen(compiler) >= sizeof result->compiler)
         return false;
     result->status = (enum kiln_status)status;
+    result->cpu_ns = cpu_ns;
     if (status != KILN_OK)
         (void)kiln_error_set(&result->error, result->status, "%s", text);
     (void)snprintf(result->compiler, sizeof result->compiler, "%s", compiler);

@@ -15,7 +15,7 @@ enum {
     KILN_WORKER_REQUEST = 0x5145524b, /* "KREQ" */
     KILN_WORKER_RESULT = 0x5345524b,  /* "KRES" */
     KILN_WORKER_HEAD_BYTES = 12,
-    KILN_WORKER_PROTOCOL = 1,
+    KILN_WORKER_PROTOCOL = 2,
 };
 /* Of one message. */
 #define KILN_WORKER_LIMIT_BYTES ((uint64_t)512 << 20)

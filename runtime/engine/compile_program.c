@@ -26,8 +26,9 @@ struct candidate {
     uint32_t spilled_bytes; /* by the last form that compiled */
     struct kiln_shared_kernel *best;
     struct kiln_kernel best_kernel;
-    bool was_compiled; /* some form of it, for this program */
-    bool was_read;     /* some form of it from a cache */
+    bool was_compiled;   /* some form of it, for this program */
+    bool was_read;       /* some form of it from a cache */
+    uint64_t compile_ns; /* of all its forms that were compiled for this program */
     /* The first form, for what is said when none compiles. */
     struct kiln_kernel first_kernel;
     struct kiln_error first_error;
@@ -103,6 +104,8 @@ static void keep_best(struct candidate *candidate, const struct kiln_kernel *ker
 {
     candidate->was_compiled |= candidate->origin == KILN_ORIGIN_COMPILED;
     candidate->was_read |= candidate->origin == KILN_ORIGIN_DISK;
+    if (candidate->origin == KILN_ORIGIN_COMPILED)
+        candidate->compile_ns += candidate->made->object.compile_ns;
     if (candidate->has_best && candidate->best->object.resources.scratch_bytes <=
                                    candidate->made->object.resources.scratch_bytes) {
         kiln_shared_kernel_unref(candidate->made);
@@ -315,6 +318,7 @@ static enum kiln_status collect(const struct compile_job *job, struct kiln_share
         was_compiled |= candidate->was_compiled;
         was_read |= candidate->was_read;
         status = copy_kernel(shared, i, &candidate->best_kernel, candidate->best, error);
+        shared->program.kernels[i].object.compile_ns = candidate->compile_ns;
     }
     *ret_origin = was_compiled ? KILN_ORIGIN_COMPILED
                   : was_read   ? KILN_ORIGIN_DISK

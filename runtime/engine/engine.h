@@ -85,7 +85,7 @@ struct kiln_compiled_kernel {
     uint32_t form; /* of its schedule, as struct kiln_kernel has it */
     uint32_t argument_count;
     struct kiln_argument *arguments;
-    struct kiln_code_object object;
+    struct kiln_code_object object; /* compile_ns: of all forms that this program had compiled */
 };
 struct kiln_compiled_program {
     uint64_t workspace_bytes; /* exact; offsets in it count from a multiple of

@@ -119,6 +119,9 @@ Test(kiln_compile_inputs, a_report_has_a_line_per_graph_and_target)
     cr_assert_eq(integer_member(done, "kernels"), 1);
     cr_assert_gt(integer_member(done, "code_bytes"), 0);
     cr_assert_gt(integer_member(done, "duration_ns"), 0);
+    cr_assert_gt(integer_member(done, "compile_ns"), 0);
+    cr_assert_eq(integer_member(done, "slowest_ns"), integer_member(done, "compile_ns"));
+    cr_assert_eq(integer_member(done, "scratch_bytes"), 0);
     cr_assert_eq(strlen(text_member(done, "graph_hash")), 32);
     /* The key is the name of the entry. */
     const char *key = text_member(done, "key");
