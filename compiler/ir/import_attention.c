@@ -46,8 +46,7 @@ static struct softmax import_softmax(struct kiln_attention_import *attention, ui
     struct softmax softmax;
     uint32_t sink = kiln_attention_input(attention, KILN_OPERAND_SINK_TOKEN);
     if (sink != KILN_NONE)
-        sink = kiln_attention_within(attention,
-                                     kiln_attention_spread(attention, sink, attention->rows),
+        sink = kiln_attention_within(attention, kiln_ir_broadcast(ir, sink, attention->rows),
                                      attention->query_length, -(double)INFINITY);
     softmax.key_maximum = kiln_attention_reduce(attention, KILN_OP_REDUCE_MAX, x, attention->rows);
     softmax.maximum = softmax.key_maximum;

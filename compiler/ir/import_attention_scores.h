@@ -56,8 +56,9 @@ uint32_t kiln_attention_scores(struct kiln_attention_import *attention);
 uint32_t kiln_attention_hide(struct kiln_attention_import *attention, uint32_t value,
                              double hidden);
 
-/* The value of an operand [.., sequence, ..], and `beyond` from `length` on: what lies there may be
- * NaN. The value itself where `length` is KILN_NONE. */
+/* A value over [.., sequence, ..], and `beyond` from `length` on: what lies there may be NaN. The
+ * value itself if `length` is KILN_NONE. A value of a single element is taken for index 0: one that
+ * holds for a whole sequence is broadcast first. */
 uint32_t kiln_attention_within(struct kiln_attention_import *attention, uint32_t value,
                                uint32_t length, double beyond);
 

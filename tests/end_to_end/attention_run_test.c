@@ -235,6 +235,10 @@ static const char *const single_queries[] = {
     ONE_QUERY(12, 2, 4, 130) "!left_bound=0 !right_bound=100",
     ONE_QUERY(8, 1, 1, 130) "seq_len_kv=2,1,1,1:INT32 seq_len_q=2,1,1,1:INT32 !padding_mask=true",
     ONE_QUERY(5, 5, 1, 70) "sink_token=1,5,1,1",
+    /* a sink of a single element, which queries beyond their length do not see */
+    "Sdpa q=1,1,31,64:HALF k=1,1,70,64:HALF v=1,1,70,64:HALF o=1,1,31,64:HALF stats=1,1,31,1 "
+    "sink_token=1,1,1,1 seq_len_q=1,1,1,1:INT32 seq_len_kv=1,1,1,1:INT32 !padding_mask=true "
+    "!generate_stats=true",
     /* a penalty on distances, times the head's number */
     "Matmul a=2,8,1,64:HALF b=2,2,64,130:HALF c=2,8,1,130:virtual | "
     "Pointwise in_0@3 out_0=2,8,1,130:virtual !operation='GEN_INDEX' !axis_tensor_uid=1 | "
