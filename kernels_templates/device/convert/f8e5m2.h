@@ -12,7 +12,11 @@ typedef unsigned char kiln_storage_f8e5m2;
 
 KILN_DEVICE float kiln_decode_f8e5m2(kiln_storage_f8e5m2 x)
 {
+#if defined(__AMDGCN__)
+    return (float)__builtin_bit_cast(_Float16, (unsigned short)(x << 8)); /* half's upper byte */
+#else
     return kiln_decode_narrow(x, 2, 15, 0x7cu);
+#endif
 }
 
 KILN_DEVICE kiln_storage_f8e5m2 kiln_encode_f8e5m2(float x)

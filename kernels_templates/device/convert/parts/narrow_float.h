@@ -33,6 +33,19 @@ KILN_DEVICE float kiln_decode_narrow(unsigned code, int fraction, int bias, unsi
 {
     /* Codes from `first_special` on are infinity and NaN, laid out as in float. */
     const bool is_wide = fraction > 7;
+#if defined(__AMDGCN__)
+    /* A GPU multiplies denormal numbers as fast as others: the code, shifted, is the number but for
+     * a power of two. Decoding is most of the text of a kernel that does it for every operand. */
+    if (!is_wide) {
+        const unsigned bits = (unsigned)((int)(signed char)code << (23 - fraction)) &
+                              (0x80000000u | 0x7fu << (23 - fraction));
+        const float number =
+            kiln_from_bits_f32(bits) * kiln_from_bits_f32((unsigned)(254 - bias) << 23);
+        return first_special < 0x80u && (code & 0x7fu) >= first_special
+                   ? kiln_from_bits_f32(bits | 0x7f800000u)
+                   : number;
+    }
+#endif
     const unsigned magnitude = code & (is_wide ? 0x7fffu : 0x7fu);
     const unsigned shifted = magnitude << (23 - fraction);
     const unsigned normal = shifted + ((unsigned)(127 - bias) << 23);
