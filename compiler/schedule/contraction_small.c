@@ -292,7 +292,8 @@ static bool is_within_limits(const struct kiln_tile_problem *tile,
     const struct kiln_contraction_options *forced = tile->forced;
     bool is_wanted = forced->tile_m == 0 ||
                      (tried->item_rows == forced->tile_m && tried->item_columns == forced->tile_n);
-    return is_wanted && tried->item_rows <= tile->limits->steps &&
+    uint32_t rows = tile->limits->steps > 1 ? tile->limits->steps : 1;
+    return is_wanted && tried->item_rows <= rows &&
            tried->item_columns <= tile->limits->vector_elems;
 }
 

@@ -178,6 +178,21 @@ static bool has_pingpong(const struct kiln_target *target)
     return strcmp(target->processor, "gfx90a") == 0 || kiln_is_cdna3_or_later(target);
 }
 
+/* Simple operations of a lane of a streamed kernel that make operands of what is loaded, for one
+ * step of k. */
+static uint32_t count_step_operations(const struct kiln_tile_problem *problem,
+                                      const struct kiln_contraction_schedule *contraction)
+{
+    uint32_t packs, groups;
+    lane_packs(contraction, &packs, &groups);
+    uint32_t fragments_m = contraction->tile_m / contraction->waves_m /
+                           kiln_fragment_rows_m(contraction, problem->target);
+    uint32_t fragments_n = contraction->tile_n / contraction->waves_n /
+                           kiln_fragment_rows_n(contraction, problem->target);
+    return packs * kiln_pack_elements(contraction) *
+           (fragments_m * problem->left_cost + fragments_n * problem->right_cost);
+}
+
 /* Steps that a wave of a streamed kernel loads ahead. */
 static uint32_t count_slots(const struct kiln_tile_problem *problem,
                             const struct kiln_contraction_schedule *contraction)
@@ -195,10 +210,7 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     most = most > problem->limits->steps ? problem->limits->steps : most;
     /* What is computed of the operands stands in the kernel's text twice for each of these steps.
      */
-    uint32_t operations =
-        packs * kiln_pack_elements(contraction) *
-        (contraction->tile_m / contraction->waves_m / rows_m * problem->left_cost +
-         contraction->tile_n / contraction->waves_n / rows_n * problem->right_cost);
+    uint32_t operations = count_step_operations(problem, contraction);
     if (operations != 0 && most > STREAM_OPERATIONS / operations)
         most = STREAM_OPERATIONS / operations;
     uint32_t slots = 1;
@@ -356,6 +368,8 @@ static bool is_within_limits(const struct kiln_tile_problem *problem,
                              const struct candidate *candidate)
 {
     uint32_t most = candidate->tile_m > candidate->tile_n ? candidate->tile_m : candidate->tile_n;
+    if (candidate->form == FORM_STREAMED && problem->limits->steps == 0)
+        return false;
     if (most > SMALLEST_TILE)
         return most <= problem->limits->held_elems;
     /* Staged, it is for nothing else. */
@@ -466,6 +480,10 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
         if (tried.mma == NULL && list[i].tile_m > SCALAR_TILE)
             continue;
         if (is_one_too_many(problem, &list[i], &tried))
+            continue;
+        if (list[i].form == FORM_STREAMED && list[i].tile_m + list[i].tile_n > 2 * NARROW_TILE &&
+            problem->forced->tile_m == 0 &&
+            count_step_operations(problem, &tried) > STREAM_OPERATIONS)
             continue;
         bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1 && list[i].waves_k == 1;
         if (is_deep && !is_deep_tile_worth_it(&tried))

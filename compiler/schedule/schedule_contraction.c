@@ -27,7 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PACK_BYTES = 16 };
+enum {
+    PACK_BYTES = 16,
+    SMALLEST_TILE = 32, /* of rows or columns, but for products of few rows */
+};
 
 /* Of the time that an operand's sums take by themselves. By the timing model of an MI300X: what
  * they read lies in caches, and they end with the products. */
@@ -96,11 +99,19 @@ static bool are_operands_loaded(const struct kiln_contraction_problem *problem)
     return true;
 }
 
+/* Simple operations that decode an fp8 element. Four codes of OCP's types become halves together;
+ * for others, the cost lies between that with and without an instruction. */
+static uint32_t decoding_cost(enum kiln_dtype loaded, enum kiln_dtype staged)
+{
+    enum { TOGETHER = 2, ALONE = 8 };
+    bool is_fnuz = loaded == KILN_DTYPE_F8E4M3FNUZ || loaded == KILN_DTYPE_F8E5M2FNUZ;
+    return is_fnuz && loaded != staged ? ALONE : TOGETHER;
+}
+
 /* Simple operations between a loaded element of an operand and the staged one. */
 static uint32_t staging_cost(const struct kiln_contraction_problem *problem,
                              const struct kiln_operand_schedule *operand)
 {
-    enum { FP8_COST = 2 }; /* less than it is where no instruction converts, more where one does */
     const struct kiln_fusion_group *group = problem->group;
     enum kiln_place place = operand->places[0];
     uint32_t cost = 0;
@@ -114,7 +125,7 @@ static uint32_t staging_cost(const struct kiln_contraction_problem *problem,
         const struct kiln_dtype_info *info = kiln_dtype_info(group->accesses[i].dtype);
         if (group->accesses[i].place == place && info->bytes == 1 &&
             info->scalar == KILN_SCALAR_F32)
-            cost += FP8_COST;
+            cost += decoding_cost(group->accesses[i].dtype, problem->contraction->staged);
     }
     return cost;
 }
@@ -193,30 +204,41 @@ static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
                                                                          : pack;
 }
 
-/* First smaller tiles, then shorter vectors of the result. Where tiles store statistics, other
- * kernels count on how many there are. */
+/* Lowers the limit on rows and columns of a tile; below the smallest one, products are small. */
+static bool halve_tile(const struct kiln_contraction_schedule *contraction,
+                       struct kiln_register_limits *limits)
+{
+    uint32_t tile =
+        contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
+    uint32_t held = limits->held_elems < tile ? (uint32_t)limits->held_elems : tile;
+    if (!kiln_halve_limit(&held, held, SMALLEST_TILE / 2))
+        return false;
+    limits->held_elems = held;
+    return true;
+}
+
+/*
+ * Fewer steps ahead; operands that are staged and not streamed, so that less of them is computed by
+ * a lane; smaller tiles; shorter vectors of the result; products by work-items where they are
+ * small. Tiles that store statistics stay as long as they can: the other kernel counts on their
+ * number.
+ */
 static bool relax_contraction(const struct kiln_schedule *schedule,
                               struct kiln_register_limits *limits)
 {
-    enum { SMALLEST_TILE = 32, MOST_SLOTS = 8 };
+    enum { MOST_SLOTS = 8 };
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
     bool is_small = kiln_is_contraction_small(contraction);
+    bool has_statistics = contraction->statistics != KILN_STATISTICS_NONE;
+    uint32_t vector = is_small ? contraction->item_columns : schedule->vector_elems;
     if (contraction->is_direct || is_small)
         return kiln_halve_limit(&limits->steps, contraction->item_rows, 1) ||
-               kiln_halve_limit(&limits->vector_elems,
-                                is_small ? contraction->item_columns : schedule->vector_elems, 1);
-    if (contraction->statistics == KILN_STATISTICS_NONE) {
-        uint32_t tile =
-            contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
-        uint32_t held = limits->held_elems < tile ? (uint32_t)limits->held_elems : tile;
-        if (contraction->is_streamed && kiln_halve_limit(&limits->steps, MOST_SLOTS, 1))
-            return true;
-        if (kiln_halve_limit(&held, held, SMALLEST_TILE / 2 + 1)) {
-            limits->held_elems = held;
-            return true;
-        }
-    }
-    return kiln_halve_limit(&limits->vector_elems, schedule->vector_elems, 1);
+               kiln_halve_limit(&limits->vector_elems, vector, 1);
+    bool may_stage = schedule->forced.form != KILN_CONTRACTION_STREAMED;
+    return (contraction->is_streamed && kiln_halve_limit(&limits->steps, MOST_SLOTS, 1)) ||
+           (has_statistics && kiln_halve_limit(&limits->vector_elems, vector, 1)) ||
+           (contraction->is_streamed && may_stage && kiln_halve_limit(&limits->steps, 1, 0)) ||
+           halve_tile(contraction, limits) || kiln_halve_limit(&limits->vector_elems, vector, 1);
 }
 
 /* Neighbours of the result that are finished at once: as many as 16 bytes have, or one. */
@@ -467,7 +489,8 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     struct kiln_schedule small = *schedule;
     bool has_small = false;
     enum kiln_status status = choose_small(task, &small, &has_small, error);
-    bool is_forced = has_small && schedule->forced.form == KILN_CONTRACTION_SMALL;
+    bool is_forced = has_small && (schedule->forced.form == KILN_CONTRACTION_SMALL ||
+                                   schedule->limits.held_elems < SMALLEST_TILE);
     if (status == KILN_OK && !is_forced)
         status = choose_large(task, schedule, error);
     if (status == KILN_OK && has_small && (is_forced || is_small_faster(task, schedule, &small)))
@@ -527,6 +550,7 @@ static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b
     return a->contraction.tile_m == b->contraction.tile_m &&
            a->contraction.tile_n == b->contraction.tile_n &&
            a->contraction.tile_k == b->contraction.tile_k &&
+           a->contraction.is_streamed == b->contraction.is_streamed &&
            a->contraction.item_rows == b->contraction.item_rows &&
            (!a->contraction.is_direct || a->vector_elems == b->vector_elems);
 }

@@ -41,7 +41,7 @@ struct kiln_schedule_family {
 static inline bool kiln_halve_limit(uint32_t *limit, uint32_t used, uint32_t least)
 {
     uint32_t from = used < *limit ? used : *limit;
-    if (from / 2 < least)
+    if (from == 0 || from / 2 < least)
         return false;
     *limit = from / 2;
     return true;
