@@ -43,7 +43,7 @@ struct kiln_compile_result {
     uint64_t code_bytes;
     uint32_t scratch_bytes; /* of the kernel that spills most, per work-item */
     uint64_t compile_ns;  /* CPU time of compilers for this graph; 0 where its kernels were found */
-    uint64_t slowest_ns;  /* of it, that of the kernel that took longest */
+    uint64_t slowest_ns;  /* the share of the slowest kernel */
     uint64_t duration_ns; /* reading the graph is counted for its first target */
 };
 

@@ -18,6 +18,7 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u32(key, options->max_vector_elements);
     kiln_buffer_append_u32(key, options->host_wave_size);
     kiln_buffer_append_u32(key, options->max_groups);
+    kiln_buffer_append_u32(key, options->skipped_forms);
     const struct kiln_contraction_options *contraction = &options->contraction;
     kiln_buffer_append_u32(key, contraction->form);
     kiln_buffer_append_u32(key, contraction->tile_m);
@@ -102,6 +103,9 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
     if (program.kernels == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
     for (uint32_t i = 0; i < count; i++) {
+        status = kiln_kernel_plan_relax_to(plan, graph, i, options->skipped_forms, error);
+        if (status != KILN_OK)
+            return status;
         if (explanation != NULL)
             explain_group(plan, i, explanation);
         status = emit_kernel(plan, graph, i, &program.kernels[i], error);

@@ -90,6 +90,9 @@ struct kiln_lower_options {
     /* Work-groups of a launch at most, so that small graphs exercise what huge ones do. 0: as many
      * as a launch may have. */
     uint32_t max_groups;
+    /* Forms of each kernel's schedule to skip, so that tests run those that spilling kernels have.
+     * A kernel with fewer forms gets its last one. */
+    uint32_t skipped_forms;
     struct kiln_contraction_options contraction;
 };
 

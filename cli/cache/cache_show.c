@@ -123,7 +123,7 @@ static void print_options(const struct kiln_lower_options *options)
     static const struct kiln_contraction_options chosen;
     bool is_forced = memcmp(&options->contraction, &chosen, sizeof chosen) != 0;
     if (!options->no_fusion && !options->max_vector_elements && !options->host_wave_size &&
-        !options->max_groups && !is_forced)
+        !options->max_groups && !options->skipped_forms && !is_forced)
         fputs("default", stdout);
     const char *gap = "";
     if (options->no_fusion) {
@@ -140,6 +140,10 @@ static void print_options(const struct kiln_lower_options *options)
     }
     if (options->max_groups) {
         printf("%slaunches of at most %" PRIu32 " work-groups", gap, options->max_groups);
+        gap = ", ";
+    }
+    if (options->skipped_forms) {
+        printf("%sform %" PRIu32 " of schedules", gap, options->skipped_forms + 1);
         gap = ", ";
     }
     if (is_forced)

@@ -29,7 +29,7 @@
 
 enum {
     PACK_BYTES = 16,
-    SMALLEST_TILE = 32, /* of rows or columns, but for products of few rows */
+    SMALLEST_TILE = 32, /* rows or columns; streamed tiles can be smaller */
 };
 
 /* Of the time that an operand's sums take by themselves. By the timing model of an MI300X: what

@@ -3,7 +3,7 @@
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
  * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--groups N]
- * [--wave-size 32|64] [--repeat] [--device NAME] [--verbose]
+ * [--form N] [--wave-size 32|64] [--repeat] [--device NAME] [--verbose]
  *
  * LIST names pointwise, reductions, norms, products, convolutions, attention or all (of the first
  * four), with commas between; pointwise alone by default.
@@ -11,6 +11,8 @@
  * fibers. --repeat runs each program twice, by different numbers of threads, the second time out of
  * a cache or, one in COMPILED_TWICE, compiled again: the outputs must be equal in every bit.
  * --groups clamps launches, so that work-groups take several pieces of work, as in huge graphs.
+ * --form runs every kernel in that form of its schedule, counted from 1, or in its last one, as if
+ * its compiler had spilled.
  * --device runs them on a GPU (cuda, hip); the host by default.
  *
  * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
@@ -18,6 +20,7 @@
  */
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
+#include "compiler/schedule/schedule.h"
 #include "runtime/engine/engine.h"
 #include "tests/end_to_end/checked_graph.h"
 #include "tests/end_to_end/execute_on_device.h"
@@ -251,7 +254,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 
 /* What the command line says. */
 struct settings {
-    uint64_t jobs, max_nodes, max_elements, wave_size, segments, groups;
+    uint64_t jobs, max_nodes, max_elements, wave_size, segments, groups, form;
     bool no_fusion, no_vectors, streamed, repeats;
     const char *device;
 };
@@ -264,7 +267,9 @@ static const struct option long_options[] = {
     {"no-vectors", no_argument, NULL, 'V'},    /* what is tried when a compiler fails on vectors */
     {"streamed", no_argument, NULL, 'S'},      /* matrix products without staging */
     {"split-k", required_argument, NULL, 'k'}, /* their k in so many segments */
-    {"groups", required_argument, NULL, 'g'},  /* work-groups of a launch at most */
+    {"form", required_argument, NULL, 'm'},   /* of each kernel's schedule; the last where there are
+                                                 fewer */
+    {"groups", required_argument, NULL, 'g'}, /* work-groups of a launch at most */
     {"wave-size", required_argument, NULL, 'w'}, {"repeat", no_argument, NULL, 'r'},
     {"device", required_argument, NULL, 'd'},    {NULL, 0, NULL, 0},
 };
@@ -294,6 +299,9 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
         return parse_number(optarg, &settings->segments) && settings->segments <= 64;
     case 'g':
         return parse_number(optarg, &settings->groups) && settings->groups <= UINT32_MAX;
+    case 'm':
+        return parse_number(optarg, &settings->form) && settings->form >= 1 &&
+               settings->form <= KILN_MAX_FORMS;
     case 'f':
         return settings->no_fusion = true;
     case 'V':
@@ -323,6 +331,7 @@ static struct kiln_engine *make_engine(const struct settings *settings, const ch
                   .max_vector_elements = settings->no_vectors ? 1 : 0,
                   .host_wave_size = (uint32_t)settings->wave_size,
                   .max_groups = (uint32_t)settings->groups,
+                  .skipped_forms = (uint32_t)settings->form - 1,
                   .contraction = {.form = settings->streamed ? KILN_CONTRACTION_STREAMED
                                                              : KILN_CONTRACTION_ANY,
                                   .segments = (uint32_t)settings->segments}}};
@@ -383,19 +392,21 @@ static int print_totals(struct run *run)
 int main(int argc, char **argv)
 {
     struct run run = {.count = 300, .first_seed = 1};
-    struct settings settings = {.jobs = 2, .max_nodes = 40, .max_elements = 2000, .device = "host"};
+    struct settings settings = {
+        .jobs = 2, .form = 1, .max_nodes = 40, .max_elements = 2000, .device = "host"};
     struct kiln_error error;
     kiln_error_init(&error);
     kiln_random_graph_options_init(&run.graph_options);
     int option;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (!parse_option(option, &run, &settings)) {
-            fprintf(stderr,
-                    "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
-                    "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
-                    "[--streamed] [--split-k N] [--groups N] [--wave-size 32|64] [--repeat] "
-                    "[--device NAME] "
-                    "[--verbose]\n");
+            fprintf(
+                stderr,
+                "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
+                "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
+                "[--streamed] [--split-k N] [--groups N] [--form N] [--wave-size 32|64] [--repeat] "
+                "[--device NAME] "
+                "[--verbose]\n");
             return 2;
         }
     }

@@ -441,7 +441,7 @@ static void *compile_for_host(void *context)
 }
 
 /* Eight compilations queue for one worker. The last one waits for all others, and still takes
- * about as much CPU time as the first. What all take together bounds that of one. */
+ * about as much CPU time as the first. The worker's CPU time bounds their sum. */
 Test(codegen, the_time_of_a_kernel_is_not_that_of_the_queue)
 {
     enum { COMPILATIONS = 8 };

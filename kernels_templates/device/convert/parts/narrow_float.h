@@ -34,8 +34,8 @@ KILN_DEVICE float kiln_decode_narrow(unsigned code, int fraction, int bias, unsi
     /* Codes from `first_special` on are infinity and NaN, laid out as in float. */
     const bool is_wide = fraction > 7;
 #if defined(__AMDGCN__)
-    /* A GPU multiplies denormal numbers as fast as others: the code, shifted, is the number but for
-     * a power of two. Decoding is most of the text of a kernel that does it for every operand. */
+    /* A GPU multiplies denormal numbers as fast as others: the code, shifted, is the number divided
+     * by a power of two. Decoding is most of the text of a kernel that does it for every operand. */
     if (!is_wide) {
         const unsigned bits = (unsigned)((int)(signed char)code << (23 - fraction)) &
                               (0x80000000u | 0x7fu << (23 - fraction));
