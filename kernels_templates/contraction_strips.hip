@@ -15,6 +15,7 @@
  *   kiln_first_tap(arguments)         which tap of a line of the window belongs to the strip's first pixel of the image: 0, or
  *                                     the last one, if taps go the other way
  *   kiln_image_line                   where a strip's pixels of one line of the window are, and which are inside of the image
+ *   KILN_AHEAD                        lines of a window that are loaded together
  *   kiln_image_find_line(..., row, k, line), k being the first pixel's of the first row
  *   kiln_image_load_pixel(..., line, row, column, k, pixel, inputs)
  */
@@ -26,7 +27,6 @@
 #include "device/contraction/chiplet.h"
 #include "device/contraction/shared_weights.h"
 
-#define KILN_AHEAD        3 /* lines of a window that are loaded together */
 #define KILN_STAGED_LINES (KILN_TAPS / KILN_STRIP_TAPS)
 #define KILN_STAGED_TAPS  (KILN_STAGED_LINES * KILN_STRIP_TAPS)
 

@@ -147,10 +147,12 @@ static void append_direct_defines(const struct kiln_emission *emission, struct k
     if (contraction->strip_taps != 0)
         kiln_buffer_printf(source,
                            "#define KILN_STRIP_TAPS %" PRIu32 "\n#define KILN_STRIP_STEP %" PRIu32
-                           "\n#define KILN_STRIP_PIXELS %" PRIu32 "\n#define KILN_RESIDENTS 2\n",
+                           "\n#define KILN_STRIP_PIXELS %" PRIu32 "\n#define KILN_RESIDENTS 2\n"
+                           "#define KILN_AHEAD %" PRIu32 "\n",
                            contraction->strip_taps, contraction->strip_step,
                            (contraction->item_rows - 1) * contraction->strip_step +
-                               contraction->strip_taps);
+                               contraction->strip_taps,
+                           contraction->strip_lines);
     if (contraction->phase_count != 0)
         kiln_buffer_append_text(source, "#define KILN_HAS_PHASES 1\n");
 }

@@ -261,6 +261,7 @@ struct kiln_contraction_schedule {
      * strips of each of slots / line_slots lines. strip_taps is 0 where rows are apart. */
     uint32_t strip_taps, strip_step;
     uint32_t line_slots;
+    uint32_t strip_lines;    /* of a window, whose pixels are loaded together */
     uint32_t strip_steps;    /* tiles of a work-group, each below the one before */
     uint32_t shared_rows;    /* of the shared operand, at most, in LDS */
     uint32_t buffers;        /* tiles of both operands in LDS; 0: streamed, direct */

@@ -235,9 +235,9 @@ static bool relax_contraction(const struct kiln_schedule *schedule,
         return kiln_halve_limit(&limits->steps, contraction->item_rows, 1) ||
                kiln_halve_limit(&limits->vector_elems, vector, 1);
     bool may_stage = schedule->forced.form != KILN_CONTRACTION_STREAMED;
-    return (contraction->is_streamed && kiln_halve_limit(&limits->steps, MOST_SLOTS, 1)) ||
+    return (contraction->is_streamed && kiln_lower_limit(&limits->steps, MOST_SLOTS, 4, 1)) ||
            (has_statistics && kiln_halve_limit(&limits->vector_elems, vector, 1)) ||
-           (contraction->is_streamed && may_stage && kiln_halve_limit(&limits->steps, 1, 0)) ||
+           (contraction->is_streamed && may_stage && kiln_lower_limit(&limits->steps, 1, 2, 0)) ||
            halve_tile(contraction, limits) || kiln_halve_limit(&limits->vector_elems, vector, 1);
 }
 
@@ -296,6 +296,17 @@ static uint32_t gradient_vector(const struct kiln_contraction_problem *problem, 
     return is_whole ? vector : 1;
 }
 
+/* Elements that are loaded one by one have an offset each, and are decoded one by one. A single
+ * line of them is enough to wait for, and enough text. */
+static void choose_strip_lines(struct kiln_contraction_problem *problem)
+{
+    enum { STRIP_LINES = 3 };
+    uint32_t image = kiln_contraction_heaviest(problem, KILN_PLACE_LEFT, false);
+    bool is_vector =
+        image != KILN_NONE && problem->schedule->accesses[image].mode == KILN_ACCESS_VECTOR;
+    problem->contraction->strip_lines = is_vector ? STRIP_LINES : 1;
+}
+
 /* Work-items compute elements of the result themselves. */
 static void choose_direct(struct kiln_contraction_problem *problem)
 {
@@ -325,6 +336,7 @@ static void choose_direct(struct kiln_contraction_problem *problem)
     choose_order(problem);
     problem->schedule->block = kiln_direct_block(problem->target);
     kiln_set_direct_modes(problem);
+    choose_strip_lines(problem);
     fill_schedule(problem, kiln_direct_lds_bytes(contraction, sum_bytes));
 }
 

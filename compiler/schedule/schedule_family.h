@@ -23,7 +23,7 @@ struct kiln_schedule_family {
                                  struct kiln_schedule *schedule, struct kiln_error *error);
     /* Lowers the limit in `limits` (those of `schedule`) that the family gives up next, by an
      * eighth at least, and leaves the others alone; false when there is none. A schedule may ignore
-     * a limit: kiln_halve_limit still falls, so that the next one's turn comes. */
+     * a limit: with kiln_lower_limit it still falls, so that the next one's turn comes. */
     bool (*relax)(const struct kiln_schedule *schedule, struct kiln_register_limits *limits);
     /* Whether what the family has in a schedule is the same in both. */
     bool (*is_same)(const struct kiln_schedule *a, const struct kiln_schedule *b);
@@ -36,15 +36,21 @@ struct kiln_schedule_family {
                   struct kiln_buffer *buffer);
 };
 
-/* Halves a limit, or what the schedule has if that is less; false if it would be less than `least`.
- */
-static inline bool kiln_halve_limit(uint32_t *limit, uint32_t used, uint32_t least)
+/* Divides a limit, or what the schedule has if that is less; false if the result would be less than
+ * `least` or the limit is 0. */
+static inline bool kiln_lower_limit(uint32_t *limit, uint32_t used, uint32_t divisor,
+                                    uint32_t least)
 {
     uint32_t from = used < *limit ? used : *limit;
-    if (from == 0 || from / 2 < least)
+    if (from == 0 || from / divisor < least)
         return false;
-    *limit = from / 2;
+    *limit = from / divisor;
     return true;
+}
+
+static inline bool kiln_halve_limit(uint32_t *limit, uint32_t used, uint32_t least)
+{
+    return kiln_lower_limit(limit, used, 2, least);
 }
 
 /* The functions of a family. Static. */

@@ -23,6 +23,7 @@
 #define KILN_STRIP_STEP          1
 #define KILN_STRIP_PIXELS        6
 #define KILN_RESIDENTS           2
+#define KILN_AHEAD               3
 #define KILN_WEIGHTS             256
 #define KILN_TAPS                9
 #define KILN_CHIPLETS            8
