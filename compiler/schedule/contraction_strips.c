@@ -141,9 +141,35 @@ static void choose_steps(const struct kiln_target *target,
     contraction->strip_steps = best;
 }
 
-void kiln_choose_strip_tile(const struct kiln_target *target,
-                            const struct kiln_register_limits *limits,
-                            struct kiln_contraction_schedule *contraction)
+/* Finds the cheapest tile of at most `most` vectors and `block` work-items. Each number of vectors
+ * comes up once, however many parts of the axis have it. Returns how many tiles were compared. */
+static uint32_t find_tile(const struct kiln_contraction_schedule *contraction, uint32_t block,
+                          int64_t most, const struct tile *all, struct tile *ret_best)
+{
+    uint32_t compared = 0;
+    double best_cost = 0;
+    int64_t parts = divide_up(all->vectors, most);
+    while (parts <= all->vectors) {
+        struct tile tile = {.vectors = divide_up(all->vectors, parts)};
+        int64_t slots = (int64_t)block / tile.vectors;
+        for (tile.strips = 1; tile.strips <= smaller(slots, all->strips); tile.strips++) {
+            tile.lines = smaller(slots / tile.strips, all->lines);
+            double cost = tile_cost(contraction, block, all, &tile);
+            compared++;
+            if (best_cost != 0 && cost >= best_cost)
+                continue;
+            best_cost = cost;
+            *ret_best = tile;
+        }
+        /* The fewest parts that are shorter. */
+        parts = tile.vectors > 1 ? divide_up(all->vectors, tile.vectors - 1) : all->vectors + 1;
+    }
+    return compared;
+}
+
+uint32_t kiln_choose_strip_tile(const struct kiln_target *target,
+                                const struct kiln_register_limits *limits,
+                                struct kiln_contraction_schedule *contraction)
 {
     const uint32_t block = kiln_direct_block(target);
     const int64_t line = contraction->rows.sizes[contraction->rows.count - 1];
@@ -159,25 +185,14 @@ void kiln_choose_strip_tile(const struct kiln_target *target,
     };
     int64_t most = smaller(contraction->shared_rows / contraction->result_vector, block);
     struct tile best = {0};
-    double best_cost = 0;
-    for (int64_t parts = divide_up(all.vectors, most); parts <= all.vectors; parts++) {
-        struct tile tile = {.vectors = divide_up(all.vectors, parts)};
-        int64_t slots = (int64_t)block / tile.vectors;
-        for (tile.strips = 1; tile.strips <= smaller(slots, all.strips); tile.strips++) {
-            tile.lines = smaller(slots / tile.strips, all.lines);
-            double cost = tile_cost(contraction, block, &all, &tile);
-            if (best_cost != 0 && cost >= best_cost)
-                continue;
-            best_cost = cost;
-            best = tile;
-        }
-    }
+    uint32_t compared = find_tile(contraction, block, most, &all, &best);
     contraction->vectors = (uint32_t)best.vectors;
     contraction->line_slots = (uint32_t)best.strips;
     contraction->slots = (uint32_t)(best.strips * best.lines);
     contraction->tile_m = contraction->slots * contraction->item_rows;
     contraction->tile_n = contraction->vectors * contraction->result_vector;
     choose_steps(target, contraction);
+    return compared;
 }
 
 struct kiln_strip_counts kiln_count_strips(const struct kiln_contraction_schedule *contraction)

@@ -13,10 +13,10 @@
 bool kiln_find_strips(bool is_left_shared, struct kiln_contraction_schedule *contraction);
 
 /* Chooses what kiln_choose_direct_tile does, and line_slots, when strip_taps and strip_step are
- * there. */
-void kiln_choose_strip_tile(const struct kiln_target *target,
-                            const struct kiln_register_limits *limits,
-                            struct kiln_contraction_schedule *contraction);
+ * there. Returns how many tiles it has compared: a few thousand at most, whatever the sizes. */
+uint32_t kiln_choose_strip_tile(const struct kiln_target *target,
+                                const struct kiln_register_limits *limits,
+                                struct kiln_contraction_schedule *contraction);
 
 /* How many there are, all together if nothing else is said. */
 struct kiln_strip_counts {

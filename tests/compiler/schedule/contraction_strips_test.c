@@ -175,3 +175,23 @@ Test(contraction_strips, narrow_bounds_make_shorter_strips)
     kiln_choose_strip_tile(&target, &limits, &contraction);
     cr_expect_eq(contraction.item_rows, 1);
 }
+
+/* A billion channels can be shared out in as many ways, but a work-group has 256 vectors at most.
+ */
+Test(contraction_strips, the_search_is_bounded_whatever_the_sizes, .timeout = 60)
+{
+    enum { MOST_COMPARED = 8192 };
+    static const int64_t channels[] = {1, 255, 4096, (1 << 24) - 1, 1 << 24, 1 << 30, INT32_MAX};
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        for (size_t t = 0; t < TARGET_COUNT; t++) {
+            struct kiln_target target = find_target(targets[t]);
+            struct kiln_contraction_schedule contraction =
+                make_convolution(1, 1024, 1 << 20, channels[i], 3);
+            cr_assert(kiln_find_strips(false, &contraction));
+            uint32_t compared = kiln_choose_strip_tile(&target, &no_limits, &contraction);
+            cr_expect_leq(compared, MOST_COMPARED, "%s: %u tiles for %lld channels", targets[t],
+                          compared, (long long)channels[i]);
+            cr_expect_geq(contraction.vectors, 1);
+        }
+    }
+}
