@@ -54,22 +54,25 @@ static void explain_group(const struct kiln_kernel_plan *plan, uint32_t index,
     kiln_schedule_print(&plan->schedules[index], group, explanation);
 }
 
-static enum kiln_status emit_kernel(const struct kiln_kernel_plan *plan,
+static enum kiln_status emit_kernel(const struct kiln_program *program,
                                     const struct kiln_graph *graph, uint32_t index,
-                                    struct kiln_kernel *ret_kernel, struct kiln_error *error)
+                                    struct kiln_error *error)
 {
+    const struct kiln_kernel_plan *plan = program->plan;
+    struct kiln_kernel *kernel = &program->kernels[index];
     const struct kiln_schedule *schedule = &plan->schedules[index];
     struct kiln_emission emission = {.ir = &plan->ir,
                                      .graph = graph,
                                      .group = &plan->partition.groups[index],
                                      .schedule = schedule,
-                                     .target = &plan->target};
-    enum kiln_status status = kiln_emit_kernel(&emission, ret_kernel, error);
+                                     .target = &plan->target,
+                                     .sources = program->sources};
+    enum kiln_status status = kiln_emit_kernel(&emission, kernel, error);
     if (status != KILN_OK)
         return status;
-    ret_kernel->bytes_moved = schedule->bytes_moved;
-    ret_kernel->bytes_fewest = schedule->bytes_fewest;
-    ret_kernel->form = schedule->form;
+    kernel->bytes_moved = schedule->bytes_moved;
+    kernel->bytes_fewest = schedule->bytes_fewest;
+    kernel->form = schedule->form;
     return KILN_OK;
 }
 
@@ -99,8 +102,9 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         .workspace_bytes = plan->partition.workspace_bytes,
         .kernels = kiln_arena_calloc(arena, count, sizeof *program.kernels),
         .plan = plan,
+        .sources = kiln_arena_calloc(arena, 1, sizeof *program.sources),
     };
-    if (program.kernels == NULL)
+    if (program.kernels == NULL || program.sources == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
     for (uint32_t i = 0; i < count; i++) {
         status = kiln_kernel_plan_relax_to(plan, graph, i, options->skipped_forms, error);
@@ -108,7 +112,7 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
             return status;
         if (explanation != NULL)
             explain_group(plan, i, explanation);
-        status = emit_kernel(plan, graph, i, &program.kernels[i], error);
+        status = emit_kernel(&program, graph, i, error);
         if (status != KILN_OK)
             return status;
     }
@@ -121,6 +125,6 @@ enum kiln_status kiln_program_relax(struct kiln_program *program, const struct k
 {
     enum kiln_status status = kiln_kernel_plan_relax(program->plan, graph, kernel, error);
     if (status == KILN_OK)
-        status = emit_kernel(program->plan, graph, kernel, &program->kernels[kernel], error);
+        status = emit_kernel(program, graph, kernel, error);
     return status;
 }

@@ -49,14 +49,16 @@ struct kiln_kernel {
     uint32_t form;         /* of its schedule (schedule.h): 0 is the first */
 };
 
-struct kiln_kernel_plan; /* kernel_plan.h */
+struct kiln_kernel_plan;  /* kernel_plan.h */
+struct kiln_source_table; /* emit/source_table.h */
 
 /* Kernels run in order on one stream. All memory belongs to the arena given to kiln_lower. */
 struct kiln_program {
     uint32_t kernel_count;
     struct kiln_kernel *kernels;
-    uint64_t workspace_bytes;      /* exact; offsets in it are multiples of 256 */
-    struct kiln_kernel_plan *plan; /* what the kernels were made from */
+    uint64_t workspace_bytes;          /* exact; offsets in it are multiples of 256 */
+    struct kiln_kernel_plan *plan;     /* what the kernels were made from */
+    struct kiln_source_table *sources; /* equal kernels share their texts */
 };
 
 enum kiln_contraction_form {

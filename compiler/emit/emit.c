@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool fill_arguments(const struct kiln_emission *emission, struct kiln_kernel *kernel)
 {
@@ -36,15 +38,6 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
     return true;
 }
 
-/* The entry point is called after the text, and so is the same in every graph that the kernel is
- * of, and another's in none. */
-static void name_kernel(const char *template, const struct kiln_buffer *text, char *ret_symbol,
-                        size_t symbol_bytes)
-{
-    (void)snprintf(ret_symbol, symbol_bytes, "kiln_%s_%016" PRIx64, template,
-                   kiln_hash64(text->data, text->size));
-}
-
 /* All of the text but the symbol. */
 static void append_text(const struct kiln_emission *emission,
                         struct kiln_template_inclusion *inclusion, struct kiln_buffer *text)
@@ -69,40 +62,53 @@ static void append_text(const struct kiln_emission *emission,
     kiln_template_append(inclusion, template_path, text);
 }
 
+enum { HASH_DIGITS = 16 };
+
+/* The entry point is named after the text, so the name is the same in every graph that has the
+ * kernel, and no other kernel has it. The text begins with a line that defines the name. */
+static void append_source(const struct kiln_emission *emission,
+                          struct kiln_template_inclusion *inclusion, struct kiln_buffer *source,
+                          char *ret_symbol, size_t symbol_bytes)
+{
+    char digits[HASH_DIGITS + 1];
+    kiln_buffer_printf(source, "#define KILN_SYMBOL kiln_%s_%016x\n",
+                       emission->schedule->template_name, 0);
+    size_t begin = source->size;
+    append_text(emission, inclusion, source);
+    if (source->failed)
+        return;
+    (void)snprintf(digits, sizeof digits, "%016" PRIx64,
+                   kiln_hash64(source->data + begin, source->size - begin));
+    memcpy(source->data + begin - 1 - HASH_DIGITS, digits, HASH_DIGITS);
+    (void)snprintf(ret_symbol, symbol_bytes, "kiln_%s_%s", emission->schedule->template_name,
+                   digits);
+}
+
 enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
                                   struct kiln_kernel *ret_kernel, struct kiln_error *error)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     struct kiln_arena *arena = emission->ir->arena;
     char symbol[64] = "";
-    struct kiln_template_inclusion inclusion = {
-        .included = kiln_arena_calloc(arena, kiln_template_file_count, sizeof(bool))};
-    struct kiln_buffer text; /* all but the symbol */
+    struct kiln_template_inclusion inclusion = {.included =
+                                                    calloc(kiln_template_file_count, sizeof(bool))};
     struct kiln_buffer source;
-    kiln_buffer_init(&text);
     kiln_buffer_init(&source);
     if (inclusion.included != NULL)
-        append_text(emission, &inclusion, &text);
-    if (!text.failed) {
-        name_kernel(schedule->template_name, &text, symbol, sizeof symbol);
-        kiln_buffer_printf(&source, "#define KILN_SYMBOL %s\n", symbol);
-        kiln_buffer_append(&source, text.data, text.size);
-    }
+        append_source(emission, &inclusion, &source, symbol, sizeof symbol);
+    bool is_whole = inclusion.included != NULL && !source.failed;
+    free(inclusion.included);
     struct kiln_kernel kernel = {
-        .symbol = kiln_arena_strndup(arena, symbol, sizeof symbol - 1),
-        .source = text.failed || source.failed
-                      ? NULL
-                      : kiln_arena_strndup(arena, source.data, source.size),
         .source_bytes = (uint32_t)source.size,
         .grid = {schedule->grid, 1, 1},
         .block = {schedule->block, 1, 1},
         .lds_bytes = schedule->lds_bytes,
         .uses_barrier = kiln_emit_family(schedule->family)->uses_barrier(schedule),
     };
-    kiln_buffer_fini(&text);
+    is_whole = is_whole && kiln_source_table_add(emission->sources, arena, symbol, &source,
+                                                 &kernel.symbol, &kernel.source);
     kiln_buffer_fini(&source);
-    if (inclusion.included == NULL || kernel.symbol == NULL || kernel.source == NULL ||
-        !fill_arguments(emission, &kernel))
+    if (!is_whole || !fill_arguments(emission, &kernel))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while emitting a kernel");
     *ret_kernel = kernel;
     return KILN_OK;

@@ -11,6 +11,7 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_H
 #define KILN_COMPILER_EMIT_EMIT_H
 
+#include "compiler/emit/source_table.h"
 #include "compiler/fuse/partition.h"
 #include "compiler/program.h"
 #include "compiler/schedule/schedule.h"
@@ -22,6 +23,7 @@ struct kiln_emission {
     const struct kiln_fusion_group *group;
     const struct kiln_schedule *schedule;
     const struct kiln_target *target;
+    struct kiln_source_table *sources; /* of the program; NULL: each kernel has its own text */
 };
 
 /* Fills a kernel; its memory belongs to the arena of the IR. */

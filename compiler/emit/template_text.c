@@ -22,19 +22,39 @@ const struct kiln_template_file *kiln_template_find(const char *path)
     return NULL;
 }
 
+/* The first include line from `text` on, which lies in a file from `begin` to `end`; NULL: none. */
+static const char *find_include(const char *begin, const char *text, const char *end)
+{
+    const size_t length = sizeof include_start - 1;
+    while ((size_t)(end - text) > length) {
+        const char *found = strstr(text, include_start);
+        if (found == NULL || found == begin || found[-1] == '\n')
+            return found;
+        text = found + length;
+    }
+    return NULL;
+}
+
 /* The included path of an include line, or false. */
 static bool parse_include(const char *line, size_t length, char *ret_path, size_t path_bytes)
 {
     size_t prefix = strlen("#include \"");
-    if (length <= sizeof include_start ||
-        strncmp(line, include_start, sizeof include_start - 1) != 0)
-        return false;
     const char *end = memchr(line + prefix, '"', length - prefix);
     if (end == NULL || (size_t)(end - line) - prefix >= path_bytes)
         return false;
     memcpy(ret_path, line + prefix, (size_t)(end - line) - prefix);
     ret_path[(size_t)(end - line) - prefix] = '\0';
     return true;
+}
+
+static unsigned count_lines(const char *text, const char *end)
+{
+    unsigned lines = 0;
+    while ((text = memchr(text, '\n', (size_t)(end - text))) != NULL) {
+        lines++;
+        text++;
+    }
+    return lines;
 }
 
 void kiln_template_append(struct kiln_template_inclusion *inclusion, const char *path,
@@ -47,16 +67,23 @@ void kiln_template_append(struct kiln_template_inclusion *inclusion, const char 
     kiln_buffer_printf(source, "#line 1 \"%s\"\n", path);
     const char *cursor = file->text;
     const char *end = file->text + file->size;
-    for (unsigned line = 1; cursor < end; line++) {
-        const char *newline = memchr(cursor, '\n', (size_t)(end - cursor));
-        size_t length = newline != NULL ? (size_t)(newline - cursor) + 1 : (size_t)(end - cursor);
+    unsigned line = 1;
+    for (;;) {
+        const char *include = find_include(file->text, cursor, end);
+        if (include == NULL)
+            break;
+        const char *newline = memchr(include, '\n', (size_t)(end - include));
+        const char *next = newline != NULL ? newline + 1 : end;
         char included[128];
-        if (parse_include(cursor, length, included, sizeof included)) {
+        line += count_lines(cursor, include) + 1;
+        kiln_buffer_append(source, cursor, (size_t)(include - cursor));
+        if (parse_include(include, (size_t)(next - include), included, sizeof included)) {
             kiln_template_append(inclusion, included, source);
-            kiln_buffer_printf(source, "#line %u \"%s\"\n", line + 1, path);
+            kiln_buffer_printf(source, "#line %u \"%s\"\n", line, path);
         } else {
-            kiln_buffer_append(source, cursor, length);
+            kiln_buffer_append(source, include, (size_t)(next - include));
         }
-        cursor += length;
+        cursor = next;
     }
+    kiln_buffer_append(source, cursor, (size_t)(end - cursor));
 }

@@ -67,9 +67,13 @@ void kiln_buffer_printf(struct kiln_buffer *buffer, const char *format, ...)
     va_list again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    /* Most texts fit where there is room already; the others are written a second time. */
+    size_t room = buffer->failed ? 0 : buffer->capacity - buffer->size;
+    int length = vsnprintf(room != 0 ? buffer->data + buffer->size : NULL, room, format, arguments);
     if (length < 0) {
         buffer->failed = true;
+    } else if ((size_t)length < room) {
+        buffer->size += (size_t)length;
     } else if (reserve(buffer, (size_t)length)) {
         (void)vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, again);
         buffer->size += (size_t)length;
