@@ -254,19 +254,22 @@ static enum kiln_status cut_attention(const struct kiln_graph *graph,
                                       struct kiln_kernel_plan *plan, bool *ret_is_cut,
                                       struct kiln_error *error)
 {
+    struct kiln_ir *ir = &plan->ir;
     enum kiln_status status = KILN_OK;
+    uint32_t count = 0;
     *ret_is_cut = false;
-    /* From the last one on: what is before it stays before it. */
-    for (uint32_t i = plan->ir.op_count; i-- > 0 && status == KILN_OK;) {
-        if (plan->ir.ops[i].opcode != KILN_OP_ATTEND)
-            continue;
-        uint32_t segments = kiln_choose_attention_segments(&plan->ir, i, &plan->target, options);
-        if (segments == 1)
-            continue;
-        status = kiln_ir_segment_attention(&plan->ir, i, segments, error);
-        *ret_is_cut = true;
-    }
-    return status == KILN_OK && *ret_is_cut ? kiln_ir_optimize(&plan->ir, graph, error) : status;
+    do {
+        uint32_t *segments = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *segments);
+        if (segments == NULL)
+            return kiln_error_set(error, KILN_NO_MEMORY, "no memory to cut attention");
+        for (uint32_t i = 0; i < ir->op_count; i++) {
+            if (ir->ops[i].opcode == KILN_OP_ATTEND)
+                segments[i] = kiln_choose_attention_segments(ir, i, &plan->target, options);
+        }
+        status = kiln_ir_segment_attention(ir, segments, &count, error);
+        *ret_is_cut = *ret_is_cut || count != 0;
+    } while (status == KILN_OK && count != 0);
+    return status == KILN_OK && *ret_is_cut ? kiln_ir_optimize(ir, graph, error) : status;
 }
 
 /* The same as `whole` in segments, in its place if that is faster or asked for. */

@@ -3,7 +3,8 @@
 #include "compiler/ir/find_softmax.h"
 
 enum {
-    MAX_TRIES = 1024, /* products that are looked at closely: each walks over the program */
+    MAX_TRIES = 1024, /* products that are looked at closely: each walks from its scores to their
+                         last reader */
     MAX_INSIDE = 256, /* operations between the products, so that one kernel can do them */
 };
 
@@ -13,8 +14,10 @@ struct finder {
     /* Per value: the CONTRACT that it is computed from element by element; KILN_NONE: none, or
      * several. */
     uint32_t *score_of;
-    uint32_t *stamp; /* of the last walk that visited it */
+    uint32_t *last_reader; /* per value; 0: none */
+    uint32_t *stamp;       /* of the last walk that visited it */
     uint32_t now;
+    uint32_t last; /* reader of what the last mark_inside has marked */
     uint32_t *stack;
     struct kiln_attentions all;
     uint32_t tries;
@@ -31,6 +34,8 @@ static void find_scores(struct finder *finder)
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = op_at(ir, i);
         uint32_t found = op->opcode == KILN_OP_CONTRACT ? i : KILN_NONE;
+        for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
+            finder->last_reader[op->operands[k]] = i;
         for (uint32_t k = 0;
              kiln_opcode_is_elementwise(op->opcode) && k < kiln_opcode_info(op->opcode)->arity;
              k++) {
@@ -147,12 +152,15 @@ static bool mark_inside(struct finder *finder, const struct kiln_found_attention
     uint32_t weights = op_at(ir, attention->attend)->operands[attention->side];
     finder->stack[depth++] = weights;
     finder->stamp[weights] = mark;
+    finder->last = attention->attend;
     while (depth > 0) {
         uint32_t value = finder->stack[--depth];
         const struct kiln_op *op = op_at(ir, value);
         if (op->domain != op_at(ir, attention->score)->domain || ++inside > MAX_INSIDE ||
             finder->all.attention_of[value] != 0)
             return false;
+        if (finder->last_reader[value] > finder->last)
+            finder->last = finder->last_reader[value];
         for (uint32_t k = 0; value != attention->score && k < kiln_opcode_info(op->opcode)->arity;
              k++) {
             uint32_t operand = op->operands[k];
@@ -172,7 +180,7 @@ static bool is_private(struct finder *finder, const struct kiln_found_attention 
     const struct kiln_ir *ir = finder->ir;
     uint32_t mark = finder->now;
     uint32_t index = finder->all.count + 1;
-    for (uint32_t i = attention->score + 1; i < ir->op_count; i++) {
+    for (uint32_t i = attention->score + 1; i <= finder->last; i++) {
         const struct kiln_op *op = op_at(ir, i);
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
             uint32_t operand = op->operands[k];
@@ -242,9 +250,9 @@ static bool is_independent(struct finder *finder, const struct kiln_found_attent
 
 /* ---- finding ---- */
 
-static void forget_sums(struct finder *finder)
+static void forget_sums(struct finder *finder, const struct kiln_found_attention *attention)
 {
-    for (uint32_t i = 0; i < finder->ir->op_count; i++) {
+    for (uint32_t i = attention->score; i <= finder->last; i++) {
         if (finder->all.attention_of[i] == finder->all.count + 1)
             finder->all.attention_of[i] = 0;
     }
@@ -293,20 +301,15 @@ static enum kiln_attention_miss find_miss(struct finder *finder,
     else if (!is_independent(finder, attention))
         miss = KILN_ATTENTION_MISS_DEPENDENT;
     if (miss != KILN_ATTENTION_MISS_NOTHING)
-        forget_sums(finder);
+        forget_sums(finder, attention);
     return miss;
 }
 
 /* Notes what becomes of its operations. */
 static void take(struct finder *finder, const struct kiln_found_attention *attention)
 {
-    const struct kiln_ir *ir = finder->ir;
     uint32_t index = finder->all.count + 1;
-    for (uint32_t i = attention->score; i <= attention->attend; i++) {
-        if (finder->all.attention_of[i] == index)
-            finder->all.part[i] = KILN_ATTENTION_SUM;
-    }
-    for (uint32_t i = attention->attend + 1; i < ir->op_count; i++) {
+    for (uint32_t i = attention->score; i <= finder->last; i++) {
         if (finder->all.attention_of[i] == index)
             finder->all.part[i] = KILN_ATTENTION_SUM;
     }
@@ -369,6 +372,7 @@ enum kiln_status kiln_find_attention(const struct kiln_ir *ir, int64_t most,
         .ir = ir,
         .most = most,
         .score_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.score_of),
+        .last_reader = kiln_arena_calloc(ir->arena, count, sizeof *finder.last_reader),
         .stamp = kiln_arena_calloc(ir->arena, count, sizeof *finder.stamp),
         .stack = kiln_arena_calloc(ir->arena, count, sizeof *finder.stack),
         .all.part = kiln_arena_calloc(ir->arena, count, sizeof *finder.all.part),
@@ -376,8 +380,9 @@ enum kiln_status kiln_find_attention(const struct kiln_ir *ir, int64_t most,
         .all.found =
             kiln_arena_calloc(ir->arena, products / 2 + (size_t)1, sizeof *finder.all.found),
     };
-    if (finder.score_of == NULL || finder.stamp == NULL || finder.stack == NULL ||
-        finder.all.part == NULL || finder.all.attention_of == NULL || finder.all.found == NULL)
+    if (finder.score_of == NULL || finder.last_reader == NULL || finder.stamp == NULL ||
+        finder.stack == NULL || finder.all.part == NULL || finder.all.attention_of == NULL ||
+        finder.all.found == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to recognize attention");
     find_scores(&finder);
     find_each(&finder);

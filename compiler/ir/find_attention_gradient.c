@@ -1,6 +1,6 @@
 #include "compiler/ir/find_attention_gradient.h"
 
-enum { MAX_GRADIENTS = 64 }; /* each walks over the program */
+enum { MAX_GRADIENTS = 1024 }; /* each walks from its scores to their last reader */
 
 /* The products that some elements are computed from: the first `count` of them, or too many. */
 struct score_set {
@@ -14,6 +14,7 @@ struct finder {
     const struct kiln_ir *ir;
     int64_t most; /* elements of a row of an operand, or of a result */
     struct score_set *sets;
+    uint32_t *last_reader; /* per value; 0: none */
     uint32_t *gradient_of; /* of a score: index + 1 */
     bool *is_taken;        /* a second product of some gradient */
     struct kiln_attention_gradients all;
@@ -49,6 +50,8 @@ static void find_sets(struct finder *finder)
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = op_at(ir, i);
         struct score_set *set = &finder->sets[i];
+        for (uint32_t k = 0; k < arity_of(op); k++)
+            finder->last_reader[op->operands[k]] = i;
         if (op->opcode == KILN_OP_CONTRACT)
             (void)add_score(set, i);
         if (kiln_opcode_info(op->opcode)->op_class != KILN_OP_CLASS_ELEMENTWISE)
@@ -436,7 +439,12 @@ static bool find_folds(const struct finder *finder, struct kiln_attention_gradie
         if (is_inside(finder, gradient, op_at(ir, attend->value)->operands[1 - attend->side]))
             return false;
     }
-    for (uint32_t i = gradient->inside[0] + 1; i < ir->op_count; i++) {
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < gradient->inside_count; i++) {
+        uint32_t reader = finder->last_reader[gradient->inside[i]];
+        last = reader > last ? reader : last;
+    }
+    for (uint32_t i = gradient->inside[0] + 1; i <= last; i++) {
         const struct kiln_op *op = op_at(ir, i);
         for (uint32_t k = 0; k < arity_of(op) && !is_inside(finder, gradient, i); k++) {
             if (is_inside(finder, gradient, op->operands[k]) && !is_attend(gradient, i, k) &&
@@ -504,7 +512,10 @@ static bool is_chained(const struct finder *finder, const struct kiln_attention_
 {
     const struct kiln_ir *ir = finder->ir;
     bool is_found = false;
-    for (uint32_t i = gradient->inside[0]; i < ir->op_count; i++) {
+    uint32_t last = 0; /* of the second products */
+    for (uint32_t a = 0; a < gradient->attend_count; a++)
+        last = gradient->attends[a].value > last ? gradient->attends[a].value : last;
+    for (uint32_t i = gradient->inside[0]; i <= last; i++) {
         const struct kiln_op *op = op_at(ir, i);
         bool reads = false;
         for (uint32_t k = 0; k < arity_of(op); k++)
@@ -513,7 +524,7 @@ static bool is_chained(const struct finder *finder, const struct kiln_attention_
         is_found = is_found || (reads && is_second);
         marks[i] = reads || is_second;
     }
-    for (uint32_t i = gradient->inside[0]; i < ir->op_count; i++)
+    for (uint32_t i = gradient->inside[0]; i <= last; i++)
         marks[i] = false;
     return is_found;
 }
@@ -541,18 +552,24 @@ enum kiln_status kiln_find_attention_gradients(const struct kiln_ir *ir, int64_t
                                                struct kiln_error *error)
 {
     size_t count = (size_t)ir->op_count + 1;
+    uint32_t products = 0;
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        products += ir->ops[i].opcode == KILN_OP_CONTRACT;
+    uint32_t most_found = products < MAX_GRADIENTS ? products : MAX_GRADIENTS;
     struct finder finder = {
         .ir = ir,
         .most = most,
         .sets = kiln_arena_calloc(ir->arena, count, sizeof *finder.sets),
+        .last_reader = kiln_arena_calloc(ir->arena, count, sizeof *finder.last_reader),
         .gradient_of = kiln_arena_calloc(ir->arena, count, sizeof *finder.gradient_of),
         .is_taken = kiln_arena_calloc(ir->arena, count, sizeof *finder.is_taken),
         .all.position = kiln_arena_calloc(ir->arena, count, sizeof *finder.all.position),
-        .all.found = kiln_arena_calloc(ir->arena, MAX_GRADIENTS, sizeof *finder.all.found),
+        .all.found = kiln_arena_calloc(ir->arena, most_found, sizeof *finder.all.found),
     };
     bool *marks = kiln_arena_calloc(ir->arena, count, sizeof *marks);
-    if (finder.sets == NULL || finder.gradient_of == NULL || finder.is_taken == NULL ||
-        finder.all.position == NULL || finder.all.found == NULL || marks == NULL)
+    if (finder.sets == NULL || finder.last_reader == NULL || finder.gradient_of == NULL ||
+        finder.is_taken == NULL || finder.all.position == NULL || finder.all.found == NULL ||
+        marks == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to find gradients of attention");
     find_sets(&finder);
     find_candidates(&finder);

@@ -38,13 +38,15 @@ enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, b
                                              struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * The ATTEND at value `attend`, with what belongs to it, in `segments` of its columns
- * (segment_attention.c): its result, SCORE_MAX and SCORE_SUM get a leading axis of that size, 2 at
- * least, and reductions along it merge them. Which columns a segment has is the kernel's to choose:
- * all together are all. The result's rank must be below KILN_MAX_RANK. To be followed by
- * kiln_ir_optimize.
+ * Cuts attention into segments of its columns (segment_attention.c): segments[i] of them for the
+ * ATTEND at value i, with what belongs to it; 0 or 1 for what is not cut. Its result, SCORE_MAX and
+ * SCORE_SUM get a leading axis of that size, and reductions along it merge them. Which columns a
+ * segment has is the kernel's to choose: all together are all. The result's rank must be below
+ * KILN_MAX_RANK. *ret_cut ATTENDs were cut, at least one if any was to be: attention that waits
+ * for the statistics of another one is left to another call. To be followed by kiln_ir_optimize.
  */
-enum kiln_status kiln_ir_segment_attention(struct kiln_ir *ir, uint32_t attend, uint32_t segments,
+enum kiln_status kiln_ir_segment_attention(struct kiln_ir *ir, const uint32_t *segments,
+                                           uint32_t *ret_cut,
                                            struct kiln_error *error) KILN_NODISCARD;
 
 /*

@@ -13,6 +13,7 @@
 struct rewriting {
     struct kiln_rewrite base;
     struct kiln_attention_gradients all;
+    uint32_t *gradient_of;  /* per operation in whose place a kernel's result comes: gradient + 1 */
     uint32_t *first_kernel; /* per gradient: number of its first kernel in the program */
     uint32_t **map; /* per gradient, for each of its kernels: inside -> new value; KILN_NONE: not
                        made yet */
@@ -167,22 +168,38 @@ static uint32_t make_fold(struct rewriting *rewriting, uint32_t gradient,
     return is_whole ? sum.operands[0] : kiln_ir_append(out, &sum);
 }
 
+/* The operation in whose place a fold comes. */
+static uint32_t fold_place(const struct kiln_gradient_fold *fold)
+{
+    return fold->reader == KILN_NONE ? fold->value : fold->reader;
+}
+
 static uint32_t rewrite(struct rewriting *rewriting, uint32_t index)
 {
-    for (uint32_t g = 0; g < rewriting->all.count; g++) {
-        const struct kiln_attention_gradient *gradient = &rewriting->all.found[g];
-        for (uint32_t a = 0; a < gradient->attend_count; a++) {
-            if (gradient->attends[a].value == index)
-                return make_attend(rewriting, g, &gradient->attends[a]);
-        }
-        for (uint32_t f = 0; f < gradient->fold_count; f++) {
-            const struct kiln_gradient_fold *fold = &gradient->folds[f];
-            if (index == (fold->reader == KILN_NONE ? fold->value : fold->reader))
-                return make_fold(rewriting, g, fold);
-        }
+    uint32_t g = rewriting->gradient_of[index] - 1;
+    const struct kiln_attention_gradient *gradient =
+        rewriting->gradient_of[index] == 0 ? NULL : &rewriting->all.found[g];
+    for (uint32_t a = 0; gradient != NULL && a < gradient->attend_count; a++) {
+        if (gradient->attends[a].value == index)
+            return make_attend(rewriting, g, &gradient->attends[a]);
+    }
+    for (uint32_t f = 0; gradient != NULL && f < gradient->fold_count; f++) {
+        if (index == fold_place(&gradient->folds[f]))
+            return make_fold(rewriting, g, &gradient->folds[f]);
     }
     struct kiln_op op = kiln_rewrite_operands(&rewriting->base, index);
     return kiln_ir_append(&rewriting->base.out, &op);
+}
+
+static void name_places(struct rewriting *rewriting)
+{
+    for (uint32_t g = rewriting->all.count; g-- > 0;) {
+        const struct kiln_attention_gradient *gradient = &rewriting->all.found[g];
+        for (uint32_t a = 0; a < gradient->attend_count; a++)
+            rewriting->gradient_of[gradient->attends[a].value] = g + 1;
+        for (uint32_t f = 0; f < gradient->fold_count; f++)
+            rewriting->gradient_of[fold_place(&gradient->folds[f])] = g + 1;
+    }
 }
 
 /* Numbers the kernels of all gradients, and makes their maps. */
@@ -192,8 +209,11 @@ static bool begin_kernels(struct rewriting *rewriting, struct kiln_arena *arena)
     rewriting->first_kernel =
         kiln_arena_calloc(arena, rewriting->all.count, sizeof *rewriting->first_kernel);
     rewriting->map = kiln_arena_calloc(arena, rewriting->all.count, sizeof *rewriting->map);
-    if (rewriting->first_kernel == NULL || rewriting->map == NULL)
+    rewriting->gradient_of =
+        kiln_arena_calloc(arena, rewriting->base.ir->op_count, sizeof *rewriting->gradient_of);
+    if (rewriting->first_kernel == NULL || rewriting->map == NULL || rewriting->gradient_of == NULL)
         return false;
+    name_places(rewriting);
     for (uint32_t g = 0; g < rewriting->all.count; g++) {
         const struct kiln_attention_gradient *gradient = &rewriting->all.found[g];
         size_t values = (size_t)gradient->kernel_count * gradient->inside_count;

@@ -234,10 +234,12 @@ static bool cut(struct kiln_trial *trial)
     if (!is_found)
         return false;
     cr_assert_eq(kiln_ir_optimize(ir, &trial->graph, &trial->error), KILN_OK);
-    uint32_t attend = 0;
-    while (ir->ops[attend].opcode != KILN_OP_ATTEND)
-        attend++;
-    cr_assert_eq(kiln_ir_segment_attention(ir, attend, 3, &trial->error), KILN_OK);
+    uint32_t *segments = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *segments);
+    uint32_t cut_count = 0;
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        segments[i] = ir->ops[i].opcode == KILN_OP_ATTEND ? 3 : 0;
+    cr_assert_eq(kiln_ir_segment_attention(ir, segments, &cut_count, &trial->error), KILN_OK);
+    cr_expect_eq(cut_count, 1);
     kiln_buffer_init(&faults);
     cr_expect(kiln_ir_validate(ir, &trial->graph, &faults), "%s", kiln_buffer_text(&faults));
     kiln_buffer_fini(&faults);
