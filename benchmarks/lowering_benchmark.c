@@ -2,7 +2,9 @@
  * How long lowering takes, and how that grows: graphs that are hard to lower, of 256 to 4096 nodes.
  * A program of its own, since it needs the graphs of the tests.
  *
- * usage: kiln-lowering-benchmark [FAMILY-WORD...]   only families whose words contain one of these
+ * usage: kiln-lowering-benchmark [NODES] [FAMILY-WORD...]
+ *   NODES   the last size, instead of 4096
+ *   words   only families whose words contain one of these
  */
 #include "compiler/codegen/target.h"
 #include "compiler/kernel_plan.h"
@@ -14,7 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { FIRST_NODES = 256, LAST_NODES = 4096, MAX_SIZES = 8 };
+enum { LEAST_NODES = 16, LAST_NODES = 4096, SIZES = 5 };
+
+static uint32_t last_nodes = LAST_NODES;
 
 /* The least of a few runs, fewer the longer they take. */
 enum { MOST_RUNS = 3 };
@@ -32,6 +36,7 @@ struct measurement {
     double all_seconds;  /* with the kernels' texts */
     uint32_t kernels;
     uint64_t steps;
+    uint64_t bytes; /* of memory, texts included */
     bool is_plain;
 };
 
@@ -70,6 +75,7 @@ static struct measurement measure_once(enum kiln_hostile_family family, uint32_t
     if (kiln_lower(&graph, target, &options, &arena, &program, NULL, &error) != KILN_OK)
         fail(&error);
     measured.all_seconds = seconds() - start;
+    measured.bytes = arena.bytes;
     kiln_arena_fini(&arena);
     return measured;
 }
@@ -95,15 +101,15 @@ static void measure_family(enum kiln_hostile_family family, const struct kiln_ta
     struct measurement last = {0};
     double before = 0;
     printf("%-38s", kiln_hostile_text(family));
-    for (uint32_t nodes = FIRST_NODES; nodes <= LAST_NODES; nodes *= 2) {
+    for (uint32_t nodes = last_nodes >> (SIZES - 1); nodes <= last_nodes; nodes *= 2) {
         before = last.all_seconds;
         last = measure(family, nodes, target);
         printf(" %8.1f", last.all_seconds * 1e3);
         (void)fflush(stdout);
     }
-    printf("  %6.1fx %9.1f %9.1f %8" PRIu32 "%s\n", last.all_seconds / before,
-           last.plan_seconds * 1e3, (double)last.steps / 1e6, last.kernels,
-           last.is_plain ? " plain" : "");
+    printf("  %6.1fx %9.1f %9.1f %8.1f %8" PRIu32 "%s\n", last.all_seconds / before,
+           last.plan_seconds * 1e3, (double)last.steps / 1e6, (double)last.bytes / 1e6,
+           last.kernels, last.is_plain ? " plain" : "");
     (void)fflush(stdout);
 }
 
@@ -120,14 +126,19 @@ int main(int argc, char **argv)
     struct kiln_error error;
     struct kiln_target target;
     kiln_error_init(&error);
+    if (argc > 1 && strtoul(argv[1], NULL, 10) >= LEAST_NODES) {
+        last_nodes = (uint32_t)strtoul(argv[1], NULL, 10);
+        argc--;
+        argv++;
+    }
     if (kiln_target_parse("gfx942", &target, &error) != KILN_OK)
         fail(&error);
     printf("Lowering for gfx942, ms of one thread; growth: of the time, from the last size but one "
            "to the last.\n%-38s",
            "nodes");
-    for (uint32_t nodes = FIRST_NODES; nodes <= LAST_NODES; nodes *= 2)
+    for (uint32_t nodes = last_nodes >> (SIZES - 1); nodes <= last_nodes; nodes *= 2)
         printf(" %8" PRIu32, nodes);
-    printf("  %7s %9s %9s %8s\n", "growth", "no text", "Msteps", "kernels");
+    printf("  %7s %9s %9s %8s %8s\n", "growth", "no text", "Msteps", "MB", "kernels");
     for (int family = 0; family < KILN_HOSTILE_COUNT; family++) {
         if (is_wanted((enum kiln_hostile_family)family, argc - 1, argv + 1))
             measure_family((enum kiln_hostile_family)family, &target);
