@@ -37,6 +37,7 @@
 
 #include "device/turns.h"
 #include "device/contraction/place.h"
+#include "device/contraction/padding.h"
 #include "device/contraction/shared_weights.h"
 
 /* Indices of k that are loaded together, of a window of 3 x 3 a line, and weights that are. Where k is pixels, there are few
@@ -136,6 +137,17 @@ KILN_DEVICE void kiln_add_taps(const kiln_arguments &arguments, const kiln_image
     }
 }
 
+KILN_DEVICE bool kiln_has_row(const kiln_arguments &arguments, const kiln_batch &batch,
+                              unsigned row)
+{
+#ifdef KILN_HAS_PHASES
+    if (!kiln_phase_has_row(arguments, batch, row))
+        return false;
+#endif
+    (void)batch;
+    return row < (unsigned)arguments.m;
+}
+
 KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
 {
     KILN_TURN(group, kiln_weights_line, lines, KILN_TAPS)
@@ -215,6 +227,9 @@ KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
             kiln_add_taps<1>(arguments, image, item, lines, first, tap, sums);
     }
 
+#if KILN_HAS_PADDING
+    const bool has_nan = !range.is_empty && kiln_has_any_nan(sums);
+#endif
     kiln_result_source result;
     kiln_result_start(arguments, batch, place.row, place.column, result);
     const bool has_columns = has_work && is_inside;
@@ -223,10 +238,7 @@ KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
     KILN_UNROLL
     for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
         const unsigned at_row = item.at_row + r * slots;
-        has_row[r] = has_columns && place.row + at_row < rows;
-#ifdef KILN_HAS_PHASES
-        has_row[r] = has_row[r] && kiln_phase_has_row(arguments, batch, place.row + at_row);
-#endif
+        has_row[r] = has_columns && kiln_has_row(arguments, batch, place.row + at_row);
         if (has_row[r])
             kiln_result_load(arguments, result, at_row, item.at_column, inputs[r]);
     }
@@ -240,4 +252,12 @@ KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
             values[0][e] = range.is_empty ? (kiln_sum)0 : sums[r][e];
         kiln_finish(arguments, result, item.at_row + r * slots, item.at_column, inputs[r], values);
     }
+#if KILN_HAS_PADDING
+    KILN_NO_UNROLL
+    for (unsigned r = 0; has_nan && r < KILN_ITEM_ROWS; r++) {
+        const unsigned at_row = item.at_row + r * slots;
+        if (has_columns && kiln_has_row(arguments, batch, place.row + at_row))
+            kiln_finish_inside(arguments, result, at_row, item.at_column);
+    }
+#endif
 }

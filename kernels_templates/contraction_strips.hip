@@ -25,6 +25,7 @@
 
 #include "device/turns.h"
 #include "device/contraction/chiplet.h"
+#include "device/contraction/padding.h"
 #include "device/contraction/shared_weights.h"
 
 #define KILN_STAGED_LINES (KILN_TAPS / KILN_STRIP_TAPS)
@@ -177,7 +178,7 @@ KILN_DEVICE void kiln_add_taps(const kiln_arguments &arguments, const kiln_image
 
 KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                                    const kiln_result_source &result, const kiln_strip &strip,
-                                   const kiln_sum (&sums)[KILN_ITEM_ROWS][KILN_RESULT_VECTOR])
+                                   kiln_sum (&sums)[KILN_ITEM_ROWS][KILN_RESULT_VECTOR])
 {
     kiln_result_inputs inputs[KILN_ITEM_ROWS];
     KILN_UNROLL
@@ -221,12 +222,25 @@ KILN_TURN_KERNEL(kiln_weights_line, staged, KILN_STAGED_TAPS)
     kiln_slot slot;
     kiln_strip strip;
     kiln_find_slot(arguments, tile_strip, column, slot, strip);
+    [[maybe_unused]] bool has_nan = false;
     const bool has_all = (unsigned)arguments.k <= KILN_STAGED_TAPS;
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
         kiln_sum sums[KILN_ITEM_ROWS][KILN_RESULT_VECTOR];
         kiln_find_strip(arguments, first + step * tile_lines, slot, strip);
         kiln_add_taps(arguments, image, weights, strip, column, has_all && step != 0, staged, sums);
+#if KILN_HAS_PADDING
+        has_nan |= kiln_has_any_nan(sums);
+#endif
         kiln_finish_strip(arguments, result, strip, sums);
     }
+#if KILN_HAS_PADDING
+    KILN_NO_UNROLL
+    for (unsigned step = 0; has_nan && step < steps; step++) {
+        kiln_find_strip(arguments, first + step * tile_lines, slot, strip);
+        KILN_NO_UNROLL
+        for (unsigned r = 0; r < strip.count; r++)
+            kiln_finish_inside(arguments, result, strip.row + r, strip.at_column);
+    }
+#endif
 }

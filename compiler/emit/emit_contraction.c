@@ -94,5 +94,7 @@ void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buf
         kiln_emit_contraction_operand(emission, &summed, source);
         kiln_emit_contraction_sums(emission, source);
     }
+    if (kiln_has_single_factors(emission))
+        kiln_emit_contraction_single(emission, source);
     kiln_emit_contraction_result(emission, source);
 }

@@ -176,6 +176,12 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     const struct kiln_contraction_schedule *contraction = contraction_of(emission);
     uint32_t pack = kiln_pack_elements(contraction);
     kiln_emit_grid(emission, source);
+    if (kiln_has_single_factors(emission))
+        kiln_buffer_printf(
+            source,
+            "#define KILN_HAS_PADDING 1\n"
+            "#define KILN_ADD_SINGLE(a, b, sum) kiln_fma_%s(a, b, sum)\n",
+            kiln_scalar_text(emission->ir->ops[emission->group->contracts[0]].scalar));
     if (kiln_is_contraction_small(contraction)) {
         append_small_defines(emission, source);
         return;

@@ -18,7 +18,9 @@ static const char *device_type(enum kiln_dtype dtype)
 bool kiln_is_loaded_for(const struct kiln_emission *emission,
                         const struct kiln_contraction_side *side, uint32_t access)
 {
-    for (uint32_t part = 0; part < side->operand->part_count; part++) {
+    uint32_t first = side->is_single ? side->part : 0;
+    uint32_t end = side->is_single ? first + 1 : side->operand->part_count;
+    for (uint32_t part = first; part < end; part++) {
         if (kiln_is_loaded_in(emission, access, side->operand->places[part]))
             return true;
     }

@@ -23,6 +23,8 @@ struct kiln_contraction_side {
     bool is_summed; /* its packs are added up, not multiplied */
     /* The operand, "left" or "right", as which it repeats batches; NULL: `name`. */
     const char *repeats;
+    bool is_single; /* single factors of one part: emit_contraction_single.c */
+    uint32_t part;  /* which, of a single one */
 };
 
 static inline const struct kiln_contraction_schedule *
@@ -168,6 +170,9 @@ void kiln_emit_contraction_operand(const struct kiln_emission *emission,
 void kiln_emit_contraction_direct(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* Operands of small products: left, right and second. */
 void kiln_emit_contraction_small(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* True if sums with padding may be NaN: single factors are in the text then. */
+bool kiln_has_single_factors(const struct kiln_emission *emission);
+void kiln_emit_contraction_single(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* kiln_result_source, kiln_result_start, kiln_result_load and kiln_finish, or what rows have
  * instead of the last two. */
 void kiln_emit_contraction_result(const struct kiln_emission *emission, struct kiln_buffer *source);

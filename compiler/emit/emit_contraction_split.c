@@ -352,6 +352,12 @@ static void append_window_row(const struct kiln_emission *emission, uint32_t w,
     append_window_steps(window->row_steps, KILN_MAX_ROLE_AXES, w, 'r', row_name, source);
 }
 
+static bool has_strips(const struct kiln_contraction_schedule *contraction,
+                       const struct kiln_contraction_side *side)
+{
+    return contraction->strip_taps != 0 && !side->is_single;
+}
+
 /* Rows and k apart, so that what is of the row is computed once. Of strips, but for their lines. */
 static void append_is_inside(const struct kiln_emission *emission,
                              const struct kiln_contraction_side *side, const struct role *rows,
@@ -368,7 +374,7 @@ static void append_is_inside(const struct kiln_emission *emission,
     char row_name[] = {rows->name, '\0'};
     for (uint32_t w = 0; w < contraction->window_count; w++) {
         const struct kiln_window_schedule *window = &contraction->windows[w];
-        if (contraction->strip_taps != 0 && w == kiln_strip_window(contraction))
+        if (has_strips(contraction, side) && w == kiln_strip_window(contraction))
             continue;
         kiln_buffer_printf(source, "    const int row%" PRIu32 " = ", w);
         append_window_row(emission, w, row_name, source);
@@ -441,7 +447,7 @@ void kiln_emit_contraction_operand_offsets(const struct kiln_emission *emission,
         kiln_is_left_operand(kiln_contraction_of(emission), side->operand) ? &roles[0] : &roles[1];
     if (kiln_is_side_windowed(emission, side))
         append_is_inside(emission, side, rows, source);
-    if (kiln_is_side_windowed(emission, side) && kiln_contraction_of(emission)->strip_taps != 0)
+    if (kiln_is_side_windowed(emission, side) && has_strips(kiln_contraction_of(emission), side))
         append_strip_inside(emission, side, rows, source);
     bool has_runs = kiln_contraction_of(emission)->k_run != 0;
     if (kiln_is_side_windowed(emission, side) && (kiln_walks_along_k(emission) || has_runs))

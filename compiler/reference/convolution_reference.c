@@ -205,21 +205,6 @@ static bool make_factor(const struct convolution *c, const struct kiln_graph *gr
     return true;
 }
 
-/* Whether all right factors that an element of the span may meet, with a zero or not, are finite.
- */
-static bool is_right_finite(const struct convolution *c, const struct span *span)
-{
-    for (int64_t d = 0; c->right.intervals != NULL && d < span->depth; d++) {
-        const struct kiln_interval *row =
-            c->right.intervals + span->right_start + d * span->right_step;
-        for (int64_t i = 0; i < c->right.pixels; i++) {
-            if (!kiln_interval_is_finite(&row[i]))
-                return false;
-        }
-    }
-    return true;
-}
-
 /* ---- sums ---- */
 
 /* What is added up of one element of the result. */
@@ -272,15 +257,13 @@ static struct kiln_bounded finish(const struct convolution *c,
 }
 
 static struct kiln_bounded evaluate_element(const struct convolution *c, const struct span *span,
-                                            const int64_t *position, bool right_finite)
+                                            const int64_t *position)
 {
     struct accumulator accumulator = {.is_exact = true};
     const struct pair *begins[KILN_MAX_SPATIAL_AXES], *ends[KILN_MAX_SPATIAL_AXES];
-    int64_t pairs = 1;
     for (uint32_t i = 0; i < KILN_MAX_SPATIAL_AXES; i++) {
         begins[i] = c->axes[i].pairs + c->axes[i].first[position[i]];
         ends[i] = c->axes[i].pairs + c->axes[i].first[position[i] + 1];
-        pairs *= ends[i] - begins[i];
     }
     for (const struct pair *p = begins[0]; p < ends[0]; p++) {
         for (const struct pair *q = begins[1]; q < ends[1]; q++) {
@@ -289,22 +272,18 @@ static struct kiln_bounded evaluate_element(const struct convolution *c, const s
                           &accumulator);
         }
     }
-    struct kiln_bounded value = finish(c, &accumulator);
-    if (!right_finite && pairs < c->right.pixels)
-        return kiln_bounded_unchecked(value.real, c->output->dtype);
-    return value;
+    return finish(c, &accumulator);
 }
 
 static void evaluate_plane(const struct convolution *c, const struct span *span, int64_t start,
                            struct kiln_reference_tensor *result)
 {
-    bool right_finite = is_right_finite(c, span);
     int64_t position[KILN_MAX_SPATIAL_AXES];
     int64_t n = start;
     for (position[0] = 0; position[0] < c->axes[0].size; position[0]++) {
         for (position[1] = 0; position[1] < c->axes[1].size; position[1]++) {
             for (position[2] = 0; position[2] < c->axes[2].size; position[2]++) {
-                struct kiln_bounded value = evaluate_element(c, span, position, right_finite);
+                struct kiln_bounded value = evaluate_element(c, span, position);
                 result->real[n] = value.real;
                 result->bound[n] = value.bound;
                 if (result->integer != NULL)

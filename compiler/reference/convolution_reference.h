@@ -3,9 +3,7 @@
  * that adds the products in any order, each product rounded or not, as of matrix products
  * (matmul_reference.h). The length of a sum is the number of its terms inside the image.
  *
- * Where part of a window lies outside the image, an implementation may leave those terms out or
- * multiply with zeros. Both are the same unless a factor that meets a zero is not finite: of such
- * results nothing is known.
+ * Padding contributes nothing, also where the other factor is an infinity or NaN.
  */
 #ifndef KILN_COMPILER_REFERENCE_CONVOLUTION_REFERENCE_H
 #define KILN_COMPILER_REFERENCE_CONVOLUTION_REFERENCE_H

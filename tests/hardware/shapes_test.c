@@ -165,6 +165,7 @@ static bool test_shape(struct kiln_engine *engine, struct kiln_device *device, s
     kiln_buffer_init(&bytes);
     kiln_random_graph_options_init(&options);
     options.special_values = false;
+    options.infinite_factors = false;
     void **memory = NULL;
     enum kiln_status status = make_graph(kind, dtype, shape, &arena, &graph, &bytes, &error);
     if (status == KILN_OK) {

@@ -18,6 +18,7 @@ void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_option
         .dtypes = UINT32_MAX,
         .modes = UINT64_MAX,
         .special_values = true,
+        .infinite_factors = true,
         .families = KILN_RANDOM_POINTWISE,
         .era = KILN_WIRE_ERA_CURRENT,
     };

@@ -39,6 +39,7 @@ struct kiln_random_graph_options {
     uint64_t modes;       /* set of bits 1 << enum kiln_pointwise_mode */
     bool
         special_values; /* now and then infinities, NaN, -0, subnormal and huge numbers in inputs */
+    bool infinite_factors; /* now and then infinities and NaN in factors of products */
     /* NOV2025 keeps to what that layout can say: types, no host scalars, one compute type,
      * alignment 16, no node but pointwise, batchnorm and convolutions. */
     enum kiln_wire_era era;

@@ -225,6 +225,28 @@ static double choose_factor(struct kiln_random *random, enum kiln_dtype dtype)
     return !kiln_dtype_is_integer(dtype) && kiln_random_chance(random, 3) ? 300 : 1;
 }
 
+/* A factor of a convolution or a product: what is not finite must not meet the zeros that stand for
+ * padding and for the end of k. */
+static bool is_factor(const struct kiln_graph *graph, uint32_t ordinal)
+{
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct kiln_node *node = &graph->nodes[i];
+        if (!kiln_node_is_convolution(node) && node->kind != KILN_NODE_MATMUL)
+            continue;
+        for (uint32_t slot = 0; slot < node->input_count; slot++) {
+            if (node->inputs[slot] == ordinal)
+                return true;
+        }
+    }
+    return false;
+}
+
+static double choose_infinite(struct kiln_random *random)
+{
+    static const double infinite[] = {INFINITY, -INFINITY, NAN};
+    return infinite[kiln_random_below(random, sizeof infinite / sizeof *infinite)];
+}
+
 void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_options *options,
                             const struct kiln_graph *graph, uint32_t ordinal, void *memory)
 {
@@ -246,6 +268,8 @@ void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_option
     double factor = options->special_values && purpose <= KILN_RANDOM_FACTOR
                         ? choose_factor(&random, tensor->dtype)
                         : 1;
+    bool has_infinite = options->infinite_factors && !kiln_dtype_is_integer(tensor->dtype) &&
+                        is_factor(graph, ordinal) && kiln_random_chance(&random, 40);
     unsigned char *bytes = memory;
     size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
     memset(bytes, 0xFF, (size_t)kiln_tensor_footprint_bytes(tensor));
@@ -256,6 +280,8 @@ void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_option
                                          ? choose_special(&random, tensor->dtype)
                                          : kiln_random_element(&random, tensor->dtype, purpose);
         value.real = value.real * factor + offset;
+        if (has_infinite && kiln_random_chance(&random, 1))
+            value.real = choose_infinite(&random);
         kiln_element_store(tensor->dtype, value, bytes + (size_t)place * element_bytes);
         for (uint32_t axis = tensor->rank; axis-- > 0;) {
             place += tensor->strides[axis];

@@ -4,6 +4,8 @@
 #ifndef KILN_DEVICE_CONTRACTION_FINISH_H
 #define KILN_DEVICE_CONTRACTION_FINISH_H
 
+#include "device/contraction/padding.h"
+
 /*
  * Where a sum lies in the strip. 16 bytes of neighbours are permuted like the packs of a tile; the
  * first 16 bytes of all vectors of a row lie side by side, then the second ones, so that
@@ -179,6 +181,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                 continue;
             kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             kiln_read_products(strip, vectors[v].strip_row, vectors[v].column, values);
+            kiln_take_padding_out(arguments, result, vectors[v].row, vectors[v].column, values);
             kiln_finish(arguments, result, vectors[v].row, vectors[v].column, inputs[v],
                         KILN_ROW_TOTALS(strip, vectors[v].row) values);
         }
@@ -207,6 +210,7 @@ KILN_DEVICE void kiln_walk_row(const kiln_arguments &arguments, const kiln_resul
          column += KILN_ROW_LANES * KILN_RESULT_VECTOR) {
         kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
         kiln_read_products(strip, share.strip_row, column, values);
+        kiln_take_padding_out(arguments, result, share.row, column, values);
         Pass::update(arguments, result, share.row, column, share.is_inside, row, values, totals);
     }
     KILN_UNROLL

@@ -45,6 +45,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
                 continue;
             kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
             kiln_read_products(strip, strip_row, column, values);
+            kiln_take_padding_out(arguments, result, row, column, values);
             kiln_row_pass_0::update(arguments, result, row, column, true, none, values,
                                     totals.of[v]);
         }
@@ -110,6 +111,7 @@ KILN_DEVICE void kiln_finish_strip(const kiln_arguments &arguments,
             continue;
         kiln_sum values[KILN_PRODUCTS][KILN_RESULT_VECTOR];
         kiln_read_products(strip, strip_row, column, values);
+        kiln_take_padding_out(arguments, result, row, column, values);
         kiln_row_pass_0::update(arguments, result, row, column, true, none, values, totals.of);
     }
 }
