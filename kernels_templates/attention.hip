@@ -25,16 +25,27 @@
  *   KILN_HAS_SEGMENTS              n is cut into arguments.segments, of which a batch has the one that kiln_locate_batch calls
  *                                  batch.segment; what kiln_finish stores of each, with the row's totals, is for another kernel
  *                                  to merge
+ *   KILN_WAVES_D                   waves that share the same rows: each makes all of their scores, and has its part of the
+ *                                  result's columns
+ *   KILN_TILES_ARE_LATE            tiles are loaded where they are stored, a few packs at a time, so that no registers hold
+ *                                  them in between
  * Where the first products' core is rolled (KILN_MMA_STEPS), KILN_IS_LEFT_KEPT has to be 0.
  */
 #ifndef KILN_SYMBOL
 #include "default/attention_prelude.h"
 #endif
 
+#ifndef KILN_WAVES_D
+#define KILN_WAVES_D 1
+#endif
+#ifndef KILN_TILES_ARE_LATE
+#define KILN_TILES_ARE_LATE 0
+#endif
 #define KILN_WAVE_M      (KILN_TILE_M / KILN_WAVES_M)
 #define KILN_FRAGMENTS_M (KILN_WAVE_M / KILN_MMA_M)
 #define KILN_FRAGMENTS_N (KILN_TILE_N / KILN_MMA_N)
-#define KILN_FRAGMENTS_D (KILN_TILE_D / KILN_MMA_N)
+#define KILN_WAVE_D      (KILN_TILE_D / KILN_WAVES_D)
+#define KILN_FRAGMENTS_D (KILN_WAVE_D / KILN_MMA_N)
 #define KILN_C_PACKS     (KILN_TILE_C / KILN_PACK_ELEMENTS)
 #define KILN_N_PACKS     (KILN_TILE_N / KILN_PACK_ELEMENTS)
 #define KILN_D_PACKS     (KILN_TILE_D / KILN_PACK_ELEMENTS)
@@ -84,7 +95,7 @@
 #define KILN_PART_ROWS       (KILN_MMA_M / KILN_ROW_PARTS)
 #define KILN_STRIP_ROWS      (KILN_WAVES_M * KILN_PART_ROWS)
 #define KILN_STRIP_COLUMNS   (KILN_RESULTS * KILN_TILE_D)
-#define KILN_STRIP_FRAGMENTS (KILN_RESULTS * KILN_FRAGMENTS_D)
+#define KILN_STRIP_FRAGMENTS (KILN_RESULTS * KILN_FRAGMENTS_D) /* of a wave */
 #define KILN_STRIP_SUMS      (KILN_STRIP_ROWS * KILN_STRIP_COLUMNS)
 #define KILN_TOTALS_PACKS    ((KILN_TILE_M * (int)sizeof(kiln_row) + 15) / 16)
 #define KILN_STRIP_PACKS     (KILN_STRIP_SUMS * (int)sizeof(kiln_sum) / 16 + KILN_TOTALS_PACKS)
@@ -99,6 +110,7 @@
 #define KILN_GROUPS_K     1
 #define KILN_STATISTICS   0
 #define KILN_ROW_LANES    0
+#define KILN_STRIP_COLUMN(j) ((j) / KILN_FRAGMENTS_D * KILN_TILE_D + (j) % KILN_FRAGMENTS_D * KILN_MMA_N)
 #define KILN_LEFT_SPREAD  1
 #define KILN_RIGHT_SPREAD 1
 #if KILN_VALUES == 0
@@ -136,10 +148,6 @@
 #include "device/turns.h"
 #include "device/attention/place.h"
 #include "device/contraction/stage.h"
-KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
-#if KILN_SCORES > 1
-KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
-#endif
 #ifdef KILN_MMA_LOADS_OF_LANE
 #define KILN_HAS_FEW_REGISTERS 1
 #else
@@ -173,9 +181,9 @@ KILN_STAGE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, 1, KILN_ROW_AS_IS)
     }
 #else
 #define KILN_STAGE_LEFT(side, SIDE)                                                                \
-    kiln_##side##_fetch(arguments, stage, kiln_last_row(rows, place.row, KILN_##SIDE##_RUN),       \
-                        rest);                                                                     \
-    kiln_##side##_store(arguments, stage, rest, tile);                                             \
+    const unsigned last = kiln_last_row(rows, place.row, KILN_##SIDE##_RUN);                       \
+    KILN_FETCH(side, arguments, stage, last, rest);                                                \
+    KILN_STORE(side, arguments, stage, last, rest, tile);                                          \
     kiln_barrier();
 #endif
 #define KILN_TAKE_LEFT(side, SIDE, nth, size_c)                                                    \
@@ -205,7 +213,8 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
     KILN_TURN(group, kiln_pack, shared, KILN_LDS_PACKS)
     const unsigned rows = (unsigned)arguments.m;
     const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
-    const unsigned wave_row = wave * KILN_WAVE_M;
+    const unsigned wave_row = wave / KILN_WAVES_D * KILN_WAVE_M;
+    const unsigned wave_column = wave % KILN_WAVES_D * KILN_WAVE_D;
     const kiln_place place =
         kiln_place_group(group, (rows + KILN_TILE_M - 1) / KILN_TILE_M,
                          (unsigned)arguments.batches);
@@ -332,7 +341,7 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
             if (KILN_CHAIN_IS_LOCAL)
                 kiln_barrier();
             kiln_schedule_fence();
-            kiln_multiply_values(weights, now, now + KILN_RIGHT_PACKS, results);
+            kiln_multiply_values(weights, now, now + KILN_RIGHT_PACKS, wave_column, results);
             kiln_schedule_fence();
             kiln_rights_end(own, rights, next_columns, next);
             if (KILN_BUFFERS > 1)
@@ -364,12 +373,12 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
     KILN_NO_UNROLL
     for (unsigned pass = 0; pass < KILN_FRAGMENTS_M * KILN_ROW_PARTS; pass++) {
         const unsigned fragment = pass / KILN_ROW_PARTS, part = pass % KILN_ROW_PARTS;
-        unsigned strip_row = wave * KILN_PART_ROWS;
+        unsigned strip_row = wave / KILN_WAVES_D * KILN_PART_ROWS;
         kiln_keep_uniform(strip_row); /* no addresses of all passes beside the results */
         KILN_UNROLL
         for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
             if (i == fragment)
-                kiln_write_strip(strip, strip_row, 0, part, results[i]);
+                kiln_write_strip(strip, strip_row, wave_column, part, results[i]);
         kiln_barrier();
         kiln_finish_strip(late, result, strip, fragment, part, rows_left, columns);
         kiln_barrier();

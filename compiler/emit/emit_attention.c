@@ -287,6 +287,10 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         kiln_buffer_printf(source, "#define %s 2\n",
                            products->mma->layout == KILN_MMA_LAYOUT_MFMA ? "KILN_SIMD_WAVES"
                                                                          : "KILN_RESIDENTS");
+    if (attention->waves_d > 1)
+        kiln_buffer_printf(source, "#define KILN_WAVES_D %" PRIu32 "\n", attention->waves_d);
+    if (attention->are_tiles_late)
+        kiln_buffer_append_text(source, "#define KILN_TILES_ARE_LATE 1\n");
     if (attention->shows_maximum)
         kiln_buffer_append_text(source, "#define KILN_MAXIMUM_KEEPS_NAN 1\n");
     if (attention->are_score_loads_late)

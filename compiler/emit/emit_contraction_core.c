@@ -279,12 +279,14 @@ static void append_multiply_add(const struct kiln_emission *emission, struct kil
 static void append_scalar_core(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     enum kiln_dtype staged = contraction_of(emission)->staged;
+    uint32_t lane_rows = contraction_of(emission)->lane_rows;
     uint32_t lanes_n = emission->target->wave_size < 8 ? emission->target->wave_size : 8;
     kiln_buffer_printf(source,
                        "#define KILN_MMA_LANES_M %" PRIu32 "\n#define KILN_MMA_LANES_N %" PRIu32
-                       "\n#define KILN_MMA_BLOCK 4\n#define KILN_MMA_DECODE(element) "
+                       "\n#define KILN_MMA_BLOCK %" PRIu32 "\n#define KILN_MMA_DECODE(element) "
                        "kiln_decode_%s(element)\n",
-                       emission->target->wave_size / lanes_n, lanes_n, device_type(staged));
+                       emission->target->wave_size / lanes_n, lanes_n,
+                       lane_rows != 0 ? lane_rows : KILN_SCALAR_BLOCK, device_type(staged));
     append_multiply_add(emission, source);
 }
 

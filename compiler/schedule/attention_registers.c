@@ -1,6 +1,7 @@
 #include "compiler/schedule/attention_registers.h"
 
 #include "compiler/schedule/attention_tile.h"
+#include "compiler/schedule/contraction_loads.h"
 #include "compiler/schedule/mma.h"
 #include "compiler/schedule/schedule_contraction.h"
 
@@ -14,10 +15,34 @@ enum {
     OTHERS_OF_UNEVEN_ROWS = 24,
 };
 
-static bool is_counted(const struct kiln_attention_schedule *attention,
-                       const struct kiln_target *target)
+/* What the count has to know of a core: device/mma/. */
+struct core {
+    uint32_t rows_m, rows_n, k_groups;
+    uint32_t fragment;     /* registers */
+    uint32_t sums;         /* of an instruction, in a lane */
+    bool reads_ahead;      /* fragments of the next step */
+    uint32_t values_ahead; /* fragments of a value that are read at once; 0: all of a step */
+};
+
+static struct core find_core(const struct kiln_attention_schedule *attention,
+                             const struct kiln_target *target)
 {
-    return target->kind == KILN_TARGET_AMDGPU && attention->products.mma != NULL;
+    const struct kiln_mma *mma = attention->products.mma;
+    struct core core = {
+        .rows_m = kiln_attention_fragment_rows(&attention->products, target, false),
+        .rows_n = kiln_attention_fragment_rows(&attention->products, target, true),
+        .k_groups = 1,
+        .fragment = attention->products.lane_rows * PACK_REGISTERS,
+    };
+    core.sums = core.rows_m * core.rows_n / target->wave_size;
+    if (mma == NULL)
+        return core;
+    bool is_replicated = mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED;
+    core.k_groups = mma->k_groups;
+    core.fragment = (is_replicated ? mma->k_groups : 1) * PACK_REGISTERS;
+    core.reads_ahead = true;
+    core.values_ahead = mma->layout == KILN_MMA_LAYOUT_MFMA ? 0 : WMMA_VALUES_AHEAD;
+    return core;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -31,6 +56,23 @@ static uint32_t staged_registers(uint32_t packs, uint32_t lanes)
     return (packs + lanes - 1) / lanes * PACK_REGISTERS;
 }
 
+/* The packs of one tile at a time, or of all of them together. */
+static uint32_t staged_tiles(const struct kiln_attention_schedule *attention, uint32_t lanes)
+{
+    const struct kiln_contraction_schedule *products = &attention->products;
+    uint32_t pack = kiln_pack_elements(products);
+    uint32_t row_packs = products->tile_k / pack;
+    if (attention->are_tiles_late)
+        return KILN_WIDEST_RUN * PACK_REGISTERS;
+    uint32_t rights = staged_registers(products->tile_n * row_packs, lanes);
+    if (attention->value_count == 0)
+        return attention->score_count *
+               (staged_registers(products->tile_m * row_packs, lanes) + rights);
+    return attention->score_count * rights +
+           attention->value_count *
+               staged_registers(attention->tile_d * products->tile_n / pack, lanes);
+}
+
 /*
  * Results and left operands are live everywhere, and so are the next tiles, which are loaded while
  * these are multiplied. Beside them the first products have their sums, fragments of two steps and
@@ -42,55 +84,56 @@ uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attentio
                                   const struct kiln_target *target)
 {
     const struct kiln_contraction_schedule *products = &attention->products;
-    if (!is_counted(attention, target))
-        return 0;
-    const struct kiln_mma *mma = products->mma;
-    bool is_replicated = mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED;
-    bool is_mfma = mma->layout == KILN_MMA_LAYOUT_MFMA;
+    const struct core core = find_core(attention, target);
     uint32_t pack = kiln_pack_elements(products);
-    uint32_t packs = is_replicated ? mma->k_groups : 1; /* of a fragment */
-    uint32_t fragment = packs * PACK_REGISTERS;
-    uint32_t sums = mma->rows_m * mma->rows_n / target->wave_size;
-    uint32_t rows = products->tile_m / products->waves_m / mma->rows_m;
-    uint32_t columns = products->tile_n / mma->rows_n;
-    uint32_t depth = attention->tile_d / mma->rows_n;
-    uint32_t steps_k = products->tile_k / (pack * mma->k_groups);
-    uint32_t steps_n = (products->tile_n + pack * mma->k_groups - 1) / (pack * mma->k_groups);
-    uint32_t lanes = products->waves_m * target->wave_size;
+    uint32_t rows = products->tile_m / products->waves_m / core.rows_m;
+    uint32_t columns = products->tile_n / core.rows_n;
+    uint32_t depth = attention->tile_d / attention->waves_d / core.rows_n;
+    uint32_t step = pack * core.k_groups;
+    uint32_t steps_k = products->tile_k / step;
+    uint32_t steps_n = (products->tile_n + step - 1) / step;
+    uint32_t lanes = products->waves_m * attention->waves_d * target->wave_size;
     uint32_t row_packs = products->tile_k / pack;
     bool is_uneven = (row_packs & (row_packs - 1)) != 0;
-    uint32_t ahead = attention->reads_scores_ahead ? 2 : 1;
-    uint32_t tile = rows * columns * sums;
-    uint32_t fragments = ahead * (columns + (attention->is_left_kept ? 0 : rows)) * fragment;
+    uint32_t ahead = core.reads_ahead && attention->reads_scores_ahead ? 2 : 1;
+    uint32_t tile = rows * columns * core.sums;
+    uint32_t fragments = ahead * (columns + (attention->is_left_kept ? 0 : rows)) * core.fragment;
     uint32_t loaded = attention->score_loads * tile;
     uint32_t scores =
         attention->score_count * tile +
         (attention->are_score_loads_late ? larger(fragments, loaded) : fragments + loaded);
     uint32_t others = OTHERS + (is_uneven ? OTHERS_OF_UNEVEN_ROWS : 0);
+    uint32_t staged = staged_tiles(attention, lanes);
     if (attention->value_count == 0)
-        return tile + scores + others +
-               attention->score_count * (staged_registers(products->tile_m * row_packs, lanes) +
-                                         staged_registers(products->tile_n * row_packs, lanes));
-    uint32_t staged = attention->score_count *
-                          staged_registers(products->tile_n * products->tile_k / pack, lanes) +
-                      attention->value_count *
-                          staged_registers(attention->tile_d * products->tile_n / pack, lanes);
-    uint32_t results = rows * attention->value_count * depth * sums;
+        return attention->are_tiles_late ? tile + larger(scores, staged) + others
+                                         : tile + scores + others + staged;
+    uint32_t results = rows * attention->value_count * depth * core.sums;
     uint32_t left =
-        attention->is_left_kept ? attention->score_count * rows * steps_k * fragment : 0;
-    uint32_t values_ahead = is_mfma ? depth : (uint32_t)WMMA_VALUES_AHEAD;
-    uint32_t values =
-        attention->value_count * rows * steps_n * fragment + 2 * values_ahead * fragment;
-    return results + left + staged + larger(scores, values) + others;
+        attention->is_left_kept ? attention->score_count * rows * steps_k * core.fragment : 0;
+    uint32_t values_ahead = core.values_ahead == 0 ? depth : core.values_ahead;
+    /* Without matrix instructions weights are in LDS. */
+    uint32_t values = products->mma == NULL
+                          ? (1 + depth) * core.fragment
+                          : attention->value_count * rows * steps_n * core.fragment +
+                                2 * values_ahead * core.fragment;
+    uint32_t multiplied = larger(scores, values);
+    if (attention->are_tiles_late)
+        return results + left + larger(multiplied, staged) + others;
+    return results + left + staged + multiplied + others;
 }
 
 uint32_t kiln_attention_register_budget(const struct kiln_attention_schedule *attention,
                                         const struct kiln_target *target)
 {
-    enum { OF_RDNA = 256, OF_CDNA = 512 };
-    if (!is_counted(attention, target))
-        return 0;
+    /* Compilers take some 40 registers more than are counted where there are no matrix
+     * instructions: of tiles with 224 all spilled, with 220 some did not. */
+    enum { SCALAR = 220, ADDRESSED = 256, WITH_ACCUMULATORS = 512 };
+    if (target->kind != KILN_TARGET_AMDGPU)
+        return UINT32_MAX;
+    if (attention->products.mma == NULL)
+        return SCALAR;
     if (target->wave_size == 32)
-        return OF_RDNA;
-    return kiln_attention_has_residents(attention, target) ? OF_CDNA / 2 : OF_CDNA;
+        return ADDRESSED;
+    return kiln_attention_has_residents(attention, target) ? WITH_ACCUMULATORS / 2
+                                                           : WITH_ACCUMULATORS;
 }

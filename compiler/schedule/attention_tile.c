@@ -6,13 +6,13 @@
 
 enum {
     PACK_BYTES = 16,
-    SCALAR_BLOCK = 4, /* device/mma/scalar.h: rows of either operand that a lane has */
     SCALAR_LANES_N = 8,
     FEW_ROWS = 16, /* of a matrix instruction: mma.sync, not wgmma; or of all of a batch */
     MOST_ROWS = 32,
     SMALL_HEAD = 64,
     LARGE_HEAD = 128,
     CUDA_LDS_BYTES = 227 << 10, /* that a work-group can ask for */
+    WAVES = 4,
     STEP = 32, /* elements that tiles of k, and of the result's columns, are multiples of */
 };
 
@@ -27,13 +27,13 @@ static uint32_t round_up(int64_t size, uint32_t multiple)
     return (uint32_t)((size + multiple - 1) / multiple) * multiple;
 }
 
-static uint32_t fragment_rows(const struct kiln_contraction_schedule *products,
-                              const struct kiln_target *target, bool is_right)
+uint32_t kiln_attention_fragment_rows(const struct kiln_contraction_schedule *products,
+                                      const struct kiln_target *target, bool is_right)
 {
     uint32_t lanes_n = target->wave_size < SCALAR_LANES_N ? target->wave_size : SCALAR_LANES_N;
     if (products->mma != NULL)
         return is_right ? products->mma->rows_n : products->mma->rows_m;
-    return SCALAR_BLOCK * (is_right ? lanes_n : target->wave_size / lanes_n);
+    return products->lane_rows * (is_right ? lanes_n : target->wave_size / lanes_n);
 }
 
 /* Of a head of up to `most` elements: rows of a work-group's four waves, columns at a time, tiles
@@ -56,7 +56,7 @@ static struct tile narrow_tile(const struct kiln_target *target,
     /* Fragments take twice the registers there. */
     bool has_large_fragments = products->mma->layout == KILN_MMA_LAYOUT_WMMA_REPLICATED;
     return (struct tile){
-        .rows = fragment_rows(products, target, false) * (is_small ? 2 : 1),
+        .rows = kiln_attention_fragment_rows(products, target, false) * (is_small ? 2 : 1),
         .columns = has_large_fragments             ? 16
                    : is_cuda && size <= LARGE_HEAD ? 64
                                                    : 32,
@@ -120,12 +120,19 @@ static const struct tile *find_tile(const struct kiln_target *target,
     return tile;
 }
 
+static bool fits_lds(const struct kiln_attention_schedule *attention,
+                     const struct kiln_target *target)
+{
+    uint32_t most = target->kind == KILN_TARGET_CUDA ? CUDA_LDS_BYTES : target->lds_bytes;
+    return kiln_attention_lds_bytes(attention, target) <= most;
+}
+
 /* Whether there can be fewer columns, of which an instruction's step is whole. */
 static bool take_fewer_columns(struct kiln_attention_schedule *attention,
                                const struct kiln_target *target, uint32_t step)
 {
     struct kiln_contraction_schedule *products = &attention->products;
-    uint32_t columns = fragment_rows(products, target, true);
+    uint32_t columns = kiln_attention_fragment_rows(products, target, true);
     uint32_t least = columns > step ? columns : step;
     if (products->tile_n / 2 < least || products->tile_n / 2 % least != 0)
         return false;
@@ -147,21 +154,92 @@ static bool shrink(struct kiln_attention_schedule *attention, const struct kiln_
     return true;
 }
 
+/* Columns of the result are a multiple of what all waves of a row read of a value at once. */
+static uint32_t result_columns(const struct kiln_attention_schedule *attention,
+                               const struct kiln_target *target)
+{
+    uint32_t columns = kiln_attention_fragment_rows(&attention->products, target, true);
+    bool is_scalar = attention->products.mma == NULL;
+    uint32_t of_wave = is_scalar || columns > STEP ? columns : STEP;
+    uint32_t of_all = attention->waves_d * of_wave;
+    return round_up(attention->d, of_all > STEP ? of_all : STEP);
+}
+
+/* Whether a changed tile fits local memory and takes fewer registers; else it is as before. */
+static bool keep_if_smaller(struct kiln_attention_schedule *attention,
+                            const struct kiln_target *target,
+                            const struct kiln_attention_schedule *before)
+{
+    if (fits_lds(attention, target) &&
+        kiln_attention_registers(attention, target) < kiln_attention_registers(before, target))
+        return true;
+    *attention = *before;
+    return false;
+}
+
+/* Twice as many waves have the same rows: more waves, or half of the rows. */
+static bool share_rows(struct kiln_attention_schedule *attention, const struct kiln_target *target,
+                       bool has_more_waves)
+{
+    struct kiln_contraction_schedule *products = &attention->products;
+    const struct kiln_attention_schedule before = *attention;
+    uint32_t waves = products->waves_m * attention->waves_d;
+    if (attention->value_count == 0 ||
+        (has_more_waves ? 2 * waves > WAVES : products->waves_m == 1))
+        return false;
+    if (!has_more_waves) {
+        products->tile_m /= 2;
+        products->waves_m /= 2;
+    }
+    attention->waves_d *= 2;
+    attention->tile_d = result_columns(attention, target);
+    return keep_if_smaller(attention, target, &before);
+}
+
+static bool load_tiles_late(struct kiln_attention_schedule *attention,
+                            const struct kiln_target *target)
+{
+    const struct kiln_attention_schedule before = *attention;
+    attention->are_tiles_late = target->kind != KILN_TARGET_CUDA;
+    return keep_if_smaller(attention, target, &before);
+}
+
+/* Without matrix instructions: half of the rows of either operand for a lane. */
+static bool halve_lane_rows(struct kiln_attention_schedule *attention,
+                            const struct kiln_target *target)
+{
+    struct kiln_contraction_schedule *products = &attention->products;
+    const struct kiln_attention_schedule before = *attention;
+    if (products->mma != NULL || products->lane_rows < KILN_SCALAR_BLOCK)
+        return false;
+    products->lane_rows /= 2;
+    products->tile_m /= 2;
+    if (attention->value_count != 0)
+        attention->tile_d = result_columns(attention, target);
+    return keep_if_smaller(attention, target, &before);
+}
+
 /* Where registers do not suffice, what scores are computed with is loaded later, then there are
  * fewer columns, then fragments that are not read ahead. A count that is just the budget has been
- * too low. */
+ * too low. What comes after that costs more time: scores that are made twice, latency that nothing
+ * hides, fewer products for what is read from local memory. */
 static void fit_registers(struct kiln_attention_schedule *attention,
-                          const struct kiln_target *target, uint32_t step)
+                          const struct kiln_target *target, uint32_t limit, uint32_t step)
 {
     uint32_t budget = kiln_attention_register_budget(attention, target);
+    uint32_t most = budget < limit ? budget : limit;
     attention->reads_scores_ahead = true;
     attention->are_score_loads_late = attention->score_loads != 0 && attention->value_count != 0 &&
-                                      budget != 0 &&
-                                      kiln_attention_registers(attention, target) >= budget;
-    while (kiln_attention_registers(attention, target) > budget &&
+                                      kiln_attention_registers(attention, target) >= most;
+    while (kiln_attention_registers(attention, target) > most &&
            take_fewer_columns(attention, target, step))
         continue;
-    attention->reads_scores_ahead = kiln_attention_registers(attention, target) <= budget;
+    attention->reads_scores_ahead = kiln_attention_registers(attention, target) <= most;
+    while (kiln_attention_registers(attention, target) > most &&
+           (take_fewer_columns(attention, target, step) || share_rows(attention, target, true) ||
+            load_tiles_late(attention, target) || share_rows(attention, target, false) ||
+            halve_lane_rows(attention, target)))
+        continue;
     attention->registers = kiln_attention_registers(attention, target);
 }
 
@@ -187,7 +265,7 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
                                        const struct kiln_register_limits *limits,
                                        struct kiln_attention_schedule *attention)
 {
-    enum { WAVES = 4, FEWEST_COLUMNS = 32, HALF_BYTES = 2 };
+    enum { FEWEST_COLUMNS = 32, HALF_BYTES = 2 };
     struct kiln_contraction_schedule *products = &attention->products;
     uint32_t bytes = kiln_dtype_info(products->staged)->bytes;
     if (bytes == 1)
@@ -202,41 +280,39 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
     bool has_few_rows = target->kind == KILN_TARGET_CUDA || are_few ||
                         size > (is_fold || attention->value_count > 1 ? SMALL_HEAD : LARGE_HEAD);
     products->mma = kiln_mma_find(target, products->staged, has_few_rows ? FEW_ROWS : MOST_ROWS);
+    products->lane_rows = products->mma == NULL ? KILN_SCALAR_BLOCK : 0;
     bool is_narrow = are_few && products->mma != NULL;
     const struct tile tile = is_narrow ? narrow_tile(target, products, size)
                              : is_fold ? find_fold_tile(target, products, size)
                                        : *find_tile(target, attention, size);
-    uint32_t columns = fragment_rows(products, target, true);
     uint32_t groups = products->mma == NULL ? 1 : products->mma->k_groups;
     uint32_t step_k = kiln_pack_elements(products) * groups;
-    products->waves_m = is_narrow ? tile.rows / fragment_rows(products, target, false)
+    products->waves_m = is_narrow
+                            ? tile.rows / kiln_attention_fragment_rows(products, target, false)
                         : target->wave_size == 1 ? 1
                                                  : WAVES;
     products->waves_n = products->waves_k = products->groups_k = 1;
     products->tile_m = tile.rows;
     while (products->waves_m > 1 &&
-           products->waves_m * fragment_rows(products, target, false) > products->tile_m)
+           products->waves_m * kiln_attention_fragment_rows(products, target, false) >
+               products->tile_m)
         products->waves_m /= 2;
     products->tile_n = tile.columns;
     while (products->tile_n > FEWEST_COLUMNS &&
-           (products->tile_n * bytes > tile.columns * HALF_BYTES ||
-            products->tile_n > limits->held_elems))
+           products->tile_n * bytes > tile.columns * HALF_BYTES)
         products->tile_n /= 2;
     products->tile_k = round_up(k, step_k > STEP ? step_k : STEP);
-    attention->tile_d =
-        is_fold ? products->tile_n : round_up(attention->d, columns > STEP ? columns : STEP);
+    attention->waves_d = 1;
+    attention->tile_d = is_fold ? products->tile_n : result_columns(attention, target);
     products->buffers = tile.buffers;
     products->row_parts = tile.row_parts;
     attention->is_left_kept = tile.is_left_kept;
-    uint32_t most = target->kind == KILN_TARGET_CUDA ? CUDA_LDS_BYTES : target->lds_bytes;
-    while (kiln_attention_lds_bytes(attention, target) > most && shrink(attention, target, step_k))
+    while (!fits_lds(attention, target) && shrink(attention, target, step_k))
         continue;
-    fit_registers(attention, target, step_k);
+    fit_registers(attention, target, limits->registers, step_k);
     if (is_fold)
         attention->tile_d = products->tile_n;
-    return kiln_attention_lds_bytes(attention, target) <= most
-               ? NULL
-               : "its tiles do not fit local memory";
+    return fits_lds(attention, target) ? NULL : "its tiles do not fit local memory";
 }
 
 /* Whether the registers of a gradient's wave are counted to be half of a SIMD's at most. Where a
@@ -263,7 +339,7 @@ bool kiln_attention_has_residents(const struct kiln_attention_schedule *attentio
     bool is_gradient = attention->score_count > 1 || attention->value_count > 1;
     uint32_t most = is_gradient ? LARGE_HEAD : MOST_OF_TWO_WAVES;
     bool is_small = attention->value_count == 0 || attention->tile_d <= most;
-    return products->waves_m > 1 && products->tile_k <= most && is_small &&
+    return products->waves_m * attention->waves_d > 1 && products->tile_k <= most && is_small &&
            (!is_gradient || is_half_of_simd(attention, target));
 }
 
@@ -300,8 +376,9 @@ uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attentio
         is_local ? attention->value_count * products->tile_m * (products->tile_n / pack) : 0;
     uint32_t loop = (attention->is_left_kept ? 0 : attention->score_count * left) +
                     products->buffers * step + weights;
-    uint32_t strip_rows =
-        products->waves_m * fragment_rows(products, target, false) / products->row_parts;
+    uint32_t strip_rows = products->waves_m *
+                          kiln_attention_fragment_rows(products, target, false) /
+                          products->row_parts;
     uint32_t strip_columns =
         attention->value_count == 0 ? products->tile_n : attention->value_count * attention->tile_d;
     uint32_t strip = strip_rows * strip_columns * SUM_BYTES / PACK_BYTES +

@@ -16,6 +16,10 @@ const char *kiln_choose_attention_tile(const struct kiln_target *target,
                                        const struct kiln_register_limits *limits,
                                        struct kiln_attention_schedule *attention);
 
+/* Rows of the left or the right operand that an instruction multiplies, or a wave without. */
+uint32_t kiln_attention_fragment_rows(const struct kiln_contraction_schedule *products,
+                                      const struct kiln_target *target, bool is_right);
+
 uint32_t kiln_attention_lds_bytes(const struct kiln_attention_schedule *attention,
                                   const struct kiln_target *target);
 

@@ -62,7 +62,11 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
                                      struct kiln_schedule *ret_schedule, struct kiln_error *error)
 {
     struct kiln_register_limits limits = {
-        .vector_elems = UINT32_MAX, .steps = UINT32_MAX, .held_elems = UINT64_MAX};
+        .vector_elems = UINT32_MAX,
+        .steps = UINT32_MAX,
+        .held_elems = UINT64_MAX,
+        .registers = UINT32_MAX,
+    };
     if (options->max_vector_elements != 0)
         limits.vector_elems = options->max_vector_elements;
     if (options->max_vector_elements == 1)
@@ -89,8 +93,9 @@ static bool has_shrunk(const struct kiln_register_limits *before,
         {before->vector_elems, after->vector_elems},
         {before->steps, after->steps},
         {before->held_elems, after->held_elems},
+        {before->registers, after->registers},
     };
-    _Static_assert(sizeof *before == 2 * sizeof(uint32_t) + sizeof(uint64_t), "list all limits");
+    _Static_assert(sizeof *before == 3 * sizeof(uint64_t), "list all limits");
     bool has_fallen = false;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (limits[i].after == limits[i].before)

@@ -147,6 +147,8 @@ struct kiln_operand_schedule {
     uint32_t pieces;
 };
 
+enum { KILN_SCALAR_BLOCK = 4 };
+
 /* What the tile of a kernel with statistics has an accumulator for. */
 enum kiln_statistics {
     KILN_STATISTICS_NONE,
@@ -201,6 +203,7 @@ struct kiln_phase {
  */
 struct kiln_contraction_schedule {
     const struct kiln_mma *mma; /* NULL: device/mma/scalar.h */
+    uint32_t lane_rows;         /* KILN_MMA_BLOCK there; 0 for KILN_SCALAR_BLOCK */
     enum kiln_dtype staged;     /* of both operands in LDS */
     struct kiln_operand_schedule left;
     struct kiln_operand_schedule right;
@@ -360,7 +363,12 @@ struct kiln_attention_schedule {
      * products, which takes fewer registers, instead of before them. */
     uint32_t score_loads;
     bool are_score_loads_late;
-    /* Vector registers of a lane, counted (attention_registers.h): 0 where they are not. */
+    /* Tiles are loaded where they are stored, so that no registers hold them meanwhile. */
+    bool are_tiles_late;
+    /* Waves that share the same rows: each makes all of their scores, and has its part of the
+     * result's columns. The work-group has products.waves_m times as many. */
+    uint32_t waves_d;
+    /* Vector registers of a lane, counted (attention_registers.h). */
     uint32_t registers;
 };
 
@@ -379,6 +387,8 @@ struct kiln_register_limits {
     /* Reduction: elements of one operand that a work-item holds from pass to pass. Contraction:
      * rows and columns of a tile. */
     uint64_t held_elems;
+    /* Attention: vector registers of a lane, as they are counted for its tile. */
+    uint32_t registers;
 };
 
 /* What every family has, then what one has: no code reads another family's member. */

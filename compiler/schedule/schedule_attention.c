@@ -213,7 +213,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
         return kiln_error_set(
             error, KILN_UNSUPPORTED, "node %u '%s': no kernel of attention on '%s': %s",
             (unsigned)score->node, task->graph->nodes[score->node].name, task->target->name, fault);
-    schedule->block = products->waves_m * task->target->wave_size;
+    schedule->block = products->waves_m * attention->waves_d * task->target->wave_size;
     choose_loads(&problem, &products->left, products->tile_m, products->tile_k);
     choose_loads(&problem, &products->right, products->tile_n, products->tile_k);
     choose_loads(&problem, &attention->value, attention->tile_d, products->tile_n);
@@ -245,15 +245,16 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     return KILN_OK;
 }
 
-/* First fewer columns at once, then shorter vectors of the result. */
+/* First an eighth of the registers that its tile is counted to have, down to what no tile is below,
+ * then shorter vectors of the result. */
 static bool relax_attention(const struct kiln_schedule *schedule,
                             struct kiln_register_limits *limits)
 {
-    enum { FEWEST_COLUMNS = 32 };
-    uint32_t columns = schedule->attention.products.tile_n;
-    if (columns > FEWEST_COLUMNS && limits->held_elems > FEWEST_COLUMNS)
-        limits->held_elems =
-            columns / 2 < limits->held_elems ? columns / 2 : limits->held_elems / 2;
+    enum { FEWEST_REGISTERS = 64 };
+    uint32_t registers = schedule->attention.registers;
+    registers = registers < limits->registers ? registers : limits->registers;
+    if (registers > FEWEST_REGISTERS)
+        limits->registers = registers - registers / 8;
     else if (schedule->vector_elems > 1)
         limits->vector_elems = schedule->vector_elems / 2;
     else
@@ -263,8 +264,7 @@ static bool relax_attention(const struct kiln_schedule *schedule,
 
 static bool is_same(const struct kiln_schedule *a, const struct kiln_schedule *b)
 {
-    return a->attention.products.tile_m == b->attention.products.tile_m &&
-           a->attention.products.tile_n == b->attention.products.tile_n;
+    return a->attention.registers == b->attention.registers;
 }
 
 static bool walks_in_order(const struct kiln_schedule *schedule)
@@ -289,7 +289,8 @@ static double attention_time(const struct kiln_schedule *schedule, const struct 
     double arithmetic = kiln_target_matrix_bytes(target, multiplied, operand_bytes) +
                         kiln_target_vector_bytes(target, (double)schedule->operations);
     uint32_t places =
-        target->compute_units * (products->waves_m <= 2 && target->wave_size > 1 ? 2 : 1);
+        target->compute_units *
+        (products->waves_m * attention->waves_d <= 2 && target->wave_size > 1 ? 2 : 1);
     uint64_t turns = (schedule->chunk_count + places - 1) / places;
     double slowdown = (double)turns * places / (double)schedule->chunk_count;
     return (traffic > arithmetic ? traffic : arithmetic) * slowdown;
@@ -300,19 +301,23 @@ static void print_attention(const struct kiln_schedule *schedule,
 {
     const struct kiln_attention_schedule *attention = &schedule->attention;
     const struct kiln_contraction_schedule *products = &attention->products;
-    kiln_buffer_printf(
-        buffer,
-        ": %" PRIu32 " rows of scores, %" PRIu32 " columns at a time, k of %" PRIu32 ", %" PRIu32
-        " columns of the result, %s, %" PRIu32 " waves of %s, staged as %s",
-        products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
-        attention->is_online          ? "softmax as it goes"
-        : attention->value_count == 0 ? "of two scores, without a second product"
-        : attention->score_count > 1  ? "of two scores"
-                                      : "scores as they are",
-        products->waves_m, products->mma != NULL ? products->mma->name : "scalar multiply-adds",
-        kiln_dtype_info(products->staged)->text);
-    if (attention->registers != 0)
-        kiln_buffer_printf(buffer, ", about %" PRIu32 " registers", attention->registers);
+    kiln_buffer_printf(buffer,
+                       ": %" PRIu32 " rows of scores, %" PRIu32 " columns at a time, k of %" PRIu32
+                       ", %" PRIu32 " columns of the result, %s, %" PRIu32
+                       " waves of %s, staged as %s",
+                       products->tile_m, products->tile_n, products->tile_k, attention->tile_d,
+                       attention->is_online          ? "softmax as it goes"
+                       : attention->value_count == 0 ? "of two scores, without a second product"
+                       : attention->score_count > 1  ? "of two scores"
+                                                     : "scores as they are",
+                       products->waves_m * attention->waves_d,
+                       products->mma != NULL ? products->mma->name : "scalar multiply-adds",
+                       kiln_dtype_info(products->staged)->text);
+    if (attention->waves_d > 1)
+        kiln_buffer_printf(buffer, ", %" PRIu32 " waves for each of its rows", attention->waves_d);
+    if (attention->are_tiles_late)
+        kiln_buffer_append_text(buffer, ", tiles loaded late");
+    kiln_buffer_printf(buffer, ", about %" PRIu32 " registers", attention->registers);
     if (products->segments > 1)
         kiln_buffer_printf(buffer, ", %" PRIu32 " segments of columns", products->segments);
     kiln_print_operand_loads("left", &products->left, schedule, group, buffer);

@@ -57,14 +57,15 @@ struct kiln_fold_stages {
 #define KILN_FOLD_REST(size_c) (KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K)
 #define KILN_BEGIN_PRODUCT(left, LEFT, right, RIGHT, size_c)                                       \
     kiln_##left##_start(arguments, batch, place.row, stages.left.source);                          \
-    kiln_##left##_fetch(arguments, stages.left,                                                    \
-                        kiln_last_row((unsigned)arguments.m, place.row, KILN_##LEFT##_RUN),        \
-                        KILN_FOLD_REST(size_c));                                                   \
+    KILN_FETCH(left, arguments, stages.left,                                                       \
+               kiln_last_row((unsigned)arguments.m, place.row, KILN_##LEFT##_RUN),                 \
+               KILN_FOLD_REST(size_c));                                                            \
     kiln_##right##_start(arguments, batch, place.column, stages.right.source);                     \
     kiln_##right##_begin(arguments, stages.right, columns, nullptr);
-#define KILN_END_PRODUCT(left, right, nth, size_c)                                                 \
-    kiln_##left##_store(arguments, stages.left, KILN_FOLD_REST(size_c),                            \
-                        tiles + nth * KILN_LEFT_TILE_PACKS);                                       \
+#define KILN_END_PRODUCT(left, LEFT, right, nth, size_c)                                           \
+    KILN_STORE(left, arguments, stages.left,                                                       \
+               kiln_last_row((unsigned)arguments.m, place.row, KILN_##LEFT##_RUN),                 \
+               KILN_FOLD_REST(size_c), tiles + nth * KILN_LEFT_TILE_PACKS);                        \
     kiln_##right##_end(arguments, stages.right, columns,                                           \
                        tiles + KILN_LEFT_PACKS + nth * KILN_RIGHT_TILE_PACKS);
 
@@ -79,12 +80,13 @@ KILN_DEVICE void kiln_fold_begin(const kiln_arguments &arguments, const kiln_bat
 #endif
 }
 
-KILN_DEVICE void kiln_fold_end(const kiln_arguments &arguments, const kiln_fold_stages &stages,
-                               unsigned columns, kiln_pack *tiles)
+KILN_DEVICE void kiln_fold_end(const kiln_arguments &arguments, const kiln_fold_place &place,
+                               const kiln_fold_stages &stages, unsigned columns,
+                               kiln_pack *tiles)
 {
-    KILN_END_PRODUCT(left, right, 0, c)
+    KILN_END_PRODUCT(left, LEFT, right, 0, c)
 #if KILN_SCORES > 1
-    KILN_END_PRODUCT(left_1, right_1, 1, c_1)
+    KILN_END_PRODUCT(left_1, LEFT_1, right_1, 1, c_1)
 #endif
 }
 
@@ -165,7 +167,7 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
         kiln_score_start(own, batch, place.row, source);
         kiln_rows_start(own, source, wave_row, last_row, false, true, lane_rows);
         kiln_load_scores(own, source, wave_row, last_row, place.column, now.end, inputs);
-        kiln_fold_end(own, stages, now.end - place.column, shared);
+        kiln_fold_end(own, place, stages, now.end - place.column, shared);
         kiln_barrier();
         outer++;
         has_batch = kiln_find_batch(own, place, outer, batch, range);

@@ -132,6 +132,12 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
 
 #if KILN_VALUES > 0
 
+/* Of the waves that have the same rows, the first one. */
+KILN_DEVICE bool kiln_leads_rows()
+{
+    return KILN_WAVES_D == 1 || kiln_work_item() / KILN_WAVE_SIZE % KILN_WAVES_D == 0;
+}
+
 /* Weights as left fragments: in registers, or in LDS, each wave's own rows of a tile of KILN_N_PACKS packs. */
 struct kiln_weights {
 #if KILN_CHAIN_IS_LOCAL
@@ -167,6 +173,8 @@ KILN_DEVICE void kiln_set_weights(unsigned i, unsigned row, unsigned run,
         kiln_element elements[KILN_CHAIN_RUN];
         kiln_encode_run(values[v], elements);
 #if KILN_CHAIN_IS_LOCAL
+        if (!kiln_leads_rows())
+            continue;
         kiln_pack *tile = weights.tiles + v * KILN_WEIGHT_TILE_PACKS;
         KILN_UNROLL
         for (unsigned e = 0; e < KILN_CHAIN_RUN; e++) {
@@ -189,7 +197,7 @@ struct kiln_value_part {
 };
 
 KILN_DEVICE void kiln_load_value(const kiln_pack *rights, const kiln_pack *values, unsigned v,
-                                 unsigned nth, kiln_value_part &fragments)
+                                 unsigned wave_column, unsigned nth, kiln_value_part &fragments)
 {
     const unsigned step = nth / KILN_VALUE_PARTS;
     const unsigned first = nth % KILN_VALUE_PARTS * KILN_VALUES_AHEAD;
@@ -199,7 +207,7 @@ KILN_DEVICE void kiln_load_value(const kiln_pack *rights, const kiln_pack *value
                                 : values + (v == 1 && KILN_VALUE_OF == 0 ? KILN_VALUE_TILE_PACKS : 0);
     KILN_UNROLL
     for (unsigned j = 0; j < KILN_VALUES_AHEAD; j++) {
-        const unsigned row = (first + j) * KILN_MMA_N;
+        const unsigned row = wave_column + (first + j) * KILN_MMA_N;
 #ifdef KILN_MMA_READS_TRANSPOSED
         if (of != 0 || KILN_VALUE_IS_TRANSPOSED)
             kiln_load_right_transposed(fragments.value[j], tile, row, step,
@@ -233,17 +241,18 @@ KILN_DEVICE void kiln_multiply_value(const kiln_weights &weights, const kiln_val
 }
 
 KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pack *rights,
-                                      const kiln_pack *values, kiln_results &results)
+                                      const kiln_pack *values, unsigned wave_column,
+                                      kiln_results &results)
 {
     KILN_UNROLL
     for (unsigned v = 0; v < KILN_VALUES; v++) {
 #if KILN_READS_AHEAD
         kiln_value_part fragments[2];
-        kiln_load_value(rights, values, v, 0, fragments[0]);
+        kiln_load_value(rights, values, v, wave_column, 0, fragments[0]);
         KILN_UNROLL
         for (unsigned nth = 0; nth < KILN_N_STEPS * KILN_VALUE_PARTS; nth++) {
             if (nth + 1 < KILN_N_STEPS * KILN_VALUE_PARTS)
-                kiln_load_value(rights, values, v, nth + 1, fragments[(nth + 1) % 2]);
+                kiln_load_value(rights, values, v, wave_column, nth + 1, fragments[(nth + 1) % 2]);
             kiln_schedule_fence();
             kiln_multiply_value(weights, fragments[nth % 2], v, nth, results);
             kiln_schedule_fence();
@@ -252,7 +261,7 @@ KILN_DEVICE void kiln_multiply_values(const kiln_weights &weights, const kiln_pa
         KILN_MMA_STEPS
         for (unsigned step = 0; step < KILN_N_STEPS; step++) {
             kiln_value_part fragments;
-            kiln_load_value(rights, values, v, step, fragments);
+            kiln_load_value(rights, values, v, wave_column, step, fragments);
             kiln_multiply_value(weights, fragments, v, step, results);
         }
 #endif

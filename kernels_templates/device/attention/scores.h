@@ -332,7 +332,7 @@ KILN_DEVICE void kiln_rows_end(const kiln_arguments &arguments, const kiln_score
         KILN_UNROLL
         for (unsigned mask = KILN_CHAIN_LANE_FIRST; mask < KILN_CHAIN_LANE_END; mask *= 2)
             row.sum += KILN_EXCHANGE_SUM(row.sum, mask);
-        if (kiln_leads_row())
+        if (kiln_leads_row() && kiln_leads_rows())
             totals[wave_row + i * KILN_MMA_M + kiln_chain_row(r)] = row;
     }
 }
@@ -407,7 +407,7 @@ KILN_DEVICE void kiln_rows_end(const kiln_arguments &, const kiln_score_source &
         kiln_row row;
         row.max = rows.most[i][r];
         row.sum = rows.sum[i][r];
-        if (kiln_leads_row())
+        if (kiln_leads_row() && kiln_leads_rows())
             totals[wave_row + i * KILN_MMA_M + kiln_chain_row(r)] = row;
     }
 }

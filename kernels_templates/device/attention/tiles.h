@@ -13,6 +13,48 @@
 #define KILN_AWAIT_COPIES()
 #endif
 
+/* The pass of a late tile: a unit is stored before the next one is loaded. */
+#define KILN_TILE(side, SIDE, rows, shape, tile_row)                                               \
+    KILN_STAGE(side, SIDE, rows, shape, 1, tile_row)                                               \
+    [[maybe_unused]] KILN_DEVICE void kiln_##side##_pass(                                          \
+        const kiln_arguments &arguments, const kiln_##side##_source &source, unsigned last,        \
+        unsigned rest, kiln_pack *tile)                                                            \
+    {                                                                                              \
+        unsigned item = kiln_work_item();                                                          \
+        kiln_compute_here(item);                                                                   \
+        KILN_NO_UNROLL                                                                             \
+        for (unsigned turn = 0; turn < KILN_##SIDE##_TURNS; turn++) {                              \
+            if (KILN_##SIDE##_UNITS % KILN_BLOCK != 0 &&                                           \
+                item + turn * KILN_BLOCK >= KILN_##SIDE##_UNITS)                                   \
+                break;                                                                             \
+            const kiln_unit unit =                                                                 \
+                kiln_locate_unit(item, turn, KILN_BLOCK, KILN_##SIDE##_RUN,                        \
+                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_SHAPE_PACKS(shape));         \
+            const unsigned k = unit.pack * KILN_PACK_ELEMENTS;                                     \
+            kiln_##side##_inputs inputs;                                                           \
+            kiln_##side##_load(arguments, source, unit.row < last ? unit.row : last, k, rest,      \
+                               inputs);                                                            \
+            KILN_UNROLL                                                                            \
+            for (unsigned r = 0; r < KILN_##SIDE##_RUN; r++)                                       \
+                tile[kiln_pack_place(tile_row(unit.row + r), unit.pack, shape)] =                  \
+                    kiln_##side##_pack(arguments, inputs, 0, r, k, rest);                          \
+        }                                                                                          \
+    }
+#if KILN_TILES_ARE_LATE
+#define KILN_FETCH(side, arguments, stage, last, rest) ((void)(stage), (void)(last), (void)(rest))
+#define KILN_STORE(side, arguments, stage, last, rest, tile)                                       \
+    kiln_##side##_pass(arguments, (stage).source, last, rest, tile)
+#else
+#define KILN_FETCH(side, arguments, stage, last, rest)                                             \
+    kiln_##side##_fetch(arguments, stage, last, rest)
+#define KILN_STORE(side, arguments, stage, last, rest, tile)                                       \
+    ((void)(last), kiln_##side##_store(arguments, stage, rest, tile))
+#endif
+KILN_TILE(left, LEFT, KILN_TILE_M, KILN_LEFT_SHAPE, KILN_ROW_AS_IS)
+#if KILN_SCORES > 1
+KILN_TILE(left_1, LEFT_1, KILN_TILE_M, KILN_LEFT_SHAPE, KILN_ROW_AS_IS)
+#endif
+
 /* The last run that some of the columns are in. It may go on behind them, where they end for this tile of rows only: whole
  * runs are whole in memory. */
 KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
@@ -21,9 +63,9 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
 }
 
 /* begin fetches a tile into registers, or begins to copy it; end stores what was fetched. Between the two `tile` may still be
- * read where it is fetched. */
+ * read where it is fetched. Of a late tile end does all. */
 #define KILN_RIGHT_TILE(side, SIDE, size_c)                                                        \
-    KILN_STAGE(side, SIDE, KILN_TILE_N, KILN_RIGHT_SHAPE, 1, kiln_chain_place)                     \
+    KILN_TILE(side, SIDE, KILN_TILE_N, KILN_RIGHT_SHAPE, kiln_chain_place)                         \
     KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
                                          kiln_##side##_stage &stage, unsigned columns,             \
                                          kiln_pack *tile)                                          \
@@ -36,9 +78,11 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
                                        const kiln_##side##_stage &stage, unsigned columns,         \
                                        kiln_pack *tile)                                            \
     {                                                                                              \
-        if (!KILN_RIGHT_IS_COPIED)                                                                 \
-            kiln_##side##_store(arguments, stage,                                                  \
-                                KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K, tile);     \
+        if (!KILN_RIGHT_IS_COPIED) {                                                               \
+            const unsigned last = KILN_N_END ? kiln_last_run(columns, KILN_##SIDE##_RUN) : ~0u;    \
+            const unsigned rest = KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K;          \
+            KILN_STORE(side, arguments, stage, last, rest, tile);                                  \
+        }                                                                                          \
         KILN_CLEAR_ROWS(side, SIDE)                                                                \
     }
 
@@ -82,15 +126,15 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
     }
 #else
 #define KILN_COPY_OR_FETCH(side, SIDE, rows, packs)                                                \
-    kiln_##side##_fetch(arguments, stage, last, rest);                                             \
+    KILN_FETCH(side, arguments, stage, last, rest);                                                \
     (void)tile;
 #endif
 
 /* Where columns end within a tile another one's value is read, so that no address is beyond the end, and 0 is stored: the
  * weight there is 0, but the value might be infinite. Full tiles are stored the same way: with a branch, loops spill on RDNA. */
 #define KILN_VALUE_TILE(side, SIDE, size_d)                                                        \
-    KILN_STAGE(side, SIDE, KILN_TILE_D, KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING), 1,      \
-               KILN_ROW_AS_IS)                                                                     \
+    KILN_TILE(side, SIDE, KILN_TILE_D, KILN_TILE_SHAPE(KILN_N_PACKS, KILN_VALUE_CROSSING),         \
+              KILN_ROW_AS_IS)                                                                      \
     KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
                                          kiln_##side##_stage &stage, unsigned columns,             \
                                          kiln_pack *tile)                                          \
@@ -102,8 +146,11 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
                                        const kiln_##side##_stage &stage, unsigned columns,         \
                                        kiln_pack *tile)                                            \
     {                                                                                              \
-        if (!KILN_VALUE_IS_COPIED)                                                                 \
-            kiln_##side##_store(arguments, stage, KILN_N_END ? columns : KILN_WHOLE_K, tile);      \
+        if (!KILN_VALUE_IS_COPIED) {                                                               \
+            const unsigned last = (unsigned)arguments.size_d - KILN_##SIDE##_RUN;                  \
+            const unsigned rest = KILN_N_END ? columns : KILN_WHOLE_K;                             \
+            KILN_STORE(side, arguments, stage, last, rest, tile);                                  \
+        }                                                                                          \
     }
 
 #if KILN_VALUE_IS_COPIED
@@ -123,6 +170,8 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
                            row < (unsigned)last + KILN_##SIDE##_RUN,                               \
                            tile + kiln_pack_place(line, pack, KILN_VALUE_SHAPE));                  \
     }
+#elif KILN_TILES_ARE_LATE
+#define KILN_COPY_OR_FETCH_VALUE(side, SIDE) ((void)stage, (void)last, (void)columns, (void)tile);
 #else
 #define KILN_COPY_OR_FETCH_VALUE(side, SIDE)                                                       \
     unsigned item = kiln_work_item();                                                              \

@@ -60,6 +60,11 @@ KILN_DEVICE void kiln_read_strip(const kiln_sum *strip, unsigned row, unsigned c
 #define KILN_SUMS_TOGETHER 1
 #endif
 
+/* Where the columns of a wave's fragment `j` begin. */
+#ifndef KILN_STRIP_COLUMN
+#define KILN_STRIP_COLUMN(j) ((j) / KILN_RIGHT_SPREAD * KILN_MMA_N)
+#endif
+
 /* A part of the sums of one row of fragments of every wave, side by side. */
 KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned wave_column,
                                   unsigned part, kiln_mma_sums (&sums)[KILN_STRIP_FRAGMENTS])
@@ -76,7 +81,7 @@ KILN_DEVICE void kiln_write_strip(kiln_sum *strip, unsigned strip_row, unsigned 
             strip +
             kiln_strip_place(strip_row + row % KILN_PART_ROWS,
                              wave_column +
-                                 (j / KILN_RIGHT_SPREAD * KILN_MMA_N + kiln_sum_column(slot)) *
+                                 (KILN_STRIP_COLUMN(j) + kiln_sum_column(slot)) *
                                      KILN_RIGHT_SPREAD +
                                  j % KILN_RIGHT_SPREAD);
         KILN_UNROLL
