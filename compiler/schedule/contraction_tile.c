@@ -178,10 +178,11 @@ static bool has_pingpong(const struct kiln_target *target)
     return strcmp(target->processor, "gfx90a") == 0 || kiln_is_cdna3_or_later(target);
 }
 
-/* Simple operations of a lane of a streamed kernel that make operands of what is loaded, for one
- * step of k. */
+/* Simple operations of a lane of a streamed kernel for one step of k, where an element of either
+ * operand takes so many. */
 static uint32_t count_step_operations(const struct kiln_tile_problem *problem,
-                                      const struct kiln_contraction_schedule *contraction)
+                                      const struct kiln_contraction_schedule *contraction,
+                                      uint32_t left_cost, uint32_t right_cost)
 {
     uint32_t packs, groups;
     lane_packs(contraction, &packs, &groups);
@@ -190,7 +191,19 @@ static uint32_t count_step_operations(const struct kiln_tile_problem *problem,
     uint32_t fragments_n = contraction->tile_n / contraction->waves_n /
                            kiln_fragment_rows_n(contraction, problem->target);
     return packs * kiln_pack_elements(contraction) *
-           (fragments_m * problem->left_cost + fragments_n * problem->right_cost);
+           (fragments_m * left_cost + fragments_n * right_cost);
+}
+
+/* A single step is too much text: each lane has its own elements to find and to compute. Staged,
+ * the lanes of a work-group share them. */
+static bool is_stream_long(const struct kiln_tile_problem *problem,
+                           const struct kiln_contraction_schedule *contraction)
+{
+    return contraction->is_streamed && problem->forced->form == KILN_CONTRACTION_ANY &&
+           problem->forced->tile_m == 0 &&
+           count_step_operations(problem, contraction, problem->left_cost + problem->left_load_cost,
+                                 problem->right_cost + problem->right_load_cost) >
+               STREAM_OPERATIONS;
 }
 
 /* Steps that a wave of a streamed kernel loads ahead. */
@@ -210,7 +223,8 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     most = most > problem->limits->steps ? problem->limits->steps : most;
     /* What is computed of the operands stands in the kernel's text twice for each of these steps.
      */
-    uint32_t operations = count_step_operations(problem, contraction);
+    uint32_t operations =
+        count_step_operations(problem, contraction, problem->left_cost, problem->right_cost);
     if (operations != 0 && most > STREAM_OPERATIONS / operations)
         most = STREAM_OPERATIONS / operations;
     uint32_t slots = 1;
@@ -481,9 +495,7 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
             continue;
         if (is_one_too_many(problem, &list[i], &tried))
             continue;
-        if (list[i].form == FORM_STREAMED && list[i].tile_m + list[i].tile_n > 2 * NARROW_TILE &&
-            problem->forced->tile_m == 0 &&
-            count_step_operations(problem, &tried) > STREAM_OPERATIONS)
+        if (is_stream_long(problem, &tried))
             continue;
         bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1 && list[i].waves_k == 1;
         if (is_deep && !is_deep_tile_worth_it(&tried))

@@ -21,6 +21,7 @@ struct kiln_tile_problem {
     bool left_is_whole, right_is_whole;     /* loads of packs or runs of rows, else of elements */
     /* Simple operations (fuse/op_cost.h) that make a staged element of a loaded one. */
     uint32_t left_cost, right_cost;
+    uint32_t left_load_cost, right_load_cost; /* that find an element; 0 where loads are whole */
     bool are_operands_loaded; /* nothing is computed of them before they are staged */
     bool is_alone;            /* one work-group has all sums of a tile: no cluster shares its k */
 };

@@ -130,6 +130,17 @@ static uint32_t staging_cost(const struct kiln_contraction_problem *problem,
     return cost;
 }
 
+/* Simple operations that find an element which is loaded by itself: a coordinate for each window,
+ * its bounds and its place in memory. */
+static uint32_t load_cost(const struct kiln_contraction_problem *problem,
+                          const struct kiln_operand_schedule *operand, bool is_windowed)
+{
+    enum { OFFSET_COST = 2, WINDOW_COST = 8 };
+    if (kiln_has_whole_loads(problem, operand))
+        return 0;
+    return OFFSET_COST + (is_windowed ? WINDOW_COST * problem->contraction->window_count : 0);
+}
+
 static struct kiln_tile_problem tile_problem(const struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -148,6 +159,8 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .right_is_whole = kiln_has_whole_loads(problem, &contraction->right),
         .left_cost = staging_cost(problem, &contraction->left),
         .right_cost = staging_cost(problem, &contraction->right),
+        .left_load_cost = load_cost(problem, &contraction->left, !contraction->is_right_windowed),
+        .right_load_cost = load_cost(problem, &contraction->right, contraction->is_right_windowed),
         .are_operands_loaded = are_operands_loaded(problem),
         .is_alone = problem->group->reduced_axes != 0 || contraction->segments > 1 ||
                     kiln_group_operand_sum(problem->ir, problem->group) != KILN_NONE ||
