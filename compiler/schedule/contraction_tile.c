@@ -20,6 +20,10 @@ enum {
     /* Computed by a lane for the steps that are loaded ahead: a float sigmoid on either operand of
      * a product without matrix instructions would take seconds to compile. */
     STREAM_OPERATIONS = 768,
+    /* The same with what finds elements that are loaded by themselves, as along windows: for all
+     * steps, and for one without matrix instructions, whose lanes have four rows of an operand. */
+    STREAM_TEXT = 1536,
+    STREAM_STEP_TEXT = 640,
     MAX_SUM_REGISTERS = 256,
     WGMMA_WAVE_ROWS = 16, /* device/mma/wgmma.h: 64 of four warps */
 };
@@ -178,12 +182,14 @@ static bool has_pingpong(const struct kiln_target *target)
     return strcmp(target->processor, "gfx90a") == 0 || kiln_is_cdna3_or_later(target);
 }
 
-/* Simple operations of a lane of a streamed kernel for one step of k, where an element of either
- * operand takes so many. */
+/* Simple operations of a lane of a streamed kernel for one step of k: what makes operands of loaded
+ * elements and, with loads, what finds elements that are loaded by themselves. */
 static uint32_t count_step_operations(const struct kiln_tile_problem *problem,
                                       const struct kiln_contraction_schedule *contraction,
-                                      uint32_t left_cost, uint32_t right_cost)
+                                      bool with_loads)
 {
+    uint32_t left_cost = problem->left_cost + (with_loads ? problem->left_load_cost : 0);
+    uint32_t right_cost = problem->right_cost + (with_loads ? problem->right_load_cost : 0);
     uint32_t packs, groups;
     lane_packs(contraction, &packs, &groups);
     uint32_t fragments_m = contraction->tile_m / contraction->waves_m /
@@ -201,9 +207,8 @@ static bool is_stream_long(const struct kiln_tile_problem *problem,
 {
     return contraction->is_streamed && problem->forced->form == KILN_CONTRACTION_ANY &&
            problem->forced->tile_m == 0 &&
-           count_step_operations(problem, contraction, problem->left_cost + problem->left_load_cost,
-                                 problem->right_cost + problem->right_load_cost) >
-               STREAM_OPERATIONS;
+           count_step_operations(problem, contraction, true) >
+               (contraction->mma == NULL ? STREAM_STEP_TEXT : STREAM_TEXT);
 }
 
 /* Steps that a wave of a streamed kernel loads ahead. */
@@ -223,10 +228,12 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     most = most > problem->limits->steps ? problem->limits->steps : most;
     /* What is computed of the operands stands in the kernel's text twice for each of these steps.
      */
-    uint32_t operations =
-        count_step_operations(problem, contraction, problem->left_cost, problem->right_cost);
+    uint32_t operations = count_step_operations(problem, contraction, false);
+    uint32_t text = count_step_operations(problem, contraction, true);
     if (operations != 0 && most > STREAM_OPERATIONS / operations)
         most = STREAM_OPERATIONS / operations;
+    if (text != 0 && most > STREAM_TEXT / text)
+        most = STREAM_TEXT / text;
     uint32_t slots = 1;
     while (slots * 2 <= most)
         slots *= 2;
