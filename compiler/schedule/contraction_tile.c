@@ -211,6 +211,14 @@ static bool is_stream_long(const struct kiln_tile_problem *problem,
                (contraction->mma == NULL ? STREAM_STEP_TEXT : STREAM_TEXT);
 }
 
+/* Bytes of registers for a loaded element. One that is loaded by itself has a whole register; of
+ * matrix instructions a lane has so few rows that this makes no difference. */
+static uint32_t loaded_bytes(const struct kiln_contraction_schedule *contraction, uint32_t bytes,
+                             bool is_whole)
+{
+    return contraction->mma == NULL && !is_whole && bytes < 4 ? 4 : bytes;
+}
+
 /* Steps that a wave of a streamed kernel loads ahead. */
 static uint32_t count_slots(const struct kiln_tile_problem *problem,
                             const struct kiln_contraction_schedule *contraction)
@@ -220,8 +228,10 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     uint32_t staged = kiln_dtype_info(contraction->staged)->bytes;
     uint32_t rows_m = kiln_fragment_rows_m(contraction, problem->target);
     uint32_t rows_n = kiln_fragment_rows_n(contraction, problem->target);
-    uint32_t left = contraction->tile_m / contraction->waves_m / rows_m * problem->left_bytes;
-    uint32_t right = contraction->tile_n / contraction->waves_n / rows_n * problem->right_bytes;
+    uint32_t left = contraction->tile_m / contraction->waves_m / rows_m *
+                    loaded_bytes(contraction, problem->left_bytes, problem->left_is_whole);
+    uint32_t right = contraction->tile_n / contraction->waves_n / rows_n *
+                     loaded_bytes(contraction, problem->right_bytes, problem->right_is_whole);
     uint32_t registers = packs * 4 * (left + right) / staged;
     uint32_t most = registers == 0 ? MAX_SLOTS : STREAM_REGISTERS / registers;
     most = most > MAX_SLOTS ? MAX_SLOTS : most;
