@@ -77,30 +77,49 @@ static uint32_t row_lanes(const struct kiln_schedule *schedule, const struct kil
     return lanes > target->wave_size ? target->wave_size : lanes;
 }
 
+struct kiln_statistics_tiles
+kiln_statistics_tiles(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                      const struct kiln_contraction_schedule *contraction)
+{
+    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
+    struct kiln_statistics_tiles tiles = {
+        .reduces_m = is_role_reduced(ir, group, is_swapped ? KILN_AXIS_N : KILN_AXIS_M),
+        .reduces_n = is_role_reduced(ir, group, is_swapped ? KILN_AXIS_M : KILN_AXIS_N),
+        .batches = 1,
+    };
+    for (uint32_t b = 0; b < contraction->batch_rank; b++) {
+        if (!is_reduced(ir, group, contraction->batch_axes[b]))
+            continue;
+        tiles.reduced_batches |= 1u << b;
+        tiles.batches *= (uint64_t)contraction->batch_sizes[b];
+    }
+    return tiles;
+}
+
+uint64_t kiln_count_statistics(const struct kiln_statistics_tiles *tiles,
+                               const struct kiln_contraction_schedule *contraction)
+{
+    uint32_t columns = kiln_tile_columns(contraction);
+    uint64_t count = tiles->batches;
+    if (tiles->reduces_m)
+        count *= ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
+    if (tiles->reduces_n)
+        count *= ((uint64_t)contraction->n + columns - 1) / columns;
+    return count;
+}
+
 void kiln_schedule_statistics(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                               const struct kiln_target *target, struct kiln_schedule *schedule)
 {
     struct kiln_contraction_schedule *contraction = &schedule->contraction;
-    bool is_swapped = contraction->left.places[0] == KILN_PLACE_RIGHT;
-    bool reduces_m = is_role_reduced(ir, group, is_swapped ? KILN_AXIS_N : KILN_AXIS_M);
-    bool reduces_n = is_role_reduced(ir, group, is_swapped ? KILN_AXIS_M : KILN_AXIS_N);
-    uint32_t columns = kiln_tile_columns(contraction);
-    uint64_t segments = 1;
-    contraction->statistics = !reduces_m   ? KILN_STATISTICS_ROWS
-                              : !reduces_n ? KILN_STATISTICS_COLUMNS
-                                           : KILN_STATISTICS_TILE;
-    for (uint32_t b = 0; b < contraction->batch_rank; b++) {
-        if (!is_reduced(ir, group, contraction->batch_axes[b]))
-            continue;
-        contraction->reduced_batches |= 1u << b;
-        segments *= (uint64_t)contraction->batch_sizes[b];
-    }
-    if (reduces_m)
-        segments *= ((uint64_t)contraction->m + contraction->tile_m - 1) / contraction->tile_m;
-    if (reduces_n)
-        segments *= ((uint64_t)contraction->n + columns - 1) / columns;
-    schedule->segment_count = (uint32_t)segments; /* no more than tiles */
-    if (!reduces_m)
+    const struct kiln_statistics_tiles tiles = kiln_statistics_tiles(ir, group, contraction);
+    contraction->statistics = !tiles.reduces_m   ? KILN_STATISTICS_ROWS
+                              : !tiles.reduces_n ? KILN_STATISTICS_COLUMNS
+                                                 : KILN_STATISTICS_TILE;
+    contraction->reduced_batches = tiles.reduced_batches;
+    /* no more than tiles */
+    schedule->segment_count = (uint32_t)kiln_count_statistics(&tiles, contraction);
+    if (!tiles.reduces_m)
         contraction->row_lanes = row_lanes(schedule, target);
     contraction->statistics_bytes =
         (meeting_bytes(schedule, target) + PACK_BYTES - 1) / PACK_BYTES * PACK_BYTES;

@@ -7,6 +7,21 @@
 
 #include "compiler/schedule/schedule.h"
 
+/* Tiles of a contraction that share an accumulator. */
+struct kiln_statistics_tiles {
+    bool reduces_m, reduces_n; /* of the kernel: those along m, along n */
+    uint32_t reduced_batches;  /* bit per batch axis: those along it */
+    uint64_t batches;          /* the product of the sizes of these axes */
+};
+
+/* Axes are laid out; no tile has to be chosen. */
+struct kiln_statistics_tiles
+kiln_statistics_tiles(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                      const struct kiln_contraction_schedule *contraction);
+/* How many share one, with the tile of `contraction`. */
+uint64_t kiln_count_statistics(const struct kiln_statistics_tiles *tiles,
+                               const struct kiln_contraction_schedule *contraction);
+
 /* Fills statistics, reduced_batches, row_lanes and statistics_bytes of a contraction with tiles and
  * passes, and segment_count and lds_bytes of its schedule, which has its block. The group has
  * statistics, over m and n of the kernel or one of them. */

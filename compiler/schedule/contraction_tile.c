@@ -500,7 +500,7 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
     if (form == KILN_CONTRACTION_SPECIALIZED || form == KILN_CONTRACTION_DIRECT ||
         form == KILN_CONTRACTION_SMALL)
         return fault;
-    bool is_found = false;
+    bool is_found = false, has_kept = false;
     double best_time = 0;
     for (size_t i = 0; i < count; i++) {
         struct kiln_contraction_schedule tried = *contraction;
@@ -539,8 +539,12 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
             continue;
         }
         double time = kiln_model_contraction_time(problem, &tried, list[i].efficiency);
-        if (is_found && time >= best_time)
+        bool is_kept =
+            problem->kept_statistics == 0 ||
+            kiln_count_statistics(&problem->statistics, &tried) == problem->kept_statistics;
+        if (is_found && ((has_kept && !is_kept) || (has_kept == is_kept && time >= best_time)))
             continue;
+        has_kept = is_kept;
         is_found = true;
         best_time = time;
         *contraction = tried;

@@ -6,6 +6,7 @@
 #ifndef KILN_COMPILER_SCHEDULE_CONTRACTION_TILE_H
 #define KILN_COMPILER_SCHEDULE_CONTRACTION_TILE_H
 
+#include "compiler/schedule/contraction_statistics.h"
 #include "compiler/schedule/schedule.h"
 
 struct kiln_tile_problem {
@@ -23,6 +24,8 @@ struct kiln_tile_problem {
     uint32_t left_cost, right_cost;
     uint32_t left_load_cost, right_load_cost; /* that find an element; 0 where loads are whole */
     bool are_operands_loaded; /* nothing is computed of them before they are staged */
+    struct kiln_statistics_tiles statistics;
+    uint64_t kept_statistics; /* so many tiles share an accumulator, if possible; 0: any number */
     bool is_alone;            /* one work-group has all sums of a tile: no cluster shares its k */
 };
 

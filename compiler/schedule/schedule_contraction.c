@@ -7,6 +7,7 @@
 #include "compiler/schedule/contraction_axes.h"
 #include "compiler/schedule/contraction_direct.h"
 #include "compiler/schedule/contraction_dtype.h"
+#include "compiler/schedule/contraction_forms.h"
 #include "compiler/schedule/contraction_layout.h"
 #include "compiler/schedule/contraction_loads.h"
 #include "compiler/schedule/contraction_modes.h"
@@ -27,10 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PACK_BYTES = 16,
-    SMALLEST_TILE = 32, /* rows or columns; streamed tiles can be smaller */
-};
+enum { PACK_BYTES = 16 };
 
 /* Of the time that an operand's sums take by themselves. By the timing model of an MI300X: what
  * they read lies in caches, and they end with the products. */
@@ -168,6 +166,13 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
     };
     for (uint32_t i = 0; i < contraction->batch_rank; i++)
         tile.batch *= (uint64_t)contraction->batch_sizes[i];
+    /* The other kernel's text has their number, once there is a first form. */
+    if (kiln_group_has_statistics(problem->group) &&
+        (problem->schedule->limits.steps == 0 ||
+         problem->schedule->limits.held_elems != UINT64_MAX)) {
+        tile.statistics = kiln_statistics_tiles(problem->ir, problem->group, contraction);
+        tile.kept_statistics = problem->group->segment_count;
+    }
     return tile;
 }
 
@@ -215,43 +220,6 @@ static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
         return 1;
     return contraction->sums.sizes[count - 1] % contraction->tile_k == 0 ? contraction->tile_k
                                                                          : pack;
-}
-
-/* Lowers the limit on rows and columns of a tile; below the smallest one, products are small. */
-static bool halve_tile(const struct kiln_contraction_schedule *contraction,
-                       struct kiln_register_limits *limits)
-{
-    uint32_t tile =
-        contraction->tile_m > contraction->tile_n ? contraction->tile_m : contraction->tile_n;
-    uint32_t held = limits->held_elems < tile ? (uint32_t)limits->held_elems : tile;
-    if (!kiln_halve_limit(&held, held, SMALLEST_TILE / 2))
-        return false;
-    limits->held_elems = held;
-    return true;
-}
-
-/*
- * Fewer steps ahead; operands that are staged and not streamed, so that less of them is computed by
- * a lane; smaller tiles; shorter vectors of the result; products by work-items where they are
- * small. Tiles that store statistics stay as long as they can: the other kernel counts on their
- * number.
- */
-static bool relax_contraction(const struct kiln_schedule *schedule,
-                              struct kiln_register_limits *limits)
-{
-    enum { MOST_SLOTS = 8 };
-    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
-    bool is_small = kiln_is_contraction_small(contraction);
-    bool has_statistics = contraction->statistics != KILN_STATISTICS_NONE;
-    uint32_t vector = is_small ? contraction->item_columns : schedule->vector_elems;
-    if (contraction->is_direct || is_small)
-        return kiln_halve_limit(&limits->steps, contraction->item_rows, 1) ||
-               kiln_halve_limit(&limits->vector_elems, vector, 1);
-    bool may_stage = schedule->forced.form != KILN_CONTRACTION_STREAMED;
-    return (contraction->is_streamed && kiln_lower_limit(&limits->steps, MOST_SLOTS, 4, 1)) ||
-           (has_statistics && kiln_halve_limit(&limits->vector_elems, vector, 1)) ||
-           (contraction->is_streamed && may_stage && kiln_lower_limit(&limits->steps, 1, 2, 0)) ||
-           halve_tile(contraction, limits) || kiln_halve_limit(&limits->vector_elems, vector, 1);
 }
 
 /* Neighbours of the result that are finished at once: as many as 16 bytes have, or one. */
@@ -515,7 +483,7 @@ static enum kiln_status choose_all(const struct kiln_schedule_task *task,
     bool has_small = false;
     enum kiln_status status = choose_small(task, &small, &has_small, error);
     bool is_forced = has_small && (schedule->forced.form == KILN_CONTRACTION_SMALL ||
-                                   schedule->limits.held_elems < SMALLEST_TILE);
+                                   schedule->limits.held_elems < KILN_SMALLEST_TILE);
     if (status == KILN_OK && !is_forced)
         status = choose_large(task, schedule, error);
     if (status == KILN_OK && has_small && (is_forced || is_small_faster(task, schedule, &small)))
@@ -614,7 +582,7 @@ static double contraction_time(const struct kiln_schedule *schedule,
 
 const struct kiln_schedule_family kiln_schedule_family_contraction = {
     .schedule = schedule_contraction,
-    .relax = relax_contraction,
+    .relax = kiln_relax_contraction,
     .is_same = is_same,
     .walks_in_order = walks_in_order,
     .time = contraction_time,

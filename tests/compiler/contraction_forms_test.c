@@ -48,6 +48,21 @@ Test(contraction_forms, a_streamed_product_is_staged_and_then_small)
     cr_expect_eq(contraction->item_rows * contraction->item_columns, 1);
 }
 
+/* 33 rows are two tiles of 32, the smallest that are staged, and one of 64. */
+Test(contraction_forms, a_product_with_statistics_is_staged_in_as_many_tiles)
+{
+    struct kiln_kernel_plan plan = make_plan("Matmul a=16,33,16:HALF b=16,16,32:HALF c=16,33,32 | "
+                                             "Reduction in@3 out=1,1,32 !mode='ADD'",
+                                             "gfx90c");
+    const struct kiln_schedule *schedule = &plan.schedules[0];
+    uint32_t segments = schedule->segment_count;
+    cr_assert_eq(schedule->contraction.statistics, KILN_STATISTICS_COLUMNS);
+    cr_assert(schedule->contraction.is_streamed);
+    while (relax(&plan))
+        cr_expect_eq(schedule->segment_count, segments);
+    cr_expect_not(schedule->contraction.is_streamed);
+}
+
 static const char depthwise_gradient[] =
     "ConvolutionWrw x=2,16,4,7,9:INT8 dy=2,16,4,7,5:INT8 dw=16,1,3,3,3:INT32 !pre_padding=[1,1,1] "
     "!post_padding=[1,1,1] !stride=[1,1,2] !dilation=[1,1,1] !conv_mode='CROSS_CORRELATION'";
