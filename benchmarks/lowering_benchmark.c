@@ -36,7 +36,7 @@ struct measurement {
     double all_seconds;  /* with the kernels' texts */
     uint32_t kernels;
     uint64_t steps;
-    uint64_t bytes; /* of memory, texts included */
+    uint64_t bytes; /* of memory at a time, texts included */
     bool is_plain;
 };
 
@@ -50,6 +50,7 @@ static struct measurement measure_once(enum kiln_hostile_family family, uint32_t
                                        const struct kiln_target *target)
 {
     struct measurement measured = {0};
+    uint64_t scratch_bytes = 0;
     const struct kiln_lower_options options = {0};
     struct kiln_error error;
     struct kiln_arena arena;
@@ -64,9 +65,12 @@ static struct measurement measure_once(enum kiln_hostile_family family, uint32_t
     if (kiln_kernel_plan_make(&graph, target, &options, &arena, &plan, &error) != KILN_OK)
         fail(&error);
     measured.plan_seconds = seconds() - start;
-    measured.kernels = plan.partition.group_count;
-    measured.steps = plan.steps;
-    measured.is_plain = plan.partition.is_plain;
+    measured.kernels = kiln_kernel_plan_kernels(&plan);
+    for (const struct kiln_kernel_plan *part = &plan; part != NULL; part = part->next) {
+        measured.steps += part->steps;
+        measured.is_plain |= part->partition.is_plain;
+        scratch_bytes = part->scratch_bytes > scratch_bytes ? part->scratch_bytes : scratch_bytes;
+    }
     kiln_arena_fini(&arena);
     kiln_arena_init(&arena);
     if (kiln_hostile_graph_make(family, nodes, &arena, &graph, &error) != KILN_OK)
@@ -75,7 +79,7 @@ static struct measurement measure_once(enum kiln_hostile_family family, uint32_t
     if (kiln_lower(&graph, target, &options, &arena, &program, NULL, &error) != KILN_OK)
         fail(&error);
     measured.all_seconds = seconds() - start;
-    measured.bytes = arena.bytes;
+    measured.bytes = arena.bytes + scratch_bytes;
     kiln_arena_fini(&arena);
     return measured;
 }

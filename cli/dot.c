@@ -3,6 +3,7 @@
 #include "cli/text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Text inside a quoted label: Graphviz reads backslashes, quotes and HTML entities. */
@@ -97,10 +98,16 @@ static void append_edges(struct kiln_buffer *dot, const struct kiln_graph *graph
     }
 }
 
-/* Values in the workspace that are no tensor's content, with their writers and readers. */
-static void append_unnamed(struct kiln_buffer *dot, const struct kiln_ir *ir,
-                           const struct kiln_fusion_group *group, uint32_t number)
+/* Values in the workspace that are no tensor's content, with their writers and readers. Parts of a
+ * graph number their values by themselves. */
+static void append_unnamed(struct kiln_buffer *dot, const struct kiln_planned_kernel *kernel,
+                           uint32_t number)
 {
+    const struct kiln_ir *ir = &kernel->part->ir;
+    const struct kiln_fusion_group *group = &kernel->part->partition.groups[kernel->index];
+    char part[16] = "";
+    if (kernel->part_number != 0)
+        (void)snprintf(part, sizeof part, "p%u_", (unsigned)kernel->part_number);
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         if (access->tensor != KILN_NONE || access->component != 0)
@@ -108,19 +115,19 @@ static void append_unnamed(struct kiln_buffer *dot, const struct kiln_ir *ir,
         const char *suffix = access->is_accumulator ? "_partial" : "";
         if (access->is_store)
             kiln_buffer_printf(dot,
-                               "    v%u%s [shape=cylinder, label=\"%svalue %u\"];\n"
-                               "    g%u_n%u -> v%u%s;\n",
-                               access->value, suffix,
+                               "    %sv%u%s [shape=cylinder, label=\"%svalue %u\"];\n"
+                               "    g%u_n%u -> %sv%u%s;\n",
+                               part, access->value, suffix,
                                access->is_accumulator ? "accumulators of " : "", access->value,
-                               number, ir->ops[access->value].node, access->value, suffix);
+                               number, ir->ops[access->value].node, part, access->value, suffix);
         for (uint32_t k = 0; !access->is_store && k < group->op_count; k++) {
             const struct kiln_op *user = &ir->ops[group->ops[k]];
             bool uses = access->is_accumulator && group->ops[k] == access->value;
             for (uint32_t o = 0; o < kiln_opcode_info(user->opcode)->arity; o++)
                 uses = uses || (!access->is_accumulator && user->operands[o] == access->value);
             if (uses)
-                kiln_buffer_printf(dot, "    v%u%s -> g%u_n%u;\n", access->value, suffix, number,
-                                   user->node);
+                kiln_buffer_printf(dot, "    %sv%u%s -> g%u_n%u;\n", part, access->value, suffix,
+                                   number, user->node);
         }
     }
 }
@@ -130,7 +137,6 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
 {
     bool *member = kiln_cli_calloc(graph->node_count, sizeof(*member));
     bool *drawn = kiln_cli_calloc(graph->tensor_count, sizeof(*drawn));
-    const struct kiln_partition *partition = &view->plan.partition;
     kiln_buffer_append_text(dot, "digraph kiln {\n    label=\"");
     append_label_text(dot, *graph->name ? graph->name : "graph");
     kiln_buffer_append_text(dot, " for ");
@@ -139,9 +145,10 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
                                  "    node [fontname=\"sans-serif\", fontsize=10, shape=box, "
                                  "style=rounded];\n"
                                  "    edge [fontname=\"sans-serif\", fontsize=8];\n");
-    for (uint32_t i = 0; i < partition->group_count; i++) {
-        const struct kiln_fusion_group *group = &partition->groups[i];
-        kiln_fusion_view_members(graph, &view->plan.ir, group, member);
+    for (uint32_t i = 0; i < kiln_kernel_plan_kernels(&view->plan); i++) {
+        const struct kiln_planned_kernel kernel = kiln_kernel_plan_find(&view->plan, i);
+        const struct kiln_fusion_group *group = &kernel.part->partition.groups[kernel.index];
+        kiln_fusion_view_members(graph, &kernel.part->ir, group, member);
         kiln_buffer_printf(dot, "    subgraph cluster_%u {\n        label=\"kernel %u", i, i);
         if (i > 0) {
             kiln_buffer_append_text(dot, ": ");
@@ -154,7 +161,7 @@ void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_vi
                 append_node(dot, graph, i, j);
         kiln_buffer_append_text(dot, "    }\n");
         append_edges(dot, graph, group, i, member, drawn);
-        append_unnamed(dot, &view->plan.ir, group, i);
+        append_unnamed(dot, &kernel, i);
     }
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         if (drawn[i])

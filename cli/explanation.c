@@ -84,11 +84,15 @@ static void print_traffic(const char *verb, uint64_t moved, uint64_t fewest)
 
 static void print_group(const struct kiln_explanation *explanation, uint32_t index, bool *member)
 {
-    const struct kiln_fusion_group *group = &explanation->view->plan.partition.groups[index];
-    const struct kiln_domain *domain = &explanation->view->plan.ir.domains[group->domain];
+    const struct kiln_planned_kernel kernel =
+        kiln_kernel_plan_find(&explanation->view->plan, index);
+    const struct kiln_kernel_plan *plan = kernel.part;
+    const struct kiln_fusion_group *group = &plan->partition.groups[kernel.index];
+    const struct kiln_schedule *schedule = &plan->schedules[kernel.index];
+    const struct kiln_domain *domain = &plan->ir.domains[group->domain];
     printf("\nkernel %u: %s\n", (unsigned)index, explanation->program->kernels[index].symbol);
     printf("  a kernel of its own because %s\n", kiln_boundary_text(group->boundary));
-    kiln_fusion_view_members(explanation->graph, &explanation->view->plan.ir, group, member);
+    kiln_fusion_view_members(explanation->graph, &plan->ir, group, member);
     print_members(explanation->graph, member);
     printf("  %u values over [", (unsigned)group->op_count);
     for (uint32_t i = 0; i < domain->rank; i++)
@@ -99,13 +103,11 @@ static void print_group(const struct kiln_explanation *explanation, uint32_t ind
                    group->access_count - group->load_count);
     struct kiln_buffer text;
     kiln_buffer_init(&text);
-    kiln_print_betweens(&explanation->view->plan.ir, &explanation->view->plan.partition, group,
-                        &text);
-    kiln_schedule_print(&explanation->view->plan.schedules[index], group, &text);
+    kiln_print_betweens(&plan->ir, &plan->partition, group, &text);
+    kiln_schedule_print(schedule, group, &text);
     fputs(kiln_buffer_text(&text), stdout);
     kiln_buffer_fini(&text);
-    print_traffic("  moves", explanation->view->plan.schedules[index].bytes_moved,
-                  explanation->view->plan.schedules[index].bytes_fewest);
+    print_traffic("  moves", schedule->bytes_moved, schedule->bytes_fewest);
 }
 
 static void add_triple(struct kiln_table *table, const uint32_t triple[3])
@@ -172,11 +174,13 @@ static void print_resources(const struct kiln_explanation *explanation)
 void kiln_explanation_print(const struct kiln_explanation *explanation)
 {
     bool *member = kiln_cli_calloc(explanation->graph->node_count, sizeof(*member));
-    uint32_t groups = explanation->view->plan.partition.group_count;
+    const struct kiln_kernel_plan *plan = &explanation->view->plan;
+    uint32_t groups = kiln_kernel_plan_kernels(plan);
     print_graph(explanation->graph);
     if (explanation->with_ir) {
         print_ir("fusion IR as imported", &explanation->view->imported);
-        print_ir("fusion IR as optimised", &explanation->view->plan.ir);
+        for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next)
+            print_ir("fusion IR as optimised", &part->ir);
     }
     printf("\n%u %s for %s", (unsigned)groups, groups == 1 ? "kernel" : "kernels",
            explanation->target->name);
@@ -185,11 +189,13 @@ void kiln_explanation_print(const struct kiln_explanation *explanation)
         printf(", workspace %s", kiln_text_bytes(bytes, explanation->program->workspace_bytes));
     }
     putchar('\n');
-    print_traffic("together they move", kiln_kernel_plan_bytes(&explanation->view->plan),
+    print_traffic("together they move", kiln_kernel_plan_bytes(plan),
                   kiln_graph_fewest_bytes(explanation->graph));
-    if (explanation->view->plan.no_attention != NULL) {
+    for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next) {
+        if (part->no_attention == NULL)
+            continue;
         printf("no kernel of attention: ");
-        kiln_text_write(stdout, explanation->view->plan.no_attention, true);
+        kiln_text_write(stdout, part->no_attention, true);
         putchar('\n');
     }
     for (uint32_t i = 0; i < groups; i++)

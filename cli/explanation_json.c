@@ -113,18 +113,20 @@ static json_t *resources_json(const struct kiln_compiled_kernel *kernel)
 static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t index, bool *member)
 {
     const struct kiln_graph *graph = explanation->graph;
-    const struct kiln_fusion_group *group = &explanation->view->plan.partition.groups[index];
+    const struct kiln_planned_kernel planned =
+        kiln_kernel_plan_find(&explanation->view->plan, index);
+    const struct kiln_kernel_plan *plan = planned.part;
+    const struct kiln_fusion_group *group = &plan->partition.groups[planned.index];
     const struct kiln_kernel *kernel = &explanation->program->kernels[index];
     json_t *nodes = kiln_json_array();
-    kiln_fusion_view_members(graph, &explanation->view->plan.ir, group, member);
+    kiln_fusion_view_members(graph, &plan->ir, group, member);
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (member[i])
             kiln_json_append(nodes, json_integer(i));
     struct kiln_buffer schedule;
     kiln_buffer_init(&schedule);
-    kiln_print_betweens(&explanation->view->plan.ir, &explanation->view->plan.partition, group,
-                        &schedule);
-    kiln_schedule_print(&explanation->view->plan.schedules[index], group, &schedule);
+    kiln_print_betweens(&plan->ir, &plan->partition, group, &schedule);
+    kiln_schedule_print(&plan->schedules[planned.index], group, &schedule);
     json_t *object = kiln_json_object();
     kiln_json_set(object, "symbol", kiln_json_text(kernel->symbol));
     kiln_json_set(object, "nodes", nodes);
@@ -151,11 +153,13 @@ static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t 
     return object;
 }
 
-static json_t *ir_json(const struct kiln_ir *ir)
+static json_t *ir_json(const struct kiln_ir *ir, const struct kiln_kernel_plan *others)
 {
     struct kiln_buffer text;
     kiln_buffer_init(&text);
     kiln_ir_print(ir, &text);
+    for (; others != NULL; others = others->next)
+        kiln_ir_print(&others->ir, &text);
     json_t *value = kiln_json_text(kiln_buffer_text(&text));
     kiln_buffer_fini(&text);
     return value;
@@ -177,8 +181,9 @@ void kiln_explanation_print_json(const struct kiln_explanation *explanation)
     kiln_json_set(document, "bytes_fewest",
                   json_integer((json_int_t)kiln_graph_fewest_bytes(explanation->graph)));
     if (explanation->with_ir) {
-        kiln_json_set(document, "ir_imported", ir_json(&explanation->view->imported));
-        kiln_json_set(document, "ir_optimized", ir_json(&explanation->view->plan.ir));
+        kiln_json_set(document, "ir_imported", ir_json(&explanation->view->imported, NULL));
+        kiln_json_set(document, "ir_optimized",
+                      ir_json(&explanation->view->plan.ir, explanation->view->plan.next));
     }
     kiln_json_set(document, "not_compiled_because",
                   explanation->compiled ? json_null()

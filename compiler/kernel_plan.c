@@ -1,8 +1,11 @@
 #include "compiler/kernel_plan.h"
 
 #include "compiler/fuse/op_cost.h"
+#include "compiler/graph_parts.h"
+#include "compiler/ir/exact_dtypes.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
+#include "compiler/kernel_plan_parts.h"
 #include "compiler/schedule/attention_limits.h"
 #include "compiler/schedule/attention_segments.h"
 #include "compiler/schedule/attention_tile.h"
@@ -34,8 +37,10 @@ enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
 uint64_t kiln_kernel_plan_bytes(const struct kiln_kernel_plan *plan)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < plan->partition.group_count; i++)
-        bytes = kiln_limited_sum(bytes, plan->schedules[i].bytes_moved);
+    for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next) {
+        for (uint32_t i = 0; i < part->partition.group_count; i++)
+            bytes = kiln_limited_sum(bytes, part->schedules[i].bytes_moved);
+    }
     return bytes;
 }
 
@@ -77,9 +82,8 @@ static uint32_t simple_operations(const struct kiln_op *op)
     }
 }
 
-uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
+static uint64_t count_operations(const struct kiln_ir *ir)
 {
-    const struct kiln_ir *ir = &plan->ir;
     uint64_t operations = 0;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = &ir->ops[i];
@@ -96,12 +100,21 @@ uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
     return operations;
 }
 
-/* In bytes that the target moves meanwhile. */
-static double plan_time(const struct kiln_kernel_plan *plan)
+uint64_t kiln_kernel_plan_operations(const struct kiln_kernel_plan *plan)
+{
+    uint64_t operations = 0;
+    for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next)
+        operations += count_operations(&part->ir);
+    return operations;
+}
+
+double kiln_kernel_plan_time(const struct kiln_kernel_plan *plan)
 {
     double time = 0;
-    for (uint32_t i = 0; i < plan->partition.group_count; i++)
-        time += kiln_schedule_time(&plan->schedules[i], &plan->target);
+    for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next) {
+        for (uint32_t i = 0; i < part->partition.group_count; i++)
+            time += kiln_schedule_time(&part->schedules[i], &part->target);
+    }
     return time;
 }
 
@@ -110,13 +123,15 @@ static enum kiln_status make_with(const struct kiln_graph *graph,
                                   const struct kiln_partition_strategy *strategy,
                                   struct kiln_kernel_plan *plan, struct kiln_error *error)
 {
+    plan->strategy = *strategy;
     enum kiln_status status =
         kiln_partition(&plan->ir, graph, &plan->target, options, strategy, &plan->partition, error);
     if (status != KILN_OK)
         return status;
     uint32_t count = plan->partition.group_count;
     plan->schedules = kiln_arena_calloc(plan->ir.arena, count, sizeof *plan->schedules);
-    if (plan->schedules == NULL)
+    plan->ir.exact_dtypes = kiln_ir_exact_dtypes(&plan->ir, graph);
+    if (plan->schedules == NULL || plan->ir.exact_dtypes == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
     bool has_other_segments = false;
     if (plan->partition.is_attention_cut)
@@ -185,18 +200,18 @@ static enum kiln_status try_others(const struct kiln_graph *graph,
                                    struct kiln_kernel_plan *first, struct kiln_kernel_plan *best,
                                    struct kiln_error *error)
 {
-    double best_time = plan_time(best);
-    for (int i = 1; i < STRATEGY_COUNT && first->steps < KILN_PARTITION_MAX_STEPS; i++) {
+    double best_time = kiln_kernel_plan_time(best);
+    for (int i = 1; i < STRATEGY_COUNT && first->steps < first->max_steps; i++) {
         if (first->partition.is_plain || !differs(&first->partition, &strategies[i]))
             continue;
         struct kiln_kernel_plan other = *first;
         struct kiln_partition_strategy strategy = strategies[i];
-        strategy.max_steps = KILN_PARTITION_MAX_STEPS - first->steps;
+        strategy.max_steps = first->max_steps - first->steps;
         enum kiln_status status = make_with(graph, options, &strategy, &other, error);
         if (status != KILN_OK)
             return status;
         first->steps += other.partition.steps;
-        double time = plan_time(&other);
+        double time = kiln_kernel_plan_time(&other);
         if (!other.partition.is_plain && time < best_time) {
             best_time = time;
             *best = other;
@@ -206,11 +221,13 @@ static enum kiln_status try_others(const struct kiln_graph *graph,
 }
 
 /* The program that kernels are made of. */
-static enum kiln_status make_ir(const struct kiln_graph *graph,
+static enum kiln_status make_ir(const struct kiln_graph *graph, const struct kiln_part_nodes *nodes,
                                 const struct kiln_lower_options *options, struct kiln_ir *ir,
                                 struct kiln_error *error)
 {
-    enum kiln_status status = kiln_ir_import(graph, ir, error);
+    enum kiln_status status =
+        nodes == NULL ? kiln_ir_import(graph, ir, error)
+                      : kiln_ir_import_nodes(graph, nodes->nodes, nodes->count, ir, error);
     if (status == KILN_OK)
         status = kiln_ir_optimize(ir, graph, error);
     if (options->no_fusion)
@@ -237,7 +254,9 @@ static enum kiln_status make_best(const struct kiln_graph *graph,
                                   struct kiln_kernel_plan *ret_best, struct kiln_error *error)
 {
     struct kiln_kernel_plan plan = *pattern;
-    enum kiln_status status = make_with(graph, options, &strategies[0], &plan, error);
+    struct kiln_partition_strategy strategy = strategies[0];
+    strategy.max_steps = plan.max_steps;
+    enum kiln_status status = make_with(graph, options, &strategy, &plan, error);
     if (status != KILN_OK)
         return status;
     struct kiln_kernel_plan best = plan;
@@ -280,7 +299,7 @@ static enum kiln_status try_segments(const struct kiln_graph *graph,
 {
     struct kiln_kernel_plan plan = *pattern;
     bool is_cut = false;
-    if (whole->steps >= KILN_PARTITION_MAX_STEPS)
+    if (whole->steps >= whole->max_steps)
         return KILN_OK;
     plan.ir.domain_slots_used = 0; /* the table has been shared with another program */
     plan.steps = whole->steps;
@@ -289,7 +308,8 @@ static enum kiln_status try_segments(const struct kiln_graph *graph,
         return status;
     status = make_best(graph, options, &plan, &plan, error);
     whole->steps = plan.steps;
-    bool is_better = options->contraction.segments != 0 || plan_time(&plan) < plan_time(whole);
+    bool is_better = options->contraction.segments != 0 ||
+                     kiln_kernel_plan_time(&plan) < kiln_kernel_plan_time(whole);
     if (status == KILN_OK && !plan.partition.is_plain && is_better)
         *whole = plan;
     return status;
@@ -365,19 +385,20 @@ static enum kiln_status make_with_attention(const struct kiln_graph *graph,
     return KILN_OK;
 }
 
-enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
-                                       const struct kiln_target *target,
-                                       const struct kiln_lower_options *options,
-                                       struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
-                                       struct kiln_error *error)
+enum kiln_status kiln_part_plan_make(const struct kiln_graph *graph,
+                                     const struct kiln_part_nodes *nodes, uint64_t max_steps,
+                                     const struct kiln_target *target,
+                                     const struct kiln_lower_options *options,
+                                     struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
+                                     struct kiln_error *error)
 {
-    struct kiln_kernel_plan plan = {.target = *target};
+    struct kiln_kernel_plan plan = {.target = *target, .max_steps = max_steps};
     struct kiln_kernel_plan best;
     if (target->kind == KILN_TARGET_HOST && options->host_wave_size != 0)
         plan.target.wave_size = options->host_wave_size;
     kiln_ir_init(&plan.ir, arena);
     bool is_made = false;
-    enum kiln_status status = make_ir(graph, options, &plan.ir, error);
+    enum kiln_status status = make_ir(graph, nodes, options, &plan.ir, error);
     if (status == KILN_OK)
         status = make_with_attention(graph, options, &plan, true, &best, &is_made, error);
     if (status == KILN_OK && !is_made)
@@ -392,24 +413,83 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
             KILN_LOG_INFO,
             "the graph is too large to find out what could share a kernel: each of its %" PRIu32
             " nodes gets kernels of its own",
-            graph->node_count);
+            nodes == NULL ? graph->node_count : nodes->count);
     status = choose_directions(&best, graph, error);
     if (status == KILN_OK)
         *ret_plan = best;
     return status;
 }
 
+enum kiln_status kiln_part_plan_repeat(const struct kiln_graph *graph,
+                                       const struct kiln_kernel_plan *plan,
+                                       const struct kiln_lower_options *options,
+                                       struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
+                                       struct kiln_error *error)
+{
+    struct kiln_kernel_plan again = *plan;
+    if (!kiln_ir_copy(&plan->ir, arena, &again.ir))
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling the graph");
+    if (plan->no_attention != NULL)
+        again.no_attention =
+            kiln_arena_strndup(arena, plan->no_attention, strlen(plan->no_attention));
+    enum kiln_status status = make_with(graph, options, &plan->strategy, &again, error);
+    if (status == KILN_OK)
+        status = choose_directions(&again, graph, error);
+    if (status == KILN_OK)
+        *ret_plan = again;
+    return status;
+}
+
+enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
+                                       const struct kiln_target *target,
+                                       const struct kiln_lower_options *options,
+                                       struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
+                                       struct kiln_error *error)
+{
+    uint32_t most = options->max_part_weight != 0 ? options->max_part_weight : KILN_PART_MAX_WEIGHT;
+    uint64_t weight = kiln_graph_weight(graph);
+    if (weight > most)
+        return kiln_kernel_plan_make_in_parts(graph, most, target, options, arena, ret_plan, error);
+    if (graph->node_count > KILN_PART_LEAST_WEIGHT)
+        return kiln_kernel_plan_make_either(graph, target, options, arena, ret_plan, error);
+    return kiln_part_plan_make(graph, NULL, KILN_PARTITION_MAX_STEPS, target, options, arena,
+                               ret_plan, error);
+}
+
+uint32_t kiln_kernel_plan_kernels(const struct kiln_kernel_plan *plan)
+{
+    uint32_t count = 0;
+    for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next)
+        count += part->partition.group_count;
+    return count;
+}
+
+struct kiln_planned_kernel kiln_kernel_plan_find(const struct kiln_kernel_plan *plan,
+                                                 uint32_t kernel)
+{
+    struct kiln_planned_kernel found = {.part = plan, .index = kernel};
+    while (found.index >= found.part->partition.group_count) {
+        found.index -= found.part->partition.group_count;
+        found.part = found.part->next;
+        found.part_number++;
+    }
+    return found;
+}
+
 enum kiln_status kiln_kernel_plan_relax(struct kiln_kernel_plan *plan,
                                         const struct kiln_graph *graph, uint32_t kernel,
                                         struct kiln_error *error)
 {
-    struct kiln_schedule *schedule = &plan->schedules[kernel];
+    struct kiln_planned_kernel planned = kiln_kernel_plan_find(plan, kernel);
+    const struct kiln_kernel_plan *part = planned.part;
+    struct kiln_schedule *schedule = &part->schedules[planned.index];
     struct kiln_schedule next = *schedule;
     enum kiln_status status;
     /* What it stores in segments is read by a kernel that knows how many there are. */
     do
-        status = kiln_schedule_relax(&plan->ir, graph, &plan->partition.groups[kernel],
-                                     &plan->target, &next, &next, error);
+        status = kiln_schedule_relax(&part->ir, part->graph != NULL ? part->graph : graph,
+                                     &part->partition.groups[planned.index], &part->target, &next,
+                                     &next, error);
     while (status == KILN_OK && next.segment_count != schedule->segment_count);
     if (status == KILN_OK)
         *schedule = next;
@@ -420,8 +500,10 @@ enum kiln_status kiln_kernel_plan_relax_to(struct kiln_kernel_plan *plan,
                                            const struct kiln_graph *graph, uint32_t kernel,
                                            uint32_t form, struct kiln_error *error)
 {
+    struct kiln_planned_kernel planned = kiln_kernel_plan_find(plan, kernel);
+    const struct kiln_schedule *schedule = &planned.part->schedules[planned.index];
     enum kiln_status status = KILN_OK;
-    while (status == KILN_OK && plan->schedules[kernel].form < form)
+    while (status == KILN_OK && schedule->form < form)
         status = kiln_kernel_plan_relax(plan, graph, kernel, error);
     return status == KILN_NOT_FOUND ? KILN_OK : status;
 }

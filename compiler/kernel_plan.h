@@ -4,6 +4,10 @@
  * kiln_kernel_plan_make is the pipeline from graph to schedule in one readable function: import ->
  * optimize -> partition -> schedule. Where a partition has choices, it makes one plan for each and
  * keeps the one that the model of memory traffic prefers.
+ *
+ * A graph that is heavier than KILN_PART_MAX_WEIGHT is planned in parts (graph_parts.h), whose
+ * kernels run one after the other. Each part has a plan of its own, and the plan of the graph is
+ * the first of them. Kernels are counted over all parts.
  */
 #ifndef KILN_COMPILER_KERNEL_PLAN_H
 #define KILN_COMPILER_KERNEL_PLAN_H
@@ -17,7 +21,14 @@ struct kiln_kernel_plan {
     struct kiln_ir ir;         /* optimised */
     struct kiln_target target; /* as the options change it */
     struct kiln_partition partition;
-    struct kiln_schedule *schedules; /* one per group */
+    struct kiln_schedule *schedules;         /* one per group */
+    struct kiln_partition_strategy strategy; /* that the partition was made with */
+    uint64_t max_steps;                      /* for all partitions that are tried */
+    /* What the groups refer to: the tensors of all parts, in which those that go from one part to
+     * another are in the workspace. NULL: the caller's graph, which is planned as a whole. */
+    const struct kiln_graph *graph;
+    struct kiln_kernel_plan *next; /* of the part whose kernels come next, or NULL */
+    uint64_t scratch_bytes;        /* of memory that planning the part took and gave back */
     /* Why products that look like attention are kernels of their own, a sentence that names nodes;
      * NULL where there are none. */
     const char *no_attention;
@@ -30,6 +41,20 @@ enum kiln_status kiln_kernel_plan_make(const struct kiln_graph *graph,
                                        struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
                                        struct kiln_error *error) KILN_NODISCARD;
 
+/* Kernels of all parts. */
+uint32_t kiln_kernel_plan_kernels(const struct kiln_kernel_plan *plan);
+
+/* One kernel: the part that it is of, and its number in there. */
+struct kiln_planned_kernel {
+    const struct kiln_kernel_plan *part;
+    uint32_t part_number;
+    uint32_t index;
+};
+
+/* `kernel` must be one of the plan. */
+struct kiln_planned_kernel kiln_kernel_plan_find(const struct kiln_kernel_plan *plan,
+                                                 uint32_t kernel);
+
 /* Replaces the schedule of one kernel by its next form (kiln_schedule_relax); the others stay what
  * they are. KILN_NOT_FOUND, with `error` left alone, when it has the last one. */
 enum kiln_status kiln_kernel_plan_relax(struct kiln_kernel_plan *plan,
@@ -41,6 +66,10 @@ enum kiln_status kiln_kernel_plan_relax(struct kiln_kernel_plan *plan,
 enum kiln_status kiln_kernel_plan_relax_to(struct kiln_kernel_plan *plan,
                                            const struct kiln_graph *graph, uint32_t kernel,
                                            uint32_t form, struct kiln_error *error) KILN_NODISCARD;
+
+/* The time of all kernels by the model (kiln_schedule_time), in bytes that the target moves
+ * meanwhile. */
+double kiln_kernel_plan_time(const struct kiln_kernel_plan *plan);
 
 /* Bytes that the plan's kernels move, and the fewest that the graph could: each of its inputs and
  * outputs once. */

@@ -19,6 +19,7 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u32(key, options->host_wave_size);
     kiln_buffer_append_u32(key, options->max_groups);
     kiln_buffer_append_u32(key, options->skipped_forms);
+    kiln_buffer_append_u32(key, options->max_part_weight);
     const struct kiln_contraction_options *contraction = &options->contraction;
     kiln_buffer_append_u32(key, contraction->form);
     kiln_buffer_append_u32(key, contraction->tile_m);
@@ -30,19 +31,26 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u32(key, contraction->segments);
 }
 
-static void explain_ir(const struct kiln_ir *ir, struct kiln_buffer *explanation)
+static void explain_part(const struct kiln_kernel_plan *plan, struct kiln_buffer *explanation)
 {
     kiln_buffer_append_text(explanation, "fusion ir\n");
-    kiln_ir_print(ir, explanation);
+    kiln_ir_print(&plan->ir, explanation);
+    if (plan->no_attention != NULL)
+        kiln_buffer_printf(explanation, "no kernel of attention: %s\n", plan->no_attention);
+    if (plan->partition.is_plain)
+        kiln_buffer_append_text(explanation,
+                                "plain partition: the graph is too large to find out what could "
+                                "share a kernel, so each node has kernels of its own\n");
 }
 
-static void explain_group(const struct kiln_kernel_plan *plan, uint32_t index,
+/* Kernel `index` of a part, the `number`th of the program. */
+static void explain_group(const struct kiln_kernel_plan *plan, uint32_t index, uint32_t number,
                           struct kiln_buffer *explanation)
 {
     const struct kiln_ir *ir = &plan->ir;
     const struct kiln_fusion_group *group = &plan->partition.groups[index];
     const struct kiln_domain *domain = &ir->domains[group->domain];
-    kiln_buffer_printf(explanation, "kernel %" PRIu32 ": %" PRIu32 " values over [", index,
+    kiln_buffer_printf(explanation, "kernel %" PRIu32 ": %" PRIu32 " values over [", number,
                        group->op_count);
     for (uint32_t i = 0; i < domain->rank; i++)
         kiln_buffer_printf(explanation, "%s%" PRId64, i == 0 ? "" : "x", domain->dims[i]);
@@ -58,12 +66,13 @@ static enum kiln_status emit_kernel(const struct kiln_program *program,
                                     const struct kiln_graph *graph, uint32_t index,
                                     struct kiln_error *error)
 {
-    const struct kiln_kernel_plan *plan = program->plan;
+    const struct kiln_planned_kernel planned = kiln_kernel_plan_find(program->plan, index);
+    const struct kiln_kernel_plan *plan = planned.part;
     struct kiln_kernel *kernel = &program->kernels[index];
-    const struct kiln_schedule *schedule = &plan->schedules[index];
+    const struct kiln_schedule *schedule = &plan->schedules[planned.index];
     struct kiln_emission emission = {.ir = &plan->ir,
-                                     .graph = graph,
-                                     .group = &plan->partition.groups[index],
+                                     .graph = plan->graph != NULL ? plan->graph : graph,
+                                     .group = &plan->partition.groups[planned.index],
                                      .schedule = schedule,
                                      .target = &plan->target,
                                      .sources = program->sources};
@@ -87,16 +96,11 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
     enum kiln_status status = kiln_kernel_plan_make(graph, target, options, arena, plan, error);
     if (status != KILN_OK)
         return status;
-    if (explanation != NULL)
-        explain_ir(&plan->ir, explanation);
-    if (explanation != NULL && plan->no_attention != NULL)
-        kiln_buffer_printf(explanation, "no kernel of attention: %s\n", plan->no_attention);
-    if (explanation != NULL && plan->partition.is_plain)
-        kiln_buffer_append_text(explanation,
-                                "plain partition: the graph is too large to find out what could "
-                                "share a kernel, so each node has kernels of its own\n");
+    for (const struct kiln_kernel_plan *part = plan; explanation != NULL && part != NULL;
+         part = part->next)
+        explain_part(part, explanation);
 
-    uint32_t count = plan->partition.group_count;
+    uint32_t count = kiln_kernel_plan_kernels(plan);
     struct kiln_program program = {
         .kernel_count = count,
         .workspace_bytes = plan->partition.workspace_bytes,
@@ -110,8 +114,9 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
         status = kiln_kernel_plan_relax_to(plan, graph, i, options->skipped_forms, error);
         if (status != KILN_OK)
             return status;
+        struct kiln_planned_kernel planned = kiln_kernel_plan_find(plan, i);
         if (explanation != NULL)
-            explain_group(plan, i, explanation);
+            explain_group(planned.part, planned.index, i, explanation);
         status = emit_kernel(&program, graph, i, error);
         if (status != KILN_OK)
             return status;

@@ -95,6 +95,9 @@ struct kiln_lower_options {
     /* Forms of each kernel's schedule to skip, so that tests run those that spilling kernels have.
      * A kernel with fewer forms gets its last one. */
     uint32_t skipped_forms;
+    /* Weight of a part of a large graph at most (graph_parts.h), so that small graphs exercise what
+     * huge ones do. 0: KILN_PART_MAX_WEIGHT. */
+    uint32_t max_part_weight;
     struct kiln_contraction_options contraction;
 };
 

@@ -84,8 +84,8 @@ static enum kiln_status count_bytes(const struct measurement *measurement,
         kiln_kernel_plan_make(&measurement->input->graph, &measurement->run->device->target,
                               &options, &arena, &plan, error);
     const struct kiln_plan *compiled = measurement->plans[form];
-    for (uint32_t i = 0; i < kiln_plan_kernel_count(compiled) && i < plan.partition.group_count &&
-                         status == KILN_OK;
+    for (uint32_t i = 0; i < kiln_plan_kernel_count(compiled) &&
+                         i < kiln_kernel_plan_kernels(&plan) && status == KILN_OK;
          i++)
         status = kiln_kernel_plan_relax_to(&plan, &measurement->input->graph, i,
                                            kiln_plan_kernel_form(compiled, i), error);

@@ -123,7 +123,7 @@ static void print_options(const struct kiln_lower_options *options)
     static const struct kiln_contraction_options chosen;
     bool is_forced = memcmp(&options->contraction, &chosen, sizeof chosen) != 0;
     if (!options->no_fusion && !options->max_vector_elements && !options->host_wave_size &&
-        !options->max_groups && !options->skipped_forms && !is_forced)
+        !options->max_groups && !options->skipped_forms && !options->max_part_weight && !is_forced)
         fputs("default", stdout);
     const char *gap = "";
     if (options->no_fusion) {
@@ -144,6 +144,10 @@ static void print_options(const struct kiln_lower_options *options)
     }
     if (options->skipped_forms) {
         printf("%sform %" PRIu32 " of schedules", gap, options->skipped_forms + 1);
+        gap = ", ";
+    }
+    if (options->max_part_weight) {
+        printf("%sparts of at most weight %" PRIu32, gap, options->max_part_weight);
         gap = ", ";
     }
     if (is_forced)

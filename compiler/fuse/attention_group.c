@@ -140,7 +140,7 @@ static bool find_places(struct kiln_group_builder *builder, struct kiln_fusion_g
                         const uint32_t *items, uint32_t item_count)
 {
     const struct kiln_ir *ir = builder->ir;
-    group->places = kiln_arena_calloc(builder->arena, group->op_count, sizeof *group->places);
+    group->places = kiln_arena_calloc(builder->ir->arena, group->op_count, sizeof *group->places);
     if (group->places == NULL)
         return false;
     for (uint32_t i = 0; i < item_count; i++)

@@ -200,7 +200,7 @@ bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_f
         most += KILN_PLACE_COUNT * (uint32_t)builder->is_load[group->ops[i]] +
                 KILN_ACCUMULATOR_MAX_COMPONENTS *
                     (uint32_t)kiln_op_has_cluster(&ir->ops[group->ops[i]]);
-    group->accesses = kiln_arena_calloc(builder->arena, most, sizeof *group->accesses);
+    group->accesses = kiln_arena_calloc(builder->ir->arena, most, sizeof *group->accesses);
     if (group->accesses == NULL)
         return false;
     append_loads(builder, group, cluster);

@@ -178,7 +178,7 @@ static bool append_closure(struct kiln_group_builder *builder,
     *group = *pattern;
     group->op_count = builder->op_count;
     builder->steps += (uint64_t)STEPS_OF_AN_OPERATION * builder->op_count;
-    group->ops = kiln_arena_calloc(builder->arena, builder->op_count, sizeof *group->ops);
+    group->ops = kiln_arena_calloc(builder->ir->arena, builder->op_count, sizeof *group->ops);
     group->live_registers = builder->live_registers;
     group->cost = builder->cost;
     if (group->ops == NULL)

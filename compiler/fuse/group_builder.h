@@ -18,8 +18,8 @@ struct kiln_group_item {
 };
 
 /*
- * The state of one partitioning. Arrays have one entry per operation of the IR; memory belongs to
- * its arena.
+ * The state of one partitioning. Arrays have one entry per operation of the IR. Their memory
+ * belongs to an arena of the partitioning, what groups point to belongs to the arena of the IR.
  *
  * A value that is read from memory has one home there: the output of its first STORE, or the
  * workspace when there is none. The group that stores it to its home computes it; everybody else

@@ -192,15 +192,16 @@ static uint64_t content_bytes(const struct kiln_ir *ir, const struct kiln_fusion
 
 /* Workspace for every value that a group writes there, alive until the last group that reads it.
  * False when memory is out. */
-static bool place_workspace(const struct kiln_ir *ir, struct kiln_partition *partition)
+static bool place_workspace_with(const struct kiln_ir *ir, struct kiln_arena *scratch,
+                                 struct kiln_partition *partition)
 {
     uint32_t store_count = 0;
     for (uint32_t g = 0; g < partition->group_count; g++)
         store_count += partition->groups[g].access_count - partition->groups[g].load_count;
     uint32_t *latest =
-        kiln_arena_calloc(ir->arena, CONTENTS_PER_VALUE * (size_t)ir->op_count, sizeof *latest);
+        kiln_arena_calloc(scratch, CONTENTS_PER_VALUE * (size_t)ir->op_count, sizeof *latest);
     struct kiln_workspace_value *values =
-        kiln_arena_calloc(ir->arena, (size_t)store_count + 1, sizeof *values);
+        kiln_arena_calloc(scratch, (size_t)store_count + 1, sizeof *values);
     if (latest == NULL || values == NULL)
         return false;
     /* Until the offsets are known the accesses hold the index of their content. */
@@ -232,6 +233,15 @@ static bool place_workspace(const struct kiln_ir *ir, struct kiln_partition *par
     return true;
 }
 
+static bool place_workspace(const struct kiln_ir *ir, struct kiln_partition *partition)
+{
+    struct kiln_arena scratch;
+    kiln_arena_init(&scratch);
+    bool good = place_workspace_with(ir, &scratch, partition);
+    kiln_arena_fini(&scratch);
+    return good;
+}
+
 enum kiln_status kiln_partition_place(const struct kiln_ir *ir, struct kiln_partition *partition,
                                       struct kiln_error *error)
 {
@@ -260,17 +270,23 @@ void kiln_partition_set_segments(struct kiln_partition *partition, uint32_t inde
     }
 }
 
-/* Forms the groups with one builder, in so many steps; false when memory or the steps run out. */
-static bool partition_with(struct kiln_group_builder *builder, struct kiln_partition *ret_partition)
+/* Copies what the partition keeps of a builder's arrays; NULL when memory is out. */
+static void *keep(const struct kiln_group_builder *builder, const void *items, uint32_t count,
+                  size_t bytes)
 {
-    bool good = kiln_group_builder_init(builder);
-    if (good && builder->is_plain)
-        set_all_bare(builder);
-    good = good && form_groups(builder);
+    void *kept = kiln_arena_calloc(builder->ir->arena, count, bytes);
+    if (kept != NULL && count != 0)
+        memcpy(kept, items, count * bytes);
+    return kept;
+}
+
+static bool finish(const struct kiln_group_builder *builder, struct kiln_partition *ret_partition)
+{
     *ret_partition = (struct kiln_partition){
-        .groups = builder->groups,
+        .groups = keep(builder, builder->groups, builder->group_count, sizeof *builder->groups),
         .group_count = builder->group_count,
-        .betweens = builder->betweens,
+        .betweens =
+            keep(builder, builder->betweens, builder->between_count, sizeof *builder->betweens),
         .between_count = builder->between_count,
         .has_segments = builder->has_segments,
         .has_shared_values = builder->has_shared_values,
@@ -280,9 +296,25 @@ static bool partition_with(struct kiln_group_builder *builder, struct kiln_parti
         .is_plain = builder->is_plain,
         .steps = builder->steps,
     };
-    if (good)
-        name_contents(builder, ret_partition);
-    return good && place_workspace(builder->ir, ret_partition);
+    if (ret_partition->groups == NULL || ret_partition->betweens == NULL)
+        return false;
+    name_contents(builder, ret_partition);
+    return place_workspace(builder->ir, ret_partition);
+}
+
+/* Forms the groups with one builder, in so many steps; false when memory or the steps run out. */
+static bool partition_with(struct kiln_group_builder *builder, struct kiln_partition *ret_partition)
+{
+    struct kiln_arena arena;
+    kiln_arena_init(&arena);
+    builder->arena = &arena;
+    bool good = kiln_group_builder_init(builder);
+    if (good && builder->is_plain)
+        set_all_bare(builder);
+    good = good && form_groups(builder) && finish(builder, ret_partition);
+    kiln_arena_fini(&arena);
+    builder->arena = NULL;
+    return good;
 }
 
 enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_graph *graph,
@@ -297,7 +329,6 @@ enum kiln_status kiln_partition(const struct kiln_ir *ir, const struct kiln_grap
         .target = target,
         .options = options,
         .strategy = strategy,
-        .arena = ir->arena,
         .max_steps = strategy->max_steps != 0 ? strategy->max_steps : KILN_PARTITION_MAX_STEPS};
     struct kiln_lower_options plain_options = *options;
     plain_options.no_fusion = true;

@@ -99,3 +99,13 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
         return own;
     }
 }
+
+const uint32_t *kiln_ir_exact_dtypes(const struct kiln_ir *ir, const struct kiln_graph *graph)
+{
+    if (ir->exact_dtypes != NULL)
+        return ir->exact_dtypes;
+    uint32_t *sets = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *sets);
+    for (uint32_t i = 0; sets != NULL && i < ir->op_count; i++)
+        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], graph, sets);
+    return sets;
+}

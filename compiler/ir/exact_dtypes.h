@@ -16,4 +16,8 @@
 uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph *graph,
                               const uint32_t *sets);
 
+/* The sets of all operations, one per operation, in the program's arena; NULL when memory is out.
+ */
+const uint32_t *kiln_ir_exact_dtypes(const struct kiln_ir *ir, const struct kiln_graph *graph);
+
 #endif

@@ -164,8 +164,9 @@ static void import_node(struct kiln_importer *importer, const struct kiln_node *
     }
 }
 
-enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *ir,
-                                struct kiln_error *error)
+/* All nodes if `nodes` is NULL. */
+static enum kiln_status import_nodes(const struct kiln_graph *graph, const uint32_t *nodes,
+                                     uint32_t count, struct kiln_ir *ir, struct kiln_error *error)
 {
     struct kiln_importer importer = {.ir = ir, .graph = graph};
     importer.values = kiln_arena_calloc(ir->arena, graph->tensor_count, sizeof *importer.values);
@@ -173,11 +174,23 @@ enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to import the graph");
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         importer.values[i] = KILN_NONE;
-    for (uint32_t i = 0; i < graph->node_count && !ir->failed; i++) {
-        ir->node = i;
-        import_node(&importer, &graph->nodes[i]);
+    for (uint32_t i = 0; i < count && !ir->failed; i++) {
+        ir->node = nodes == NULL ? i : nodes[i];
+        import_node(&importer, &graph->nodes[ir->node]);
     }
     if (ir->failed)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to import the graph");
     return KILN_OK;
+}
+
+enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *ir,
+                                struct kiln_error *error)
+{
+    return import_nodes(graph, NULL, graph->node_count, ir, error);
+}
+
+enum kiln_status kiln_ir_import_nodes(const struct kiln_graph *graph, const uint32_t *nodes,
+                                      uint32_t count, struct kiln_ir *ir, struct kiln_error *error)
+{
+    return import_nodes(graph, nodes, count, ir, error);
 }

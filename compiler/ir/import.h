@@ -36,6 +36,12 @@
 enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *ir,
                                 struct kiln_error *error) KILN_NODISCARD;
 
+/* The same for some of the graph's nodes, `count` of them, ascending. What others make must be an
+ * input. */
+enum kiln_status kiln_ir_import_nodes(const struct kiln_graph *graph, const uint32_t *nodes,
+                                      uint32_t count, struct kiln_ir *ir,
+                                      struct kiln_error *error) KILN_NODISCARD;
+
 /* The scalar type that the rule above gives for a node of any kind. */
 enum kiln_scalar kiln_node_scalar(const struct kiln_graph *graph, const struct kiln_node *node);
 /* The same for a pointwise node alone. */

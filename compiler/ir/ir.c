@@ -29,6 +29,35 @@ void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena)
     *ir = (struct kiln_ir){.arena = arena};
 }
 
+/* A copy of `count` items, to which none can be added in place. NULL when memory is out. */
+static void *copy_items(struct kiln_arena *arena, const void *items, uint32_t count, size_t bytes)
+{
+    void *copy = kiln_arena_calloc(arena, count, bytes);
+    if (copy != NULL && count != 0)
+        memcpy(copy, items, count * bytes);
+    return copy;
+}
+
+bool kiln_ir_copy(const struct kiln_ir *ir, struct kiln_arena *arena, struct kiln_ir *ret_copy)
+{
+    struct kiln_ir copy = *ir;
+    copy.arena = arena;
+    copy.ops = copy_items(arena, ir->ops, ir->op_count, sizeof *ir->ops);
+    copy.domains = copy_items(arena, ir->domains, ir->domain_count, sizeof *ir->domains);
+    copy.contractions =
+        copy_items(arena, ir->contractions, ir->contraction_count, sizeof *ir->contractions);
+    copy.op_capacity = ir->op_count;
+    copy.domain_capacity = ir->domain_count;
+    copy.contraction_capacity = ir->contraction_count;
+    copy.domain_slots = NULL;
+    copy.exact_dtypes = NULL;
+    copy.domain_slot_count = copy.domain_slots_used = 0;
+    if (copy.ops == NULL || copy.domains == NULL || copy.contractions == NULL)
+        return false;
+    *ret_copy = copy;
+    return true;
+}
+
 /* Makes room for one more item; the old array stays in the arena. False when memory is out. */
 static bool reserve(struct kiln_ir *ir, void **items, uint32_t count, uint32_t *capacity,
                     size_t bytes)

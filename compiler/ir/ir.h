@@ -104,8 +104,11 @@ struct kiln_ir {
     uint32_t *domain_slots; /* hash table: index + 1, or 0; rebuilt when it does not fit domains */
     uint32_t domain_slot_count; /* a power of two, or 0 */
     uint32_t domain_slots_used; /* how many domains it holds: the first ones */
-    uint32_t node;              /* the graph node that operations are being appended for */
-    bool failed;                /* an allocation failed; appends return KILN_NONE since */
+    /* kiln_op_exact_dtypes of each operation (exact_dtypes.h), once they have been found; or NULL
+     */
+    const uint32_t *exact_dtypes;
+    uint32_t node; /* the graph node that operations are being appended for */
+    bool failed;   /* an allocation failed; appends return KILN_NONE since */
 };
 
 /* Static, never NULL for opcode < KILN_OP_COUNT. */
@@ -116,6 +119,8 @@ bool kiln_opcode_contracts(enum kiln_opcode opcode);
 bool kiln_opcode_is_elementwise(enum kiln_opcode opcode);
 
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena);
+/* Copies a program to another arena; false when memory is out. */
+bool kiln_ir_copy(const struct kiln_ir *ir, struct kiln_arena *arena, struct kiln_ir *ret_copy);
 
 /* The index of the canonical domain with these dims (equal shapes share one index); KILN_NONE when
  * out of memory. */

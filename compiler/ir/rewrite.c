@@ -7,6 +7,7 @@ enum kiln_status kiln_rewrite_begin(struct kiln_rewrite *rewrite, struct kiln_ir
     rewrite->out.ops = NULL;
     rewrite->out.op_count = 0;
     rewrite->out.op_capacity = 0;
+    rewrite->out.exact_dtypes = NULL;
     rewrite->map = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *rewrite->map);
     if (rewrite->map == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to rewrite the program");

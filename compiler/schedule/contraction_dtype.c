@@ -22,14 +22,9 @@ bool kiln_choose_staged_dtype(const struct kiln_ir *ir, const struct kiln_graph 
                                              KILN_DTYPE_F8E4M3FNUZ, KILN_DTYPE_F8E5M2FNUZ,
                                              KILN_DTYPE_F16,        KILN_DTYPE_BF16};
     enum kiln_scalar scalar = ir->ops[group->contracts[0]].scalar;
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < group->contract_count; i++)
-        last = group->contracts[i] > last ? group->contracts[i] : last;
-    uint32_t *sets = kiln_arena_calloc(ir->arena, last + 1, sizeof *sets);
+    const uint32_t *sets = kiln_ir_exact_dtypes(ir, graph);
     if (sets == NULL)
         return false;
-    for (uint32_t i = 0; i < last; i++)
-        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], graph, sets);
     uint32_t both = UINT32_MAX;
     for (uint32_t i = 0; i < group->contract_count; i++) {
         const struct kiln_op *op = &ir->ops[group->contracts[i]];

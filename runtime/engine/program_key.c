@@ -32,6 +32,7 @@ static void take_options(struct kiln_reader *reader, struct kiln_lower_options *
     options->host_wave_size = kiln_reader_u32(&field);
     options->max_groups = kiln_reader_u32(&field);
     options->skipped_forms = kiln_reader_u32(&field);
+    options->max_part_weight = kiln_reader_u32(&field);
     struct kiln_contraction_options *contraction = &options->contraction;
     uint32_t form = kiln_reader_u32(&field);
     contraction->form = (enum kiln_contraction_form)form;

@@ -3,7 +3,7 @@
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
  * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--groups N]
- * [--form N] [--wave-size 32|64] [--repeat] [--device NAME] [--verbose]
+ * [--form N] [--part-weight N] [--wave-size 32|64] [--repeat] [--device NAME] [--verbose]
  *
  * LIST names pointwise, reductions, norms, products, convolutions, attention or all (of the first
  * four), with commas between; pointwise alone by default.
@@ -13,6 +13,7 @@
  * --groups clamps launches, so that work-groups take several pieces of work, as in huge graphs.
  * --form runs every kernel in that form of its schedule, counted from 1, or in its last one, as if
  * its compiler had spilled.
+ * --part-weight lowers graphs in parts, as huge ones are: N is the weight of a part at most.
  * --device runs them on a GPU (cuda, hip); the host by default.
  *
  * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
@@ -254,24 +255,31 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 
 /* What the command line says. */
 struct settings {
-    uint64_t jobs, max_nodes, max_elements, wave_size, segments, groups, form;
+    uint64_t jobs, max_nodes, max_elements, wave_size, segments, groups, form, part_weight;
     bool no_fusion, no_vectors, streamed, repeats;
     const char *device;
 };
 
 static const struct option long_options[] = {
-    {"count", required_argument, NULL, 'c'},     {"seed", required_argument, NULL, 's'},
-    {"jobs", required_argument, NULL, 'j'},      {"verbose", no_argument, NULL, 'v'},
-    {"max-nodes", required_argument, NULL, 'n'}, {"max-elements", required_argument, NULL, 'e'},
-    {"families", required_argument, NULL, 'F'},  {"no-fusion", no_argument, NULL, 'f'},
+    {"count", required_argument, NULL, 'c'},
+    {"seed", required_argument, NULL, 's'},
+    {"jobs", required_argument, NULL, 'j'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"max-nodes", required_argument, NULL, 'n'},
+    {"max-elements", required_argument, NULL, 'e'},
+    {"families", required_argument, NULL, 'F'},
+    {"no-fusion", no_argument, NULL, 'f'},
     {"no-vectors", no_argument, NULL, 'V'},    /* what is tried when a compiler fails on vectors */
     {"streamed", no_argument, NULL, 'S'},      /* matrix products without staging */
     {"split-k", required_argument, NULL, 'k'}, /* their k in so many segments */
     {"form", required_argument, NULL, 'm'},   /* of each kernel's schedule; the last where there are
                                                  fewer */
     {"groups", required_argument, NULL, 'g'}, /* work-groups of a launch at most */
-    {"wave-size", required_argument, NULL, 'w'}, {"repeat", no_argument, NULL, 'r'},
-    {"device", required_argument, NULL, 'd'},    {NULL, 0, NULL, 0},
+    {"part-weight", required_argument, NULL, 'p'},
+    {"wave-size", required_argument, NULL, 'w'},
+    {"repeat", no_argument, NULL, 'r'},
+    {"device", required_argument, NULL, 'd'},
+    {NULL, 0, NULL, 0},
 };
 
 static bool parse_option(int option, struct run *run, struct settings *settings)
@@ -302,6 +310,8 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
     case 'm':
         return parse_number(optarg, &settings->form) && settings->form >= 1 &&
                settings->form <= KILN_MAX_FORMS;
+    case 'p':
+        return parse_number(optarg, &settings->part_weight) && settings->part_weight <= UINT32_MAX;
     case 'f':
         return settings->no_fusion = true;
     case 'V':
@@ -332,6 +342,7 @@ static struct kiln_engine *make_engine(const struct settings *settings, const ch
                   .host_wave_size = (uint32_t)settings->wave_size,
                   .max_groups = (uint32_t)settings->groups,
                   .skipped_forms = (uint32_t)settings->form - 1,
+                  .max_part_weight = (uint32_t)settings->part_weight,
                   .contraction = {.form = settings->streamed ? KILN_CONTRACTION_STREAMED
                                                              : KILN_CONTRACTION_ANY,
                                   .segments = (uint32_t)settings->segments}}};
@@ -400,13 +411,11 @@ int main(int argc, char **argv)
     int option;
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (!parse_option(option, &run, &settings)) {
-            fprintf(
-                stderr,
-                "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
-                "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
-                "[--streamed] [--split-k N] [--groups N] [--form N] [--wave-size 32|64] [--repeat] "
-                "[--device NAME] "
-                "[--verbose]\n");
+            fprintf(stderr,
+                    "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
+                    "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
+                    "[--streamed] [--split-k N] [--groups N] [--form N] [--part-weight N] "
+                    "[--wave-size 32|64] [--repeat] [--device NAME] [--verbose]\n");
             return 2;
         }
     }

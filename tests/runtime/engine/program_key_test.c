@@ -32,6 +32,7 @@ static void set_up(void)
                   .host_wave_size = 64,
                   .max_groups = 12,
                   .skipped_forms = 3,
+                  .max_part_weight = 13,
                   .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6, 7}}};
     cr_assert_eq(kiln_program_cache_append_key(&cache, &graph, &target, "clang 19", &key, &error),
                  KILN_OK);
@@ -60,6 +61,7 @@ Test(program_key, has_what_the_engine_put_in)
     cr_assert_eq(found.options.host_wave_size, 64);
     cr_assert_eq(found.options.max_groups, 12);
     cr_assert_eq(found.options.skipped_forms, 3);
+    cr_assert_eq(found.options.max_part_weight, 13);
     cr_assert_eq(found.options.contraction.form, KILN_CONTRACTION_STREAMED);
     cr_assert_eq(found.options.contraction.tile_m, 1);
     cr_assert_eq(found.options.contraction.tile_n, 2);
