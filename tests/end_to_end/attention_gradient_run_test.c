@@ -1,6 +1,7 @@
 /*
  * Gradients of attention on the host device, against the interpreter.
  */
+#include "compiler/schedule/schedule.h"
 #include "tests/end_to_end/checked_sketch.h"
 
 #include <criterion/criterion.h>
@@ -117,4 +118,25 @@ Test(attention_gradient_run, agrees_with_the_interpreter)
 Test(attention_gradient_run, agrees_as_for_a_gpu)
 {
     run_all(32);
+}
+
+/* Waves share rows, tiles are loaded late, and a lane has fewer rows. Forward too, with a softmax,
+ * and for the gradient of a mask. */
+Test(attention_gradient_run, agrees_in_later_forms)
+{
+    static const char *const large[] = {
+        BOTH("4", "2", 37, 67, 128, 128, ":HALF", "!causal_mask=true"),
+        BOTH("2", "1", 33, 40, 96, 160, ":BFLOAT16", ""),
+        FORWARD("2", "2", 37, 67, 64, 64, "") "attn_mask=2,2,37,67" BACKWARD(
+            "2", "2", 37, 67, 64, 64, "") "attn_mask@6 dbias=2,2,37,67",
+    };
+    static const uint32_t forms[] = {1, 3, KILN_MAX_FORMS - 1};
+    static const uint32_t wave_sizes[] = {32, 64, 0};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+            const struct kiln_lower_options options = {.skipped_forms = forms[f],
+                                                       .host_wave_size = wave_sizes[(i + f) % 3]};
+            run_prepared_sketch(large[i], &options, copy_operands);
+        }
+    }
 }
