@@ -15,7 +15,7 @@ enum {
     OTHERS_OF_UNEVEN_ROWS = 24,
 };
 
-/* What the count has to know of a core: device/mma/. */
+/* The facts about a core (device/mma/) that the count depends on. */
 struct core {
     uint32_t rows_m, rows_n, k_groups;
     uint32_t fragment;     /* registers */

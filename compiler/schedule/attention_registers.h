@@ -7,12 +7,12 @@
 
 #include "compiler/schedule/schedule.h"
 
-/* Of 32 bits. On CUDA and the host the count is only good to compare tiles. */
+/* Registers of 32 bits. On CUDA and the host the count is only good to compare tiles. */
 uint32_t kiln_attention_registers(const struct kiln_attention_schedule *attention,
                                   const struct kiln_target *target);
 
-/* How many a lane has, so that as many waves as are wanted fit a SIMD; UINT32_MAX where
- * none are counted: CUDA, the host. */
+/* Registers that a lane may take, so that as many waves as are wanted fit a SIMD. UINT32_MAX on
+ * CUDA and the host, where tiles are not chosen by the count. */
 uint32_t kiln_attention_register_budget(const struct kiln_attention_schedule *attention,
                                         const struct kiln_target *target);
 

@@ -165,7 +165,8 @@ static uint32_t result_columns(const struct kiln_attention_schedule *attention,
     return round_up(attention->d, of_all > STEP ? of_all : STEP);
 }
 
-/* Whether a changed tile fits local memory and takes fewer registers; else it is as before. */
+/* True if the changed tile fits local memory and takes fewer registers. Otherwise the change is
+ * taken back. */
 static bool keep_if_smaller(struct kiln_attention_schedule *attention,
                             const struct kiln_target *target,
                             const struct kiln_attention_schedule *before)
@@ -221,8 +222,8 @@ static bool halve_lane_rows(struct kiln_attention_schedule *attention,
 
 /* Where registers do not suffice, what scores are computed with is loaded later, then there are
  * fewer columns, then fragments that are not read ahead. A count that is just the budget has been
- * too low. What comes after that costs more time: scores that are made twice, latency that nothing
- * hides, fewer products for what is read from local memory. */
+ * too low. The further steps cost more time: scores are made twice, nothing hides the latency of
+ * loads, and what is read from local memory is used for fewer products. */
 static void fit_registers(struct kiln_attention_schedule *attention,
                           const struct kiln_target *target, uint32_t limit, uint32_t step)
 {

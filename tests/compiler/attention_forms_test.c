@@ -47,7 +47,7 @@ static const struct spiller spillers[] = {
 };
 enum { SPILLER_COUNT = sizeof spillers / sizeof *spillers };
 
-/* What is chosen for every target, spilling or not. */
+/* Ordinary graphs: few of them ever spilled. */
 static const char *const others[] = {
     FORWARD(8, 8, 1000, 1001, 64, ":HALF"),
     FORWARD(8, 2, 512, 512, 128, ":BFLOAT16") "!causal_mask=true",

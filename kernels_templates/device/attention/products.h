@@ -132,7 +132,7 @@ KILN_DEVICE void kiln_multiply_scores(const kiln_lefts &lefts, const kiln_pack *
 
 #if KILN_VALUES > 0
 
-/* Of the waves that have the same rows, the first one. */
+/* True in the first of the waves that have the same rows. */
 KILN_DEVICE bool kiln_leads_rows()
 {
     return KILN_WAVES_D == 1 || kiln_work_item() / KILN_WAVE_SIZE % KILN_WAVES_D == 0;

@@ -63,7 +63,7 @@ KILN_DEVICE unsigned kiln_last_run(unsigned columns, unsigned run)
 }
 
 /* begin fetches a tile into registers, or begins to copy it; end stores what was fetched. Between the two `tile` may still be
- * read where it is fetched. Of a late tile end does all. */
+ * read where it is fetched. For a late tile, end does both. */
 #define KILN_RIGHT_TILE(side, SIDE, size_c)                                                        \
     KILN_TILE(side, SIDE, KILN_TILE_N, KILN_RIGHT_SHAPE, kiln_chain_place)                         \
     KILN_DEVICE void kiln_##side##_begin(const kiln_arguments &arguments,                          \
