@@ -28,7 +28,9 @@ bool kiln_relax_contraction(const struct kiln_schedule *schedule,
         return kiln_halve_limit(&limits->steps, contraction->item_rows, 1) ||
                kiln_halve_limit(&limits->vector_elems, vector, 1);
     bool may_stage = schedule->forced.form != KILN_CONTRACTION_STREAMED;
-    return (contraction->is_streamed && kiln_lower_limit(&limits->steps, MOST_SLOTS, 4, 1)) ||
+    /* Without matrix instructions a single step takes many registers already. */
+    bool may_stream = contraction->is_streamed && (contraction->mma != NULL || !may_stage);
+    return (may_stream && kiln_lower_limit(&limits->steps, MOST_SLOTS, 4, 1)) ||
            (has_statistics && kiln_halve_limit(&limits->vector_elems, vector, 1)) ||
            (contraction->is_streamed && may_stage && kiln_lower_limit(&limits->steps, 1, 2, 0)) ||
            halve_tile(contraction, limits) || kiln_halve_limit(&limits->vector_elems, vector, 1);

@@ -200,15 +200,20 @@ static uint32_t count_step_operations(const struct kiln_tile_problem *problem,
            (fragments_m * left_cost + fragments_n * right_cost);
 }
 
-/* A single step is too much text: each lane has its own elements to find and to compute. Staged,
- * the lanes of a work-group share them. */
-static bool is_stream_long(const struct kiln_tile_problem *problem,
-                           const struct kiln_contraction_schedule *contraction)
+/* A single step, or tile of k, is too much text: a lane has many elements to find and to compute.
+ * Staged, the lanes of a work-group share them, few where a tile is short. */
+static bool is_text_long(const struct kiln_tile_problem *problem,
+                         const struct kiln_contraction_schedule *contraction)
 {
-    return contraction->is_streamed && problem->forced->form == KILN_CONTRACTION_ANY &&
-           problem->forced->tile_m == 0 &&
-           count_step_operations(problem, contraction, true) >
+    if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0)
+        return false;
+    if (contraction->is_streamed)
+        return count_step_operations(problem, contraction, true) >
                (contraction->mma == NULL ? STREAM_STEP_TEXT : STREAM_TEXT);
+    uint32_t lanes = contraction->waves_k * problem->target->wave_size;
+    uint32_t operations = contraction->tile_m * (problem->left_cost + problem->left_load_cost) +
+                          contraction->tile_n * (problem->right_cost + problem->right_load_cost);
+    return contraction->waves_k != 1 && contraction->tile_k * operations / lanes > STREAM_TEXT;
 }
 
 /* Bytes of registers for a loaded element. One that is loaded by itself has a whole register; of
@@ -240,6 +245,10 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
      */
     uint32_t operations = count_step_operations(problem, contraction, false);
     uint32_t text = count_step_operations(problem, contraction, true);
+    if (contraction->mma == NULL)
+        text += SCALAR_BLOCK * SCALAR_BLOCK * kiln_pack_elements(contraction) *
+                (contraction->tile_m / contraction->waves_m / rows_m) *
+                (contraction->tile_n / contraction->waves_n / rows_n);
     if (operations != 0 && most > STREAM_OPERATIONS / operations)
         most = STREAM_OPERATIONS / operations;
     if (text != 0 && most > STREAM_TEXT / text)
@@ -403,6 +412,9 @@ static bool is_within_limits(const struct kiln_tile_problem *problem,
         return false;
     if (most > SMALLEST_TILE)
         return most <= problem->limits->held_elems;
+    if (candidate->form == FORM_PLAIN && candidate->waves_k != 1 &&
+        problem->limits->held_elems < SMALLEST_TILE)
+        return false;
     /* Staged, it is for nothing else. */
     return candidate->waves_k != 1 || problem->target->wave_size == 1 ||
            problem->limits->held_elems < 2 * SMALLEST_TILE;
@@ -512,7 +524,7 @@ const char *kiln_choose_contraction_tile(const struct kiln_tile_problem *problem
             continue;
         if (is_one_too_many(problem, &list[i], &tried))
             continue;
-        if (is_stream_long(problem, &tried))
+        if (is_text_long(problem, &tried))
             continue;
         bool is_deep = list[i].form == FORM_PLAIN && list[i].buffers == 1 && list[i].waves_k == 1;
         if (is_deep && !is_deep_tile_worth_it(&tried))
