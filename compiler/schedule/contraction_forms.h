@@ -1,5 +1,5 @@
 /*
- * What contractions give up, form by form, for the sake of registers.
+ * Forms of a contraction's schedule: each needs fewer registers than the one before.
  */
 #ifndef KILN_COMPILER_SCHEDULE_CONTRACTION_FORMS_H
 #define KILN_COMPILER_SCHEDULE_CONTRACTION_FORMS_H
@@ -11,10 +11,13 @@
 enum { KILN_SMALLEST_TILE = 32 };
 
 /*
- * struct kiln_schedule_family.relax. In this order: fewer steps ahead, with matrix instructions;
- * operands that are staged and not streamed, so that less of them is computed by a lane; smaller
- * tiles; shorter vectors of the result; products by work-items where they are small. Tiles that
- * store statistics stay as long as they can: the other kernel counts on their number.
+ * struct kiln_schedule_family.relax. A contraction gives up, in this order:
+ *   - steps that a stream loads ahead, with matrix instructions
+ *   - streaming: staged, a lane computes less of the operands
+ *   - half of the tile
+ *   - half of the result's vector
+ *   - tiles, for products that are small enough for work-items to compute
+ * Tiles that store statistics come last: the other kernel has their number in its text.
  */
 bool kiln_relax_contraction(const struct kiln_schedule *schedule,
                             struct kiln_register_limits *limits);

@@ -18,7 +18,7 @@ struct kiln_statistics_tiles {
 struct kiln_statistics_tiles
 kiln_statistics_tiles(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                       const struct kiln_contraction_schedule *contraction);
-/* How many share one, with the tile of `contraction`. */
+/* The number of tiles that share one, with the tile of `contraction`. */
 uint64_t kiln_count_statistics(const struct kiln_statistics_tiles *tiles,
                                const struct kiln_contraction_schedule *contraction);
 

@@ -20,8 +20,8 @@ enum {
     /* Computed by a lane for the steps that are loaded ahead: a float sigmoid on either operand of
      * a product without matrix instructions would take seconds to compile. */
     STREAM_OPERATIONS = 768,
-    /* The same with what finds elements that are loaded by themselves, as along windows: for all
-     * steps, and for one without matrix instructions, whose lanes have four rows of an operand. */
+    /* Operations that find elements count too, as along windows: limits for all steps together,
+     * and for one step without matrix instructions. */
     STREAM_TEXT = 1536,
     STREAM_STEP_TEXT = 640,
     MAX_SUM_REGISTERS = 256,

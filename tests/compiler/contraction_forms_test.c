@@ -1,6 +1,6 @@
 /*
- * What products and convolutions give up, form by form, and which forms they begin with where text
- * is long.
+ * Forms of products and convolutions: the order in which they give things up, and first forms
+ * whose text would be too long.
  */
 #include "tests/compiler/sketched_plans.h"
 
