@@ -23,50 +23,58 @@ static bool has_one_count(const struct kiln_reduction_emission *reduction, bool 
     return is_tail || reduction->reduction->is_columns;
 }
 
+/* The type of the accumulators that steps, or tails, are taken into. */
+static enum kiln_scalar target_scalar(const struct kiln_reduction_emission *reduction,
+                                      const struct kiln_accumulator *accumulator, bool is_tail)
+{
+    return is_tail ? accumulator->scalar : kiln_lanes_scalar(reduction, accumulator);
+}
+
 /* "        const float share0 = ...;": the loaded set's part, and in count0 its size. */
 static void append_loaded_share(const struct kiln_reduction_emission *reduction, uint32_t index,
-                                const char *target, const char *indent, const char *element,
+                                bool is_tail, const char *indent, const char *element,
                                 struct kiln_buffer *source)
 {
     const struct kiln_accumulator *accumulator = &reduction->passes->accumulators[index];
+    enum kiln_scalar scalar = target_scalar(reduction, accumulator, is_tail);
     bool per_element = element[0] == 'e';
-    kiln_buffer_printf(source, "%sconst %s count%" PRIu32 " = ", indent,
-                       kiln_scalar_type(accumulator->scalar), index);
+    kiln_buffer_printf(source, "%sconst %s count%" PRIu32 " = ", indent, kiln_scalar_type(scalar),
+                       index);
     append_loaded(reduction, index, 0, element, source);
     kiln_buffer_printf(source,
                        ";\n%sconst %s share%" PRIu32 " = kiln_moments_share_%s(%s.a%" PRIu32
                        ".count%s, count%" PRIu32 ");\n",
-                       indent, kiln_scalar_type(accumulator->scalar), index,
-                       kiln_scalar_text(accumulator->scalar), target, index,
-                       per_element ? "[e]" : "", index);
+                       indent, kiln_scalar_type(scalar), index, kiln_scalar_text(scalar),
+                       is_tail ? "merged" : "lanes", index, per_element ? "[e]" : "", index);
 }
 
 void kiln_emit_accumulation_head(const struct kiln_reduction_emission *reduction, uint32_t pass,
                                  bool is_tail, struct kiln_buffer *source)
 {
-    const char *target = is_tail ? "merged" : "lanes";
     bool has_reciprocal[KILN_SCALAR_COUNT] = {false};
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
         const char *type = kiln_scalar_type(accumulator->scalar);
+        enum kiln_scalar scalar = kiln_lanes_scalar(reduction, accumulator);
         if (!kiln_accumulator_is_moments(accumulator))
             continue;
         if (kiln_emission_is_combine(reduction)) {
             if (has_one_count(reduction, is_tail))
-                append_loaded_share(reduction, i, target, "        ", "0", source);
+                append_loaded_share(reduction, i, is_tail, "        ", "0", source);
         } else if (is_tail) {
             kiln_buffer_printf(source,
                                "        merged.a%" PRIu32 ".count += 1;\n"
                                "        const %s reciprocal%" PRIu32
                                " = kiln_count_ratio_%s(1, merged.a%" PRIu32 ".count);\n",
                                i, type, i, kiln_scalar_text(accumulator->scalar), i);
-        } else if (!has_reciprocal[accumulator->scalar]) {
-            const char *text = kiln_scalar_text(accumulator->scalar);
+        } else if (!has_reciprocal[scalar]) {
+            const char *text = kiln_scalar_text(scalar);
+            type = kiln_scalar_type(scalar);
             kiln_buffer_printf(source,
                                "        const %s reciprocal_%s = kiln_count_ratio_%s(1, (%s)(nth + "
                                "1));\n",
                                type, text, text, type);
-            has_reciprocal[accumulator->scalar] = true;
+            has_reciprocal[scalar] = true;
         }
     }
 }
@@ -111,10 +119,11 @@ static void append_loaded_accumulation(const struct kiln_reduction_emission *red
     }
     bool one_count = has_one_count(reduction, is_tail);
     if (!one_count)
-        append_loaded_share(reduction, index, target, "            ", "e", source);
+        append_loaded_share(reduction, index, is_tail, "            ", "e", source);
     kiln_buffer_printf(
         source, "            kiln_moments_merge_%s(%s.a%" PRIu32 ".count%s, share%" PRIu32 ", ",
-        kiln_scalar_text(accumulator->scalar), target, index, one_count ? "" : "[e]", index);
+        kiln_scalar_text(target_scalar(reduction, accumulator, is_tail)), target, index,
+        one_count ? "" : "[e]", index);
     append_loaded(reduction, index, 1, "e", source);
     kiln_buffer_append_text(source, ", ");
     append_loaded(reduction, index, 2, "e", source);
@@ -136,14 +145,14 @@ void kiln_emit_accumulation(const struct kiln_reduction_emission *reduction, uin
             continue;
         }
         if (kiln_accumulator_is_moments(accumulator)) {
+            enum kiln_scalar scalar = target_scalar(reduction, accumulator, is_tail);
             kiln_buffer_printf(source, "            kiln_moments_update_%s(",
-                               kiln_scalar_text(accumulator->scalar));
+                               kiln_scalar_text(scalar));
             kiln_emit_value(&reduction->values, accumulator->operand, source);
             if (is_tail)
                 kiln_buffer_printf(source, ", reciprocal%" PRIu32, i);
             else
-                kiln_buffer_printf(source, ", reciprocal_%s",
-                                   kiln_scalar_text(accumulator->scalar));
+                kiln_buffer_printf(source, ", reciprocal_%s", kiln_scalar_text(scalar));
             kiln_buffer_printf(source, ", %s.a%" PRIu32 ".mean[e], %s.a%" PRIu32 ".squares[e]);\n",
                                target, i, target, i);
             continue;

@@ -9,6 +9,14 @@ bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator)
     return accumulator->kind == KILN_ACCUMULATOR_MOMENTS;
 }
 
+enum kiln_scalar kiln_lanes_scalar(const struct kiln_reduction_emission *reduction,
+                                   const struct kiln_accumulator *accumulator)
+{
+    bool is_wide = kiln_accumulator_is_moments(accumulator) &&
+                   reduction->emission->target->kind == KILN_TARGET_HOST;
+    return is_wide ? KILN_SCALAR_F64 : accumulator->scalar;
+}
+
 bool kiln_accumulator_has_flag(const struct kiln_reduction_emission *reduction,
                                const struct kiln_accumulator *accumulator)
 {
@@ -129,12 +137,19 @@ void kiln_emit_shared(const struct kiln_reduction_emission *reduction, struct ki
     kiln_buffer_append_text(source, "};\n");
 }
 
+/* "(float)" in front of what a work-item has of moments, where they are merged as floats. */
+static const char *narrowing(const struct kiln_reduction_emission *reduction,
+                             const struct kiln_accumulator *accumulator)
+{
+    return kiln_lanes_scalar(reduction, accumulator) != accumulator->scalar ? "(float)" : "";
+}
+
 /* What a work-item has of one accumulator. */
 static void append_lanes(const struct kiln_reduction_emission *reduction,
                          const struct kiln_accumulator *accumulator, uint32_t index,
                          struct kiln_buffer *source)
 {
-    const char *type = type_text(accumulator);
+    const char *type = kiln_scalar_type(kiln_lanes_scalar(reduction, accumulator));
     uint32_t elements = reduction->vector;
     kiln_buffer_append_text(source, "        struct {\n");
     if (!kiln_accumulator_is_moments(accumulator)) {
@@ -205,7 +220,8 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
     kiln_emit_element_loop("        ", width, source);
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
-        const char *scalar = suffix(accumulator);
+        const char *scalar = kiln_scalar_text(kiln_lanes_scalar(reduction, accumulator));
+        const char *type = kiln_scalar_type(kiln_lanes_scalar(reduction, accumulator));
         if (!kiln_accumulator_is_moments(accumulator)) {
             kiln_buffer_printf(source,
                                "            lanes.a%" PRIu32
@@ -222,12 +238,11 @@ static void append_fold_level(const struct kiln_reduction_emission *reduction, u
                 "            const %s share%" PRIu32 " = kiln_moments_share_%s(lanes.a%" PRIu32
                 ".count[e], lanes.a%" PRIu32 ".count[e + %" PRIu32 "]);\n"
                 "            kiln_moments_merge_%s(lanes.a%" PRIu32 ".count[e], share%" PRIu32,
-                type_text(accumulator), i, scalar, i, i, width, scalar, i, i);
+                type, i, scalar, i, i, width, scalar, i, i);
         } else {
             kiln_buffer_printf(
                 source, "            kiln_moments_twin_%s((%s)steps * (%s)%" PRIu32 " * (%s)0.5",
-                scalar, type_text(accumulator), type_text(accumulator),
-                reduction->vector / (2 * width), type_text(accumulator));
+                scalar, type, type, reduction->vector / (2 * width), type);
         }
         kiln_buffer_printf(source,
                            ", lanes.a%" PRIu32 ".mean[e + %" PRIu32 "], lanes.a%" PRIu32
@@ -273,9 +288,9 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
         if (!kiln_accumulator_is_moments(accumulator))
             continue;
         if (kiln_emission_is_combine(reduction))
-            kiln_buffer_printf(source,
-                               "        merged.a%" PRIu32 ".count = lanes.a%" PRIu32 ".count%s;\n",
-                               i, i, is_columns ? "" : "[0]");
+            kiln_buffer_printf(
+                source, "        merged.a%" PRIu32 ".count = %slanes.a%" PRIu32 ".count%s;\n", i,
+                narrowing(reduction, accumulator), i, is_columns ? "" : "[0]");
         else
             kiln_buffer_printf(
                 source, "        merged.a%" PRIu32 ".count = (%s)steps * (%s)%" PRIu32 ";\n", i,
@@ -284,12 +299,13 @@ static void append_fold(const struct kiln_reduction_emission *reduction, uint32_
     kiln_emit_element_loop("        ", reduction->row_lanes, source);
     KILN_FOR_EACH_ACCUMULATOR(i, accumulator, reduction, pass)
     {
+        const char *cast = narrowing(reduction, accumulator);
         if (kiln_accumulator_is_moments(accumulator))
             kiln_buffer_printf(
                 source,
-                "            merged.a%" PRIu32 ".mean[e] = lanes.a%" PRIu32 ".mean[e];\n"
-                "            merged.a%" PRIu32 ".squares[e] = lanes.a%" PRIu32 ".squares[e];\n",
-                i, i, i, i);
+                "            merged.a%" PRIu32 ".mean[e] = %slanes.a%" PRIu32 ".mean[e];\n"
+                "            merged.a%" PRIu32 ".squares[e] = %slanes.a%" PRIu32 ".squares[e];\n",
+                i, cast, i, i, cast, i);
         else if (kiln_accumulator_has_flag(reduction, accumulator))
             kiln_buffer_printf(source,
                                "            merged.a%" PRIu32

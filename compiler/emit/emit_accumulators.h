@@ -21,6 +21,10 @@
              accumulator != NULL && accumulator->pass == (number); accumulator = NULL)
 
 bool kiln_accumulator_is_moments(const struct kiln_accumulator *accumulator);
+/* The type of a work-item's own accumulators. On the host, one takes in all of a column, so moments
+ * of floats are double until they are merged. */
+enum kiln_scalar kiln_lanes_scalar(const struct kiln_reduction_emission *reduction,
+                                   const struct kiln_accumulator *accumulator);
 /* "add": what merges all but moments. Static. */
 const char *kiln_accumulator_operation(const struct kiln_accumulator *accumulator);
 /* What changes nothing, as a literal: "-__builtin_inff()". Static. */

@@ -18,6 +18,8 @@ enum {
      * Where all of n round the same way a mean of floats is wrong by n * 2^-26 or so. Of very long
      * rows as many as there are chains, for these are merged one after the other too. */
     MIN_CHAIN_STEPS = 1024,
+    /* The same where work-items accumulate in double, and merge as floats. */
+    MIN_WIDE_CHAIN_STEPS = 1 << 20,
 };
 
 static uint64_t ceil_divide(uint64_t a, uint64_t b)
@@ -28,6 +30,17 @@ static uint64_t ceil_divide(uint64_t a, uint64_t b)
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+/* True if all that a work-item accumulates is of a wider type than the result. Tails are not. */
+static bool has_wide_lanes(const struct kiln_reduction_emission *reduction)
+{
+    const struct kiln_reduction_passes *passes = &reduction->reduction->passes;
+    bool is_wide = passes->accumulator_count != 0 && reduction->tails == 0;
+    for (uint32_t i = 0; i < passes->accumulator_count; i++)
+        is_wide = is_wide && kiln_lanes_scalar(reduction, &passes->accumulators[i]) !=
+                                 passes->accumulators[i].scalar;
+    return is_wide;
 }
 
 /* What of a row is vectors and what is not, and how much of both a work-group gets. */
@@ -59,7 +72,7 @@ static void count_steps(struct kiln_reduction_emission *reduction)
     if (layout->is_resident && tails_per_item <= MAX_RESIDENT_TAILS)
         reduction->resident_tails = (uint32_t)tails_per_item;
     uint64_t longest = max_u64(ceil_divide(reduction->segment_steps, items), tails_per_item);
-    uint64_t chain = MIN_CHAIN_STEPS;
+    uint64_t chain = has_wide_lanes(reduction) ? MIN_WIDE_CHAIN_STEPS : MIN_CHAIN_STEPS;
     while (longest / chain > chain)
         chain *= 2;
     reduction->chain_steps =

@@ -183,6 +183,12 @@ Test(emit_reduction, long_rows_are_accumulated_in_chains)
     ir_fixture_destroy(few.fixture);
     row.dims[0] = 4;
     row.dims[1] = 4 << 20;
+    struct emitted moments = emit("host", &row);
+    EXPECT_TEXT(moments, "#define KILN_CHAINS 1u\n");
+    EXPECT_TEXT(moments, "            double mean[");
+    EXPECT_TEXT(moments, "kiln_moments_update_f64(");
+    ir_fixture_destroy(moments.fixture);
+    row.content = REDUCTION_SUM;
     struct emitted many = emit("host", &row);
     uint64_t steps = many.schedule.reduction.step_count;
     cr_assert_gt(steps, 4096);

@@ -144,6 +144,9 @@ static size_t tensor_elements(const struct kiln_tensor *tensor)
 
 /* Inputs rise from the first element to the last, instead of at random. */
 static bool inputs_rise;
+static double inputs_level = 3; /* the least of others */
+/* So many of every 1000 are infinite. */
+static uint32_t infinite_inputs;
 
 /* Inputs far from zero, so that variances cancel where they are computed the wrong way. */
 static void fill(const struct kiln_tensor *tensor, void *memory)
@@ -152,8 +155,10 @@ static void fill(const struct kiln_tensor *tensor, void *memory)
     size_t count = tensor_elements(tensor);
     for (size_t i = 0; i < count; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        double value =
-            inputs_rise ? (double)i / (double)count : (double)(state >> 40) / (double)(1 << 24) + 3;
+        double value = inputs_rise ? (double)i / (double)count
+                                   : (double)(state >> 40) / (double)(1 << 24) + inputs_level;
+        if (state >> 33 & 1 && i % 1000 < infinite_inputs)
+            value = (double)INFINITY;
         struct kiln_constant constant = {.real = value, .integer = (int64_t)(state >> 45) - 200000};
         kiln_element_store(tensor->dtype, constant,
                            (char *)memory + i * kiln_dtype_info(tensor->dtype)->bytes);
@@ -314,29 +319,41 @@ Test(reduction_run, columns_in_waves_of_64)
     check_layouts(column_cases, 4, 64);
 }
 
-/* Mean and squared deviations of x[][k][] against sums in double. */
-static void expect_moments(const struct ir_fixture *fixture, const struct memory *memory,
-                           const struct reduction_case *reduction, int64_t k)
+/* Element n of those of x[][k][]. */
+static double moment_input(const struct ir_fixture *fixture, const struct memory *memory,
+                           const struct reduction_case *reduction, int64_t k, int64_t n)
 {
-    const struct kiln_tensor *x = &fixture->tensors[0];
     const int64_t *dims = reduction->dims;
-    int64_t count = dims[0] * dims[2];
+    return element(&fixture->tensors[0], memory->tensors[0],
+                   (size_t)((n / dims[2] * dims[1] + k) * dims[2] + n % dims[2]));
+}
+
+/* Mean and squared deviations of x[][k][] against sums in double. */
+static void expect_moments_within(const struct ir_fixture *fixture, const struct memory *memory,
+                                  const struct reduction_case *reduction, int64_t k,
+                                  double mean_error, double squares_error)
+{
+    int64_t count = reduction->dims[0] * reduction->dims[2];
     double mean = 0;
     double squares = 0;
     for (int64_t i = 0; i < count; i++)
-        mean += element(x, memory->tensors[0],
-                        (size_t)((i / dims[2] * dims[1] + k) * dims[2] + i % dims[2]));
+        mean += moment_input(fixture, memory, reduction, k, i);
     mean /= (double)count;
     for (int64_t i = 0; i < count; i++) {
-        double value = element(x, memory->tensors[0],
-                               (size_t)((i / dims[2] * dims[1] + k) * dims[2] + i % dims[2]));
+        double value = moment_input(fixture, memory, reduction, k, i);
         squares += (value - mean) * (value - mean);
     }
     double got_mean = element(&fixture->tensors[1], memory->tensors[1], (size_t)k);
     double got_squares = element(&fixture->tensors[2], memory->tensors[2], (size_t)k);
-    cr_assert(fabs(got_mean - mean) <= 2e-5 * mean, "mean %g, not %g", got_mean, mean);
-    cr_assert(fabs(got_squares - squares) <= 2e-4 * squares, "squares %g, not %g", got_squares,
-              squares);
+    cr_assert(fabs(got_mean - mean) <= mean_error * mean, "mean %.9g, not %.9g", got_mean, mean);
+    cr_assert(fabs(got_squares - squares) <= squares_error * squares, "squares %.9g, not %.9g",
+              got_squares, squares);
+}
+
+static void expect_moments(const struct ir_fixture *fixture, const struct memory *memory,
+                           const struct reduction_case *reduction, int64_t k)
+{
+    expect_moments_within(fixture, memory, reduction, k, 2e-5, 2e-4);
 }
 
 /* Where every element moves the mean the same way, so does the rounding of each update. */
@@ -366,6 +383,59 @@ Test(reduction_run, moments_of_long_rows_do_not_drift)
         run(fixture, &group, &layout, &memory);
         for (int64_t k = 0; k < reduction.dims[1]; k++)
             expect_moments(fixture, &memory, &reduction, k);
+        release(fixture, &memory);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+/* One work-item has all of a column, or of a row. */
+static struct memory run_moments(struct ir_fixture *fixture, struct reduction_case *reduction)
+{
+    const struct layout layout = {
+        .wave_size = 1, .items_along_reduced = 1, .items_along_kept = 1, .vector = 8, .steps = 2};
+    reduction->content = REDUCTION_STATISTICS;
+    reduction->role = KILN_ROLE_WHOLE;
+    reduction->rank = 3;
+    reduction->reduced_axes = 5;
+    reduction->dtype = KILN_DTYPE_F32;
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, reduction);
+    struct memory memory = allocate(fixture, 1);
+    run(fixture, &group, &layout, &memory);
+    return memory;
+}
+
+/* As batch norm of channels that lie last has them: no work-items share a column. */
+Test(reduction_run, moments_far_from_zero_are_as_exact_as_the_mean_is_rounded)
+{
+    struct reduction_case cases[] = {{.dims = {3136, 16, 1}}, {.dims = {1, 2, 80000}}};
+    inputs_level = 10000;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ir_fixture *fixture = reduction_fixture_create("host");
+        struct memory memory = run_moments(fixture, &cases[i]);
+        for (int64_t k = 0; k < cases[i].dims[1]; k++)
+            expect_moments_within(fixture, &memory, &cases[i], k, 1e-7, 1e-5);
+        release(fixture, &memory);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(reduction_run, the_mean_of_infinities_is_infinite)
+{
+    struct reduction_case cases[] = {
+        {.dims = {500, 4, 1}}, {.dims = {1, 4, 2000}}, {.dims = {30, 4, 67}}, {.dims = {1, 4, 3}}};
+    for (uint32_t i = 0; i < 8; i++) {
+        struct reduction_case *reduction = &cases[i % 4];
+        struct ir_fixture *fixture = reduction_fixture_create("host");
+        infinite_inputs = i < 4 ? 1000 : 20;
+        struct memory memory = run_moments(fixture, reduction);
+        for (int64_t k = 0; k < reduction->dims[1]; k++) {
+            bool has_infinity = false;
+            for (int64_t n = 0; n < reduction->dims[0] * reduction->dims[2]; n++)
+                has_infinity |= isinf(moment_input(fixture, &memory, reduction, k, n)) != 0;
+            double mean = element(&fixture->tensors[1], memory.tensors[1], (size_t)k);
+            cr_expect(has_infinity ? mean == (double)INFINITY : isfinite(mean), "case %u: %g", i,
+                      mean);
+        }
         release(fixture, &memory);
         ir_fixture_destroy(fixture);
     }
