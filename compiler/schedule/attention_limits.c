@@ -181,17 +181,17 @@ static bool add_limit(struct kiln_attention_schedule *attention, struct kiln_sco
     return true;
 }
 
-/* column < length or row < length */
+/* column < length or row < length, without an offset on either side */
 static bool add_length(struct kiln_attention_schedule *attention, const struct side *index,
-                       uint32_t length)
+                       const struct side *length)
 {
-    if (index->offset != 0 || index->value != KILN_NONE ||
-        (index->kind != SIDE_COLUMN && index->kind != SIDE_ROW))
+    if (length->kind != SIDE_LENGTH || length->offset != 0 || index->offset != 0 ||
+        index->value != KILN_NONE || (index->kind != SIDE_COLUMN && index->kind != SIDE_ROW))
         return false;
     return add_limit(attention, (struct kiln_score_limit){.kind = index->kind == SIDE_COLUMN
                                                                       ? KILN_LIMIT_COLUMNS
                                                                       : KILN_LIMIT_ROWS,
-                                                          .value = length});
+                                                          .value = length->value});
 }
 
 /* What a comparison says of the columns: false where it says something else. */
@@ -225,7 +225,7 @@ static bool add_comparison(const struct kiln_ir *ir, const struct kiln_op *op,
                                             : KILN_OP_CMP_LE;
     }
     bool is_below = opcode == KILN_OP_CMP_LT || opcode == KILN_OP_CMP_LE;
-    if (b.kind == SIDE_LENGTH && opcode == KILN_OP_CMP_LT && add_length(attention, &a, b.value))
+    if (opcode == KILN_OP_CMP_LT && add_length(attention, &a, &b))
         return true;
     if (b.kind == SIDE_LENGTH && is_single)
         b.kind = SIDE_ROW;

@@ -85,6 +85,19 @@ static const char *const sketches[] = {
                                                                                            11, 12)
                                             DIVIDED(37, 67, 12, 13, ":HALF")
                                                 ATTENDED(37, 67, 64, 14, ":HALF"),
+    /* columns before a length of each batch plus a number */
+    SCALED(37, 67, 64, ":HALF") "Pointwise in_0@5 out_0=" SHAPE(
+        37, 67) ":INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=3 | "
+                "Pointwise in_0=2,1,1,1:INT32 in_1=k20:INT32 out_0=2,1,1,1:INT32:virtual "
+                "!operation='ADD' | "
+                "Pointwise in_0@6 in_1@9 out_0=" SHAPE(
+                    37, 67) ":virtual !operation='CMP_LT' | "
+                            "Pointwise in_0=k0 in_1=k0 out_0=1:virtual !operation='SUB' | "
+                            "Pointwise in_0@13 out_0=1:virtual !operation='LOG' | "
+                            "Pointwise in_0@5 in_1@14 in_2@10 out_0=" SHAPE(
+                                37, 67) ":virtual !operation='BINARY_SELECT' | " SOFTMAX(37, 67, 15,
+                                                                                         16, 17, 18)
+                                DIVIDED(37, 67, 18, 19, ":HALF") ATTENDED(37, 67, 64, 20, ":HALF"),
     /* statistics of the rows are an output too */
     SCALED(70, 130, 64, ":HALF") SOFTMAX(70, 130, 5, 6, 7, 8)
         DIVIDED(70, 130, 8, 9, ":HALF") "Pointwise in_0@9 out_0=" SHAPE(
