@@ -150,10 +150,10 @@ static void print_verdict(enum kiln_run_verdict verdict, int64_t elements, int64
     if (verdict == KILN_RUN_GOOD)
         puts("all outputs agree with the reference");
     else if (verdict == KILN_RUN_UNJUDGED)
-        printf("%lld of %lld %s not be judged: rounding may make anything of them, so the "
-               "reference's bound is infinite\n",
+        printf("%lld of %lld %s not be judged: the reference has no finite bound for "
+               "%s\n",
                (long long)unjudged, (long long)elements,
-               elements == 1 ? "element could" : "elements could");
+               elements == 1 ? "element could" : "elements could", unjudged == 1 ? "it" : "them");
 }
 
 static json_t *finding_json(const struct kiln_run_report *report, const struct finding *finding)

@@ -2,6 +2,7 @@
  * kiln cache verify: every byte of the directory, of its layers, or of packs and directories by
  * name.
  */
+#include "cache/cache_directory.h"
 #include "cli/cache/cache_action.h"
 #include "cli/command_line.h"
 #include "cli/message.h"
@@ -107,12 +108,14 @@ static enum kiln_status verify_place(struct verification *verification, const ch
     return KILN_OK;
 }
 
-/* Those that the environment names, whether the store uses them or not, and the system's. */
+/* The layers that the environment names, even those that the store does not use, and the system's.
+ * No layers if the cache is switched off. */
 static enum kiln_status verify_layers(struct verification *verification,
                                       struct kiln_cache_store *store, json_t *places,
                                       struct kiln_error *error)
 {
-    const char *list = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_LAYERS);
+    const char *list =
+        kiln_cache_is_disabled() ? NULL : kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_LAYERS);
     char *paths = kiln_cli_strdup(list ? list : "");
     char *rest = NULL;
     enum kiln_status status = KILN_OK;

@@ -105,9 +105,11 @@ static enum kiln_status check_shape(const struct view *view, enum kiln_operand r
     if (tensor == NULL || is_one_element(tensor, expected))
         return KILN_OK;
     if (tensor->rank != RANK)
-        return kiln_reject_tensor(view->error, KILN_REJECT_SHAPE, view->graph, view->node, tensor,
-                                  "%s has rank %u, must have %d", kiln_operand_text(role),
-                                  tensor->rank, RANK);
+        return kiln_reject_tensor(
+            view->error, KILN_REJECT_SHAPE, view->graph, view->node, tensor,
+            "%s has rank %u, must have %d; only dimensions of size 1 at the end may be left "
+            "out",
+            kiln_operand_text(role), tensor->rank, RANK);
     for (uint32_t axis = 0; axis < RANK; axis++) {
         if (tensor->dims[axis] != expected[axis].size)
             return kiln_reject_tensor(view->error, KILN_REJECT_SHAPE, view->graph, view->node,

@@ -13,9 +13,10 @@
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
  *     with the host scalars these are at most KILN_MAX_GRAPH_BINDINGS;
  *   - operands of reductions, norms, matrix products, convolutions and attention have the shapes
- *     that operand.def states; those of norms and of attention have floating-point types (sequence
- *     lengths int32 or int64, a mask bool too), the inputs of products and convolutions
- * floating-point types or int8 or uint8;
+ *     that operand.def states;
+ *   - operands of norms and of attention have floating-point types, but sequence lengths int32 or
+ *     int64, and a mask may be bool; inputs of products and convolutions have floating-point types,
+ *     int8 or uint8;
  *   - parameters and sizes of convolutions are within the limits of struct kiln_convolution, those
  *     of attention within the limits of struct kiln_attention.
  */
@@ -184,20 +185,22 @@ struct kiln_convolution {
  * of the batch, and ATTN_MASK is true if it is of type BOOL, as far as these are there. The corner
  * is SEQ_LEN_KV - SEQ_LEN_Q if is_bottom_right, and 0 otherwise. An absent length is the tensor's,
  * and lengths outside [0, the tensor's] are cut to that. Kernels look at nothing at or beyond a
- * length. With
- * hk = h / (Hq / Hk) and hv = h / (Hq / Hv), SCALE being the operand or `scale`, ATTN_MASK being 0
- * if it is of type BOOL, and absent operands left out:
+ * length.
+ *
+ * SCALE is the operand or `scale`, ATTN_MASK is 0 if it is of type BOOL, absent operands are left
+ * out, hk = h / (Hq / Hk) and hv = h / (Hq / Hv). Forward:
  *
  *   x[b,h,i,j] = SCALE * DESCALE_Q * DESCALE_K * sum over d of q[b,h,i,d] * k[b,hk,j,d] + ATTN_MASK
- *   m[b,h,i]   = maximum over the seen keys of x, and of SINK_TOKEN[h]; -infinity without any and
- * for i >= SEQ_LEN_Q l[b,h,i]   = sum over the seen keys of exp(x - m), plus exp(SINK_TOKEN[h] - m)
+ *   m[b,h,i]   = maximum of x over the seen keys and of SINK_TOKEN[h], or
+ *                -infinity if there are none or i >= SEQ_LEN_Q
+ *   l[b,h,i]   = sum over the seen keys of exp(x - m), plus exp(SINK_TOKEN[h] - m)
  *   p[b,h,i,j] = exp(x - m) / l, 0 where the key is not seen or m is -infinity
  *   o[b,h,i,d] = SCALE_S * DESCALE_S * DESCALE_V * sum over j of p[b,h,i,j] * v[b,hv,j,d]
  *
  * O is o * SCALE_O, STATS m + ln(l), MAX m, SUM_EXP l, AMAX_S the largest p, AMAX_O the largest
  * |o|.
  *
- * Backward, with p = exp(x - STATS) where the key is seen and STATS is not -infinity, else 0:
+ * Backward, with p = exp(x - STATS) where the key is seen and STATS is not -infinity, and 0 otherwise:
  *
  *   ds[b,h,i,j] = p * (sum over d of DO * v - sum over d of DO * O)
  *   DQ = SCALE * sum over j of ds * k, DK = SCALE * sum over i and the heads of a group of ds * q,

@@ -43,20 +43,23 @@ static bool is_known_nonzero(const struct kiln_bounded *operand)
     return isnan(operand->real) ? operand->bound == 0 : fabs(operand->real) > operand->bound;
 }
 
-/* True where RELU_BWD gives 0 whatever the gradient is. */
+/* True if the result is 0 whatever the gradient is. */
 static bool drops_gradient(const struct kiln_pointwise *attributes, const struct kiln_bounded *x)
 {
-    return (attributes->relu_lower_clip_slope == 0 &&
-            x->real + x->bound <= attributes->relu_lower_clip) ||
-           x->real - x->bound > attributes->relu_upper_clip;
+    if (attributes->mode == KILN_POINTWISE_ELU_BWD)
+        return attributes->elu_alpha == 0 && x->real + x->bound <= 0;
+    return attributes->mode == KILN_POINTWISE_RELU_BWD &&
+           ((attributes->relu_lower_clip_slope == 0 &&
+             x->real + x->bound <= attributes->relu_lower_clip) ||
+            x->real - x->bound > attributes->relu_upper_clip);
 }
 
 /* True if the result depends on operand `i`: a decided BINARY_SELECT reads one of its two. */
 static bool reads_operand(const struct kiln_pointwise *attributes,
                           const struct kiln_bounded *operands, uint32_t i)
 {
-    if (attributes->mode == KILN_POINTWISE_RELU_BWD && i == 0)
-        return !drops_gradient(attributes, &operands[1]);
+    if (i == 0 && drops_gradient(attributes, &operands[1]))
+        return false;
     if (attributes->mode != KILN_POINTWISE_BINARY_SELECT || i == 2)
         return true;
     if (is_known_nonzero(&operands[2]))
@@ -177,13 +180,14 @@ static bool apply_hazard(const struct kiln_mode_reference *row, const struct poi
 }
 
 /* Error that underflow inside a product can cause, where a factor lost its low bits before it was
- * multiplied. */
+ * multiplied. An infinite operand makes a product that is infinite or NaN, or a limit of the
+ * function, in which nothing was lost. */
 static double hidden_underflow(const struct kiln_pointwise *attributes, const struct points *points,
                                uint32_t arity)
 {
     double factor = 1;
     for (uint32_t i = 0; i < arity; i++)
-        factor *= 1 + fabs(points[i].values[0]);
+        factor *= isinf(points[i].values[0]) ? 1 : 1 + fabs(points[i].values[0]);
     factor *= 1 + fabs(attributes->elu_alpha);
     factor *= 1 + fabs(attributes->swish_beta);
     double beta = fabs(attributes->softplus_beta);

@@ -217,6 +217,8 @@ REAL(softplus_bwd_real)
 REAL(softplus_fwd_real)
 {
     double z = scaled(p->softplus_beta, in[0]);
+    if (isnan(in[0])) /* even if beta is 0 */
+        return in[0];
     return ((z > 0 ? z : 0) + log1p(exp(-fabs(z)))) / p->softplus_beta;
 }
 REAL(sqrt_real)

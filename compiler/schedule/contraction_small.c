@@ -12,7 +12,6 @@ enum {
     MOST_COMPUTED = 512, /* simple operations of a step, in the text, that make operands */
     HOST_BLOCK = 64,     /* a call of the kernel for so many work-items */
     LEAST_BYTES = 4,     /* an access takes as long as so many */
-    BLOCK_SHARE = 640,   /* a block of so many elements would take twice as long */
     FP8_COST = 8,        /* of a conversion without an instruction for it */
 };
 
@@ -30,9 +29,10 @@ bool kiln_may_contraction_be_small(const struct kiln_contraction_problem *proble
     const struct kiln_contraction_options *forced = &problem->schedule->forced;
     bool is_free = forced->form == KILN_CONTRACTION_ANY && forced->tile_m == 0 &&
                    forced->tile_k == 0 && forced->waves_m == 0;
-    return (is_free || forced->form == KILN_CONTRACTION_SMALL) &&
-           problem->axes->window_count == 0 && !kiln_group_has_statistics(group) &&
-           !kiln_group_cuts_k(group) && kiln_group_operand_sum(problem->ir, group) == KILN_NONE;
+    bool is_forced = forced->form == KILN_CONTRACTION_SMALL && forced->waves_m == 0;
+    return (is_free || is_forced) && problem->axes->window_count == 0 &&
+           !kiln_group_has_statistics(group) && !kiln_group_cuts_k(group) &&
+           kiln_group_operand_sum(problem->ir, group) == KILN_NONE;
 }
 
 static bool has_small_sizes(const struct kiln_contraction_schedule *contraction)

@@ -307,7 +307,7 @@ static struct kiln_pointwise choose_attributes(struct kiln_random_generator *gen
         break;
     case KILN_POINTWISE_SOFTPLUS_FWD:
     case KILN_POINTWISE_SOFTPLUS_BWD:
-        attributes.softplus_beta = choose_float(random, factors, 4);
+        attributes.softplus_beta = choose_float(random, factors, 5);
         break;
     case KILN_POINTWISE_GEN_INDEX:
         attributes.axis = kiln_random_below(random, rank);
