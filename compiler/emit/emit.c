@@ -13,12 +13,17 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
 {
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_emit_family *family = kiln_emit_family(emission->schedule->family);
-    uint32_t integers = family->integer_count == NULL ? 0 : family->integer_count(emission);
+    uint32_t integers = family->integers == NULL ? 0 : family->integers(emission, NULL);
     kernel->argument_count = group->access_count + integers;
     kernel->arguments =
         kiln_arena_calloc(emission->ir->arena, kernel->argument_count, sizeof *kernel->arguments);
-    if (kernel->arguments == NULL)
+    int64_t *values = calloc((size_t)integers + 1, sizeof *values);
+    if (kernel->arguments == NULL || values == NULL) {
+        free(values);
         return false;
+    }
+    if (integers != 0)
+        (void)family->integers(emission, values);
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         bool workspace = access->kind == KILN_ARGUMENT_WORKSPACE;
@@ -33,8 +38,9 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
         kernel->arguments[group->access_count + i] =
             (struct kiln_argument){.kind = KILN_ARGUMENT_INTEGER,
                                    .tensor = KILN_NONE,
-                                   .offset_bytes = (uint64_t)family->integer(emission, i),
+                                   .offset_bytes = (uint64_t)values[i],
                                    .alignment_bytes = 1};
+    free(values);
     return true;
 }
 

@@ -55,22 +55,15 @@ static void visit_all(struct kiln_integer_walk *walk)
 
 static void append_integers(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
-    struct kiln_integer_walk walk = {.emission = emission, .source = source, .wanted = KILN_NONE};
+    struct kiln_integer_walk walk = {.emission = emission, .source = source};
     visit_all(&walk);
 }
 
-static uint32_t integer_count(const struct kiln_emission *emission)
+static uint32_t integers(const struct kiln_emission *emission, int64_t *ret_values)
 {
-    struct kiln_integer_walk walk = {.emission = emission, .wanted = KILN_NONE};
+    struct kiln_integer_walk walk = {.emission = emission, .values = ret_values};
     visit_all(&walk);
     return walk.count;
-}
-
-static int64_t integer(const struct kiln_emission *emission, uint32_t index)
-{
-    struct kiln_integer_walk walk = {.emission = emission, .wanted = index};
-    visit_all(&walk);
-    return walk.value;
 }
 
 /* ---- text ---- */
@@ -368,7 +361,6 @@ const struct kiln_emit_family kiln_emit_family_attention = {
     .headers = emit_headers,
     .text = emit_text,
     .uses_barrier = uses_barrier,
-    .integer_count = integer_count,
-    .integer = integer,
+    .integers = integers,
     .has_literals = true,
 };

@@ -28,9 +28,7 @@ bool kiln_contraction_is_copied(const struct kiln_emission *emission,
 /* Behind the core. */
 void kiln_emit_contraction(const struct kiln_emission *emission, struct kiln_buffer *source);
 
-/* The integers behind the pointers, in the order of kiln_arguments: how many, and number `index`.
- */
-uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission);
-int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t index);
+/* The integers after the pointers (struct kiln_emit_family). */
+uint32_t kiln_contraction_integers(const struct kiln_emission *emission, int64_t *ret_values);
 
 #endif

@@ -181,23 +181,16 @@ bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t acce
            (is_vector ? is_argument(scheduled->strides[stride]) : scheduled->strides[stride] != 0);
 }
 
-uint32_t kiln_contraction_integer_count(const struct kiln_emission *emission)
+uint32_t kiln_contraction_integers(const struct kiln_emission *emission, int64_t *ret_values)
 {
-    struct kiln_integer_walk walk = {.emission = emission, .wanted = KILN_NONE};
+    struct kiln_integer_walk walk = {.emission = emission, .values = ret_values};
     visit_all(&walk);
     return walk.count;
-}
-
-int64_t kiln_contraction_integer(const struct kiln_emission *emission, uint32_t index)
-{
-    struct kiln_integer_walk walk = {.emission = emission, .wanted = index};
-    visit_all(&walk);
-    return walk.value;
 }
 
 void kiln_emit_contraction_arguments(const struct kiln_emission *emission,
                                      struct kiln_buffer *source)
 {
-    struct kiln_integer_walk walk = {.emission = emission, .source = source, .wanted = KILN_NONE};
+    struct kiln_integer_walk walk = {.emission = emission, .source = source};
     visit_all(&walk);
 }

@@ -409,7 +409,6 @@ const struct kiln_emit_family kiln_emit_family_contraction = {
     .headers = emit_headers,
     .text = kiln_emit_contraction,
     .uses_barrier = uses_barrier,
-    .integer_count = kiln_contraction_integer_count,
-    .integer = kiln_contraction_integer,
+    .integers = kiln_contraction_integers,
     .has_literals = true,
 };

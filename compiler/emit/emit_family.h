@@ -23,10 +23,9 @@ struct kiln_emit_family {
     /* Whether work-items wait for one another: over tiles, or to merge what they have accumulated.
      */
     bool (*uses_barrier)(const struct kiln_schedule *schedule);
-    /* Integers behind the pointers, in the order of kiln_arguments: how many, and number `index`.
-     * NULL, both: none. */
-    uint32_t (*integer_count)(const struct kiln_emission *emission);
-    int64_t (*integer)(const struct kiln_emission *emission, uint32_t index);
+    /* Counts the integers after the pointers, and writes them to ret_values unless that is NULL, in
+     * the order of kiln_arguments. NULL: there are none. */
+    uint32_t (*integers)(const struct kiln_emission *emission, int64_t *ret_values);
     /* Whether the result of an operation of the family's class differs between the elements of a
      * vector, given whether its first operand does, if the group has that. NULL: such results are
      * never evaluated as a vector of their own. */

@@ -5,13 +5,15 @@
 
 void kiln_visit_integer(struct kiln_integer_walk *walk, int64_t value, const char *name, ...)
 {
-    char text[48];
-    va_list arguments;
-    va_start(arguments, name);
-    (void)vsnprintf(text, sizeof text, name, arguments);
-    va_end(arguments);
-    if (walk->source != NULL)
+    if (walk->source != NULL) {
+        char text[48];
+        va_list arguments;
+        va_start(arguments, name);
+        (void)vsnprintf(text, sizeof text, name, arguments);
+        va_end(arguments);
         kiln_buffer_printf(walk->source, "    long long %s;\n", text);
-    if (walk->count++ == walk->wanted)
-        walk->value = value;
+    }
+    if (walk->values != NULL)
+        walk->values[walk->count] = value;
+    walk->count++;
 }

@@ -1,7 +1,6 @@
 /*
  * Integers that a kernel is launched with, behind its pointers. A family visits all of its integers
- * in one function; which of them a walk is after, it knows itself. So names, values and order are
- * written down once.
+ * in one function, so names, values and order are written down once.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_INTEGERS_H
 #define KILN_COMPILER_EMIT_EMIT_INTEGERS_H
@@ -12,9 +11,8 @@
 struct kiln_integer_walk {
     const struct kiln_emission *emission;
     struct kiln_buffer *source; /* members of kiln_arguments are appended to it; NULL: no text */
+    int64_t *values;            /* gets the value of each; NULL: they are only counted */
     uint32_t count;             /* visited so far */
-    uint32_t wanted;            /* the number of the one that is looked for, or KILN_NONE */
-    int64_t value;              /* of that one */
 };
 
 /* The next integer, named as printf() would; its name has less than 48 characters. */

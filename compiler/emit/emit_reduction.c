@@ -289,8 +289,7 @@ const struct kiln_emit_family kiln_emit_family_reduction = {
     .headers = emit_headers,
     .text = emit_text,
     .uses_barrier = uses_barrier,
-    .integer_count = kiln_reduction_integer_count,
-    .integer = kiln_reduction_integer,
+    .integers = kiln_reduction_integers,
     .result_varies = result_varies,
     .has_literals = true,
 };

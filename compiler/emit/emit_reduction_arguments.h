@@ -8,9 +8,8 @@
 
 #include "compiler/emit/emit.h"
 
-/* How many there are, and number `index`: what a family is asked for (emit_family.h). */
-uint32_t kiln_reduction_integer_count(const struct kiln_emission *emission);
-int64_t kiln_reduction_integer(const struct kiln_emission *emission, uint32_t index);
+/* Counts and writes them (struct kiln_emit_family). */
+uint32_t kiln_reduction_integers(const struct kiln_emission *emission, int64_t *ret_values);
 /* Their members of kiln_arguments. */
 void kiln_emit_reduction_arguments(const struct kiln_emission *emission,
                                    struct kiln_buffer *source);
