@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Of each kind; 1 where there is none. */
+/* The weight of a node by its kind; 1 where there is none. */
 static const uint32_t weights[KILN_NODE_KIND_COUNT] = {
     [KILN_NODE_LAYERNORM] = 8,
     [KILN_NODE_LAYERNORM_BACKWARD] = 16,

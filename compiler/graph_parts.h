@@ -1,6 +1,6 @@
 /*
- * Large graphs in parts: which nodes are lowered together (docs/decisions/0037). What a part
- * computes for a later one goes through memory.
+ * Large graphs in parts: which nodes are lowered together (docs/decisions/0037). Tensors
+ * that go from one part to another go through memory.
  */
 #ifndef KILN_COMPILER_GRAPH_PARTS_H
 #define KILN_COMPILER_GRAPH_PARTS_H

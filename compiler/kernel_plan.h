@@ -24,8 +24,8 @@ struct kiln_kernel_plan {
     struct kiln_schedule *schedules;         /* one per group */
     struct kiln_partition_strategy strategy; /* that the partition was made with */
     uint64_t max_steps;                      /* for all partitions that are tried */
-    /* What the groups refer to: the tensors of all parts, in which those that go from one part to
-     * another are in the workspace. NULL: the caller's graph, which is planned as a whole. */
+    /* The graph that the groups refer to. It has the tensors of all parts. NULL: the caller's
+     * graph, which is planned as a whole. */
     const struct kiln_graph *graph;
     struct kiln_kernel_plan *next; /* of the part whose kernels come next, or NULL */
     uint64_t scratch_bytes;        /* of memory that planning the part took and gave back */

@@ -1,7 +1,7 @@
 /*
  * The plan of a large graph (docs/decisions/0037). A part is planned as a graph of its own whose
- * inputs other parts have made. What goes from part to part is an output of the one and an input of
- * the others until all parts are planned; then it gets its place in the workspace.
+ * inputs other parts have made. A tensor that crosses is an output of one part and an input of the
+ * others. When all parts are planned, it gets its place in the workspace.
  */
 #include "compiler/kernel_plan_parts.h"
 

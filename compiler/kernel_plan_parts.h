@@ -12,8 +12,8 @@ struct kiln_part_nodes {
     uint32_t count;
 };
 
-/* kernel_plan.c: the plan of some nodes, of all if `nodes` is NULL, for which partitions take about
- * `max_steps` steps at most. What other nodes make must be inputs of the graph. */
+/* kernel_plan.c: plans some nodes, or all if `nodes` is NULL. Partitions take about `max_steps`
+ * steps at most. Tensors that other nodes make must be inputs of the graph. */
 enum kiln_status kiln_part_plan_make(const struct kiln_graph *graph,
                                      const struct kiln_part_nodes *nodes, uint64_t max_steps,
                                      const struct kiln_target *target,
@@ -21,8 +21,8 @@ enum kiln_status kiln_part_plan_make(const struct kiln_graph *graph,
                                      struct kiln_arena *arena, struct kiln_kernel_plan *ret_plan,
                                      struct kiln_error *error) KILN_NODISCARD;
 
-/* kernel_plan.c: makes the same plan again, in another arena, without looking for the strategy.
- * What was tried on the way to the plan can be freed then. */
+/* kernel_plan.c: makes the same plan again, in another arena, without looking for the strategy. The
+ * arena of the first plan can be freed then. */
 enum kiln_status kiln_part_plan_repeat(const struct kiln_graph *graph,
                                        const struct kiln_kernel_plan *plan,
                                        const struct kiln_lower_options *options,

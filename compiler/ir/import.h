@@ -36,8 +36,8 @@
 enum kiln_status kiln_ir_import(const struct kiln_graph *graph, struct kiln_ir *ir,
                                 struct kiln_error *error) KILN_NODISCARD;
 
-/* The same for some of the graph's nodes, `count` of them, ascending. What others make must be an
- * input. */
+/* Appends the operations of some of the graph's nodes, `count` of them, ascending. Tensors that
+ * other nodes make must be inputs. */
 enum kiln_status kiln_ir_import_nodes(const struct kiln_graph *graph, const uint32_t *nodes,
                                       uint32_t count, struct kiln_ir *ir,
                                       struct kiln_error *error) KILN_NODISCARD;

@@ -40,10 +40,10 @@ enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, b
 /*
  * Cuts attention into segments of its columns (segment_attention.c): segments[i] of them for the
  * ATTEND at value i, with what belongs to it; 0 or 1 for what is not cut. Its result, SCORE_MAX and
- * SCORE_SUM get a leading axis of that size, and reductions along it merge them. Which columns a
- * segment has is the kernel's to choose: all together are all. The result's rank must be below
- * KILN_MAX_RANK. *ret_cut ATTENDs were cut, at least one if any was to be: attention that waits
- * for the statistics of another one is left to another call. To be followed by kiln_ir_optimize.
+ * SCORE_SUM get a leading axis of that size, and reductions along it merge them. The kernel chooses
+ * the columns of each segment: all together are all. The result's rank must be below KILN_MAX_RANK.
+ * *ret_cut ATTENDs were cut, at least one if any was to be: attention that waits for the statistics
+ * of another one is left to another call. To be followed by kiln_ir_optimize.
  */
 enum kiln_status kiln_ir_segment_attention(struct kiln_ir *ir, const uint32_t *segments,
                                            uint32_t *ret_cut,

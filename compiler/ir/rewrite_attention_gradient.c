@@ -13,7 +13,7 @@
 struct rewriting {
     struct kiln_rewrite base;
     struct kiln_attention_gradients all;
-    uint32_t *gradient_of;  /* per operation in whose place a kernel's result comes: gradient + 1 */
+    uint32_t *gradient_of;  /* per operation that a kernel's result replaces: gradient + 1 */
     uint32_t *first_kernel; /* per gradient: number of its first kernel in the program */
     uint32_t **map; /* per gradient, for each of its kernels: inside -> new value; KILN_NONE: not
                        made yet */
@@ -168,7 +168,7 @@ static uint32_t make_fold(struct rewriting *rewriting, uint32_t gradient,
     return is_whole ? sum.operands[0] : kiln_ir_append(out, &sum);
 }
 
-/* The operation in whose place a fold comes. */
+/* The operation that a fold replaces. */
 static uint32_t fold_place(const struct kiln_gradient_fold *fold)
 {
     return fold->reader == KILN_NONE ? fold->value : fold->reader;

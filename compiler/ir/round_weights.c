@@ -16,14 +16,14 @@ static bool is_narrow_round(const struct kiln_op *op)
     return op->opcode == KILN_OP_ROUND && (KILN_DTYPE_BIT(op->dtype) & narrow_dtypes) != 0;
 }
 
-/* What is known of each operation. */
+/* Facts about each operation. */
 struct knowledge {
     uint32_t *sets;        /* exact storage types */
     uint32_t *last_reader; /* 0: none */
     bool *reached;         /* of ends_narrow: false between its uses */
 };
 
-/* Whether all that is computed of a value is rounded to 16 bits before it is stored, summed up or
+/* True if all that is computed of a value is rounded to 16 bits before it is stored, summed up or
  * multiplied. */
 static bool ends_narrow(const struct kiln_ir *ir, uint32_t value, const struct knowledge *knowledge)
 {

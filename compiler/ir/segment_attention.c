@@ -30,7 +30,7 @@ struct segmentation {
     uint32_t cut_count;
     /* Per operation: */
     uint32_t *cut_of;     /* 1 + the cut that it is the ATTEND, the maximum or a sum of; or 0 */
-    uint32_t *derived_of; /* 1 + the last cut of whose maximum or sums it is computed; or 0 */
+    uint32_t *derived_of; /* 1 + the last cut that its value depends on by maximum or sums; or 0 */
     /* The ATTEND that it waits for, which comes after it: it is computed of what is merged there.
      * 0: it does not wait. */
     uint32_t *waits_for;
@@ -85,7 +85,7 @@ static void find_exponential(struct segmentation *segmentation, struct cut *cut)
     }
 }
 
-/* Names what belongs to the cuts, but for sums. */
+/* Names the parts of the cuts, except sums. */
 static void name_parts(struct segmentation *segmentation)
 {
     for (uint32_t c = 0; c < segmentation->cut_count; c++) {
@@ -110,7 +110,7 @@ static bool is_sum(const struct segmentation *segmentation, uint32_t value)
            segmentation->cut_of[value] != 0;
 }
 
-/* The cut of whose maximum or sums the value tells, as 1 + its number; or 0. */
+/* The cut whose maximum or sums the value depends on, as 1 + its number; or 0. */
 static uint32_t source_of(const struct segmentation *segmentation, uint32_t value)
 {
     const struct cut *cut = cut_at(segmentation, value);
@@ -215,7 +215,7 @@ static void merge_sum(struct segmentation *segmentation, const struct cut *cut, 
     segmentation->wide[index] = append_merged(out, elements, cut->shares, cut->domain);
 }
 
-/* What an operand is for each element of a cut's result, if that is known; else KILN_NONE. */
+/* The operand for each element of a cut's result; KILN_NONE if it is not known. */
 static uint32_t wide_value(const struct segmentation *segmentation, const struct cut *cut,
                            uint32_t operand)
 {

@@ -1,6 +1,6 @@
 /*
- * What the files that make hostile graphs share: a graph in the making, and the steps to append
- * tensors and nodes. Internal to tests/support.
+ * A hostile graph in the making, and the steps to append tensors and nodes. Internal to
+ * tests/support.
  *
  * A function that appends a node returns its first result. Once the graph has all its nodes, it
  * appends nothing and returns its first operand.

@@ -85,7 +85,8 @@ void kiln_hostile_normed_linear(struct kiln_hostile_builder *builder)
     }
 }
 
-/* Of activations, weights and biases, from the last layer to the first. ROWS is COLUMNS. */
+/* Gradients of activations, weights and biases, from the last layer to the first. ROWS is COLUMNS.
+ */
 void kiln_hostile_linear_gradients(struct kiln_hostile_builder *builder)
 {
     uint32_t dy = rows(builder);

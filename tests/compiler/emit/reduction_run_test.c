@@ -145,7 +145,7 @@ static size_t tensor_elements(const struct kiln_tensor *tensor)
 /* Inputs rise from the first element to the last, instead of at random. */
 static bool inputs_rise;
 static double inputs_level = 3; /* the least of others */
-/* So many of every 1000 are infinite. */
+/* The first of every 1000 elements that may be infinite. */
 static uint32_t infinite_inputs;
 
 /* Inputs far from zero, so that variances cancel where they are computed the wrong way. */

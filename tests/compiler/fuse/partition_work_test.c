@@ -1,6 +1,6 @@
 /*
- * The work of partitioning, in steps: bounded for graphs that are made to be hard, and the ways
- * out: parts of the graph, and the plain partition.
+ * The steps of partitioning are bounded for hard graphs. The ways out are parts of the graph, and
+ * the plain partition.
  */
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
