@@ -294,7 +294,7 @@ kiln_kernel_plan_make_either(const struct kiln_graph *graph, const struct kiln_t
     struct kiln_arena scratch;
     kiln_arena_init(&scratch);
     enum kiln_status status = choose(graph, target, options, arena, &scratch, ret_plan, error);
-    if (scratch.bytes > ret_plan->scratch_bytes)
+    if (status == KILN_OK && scratch.bytes > ret_plan->scratch_bytes)
         ret_plan->scratch_bytes = scratch.bytes;
     kiln_arena_fini(&scratch);
     return status;
