@@ -1,5 +1,5 @@
 /*
- * How long lowering takes, and how that grows: graphs that are hard to lower, of 256 to 4096 nodes.
+ * The growth of the time of lowering: graphs that are hard to lower, of 256 to 4096 nodes.
  * A program of its own, since it needs the graphs of the tests.
  *
  * usage: kiln-lowering-benchmark [NODES] [FAMILY-WORD...]

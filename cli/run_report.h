@@ -26,7 +26,7 @@ struct kiln_run_report {
 enum kiln_run_verdict {
     KILN_RUN_GOOD,
     KILN_RUN_WRONG,    /* an element is outside its bound, or a stray byte was written */
-    KILN_RUN_UNJUDGED, /* nothing is wrong, but the bound of some element is infinite */
+    KILN_RUN_UNJUDGED, /* no element is known to be wrong, but some bound is infinite */
 };
 
 /* Prints a table, or JSON. */

@@ -32,7 +32,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* True if all that a work-item accumulates is of a wider type than the result. Tails are not. */
+/* True if all accumulators of a work-item have a wider type than the result. Tails do not. */
 static bool has_wide_lanes(const struct kiln_reduction_emission *reduction)
 {
     const struct kiln_reduction_passes *passes = &reduction->reduction->passes;

@@ -88,7 +88,7 @@ struct kiln_wire_tensor {
     bool is_runtime_scalar;
     bool is_ragged;
     int64_t ragged_multiplier; /* of offsets; 1 where the wire says nothing */
-    uint8_t value_kind;        /* enum kiln_wire_value_kind or a number nobody knows */
+    uint8_t value_kind;        /* enum kiln_wire_value_kind or an unknown number */
     bool is_value_known;       /* `real` or `integer` holds a value of this kind */
     bool has_dims;             /* `dims` is on the wire, if only as an empty vector */
     uint32_t dim_count;        /* as on the wire; the first KILN_MAX_RANK are copied */

@@ -54,9 +54,9 @@ enum kiln_status kiln_engine_details_read(const void *bytes, size_t size, int64_
 
 /*
  * Writes a graph in the layout of an era, so that reading it back gives the same canonical form.
- * KILN_UNSUPPORTED when the layout cannot say it: a newer data type or kind of node, a host scalar,
- * an alignment other than 16 or compute types that differ between nodes in NOV2025; the other
- * layout's form of batchnorm inference.
+ * KILN_UNSUPPORTED when the layout cannot express it. NOV2025 lacks newer data types and kinds of
+ * nodes, host scalars, alignments other than 16, and compute types that differ between nodes. Each
+ * layout lacks the other's form of batchnorm inference.
  */
 enum kiln_status kiln_graph_write(const struct kiln_graph *graph, enum kiln_wire_era era,
                                   struct kiln_buffer *buffer,

@@ -5,8 +5,8 @@
  *   p = exp(x - stats), ds = p * (do . v - sum do * o)
  *   dq = factor * ds . k, dk = factor * ds^T . q, dv = p^T . do, dbias = ds summed
  *
- * p and ds are 0 where a query does not see a key, whatever the statistics are: those of a row
- * without keys are -infinity, those of a query beyond its length may be NaN. Where an additive mask
+ * p and ds are 0 where a query does not see a key, whatever the statistics are. A row without keys
+ * has -infinity, and a query beyond its length may have NaN. Where an additive mask
  * is -infinity at all keys of a row, infinity is subtracted instead of -infinity. Operands at or
  * beyond a length may be NaN, too; they become 0 before they are multiplied or summed.
  */

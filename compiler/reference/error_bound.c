@@ -180,8 +180,8 @@ static bool apply_hazard(const struct kiln_mode_reference *row, const struct poi
 }
 
 /* Error that underflow inside a product can cause, where a factor lost its low bits before it was
- * multiplied. An infinite operand makes a product that is infinite or NaN, or a limit of the
- * function, in which nothing was lost. */
+ * multiplied. Nothing is lost to an infinite operand: its product is infinite or NaN, or the
+ * function has reached its limit. */
 static double hidden_underflow(const struct kiln_pointwise *attributes, const struct points *points,
                                uint32_t arity)
 {
