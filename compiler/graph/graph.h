@@ -200,7 +200,8 @@ struct kiln_convolution {
  * O is o * SCALE_O, STATS m + ln(l), MAX m, SUM_EXP l, AMAX_S the largest p, AMAX_O the largest
  * |o|.
  *
- * Backward, with p = exp(x - STATS) where the key is seen and STATS is not -infinity, and 0 otherwise:
+ * Backward, with p = exp(x - STATS) where the key is seen and STATS is not -infinity, and 0
+ * otherwise:
  *
  *   ds[b,h,i,j] = p * (sum over d of DO * v - sum over d of DO * O)
  *   DQ = SCALE * sum over j of ds * k, DK = SCALE * sum over i and the heads of a group of ds * q,
