@@ -20,10 +20,10 @@ enum {
     /* Computed by a lane for the steps that are loaded ahead: a float sigmoid on either operand of
      * a product without matrix instructions would take seconds to compile. */
     STREAM_OPERATIONS = 768,
-    /* Operations that find elements count too, as along windows: limits for all steps together,
-     * and for one step without matrix instructions. */
+    /* Operations that find elements count too, as along windows, and multiply-adds of targets
+     * without matrix instructions: limits for all steps together, and for one step there. */
     STREAM_TEXT = 1536,
-    STREAM_STEP_TEXT = 640,
+    STREAM_STEP_TEXT = 896,
     MAX_SUM_REGISTERS = 256,
     WGMMA_WAVE_ROWS = 16, /* device/mma/wgmma.h: 64 of four warps */
 };
@@ -200,6 +200,23 @@ static uint32_t count_step_operations(const struct kiln_tile_problem *problem,
            (fragments_m * left_cost + fragments_n * right_cost);
 }
 
+/* Multiply-adds of a lane for one step of k; 0 with matrix instructions. A multiply-add of bytes
+ * counts twice where an operand runs along its rows: its bytes are taken apart, and no dot product
+ * of the target takes them. */
+static uint32_t count_step_products(const struct kiln_tile_problem *problem,
+                                    const struct kiln_contraction_schedule *contraction)
+{
+    if (contraction->mma != NULL)
+        return 0;
+    uint32_t rows_m = kiln_fragment_rows_m(contraction, problem->target);
+    uint32_t rows_n = kiln_fragment_rows_n(contraction, problem->target);
+    bool is_apart = kiln_dtype_info(contraction->staged)->bytes == 1 &&
+                    (problem->left_along_rows || problem->right_along_rows);
+    return SCALAR_BLOCK * SCALAR_BLOCK * kiln_pack_elements(contraction) *
+           (contraction->tile_m / contraction->waves_m / rows_m) *
+           (contraction->tile_n / contraction->waves_n / rows_n) * (is_apart ? 2 : 1);
+}
+
 /* A single step, or tile of k, is too much text: a lane has many elements to find and to compute.
  * Staged, the lanes of a work-group share them, few where a tile is short. */
 static bool is_text_long(const struct kiln_tile_problem *problem,
@@ -208,7 +225,8 @@ static bool is_text_long(const struct kiln_tile_problem *problem,
     if (problem->forced->form != KILN_CONTRACTION_ANY || problem->forced->tile_m != 0)
         return false;
     if (contraction->is_streamed)
-        return count_step_operations(problem, contraction, true) >
+        return count_step_operations(problem, contraction, true) +
+                   count_step_products(problem, contraction) >
                (contraction->mma == NULL ? STREAM_STEP_TEXT : STREAM_TEXT);
     uint32_t lanes = contraction->waves_k * problem->target->wave_size;
     uint32_t operations = contraction->tile_m * (problem->left_cost + problem->left_load_cost) +
@@ -244,11 +262,8 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     /* What is computed of the operands stands in the kernel's text twice for each of these steps.
      */
     uint32_t operations = count_step_operations(problem, contraction, false);
-    uint32_t text = count_step_operations(problem, contraction, true);
-    if (contraction->mma == NULL)
-        text += SCALAR_BLOCK * SCALAR_BLOCK * kiln_pack_elements(contraction) *
-                (contraction->tile_m / contraction->waves_m / rows_m) *
-                (contraction->tile_n / contraction->waves_n / rows_n);
+    uint32_t text = count_step_operations(problem, contraction, true) +
+                    count_step_products(problem, contraction);
     if (operations != 0 && most > STREAM_OPERATIONS / operations)
         most = STREAM_OPERATIONS / operations;
     if (text != 0 && most > STREAM_TEXT / text)
