@@ -240,6 +240,8 @@ static enum kiln_status make_parts(const struct kiln_graph *graph, uint32_t most
         status = plan_part(&assembly, part, max_steps, target, options, &plans[part], error);
         if (status != KILN_OK)
             return status;
+        if (part != 0 && plans[part].partition.group_count != 0)
+            plans[part].partition.groups[0].boundary = KILN_BOUNDARY_PART;
         *ret_is_plain = *ret_is_plain || plans[part].partition.is_plain;
         if (*ret_is_plain && most > KILN_PART_LEAST_WEIGHT)
             return KILN_OK;

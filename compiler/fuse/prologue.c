@@ -164,6 +164,9 @@ bool kiln_prologue_may_evaluate(struct kiln_group_builder *builder, uint32_t ind
     builder->betweens[builder->between_count++] = between;
     for (uint32_t i = 0; between.is_second && i < walk.count; i++)
         builder->is_deferred[walk.values[i]] = true;
+    /* The product before it may be unable to compute the stored value: another kernel does then. */
+    if (between.is_second)
+        builder->always_cut[stored] = true;
     return between.is_second;
 }
 

@@ -110,8 +110,12 @@ static void import_pointwise_node(struct kiln_importer *importer, const struct k
     if (node->pointwise.mode == KILN_POINTWISE_GEN_INDEX) {
         uint32_t axis = node->pointwise.axis;
         bool is_long = output->dims[axis] > INT32_MAX;
-        value = kiln_import_index(ir, is_long ? KILN_SCALAR_I64 : KILN_SCALAR_I32, domain,
-                                  output->rank - 1 - axis);
+        /* Broadcast, an axis of size 1 is a longer one, along which kernels would count. */
+        if (output->dims[axis] == 1)
+            value = kiln_ir_integer(ir, KILN_SCALAR_I32, 0);
+        else
+            value = kiln_import_index(ir, is_long ? KILN_SCALAR_I64 : KILN_SCALAR_I32, domain,
+                                      output->rank - 1 - axis);
     } else {
         uint32_t operands[KILN_MAX_NODE_OPERANDS];
         for (uint32_t i = 0; i < node->input_count; i++) {

@@ -105,6 +105,25 @@ Test(contraction_between, is_computed_where_fewer_bytes_are_moved)
     kiln_buffer_fini(&text);
 }
 
+/* The stored value has more elements than the first product, and is too costly for a prologue. */
+Test(contraction_between, is_stored_by_another_kernel_where_the_first_product_cannot)
+{
+    const char *sketch = "Matmul a=1,64,64 b=1,64,64 c=1,64,64:virtual | "
+                         "Pointwise in_0@3 in_1=4,64,64 out_0=4,64,64:virtual !operation='MUL' | "
+                         "Pointwise in_0@5 out_0=4,64,64:virtual !operation='ERF' | "
+                         "Pointwise in_0@6 out_0=4,64,64:virtual !operation='ERF' | "
+                         "Pointwise in_0@7 out_0=4,64,64:BFLOAT16:virtual !operation='TANH_FWD' | "
+                         "Pointwise in_0@8 in_1=4,64,64 out_0=4,64,64:virtual !operation='ADD' | "
+                         "Matmul a=4,64,64 b@10 c=4,64,64";
+    struct kiln_kernel_plan plan = make_plan(sketch, false);
+    cr_assert_eq(plan.partition.group_count, 3);
+    cr_assert_eq(plan.partition.between_count, 1);
+    cr_expect(plan.partition.betweens[0].is_second);
+    const struct kiln_fusion_group *second = &plan.partition.groups[2];
+    cr_expect_eq(second->contracts[0], plan.partition.betweens[0].product);
+    cr_expect_eq(second->load_count, 3, "its left operand, the stored value, what is added");
+}
+
 Test(contraction_between, is_no_question_where_one_side_cannot_compute_it)
 {
     static const char *const sketches[] = {

@@ -1,5 +1,6 @@
 /*
- * Convolutions that kernels were wrong about once, on the host device, against the interpreter.
+ * Convolutions and products that kernels were wrong about once, on the host device, against the
+ * interpreter.
  */
 #include "tests/end_to_end/checked_sketch.h"
 
@@ -53,6 +54,22 @@ static const char *const sketches[] = {
     "ConvolutionFwd x=1,6,5,5:last w=6,1,3,3:last y=1,6,5,5:virtual:last" ATTRIBUTES(
         "1,1", "1,1",
         "1,1") "| ConvolutionFwd x@3 w=6,1,3,3:last y=1,6,5,5:last" ATTRIBUTES("1,1", "1,1", "1,1"),
+    /* An index of an axis of size 1, repeated along one that kernels count: it stays 0. */
+    "Pointwise in_0=1,4,1,1 out_0=1,4,1,1:INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=2 "
+    "| Pointwise in_0@2 in_1@1 out_0=1,4,1,1:virtual !operation='ADD' "
+    "| ConvolutionFwd x=2,3,6,5 w=4,3,3,3 y=2,4,6,5:virtual" ATTRIBUTES(
+        "1,1", "1,1", "1,1") "| Pointwise in_0@6 in_1@3 out_0=2,4,6,5 !operation='SUB'",
+    "Pointwise in_0=1,3,1,1 out_0=1,3,1,1:INT32:virtual !operation='GEN_INDEX' !axis_tensor_uid=3 "
+    "| Pointwise in_0@2 in_1@1 out_0=1,3,1,1:virtual !operation='ADD' "
+    "| Matmul a=2,3,8,8 b=2,3,8,8 c=2,3,8,8:virtual "
+    "| Pointwise in_0@6 in_1@3 out_0=2,3,8,8 !operation='SUB'",
+    /* An index between two products, of which the first has fewer elements. */
+    "Matmul a=1,64,64 b=1,64,64 c=1,64,64:virtual "
+    "| Pointwise in_0=4,64,64 out_0=4,64,64:INT32:virtual !operation='GEN_INDEX' "
+    "!axis_tensor_uid=2 "
+    "| Pointwise in_0@3 in_1@5 out_0=4,64,64:BFLOAT16:virtual !operation='MUL' "
+    "| Pointwise in_0@6 in_1@4 out_0=4,64,64:virtual !operation='ADD' "
+    "| Matmul a=4,64,64 b@7 c=4,64,64",
     /* An image of one pixel: one load for several columns, of which one is inside of the window. */
     "ConvolutionFwd x=1,5,1,1 w=5,1,2,4 y=1,5,4,4" ATTRIBUTES("2,3", "1,1", "1,1"),
     "ConvolutionBwd dy=1,5,1,1 w=5,1,5,4 dx=1,5,2,4" HUGE("0,0", "11,6", "1,1", "3,3"),
