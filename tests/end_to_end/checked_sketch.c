@@ -3,6 +3,7 @@
 #include "runtime/engine/engine.h"
 #include "tests/compiler/graph/graph_sketch.h"
 #include "tests/end_to_end/checked_graph.h"
+#include "tests/runtime/support/test_share.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@ void run_sketch(const char *sketch, const struct kiln_lower_options *lower,
                 void (*prepare)(const struct kiln_graph *graph, void *const *memory),
                 void (*expect)(const struct kiln_graph *graph, void *const *memory))
 {
+    static unsigned long number; /* each test is a process of its own */
+    if (!test_share_has(number++))
+        return;
     const struct kiln_engine_options options = {
         .device = "host", .codegen = {.max_workers = 1}, .lower = *lower};
     struct kiln_random_graph_options fill;

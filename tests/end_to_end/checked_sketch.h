@@ -1,5 +1,6 @@
 /*
- * Graphs that are sketched (tests/compiler/graph/graph_sketch.h), run on the host device.
+ * Graphs that are sketched (tests/compiler/graph/graph_sketch.h), run on the host device. A build
+ * that has a part of the long sweeps (test_share.h) runs that part of each test's sketches.
  */
 #ifndef KILN_TESTS_CHECKED_SKETCH_H
 #define KILN_TESTS_CHECKED_SKETCH_H
