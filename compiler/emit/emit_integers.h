@@ -1,5 +1,5 @@
 /*
- * Integers that a kernel is launched with, behind its pointers. A family visits all of its integers
+ * Integers that a kernel is launched with, after its pointers. A family visits all of its integers
  * in one function, so names, values and order are written down once.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_INTEGERS_H

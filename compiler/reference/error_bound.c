@@ -180,8 +180,8 @@ static bool apply_hazard(const struct kiln_mode_reference *row, const struct poi
 }
 
 /* Error that underflow inside a product can cause, where a factor lost its low bits before it was
- * multiplied. Nothing is lost to an infinite operand: its product is infinite or NaN, or the
- * function has reached its limit. */
+ * multiplied. An infinite operand loses nothing: its product is infinite or NaN, or the function
+ * has reached its limit. */
 static double hidden_underflow(const struct kiln_pointwise *attributes, const struct points *points,
                                uint32_t arity)
 {
@@ -271,8 +271,9 @@ static struct kiln_bounded evaluate_real(const struct kiln_mode_reference *row,
         return kiln_bounded_unchecked(row->real(x, attributes), dtype);
     }
     struct span span = evaluate_grid(row, attributes, points, arity);
-    if (span.mixed || factor_may_vanish(row, attributes, points, arity, arithmetic) ||
-        !apply_hazard(row, points, &span) ||
+    bool may_vanish = reads_operand(attributes, operands, 0) &&
+                      factor_may_vanish(row, attributes, points, arity, arithmetic);
+    if (span.mixed || may_vanish || !apply_hazard(row, points, &span) ||
         !add_own_error(row, attributes, points, arity, arithmetic, &span))
         return kiln_bounded_unchecked(span.value, dtype);
     /* IDENTITY converts straight to the result's type, without passing through the computing type.

@@ -119,6 +119,19 @@ Test(error_bound, no_point_of_the_interval_is_outside)
     }
 }
 
+Test(error_bound, infinities_have_bounds_where_the_result_is_defined)
+{
+    struct kiln_bounded sigmoid = unary(KILN_POINTWISE_SIGMOID_FWD, INFINITY, 0);
+    cr_expect_eq(sigmoid.real, 1);
+    cr_expect_lt(sigmoid.bound, 1e-6);
+    struct kiln_pointwise elu = {.mode = KILN_POINTWISE_ELU_BWD, .elu_alpha = 0};
+    struct kiln_bounded operands[3] = {real(INFINITY, 0), real(-1, 0), real(1, 0)};
+    struct kiln_bounded gradient =
+        kiln_bounded_evaluate(&elu, KILN_SCALAR_F32, operands, KILN_DTYPE_F32);
+    cr_expect_eq(gradient.real, 0, "the gradient is dropped");
+    cr_expect_lt(gradient.bound, 1e-6);
+}
+
 Test(error_bound, poles_and_overflow_are_unchecked)
 {
     cr_assert(isinf(binary(KILN_POINTWISE_DIV, real(1, 0), real(0.1, 0.2)).bound));

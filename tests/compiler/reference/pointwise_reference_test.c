@@ -142,6 +142,8 @@ Test(pointwise_reference, special_values_follow_the_formulas)
     struct kiln_pointwise softplus = defaults(KILN_POINTWISE_SOFTPLUS_FWD);
     cr_assert_eq(call(&softplus, 1e4, 0, 0), 1e4);
     cr_assert_eq(call(&softplus, -INFINITY, 0, 0), 0);
+    softplus.softplus_beta = 0;
+    cr_assert(isnan(call(&softplus, NAN, 0, 0)), "a beta of 0 hides no NaN");
     struct kiln_pointwise sigmoid = defaults(KILN_POINTWISE_SIGMOID_FWD);
     cr_assert_eq(call(&sigmoid, -INFINITY, 0, 0), 0);
     cr_assert_gt(call(&sigmoid, -720, 0, 0), 0);
