@@ -4,6 +4,7 @@
 #include "plugin_api/hipdnn_plugin_abi.h"
 #include "plugin_api/last_error.h"
 #include "plugin_api/log_bridge.h"
+#include "runtime/support/version.h"
 
 /* The level that names an engine; nothing of a lower level is promised but looked at: graphs with
  * override shapes, runtime scalars, ragged tensors and alignments are read for those, and declined
@@ -25,7 +26,7 @@ hipdnnPluginStatus_t hipdnnPluginGetName(const char **name)
 
 hipdnnPluginStatus_t hipdnnPluginGetVersion(const char **version)
 {
-    return give_text(KILN_VERSION, version, "version");
+    return give_text(kiln_version.text, version, "version");
 }
 
 hipdnnPluginStatus_t hipdnnPluginGetApiVersion(const char **version)

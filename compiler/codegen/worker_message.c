@@ -1,5 +1,7 @@
 #include "compiler/codegen/worker_message.h"
 
+#include "runtime/support/version.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +54,7 @@ void kiln_worker_append_hello(struct kiln_buffer *message)
     struct kiln_buffer body;
     kiln_buffer_init(&body);
     kiln_buffer_append_u32(&body, KILN_WORKER_PROTOCOL);
-    append_text(&body, KILN_VERSION);
+    append_text(&body, kiln_version.number);
     append_message(message, KILN_WORKER_HELLO, &body);
     kiln_buffer_fini(&body);
 }
@@ -64,7 +66,7 @@ bool kiln_worker_check_hello(const void *bytes, size_t size)
     uint32_t protocol = kiln_reader_u32(&reader);
     const char *version = read_text(&reader);
     return is_finished(&reader) && protocol == KILN_WORKER_PROTOCOL &&
-           strcmp(version, KILN_VERSION) == 0;
+           strcmp(version, kiln_version.number) == 0;
 }
 
 void kiln_worker_describe_hello(const void *bytes, size_t size,
@@ -81,7 +83,7 @@ void kiln_worker_describe_hello(const void *bytes, size_t size,
                        (unsigned)KILN_WORKER_PROTOCOL);
     else if (is_finished(&reader))
         (void)snprintf(ret_difference, KILN_WORKER_DIFFERENCE_BYTES, "it is '%.40s', this is '%s'",
-                       version, KILN_VERSION);
+                       version, kiln_version.number);
     else
         (void)snprintf(ret_difference, KILN_WORKER_DIFFERENCE_BYTES, "it does not say which");
 }

@@ -1,8 +1,10 @@
 /* Wrong command lines: one sentence, a near miss where there is one, exit code 2, nothing on
  * stdout. */
+#include "tests/cli/json_check.h"
 #include "tests/cli/kiln_process.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_ARGUMENTS = 6 };
@@ -123,6 +125,20 @@ Test(kiln_usage, version_says_which)
     cr_assert_eq(kiln.exit_code, 0);
     cr_assert_eq(strncmp(kiln.out, "kiln ", 5), 0);
     cr_assert_str_eq(KILN("--version").out, kiln.out);
+}
+
+Test(kiln_usage, version_has_a_commit_if_one_is_known)
+{
+    json_t *document = parse_json(KILN("version", "--json").out);
+    const char *commit = json_string_value(json_object_get(document, "commit"));
+    char line[192];
+    (void)snprintf(line, sizeof(line), "kiln %s\ncommit %s%s\nkernel templates %s\n",
+                   text_member(document, "version"), commit ? commit : "unknown",
+                   json_is_true(json_object_get(document, "modified")) ? ", modified" : "",
+                   text_member(document, "templates_digest"));
+    cr_assert_str_eq(KILN("version").out, line);
+    cr_assert_eq(json_is_null(json_object_get(document, "modified")), !commit);
+    json_decref(document);
 }
 
 Test(kiln_usage, options_may_follow_operands_and_end_at_two_dashes)
