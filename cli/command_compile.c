@@ -326,6 +326,9 @@ static void set_option(struct kiln_command_line *line, enum kiln_option_id optio
     case KILN_OPTION_COMPILE_REPORT:
         settings->report.report_path = line->value;
         break;
+    case KILN_OPTION_COMPILE_STRICT:
+        settings->report.strict = true;
+        break;
     case KILN_OPTION_COMPILE_JSON:
         settings->report.json = true;
         break;

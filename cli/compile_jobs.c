@@ -252,8 +252,7 @@ static bool run_job(struct run *run, size_t index)
 
 static bool is_failure(enum kiln_compile_outcome outcome)
 {
-    return outcome == KILN_COMPILE_DECLINED || outcome == KILN_COMPILE_UNREADABLE ||
-           outcome == KILN_COMPILE_BROKEN;
+    return outcome == KILN_COMPILE_UNREADABLE || outcome == KILN_COMPILE_BROKEN;
 }
 
 /* Called with the lock held. */

@@ -143,6 +143,15 @@ static struct kiln_compile_failures *failures_of(struct kiln_compile_report *rep
     return kind;
 }
 
+/* Graphs that Kiln declines are another engine's: the plugin's normal answer, and none of failure.
+ */
+static bool is_failure(const struct kiln_compile_report *report,
+                       const struct kiln_compile_result *result)
+{
+    return result->outcome != KILN_COMPILE_DONE &&
+           (report->options.strict || result->outcome != KILN_COMPILE_DECLINED);
+}
+
 static void count_result(struct kiln_compile_report *report,
                          const struct kiln_compile_result *result)
 {
@@ -155,6 +164,8 @@ static void count_result(struct kiln_compile_report *report,
             report->compiled_bytes += result->code_bytes;
         return;
     }
+    if (!is_failure(report, result))
+        return;
     int exit_code = result->outcome == KILN_COMPILE_BROKEN ? kiln_message_exit_code(result->status)
                                                            : KILN_EXIT_FAILED;
     report->exit_code = exit_code > report->exit_code ? exit_code : report->exit_code;
@@ -233,11 +244,14 @@ static void print_line(const struct kiln_compile_report *report,
 
 /* A machine without a compiler fails every graph in the same words: once is enough. Of other kinds
  * of failure, a few sentences are. */
-static void tell_failure(struct kiln_compile_report *report,
-                         const struct kiln_compile_result *result)
+static void tell_reason(struct kiln_compile_report *report,
+                        const struct kiln_compile_result *result)
 {
     struct kiln_compile_failures *kind = failures_of(report, result);
+    bool failed = is_failure(report, result);
     kind->count++;
+    if (!failed && report->options.quiet)
+        return;
     if (result->status == KILN_UNSUPPORTED && kind->last_sentence &&
         strcmp(kind->last_sentence, result->sentence) == 0)
         return;
@@ -246,9 +260,10 @@ static void tell_failure(struct kiln_compile_report *report,
     if (kind->count > SENTENCES_PER_KIND)
         report->untold++;
     else if (result->target)
-        kiln_message_error("'%s' for %s: %s", result->path, result->target->name, result->sentence);
+        (failed ? kiln_message_error : kiln_message_note)("'%s' for %s: %s", result->path,
+                                                          result->target->name, result->sentence);
     else
-        kiln_message_error("%s", result->sentence);
+        (failed ? kiln_message_error : kiln_message_note)("%s", result->sentence);
 }
 
 bool kiln_compile_report_result(struct kiln_compile_report *report,
@@ -264,7 +279,7 @@ bool kiln_compile_report_result(struct kiln_compile_report *report,
         return true;
     }
     count_result(report, result);
-    bool failed = result->outcome != KILN_COMPILE_DONE;
+    bool done = result->outcome == KILN_COMPILE_DONE;
     if (report->options.json || report->file) {
         json_t *object = result_json(result);
         write_line(report, object);
@@ -272,13 +287,15 @@ bool kiln_compile_report_result(struct kiln_compile_report *report,
             kiln_json_append(report->results, json_incref(object));
         json_decref(object);
     }
-    if (!report->options.json && (failed || !(report->options.quiet || report->failures_only))) {
+    bool is_listed =
+        is_failure(report, result) || (!report->options.quiet && !(done && report->failures_only));
+    if (!report->options.json && is_listed) {
         kiln_progress_wipe();
         print_line(report, result);
         fflush(stdout);
     }
-    if (failed)
-        tell_failure(report, result);
+    if (!done)
+        tell_reason(report, result);
     return !ferror(stdout); /* nobody reads: main says so */
 }
 
@@ -461,7 +478,7 @@ void kiln_compile_report_summary(struct kiln_compile_report *report, uint64_t du
                                  const struct kiln_codegen_counters *counters)
 {
     if (report->untold)
-        kiln_message_note("'%zu' more failures have no sentence here\n"
+        kiln_message_note("%zu more graphs have no sentence here\n"
                           "hint: --report FILE and --json have all of them",
                           report->untold);
     if (report->losses.unwritten)

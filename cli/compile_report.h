@@ -16,6 +16,7 @@
 struct kiln_compile_report_options {
     bool json;
     bool quiet;
+    bool strict;             /* a declined graph is a failure */
     const char *report_path; /* file of JSON lines; NULL: none */
 };
 
@@ -55,7 +56,7 @@ struct kiln_compile_report {
     size_t failure_kinds;
     size_t skipped;
     size_t elsewhere;
-    size_t untold;                   /* failures whose sentences were left out */
+    size_t untold;                   /* graphs whose sentences were left out */
     uint64_t compiled_bytes;         /* of the programs that this run compiled */
     struct kiln_cache_losses losses; /* set before the summary */
     bool is_interrupted;

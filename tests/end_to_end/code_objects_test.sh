@@ -28,7 +28,7 @@ done
 compile() {
     local list=$1 summary
     shift
-    # Graphs that are declined give exit code 1 like failures: the summary tells them apart.
+    # Files that are no graphs give exit code 1 like failures: the summary tells them apart.
     summary=$("$kiln" compile --target "$list" --cache "$cache" -j 2 "$@" 2>&1 | grep ' kernels, ') || true
     echo "$list: $summary"
     [[ -n $summary && $summary != *failed* ]] || fail "not every graph compiled for $list"
