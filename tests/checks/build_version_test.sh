@@ -35,7 +35,7 @@ grep -q "is_modified = false" "$folder/version.c"
 git -C "$clone" tag -a -m tag v1.2.3
 expect "$clone" "1.2.3+$commit"
 
-# No change writes nothing, so that nothing is built again.
+# An equal version leaves the file alone, so that no build has to compile it again.
 touch -d 2001-01-01 "$folder/version.c"
 expect "$clone" "1.2.3+$commit"
 [[ $(stat -c %Y "$folder/version.c") -lt 1000000000 ]] || { echo "an equal version was written again"; exit 1; }

@@ -115,7 +115,7 @@ Test(kiln_compile, declined_graphs_have_a_reason)
     cr_assert_str_eq(quiet.err, "");
     strict = KILN("compile", "--target", "host", "--quiet", "--strict", path);
     cr_assert(strstr(strict.out, "UNKNOWN_UID"), "%s", strict.out);
-    /* What cannot be read fails all the same. */
+    /* Unreadable files fail without --strict. */
     struct kiln_process missing =
         KILN("compile", "-t", "host", path, temporary_path("missing.bin"));
     cr_assert_eq(missing.exit_code, 1);
