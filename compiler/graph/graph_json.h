@@ -1,7 +1,8 @@
 /*
  * Graphs as JSON: flatc's JSON of the schemas in compiler/graph/schema, so that graphs can be
- * written by hand. A library of its own (kiln_graph_json) because it needs FlatBuffers' parser at
- * run time, which the plugin must not carry. No C++ type or exception crosses this header.
+ * written by hand, and, for reading, hipDNN's own JSON, which it writes to HIPDNN_LOG_GRAPH_DIR. A
+ * library of its own (kiln_graph_json) because it needs JSON parsers at run time, which the plugin
+ * must not carry. No C++ type or exception crosses this header.
  */
 #ifndef KILN_COMPILER_GRAPH_GRAPH_JSON_H
 #define KILN_COMPILER_GRAPH_GRAPH_JSON_H
@@ -17,7 +18,8 @@ extern "C" {
 /*
  * JSON text of `length` bytes to the bytes hipDNN would send, appended to an empty buffer. `era`
  * chooses the layout; NULL takes the current one where the text fits it, else NOV2025. Any text is
- * tolerated: KILN_BAD_ARGUMENT with line and column when it is not such JSON. The graph is not
+ * tolerated: KILN_BAD_ARGUMENT with line and column, or the path in the document, when it is not
+ * such JSON, KILN_REJECTED for kinds of nodes in hipDNN's JSON that are not known. The graph is not
  * checked beyond its form; kiln_graph_read does that.
  */
 enum kiln_status kiln_graph_json_to_bytes(const char *text, size_t length,

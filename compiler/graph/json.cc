@@ -1,5 +1,5 @@
 /* flatc's JSON of our schemas, both ways, by FlatBuffers' own parser with the schemas embedded;
- * numbers by json_text.cc. */
+ * numbers by json_text.cc, hipDNN's own JSON by hipdnn_json.cc. */
 extern "C" {
 #include "compiler/graph/graph.h"
 #include "runtime/support/arena.h"
@@ -7,6 +7,7 @@ extern "C" {
 #include "runtime/support/error.h"
 }
 #include "compiler/graph/graph_json.h"
+#include "compiler/graph/hipdnn_json.hpp"
 #include "compiler/graph/json_text.hpp"
 #include "compiler/graph/wire_graph.h"
 
@@ -14,6 +15,7 @@ extern "C" {
 
 #include <flatbuffers/idl.h>
 
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -36,12 +38,17 @@ flatbuffers::IDLOptions parser_options()
     return options;
 }
 
-/* The library's sentence may hold bytes of the text: one line, printable, without its file name. */
+/* The library's sentence may hold bytes of the text: one line, printable, the place as words. */
 std::string printable(const std::string &message)
 {
     constexpr size_t limit = 400;
     std::string text;
-    for (char c : message) {
+    int line = 0;
+    int column = 0;
+    int start = 0;
+    if (std::sscanf(message.c_str(), " %d: %d: error: %n", &line, &column, &start) == 2 && start)
+        text = "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
+    for (char c : message.substr(static_cast<size_t>(start))) {
         if (text.size() == limit)
             break;
         text.push_back(c >= 0x20 && c < 0x7f ? c : ' ');
@@ -71,10 +78,48 @@ bool names_old_fields(const std::string &json)
     return false;
 }
 
+/* The reflection of the layout's schema, in the parser's memory. */
+const reflection::Schema *schema_of(enum kiln_wire_era era, flatbuffers::Parser *parser)
+{
+    if (!parser->Parse(schema_text(era), nullptr, ""))
+        return nullptr;
+    parser->Serialize();
+    return reflection::GetSchema(parser->builder_.GetBufferPointer());
+}
+
+enum kiln_status hipdnn_to_bytes(json_t *document, const enum kiln_wire_era *era,
+                                 struct kiln_buffer *buffer, enum kiln_wire_era *ret_era,
+                                 struct kiln_error *error)
+{
+    const enum kiln_wire_era taken = kiln::hipdnn_json_era(document);
+    flatbuffers::Parser parser(parser_options());
+    const reflection::Schema *schema = schema_of(taken, &parser);
+    std::string text;
+    std::string message;
+    if (schema == nullptr || (era != nullptr && *era != taken))
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "the fields of hipDNN's JSON are of the other layout");
+    enum kiln_status status = kiln::hipdnn_json_to_flatc(*schema, document, &text, error);
+    if (status == KILN_OK && !parse(text, taken, buffer, &message))
+        status = kiln_error_set(error, KILN_BAD_ARGUMENT, "the text is no graph in JSON: %s",
+                                message.c_str());
+    if (status == KILN_OK)
+        status = kiln_buffer_check(buffer, error);
+    if (status == KILN_OK)
+        *ret_era = taken;
+    return status;
+}
+
 enum kiln_status to_bytes(const std::string &json, const enum kiln_wire_era *era,
                           struct kiln_buffer *buffer, enum kiln_wire_era *ret_era,
                           struct kiln_error *error)
 {
+    kiln::Json document;
+    enum kiln_status status = kiln::read_hipdnn_json(json, &document, error);
+    if (status != KILN_OK)
+        return status;
+    if (document != nullptr)
+        return hipdnn_to_bytes(document.get(), era, buffer, ret_era, error);
     std::string message;
     std::string old_message;
     const enum kiln_wire_era first = era != nullptr ? *era : KILN_WIRE_ERA_CURRENT;
@@ -89,7 +134,7 @@ enum kiln_status to_bytes(const std::string &json, const enum kiln_wire_era *era
     if (!is_parsed)
         return kiln_error_set(error, KILN_BAD_ARGUMENT, "the text is no graph in JSON: %s",
                               message.c_str());
-    enum kiln_status status = kiln_buffer_check(buffer, error);
+    status = kiln_buffer_check(buffer, error);
     if (status == KILN_OK)
         *ret_era = taken;
     return status;
@@ -111,13 +156,9 @@ enum kiln_status from_bytes(const void *bytes, size_t size, struct kiln_arena *a
         return status;
     flatbuffers::Parser parser(parser_options());
     std::string text;
-    bool is_written = parser.Parse(schema_text(era), nullptr, "");
-    if (is_written) {
-        parser.Serialize();
-        is_written = kiln::append_json(*reflection::GetSchema(parser.builder_.GetBufferPointer()),
-                                       *flatbuffers::GetRoot<flatbuffers::Table>(copy), &text);
-    }
-    if (!is_written)
+    const reflection::Schema *schema = schema_of(era, &parser);
+    if (schema == nullptr ||
+        !kiln::append_json(*schema, *flatbuffers::GetRoot<flatbuffers::Table>(copy), &text))
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "the graph holds something that has no JSON form");
     kiln_buffer_append(buffer, text.data(), text.size());

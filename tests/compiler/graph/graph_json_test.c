@@ -50,7 +50,7 @@ Test(graph_json, complaints_name_what_is_wrong)
         const char *complaint;
     } rows[] = {
         {"", "empty"},
-        {"[", "the text is no graph in JSON: "},
+        {"[", "the text is no graph in JSON: line 1, column "},
         {"{\"io_data_type\": \"HALVE\"}", "HALVE"},
         {"{\"io_type\": \"HALVE\"}", "HALVE"},
         {"{\"nodes\": [{\"attributes_type\": \"Nothing\"}]}", "Nothing"},
