@@ -298,10 +298,32 @@ static enum kiln_status cuda_current_ordinal(struct kiln_device *base, int *ret_
     return find_current(&((struct cuda_device *)base)->library, ret_ordinal, error);
 }
 
+static void cuda_describe(struct kiln_device *base, struct kiln_device_description *ret_description)
+{
+    const struct kiln_gpu_library *library = &((struct cuda_device *)base)->library.base;
+    int (*get_name)(char *name, int bytes, int device);
+    int (*get_version)(int *version);
+    struct kiln_error ignored;
+    int version = 0;
+    kiln_error_init(&ignored);
+    enum { NAME_BYTES = sizeof ret_description->name };
+    if (!kiln_gpu_library_find(library, "cuDeviceGetName", &get_name, &ignored) &&
+        get_name(ret_description->name, NAME_BYTES, base->ordinal) != KILN_GPU_SUCCESS)
+        ret_description->name[0] = '\0';
+    ret_description->name[NAME_BYTES - 1] = '\0';
+    /* The CUDA release that the driver is of; the driver's own number is not in this library. */
+    if (!kiln_gpu_library_find(library, "cuDriverGetVersion", &get_version, &ignored) &&
+        get_version(&version) == KILN_GPU_SUCCESS && version > 0)
+        (void)snprintf(ret_description->driver_version, sizeof ret_description->driver_version,
+                       "%d.%d", version / 1000, version % 1000 / 10);
+    kiln_gpu_library_path(library, ret_description->library, sizeof ret_description->library);
+}
+
 const struct kiln_device_ops kiln_cuda_device_ops = {
     .name = "cuda",
     .open = cuda_open,
     .close = cuda_close,
     KILN_GPU_DEVICE_OPS,
+    .describe = cuda_describe,
     .current_ordinal = cuda_current_ordinal,
 };

@@ -59,6 +59,14 @@ enum kiln_status kiln_device_open(const char *name, struct kiln_device **ret_dev
     return status;
 }
 
+void kiln_device_describe(struct kiln_device *device,
+                          struct kiln_device_description *ret_description)
+{
+    *ret_description = (struct kiln_device_description){0};
+    if (device->ops->describe)
+        device->ops->describe(device, ret_description);
+}
+
 void kiln_device_close(struct kiln_device *device)
 {
     if (device)

@@ -43,6 +43,15 @@ struct kiln_device_memory {
     uint64_t cache_bytes; /* last-level cache; where it cannot be asked, no less than it has */
 };
 
+/* What people are told about a device. Texts come from the driver: print them escaped. A text is
+ * empty where the driver does not tell. */
+struct kiln_device_description {
+    char name[128];           /* "AMD Instinct MI300X"; of the host, its processor */
+    char driver_version[32];  /* "6.4.43482" */
+    char runtime_version[32]; /* the same of the library */
+    char library[512];        /* path of the library that was opened */
+};
+
 struct kiln_device_ops {
     const char *name; /* "hip", "host", "cuda" */
     /* Opens the device. KILN_UNSUPPORTED with a sentence when its library or hardware is not there.
@@ -78,6 +87,8 @@ struct kiln_device_ops {
     enum kiln_status (*describe_memory)(struct kiln_device *device,
                                         struct kiln_device_memory *ret_memory,
                                         struct kiln_error *error);
+    /* Optional: for `kiln doctor` and reports of measurements. Never fails. */
+    void (*describe)(struct kiln_device *device, struct kiln_device_description *ret_description);
     /* Timing, of the same users. An event stands behind what the stream had been given when it was
      * recorded, and may be recorded again; it must be destroyed before the device is closed. */
     enum kiln_status (*event_create)(struct kiln_device *device,
@@ -117,6 +128,8 @@ struct kiln_device {
 enum kiln_status kiln_device_open(const char *name, struct kiln_device **ret_device,
                                   struct kiln_error *error) KILN_NODISCARD;
 void kiln_device_close(struct kiln_device *device);
+void kiln_device_describe(struct kiln_device *device,
+                          struct kiln_device_description *ret_description);
 
 /* The table, for listings. */
 size_t kiln_device_kind_count(void);

@@ -3,6 +3,7 @@
 #include "runtime/support/file.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,13 @@ enum kiln_status kiln_gpu_library_find(const struct kiln_gpu_library *library, c
     /* POSIX's way from an object pointer to a function pointer. */
     memcpy(ret_function, &address, sizeof(address));
     return KILN_OK;
+}
+
+void kiln_gpu_library_path(const struct kiln_gpu_library *library, char *ret_path, size_t bytes)
+{
+    struct link_map *map = NULL;
+    bool is_known = dlinfo(library->handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name;
+    (void)snprintf(ret_path, bytes, "%s", is_known ? map->l_name : "");
 }
 
 void kiln_gpu_library_close(struct kiln_gpu_library *library)

@@ -46,6 +46,8 @@ enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
  * when the library has none of that name. */
 enum kiln_status kiln_gpu_library_find(const struct kiln_gpu_library *library, const char *symbol,
                                        void *ret_function, struct kiln_error *error) KILN_NODISCARD;
+/* The path of the file that was opened; empty when the dynamic linker does not tell. */
+void kiln_gpu_library_path(const struct kiln_gpu_library *library, char *ret_path, size_t bytes);
 /* Drops the handle; nothing when there is none. The library itself stays in the process: it does
  * not survive being unloaded. */
 void kiln_gpu_library_close(struct kiln_gpu_library *library);

@@ -5,6 +5,7 @@
 #include "runtime/device/hip_library.h"
 #include "runtime/support/file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Marks of the `extra` list of hipModuleLaunchKernel: the arguments as one packed block. */
@@ -252,11 +253,42 @@ static int hip_stream_ordinal(struct kiln_device *base, kiln_stream stream)
     return hip->hipGetStreamDeviceId ? hip->hipGetStreamDeviceId(stream) : -1;
 }
 
+/* HIP_VERSION of the release; empty without the function. */
+static void write_version(const struct kiln_gpu_library *library, const char *function,
+                          char ret_text[32])
+{
+    int (*get_version)(int *version);
+    struct kiln_error ignored;
+    int version = 0;
+    kiln_error_init(&ignored);
+    if (!kiln_gpu_library_find(library, function, &get_version, &ignored) &&
+        get_version(&version) == KILN_GPU_SUCCESS && version > 0)
+        (void)snprintf(ret_text, 32, "%d.%d.%d", version / 10000000, version / 100000 % 100,
+                       version % 100000);
+}
+
+static void hip_describe(struct kiln_device *base, struct kiln_device_description *ret_description)
+{
+    const struct kiln_gpu_library *library = &((struct hip_device *)base)->library.base;
+    int (*get_name)(char *name, int bytes, int ordinal);
+    struct kiln_error ignored;
+    kiln_error_init(&ignored);
+    enum { NAME_BYTES = sizeof ret_description->name };
+    if (!kiln_gpu_library_find(library, "hipDeviceGetName", &get_name, &ignored) &&
+        get_name(ret_description->name, NAME_BYTES, base->ordinal) != KILN_GPU_SUCCESS)
+        ret_description->name[0] = '\0';
+    ret_description->name[NAME_BYTES - 1] = '\0';
+    write_version(library, "hipDriverGetVersion", ret_description->driver_version);
+    write_version(library, "hipRuntimeGetVersion", ret_description->runtime_version);
+    kiln_gpu_library_path(library, ret_description->library, sizeof ret_description->library);
+}
+
 const struct kiln_device_ops kiln_hip_device_ops = {
     .name = "hip",
     .open = hip_open,
     .close = hip_close,
     KILN_GPU_DEVICE_OPS,
+    .describe = hip_describe,
     .current_ordinal = hip_current_ordinal,
     .stream_ordinal = hip_stream_ordinal,
 };

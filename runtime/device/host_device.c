@@ -6,6 +6,7 @@
 #include "runtime/support/environment.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -209,6 +210,26 @@ static enum kiln_status host_event_elapsed(struct kiln_device *device,
     return KILN_OK;
 }
 
+/* The first "model name" of /proc/cpuinfo. */
+static void host_describe(struct kiln_device *device,
+                          struct kiln_device_description *ret_description)
+{
+    (void)device;
+    static const char mark[] = "model name\t: ";
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, mark, sizeof mark - 1) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            (void)snprintf(ret_description->name, sizeof ret_description->name, "%s",
+                           line + sizeof mark - 1);
+            break;
+        }
+    }
+    if (file != NULL)
+        (void)fclose(file);
+}
+
 const struct kiln_device_ops kiln_host_device_ops = {
     .name = "host",
     .open = host_open,
@@ -223,6 +244,7 @@ const struct kiln_device_ops kiln_host_device_ops = {
     .synchronize = host_synchronize,
     .copy_within = host_copy_within,
     .describe_memory = host_describe_memory,
+    .describe = host_describe,
     .event_create = host_event_create,
     .event_destroy = host_event_destroy,
     .event_record = host_event_record,

@@ -79,6 +79,9 @@ EXPORT int hipEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int hipStreamSynchronize(void *stream);
 EXPORT int hipThreadExchangeStreamCaptureMode(int *mode);
 EXPORT int hipGetStreamDeviceId(void *stream);
+EXPORT int hipDeviceGetName(char *name, int bytes, int ordinal);
+EXPORT int hipDriverGetVersion(int *version);
+EXPORT int hipRuntimeGetVersion(int *version);
 
 const char *hipGetErrorString(int code)
 {
@@ -268,4 +271,22 @@ int hipGetStreamDeviceId(void *stream)
 {
     finish("hipGetStreamDeviceId", 0, word(stream), 0, 0, 0);
     return stream_device;
+}
+
+int hipDeviceGetName(char *name, int bytes, int ordinal)
+{
+    (void)snprintf(name, (size_t)bytes, "stand-in %d", ordinal);
+    return 0;
+}
+
+int hipDriverGetVersion(int *version)
+{
+    *version = 60443482;
+    return 0;
+}
+
+int hipRuntimeGetVersion(int *version)
+{
+    *version = 70012345;
+    return 0;
 }

@@ -130,6 +130,8 @@ EXPORT int cuEventRecord(void *event, void *stream);
 EXPORT int cuEventSynchronize(void *event);
 EXPORT int cuEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int cuStreamSynchronize(void *stream);
+EXPORT int cuDeviceGetName(char *name, int bytes, int device);
+EXPORT int cuDriverGetVersion(int *version);
 
 int cuInit(unsigned flags)
 {
@@ -427,4 +429,16 @@ int cuStreamSynchronize(void *stream)
 {
     int code = in_context("cuStreamSynchronize", ANY, 0);
     return finish("cuStreamSynchronize", code, word(stream), 0, 0);
+}
+
+int cuDeviceGetName(char *name, int bytes, int device)
+{
+    (void)snprintf(name, (size_t)bytes, "stand-in %d", device);
+    return 0;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = 12080;
+    return 0;
 }

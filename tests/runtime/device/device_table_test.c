@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct kiln_error error;
 
@@ -85,4 +86,31 @@ Test(device_table, name_and_variable_decide)
 Test(device_table, closing_nothing_is_fine)
 {
     kiln_device_close(NULL);
+}
+
+static struct kiln_device_description description_of(const char *name)
+{
+    struct kiln_device *device = NULL;
+    struct kiln_device_description description;
+    cr_assert_eq(kiln_device_open(name, &device, &error), KILN_OK, "%s", error.text);
+    kiln_device_describe(device, &description);
+    kiln_device_close(device);
+    return description;
+}
+
+Test(device_table, devices_are_described)
+{
+    (void)stand_in_open();
+    (void)cuda_stand_in_open();
+    struct kiln_device_description hip = description_of("hip");
+    cr_expect_str_eq(hip.name, "stand-in 0");
+    cr_expect_str_eq(hip.driver_version, "6.4.43482");
+    cr_expect_str_eq(hip.runtime_version, "7.0.12345");
+    cr_expect(strstr(hip.library, ".so"), "%s", hip.library);
+    struct kiln_device_description cuda = description_of("cuda");
+    cr_expect_str_eq(cuda.name, "stand-in 0");
+    cr_expect_str_eq(cuda.driver_version, "12.8");
+    cr_expect_str_eq(cuda.runtime_version, "");
+    struct kiln_device_description host = description_of("host");
+    cr_expect_str_eq(host.library, "");
 }
