@@ -1,7 +1,7 @@
 #include "cache/cache_settings.h"
 
 #include "runtime/support/environment.h"
-#include "runtime/support/log.h"
+#include "runtime/support/notice.h"
 
 #include <string.h>
 #include <strings.h>
@@ -42,9 +42,8 @@ uint64_t kiln_cache_max_bytes_setting(void)
     if (text == NULL || *text == '\0')
         return bytes;
     if (!kiln_cache_bytes_parse(text, &bytes))
-        kiln_log(KILN_LOG_WARN,
-                 "environment variable 'KILN_CACHE_MAX_SIZE' is '%s', not a number of bytes with "
-                 "or without K, M, G or T; using 1G",
-                 text);
+        kiln_notice("environment variable 'KILN_CACHE_MAX_SIZE' is '%s', not a number of bytes "
+                    "with or without K, M, G or T; using 1G",
+                    text);
     return bytes;
 }

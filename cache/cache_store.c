@@ -8,6 +8,7 @@
 #include "runtime/support/environment.h"
 #include "runtime/support/file.h"
 #include "runtime/support/log.h"
+#include "runtime/support/notice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static enum kiln_status add_layer(struct kiln_cache_store *store, const char *pa
         return status;
     if (status != KILN_OK) {
         if (!is_system || status != KILN_NOT_FOUND)
-            kiln_cache_warn_once(path, error->text, "a cache layer is left out: %s", error->text);
+            kiln_notice("a cache layer is left out: %s", error->text);
         return KILN_OK;
     }
     layer.is_system = is_system;
@@ -103,7 +104,7 @@ static enum kiln_status open_remote(struct kiln_cache_store *store, const char *
     if (status != KILN_OK && (kiln_status_may_pass(status) || option != NULL))
         return status;
     if (status != KILN_OK)
-        kiln_cache_warn_once("open remote", error->text, "no cache is shared: %s", error->text);
+        kiln_notice("no cache is shared: %s", error->text);
     return KILN_OK;
 }
 

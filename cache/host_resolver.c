@@ -1,9 +1,9 @@
 #include "cache/host_resolver.h"
 
+#include "runtime/support/library_lifetime.h"
 #include "runtime/support/subprocess.h"
 #include "runtime/support/thread.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdatomic.h>
@@ -102,15 +102,6 @@ struct kiln_host_resolver *kiln_host_resolver_create(const char *host, uint16_t 
     return resolver;
 }
 
-/* The thread's code has to stay where it is until the thread ends. In a program, which is never
- * unloaded, this finds no library and does nothing. */
-static void keep_loaded(void)
-{
-    Dl_info here;
-    if (dladdr((void *)(uintptr_t)search_main, &here) != 0 && here.dli_fname != NULL)
-        (void)dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 void kiln_host_resolver_destroy(struct kiln_host_resolver *resolver)
 {
     if (resolver == NULL)
@@ -120,7 +111,7 @@ void kiln_host_resolver_destroy(struct kiln_host_resolver *resolver)
     bool has_thread = resolver->has_thread;
     pthread_t thread = resolver->thread;
     if (searching) {
-        keep_loaded();
+        kiln_library_keep_loaded(); /* the thread's code stays where it is until the thread ends */
         (void)pthread_detach(thread);
         resolver->abandoned = true;
     }

@@ -404,7 +404,7 @@ static int choose_subjects(struct kiln_command_line *line, struct kiln_bench_sub
 
 int kiln_command_bench(struct kiln_command_line *line)
 {
-    struct settings settings = {.elements = 0};
+    struct settings settings = {.device = kiln_device_default_names()};
     if (!parse(line, &settings))
         return line->exit_code;
     if (settings.list) {

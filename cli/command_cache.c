@@ -7,8 +7,8 @@
 #include "cli/cache/cache_action.h"
 #include "cli/command_line.h"
 #include "cli/message.h"
-#include "cli/suggest.h"
 #include "compiler/codegen/target.h"
+#include "runtime/support/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "cli/command_line.h"
 
 #include "cli/message.h"
-#include "cli/suggest.h"
 #include "cli/text.h"
 #include "runtime/support/log.h"
+#include "runtime/support/suggest.h"
 
 #include <errno.h>
 #include <getopt.h>

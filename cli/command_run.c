@@ -373,7 +373,7 @@ static void release(struct run *run)
 
 int kiln_command_run(struct kiln_command_line *line)
 {
-    struct settings settings = {.seed = 1};
+    struct settings settings = {.seed = 1, .engine.device = kiln_device_default_names()};
     settings.inputs = kiln_cli_calloc((size_t)line->argc, sizeof(*settings.inputs));
     settings.outputs = kiln_cli_calloc((size_t)line->argc, sizeof(*settings.outputs));
     int exit_code = KILN_EXIT_USAGE;

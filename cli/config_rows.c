@@ -455,7 +455,7 @@ static void list_device(struct kiln_config_rows *rows)
     struct kiln_device *device = NULL;
     char shown[KILN_TARGET_NAME_BYTES + 32];
     kiln_error_init(&error);
-    enum kiln_status status = kiln_device_open(NULL, &device, &error);
+    enum kiln_status status = kiln_device_open(kiln_device_default_names(), &device, &error);
     if (status == KILN_OK)
         (void)snprintf(shown, sizeof(shown), "%s, %s", device->ops->name, device->target.name);
     add_error(add_row(rows, "device", status == KILN_OK ? shown : NULL,

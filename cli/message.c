@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -112,13 +111,7 @@ void kiln_message_log(enum kiln_log_level level, const char *message)
 
 enum kiln_log_level kiln_message_log_level(void)
 {
-    static const struct {
-        const char *word;
-        enum kiln_log_level level;
-    } levels[] = {
-        {"info", KILN_LOG_INFO},   {"warn", KILN_LOG_WARN}, {"error", KILN_LOG_ERROR},
-        {"fatal", KILN_LOG_FATAL}, {"off", KILN_LOG_OFF},
-    };
+    enum kiln_log_level level;
     const char *name = "KILN_LOG_LEVEL";
     const char *word = kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL);
     if (!word || !*word) {
@@ -127,9 +120,8 @@ enum kiln_log_level kiln_message_log_level(void)
     }
     if (!word || !*word)
         return KILN_LOG_WARN;
-    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
-        if (strcasecmp(word, levels[i].word) == 0)
-            return levels[i].level;
+    if (kiln_log_level_parse(word, &level))
+        return level;
     kiln_message_warning("%s is '%s', which is no log level\nhint: off, info, warn, error or fatal",
                          name, word);
     return KILN_LOG_WARN;

@@ -59,7 +59,7 @@ enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char 
 enum kiln_status kiln_target_list_here(struct kiln_target_list *ret_list, struct kiln_error *error)
 {
     struct kiln_device *device;
-    enum kiln_status status = kiln_device_open(NULL, &device, error);
+    enum kiln_status status = kiln_device_open(kiln_device_default_names(), &device, error);
     if (status != KILN_OK)
         return status;
     ret_list->targets = kiln_cli_calloc(1, sizeof(*ret_list->targets));

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,30 +42,19 @@ static void send_line(enum kiln_log_level level, const char *message)
         (void)fprintf(stderr, "%s\n", line);
 }
 
-/* False when the text is no level. */
-static bool level_from_text(const char *text, enum kiln_log_level *ret_level)
-{
-    for (size_t i = 0; text && i < sizeof(level_names) / sizeof(level_names[0]); i++) {
-        if (strcasecmp(text, level_names[i]) == 0) {
-            *ret_level = (enum kiln_log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static void take_levels(void)
 {
     enum kiln_log_level level = KILN_LOG_OFF;
     enum kiln_log_level of_host = KILN_LOG_OFF;
-    bool own = level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &level);
+    bool own = kiln_log_level_parse(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &level);
     bool is_told = atomic_load(&host_told_level);
-    if (!is_told && level_from_text(getenv("HIPDNN_LOG_LEVEL"), &of_host))
+    if (!is_told && kiln_log_level_parse(getenv("HIPDNN_LOG_LEVEL"), &of_host))
         atomic_store(&host_level, of_host);
     atomic_store(&has_own_level, own);
     if (own || !is_told)
         kiln_log_set_level(own ? level : of_host);
-    kiln_log_set_sink(send_line);
+    /* Nowhere to send lines: without a sink notices go to standard error instead. */
+    kiln_log_set_sink(own || atomic_load(&current_callback) ? send_line : NULL);
 }
 
 void kiln_log_bridge_set_callback(hipdnnCallback_t callback)
@@ -86,6 +74,6 @@ void kiln_log_bridge_set_level(hipdnnSeverity_t level)
     atomic_store(&host_told_level, true);
     atomic_store(&host_level, (enum kiln_log_level)level);
     enum kiln_log_level own = KILN_LOG_OFF;
-    if (!level_from_text(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &own))
+    if (!kiln_log_level_parse(kiln_environment_text(KILN_ENVIRONMENT_KILN_LOG_LEVEL), &own))
         kiln_log_set_level((enum kiln_log_level)level);
 }

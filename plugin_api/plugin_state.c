@@ -1,5 +1,7 @@
 #include "plugin_api/plugin_state.h"
 
+#include "runtime/engine/settings_check.h"
+
 static struct kiln_slot_table handles =
     KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginHandle);
 static struct kiln_slot_table contexts =
@@ -20,6 +22,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
     (void)kiln_process_mutex_lock(&shared.lock);
     if (shared.users == 0) {
         const struct kiln_engine_options options = {0};
+        kiln_settings_check_once();
         status = kiln_engine_create(&options, &shared.engine, error);
         if (status == KILN_OK)
             shared.capture = kiln_graph_capture_create();

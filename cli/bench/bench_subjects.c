@@ -1,9 +1,9 @@
 #include "cli/bench/bench_subjects.h"
 
 #include "cli/graph_files.h"
-#include "cli/suggest.h"
 #include "cli/text.h"
 #include "compiler/graph/wire_messages.h"
+#include "runtime/support/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -122,11 +122,19 @@ struct kiln_device {
 };
 
 /*
- * Opens a device by name ("hip", "host", "cuda"), or, for NULL or "", by KILN_DEVICE, else hip when
- * a GPU is there, else host. A name that is unknown gives KILN_BAD_ARGUMENT with the known ones.
+ * Opens a device by name ("hip", "host", "cuda"). Several names have commas between them: the first
+ * whose library and hardware are there is opened. NULL or "" stands for KILN_DEVICE, and where
+ * that is unset for hip: hosts hand over device memory, which the CPU cannot read. A name that is
+ * unknown gives KILN_BAD_ARGUMENT with the known ones.
  */
-enum kiln_status kiln_device_open(const char *name, struct kiln_device **ret_device,
+enum kiln_status kiln_device_open(const char *names, struct kiln_device **ret_device,
                                   struct kiln_error *error) KILN_NODISCARD;
+/* KILN_BAD_ARGUMENT, as kiln_device_open gives it, where a name is unknown. Opens nothing. */
+enum kiln_status kiln_device_check_names(const char *names,
+                                         struct kiln_error *error) KILN_NODISCARD;
+/* The names for a program that allocates its buffers itself, and so can run graphs anywhere: NULL
+ * where KILN_DEVICE decides, otherwise hip and then host. Static. */
+const char *kiln_device_default_names(void);
 void kiln_device_close(struct kiln_device *device);
 void kiln_device_describe(struct kiln_device *device,
                           struct kiln_device_description *ret_description);

@@ -25,7 +25,7 @@ struct kiln_engine_options {
     /* Nothing but the directory, without limit: no layers and no shared tier, whatever the
      * environment names. For measurements. */
     bool is_cache_isolated;
-    const char *device; /* NULL: as in kiln_device_open, decided at the first plan */
+    const char *device; /* names; NULL: as in kiln_device_open, decided at the first plan */
     struct kiln_codegen_options codegen;
     struct kiln_lower_options lower;
 };

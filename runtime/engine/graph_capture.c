@@ -1,5 +1,6 @@
 #include "runtime/engine/graph_capture.h"
 
+#include "cache/cache_warning.h"
 #include "compiler/graph/graph_reader.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/file.h"
@@ -113,5 +114,5 @@ void kiln_graph_capture_write(struct kiln_graph_capture *capture, const void *by
     struct kiln_error error;
     kiln_error_init(&error);
     if (write_graph(capture, hash, bytes, size, &error))
-        kiln_log(KILN_LOG_WARN, "a graph is not captured: %s", error.text);
+        kiln_cache_warn_once("capture", error.text, "a graph is not captured: %s", error.text);
 }

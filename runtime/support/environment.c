@@ -1,6 +1,6 @@
 #include "runtime/support/environment.h"
 
-#include "runtime/support/log.h"
+#include "runtime/support/notice.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -61,9 +61,8 @@ uint64_t kiln_environment_number(enum kiln_environment_variable variable, uint64
     uint64_t number;
     if (parse_decimal(text, &number) && number >= low && number <= high)
         return number;
-    kiln_log(KILN_LOG_WARN,
-             "environment variable '%s' is '%s', not a number from %" PRIu64 " to %" PRIu64
-             "; using %" PRIu64,
-             kiln_environment_info(variable)->name, text, low, high, fallback);
+    kiln_notice("environment variable '%s' is '%s', not a number from %" PRIu64 " to %" PRIu64
+                "; using %" PRIu64,
+                kiln_environment_info(variable)->name, text, low, high, fallback);
     return fallback;
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static _Atomic(kiln_log_sink) current_sink;
 static _Atomic(enum kiln_log_level) current_level = KILN_LOG_OFF;
@@ -23,9 +24,26 @@ enum kiln_log_level kiln_log_level(void)
     return atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
+bool kiln_log_level_parse(const char *text, enum kiln_log_level *ret_level)
+{
+    static const char *const names[] = {"info", "warn", "error", "fatal", "off"};
+    for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++) {
+        if (strcasecmp(text, names[i]) == 0) {
+            *ret_level = (enum kiln_log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kiln_log_takes(enum kiln_log_level level)
+{
+    return level >= kiln_log_level() && level < KILN_LOG_OFF && atomic_load(&current_sink) != NULL;
+}
+
 void kiln_log(enum kiln_log_level level, const char *format, ...)
 {
-    if (level < kiln_log_level() || level >= KILN_LOG_OFF)
+    if (!kiln_log_takes(level))
         return;
     kiln_log_sink sink = atomic_load(&current_sink);
     if (sink == NULL)

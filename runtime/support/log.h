@@ -28,6 +28,10 @@ void kiln_log_set_sink(kiln_log_sink sink);
 /* Messages below the level are dropped before they are formatted. Initially OFF. Atomic. */
 void kiln_log_set_level(enum kiln_log_level level);
 enum kiln_log_level kiln_log_level(void);
+/* Reads "info", "warn", "error", "fatal" or "off", in any case. False for other texts and NULL. */
+bool kiln_log_level_parse(const char *text, enum kiln_log_level *ret_level);
+/* True where a message of the level reaches a sink. */
+bool kiln_log_takes(enum kiln_log_level level);
 /* A message of several lines, a sentence with its hint, becomes one. Keeps errno, so that it may
  * stand between a failing call and the report of its error. */
 void kiln_log(enum kiln_log_level level, const char *format, ...) KILN_PRINTF(2, 3);

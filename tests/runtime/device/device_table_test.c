@@ -41,7 +41,7 @@ Test(device_table, takes_cuda_only_when_it_is_named)
     struct stand_in hip = stand_in_open();
     struct cuda_stand_in cuda = cuda_stand_in_open();
     hip.set_device_count(0);
-    cr_expect_str_eq(kind_of_opened(NULL), "host");
+    cr_expect_str_eq(kind_of_opened(kiln_device_default_names()), "host");
     cr_expect_eq(cuda.base.call_count(), 0, "CUDA was touched");
     cr_expect_str_eq(kind_of_opened("cuda"), "cuda");
     setenv("KILN_DEVICE", "cuda", 1);
@@ -52,13 +52,30 @@ Test(device_table, takes_cuda_only_when_it_is_named)
     cr_expect_null(device);
 }
 
-Test(device_table, takes_hip_when_a_gpu_is_there_else_host)
+Test(device_table, opens_the_first_name_that_is_there)
+{
+    struct stand_in hip = stand_in_open();
+    cr_expect_str_eq(kind_of_opened("hip,host"), "hip");
+    hip.set_device_count(0);
+    cr_expect_str_eq(kind_of_opened("hip,host"), "host");
+    setenv("KILN_DEVICE", "hip,host", 1);
+    cr_expect_str_eq(kind_of_opened(NULL), "host");
+    cr_expect_null(kiln_device_default_names());
+}
+
+/* A host's buffers are device memory. */
+Test(device_table, the_host_is_no_default)
 {
     struct stand_in hip = stand_in_open();
     cr_expect_str_eq(kind_of_opened(NULL), "hip");
     hip.set_device_count(0);
-    cr_expect_str_eq(kind_of_opened(NULL), "host");
-    cr_expect_str_eq(kind_of_opened(""), "host");
+    struct kiln_device *device = NULL;
+    for (int empty = 0; empty < 2; empty++) {
+        cr_expect_eq(kiln_device_open(empty ? "" : NULL, &device, &error), KILN_UNSUPPORTED);
+        cr_expect_null(device);
+        cr_expect_str_eq(error.text, "HIP finds no 'AMD GPU' on this machine\n"
+                                     "hint: KILN_DEVICE=host runs graphs on the CPU");
+    }
 }
 
 Test(device_table, does_not_turn_a_broken_gpu_into_the_host)
@@ -81,6 +98,10 @@ Test(device_table, name_and_variable_decide)
     cr_expect_eq(kiln_device_open(NULL, &device, &error), KILN_BAD_ARGUMENT);
     cr_expect_str_eq(error.text,
                      "device 'abacus' is not known\nhint: known devices are hip host cuda");
+    static const char *const wrong[] = {"hip,", ",host", "host,abacus", "hi", "hipp", ","};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect_eq(kiln_device_open(wrong[i], &device, &error), KILN_BAD_ARGUMENT, "%s",
+                     wrong[i]);
 }
 
 Test(device_table, closing_nothing_is_fine)

@@ -1,5 +1,7 @@
 #include "tests/runtime/support/captured_log.h"
 
+#include "runtime/support/notice.h"
+
 #include <pthread.h>
 #include <stdio.h>
 
@@ -22,6 +24,7 @@ void captured_log_start(enum kiln_log_level level)
         counts[i] = 0;
     last[0] = '\0';
     pthread_mutex_unlock(&mutex);
+    kiln_notices_forget();
     kiln_log_set_sink(capture);
     kiln_log_set_level(level);
 }

@@ -1,8 +1,8 @@
 /*
  * "did you mean": the known word that a mistyped one is nearest to.
  */
-#ifndef KILN_CLI_SUGGEST_H
-#define KILN_CLI_SUGGEST_H
+#ifndef KILN_RUNTIME_SUPPORT_SUGGEST_H
+#define KILN_RUNTIME_SUPPORT_SUGGEST_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "cli/suggest.h"
+#include "runtime/support/suggest.h"
 
 #include <string.h>
 
