@@ -3,7 +3,9 @@
  */
 #include "cli/command_line.h"
 #include "cli/contraction_choice.h"
+#include "cli/copy_rate.h"
 #include "cli/graph_input.h"
+#include "cli/kernel_timer.h"
 #include "cli/message.h"
 #include "cli/random_input.h"
 #include "cli/run_report.h"
@@ -18,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PROFILE_SAMPLES = 10, PROFILE_NS = 1000000000 };
+
 /* UID=FILE of --input or --output. */
 struct file_choice {
     int64_t uid;
@@ -27,6 +31,7 @@ struct file_choice {
 struct settings {
     struct kiln_engine_options engine;
     bool verify;
+    bool profile;
     bool workspace_poison;
     bool json;
     uint64_t seed;
@@ -47,6 +52,7 @@ struct run {
     struct kiln_tensor_memory *memories; /* one per tensor of the graph */
     void *workspace;
     uint64_t duration_ns;
+    struct kiln_kernel_profile *profiles; /* one per kernel, with --profile; owned */
 };
 
 static bool parse_choice(struct kiln_command_line *line, struct file_choice *choices, size_t *count)
@@ -87,6 +93,9 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
             break;
         case KILN_OPTION_RUN_VERIFY:
             settings->verify = true;
+            break;
+        case KILN_OPTION_RUN_PROFILE:
+            settings->profile = true;
             break;
         case KILN_OPTION_RUN_WORKSPACE_POISON:
             settings->workspace_poison = true;
@@ -230,6 +239,48 @@ static enum kiln_status prepare_workspace(struct run *run, struct kiln_error *er
     return status;
 }
 
+/* Executes the plan until the medians are worth something. */
+static enum kiln_status time_kernels(struct run *run, const struct kiln_buffer_binding *bindings,
+                                     uint32_t binding_count, struct kiln_error *error)
+{
+    struct kiln_kernel_timer timer;
+    enum kiln_status status =
+        kiln_kernel_timer_init(&timer, run->device, run->plan, PROFILE_SAMPLES, error);
+    uint64_t start_ns = kiln_clock_ns();
+    while (status == KILN_OK && timer.count < PROFILE_SAMPLES &&
+           (timer.count == 0 || kiln_clock_ns() - start_ns < PROFILE_NS))
+        status = kiln_kernel_timer_sample(&timer, run->workspace, bindings, binding_count, error);
+    for (uint32_t i = 0; status == KILN_OK && i < kiln_plan_kernel_count(run->plan); i++)
+        run->profiles[i].seconds = kiln_kernel_timer_median(&timer, i);
+    kiln_kernel_timer_fini(&timer);
+    return status;
+}
+
+static enum kiln_status profile(struct run *run, const struct kiln_buffer_binding *bindings,
+                                uint32_t binding_count, struct kiln_error *error)
+{
+    uint32_t count = kiln_plan_kernel_count(run->plan);
+    run->profiles = kiln_cli_calloc((size_t)count + 1, sizeof(*run->profiles));
+    struct kiln_kernel_work *work = kiln_cli_calloc((size_t)count + 1, sizeof(*work));
+    double copy_bytes_per_s = 0;
+    enum kiln_status status = kiln_plan_work(run->plan, &run->input.graph,
+                                             &run->settings->engine.lower, work, NULL, error);
+    if (status == KILN_OK)
+        status = kiln_copy_rate(run->engine, run->device, &copy_bytes_per_s, error);
+    if (status == KILN_OK)
+        status = time_kernels(run, bindings, binding_count, error);
+    const struct kiln_roofline roofline = kiln_roofline_of(&run->device->target, copy_bytes_per_s);
+    for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
+        struct kiln_kernel_profile *profile = &run->profiles[i];
+        profile->symbol = kiln_cli_strdup(kiln_plan_kernel_symbol(run->plan, i));
+        profile->work = work[i];
+        profile->bound =
+            kiln_roofline_bound(&roofline, &work[i], profile->seconds, &profile->share);
+    }
+    free(work);
+    return status;
+}
+
 static enum kiln_status execute(struct run *run, struct kiln_error *error)
 {
     const struct kiln_graph *graph = &run->input.graph;
@@ -247,6 +298,8 @@ static enum kiln_status execute(struct run *run, struct kiln_error *error)
     if (status == KILN_OK)
         status = run->device->ops->synchronize(run->device, NULL, error);
     run->duration_ns = kiln_clock_ns() - start_ns;
+    if (status == KILN_OK && run->settings->profile)
+        status = profile(run, bindings, binding_count, error);
     free(bindings);
     for (uint32_t i = 0; i < graph->tensor_count && status == KILN_OK; i++)
         if (run->memories[i].tensor)
@@ -342,6 +395,7 @@ static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln
         .workspace_bytes = kiln_plan_workspace_bytes(run->plan),
         .duration_ns = run->duration_ns,
         .seed = settings->seed,
+        .profiles = run->profiles,
     };
     static const int exit_codes[] = {
         [KILN_RUN_GOOD] = KILN_EXIT_OK,
@@ -360,6 +414,9 @@ static void release(struct run *run)
             kiln_tensor_memory_fini(&run->memories[i], run->device);
         free(run->memories);
     }
+    for (uint32_t i = 0; run->profiles && i < kiln_plan_kernel_count(run->plan); i++)
+        free(run->profiles[i].symbol);
+    free(run->profiles);
     if (run->workspace)
         run->device->ops->release(run->device, run->workspace);
     if (run->plan)

@@ -4,6 +4,7 @@
 #include "cli/graph_input.h"
 #include "cli/hash_index.h"
 #include "cli/message.h"
+#include "cli/spills.h"
 #include "cli/text.h"
 #include "compiler/graph/graph_reader.h"
 
@@ -32,6 +33,7 @@ struct job {
     size_t first_waiting; /* index + 1 of a job with an equal graph that wants this one's result */
     size_t next_waiting;  /* index + 1: the list goes on */
     char *sentence;       /* owned; NULL when done */
+    json_t *spills;       /* owned until the run ends: jobs of equal graphs show them too */
     struct kiln_compile_result result;
 };
 
@@ -168,6 +170,8 @@ static void compile_graph(struct run *run, const struct kiln_graph *graph, struc
         if (object->resources.scratch_bytes > result->scratch_bytes)
             result->scratch_bytes = object->resources.scratch_bytes;
     }
+    job->spills = kiln_spills_to_json(program);
+    result->spills = job->spills;
     kiln_compiled_program_unref(program);
 }
 
@@ -183,6 +187,7 @@ static void take_result(struct job *job, const struct job *first)
         result->kernels = other->kernels;
         result->code_bytes = other->code_bytes;
         result->scratch_bytes = other->scratch_bytes;
+        result->spills = other->spills;
         return;
     }
     struct kiln_error error;
@@ -400,8 +405,10 @@ enum kiln_status kiln_compile_jobs_run(struct kiln_engine *engine,
     free(workers);
     pthread_cond_destroy(&run.changed);
     pthread_mutex_destroy(&run.lock);
-    for (size_t i = 0; i < run.job_count; i++)
+    for (size_t i = 0; i < run.job_count; i++) {
         free(run.jobs[i].sentence);
+        json_decref(run.jobs[i].spills);
+    }
     for (size_t i = 0; i < files->count; i++) {
         pthread_mutex_destroy(&run.sources[i].lock);
         free(run.sources[i].error); /* this and the next: left over when the run ended early */

@@ -13,6 +13,7 @@
 #include "cli/target_list.h"
 #include "runtime/engine/engine.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ struct kiln_compile_result {
     uint32_t kernels;
     uint64_t code_bytes;
     uint32_t scratch_bytes; /* of the kernel that spills most, per work-item */
+    const json_t *spills;   /* kiln_spills_to_json; NULL when no kernel spills */
     uint64_t compile_ns;  /* CPU time of compilers for this graph; 0 where its kernels were found */
     uint64_t slowest_ns;  /* the share of the slowest kernel */
     uint64_t duration_ns; /* reading the graph is counted for its first target */

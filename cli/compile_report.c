@@ -50,6 +50,7 @@ enum kiln_status kiln_compile_report_init(struct kiln_compile_report *report,
     *report = (struct kiln_compile_report){.options = *options, .targets = targets, .shard = shard};
     report->failures_only = isatty(STDOUT_FILENO) && files->count * targets->count > TERMINAL_LINES;
     report->results = options->json ? kiln_json_array() : NULL;
+    report->spills = kiln_json_array();
     report->by_target = kiln_cli_calloc(targets->count, sizeof(*report->by_target));
     measure_columns(report, files);
     if (!options->report_path)
@@ -70,6 +71,7 @@ void kiln_compile_report_fini(struct kiln_compile_report *report)
     free(report->failures);
     free(report->by_target);
     json_decref(report->results);
+    json_decref(report->spills);
     if (report->file)
         fclose(report->file);
 }
@@ -191,6 +193,8 @@ static json_t *result_json(const struct kiln_compile_result *result)
         kiln_json_set(object, "kernels", json_integer(result->kernels));
         kiln_json_set(object, "code_bytes", json_integer((json_int_t)result->code_bytes));
         kiln_json_set(object, "scratch_bytes", json_integer(result->scratch_bytes));
+        kiln_json_set(object, "spills",
+                      result->spills ? json_deep_copy(result->spills) : kiln_json_array());
         kiln_json_set(object, "compile_ns", json_integer((json_int_t)result->compile_ns));
         kiln_json_set(object, "slowest_ns", json_integer((json_int_t)result->slowest_ns));
     } else {
@@ -242,6 +246,19 @@ static void print_line(const struct kiln_compile_report *report,
     }
 }
 
+/* Names the graph and the target of every kernel that spills, for the end. */
+static void note_spills(struct kiln_compile_report *report,
+                        const struct kiln_compile_result *result)
+{
+    for (size_t i = 0; i < json_array_size(result->spills); i++) {
+        json_t *spill = kiln_json_object();
+        kiln_json_set(spill, "graph", kiln_json_text(result->path));
+        kiln_json_set(spill, "target", kiln_json_text(result->target->name));
+        (void)json_object_update(spill, json_array_get(result->spills, i));
+        kiln_json_append(report->spills, spill);
+    }
+}
+
 /* A machine without a compiler fails every graph in the same words: once is enough. Of other kinds
  * of failure, a few sentences are. */
 static void tell_reason(struct kiln_compile_report *report,
@@ -279,6 +296,7 @@ bool kiln_compile_report_result(struct kiln_compile_report *report,
         return true;
     }
     count_result(report, result);
+    note_spills(report, result);
     bool done = result->outcome == KILN_COMPILE_DONE;
     if (report->options.json || report->file) {
         json_t *object = result_json(result);
@@ -351,6 +369,31 @@ static void print_failures(const struct kiln_compile_report *report)
     kiln_table_fini(&table);
 }
 
+static void print_spills(const json_t *spills)
+{
+    static const char *const headings[] = {
+        "kernels that spill", "target", "kernel", "symbol", "scratch", "VGPRs", "SGPRs"};
+    static const char *const members[] = {"graph",         "target",      "kernel",     "symbol",
+                                          "scratch_bytes", "vgpr_spills", "sgpr_spills"};
+    enum { COLUMNS = sizeof(headings) / sizeof(*headings) };
+    struct kiln_table table;
+    kiln_table_init(&table, COLUMNS, 0x74);
+    for (size_t i = 0; i < COLUMNS; i++)
+        kiln_table_add(&table, "%s", headings[i]);
+    for (size_t row = 0; row < json_array_size(spills); row++) {
+        for (size_t i = 0; i < COLUMNS; i++) {
+            const json_t *value = json_object_get(json_array_get(spills, row), members[i]);
+            if (json_is_string(value))
+                kiln_table_add(&table, "%s", json_string_value(value));
+            else
+                kiln_table_add(&table, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        }
+    }
+    putchar('\n');
+    kiln_table_print(&table);
+    kiln_table_fini(&table);
+}
+
 static void print_summary(const struct kiln_compile_report *report, uint64_t duration_ns,
                           const struct kiln_codegen_counters *counters)
 {
@@ -363,7 +406,10 @@ static void print_summary(const struct kiln_compile_report *report, uint64_t dur
         print_targets(report);
     if (failures > 1)
         print_failures(report);
-    if (targets > 1 || failures > 1)
+    bool has_spills = json_array_size(report->spills) != 0;
+    if (has_spills)
+        print_spills(report->spills);
+    if (targets > 1 || failures > 1 || has_spills)
         putchar('\n');
     printf("%zu compiled, %zu from disk, %zu from memory", total->done[KILN_ORIGIN_COMPILED],
            total->done[KILN_ORIGIN_DISK], total->done[KILN_ORIGIN_MEMORY]);
@@ -450,6 +496,7 @@ static json_t *summary_json(const struct kiln_compile_report *report, uint64_t d
     }
     kiln_json_set(summary, "targets", targets_json(report));
     kiln_json_set(summary, "failures", failures_json(report));
+    kiln_json_set(summary, "spills", json_incref(report->spills));
     kiln_json_set(summary, "interrupted", json_boolean(report->is_interrupted));
     kiln_json_set(summary, "compile_workers_started",
                   json_integer((json_int_t)counters->workers_started));

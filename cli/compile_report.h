@@ -60,7 +60,8 @@ struct kiln_compile_report {
     uint64_t compiled_bytes;         /* of the programs that this run compiled */
     struct kiln_cache_losses losses; /* set before the summary */
     bool is_interrupted;
-    int exit_code; /* the worst so far */
+    json_t *spills; /* every kernel that spills, with its graph and target */
+    int exit_code;  /* the worst so far */
 };
 
 /* Opens the report file. `targets`, `shard` and the texts of the options must outlive the report;

@@ -169,6 +169,15 @@ static void print_resources(const struct kiln_explanation *explanation)
                : kiln_program_origin_text(explanation->origin));
     kiln_table_print(&table);
     kiln_table_fini(&table);
+    for (uint32_t i = 0; i < compiled->kernel_count; i++) {
+        const struct kiln_kernel_resources *resources = &compiled->kernels[i].object.resources;
+        if (resources->scratch_bytes == 0)
+            continue;
+        printf("kernel %u of graph '", (unsigned)i);
+        kiln_text_write(stdout, explanation->graph->name, false);
+        printf("' spills: '%s' keeps %u bytes per work-item in scratch memory\n",
+               compiled->kernels[i].symbol, (unsigned)resources->scratch_bytes);
+    }
 }
 
 void kiln_explanation_print(const struct kiln_explanation *explanation)

@@ -1,5 +1,6 @@
 #include "cli/explanation.h"
 
+#include "cli/spills.h"
 #include "cli/text.h"
 
 #include <stdlib.h>
@@ -189,6 +190,9 @@ void kiln_explanation_print_json(const struct kiln_explanation *explanation)
                   explanation->compiled ? json_null()
                                         : kiln_json_text(explanation->why_not_compiled));
     kiln_json_set(document, "kernels", kernels);
+    json_t *spills =
+        explanation->compiled ? kiln_spills_to_json(explanation->compiled) : json_null();
+    kiln_json_set(document, "spills", spills ? spills : kiln_json_array());
     kiln_json_print(document);
     free(member);
 }

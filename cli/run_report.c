@@ -183,6 +183,14 @@ static json_t *finding_json(const struct kiln_run_report *report, const struct f
     return object;
 }
 
+static json_t *profile_json(const struct kiln_run_report *report)
+{
+    json_t *list = kiln_json_array();
+    for (uint32_t i = 0; i < report->kernels; i++)
+        kiln_json_append(list, kiln_kernel_profile_to_json(&report->profiles[i], i));
+    return list;
+}
+
 static void print_json(const struct kiln_run_report *report, json_t *outputs,
                        enum kiln_run_verdict verdict, int64_t unjudged)
 {
@@ -199,6 +207,8 @@ static void print_json(const struct kiln_run_report *report, json_t *outputs,
     kiln_json_set(document, "passed", json_boolean(verdict == KILN_RUN_GOOD));
     kiln_json_set(document, "unjudged", json_integer(unjudged));
     kiln_json_set(document, "outputs", outputs);
+    if (report->profiles)
+        kiln_json_set(document, "profile", profile_json(report));
     kiln_json_print(document);
 }
 
@@ -246,6 +256,8 @@ enum kiln_run_verdict kiln_run_report_print(const struct kiln_run_report *report
     } else {
         json_decref(outputs);
         print_head(report);
+        if (report->profiles)
+            kiln_kernel_profiles_print(report->profiles, report->kernels);
         kiln_table_print(&table);
         if (report->reference)
             print_verdict(verdict, elements, unjudged);

@@ -4,6 +4,7 @@
 #ifndef KILN_CLI_RUN_REPORT_H
 #define KILN_CLI_RUN_REPORT_H
 
+#include "cli/kernel_profile.h"
 #include "cli/tensor_memory.h"
 #include "compiler/reference/reference.h"
 #include "runtime/engine/engine.h"
@@ -21,6 +22,7 @@ struct kiln_run_report {
     uint64_t workspace_bytes;
     uint64_t duration_ns;
     uint64_t seed;
+    const struct kiln_kernel_profile *profiles; /* one per kernel; NULL without --profile */
 };
 
 enum kiln_run_verdict {

@@ -38,6 +38,12 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
+double kiln_bench_median(double *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof(*numbers), compare);
+    return kiln_bench_percentile(numbers, count, 0.5);
+}
+
 /* Seconds of `batch` executions. */
 static enum kiln_status time_batch(struct timing *timing, const struct kiln_bench_runner *runner,
                                    uint32_t batch, double *ret_seconds, struct kiln_error *error)
@@ -146,7 +152,6 @@ enum kiln_status kiln_bench_time_calls(struct kiln_device *device,
         status = device->ops->synchronize(device, NULL, error);
     if (status)
         return status;
-    qsort(calls, TIMED_CALLS, sizeof(*calls), compare);
-    *ret_seconds = kiln_bench_percentile(calls, TIMED_CALLS, 0.5);
+    *ret_seconds = kiln_bench_median(calls, TIMED_CALLS);
     return KILN_OK;
 }

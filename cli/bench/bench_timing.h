@@ -37,6 +37,9 @@ enum kiln_status kiln_bench_time_calls(struct kiln_device *device,
                                        const struct kiln_bench_runner *runner, double *ret_seconds,
                                        struct kiln_error *error) KILN_NODISCARD;
 
+/* Median of numbers, which it sorts. */
+double kiln_bench_median(double *numbers, uint32_t count);
+
 /* Value of rank `share` (0 to 1) of sorted numbers, between neighbours in proportion. */
 double kiln_bench_percentile(const double *sorted, uint32_t count, double share);
 

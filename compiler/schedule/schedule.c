@@ -145,6 +145,20 @@ double kiln_schedule_time(const struct kiln_schedule *schedule, const struct kil
            kiln_schedule_family(schedule->family)->time(schedule, target);
 }
 
+struct kiln_kernel_work kiln_schedule_work(const struct kiln_schedule *schedule)
+{
+    const struct kiln_schedule_family *family = kiln_schedule_family(schedule->family);
+    struct kiln_kernel_work work = {
+        .template_name = schedule->template_name,
+        .bytes_moved = schedule->bytes_moved,
+        .bytes_fewest = schedule->bytes_fewest,
+        .simple_operations = (double)schedule->operations,
+    };
+    if (family->count_products != NULL)
+        family->count_products(schedule, &work);
+    return work;
+}
+
 bool kiln_schedule_walks_in_order(const struct kiln_schedule *schedule)
 {
     return kiln_schedule_family(schedule->family)->walks_in_order(schedule);

@@ -273,9 +273,7 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
     return false;
 }
 
-/* A work-group keeps a compute unit busy, or two do that have few waves; and the last ones of a
- * grid leave others idle. */
-static double attention_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
+static double product_operations(const struct kiln_schedule *schedule)
 {
     const struct kiln_contraction_schedule *products = &schedule->attention.products;
     const struct kiln_attention_schedule *attention = &schedule->attention;
@@ -283,11 +281,28 @@ static double attention_time(const struct kiln_schedule *schedule, const struct 
                    (double)attention->value_count * (double)attention->d;
     double batches = (double)(batch_count(products) / products->segments) *
                      (products->has_outer ? (double)products->outer : 1);
-    double multiplied = 2 * (double)products->m * (double)products->n * depth * batches;
+    return 2 * (double)products->m * (double)products->n * depth * batches;
+}
+
+static void count_products(const struct kiln_schedule *schedule, struct kiln_kernel_work *work)
+{
+    const struct kiln_contraction_schedule *products = &schedule->attention.products;
+    work->product_operations = product_operations(schedule);
+    work->product_dtype = products->staged;
+    work->has_matrix_unit = products->mma != NULL;
+}
+
+/* A work-group keeps a compute unit busy, or two do that have few waves; and the last ones of a
+ * grid leave others idle. */
+static double attention_time(const struct kiln_schedule *schedule, const struct kiln_target *target)
+{
+    const struct kiln_contraction_schedule *products = &schedule->attention.products;
+    const struct kiln_attention_schedule *attention = &schedule->attention;
     uint32_t operand_bytes = products->mma == NULL ? 0 : kiln_dtype_info(products->staged)->bytes;
     double traffic = (double)schedule->bytes_moved;
-    double arithmetic = kiln_target_matrix_bytes(target, multiplied, operand_bytes) +
-                        kiln_target_vector_bytes(target, (double)schedule->operations);
+    double arithmetic =
+        kiln_target_matrix_bytes(target, product_operations(schedule), operand_bytes) +
+        kiln_target_vector_bytes(target, (double)schedule->operations);
     uint32_t places =
         target->compute_units *
         (products->waves_m * attention->waves_d <= 2 && target->wave_size > 1 ? 2 : 1);
@@ -345,6 +360,7 @@ const struct kiln_schedule_family kiln_schedule_family_attention = {
     .relax = relax_attention,
     .is_same = is_same,
     .walks_in_order = walks_in_order,
+    .count_products = count_products,
     .time = attention_time,
     .print = print_attention,
 };

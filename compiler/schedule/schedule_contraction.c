@@ -554,21 +554,36 @@ static bool walks_in_order(const struct kiln_schedule *schedule)
     return false;
 }
 
+static double product_operations(const struct kiln_schedule *schedule)
+{
+    const struct kiln_contraction_schedule *contraction = &schedule->contraction;
+    double operations = 2 * (double)contraction->m * (double)contraction->n *
+                        (double)contraction->k * contraction->products;
+    for (uint32_t i = 0; i < contraction->batch_rank; i++)
+        operations *= (double)contraction->batch_sizes[i];
+    return operations;
+}
+
+static void count_products(const struct kiln_schedule *schedule, struct kiln_kernel_work *work)
+{
+    const struct kiln_contraction_schedule *products = &schedule->contraction;
+    work->product_operations = product_operations(schedule);
+    work->product_dtype = products->staged;
+    work->has_matrix_unit = products->mma != NULL;
+}
+
 /* A work-group keeps a compute unit busy, and the last ones of a grid leave others idle. Where the
  * tile's model knows more, it takes longer. */
 static double contraction_time(const struct kiln_schedule *schedule,
                                const struct kiln_target *target)
 {
     const struct kiln_contraction_schedule *contraction = &schedule->contraction;
-    double products = 2 * (double)contraction->m * (double)contraction->n * (double)contraction->k *
-                      contraction->products;
-    for (uint32_t i = 0; i < contraction->batch_rank; i++)
-        products *= (double)contraction->batch_sizes[i];
     uint32_t operand_bytes =
         contraction->mma == NULL ? 0 : kiln_dtype_info(contraction->staged)->bytes;
     double traffic = (double)schedule->bytes_moved;
-    double arithmetic = kiln_target_matrix_bytes(target, products, operand_bytes) +
-                        kiln_target_vector_bytes(target, (double)schedule->operations);
+    double arithmetic =
+        kiln_target_matrix_bytes(target, product_operations(schedule), operand_bytes) +
+        kiln_target_vector_bytes(target, (double)schedule->operations);
     uint64_t tiles = schedule->chunk_count - contraction->sum_groups;
     uint64_t turns = (tiles + target->compute_units - 1) / target->compute_units;
     double slowdown = (double)turns * target->compute_units / (double)tiles;
@@ -585,6 +600,7 @@ const struct kiln_schedule_family kiln_schedule_family_contraction = {
     .relax = kiln_relax_contraction,
     .is_same = is_same,
     .walks_in_order = walks_in_order,
+    .count_products = count_products,
     .time = contraction_time,
     .print = kiln_contraction_print,
 };

@@ -29,6 +29,8 @@ struct kiln_schedule_family {
     bool (*is_same)(const struct kiln_schedule *a, const struct kiln_schedule *b);
     /* kiln_schedule_walks_in_order. */
     bool (*walks_in_order)(const struct kiln_schedule *schedule);
+    /* Sets what `work` has of products, which is 0. NULL: the family has none. */
+    void (*count_products)(const struct kiln_schedule *schedule, struct kiln_kernel_work *work);
     /* The kernel's time without its launch: kiln_schedule_time. */
     double (*time)(const struct kiln_schedule *schedule, const struct kiln_target *target);
     /* Appends to the line of kiln_schedule_print, behind the template's name. */

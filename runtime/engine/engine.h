@@ -120,6 +120,8 @@ void kiln_plan_unref(struct kiln_plan *plan);
  * 0 when they use none. */
 uint64_t kiln_plan_workspace_bytes(const struct kiln_plan *plan);
 uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan);
+/* The kernel's entry point; lives as long as the plan. */
+const char *kiln_plan_kernel_symbol(const struct kiln_plan *plan, uint32_t kernel);
 /* In which form of its schedule a kernel was compiled (struct kiln_kernel.form). */
 uint32_t kiln_plan_kernel_form(const struct kiln_plan *plan, uint32_t kernel);
 enum kiln_program_origin kiln_plan_origin(const struct kiln_plan *plan);
@@ -139,5 +141,16 @@ struct kiln_buffer_binding {
 enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream,
                                    void *workspace, const struct kiln_buffer_binding *buffers,
                                    uint32_t buffer_count, struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * The same on the default stream, with an event before the first kernel and one after each: kernel
+ * i ran between events[i] and events[i + 1]. `events` has one more than the plan has kernels; they
+ * belong to the plan's device and to the caller.
+ */
+enum kiln_status kiln_plan_execute_with_events(const struct kiln_plan *plan, void *workspace,
+                                               const struct kiln_buffer_binding *buffers,
+                                               uint32_t buffer_count,
+                                               struct kiln_device_event *const *events,
+                                               struct kiln_error *error) KILN_NODISCARD;
 
 #endif

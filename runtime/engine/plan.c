@@ -47,6 +47,11 @@ uint32_t kiln_plan_kernel_count(const struct kiln_plan *plan)
     return plan->kernel_count;
 }
 
+const char *kiln_plan_kernel_symbol(const struct kiln_plan *plan, uint32_t kernel)
+{
+    return plan->kernels[kernel].recipe->symbol;
+}
+
 uint32_t kiln_plan_kernel_form(const struct kiln_plan *plan, uint32_t kernel)
 {
     return plan->kernels[kernel].recipe->form;

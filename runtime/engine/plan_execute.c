@@ -84,9 +84,10 @@ static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_p
     return device->ops->launch(device, stream, &launch, error);
 }
 
-enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream,
-                                   void *workspace, const struct kiln_buffer_binding *buffers,
-                                   uint32_t buffer_count, struct kiln_error *error)
+/* `events` is NULL where nobody measures. */
+static enum kiln_status execute(const struct kiln_plan *plan, kiln_stream stream, void *workspace,
+                                const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
+                                struct kiln_device_event *const *events, struct kiln_error *error)
 {
     if (buffer_count > 0 && !buffers)
         return kiln_error_set(error, KILN_BAD_ARGUMENT, "'%u' buffers, but no array of them",
@@ -102,10 +103,29 @@ enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream str
     const uint64_t mask = KILN_WORKSPACE_ALIGNMENT - 1;
     words[plan->binding_count] = ((uint64_t)(uintptr_t)workspace + mask) & ~mask;
     words[plan->binding_count + 1] = 0;
-    for (uint32_t i = 0; i < plan->kernel_count; i++) {
+    struct kiln_device *device = plan->loaded->device;
+    if (events)
+        status = device->ops->event_record(device, events[0], stream, error);
+    for (uint32_t i = 0; i < plan->kernel_count && status == KILN_OK; i++) {
         status = launch(plan, &plan->kernels[i], stream, words, error);
-        if (status)
-            return status;
+        if (events && status == KILN_OK)
+            status = device->ops->event_record(device, events[i + 1], stream, error);
     }
-    return KILN_OK;
+    return status;
+}
+
+enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream stream,
+                                   void *workspace, const struct kiln_buffer_binding *buffers,
+                                   uint32_t buffer_count, struct kiln_error *error)
+{
+    return execute(plan, stream, workspace, buffers, buffer_count, NULL, error);
+}
+
+enum kiln_status kiln_plan_execute_with_events(const struct kiln_plan *plan, void *workspace,
+                                               const struct kiln_buffer_binding *buffers,
+                                               uint32_t buffer_count,
+                                               struct kiln_device_event *const *events,
+                                               struct kiln_error *error)
+{
+    return execute(plan, NULL, workspace, buffers, buffer_count, events, error);
 }

@@ -102,6 +102,31 @@ Test(kiln_run, the_table_is_for_people)
     cr_assert_null(strstr(kiln.out, "agree"), "nothing was compared: %s", kiln.out);
 }
 
+Test(kiln_run, a_profile_has_every_kernel)
+{
+    const char *sample = sample_path("current/layernorm_backward_bf16.json");
+    struct kiln_process kiln = KILN("run", "-d", "host", "--profile", "--verify", "--json", sample);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *profile = json_object_get(document, "profile");
+    cr_assert_eq((json_int_t)json_array_size(profile), integer_member(document, "kernels"));
+    for (size_t i = 0; i < json_array_size(profile); i++) {
+        const json_t *kernel = json_array_get(profile, i);
+        cr_expect_eq(integer_member(kernel, "kernel"), (json_int_t)i);
+        cr_expect_gt(json_real_value(json_object_get(kernel, "time_us")), 0);
+        cr_expect_gt(integer_member(kernel, "bytes_fewest"), 0);
+        cr_expect_geq(integer_member(kernel, "bytes_moved"),
+                      integer_member(kernel, "bytes_fewest"));
+        cr_expect_gt(json_real_value(json_object_get(kernel, "flop")), 0);
+        cr_expect_gt(strlen(text_member(kernel, "bound")), 0);
+        cr_expect_str_eq(text_member(kernel, "template"), "reduction");
+    }
+    json_decref(document);
+    kiln = KILN("run", "-d", "host", "--profile", graph());
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_assert(strstr(kiln.out, "of bound"), "%s", kiln.out);
+}
+
 /* 1/x where rounding may have made x zero: x = a - b of equal numbers that were rounded before. */
 Test(kiln_run, elements_that_cannot_be_judged_are_not_called_right)
 {

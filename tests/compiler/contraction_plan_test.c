@@ -36,6 +36,24 @@ static struct kiln_kernel_plan make_plan(const char *sketch, const char *target_
     return sketched_plans_make(&plans, sketch, target_name, &options);
 }
 
+static double product_operations(const char *sketch, const char *target)
+{
+    struct kiln_kernel_plan plan = make_plan(sketch, target, false);
+    cr_assert_eq(plan.partition.group_count, 1, "%s", sketch);
+    return kiln_schedule_work(&plan.schedules[0]).product_operations;
+}
+
+/* Multiplications and additions, which profiles compare with the peak rate. */
+Test(contraction_plan, work_counts_products)
+{
+    for (int i = 0; i < TARGET_COUNT; i++) {
+        cr_expect_eq(
+            product_operations("Matmul a=2,192,64:HALF b=2,64,96:HALF c=2,192,96:HALF", targets[i]),
+            2.0 * 2 * 192 * 96 * 64);
+        cr_expect_eq(product_operations("Reduction in=96,64 out=96,1 !mode='ADD'", targets[i]), 0);
+    }
+}
+
 #define GEMM "Matmul a=192,64:HALF b=64,96:HALF c=192,96:virtual | "
 
 static const char *const one_kernel[] = {

@@ -309,6 +309,34 @@ Test(plan, kernels_are_compiled_together_and_launched_in_order)
     cr_expect_eq(fixture.hip.live_modules(), 0);
 }
 
+Test(plan, events_are_recorded_around_each_kernel)
+{
+    fake_pipeline.kernel_count = 2;
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
+    struct kiln_device *device = NULL;
+    cr_assert_eq(kiln_device_open("hip", &device, &fixture.error), KILN_OK);
+    struct kiln_device_event *events[3];
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(device->ops->event_create(device, &events[i], &fixture.error), KILN_OK);
+    float a[4], b[4], y[4];
+    const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
+    size_t before = fixture.hip.call_count();
+    cr_assert_eq(kiln_plan_execute_with_events(plan, NULL, buffers, 3, events, &fixture.error),
+                 KILN_OK);
+    char trace[1024];
+    cr_expect_str_eq(stand_in_trace(&fixture.hip, before, trace, sizeof trace),
+                     "hipGetDevice hipEventRecord hipGetDevice hipModuleLaunchKernel "
+                     "hipGetDevice hipEventRecord hipGetDevice hipModuleLaunchKernel "
+                     "hipGetDevice hipEventRecord ");
+    for (int i = 0; i < 3; i++)
+        device->ops->event_destroy(device, events[i]);
+    cr_expect_str_eq(kiln_plan_kernel_symbol(plan, 1), "kernel_2");
+    kiln_device_close(device);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
+}
+
 Test(plan, failures_are_told_and_leave_nothing)
 {
     struct kiln_engine *engine = plan_fixture_engine();
