@@ -257,6 +257,7 @@ static int add_files(const struct kiln_command_line *line, const struct settings
     }
     for (int i = 0; i < line->operand_count; i++)
         kiln_graph_files_add(files, line->operands[i]);
+    kiln_graph_files_sort(files);
     if (files->count)
         return KILN_EXIT_OK;
     if (line->operand_count)

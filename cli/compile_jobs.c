@@ -227,8 +227,10 @@ static bool run_job(struct run *run, size_t index)
     uint64_t start_ns = kiln_clock_ns();
     bool is_done = true;
 
-    job->result = (struct kiln_compile_result){
-        .path = file->path, .target = &run->targets->targets[target_index], .sentence = ""};
+    job->result = (struct kiln_compile_result){.path = file->path,
+                                               .asked = file->asked,
+                                               .target = &run->targets->targets[target_index],
+                                               .sentence = ""};
     pthread_mutex_lock(&source->lock);
     if (!source->is_read)
         read_source(run, file_index);

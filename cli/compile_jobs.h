@@ -31,6 +31,7 @@ enum kiln_compile_outcome {
 
 struct kiln_compile_result {
     const char *path;
+    uint64_t asked;                   /* as in struct kiln_graph_file */
     const struct kiln_target *target; /* NULL when it stands for all targets */
     enum kiln_compile_outcome outcome;
     enum kiln_status status;

@@ -158,6 +158,11 @@ static void count_result(struct kiln_compile_report *report,
                          const struct kiln_compile_result *result)
 {
     add_counts(&report->total, result);
+    if (!result->target || result->target == report->targets->targets) {
+        report->asked = kiln_graph_asked_sum(report->asked, result->asked);
+        if (result->outcome == KILN_COMPILE_DECLINED)
+            report->asked_declined = kiln_graph_asked_sum(report->asked_declined, result->asked);
+    }
     for (size_t i = 0; i < report->targets->count; i++)
         if (!result->target || result->target == &report->targets->targets[i])
             add_counts(&report->by_target[i], result);
@@ -184,6 +189,8 @@ static json_t *result_json(const struct kiln_compile_result *result)
     json_t *object = kiln_json_object();
     kiln_json_set(object, "graph", kiln_json_text(result->path));
     kiln_json_set(object, "graph_hash", result->has_hash ? json_string(hash) : json_null());
+    kiln_json_set(object, "asked",
+                  result->asked ? json_integer((json_int_t)result->asked) : json_null());
     kiln_json_set(object, "target",
                   result->target ? kiln_json_text(result->target->name) : json_null());
     kiln_json_set(object, "outcome", json_string(outcome_text(result)));
@@ -236,14 +243,17 @@ static void print_line(const struct kiln_compile_report *report,
     if (result->outcome == KILN_COMPILE_DONE) {
         char bytes[KILN_TEXT_AMOUNT_BYTES];
         char duration[KILN_TEXT_AMOUNT_BYTES];
-        printf("%-10s  %2u %-7s  %10s  %9s\n", outcome_text(result), (unsigned)result->kernels,
+        printf("%-10s  %2u %-7s  %10s  %9s", outcome_text(result), (unsigned)result->kernels,
                result->kernels == 1 ? "kernel" : "kernels",
                kiln_text_bytes(bytes, result->code_bytes),
                kiln_text_duration(duration, result->duration_ns));
     } else {
-        printf("%-10s  %s\n", outcome_text(result),
+        printf("%-10s  %s", outcome_text(result),
                reason_text(result->status, result->reject_reason));
     }
+    if (result->asked)
+        printf("  asked %" PRIu64 " %s", result->asked, result->asked == 1 ? "time" : "times");
+    putchar('\n');
 }
 
 /* Names the graph and the target of every kernel that spills, for the end. */
@@ -427,6 +437,10 @@ static void print_summary(const struct kiln_compile_report *report, uint64_t dur
            targets == 1 ? "target" : "targets", total->kernels,
            kiln_text_bytes(bytes, total->code_bytes), kiln_text_duration(duration, duration_ns),
            counters->kernels_compiled + counters->workers_started ? "" : ", no compiler started");
+    if (report->asked)
+        printf("hosts asked %" PRIu64 " times for these graphs, %" PRIu64
+               " times for declined ones\n",
+               report->asked, report->asked_declined);
     if (report->skipped)
         printf("%zu files in directories are no graphs\n", report->skipped);
     if (report->shard->count)
@@ -486,6 +500,8 @@ static json_t *summary_json(const struct kiln_compile_report *report, uint64_t d
     set_counts(summary, &report->total);
     kiln_json_set(summary, "not_stored", json_integer((json_int_t)report->losses.unwritten));
     kiln_json_set(summary, "not_shared", json_integer((json_int_t)report->losses.unsent));
+    kiln_json_set(summary, "asked", json_integer((json_int_t)report->asked));
+    kiln_json_set(summary, "asked_declined", json_integer((json_int_t)report->asked_declined));
     kiln_json_set(summary, "skipped_files", json_integer((json_int_t)report->skipped));
     if (report->shard->count) {
         char shard[32];

@@ -57,6 +57,8 @@ struct kiln_compile_report {
     size_t skipped;
     size_t elsewhere;
     size_t untold;                   /* graphs whose sentences were left out */
+    uint64_t asked;                  /* how often hosts asked for the graphs, where that is known */
+    uint64_t asked_declined;         /* for those that are declined */
     uint64_t compiled_bytes;         /* of the programs that this run compiled */
     struct kiln_cache_losses losses; /* set before the summary */
     bool is_interrupted;

@@ -1,9 +1,14 @@
 #include "cli/graph_files.h"
 
+#include "cli/hash_index.h"
+#include "cli/input_file.h"
+#include "cli/message.h"
 #include "cli/text.h"
+#include "runtime/engine/capture_counts.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +43,7 @@ static void append(struct kiln_graph_files *files, struct kiln_graph_file file)
         files->files = grown;
         files->capacity = capacity;
     }
+    file.place = files->count;
     files->files[files->count++] = file;
 }
 
@@ -77,6 +83,68 @@ static bool has_binary_beside(char **names, size_t count, const char *json_name)
     bool found = bsearch(&binary, names, count, sizeof(*names), compare_names) != NULL;
     free(binary);
     return found;
+}
+
+uint64_t kiln_graph_asked_sum(uint64_t one, uint64_t other)
+{
+    return one > INT64_MAX || other > INT64_MAX - one ? INT64_MAX : one + other;
+}
+
+/* Sums over the files of counts in one directory. */
+struct asked_counts {
+    struct kiln_hash_index index;
+    uint64_t *sums; /* owned */
+    size_t capacity;
+};
+
+static void add_count(void *context, struct kiln_hash128 graph, uint64_t count)
+{
+    struct asked_counts *counts = context;
+    size_t number = kiln_hash_index_put(&counts->index, graph, counts->index.count);
+    if (number >= counts->capacity) {
+        size_t capacity = counts->capacity ? counts->capacity * 2 : 256;
+        uint64_t *grown = kiln_cli_calloc(capacity, sizeof(*grown));
+        if (counts->capacity)
+            memcpy(grown, counts->sums, counts->capacity * sizeof(*grown));
+        free(counts->sums);
+        counts->sums = grown;
+        counts->capacity = capacity;
+    }
+    counts->sums[number] = kiln_graph_asked_sum(counts->sums[number], count);
+}
+
+static void read_counts(const char *directory, char **names, size_t count,
+                        struct asked_counts *counts)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!has_suffix(names[i], KILN_CAPTURE_COUNTS_SUFFIX))
+            continue;
+        struct kiln_buffer content;
+        struct kiln_error error;
+        kiln_buffer_init(&content);
+        kiln_error_init(&error);
+        char *path = join(directory, names[i]);
+        if (kiln_input_file_read(path, KILN_CAPTURE_COUNTS_LIMIT_BYTES, &content, &error))
+            kiln_message_warning("'%s' does not count: %s", path, error.text);
+        else
+            kiln_capture_counts_read(content.data, content.size, counts, add_count);
+        free(path);
+        kiln_buffer_fini(&content);
+    }
+}
+
+/* Captured graphs are named after the hash that is counted. */
+static uint64_t asked_of(struct asked_counts *counts, const char *name)
+{
+    struct kiln_hash128 hash;
+    int length = 0;
+    if (!counts->index.count ||
+        sscanf(name, "%16" SCNx64 "%16" SCNx64 "%n", &hash.high, &hash.low, &length) != 2 ||
+        length != 32 || name[length] != '.')
+        return 0;
+    size_t known = counts->index.count;
+    size_t number = kiln_hash_index_put(&counts->index, hash, known);
+    return number < known && number < counts->capacity ? counts->sums[number] : 0;
 }
 
 static enum kiln_status list_directory(const char *path, char ***ret_names, size_t *ret_count,
@@ -134,8 +202,10 @@ static void add_directory(struct kiln_graph_files *files, const char *path, int 
             ? kiln_error_set(&error, KILN_IO, "directory '%s' is nested more than %d deep", path,
                              MAX_DEPTH)
             : list_directory(path, &names, &count, &error);
+    struct asked_counts counts = {0};
     if (status != KILN_OK)
         append_trouble(files, path, &error);
+    read_counts(path, names, count, &counts);
     for (size_t i = 0; i < count; i++) {
         char *child = join(path, names[i]);
         struct stat link_info;
@@ -150,7 +220,9 @@ static void add_directory(struct kiln_graph_files *files, const char *path, int 
         } else if (stat(child, &info) == 0 && S_ISREG(info.st_mode) &&
                    (has_suffix(names[i], ".bin") || (has_suffix(names[i], ".json") &&
                                                      !has_binary_beside(names, count, names[i])))) {
-            append(files, (struct kiln_graph_file){.path = child, .is_found = true});
+            append(files, (struct kiln_graph_file){.path = child,
+                                                   .is_found = true,
+                                                   .asked = asked_of(&counts, names[i])});
             child = NULL;
         }
         free(child);
@@ -158,6 +230,8 @@ static void add_directory(struct kiln_graph_files *files, const char *path, int 
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
+    free(counts.sums);
+    kiln_hash_index_fini(&counts.index);
 }
 
 void kiln_graph_files_add(struct kiln_graph_files *files, const char *path)
@@ -167,4 +241,19 @@ void kiln_graph_files_add(struct kiln_graph_files *files, const char *path)
         add_directory(files, path, 0);
     else
         append(files, (struct kiln_graph_file){.path = kiln_cli_strdup(path)});
+}
+
+static int compare_asked(const void *one, const void *other)
+{
+    const struct kiln_graph_file *a = one;
+    const struct kiln_graph_file *b = other;
+    if (a->asked != b->asked)
+        return a->asked > b->asked ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+void kiln_graph_files_sort(struct kiln_graph_files *files)
+{
+    if (files->count)
+        qsort(files->files, files->count, sizeof(*files->files), compare_asked);
 }

@@ -8,12 +8,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct kiln_graph_file {
-    char *path;    /* owned; "-" is standard input */
-    bool is_found; /* found in a directory: skipped when it holds no graph */
-    char *trouble; /* owned; NULL, or `path` stands for files that cannot be found, and this says
-                      why: a directory that cannot be read, say */
+    char *path;     /* owned; "-" is standard input */
+    uint64_t asked; /* how often hosts asked for it, by the counts in its directory; 0: unknown */
+    size_t place;   /* on the command line and in the order of names */
+    bool is_found;  /* found in a directory: skipped when it holds no graph */
+    char *trouble;  /* owned; NULL, or `path` stands for files that cannot be found, and this says
+                       why: a directory that cannot be read, say */
 };
 
 struct kiln_graph_files {
@@ -30,9 +33,16 @@ void kiln_graph_files_fini(struct kiln_graph_files *files);
  * *.json that has no .bin of the same stem beside it. Links to directories are followed for `path`
  * itself only; hidden files and directories are left out. A path that does not exist is appended
  * too: reading it says so. What cannot be searched is appended with its trouble, in the place of
- * what would be found in it.
+ * what would be found in it. Files of counts (capture_counts.h) say how often hosts asked for the
+ * graphs beside them; a warning names those that cannot be read.
  */
 void kiln_graph_files_add(struct kiln_graph_files *files, const char *path);
+
+/* A sum of such numbers, which fits JSON. */
+uint64_t kiln_graph_asked_sum(uint64_t one, uint64_t other);
+
+/* Puts first what hosts asked for most; the others keep their order. */
+void kiln_graph_files_sort(struct kiln_graph_files *files);
 
 /*
  * Appends what a manifest lists: the path of a graph or a directory per line, as above, relative to

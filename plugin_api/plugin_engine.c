@@ -140,7 +140,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetApplicableEngineIds(
      * graph, or with this machine, only means "not applicable". */
     if (!op_graph->ptr || op_graph->size == 0)
         return HIPDNN_PLUGIN_STATUS_SUCCESS;
-    kiln_graph_capture_write(handle->capture, op_graph->ptr, op_graph->size);
+    kiln_graph_capture_ask(handle->capture, op_graph->ptr, op_graph->size);
     struct kiln_error error;
     kiln_error_init(&error);
     enum kiln_status status =

@@ -8,7 +8,8 @@ static struct kiln_slot_table contexts =
     KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginExecutionContext);
 
 /* Shared by all handles; made for the first, dropped with the last. `users` alone tells whether
- * there is an engine, so a child needs to make nothing anew. */
+ * there is an engine, so a child needs to make nothing anew. The capture stays: it writes a file
+ * per process, and some hosts make a handle per graph. */
 static struct {
     struct kiln_process_mutex lock;
     uint32_t users;
@@ -24,7 +25,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
         const struct kiln_engine_options options = {0};
         kiln_settings_check_once();
         status = kiln_engine_create(&options, &shared.engine, error);
-        if (status == KILN_OK)
+        if (status == KILN_OK && !shared.capture)
             shared.capture = kiln_graph_capture_create();
     }
     if (status == KILN_OK) {
@@ -59,11 +60,16 @@ static void release_shared(void)
         /* Under the lock: whoever unloads the library next must find everything stopped. */
         drop_all_contexts();
         kiln_engine_unref(shared.engine);
-        kiln_graph_capture_destroy(shared.capture);
         shared.engine = NULL;
-        shared.capture = NULL;
     }
     kiln_process_mutex_unlock(&shared.lock);
+}
+
+/* With handles left, threads of a process that ends may still ask. */
+__attribute__((destructor)) static void drop_capture(void)
+{
+    if (shared.users == 0)
+        kiln_graph_capture_destroy(shared.capture);
 }
 
 enum kiln_status kiln_plugin_handle_create(hipdnnEnginePluginHandle_t *ret_handle,

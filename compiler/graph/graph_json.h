@@ -17,10 +17,10 @@ extern "C" {
 
 /*
  * JSON text of `length` bytes to the bytes hipDNN would send, appended to an empty buffer. `era`
- * chooses the layout; NULL takes the current one where the text fits it, else NOV2025. Any text is
- * tolerated: KILN_BAD_ARGUMENT with line and column, or the path in the document, when it is not
- * such JSON, KILN_REJECTED for kinds of nodes in hipDNN's JSON that are not known. The graph is not
- * checked beyond its form; kiln_graph_read does that.
+ * chooses the layout; NULL takes the current one where the text fits it, NOV2025 otherwise. Any
+ * text is tolerated: KILN_BAD_ARGUMENT with line and column, or the path in the document, when it
+ * is not such JSON, KILN_REJECTED for kinds of nodes in hipDNN's JSON that are not known. The graph
+ * is not checked beyond its form; kiln_graph_read does that.
  */
 enum kiln_status kiln_graph_json_to_bytes(const char *text, size_t length,
                                           const enum kiln_wire_era *era, struct kiln_buffer *buffer,

@@ -298,7 +298,7 @@ class Translator {
         return list.release();
     }
 
-    /* Of the fields of the root table: what its elements are. */
+    /* The table that the elements of a field of the root are. */
     const reflection::Object &element_table(const char *field)
     {
         return object_of(*field_of(*schema.root_table(), field)->type());
@@ -417,7 +417,7 @@ bool has_typed_node(const json_t *document)
 enum kiln_status kiln::read_hipdnn_json(const std::string &text, Json *ret_document,
                                         struct kiln_error *error)
 {
-    /* Neither is a field of flatc's form. */
+    /* Flatc's form has no field of that name. */
     if (text.find("\"type\"") == std::string::npos)
         return KILN_OK;
     json_error_t failure;

@@ -1,9 +1,9 @@
 /*
  * hipDNN's own JSON of graphs, which it writes to HIPDNN_LOG_GRAPH_DIR, as flatc's JSON.
  *
- * It differs from flatc's: a node's kind is its `type`, the fields of its table are in groups
- * (`inputs`, `outputs`, `parameters` or `attributes`) or in the node itself, enums are in lower
- * case or numbers, constants are bare numbers, absent fields may be null.
+ * It differs from flatc's form in these points. A node's kind is its `type`. The fields of its
+ * table are in groups (`inputs`, `outputs`, `parameters` or `attributes`) or in the node itself.
+ * Enums are in lower case or numbers, constants are bare numbers. Absent fields may be null.
  */
 #ifndef KILN_COMPILER_GRAPH_HIPDNN_JSON_HPP
 #define KILN_COMPILER_GRAPH_HIPDNN_JSON_HPP

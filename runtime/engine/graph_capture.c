@@ -2,6 +2,7 @@
 
 #include "cache/cache_warning.h"
 #include "compiler/graph/graph_reader.h"
+#include "runtime/engine/capture_counts.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/file.h"
 #include "runtime/support/hash.h"
@@ -12,11 +13,23 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SEEN_SLOTS = 2 * KILN_GRAPH_CAPTURE_LIMIT }; /* a power of two */
+
+struct seen_graph {
+    struct kiln_hash128 hash;
+    uint64_t questions; /* of this process */
+    uint32_t line;      /* in the file of counts; UINT32_MAX: none yet */
+    bool is_used;       /* the slot is taken */
+};
+
 struct kiln_graph_capture {
     char *directory;
     struct kiln_process_mutex lock;
+    pid_t process; /* that the counts are of: a forked child counts in a file of its own */
+    struct kiln_capture_counts counts;
+    bool has_told_failure;
     uint32_t count;
-    struct kiln_hash128 seen[KILN_GRAPH_CAPTURE_LIMIT];
+    struct seen_graph seen[SEEN_SLOTS]; /* by hash, open addressing */
 };
 
 struct kiln_graph_capture *kiln_graph_capture_create(void)
@@ -33,6 +46,8 @@ struct kiln_graph_capture *kiln_graph_capture_create(void)
         return NULL;
     }
     kiln_process_mutex_init(&capture->lock);
+    kiln_capture_counts_init(&capture->counts);
+    capture->process = getpid();
     return capture;
 }
 
@@ -40,6 +55,7 @@ void kiln_graph_capture_destroy(struct kiln_graph_capture *capture)
 {
     if (!capture)
         return;
+    kiln_capture_counts_fini(&capture->counts);
     kiln_process_mutex_fini(&capture->lock);
     free(capture->directory);
     free(capture);
@@ -65,23 +81,63 @@ static struct kiln_hash128 graph_hash(const void *bytes, size_t size)
     return hash;
 }
 
+/* The graph's slot, or the free one that it would get. At most half of them are taken. */
+static struct seen_graph *slot_of(struct kiln_graph_capture *capture, struct kiln_hash128 hash)
+{
+    size_t at = (size_t)hash.low % SEEN_SLOTS;
+    while (capture->seen[at].is_used &&
+           (capture->seen[at].hash.high != hash.high || capture->seen[at].hash.low != hash.low))
+        at = (at + 1) % SEEN_SLOTS;
+    return &capture->seen[at];
+}
+
+/* What the parent counted is in the parent's file. */
+static void forget_parent(struct kiln_graph_capture *capture)
+{
+    if (capture->process == getpid())
+        return;
+    capture->process = getpid();
+    kiln_capture_counts_fini(&capture->counts);
+    for (size_t i = 0; i < SEEN_SLOTS; i++) {
+        capture->seen[i].questions = 0;
+        capture->seen[i].line = UINT32_MAX;
+    }
+}
+
 /* True for the first caller with this hash, as long as there is room. */
 static bool remember(struct kiln_graph_capture *capture, struct kiln_hash128 hash)
 {
-    bool is_new = true;
     (void)kiln_process_mutex_lock(&capture->lock);
-    for (uint32_t i = 0; i < capture->count && is_new; i++)
-        is_new = capture->seen[i].high != hash.high || capture->seen[i].low != hash.low;
-    if (is_new && capture->count == KILN_GRAPH_CAPTURE_LIMIT)
-        is_new = false;
-    if (is_new)
-        capture->seen[capture->count++] = hash;
+    struct seen_graph *seen = slot_of(capture, hash);
+    bool is_new = !seen->is_used && capture->count < KILN_GRAPH_CAPTURE_LIMIT;
+    if (is_new) {
+        *seen = (struct seen_graph){.hash = hash, .line = UINT32_MAX, .is_used = true};
+        capture->count++;
+    }
     bool full = is_new && capture->count == KILN_GRAPH_CAPTURE_LIMIT;
     kiln_process_mutex_unlock(&capture->lock);
     if (full)
         kiln_log(KILN_LOG_WARN, "'%d' graphs were captured: this process captures no more",
                  KILN_GRAPH_CAPTURE_LIMIT);
     return is_new;
+}
+
+static void count_question(struct kiln_graph_capture *capture, struct kiln_hash128 hash)
+{
+    struct kiln_error error;
+    kiln_error_init(&error);
+    enum kiln_status status = KILN_OK;
+    (void)kiln_process_mutex_lock(&capture->lock);
+    forget_parent(capture);
+    struct seen_graph *seen = slot_of(capture, hash);
+    if (seen->is_used)
+        status = kiln_capture_counts_write(&capture->counts, capture->directory, hash,
+                                           ++seen->questions, &seen->line, &error);
+    bool is_told = status == KILN_OK || capture->has_told_failure;
+    capture->has_told_failure = capture->has_told_failure || status != KILN_OK;
+    kiln_process_mutex_unlock(&capture->lock);
+    if (!is_told)
+        kiln_log(KILN_LOG_WARN, "captured graphs are not counted: %s", error.text);
 }
 
 static enum kiln_status write_graph(const struct kiln_graph_capture *capture,
@@ -104,15 +160,28 @@ static enum kiln_status write_graph(const struct kiln_graph_capture *capture,
     return status;
 }
 
+static void capture_graph(struct kiln_graph_capture *capture, struct kiln_hash128 hash,
+                          const void *bytes, size_t size)
+{
+    struct kiln_error error;
+    if (!remember(capture, hash))
+        return;
+    kiln_error_init(&error);
+    if (write_graph(capture, hash, bytes, size, &error))
+        kiln_cache_warn_once("capture", error.text, "a graph is not captured: %s", error.text);
+}
+
 void kiln_graph_capture_write(struct kiln_graph_capture *capture, const void *bytes, size_t size)
+{
+    if (capture)
+        capture_graph(capture, graph_hash(bytes, size), bytes, size);
+}
+
+void kiln_graph_capture_ask(struct kiln_graph_capture *capture, const void *bytes, size_t size)
 {
     if (!capture)
         return;
     struct kiln_hash128 hash = graph_hash(bytes, size);
-    if (!remember(capture, hash))
-        return;
-    struct kiln_error error;
-    kiln_error_init(&error);
-    if (write_graph(capture, hash, bytes, size, &error))
-        kiln_cache_warn_once("capture", error.text, "a graph is not captured: %s", error.text);
+    capture_graph(capture, hash, bytes, size);
+    count_question(capture, hash);
 }

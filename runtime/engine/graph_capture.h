@@ -2,7 +2,8 @@
  * KILN_CAPTURE_DIR: every graph that a plugin sees, once, as a file, so that users can precompile
  * offline what they really run. A file is named after the hash of the graph's canonical form (of
  * the bytes where the graph cannot be read), so that equal graphs of any run and process make one
- * file: <32 hex digits>.bin.
+ * file: <32 hex digits>.bin. Files of counts (capture_counts.h) say how often the plugin was asked
+ * for each.
  */
 #ifndef KILN_RUNTIME_ENGINE_GRAPH_CAPTURE_H
 #define KILN_RUNTIME_ENGINE_GRAPH_CAPTURE_H
@@ -23,5 +24,7 @@ struct kiln_graph_capture *kiln_graph_capture_create(void);
 void kiln_graph_capture_destroy(struct kiln_graph_capture *capture);
 /* Writes the graph unless it is there already. What fails is logged. `capture` may be NULL. */
 void kiln_graph_capture_write(struct kiln_graph_capture *capture, const void *bytes, size_t size);
+/* The same for a host's question whether the graph is taken, which is counted. */
+void kiln_graph_capture_ask(struct kiln_graph_capture *capture, const void *bytes, size_t size);
 
 #endif

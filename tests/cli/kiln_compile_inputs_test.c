@@ -102,6 +102,53 @@ Test(kiln_compile_inputs, a_captured_directory_goes_straight_in)
     json_decref(document);
 }
 
+Test(kiln_compile_inputs, captured_graphs_come_most_frequent_first)
+{
+    static const int sizes[] = {10, 11, 12, 13};
+    static const int questions[] = {2, 5, 0, 1}; /* 0: no count is known */
+    enum { GRAPHS = 4 };
+    struct kiln_error error;
+    struct kiln_buffer bytes;
+    enum kiln_wire_era era;
+    kiln_error_init(&error);
+    kiln_buffer_init(&bytes);
+    cr_assert_eq(setenv("KILN_CAPTURE_DIR", temporary_path("captured"), 1), 0);
+    /* Two processes that ask alike, to the program. */
+    for (int process = 0; process < 2; process++) {
+        struct kiln_graph_capture *capture = kiln_graph_capture_create();
+        for (int i = 0; i < GRAPHS; i++) {
+            const char *text =
+                compile_fixture_slurp(compile_fixture_write_graph("one.json", sizes[i]));
+            kiln_buffer_clear(&bytes);
+            cr_assert_eq(kiln_graph_json_to_bytes(text, strlen(text), NULL, &bytes, &era, &error),
+                         KILN_OK);
+            for (int j = 0; j < questions[i]; j++)
+                kiln_graph_capture_ask(capture, bytes.data, bytes.size);
+            kiln_graph_capture_write(capture, bytes.data, bytes.size);
+        }
+        kiln_graph_capture_destroy(capture);
+    }
+    kiln_buffer_fini(&bytes);
+    cr_assert(write_file("captured/torn.counts", "0123", 4));
+    cr_assert_eq(mkdir(temporary_path("captured/folder.counts"), 0700), 0);
+    struct kiln_process kiln = COMPILE("--json", temporary_path("captured"));
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "folder.counts' does not count"), "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *results = json_object_get(document, "results");
+    cr_assert_eq(json_array_size(results), GRAPHS);
+    cr_assert_eq(integer_member(json_array_get(results, 0), "asked"), 10);
+    cr_assert_eq(integer_member(json_array_get(results, 1), "asked"), 4);
+    cr_assert_eq(integer_member(json_array_get(results, 2), "asked"), 2);
+    cr_assert(json_is_null(json_object_get(json_array_get(results, 3), "asked")));
+    cr_assert_eq(integer_member(json_object_get(document, "summary"), "asked"), 16);
+    json_decref(document);
+
+    kiln = COMPILE(temporary_path("captured"));
+    cr_assert(strstr(kiln.out, "asked 10 times\n"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "hosts asked 16 times for these graphs, 0 times"), "%s", kiln.out);
+}
+
 Test(kiln_compile_inputs, a_report_has_a_line_per_graph_and_target)
 {
     char report[1024];
