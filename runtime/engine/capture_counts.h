@@ -1,5 +1,6 @@
 /*
- * How often a process was asked for each captured graph: a file in the capture directory.
+ * Counts of the questions that a process was asked for each captured graph, in the capture
+ * directory.
  *
  * Each process writes a file of its own, named after the process (temporary_name.h), so no
  * process waits for another one and none overwrites what another has counted, on network file

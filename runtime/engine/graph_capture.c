@@ -91,7 +91,7 @@ static struct seen_graph *slot_of(struct kiln_graph_capture *capture, struct kil
     return &capture->seen[at];
 }
 
-/* What the parent counted is in the parent's file. */
+/* The parent's counts are in the parent's file. */
 static void forget_parent(struct kiln_graph_capture *capture)
 {
     if (capture->process == getpid())

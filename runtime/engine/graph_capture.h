@@ -24,7 +24,7 @@ struct kiln_graph_capture *kiln_graph_capture_create(void);
 void kiln_graph_capture_destroy(struct kiln_graph_capture *capture);
 /* Writes the graph unless it is there already. What fails is logged. `capture` may be NULL. */
 void kiln_graph_capture_write(struct kiln_graph_capture *capture, const void *bytes, size_t size);
-/* The same for a host's question whether the graph is taken, which is counted. */
+/* Does the same and counts one question of a host for the graph. */
 void kiln_graph_capture_ask(struct kiln_graph_capture *capture, const void *bytes, size_t size);
 
 #endif
