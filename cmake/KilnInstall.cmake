@@ -1,5 +1,5 @@
-# What is installed beside the plugin, the worker and the programs, whose rules stand with them: the ABI header, a
-# CMake package and a pkg-config file. Both say where the plugin is, for programs that load or copy it.
+# What is installed besides the plugin, the worker and the program, whose rules stand with them: documents, samples, the ABI
+# header, a CMake package and a pkg-config file. The last two name the plugin for programs that load or copy it.
 include(CMakePackageConfigHelpers)
 
 set(kiln_plugin_dir ${CMAKE_INSTALL_LIBDIR}/hipdnn_plugins/engines)
@@ -13,6 +13,10 @@ if(kiln_plugin_prefix MATCHES "NOTFOUND")
 endif()
 set(kiln_plugin_file ${kiln_plugin_prefix}${kiln_plugin_name}.so)
 
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # Debian's name
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/plugin_api/hipdnn_plugin_abi.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln)
 
@@ -27,6 +31,7 @@ install(FILES ${PROJECT_BINARY_DIR}/kiln-config.cmake ${PROJECT_BINARY_DIR}/kiln
         DESTINATION ${kiln_config_dir})
 
 # Relative to the file itself, so that a moved installation stays right.
-file(RELATIVE_PATH kiln_pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+file(RELATIVE_PATH kiln_pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH kiln_pc_plugin_dir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR}/hipdnn_plugins/engines)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/kiln.pc.in ${PROJECT_BINARY_DIR}/kiln.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -16,6 +16,26 @@ if(KILN_SANITIZE MATCHES address)
     target_sources(kiln_options INTERFACE ${PROJECT_SOURCE_DIR}/cmake/asan_default_options.c)
 endif()
 
+# kiln_link_for_distribution(TARGET): links what is installed. All symbols are bound at start, and the C++ runtime is linked
+# in, so that one build runs on many distributions. libgcc_s stays shared: its static copy needs glibc 2.35.
+function(kiln_link_for_distribution target)
+    target_link_options(${target} PRIVATE
+        -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--as-needed -static-libstdc++
+        $<$<CONFIG:Release>:-s>)
+endfunction()
+
+# kiln_prefer_archive(VARIABLE SHARED ARCHIVE): sets the variable to what programs and shared objects link. Programs take the
+# static library, if there is one, because the names of shared ones differ between distributions. Debian's static libraries
+# cannot go into shared objects.
+function(kiln_prefer_archive variable shared archive)
+    find_library(KILN_ARCHIVE_${archive} ${archive})
+    mark_as_advanced(KILN_ARCHIVE_${archive})
+    if(KILN_ARCHIVE_${archive})
+        set(shared $<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,${KILN_ARCHIVE_${archive}},${shared}>)
+    endif()
+    set(${variable} ${shared} PARENT_SCOPE)
+endfunction()
+
 # kiln_add_library(NAME SOURCE...): a static library of the project.
 function(kiln_add_library name)
     add_library(${name} STATIC ${ARGN})

@@ -18,7 +18,7 @@ bash scripts/install_packages.sh
 
 heading "build (build/release)"
 mkdir -p build
-quietly build/release-configure.log cmake --preset release -DKILN_BUILD_TESTS=OFF -DKILN_BUILD_BENCHMARKS=OFF
+quietly build/release-configure.log cmake --preset release
 cmake --build build/release -j "$kiln_jobs" -- --quiet
 kiln=$kiln_root/build/release/cli/kiln
 cache=$kiln_root/build/quickstart-cache

@@ -30,7 +30,7 @@ skip() {
 build_preset() {
     mkdir -p "$kiln_root/build"
     cd "$kiln_root"
-    quietly "build/$preset-configure.log" cmake --preset "$preset" &&
+    quietly "build/$preset-configure.log" cmake --preset "$preset" -DKILN_BUILD_TESTS=ON &&
         cmake --build "$build" -j "$kiln_jobs" -- --quiet
 }
 

@@ -42,6 +42,10 @@ if ! { "$cmake" -S "$consumer" -B "$temporary/consumer" -DCMAKE_PREFIX_PATH="$pr
 fi
 "$temporary/consumer/consumer"
 
+for file in share/doc/kiln/{LICENSE,README.md,CHANGELOG.md,docs/ARCHITECTURE.md} share/kiln/samples/current/bias_gelu_fp16.json; do
+    [[ -s $prefix/$file ]] || fail "'$file' is not installed"
+done
+
 # The package can be moved: paths are found from the files' own place.
 mv "$prefix" "$temporary/moved"
 pc=$(find "$temporary/moved" -name kiln.pc)

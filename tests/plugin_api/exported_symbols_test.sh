@@ -14,7 +14,7 @@ fi
 needed=$("$readelf" -d "$plugin" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
 for library in $needed; do
     case $library in
-    libc.so.*|libm.so.*|libdl.so.*|libpthread.so.*|ld-linux*.so.*) ;;
+    libc.so.*|libm.so.*|libgcc_s.so.*|libdl.so.*|libpthread.so.*|ld-linux*.so.*) ;;
     libasan.so.*|libubsan.so.*|libtsan.so.*) ;;
     *) echo "the plugin needs '$library'"; exit 1 ;;
     esac
