@@ -9,6 +9,7 @@
 #include "compiler/codegen/compiler.h"
 #include "compiler/codegen/worker_process.h"
 #include "runtime/device/device.h"
+#include "runtime/engine/settings_check.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/log.h"
 
@@ -37,14 +38,16 @@ static struct kiln_config_row *add_row(struct kiln_config_rows *rows, const char
         rows->capacity = capacity;
     }
     struct kiln_config_row *row = &rows->rows[rows->count++];
-    *row = (struct kiln_config_row){
-        .name = name, .value = value ? kiln_cli_strdup(value) : NULL, .source = source};
+    *row = (struct kiln_config_row){.name = kiln_cli_strdup(name),
+                                    .value = value ? kiln_cli_strdup(value) : NULL,
+                                    .source = source};
     return row;
 }
 
 void kiln_config_rows_fini(struct kiln_config_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
+        free(rows->rows[i].name);
         free(rows->rows[i].value);
         free(rows->rows[i].problem);
     }
@@ -127,49 +130,6 @@ static void show_directory(char *value)
     free(value);
 }
 
-static void look_at_compilers(struct kiln_config_rows *rows)
-{
-    static const struct {
-        const char *compiler;
-        enum kiln_environment_variable variable;
-    } named[] = {{"comgr", KILN_ENVIRONMENT_KILN_COMGR_LIBRARY},
-                 {"clang", KILN_ENVIRONMENT_KILN_CLANG},
-                 {"nvrtc", KILN_ENVIRONMENT_KILN_NVRTC_LIBRARY},
-                 {"host", KILN_ENVIRONMENT_KILN_HOST_CXX}};
-    for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
-        struct kiln_config_row *row = &rows->rows[named[i].variable];
-        struct kiln_compiler compiler = {0};
-        struct kiln_error error;
-        kiln_error_init(&error);
-        if (strcmp(row->source, FROM_ENVIRONMENT) == 0)
-            add_error(row, kiln_compiler_by_name(named[i].compiler)->find(&compiler, &error),
-                      &error);
-        kiln_compiler_fini(&compiler);
-    }
-}
-
-static void look_at_devices(struct kiln_config_rows *rows)
-{
-    static const struct {
-        const char *device;
-        enum kiln_environment_variable variable;
-    } named[] = {{"hip", KILN_ENVIRONMENT_KILN_HIP_LIBRARY},
-                 {"cuda", KILN_ENVIRONMENT_KILN_CUDA_LIBRARY},
-                 {"host", KILN_ENVIRONMENT_KILN_HOST_THREADS},
-                 {NULL, KILN_ENVIRONMENT_KILN_DEVICE}};
-    for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
-        struct kiln_config_row *row = &rows->rows[named[i].variable];
-        struct kiln_device *device = NULL;
-        struct kiln_error error;
-        kiln_error_init(&error);
-        listening.variable = named[i].variable;
-        if (strcmp(row->source, FROM_ENVIRONMENT) != 0)
-            continue;
-        add_error(row, kiln_device_open(named[i].device, &device, &error), &error);
-        kiln_device_close(device);
-    }
-}
-
 static void look_at_numbers(void)
 {
     struct kiln_codegen *codegen = NULL;
@@ -181,6 +141,26 @@ static void look_at_numbers(void)
     (void)kiln_cache_max_bytes_setting();
     /* Read by the worker. */
     (void)kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24, 4096);
+    struct kiln_device *host = NULL; /* reads the number of threads */
+    if (kiln_device_open("host", &host, &error) == KILN_OK)
+        kiln_device_close(host);
+}
+
+/* Adds the finding to the row of its variable. A mistyped variable gets a new row. */
+static void take_finding(void *context, const char *variable, const char *sentence)
+{
+    struct kiln_config_rows *rows = context;
+    struct kiln_config_row *row = NULL;
+    size_t length = strlen(variable);
+    for (size_t i = 0; i < rows->count && !row; i++)
+        if (strcmp(rows->rows[i].name, variable) == 0)
+            row = &rows->rows[i];
+    if (!row)
+        row = add_row(rows, variable, getenv(variable), FROM_ENVIRONMENT);
+    /* The row says which variable it is. */
+    if (strncmp(sentence, variable, length) == 0 && strncmp(sentence + length, ": ", 2) == 0)
+        sentence += length + 2;
+    add_problem(row, sentence);
 }
 
 static void listen_to_readers(struct kiln_config_rows *settings)
@@ -197,8 +177,6 @@ static void listen_to_readers(struct kiln_config_rows *settings)
     look_at_store(KILN_ENVIRONMENT_KILN_CACHE_LAYERS, &layers);
     look_at_store(KILN_ENVIRONMENT_KILN_CACHE_REMOTE, &remote);
     show_directory(directory);
-    look_at_compilers(settings);
-    look_at_devices(settings);
     kiln_log_set_sink(NULL);
     kiln_log_set_level(level);
 }
@@ -213,65 +191,22 @@ static bool is_word(const char *text, const char *const *words, size_t count)
     return false;
 }
 
+static bool is_flag(enum kiln_environment_variable variable)
+{
+    return variable == KILN_ENVIRONMENT_KILN_COMPILE_IN_PROCESS ||
+           variable == KILN_ENVIRONMENT_KILN_HOST_SANITIZE;
+}
+
 static void check_flag(struct kiln_config_row *row)
 {
-    static const char *const words[] = {"1", "true", "yes", "on", "0", "false", "no", "off"};
+    static const char *const words[] = {"1", "true",  "yes", "on",  "enable",  "enabled",
+                                        "0", "false", "no",  "off", "disable", "disabled"};
     char sentence[256];
     if (is_word(row->value, words, sizeof(words) / sizeof(*words)))
         return;
     (void)snprintf(sentence, sizeof(sentence), "'%.128s' is neither on nor off, and counts as off",
                    row->value);
     add_problem(row, sentence);
-}
-
-static void check_level(struct kiln_config_row *row)
-{
-    static const char *const words[] = {"off", "info", "warn", "error", "fatal"};
-    char sentence[256];
-    if (is_word(row->value, words, sizeof(words) / sizeof(*words)))
-        return;
-    (void)snprintf(sentence, sizeof(sentence),
-                   "'%.128s' is no log level\nhint: off, info, warn, error or fatal", row->value);
-    add_problem(row, sentence);
-}
-
-/* A directory that Kiln writes files into; `is_made`: by Kiln, when it is missing. */
-static void check_directory(struct kiln_config_row *row, bool is_made)
-{
-    char sentence[512];
-    struct stat attributes;
-    const char *reason = NULL;
-    if (stat(row->value, &attributes) != 0)
-        reason = errno == ENOENT && is_made ? NULL : strerror(errno);
-    else if (!S_ISDIR(attributes.st_mode))
-        reason = "it is no directory";
-    else if (access(row->value, W_OK | X_OK) != 0)
-        reason = strerror(errno);
-    if (!reason)
-        return;
-    (void)snprintf(sentence, sizeof(sentence), "cannot write to '%.256s': %s", row->value, reason);
-    add_problem(row, sentence);
-}
-
-static void check_text(struct kiln_config_row *row, enum kiln_environment_variable variable)
-{
-    switch (variable) {
-    case KILN_ENVIRONMENT_KILN_COMPILE_IN_PROCESS:
-    case KILN_ENVIRONMENT_KILN_HOST_SANITIZE:
-        check_flag(row);
-        break;
-    case KILN_ENVIRONMENT_KILN_LOG_LEVEL:
-        check_level(row);
-        break;
-    case KILN_ENVIRONMENT_KILN_CAPTURE_DIR:
-        check_directory(row, true);
-        break;
-    case KILN_ENVIRONMENT_KILN_DUMP_DIR:
-        check_directory(row, false);
-        break;
-    default:
-        break;
-    }
 }
 
 /* Without the password; nothing at all of what is no URL, because there is no telling where in it
@@ -308,8 +243,8 @@ void kiln_config_list_settings(struct kiln_config_rows *ret_settings)
         row->text = info->text;
         if (counts && i == KILN_ENVIRONMENT_KILN_CACHE_REMOTE)
             show_url(row, value);
-        else if (counts)
-            check_text(row, i);
+        else if (counts && is_flag(i))
+            check_flag(row);
     }
     const char *level = getenv("HIPDNN_LOG_LEVEL");
     struct kiln_config_row *row = &rows.rows[KILN_ENVIRONMENT_KILN_LOG_LEVEL];
@@ -317,9 +252,12 @@ void kiln_config_list_settings(struct kiln_config_rows *ret_settings)
         free(row->value);
         row->value = kiln_cli_strdup(level);
         row->source = "HIPDNN_LOG_LEVEL";
-        check_level(row);
+        enum kiln_log_level ignored;
+        if (!kiln_log_level_parse(level, &ignored))
+            add_problem(row, "this is no log level\nhint: off, info, warn, error or fatal");
     }
     listen_to_readers(&rows);
+    kiln_settings_check(take_finding, &rows);
     *ret_settings = rows;
 }
 

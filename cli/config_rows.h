@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct kiln_config_row {
-    const char *name;
+    char *name;         /* owned */
     char *value;        /* owned; secrets are hidden; NULL: there is none */
     const char *source; /* "environment", "default", or what it was derived from */
     const char *text;   /* what the setting is; NULL for what is derived */
@@ -21,7 +21,7 @@ struct kiln_config_rows {
     size_t capacity;
 };
 
-/* Rows of environment.def, in its order. */
+/* Rows of environment.def, in its order, then variables that look like mistyped ones. */
 void kiln_config_list_settings(struct kiln_config_rows *ret_settings);
 /* The cache and its layers, the worker, compilers, the device: found, nothing is created or
  * started. The environment is changed and put back meanwhile: for programs of one thread. */

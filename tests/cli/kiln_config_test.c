@@ -164,7 +164,7 @@ Test(kiln_config, bad_values_have_their_sentences)
         {"KILN_COMPILE_IN_PROCESS", "2", "counts as off"},
         {"KILN_LOG_LEVEL", "loud", "no log level"},
         {"KILN_DUMP_DIR", "/dev/null/dump", "cannot write to '/dev/null/dump'"},
-        {"KILN_CAPTURE_DIR", "/dev/null", "it is no directory"},
+        {"KILN_CAPTURE_DIR", "/dev/null", "Not a directory"},
         {"KILN_HOST_CXX", "/dev/null/c++", "there is no '/dev/null/c++' here"},
         {"KILN_CLANG", "/dev/null/clang", "no clang"},
         {"KILN_COMGR_LIBRARY", "/dev/null/comgr.so", "'/dev/null/comgr.so'"},
