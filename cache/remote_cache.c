@@ -89,9 +89,9 @@ const char *kiln_remote_cache_name(const struct kiln_remote_cache *remote)
 }
 
 /* What a server says is not trusted to leave out what it was told. */
-static const char *reason_of(const struct session *session, const struct kiln_error *error)
+static const char *reason_of(const struct kiln_remote_cache *remote, const struct kiln_error *error)
 {
-    const char *password = session->remote->url.password;
+    const char *password = remote->url.password;
     if (password[0] != '\0' && strstr(error->text, password) != NULL)
         return "a reason that cannot be shown, since it has the password in it";
     return error->text;
@@ -142,7 +142,7 @@ static void log_change(const struct session *session, struct change change,
 {
     if (change.paused)
         kiln_log(level(error), "the shared cache '%s' %s for %u s: %s", session->remote->name, what,
-                 (unsigned)change.pause_ms / 1000, reason_of(session, error));
+                 (unsigned)change.pause_ms / 1000, reason_of(session->remote, error));
     if (change.recovered)
         kiln_log(KILN_LOG_INFO, "the shared cache '%s' works again", session->remote->name);
 }
@@ -433,7 +433,7 @@ enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
     if (answer == KILN_REMOTE_DONE || answer == KILN_REMOTE_TOO_LARGE)
         kiln_log(level_of(&told_of_damage),
                  "the entry '%s' of the shared cache '%s' is not used: %s", name, remote->name,
-                 reason_of(session, error));
+                 reason_of(session->remote, error));
     return kiln_error_set(error, KILN_NOT_FOUND, "the shared cache has no usable entry '%s'", name);
 }
 
@@ -468,4 +468,39 @@ size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t millis
 uint64_t kiln_remote_cache_dropped(const struct kiln_remote_cache *remote)
 {
     return remote->dropped;
+}
+
+enum kiln_status kiln_remote_cache_probe(struct kiln_remote_cache *remote, uint64_t *ret_ns,
+                                         struct kiln_error *error)
+{
+    struct kiln_remote_connection connection;
+    struct kiln_error reason;
+    struct kiln_buffer value;
+    struct timespec start = {0};
+    struct timespec end = {0};
+    kiln_error_init(&reason);
+    kiln_buffer_init(&value);
+    kiln_remote_connection_init(&connection);
+    struct kiln_host_resolver *resolver =
+        kiln_host_resolver_create(remote->url.host, remote->url.port);
+    if (resolver == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while asking a shared cache");
+    struct kiln_remote_wait wait = {.deadline_ms =
+                                        kiln_monotonic_milliseconds() + remote->url.timeout_ms};
+    enum kiln_remote_answer answer =
+        kiln_remote_connection_open(&connection, &remote->url, resolver, &wait, &reason);
+    if (answer == KILN_REMOTE_DONE) {
+        wait.deadline_ms = kiln_monotonic_milliseconds() + remote->url.timeout_ms;
+        (void)clock_gettime(CLOCK_MONOTONIC, &start);
+        answer = kiln_remote_connection_get(&connection, "kiln:probe", &wait, &value, &reason);
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    }
+    kiln_remote_connection_close(&connection);
+    kiln_host_resolver_destroy(resolver);
+    kiln_buffer_fini(&value);
+    if (outcome_of(answer) != OUTCOME_GOOD)
+        return kiln_error_set(error, KILN_IO, "the shared cache '%s' cannot be used: %s",
+                              remote->name, reason_of(remote, &reason));
+    *ret_ns = (uint64_t)((end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec);
+    return KILN_OK;
 }

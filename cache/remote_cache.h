@@ -45,5 +45,9 @@ size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t millis
 /* How many entries were dropped so far, except for a server that lets this user read only: that was
  * somebody's wish. */
 uint64_t kiln_remote_cache_dropped(const struct kiln_remote_cache *remote);
+/* Connects, logs in and asks for one value, for `kiln doctor`; `ret_ns` is the time of that last
+ * exchange. KILN_IO with the reason, KILN_NO_MEMORY. Each step waits as long as a lookup does. */
+enum kiln_status kiln_remote_cache_probe(struct kiln_remote_cache *remote, uint64_t *ret_ns,
+                                         struct kiln_error *error) KILN_NODISCARD;
 
 #endif

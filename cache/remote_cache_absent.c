@@ -61,3 +61,12 @@ uint64_t kiln_remote_cache_dropped(const struct kiln_remote_cache *remote)
     assert(!"there is none");
     return 0;
 }
+
+enum kiln_status kiln_remote_cache_probe(struct kiln_remote_cache *remote, uint64_t *ret_ns,
+                                         struct kiln_error *error)
+{
+    (void)remote;
+    (void)ret_ns;
+    assert(!"there is none");
+    return kiln_error_set(error, KILN_UNSUPPORTED, "this build of Kiln has no shared cache");
+}

@@ -25,11 +25,11 @@ static struct {
     uint64_t drawn_ns;
 } progress;
 
-static bool stderr_has_color(void)
+bool kiln_message_has_color(int descriptor)
 {
     const char *no_color = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
-    return !(no_color && *no_color) && isatty(STDERR_FILENO) &&
+    return !(no_color && *no_color) && isatty(descriptor) &&
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
@@ -49,7 +49,7 @@ static void print_message(const char *who, const char *kind, const char *color, 
     wipe_locked();
     fputs(who, stderr);
     if (kind) {
-        bool colored = stderr_has_color();
+        bool colored = kiln_message_has_color(STDERR_FILENO);
         fprintf(stderr, ": %s%s:%s ", colored ? color : "", kind, colored ? "\033[0m" : "");
     } else {
         fputs(": ", stderr);

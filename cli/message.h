@@ -18,6 +18,8 @@ void kiln_message_warning(const char *format, ...) KILN_PRINTF(1, 2);
 void kiln_message_note(const char *format, ...) KILN_PRINTF(1, 2);
 /* "kiln COMMAND: sentence"; command may be NULL, hint too. */
 void kiln_message_usage(const char *command, const char *sentence, const char *hint);
+/* True if text on the descriptor may be coloured: a terminal, and no NO_COLOR. */
+bool kiln_message_has_color(int descriptor);
 /* Sink for kiln_log_set_sink. */
 void kiln_message_log(enum kiln_log_level level, const char *message);
 /* KILN_LOG_LEVEL, else HIPDNN_LOG_LEVEL, else warnings; a word that is no level gives a warning. */

@@ -19,7 +19,7 @@ rules=(
     "cache:             cache runtime/support"
     "plugin_api:        plugin_api runtime compiler/graph compiler/program.h compiler/dtype"
     "kernels_templates:"
-    "cli:               cli runtime compiler cache"
+    "cli:               cli runtime compiler cache plugin_api/hipdnn_plugin_abi plugin_api/plugin_functions plugin_api/engine_identity"
 )
 
 faults=0

@@ -21,7 +21,7 @@ static bool find_functions(struct plugin_host *host, char *ret_text)
     if (!address && (required))                                                                    \
         return refuse(ret_text, "missing function", #name);                                        \
     memcpy(&host->name, &address, sizeof(address));
-#include "tests/plugin_api/plugin_functions.def"
+#include "plugin_api/plugin_functions.def"
     return true;
 }
 

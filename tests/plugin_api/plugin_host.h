@@ -15,7 +15,7 @@ struct plugin_host {
     int64_t engine_id;
     struct kiln_device *device; /* borrowed: holds the workspaces; NULL: ordinary memory does */
 #define PLUGIN_FUNCTION(name, required) __typeof__(&name) name;
-#include "tests/plugin_api/plugin_functions.def"
+#include "plugin_api/plugin_functions.def"
 };
 
 enum { PLUGIN_HOST_TEXT_BYTES = 4096 };
