@@ -263,7 +263,7 @@ static int for_each_subject(const struct settings *settings,
                 failed++;
             }
             if (status && kiln_interrupt_pending())
-                free(result.name); /* half measured */
+                kiln_bench_result_fini(&result); /* half measured */
             else
                 results->results[results->count++] = result;
         }
@@ -334,6 +334,8 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
         kiln_message_error("%s", error.text);
         return KILN_EXIT_ENVIRONMENT;
     }
+    struct kiln_bench_origin origin;
+    kiln_bench_origin_init(&origin, device);
     kiln_interrupt_watch();
     if (kiln_bench_run_init(&run, device, &settings->run, &error) != KILN_OK) {
         if (!kiln_interrupt_pending())
@@ -343,6 +345,7 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
         results = (struct kiln_bench_results){
             .device = kiln_cli_strdup(device->ops->name),
             .target = kiln_cli_strdup(device->target.name),
+            .origin = origin,
             .results = kiln_cli_calloc(subjects->count, sizeof(*results.results)),
         };
         exit_code = for_each_subject(settings, subjects, &run, &results);

@@ -414,9 +414,7 @@ static void release(struct run *run)
             kiln_tensor_memory_fini(&run->memories[i], run->device);
         free(run->memories);
     }
-    for (uint32_t i = 0; run->profiles && i < kiln_plan_kernel_count(run->plan); i++)
-        free(run->profiles[i].symbol);
-    free(run->profiles);
+    kiln_kernel_profiles_free(run->profiles, run->profiles ? kiln_plan_kernel_count(run->plan) : 0);
     if (run->workspace)
         run->device->ops->release(run->device, run->workspace);
     if (run->plan)

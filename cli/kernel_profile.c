@@ -3,6 +3,14 @@
 #include "cli/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+void kiln_kernel_profiles_free(struct kiln_kernel_profile *profiles, uint32_t count)
+{
+    for (uint32_t i = 0; profiles != NULL && i < count; i++)
+        free(profiles[i].symbol);
+    free(profiles);
+}
 
 static double rate(double amount, double seconds)
 {
@@ -34,7 +42,7 @@ json_t *kiln_kernel_profile_to_json(const struct kiln_kernel_profile *profile, u
 }
 
 /* Four digits, so that a difference within the spread shows. */
-static void add_number(struct kiln_table *table, double number)
+void kiln_profile_add_number(struct kiln_table *table, double number)
 {
     if (number <= 0)
         kiln_table_add(table, "-");
@@ -47,17 +55,6 @@ static void add_number(struct kiln_table *table, double number)
                        : number < 99999  ? 1
                                          : 0,
                        number);
-}
-
-void kiln_profile_add_time(struct kiln_table *table, double seconds)
-{
-    add_number(table, 1e6 * seconds);
-}
-
-void kiln_profile_add_rates(struct kiln_table *table, double bytes, double flop, double seconds)
-{
-    add_number(table, rate(bytes, seconds) / 1e9);
-    add_number(table, rate(flop, seconds) / 1e9);
 }
 
 void kiln_profile_add_bound(struct kiln_table *table, enum kiln_bound bound, double share)
@@ -84,11 +81,11 @@ void kiln_kernel_profiles_print(const struct kiln_kernel_profile *profiles, uint
         double flop = kiln_work_flop(&profile->work);
         kiln_table_add(&table, "%u", (unsigned)i);
         kiln_table_add(&table, "%s", profile->work.template_name);
-        kiln_profile_add_time(&table, profile->seconds);
-        add_number(&table, bytes / 1e6);
-        add_number(&table, rate(bytes, profile->seconds) / 1e9);
-        add_number(&table, flop / 1e6);
-        add_number(&table, rate(flop, profile->seconds) / 1e9);
+        kiln_profile_add_number(&table, 1e6 * profile->seconds);
+        kiln_profile_add_number(&table, bytes / 1e6);
+        kiln_profile_add_number(&table, rate(bytes, profile->seconds) / 1e9);
+        kiln_profile_add_number(&table, flop / 1e6);
+        kiln_profile_add_number(&table, rate(flop, profile->seconds) / 1e9);
         kiln_profile_add_bound(&table, profile->bound, profile->share);
     }
     kiln_table_print(&table);

@@ -18,6 +18,9 @@ struct kiln_kernel_profile {
     double share; /* of the bound; 0: not known */
 };
 
+/* Frees what kiln_cli_calloc made; NULL is fine. */
+void kiln_kernel_profiles_free(struct kiln_kernel_profile *profiles, uint32_t count);
+
 /* All members are measured or computed before. The object's times are microseconds, its rates per
  * second; the caller owns it. */
 json_t *kiln_kernel_profile_to_json(const struct kiln_kernel_profile *profile, uint32_t kernel);
@@ -25,11 +28,9 @@ json_t *kiln_kernel_profile_to_json(const struct kiln_kernel_profile *profile, u
 /* Prints a table with a row per kernel. */
 void kiln_kernel_profiles_print(const struct kiln_kernel_profile *profiles, uint32_t count);
 
-/* The cells of a table that a kernel and a graph share: time in microseconds, GB/s, GFLOP/s, and
- * the bound with the share of it. What is not known is a dash. `bytes` are those that have to be
- * moved. */
-void kiln_profile_add_time(struct kiln_table *table, double seconds);
-void kiln_profile_add_rates(struct kiln_table *table, double bytes, double flop, double seconds);
+/* Cells of a table: a number with four digits or a dash where it is 0, and the bound with the share
+ * of it. */
+void kiln_profile_add_number(struct kiln_table *table, double number);
 void kiln_profile_add_bound(struct kiln_table *table, enum kiln_bound bound, double share);
 
 #endif

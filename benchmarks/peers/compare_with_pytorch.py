@@ -116,12 +116,16 @@ def compare(result: CaseResult, name: str, error: float, is_fine: bool) -> None:
 def take_kiln_results(result: CaseResult, document: dict[str, Any]) -> None:
     def time_of(contestant: str) -> Time | None:
         time = (document.get(contestant) or {}).get("time")
-        return Time(**time) if time else None
+        if not time:
+            return None
+        return Time(time["median_us"] * 1e-6, time["low_us"] * 1e-6, time["high_us"] * 1e-6,
+                    time["samples"])
 
     result.bytes_fewest = document["bytes_fewest"]
     result.kiln, result.unfused, result.kiln_copy = map(time_of, ("fused", "unfused", "copy"))
     result.kiln_copy_bytes = (document.get("copy") or {}).get("bytes_moved", 0)
-    result.kiln_compile_s = document["fused"].get("compile_cold_s")
+    cold_us = document["fused"].get("compile_cold_us")
+    result.kiln_compile_s = cold_us * 1e-6 if cold_us is not None else None
 
 
 def measure(run: Run, path: Path, result: CaseResult) -> None:

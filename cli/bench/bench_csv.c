@@ -9,18 +9,24 @@
 /* Every column: TEXT(name, value), COUNT or REAL; 0, which is what was not measured, is empty. `r`
  * is the result. */
 #define COLUMNS                                                                                    \
+    TEXT("date", results->origin.date)                                                             \
+    TEXT("host", results->origin.host)                                                             \
+    TEXT("device_name", results->origin.device.name)                                               \
     TEXT("device", results->device)                                                                \
     TEXT("target", results->target)                                                                \
     TEXT("name", r->name)                                                                          \
     COUNT("elements", r->elements)                                                                 \
     COUNT("bytes_fewest", r->bytes_fewest)                                                         \
-    COUNT("operations", r->operations)                                                             \
+    COUNT("flop", r->flop)                                                                         \
+    REAL("flop_per_s", kiln_bench_flop_rate(r))                                                    \
+    TEXT("bound", r->failure != NULL ? "" : kiln_bound_name(r->bound))                             \
+    REAL("share_of_bound", r->share_of_bound)                                                      \
     CONTESTANT("fused", fused)                                                                     \
     CONTESTANT("unfused", unfused)                                                                 \
     COUNT("copy_bytes_moved", r->copy_bytes)                                                       \
     TIME("copy", r->copy)                                                                          \
     REAL("copy_bytes_per_s", kiln_bench_copy_rate(r))                                              \
-    REAL("host_overhead_s", r->host_overhead_s)                                                    \
+    REAL("host_overhead_us", 1e6 * r->host_overhead_s)                                             \
     REAL("share_of_copy", kiln_bench_share_of_copy(r))                                             \
     REAL("moved_share_of_copy", kiln_bench_moved_share_of_copy(r))                                 \
     REAL("speed_up", kiln_bench_speed_up(r))                                                       \
@@ -32,13 +38,13 @@
     COUNT(name "_bytes_moved", r->contestant.bytes_moved)                                          \
     TIME(name, r->contestant.time)                                                                 \
     REAL(name "_bytes_per_s", kiln_bench_rate(r, &r->contestant))                                  \
-    REAL(name "_compile_cold_s", r->contestant.compile_cold_s)                                     \
-    REAL(name "_compile_cached_s", r->contestant.compile_cached_s)
+    REAL(name "_compile_cold_us", 1e6 * r->contestant.compile_cold_s)                              \
+    REAL(name "_compile_cached_us", 1e6 * r->contestant.compile_cached_s)
 
 #define TIME(name, time)                                                                           \
-    REAL(name "_median_s", (time).median_s)                                                        \
-    REAL(name "_low_s", (time).low_s)                                                              \
-    REAL(name "_high_s", (time).high_s)                                                            \
+    REAL(name "_median_us", 1e6 * (time).median_s)                                                 \
+    REAL(name "_low_us", 1e6 * (time).low_s)                                                       \
+    REAL(name "_high_us", 1e6 * (time).high_s)                                                     \
     COUNT(name "_samples", (time).samples)
 
 /* Names are untrusted, and a terminal may be reading: what is no text is escaped before anything is

@@ -1,5 +1,6 @@
 #include "cli/bench/bench_result.h"
 #include "cli/text.h"
+#include "runtime/support/version.h"
 
 static void set_count(json_t *object, const char *name, uint64_t count)
 {
@@ -22,9 +23,9 @@ static json_t *time_to_json(const struct kiln_bench_time *time)
     if (time->samples == 0)
         return json_null();
     json_t *object = kiln_json_object();
-    set_real(object, "median_s", time->median_s);
-    set_real(object, "low_s", time->low_s);
-    set_real(object, "high_s", time->high_s);
+    set_real(object, "median_us", 1e6 * time->median_s);
+    set_real(object, "low_us", 1e6 * time->low_s);
+    set_real(object, "high_us", 1e6 * time->high_s);
     set_count(object, "samples", time->samples);
     return object;
 }
@@ -39,8 +40,8 @@ static json_t *contestant_to_json(const struct kiln_bench_result *result,
     set_count(object, "bytes_moved", contestant->bytes_moved);
     kiln_json_set(object, "time", time_to_json(&contestant->time));
     set_derived(object, "bytes_per_s", kiln_bench_rate(result, contestant));
-    set_derived(object, "compile_cold_s", contestant->compile_cold_s);
-    set_derived(object, "compile_cached_s", contestant->compile_cached_s);
+    set_derived(object, "compile_cold_us", 1e6 * contestant->compile_cold_s);
+    set_derived(object, "compile_cached_us", 1e6 * contestant->compile_cached_s);
     return object;
 }
 
@@ -55,6 +56,39 @@ static json_t *copy_to_json(const struct kiln_bench_result *result)
     return object;
 }
 
+static json_t *profiles_to_json(const struct kiln_bench_result *result)
+{
+    if (result->profiles == NULL)
+        return json_null();
+    json_t *list = kiln_json_array();
+    for (uint32_t i = 0; i < result->fused.kernels; i++)
+        kiln_json_append(list, kiln_kernel_profile_to_json(&result->profiles[i], i));
+    return list;
+}
+
+static void set_known_text(json_t *object, const char *name, const char *text)
+{
+    kiln_json_set(object, name, *text ? kiln_json_text(text) : json_null());
+}
+
+static void set_origin(json_t *object, const struct kiln_bench_origin *origin)
+{
+    json_t *load = kiln_json_array();
+    for (int i = 0; i < 3; i++)
+        kiln_json_append(load, kiln_json_real(origin->load_average[i]));
+    set_known_text(object, "date", origin->date);
+    kiln_json_set(object, "version", json_string(kiln_version.number));
+    set_known_text(object, "commit", kiln_version.commit ? kiln_version.commit : "");
+    set_known_text(object, "host", origin->host);
+    set_known_text(object, "cpu", origin->cpu);
+    kiln_json_set(object, "load_average", load);
+    set_known_text(object, "device_name", origin->device.name);
+    set_known_text(object, "driver_version", origin->device.driver_version);
+    set_known_text(object, "runtime_version", origin->device.runtime_version);
+    set_derived(object, "peak_vector_flop_per_s", origin->vector_flop_per_s);
+    set_derived(object, "peak_matrix_flop_per_s", origin->matrix_flop_per_s);
+}
+
 static json_t *result_to_json(const struct kiln_bench_result *result)
 {
     json_t *object = kiln_json_object();
@@ -65,11 +99,15 @@ static json_t *result_to_json(const struct kiln_bench_result *result)
         return object;
     }
     set_count(object, "bytes_fewest", result->bytes_fewest);
-    set_count(object, "operations", result->operations);
+    set_count(object, "flop", result->flop);
+    set_derived(object, "flop_per_s", kiln_bench_flop_rate(result));
+    kiln_json_set(object, "bound", json_string(kiln_bound_name(result->bound)));
+    set_derived(object, "share_of_bound", result->share_of_bound);
     kiln_json_set(object, "fused", contestant_to_json(result, &result->fused));
     kiln_json_set(object, "unfused", contestant_to_json(result, &result->unfused));
     kiln_json_set(object, "copy", copy_to_json(result));
-    set_derived(object, "host_overhead_s", result->host_overhead_s);
+    kiln_json_set(object, "profile", profiles_to_json(result));
+    set_derived(object, "host_overhead_us", 1e6 * result->host_overhead_s);
     set_derived(object, "share_of_copy", kiln_bench_share_of_copy(result));
     set_derived(object, "moved_share_of_copy", kiln_bench_moved_share_of_copy(result));
     set_derived(object, "speed_up", kiln_bench_speed_up(result));
@@ -80,6 +118,8 @@ static json_t *result_to_json(const struct kiln_bench_result *result)
 json_t *kiln_bench_to_json(const struct kiln_bench_results *results)
 {
     json_t *object = kiln_json_object();
+    kiln_json_set(object, "schema_version", json_integer(KILN_BENCH_SCHEMA_VERSION));
+    set_origin(object, &results->origin);
     kiln_json_set(object, "device", kiln_json_text(results->device));
     kiln_json_set(object, "target", kiln_json_text(results->target));
     json_t *list = kiln_json_array();

@@ -51,9 +51,9 @@ static size_t collect(const struct kiln_bench_result **results, size_t count, st
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         const struct kiln_bench_result *result = results[i];
-        if (result->operations == 0 || result->bytes_fewest == 0)
+        if (result->flop == 0 || result->bytes_fewest == 0)
             continue;
-        double operations = (double)result->operations;
+        double operations = (double)result->flop;
         double unfused_s = result->unfused.time.median_s;
         points[kept++] = (struct point){.name = result->name,
                                         .intensity = operations / (double)result->bytes_fewest,

@@ -5,7 +5,9 @@
 #ifndef KILN_CLI_BENCH_BENCH_RESULT_H
 #define KILN_CLI_BENCH_BENCH_RESULT_H
 
+#include "cli/bench/bench_origin.h"
 #include "cli/bench/bench_suite.h"
+#include "cli/kernel_profile.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -33,9 +35,12 @@ struct kiln_bench_result {
     char *name;            /* of the case, "softmax_fp16", or of the file; owned */
     uint64_t elements;     /* of the largest tensor */
     uint64_t bytes_fewest; /* every input and output once */
-    uint64_t operations;   /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
-                              0: not known, the roofline leaves it out */
+    uint64_t flop;         /* arithmetic asked for: kiln_kernel_plan_operations of the fused plan;
+                              0: none, or not known */
     struct kiln_bench_contestant fused;
+    struct kiln_kernel_profile *profiles; /* of the fused kernels; NULL: not measured; owned */
+    enum kiln_bound bound;                /* that the fused plan is closest to */
+    double share_of_bound;                /* 0: not known */
     struct kiln_bench_contestant unfused; /* one kernel per node, same templates; all 0: left out */
     /* The ceiling: a copy that moves bytes_fewest in all, by the faster of Kiln's own kernel and
      * the device's copy function, measured in turns with the contestants. */
@@ -47,13 +52,18 @@ struct kiln_bench_result {
     char *failure; /* why it was not measured; NULL: it was; owned */
 };
 
+/* "schema_version" of the JSON: raised when a member vanishes or means something else. */
+enum { KILN_BENCH_SCHEMA_VERSION = 1 };
+
 struct kiln_bench_results {
     char *device; /* "cuda"; owned */
     char *target; /* "sm_90"; owned */
+    struct kiln_bench_origin origin;
     struct kiln_bench_result *results;
     size_t count;
 };
 
+void kiln_bench_result_fini(struct kiln_bench_result *result);
 void kiln_bench_results_fini(struct kiln_bench_results *results);
 
 /* Derived figures; 0 where what they follow from was not measured. */
@@ -62,6 +72,8 @@ void kiln_bench_results_fini(struct kiln_bench_results *results);
 double kiln_bench_rate(const struct kiln_bench_result *result,
                        const struct kiln_bench_contestant *contestant);
 double kiln_bench_copy_rate(const struct kiln_bench_result *result);
+/* flop over the fused time, per second. */
+double kiln_bench_flop_rate(const struct kiln_bench_result *result);
 /* The fused rate as a share of the copy's; 1: as fast as a copy of as many bytes. */
 double kiln_bench_share_of_copy(const struct kiln_bench_result *result);
 /* The same of all bytes that the fused kernels move: what is left to gain for a graph that has to
@@ -78,11 +90,11 @@ double kiln_bench_spread(const struct kiln_bench_time *time);
  * a dash, null, or empty.
  */
 
-/* To standard output: a line per graph, then those that failed, with the reason. Names, times of
- * compiling and host overhead are the fused program's. */
+/* To standard output: where it was measured; a line per graph, with lines below it for the kernels
+ * of a graph that has several; then those that failed, with the reason. */
 void kiln_bench_print_table(const struct kiln_bench_results *results);
-/* {"device", "target", "results": [...]}, SI units in the members' names; the caller owns it. A
- * result that failed has name, elements and failure. */
+/* {where and when, "results": [...]}: times are in microseconds, rates per second; the caller owns
+ * it. A result that failed has name, elements and failure. */
 json_t *kiln_bench_to_json(const struct kiln_bench_results *results);
 /* A heading and a line per result; columns have the JSON's names, joined with underscores. */
 void kiln_bench_print_csv(const struct kiln_bench_results *results, FILE *stream);

@@ -2,12 +2,18 @@
 
 #include <stdlib.h>
 
+void kiln_bench_result_fini(struct kiln_bench_result *result)
+{
+    free(result->name);
+    free(result->failure);
+    kiln_kernel_profiles_free(result->profiles, result->fused.kernels);
+    *result = (struct kiln_bench_result){.name = NULL};
+}
+
 void kiln_bench_results_fini(struct kiln_bench_results *results)
 {
-    for (size_t i = 0; i < results->count; i++) {
-        free(results->results[i].name);
-        free(results->results[i].failure);
-    }
+    for (size_t i = 0; i < results->count; i++)
+        kiln_bench_result_fini(&results->results[i]);
     free(results->results);
     free(results->device);
     free(results->target);
@@ -28,6 +34,11 @@ double kiln_bench_rate(const struct kiln_bench_result *result,
 double kiln_bench_copy_rate(const struct kiln_bench_result *result)
 {
     return ratio((double)result->copy_bytes, result->copy.median_s);
+}
+
+double kiln_bench_flop_rate(const struct kiln_bench_result *result)
+{
+    return ratio((double)result->flop, result->fused.time.median_s);
 }
 
 double kiln_bench_share_of_copy(const struct kiln_bench_result *result)

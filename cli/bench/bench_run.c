@@ -2,8 +2,12 @@
 
 #include "cli/bench/bench_buffers.h"
 #include "cli/bench/bench_timing.h"
+#include "cli/kernel_timer.h"
+#include "cli/text.h"
 #include "compiler/graph/wire_messages.h"
-#include "compiler/kernel_plan.h"
+#include "runtime/support/limited_sum.h"
+
+#include <stdlib.h>
 
 enum {
     CACHES_OF_ROTATION = 3, /* bytes between two uses of a buffer, in caches of the device */
@@ -69,32 +73,29 @@ static bool has_form(const struct measurement *measurement, enum kiln_bench_form
     return form == KILN_BENCH_FUSED || !measurement->run->settings.no_unfused;
 }
 
-/* What the model of traffic says of the kernels that were compiled for a form. */
-static enum kiln_status count_bytes(const struct measurement *measurement,
-                                    enum kiln_bench_form form,
-                                    struct kiln_bench_contestant *contestant,
-                                    struct kiln_error *error)
+/* What the kernels of a form have to do; of the fused ones it is kept. */
+static enum kiln_status count_work(const struct measurement *measurement, enum kiln_bench_form form,
+                                   struct kiln_bench_contestant *contestant,
+                                   struct kiln_error *error)
 {
-    struct kiln_arena arena;
-    kiln_arena_init(&arena);
-    struct kiln_kernel_plan plan = {0};
+    struct kiln_bench_result *result = measurement->result;
+    const struct kiln_plan *plan = measurement->plans[form];
+    bool is_fused = form == KILN_BENCH_FUSED;
+    struct kiln_kernel_work *work = kiln_cli_calloc((size_t)contestant->kernels + 1, sizeof(*work));
     const struct kiln_lower_options options =
         kiln_bench_lower_options(form, &measurement->run->settings.contraction);
-    enum kiln_status status =
-        kiln_kernel_plan_make(&measurement->input->graph, &measurement->run->device->target,
-                              &options, &arena, &plan, error);
-    const struct kiln_plan *compiled = measurement->plans[form];
-    for (uint32_t i = 0; i < kiln_plan_kernel_count(compiled) &&
-                         i < kiln_kernel_plan_kernels(&plan) && status == KILN_OK;
-         i++)
-        status = kiln_kernel_plan_relax_to(&plan, &measurement->input->graph, i,
-                                           kiln_plan_kernel_form(compiled, i), error);
-    if (status == KILN_OK) {
-        contestant->bytes_moved = kiln_kernel_plan_bytes(&plan);
-        if (form == KILN_BENCH_FUSED)
-            measurement->result->operations = kiln_kernel_plan_operations(&plan);
+    enum kiln_status status = kiln_plan_work(plan, &measurement->input->graph, &options, work,
+                                             is_fused ? &result->flop : NULL, error);
+    if (status == KILN_OK && is_fused)
+        result->profiles =
+            kiln_cli_calloc((size_t)contestant->kernels + 1, sizeof(*result->profiles));
+    for (uint32_t i = 0; i < contestant->kernels && status == KILN_OK; i++) {
+        contestant->bytes_moved = kiln_limited_sum(contestant->bytes_moved, work[i].bytes_moved);
+        if (is_fused)
+            result->profiles[i] = (struct kiln_kernel_profile){
+                .symbol = kiln_cli_strdup(kiln_plan_kernel_symbol(plan, i)), .work = work[i]};
     }
-    kiln_arena_fini(&arena);
+    free(work);
     return status;
 }
 
@@ -111,7 +112,7 @@ static enum kiln_status compile(struct measurement *measurement, struct kiln_err
         status = kiln_bench_compile(&measurement->run->engines, form, bytes->data, bytes->size,
                                     &measurement->plans[form], contestants[form], error);
         if (status == KILN_OK)
-            status = count_bytes(measurement, form, contestants[form], error);
+            status = count_work(measurement, form, contestants[form], error);
     }
     return status;
 }
@@ -183,6 +184,54 @@ static enum kiln_status allocate(struct measurement *measurement, struct kiln_er
     return status;
 }
 
+/* The time of each fused kernel. A plan of one kernel has been timed already, in batches. */
+static enum kiln_status time_kernels(struct measurement *measurement, struct kiln_error *error)
+{
+    struct kiln_bench_result *result = measurement->result;
+    if (result->fused.kernels == 1) {
+        result->profiles[0].seconds = result->fused.time.median_s;
+        return KILN_OK;
+    }
+    const struct kiln_bench_buffers *buffers = &measurement->buffers;
+    struct kiln_kernel_timer timer;
+    uint32_t samples = result->fused.time.samples;
+    enum kiln_status status = kiln_kernel_timer_init(
+        &timer, measurement->run->device, measurement->plans[KILN_BENCH_FUSED], samples, error);
+    for (uint32_t i = 0; i < samples && status == KILN_OK; i++)
+        status = kiln_kernel_timer_sample(&timer, measurement->workspace,
+                                          kiln_bench_buffers_at(buffers, i), buffers->binding_count,
+                                          error);
+    for (uint32_t i = 0; i < result->fused.kernels && status == KILN_OK; i++)
+        result->profiles[i].seconds = kiln_kernel_timer_median(&timer, i);
+    kiln_kernel_timer_fini(&timer);
+    return status;
+}
+
+/* The bounds of the kernels, and of the graph: its kernels' arithmetic, but every input and output
+ * of the graph once. */
+static void find_bounds(struct measurement *measurement)
+{
+    struct kiln_bench_result *result = measurement->result;
+    const struct kiln_roofline roofline =
+        kiln_roofline_of(&measurement->run->device->target, kiln_bench_copy_rate(result));
+    struct kiln_kernel_work all = {.bytes_fewest = result->bytes_fewest};
+    double most = 0;
+    for (uint32_t i = 0; i < result->fused.kernels; i++) {
+        struct kiln_kernel_profile *profile = &result->profiles[i];
+        const struct kiln_kernel_work *work = &profile->work;
+        profile->bound = kiln_roofline_bound(&roofline, work, profile->seconds, &profile->share);
+        all.product_operations += work->product_operations;
+        all.simple_operations += work->simple_operations;
+        if (work->product_operations > most) {
+            most = work->product_operations;
+            all.product_dtype = work->product_dtype;
+            all.has_matrix_unit = work->has_matrix_unit;
+        }
+    }
+    result->bound =
+        kiln_roofline_bound(&roofline, &all, result->fused.time.median_s, &result->share_of_bound);
+}
+
 static enum kiln_status measure(struct measurement *measurement, struct kiln_error *error)
 {
     struct kiln_bench_result *result = measurement->result;
@@ -217,8 +266,10 @@ static enum kiln_status measure(struct measurement *measurement, struct kiln_err
     const struct kiln_bench_time *kernel = &runners[places[COPY_KERNEL]].time;
     const struct kiln_bench_time *function = &runners[places[COPY_FUNCTION]].time;
     result->copy = function->median_s < kernel->median_s ? *function : *kernel;
-    if (device->target.kind == KILN_TARGET_HOST)
-        return KILN_OK;
+    status = time_kernels(measurement, error);
+    find_bounds(measurement);
+    if (status != KILN_OK || device->target.kind == KILN_TARGET_HOST)
+        return status;
     return kiln_bench_time_calls(device, &runners[places[FUSED]], &result->host_overhead_s, error);
 }
 

@@ -2,75 +2,63 @@
 #include "cli/bench/bench_result.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "runtime/support/version.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
-enum { COLUMNS = 16, TEXT_COLUMNS = 1 };
-
-/* A figure, or a dash where it was not measured. */
-static void add_figure(struct kiln_table *table, int decimals, const char *unit, double figure)
-{
-    char text[64];
-    (void)snprintf(text, sizeof text, "%.*f", decimals, figure);
-    if (figure <= 0)
-        kiln_table_add(table, "-");
-    else if (strtod(text, NULL) == 0) /* rounded away */
-        kiln_table_add(table, "%.2g%s", figure, unit);
-    else
-        kiln_table_add(table, "%s%s", text, unit);
-}
-
-/* Four digits, so that a difference within the spread shows. */
-static void add_duration(struct kiln_table *table, double seconds)
-{
-    static const struct {
-        double least_s;
-        double unit_s;
-        const char *unit;
-    } units[] = {{1, 1, "s"}, {1e-3, 1e-3, "ms"}, {0, 1e-6, "us"}};
-    size_t i = 0;
-    while (seconds < units[i].least_s)
-        i++;
-    double amount = seconds / units[i].unit_s;
-    int decimals = amount < 9.9995 ? 3 : amount < 99.995 ? 2 : 1;
-    if (seconds > 0)
-        kiln_table_add(table, "%.*f %s", decimals, amount, units[i].unit);
-    else
-        kiln_table_add(table, "-");
-}
+enum { COLUMNS = 8, TEXT_COLUMNS = 1 };
 
 static void add_heading(struct kiln_table *table)
 {
-    static const char *const names[COLUMNS] = {
-        "graph",   "elements",      "kernels", "MB moved", "fewest",   "time", "spread", "GB/s",
-        "of copy", "moved of copy", "unfused", "speed-up", "promised", "cold", "cached", "host"};
+    static const char *const names[COLUMNS] = {"graph",   "time us",  "spread",     "GB/s",
+                                               "GFLOP/s", "of bound", "unfused us", "speed-up"};
     for (int i = 0; i < COLUMNS; i++)
         kiln_table_add(table, "%s", names[i]);
+}
+
+static void add_kernel(struct kiln_table *table, const struct kiln_kernel_profile *profile,
+                       uint32_t kernel)
+{
+    double flop = kiln_work_flop(&profile->work);
+    double rate = profile->seconds > 0 ? 1e-9 / profile->seconds : 0;
+    kiln_table_add(table, "  %" PRIu32 " %s", kernel, profile->work.template_name);
+    kiln_profile_add_number(table, 1e6 * profile->seconds);
+    kiln_table_add(table, "%s", "");
+    kiln_profile_add_number(table, rate * (double)profile->work.bytes_fewest);
+    kiln_profile_add_number(table, rate * flop);
+    kiln_profile_add_bound(table, profile->bound, profile->share);
+    kiln_table_add(table, "%s", "");
+    kiln_table_add(table, "%s", "");
 }
 
 static void add_result(struct kiln_table *table, const struct kiln_bench_result *result)
 {
     kiln_table_add(table, "%s", result->name);
-    kiln_table_add(table, "%" PRIu64, result->elements);
-    if (result->unfused.kernels != 0)
-        kiln_table_add(table, "%" PRIu32 "/%" PRIu32, result->fused.kernels,
-                       result->unfused.kernels);
-    else
-        kiln_table_add(table, "%" PRIu32, result->fused.kernels);
-    add_figure(table, 1, "", (double)result->fused.bytes_moved / 1e6);
-    add_figure(table, 1, "", (double)result->bytes_fewest / 1e6);
-    add_duration(table, result->fused.time.median_s);
+    kiln_profile_add_number(table, 1e6 * result->fused.time.median_s);
     kiln_table_add(table, "%.1f%%", 100 * kiln_bench_spread(&result->fused.time));
-    add_figure(table, 1, "", kiln_bench_rate(result, &result->fused) / 1e9);
-    add_figure(table, 1, "%", 100 * kiln_bench_share_of_copy(result));
-    add_figure(table, 1, "%", 100 * kiln_bench_moved_share_of_copy(result));
-    add_duration(table, result->unfused.time.median_s);
-    add_figure(table, 2, "x", kiln_bench_speed_up(result));
-    add_figure(table, 2, "x", kiln_bench_promised_speed_up(result));
-    add_duration(table, result->fused.compile_cold_s);
-    add_duration(table, result->fused.compile_cached_s);
-    add_duration(table, result->host_overhead_s);
+    kiln_profile_add_number(table, kiln_bench_rate(result, &result->fused) / 1e9);
+    kiln_profile_add_number(table, kiln_bench_flop_rate(result) / 1e9);
+    kiln_profile_add_bound(table, result->bound, result->share_of_bound);
+    kiln_profile_add_number(table, 1e6 * result->unfused.time.median_s);
+    if (kiln_bench_speed_up(result) > 0)
+        kiln_table_add(table, "%.2fx", kiln_bench_speed_up(result));
+    else
+        kiln_table_add(table, "-");
+    for (uint32_t i = 0;
+         result->profiles != NULL && result->fused.kernels > 1 && i < result->fused.kernels; i++)
+        add_kernel(table, &result->profiles[i], i);
+}
+
+/* Names come from the machine: they are escaped. */
+static void print_origin(const struct kiln_bench_results *results)
+{
+    const struct kiln_bench_origin *origin = &results->origin;
+    kiln_text_write(stdout, *origin->device.name ? origin->device.name : "unknown", false);
+    printf(" (%s, ", results->device);
+    kiln_text_write(stdout, results->target, false);
+    fputs("), host ", stdout);
+    kiln_text_write(stdout, *origin->host ? origin->host : "unknown", false);
+    printf(", load %.1f, kiln %s\n", origin->load_average[0], kiln_version.text);
 }
 
 void kiln_bench_print_table(const struct kiln_bench_results *results)
@@ -85,8 +73,10 @@ void kiln_bench_print_table(const struct kiln_bench_results *results)
         else
             failures++;
     }
-    if (failures < results->count)
+    if (failures < results->count) {
+        print_origin(results);
         kiln_table_print(&table);
+    }
     kiln_table_fini(&table);
     for (size_t i = 0; i < results->count; i++) {
         const struct kiln_bench_result *result = &results->results[i];

@@ -77,7 +77,7 @@ void fake_results_append(struct kiln_bench_results *results, const char *name, i
     struct kiln_bench_result *result = append(results, name);
     result->elements = (uint64_t)elements;
     result->bytes_fewest = kiln_graph_fewest_bytes(&graph);
-    result->operations = kiln_kernel_plan_operations(&fused);
+    result->flop = kiln_kernel_plan_operations(&fused);
     result->fused = contestant(&fused, share * copy_rate);
     result->unfused = contestant(&unfused, 0.93 * copy_rate);
     result->copy_bytes = result->bytes_fewest;
@@ -92,7 +92,9 @@ struct kiln_bench_result *fake_results_append_named(struct kiln_bench_results *r
     struct kiln_bench_result *result = append(results, name);
     result->elements = 1000;
     result->bytes_fewest = result->copy_bytes = 8000;
-    result->operations = 3000;
+    result->flop = 3000;
+    result->bound = KILN_BOUND_MEMORY;
+    result->share_of_bound = 0.8;
     result->fused = (struct kiln_bench_contestant){.kernels = 1,
                                                    .bytes_moved = 8000,
                                                    .time = time_of(4e-6),
