@@ -1,5 +1,7 @@
 #include "plugin_api/last_error.h"
 
+#include "runtime/support/buffer.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,51 +31,123 @@ static hipdnnPluginStatus_t plugin_status(enum kiln_status status)
     }
 }
 
-/* An error's text in parts: the sentence up to the first line's end, the advice (the first hint, or
- * what the status advises) and the rest. */
-struct parts {
-    const char *sentence;
-    int sentence_length;
-    const char *advice;
-    int advice_length;
-    const char *rest;
+/* A piece of an error's text: not ended by a NUL. */
+struct piece {
+    const char *text;
+    size_t length;
 };
 
-static struct parts take_apart(const struct kiln_error *error)
+enum {
+    NAME_SHOWN_BYTES = 32,   /* of a path or a name in the first words */
+    ADVICE_SHOWN_BYTES = 80, /* of the advice there */
+};
+
+/* The end of the path or quoted name that starts at `at`; `at` where none does. */
+static const char *name_end(struct piece piece, const char *at)
+{
+    const char *end = piece.text + piece.length;
+    bool is_quoted = at != piece.text && at[-1] == '\'';
+    if (!is_quoted && !(*at == '/' && (at == piece.text || at[-1] == ' ')))
+        return at;
+    const char *stop = at;
+    while (stop < end && (is_quoted ? *stop != '\'' : strchr(" ,;:)", *stop) == NULL))
+        stop++;
+    return is_quoted && stop == end ? at : stop;
+}
+
+/* Appends a name: of a long path its end, of another long name its beginning. */
+static void append_name(struct kiln_buffer *text, const char *name, size_t length)
+{
+    if (length <= NAME_SHOWN_BYTES) {
+        kiln_buffer_append(text, name, length);
+    } else if (*name == '/') {
+        const char *tail = name + length - NAME_SHOWN_BYTES;
+        const char *slash = memchr(tail, '/', NAME_SHOWN_BYTES);
+        tail = slash ? slash : tail;
+        while (((unsigned char)*tail & 0xc0) == 0x80 && tail < name + length)
+            tail++;
+        kiln_buffer_printf(text, "...%.*s", (int)(name + length - tail), tail);
+    } else {
+        kiln_buffer_append(text, name, kiln_utf8_whole(name, NAME_SHOWN_BYTES));
+        kiln_buffer_append_text(text, "...");
+    }
+}
+
+/* Appends the piece in at most `capacity` bytes: long names are shortened, and what is still too
+ * long is cut. True when all of it is there. */
+static bool append_short(struct kiln_buffer *text, struct piece piece, size_t capacity)
+{
+    size_t before = text->size;
+    const char *end = piece.text + piece.length;
+    bool is_whole = piece.length <= capacity;
+    if (is_whole) {
+        kiln_buffer_append(text, piece.text, piece.length);
+        return true;
+    }
+    for (const char *at = piece.text; at < end;) {
+        const char *stop = name_end(piece, at);
+        if (stop == at)
+            kiln_buffer_append(text, at++, 1);
+        else
+            append_name(text, at, (size_t)(stop - at));
+        at = stop > at ? stop : at;
+    }
+    if (!text->failed && text->size - before > capacity) {
+        text->size = before + kiln_utf8_whole(text->data + before, capacity - 3);
+        kiln_buffer_append_text(text, "...");
+    }
+    return false;
+}
+
+/* The advice of an error: its first hint, otherwise what its status advises. `ret_end` is where the
+ * hint ends; NULL without one. */
+static struct piece find_advice(const struct kiln_error *error, const char **ret_end)
 {
     static const char mark[] = "\nhint: ";
-    struct parts parts = {.sentence = error->text, .advice = kiln_status_advice(error->status)};
-    const char *end = strchr(error->text, '\n');
-    parts.rest = end ? end : "";
-    parts.sentence_length = (int)(end ? (size_t)(end - error->text) : strlen(error->text));
     const char *hint = strstr(error->text, mark);
-    if (hint)
-        parts.advice = hint + sizeof(mark) - 1;
-    parts.advice_length = (int)strcspn(parts.advice, "\n");
-    if (hint == parts.rest) /* it is not told twice */
-        parts.rest = parts.advice + parts.advice_length;
-    return parts;
+    const char *advice = hint ? hint + sizeof(mark) - 1 : kiln_status_advice(error->status);
+    size_t length = strcspn(advice, "\n");
+    /* A hint right after the sentence need not be told twice. */
+    bool is_next = hint && hint == error->text + strcspn(error->text, "\n");
+    *ret_end = is_next ? advice + length : NULL;
+    return (struct piece){advice, length};
 }
 
 /*
- * hipDNN's frontend shows 256 characters, some 90 of them its own words. So both what failed and
- * what to do have to begin in the first KILN_LAST_ERROR_SEEN: in their natural order where both
- * fit, else what to do first. One line, since hosts log it.
+ * hipDNN's frontend shows 256 characters, some 90 of them its own words. So what failed and what to
+ * do about it come in the first KILN_LAST_ERROR_SEEN, with long paths and names shortened; after
+ * that comes the whole text, where something was shortened, otherwise the rest. One line, since
+ * hosts log it.
  */
 hipdnnPluginStatus_t kiln_last_error_set(const struct kiln_error *error)
 {
-    struct parts parts = take_apart(error);
-    bool fits = parts.sentence_length + 2 + parts.advice_length <= KILN_LAST_ERROR_SEEN;
-    char text[HIPDNN_PLUGIN_ERROR_STRING_MAX_LENGTH + 1];
-    if (parts.advice_length == 0)
-        snprintf(text, sizeof(text), "%s", error->text);
-    else if (fits)
-        snprintf(text, sizeof(text), "%.*s; %.*s%s", parts.sentence_length, parts.sentence,
-                 parts.advice_length, parts.advice, parts.rest);
+    const char *hint_end;
+    struct piece sentence = {error->text, strcspn(error->text, "\n")};
+    struct piece advice = find_advice(error, &hint_end);
+    struct kiln_buffer advice_text;
+    struct kiln_buffer text;
+    kiln_buffer_init(&advice_text);
+    kiln_buffer_init(&text);
+    size_t separator = advice.length ? 2 : 0;
+    /* The advice may have what the sentence leaves. */
+    size_t left = sentence.length + separator < KILN_LAST_ERROR_SEEN
+                      ? KILN_LAST_ERROR_SEEN - sentence.length - separator
+                      : 0;
+    bool is_whole =
+        append_short(&advice_text, advice, left > ADVICE_SHOWN_BYTES ? left : ADVICE_SHOWN_BYTES);
+    is_whole &= append_short(&text, sentence, KILN_LAST_ERROR_SEEN - separator - advice_text.size);
+    if (separator)
+        kiln_buffer_append_text(&text, "; ");
+    kiln_buffer_append(&text, advice_text.data, advice_text.size);
+    if (!is_whole)
+        kiln_buffer_printf(&text, "; in full: %s", error->text);
     else
-        snprintf(text, sizeof(text), "%.*s: %.*s%s", parts.advice_length, parts.advice,
-                 parts.sentence_length, parts.sentence, parts.rest);
-    (void)kiln_one_line(last_error, sizeof(last_error), text);
+        kiln_buffer_append_text(&text, hint_end ? hint_end : error->text + sentence.length);
+    /* Out of memory: the error may be about just that. */
+    (void)kiln_one_line(last_error, sizeof(last_error),
+                        text.failed || advice_text.failed ? error->text : kiln_buffer_text(&text));
+    kiln_buffer_fini(&text);
+    kiln_buffer_fini(&advice_text);
     return plugin_status(error->status);
 }
 
@@ -81,7 +155,9 @@ hipdnnPluginStatus_t kiln_last_error_bad_param(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last_error, sizeof(last_error), format, arguments);
+    int length = vsnprintf(last_error, sizeof(last_error), format, arguments);
     va_end(arguments);
+    if (length >= (int)sizeof(last_error))
+        last_error[kiln_utf8_whole(last_error, sizeof(last_error) - 1)] = '\0';
     return HIPDNN_PLUGIN_STATUS_BAD_PARAM;
 }

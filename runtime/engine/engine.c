@@ -3,7 +3,9 @@
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/plan.h"
+#include "runtime/support/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,8 +165,8 @@ static bool would_fail_again(enum kiln_status status)
 
 static uint64_t decline_milliseconds(enum kiln_status status)
 {
-    /* Somebody may have killed the compiler, taken its time, or be about to replace it. */
-    enum { MACHINE_MILLISECONDS = 600000 };
+    /* The compiler was killed for lack of memory, say, or had no time: that may be over soon. */
+    enum { MACHINE_MILLISECONDS = 60000 };
     switch (status) {
     case KILN_REJECTED:
     case KILN_REFUSED:
@@ -174,6 +176,18 @@ static uint64_t decline_milliseconds(enum kiln_status status)
     default:
         return MACHINE_MILLISECONDS;
     }
+}
+
+static void decline(struct kiln_engine *engine, const struct kiln_graph *graph,
+                    const struct kiln_cache_key *key, const struct kiln_error *reason)
+{
+    uint64_t milliseconds = decline_milliseconds(reason->status);
+    char period[32] = "until the process ends";
+    if (milliseconds != UINT64_MAX)
+        (void)snprintf(period, sizeof period, "for %u s", (unsigned)(milliseconds / 1000));
+    kiln_declined_graphs_add(&engine->declined, key, reason, milliseconds);
+    kiln_log(KILN_LOG_WARN, "graph '%.64s' is declined %s: %.*s", graph->name, period,
+             (int)strcspn(reason->text, "\n"), reason->text);
 }
 
 void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
@@ -191,7 +205,7 @@ void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_grap
         if (status == KILN_OK)
             kiln_declined_graphs_remove(&engine->declined, &key);
         else
-            kiln_declined_graphs_add(&engine->declined, &key, reason, decline_milliseconds(status));
+            decline(engine, graph, &key, reason);
     }
     kiln_cache_key_fini(&key);
 }

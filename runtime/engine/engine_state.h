@@ -20,7 +20,7 @@ struct kiln_engine {
 
 /*
  * Lets kiln_engine_check know what became of a graph that it had taken: after a failure
- * that would come again it declines the graph from then on, or for some minutes when the failure
+ * that would come again it declines the graph from then on, or for a minute when the failure
  * says more about the machine; after KILN_OK it takes the graph again. `reason` is of a failure.
  */
 void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,

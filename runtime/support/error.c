@@ -11,12 +11,32 @@ void kiln_error_init(struct kiln_error *error)
     error->text[0] = '\0';
 }
 
+size_t kiln_utf8_whole(const char *text, size_t length)
+{
+    size_t start = length; /* of the last character */
+    while (start != 0 && length - start < 3 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
+        start--;
+    if (start == 0)
+        return length;
+    unsigned char lead = (unsigned char)text[start - 1];
+    size_t needed = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    return length - (start - 1) < needed ? start - 1 : length;
+}
+
+/* Formats into `capacity` bytes, of which one is for the NUL. */
+static void format_text(char *ret_text, size_t capacity, const char *format, va_list arguments)
+{
+    int length = vsnprintf(ret_text, capacity, format, arguments);
+    if (length >= 0 && (size_t)length >= capacity)
+        ret_text[kiln_utf8_whole(ret_text, capacity - 1)] = '\0';
+}
+
 enum kiln_status kiln_error_set_v(struct kiln_error *error, enum kiln_status status,
                                   const char *format, va_list arguments)
 {
     error->status = status;
     error->reject_reason = 0;
-    (void)vsnprintf(error->text, sizeof error->text, format, arguments);
+    format_text(error->text, sizeof error->text, format, arguments);
     return status;
 }
 
@@ -40,7 +60,7 @@ void kiln_error_hint(struct kiln_error *error, const char *format, ...)
     used += sizeof lead - 1;
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(error->text + used, sizeof error->text - used, format, arguments);
+    format_text(error->text + used, sizeof error->text - used, format, arguments);
     va_end(arguments);
 }
 
@@ -50,7 +70,7 @@ void kiln_error_prefix(struct kiln_error *error, const char *format, ...)
     char prefix[256];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(prefix, sizeof prefix - 2, format, arguments);
+    format_text(prefix, sizeof prefix - 2, format, arguments);
     va_end(arguments);
     size_t length = strlen(prefix);
     memcpy(prefix + length, ": ", 2);
@@ -58,7 +78,7 @@ void kiln_error_prefix(struct kiln_error *error, const char *format, ...)
 
     size_t kept = strlen(error->text);
     if (kept > sizeof error->text - 1 - length)
-        kept = sizeof error->text - 1 - length;
+        kept = kiln_utf8_whole(error->text, sizeof error->text - 1 - length);
     memmove(error->text + length, error->text, kept);
     error->text[length + kept] = '\0';
     memcpy(error->text, prefix, length);
@@ -126,6 +146,7 @@ size_t kiln_one_line(char *ret_line, size_t capacity, const char *text)
     if (is_cut && capacity >= sizeof dots) {
         if (used > capacity - sizeof dots)
             used = capacity - sizeof dots;
+        used = kiln_utf8_whole(ret_line, used);
         memcpy(ret_line + used, dots, sizeof dots);
         return used + sizeof dots - 1;
     }

@@ -19,7 +19,8 @@ enum kiln_status {
 #include "runtime/support/status.def"
 };
 
-/* Bytes of an error sentence with its NUL; longer ones are cut. hipDNN recommends 2048. */
+/* Bytes of an error sentence with its NUL; longer ones are cut between characters. hipDNN
+ * recommends 2048. */
 #define KILN_ERROR_TEXT_BYTES 2048
 
 struct kiln_error {
@@ -62,8 +63,12 @@ const char *kiln_status_name(enum kiln_status status);
 /* What to do about a failure that has no hint of its own; static, "" for KILN_OK. */
 const char *kiln_status_advice(enum kiln_status status);
 
+/* The length of the text without a UTF-8 character at its end that is cut off. Bytes that are no
+ * UTF-8 count as whole. */
+size_t kiln_utf8_whole(const char *text, size_t length);
+
 /* Copies a text as one line: "; " for a line's end, a blank for other control characters. A text
- * that is too long is cut and ends in "...". Returns the length of the line. */
+ * that is too long is cut between characters and ends in "...". Returns the length of the line. */
 size_t kiln_one_line(char *ret_line, size_t capacity, const char *text);
 
 #endif

@@ -72,6 +72,84 @@ Test(last_error, a_log_between_sentence_and_hint_comes_last)
                      "hint: the source is in '/tmp/k.hip'; hint: another");
 }
 
+#define LONG_DIRECTORY                                                                             \
+    "/srv/somewhere/with/many/levels/of/directories/that/people/really/have/in/containers/and/"    \
+    "on/clusters/where/every/project/has/its/own/tree/of/installations/and/versions/of/them"
+
+/* What is shortened in the first words comes in full at the end. */
+Test(last_error, long_paths_come_last)
+{
+    static const struct {
+        char sentence[512];
+        char hint[400];
+        char seen[256];
+    } cases[] = {
+        {"there is no compile worker '" LONG_DIRECTORY "/kiln-compile'",
+         "KILN_COMPILE_WORKER names the worker",
+         "there is no compile worker '.../versions/of/them/kiln-compile'; "
+         "KILN_COMPILE_WORKER names the worker; in full: "},
+        {"cannot start '" LONG_DIRECTORY "/kiln-compile': no such file",
+         "KILN_COMPILE_WORKER names the worker",
+         "cannot start '.../versions/of/them/kiln-compile': no such file; "
+         "KILN_COMPILE_WORKER names the worker; in full: "},
+        {"HIP cannot be loaded: " LONG_DIRECTORY "/libhip.so: invalid ELF header", "install HIP",
+         "HIP cannot be loaded: .../and/versions/of/them/libhip.so: invalid ELF header; install "
+         "HIP; "
+         "in full: "},
+        {"cannot use the directory '" LONG_DIRECTORY "': other users may write to it",
+         "chmod go-w '" LONG_DIRECTORY "'",
+         "cannot use the directory '.../and/versions/of/them': other users may write to it; "
+         "chmod go-w '.../and/versions/of/them'; in full: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kiln_error error;
+        (void)kiln_error_set(&error, KILN_UNSUPPORTED, "%s", cases[i].sentence);
+        kiln_error_hint(&error, "%s", cases[i].hint);
+        (void)seen(&error);
+        cr_expect_eq(strncmp(kiln_last_error(), cases[i].seen, strlen(cases[i].seen)), 0, "%s",
+                     kiln_last_error());
+        cr_expect_not_null(strstr(kiln_last_error(), cases[i].sentence));
+        cr_expect_not_null(strstr(kiln_last_error(), cases[i].hint));
+    }
+}
+
+static bool is_utf8(const char *text)
+{
+    return kiln_utf8_whole(text, strlen(text)) == strlen(text);
+}
+
+Test(last_error, texts_are_cut_between_characters)
+{
+    static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x94\xa5"};
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t lead = 0; lead < 4; lead++) {
+            char text[2 * KILN_ERROR_TEXT_BYTES] = "";
+            for (size_t used = 0; used < lead; used++)
+                text[used] = 'x';
+            while (strlen(text) < sizeof text - 8)
+                (void)strcat(text, characters[i]);
+            struct kiln_error error;
+            kiln_error_init(&error);
+            (void)kiln_error_set(&error, KILN_IO, "%s", text);
+            cr_expect(is_utf8(error.text));
+            (void)kiln_error_set(&error, KILN_IO, "tensor '%.500s' is wrong", text);
+            kiln_error_prefix(&error, "%s", text);
+            kiln_error_hint(&error, "%s", text);
+            cr_expect(is_utf8(error.text));
+            (void)seen(&error);
+            cr_expect(is_utf8(kiln_last_error()));
+            /* The first words end in a whole character too. */
+            char *dots = strstr(kiln_last_error(), "...");
+            cr_assert_not_null(dots);
+            (void)snprintf(text, sizeof text, "%.*s", (int)(dots - kiln_last_error()),
+                           kiln_last_error());
+            cr_expect(is_utf8(text));
+            (void)!kiln_last_error_bad_param("%s%s", error.text, error.text);
+            cr_expect(is_utf8(kiln_last_error()));
+        }
+    }
+}
+
 /* Every reason to decline a graph reads well with its advice. */
 Test(last_error, reasons_to_decline_fit)
 {

@@ -1,6 +1,7 @@
 /* A graph is taken only when a plan can be made of it: hosts never come back for another engine. */
 #include "tests/runtime/engine/fake_pipeline.h"
 #include "tests/runtime/engine/plan_fixture.h"
+#include "tests/runtime/support/captured_log.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -62,7 +63,10 @@ Test(plan_ability, a_graph_whose_plan_failed_is_declined)
     struct kiln_plan *plan = NULL;
     cr_expect_eq(check(engine), KILN_OK);
     fake_pipeline.failing_kernel = 1;
+    captured_log_start(KILN_LOG_WARN);
     cr_expect_eq(plan_fixture_create(engine, &plan), KILN_COMPILE_FAILED);
+    cr_expect_not_null(strstr(captured_log_last(), " is declined for 60 s: "), "%s",
+                       captured_log_last());
     cr_expect_eq(check(engine), KILN_COMPILE_FAILED);
     cr_expect_not_null(strstr(fixture.error.text, "does not compile"), "%s", fixture.error.text);
 
@@ -90,7 +94,10 @@ Test(plan_ability, a_graph_that_the_device_refused_is_declined)
     struct kiln_plan *plan = NULL;
     fake_pipeline.objects_are_bad = true;
     cr_expect_eq(check(engine), KILN_OK);
+    captured_log_start(KILN_LOG_WARN);
     cr_expect_eq(plan_fixture_create(engine, &plan), KILN_REFUSED);
+    cr_expect_not_null(strstr(captured_log_last(), " is declined until the process ends: "), "%s",
+                       captured_log_last());
     cr_expect_eq(check(engine), KILN_REFUSED);
     kiln_engine_unref(engine);
 }
