@@ -109,6 +109,9 @@ struct kiln_device_ops {
     /* Optional: the ordinal of the device that a stream belongs to, -1 where the driver cannot
      * tell. A default stream belongs to `device`. */
     int (*stream_ordinal)(struct kiln_device *device, kiln_stream stream);
+    /* Optional: true where the pointer is certain to be host memory that kernels of the device
+     * cannot reach. Slow. */
+    bool (*is_host_pointer)(struct kiln_device *device, const void *pointer);
 };
 
 /* Common head of every device; implementations embed it as their first member. */

@@ -4,6 +4,7 @@
 #include "runtime/device/hip_architecture.h"
 #include "runtime/device/hip_library.h"
 #include "runtime/support/file.h"
+#include "runtime/support/memory_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +254,32 @@ static int hip_stream_ordinal(struct kiln_device *base, kiln_stream stream)
     return hip->hipGetStreamDeviceId ? hip->hipGetStreamDeviceId(stream) : -1;
 }
 
+/* The head of hipPointerAttribute_t, the same in every ROCm, and room for the rest. */
+struct pointer_attributes {
+    int type; /* its numbers are not the same */
+    int device;
+    void *device_pointer;
+    char rest[240];
+};
+
+/* HIP does not know all memory that a GPU reaches (pools of HSA, reserved address ranges), so the
+ * kernel is asked too. Where the GPU follows host pointers (XNACK, MI300A), all are fine. */
+static bool hip_is_host_pointer(struct kiln_device *base, const void *pointer)
+{
+    const struct kiln_hip_library *hip = &((struct hip_device *)base)->library;
+    int is_pageable = 0;
+    if (!hip->hipPointerGetAttributes || !hip->hipDeviceGetAttribute ||
+        hip->hipDeviceGetAttribute(&is_pageable, KILN_HIP_PAGEABLE_MEMORY_ACCESS, base->ordinal) !=
+            KILN_GPU_SUCCESS ||
+        is_pageable)
+        return false;
+    struct pointer_attributes attributes = {0};
+    int code = hip->hipPointerGetAttributes(&attributes, pointer);
+    bool is_unknown = code == KILN_HIP_ERROR_INVALID_VALUE ||
+                      (code == KILN_GPU_SUCCESS && !attributes.device_pointer);
+    return is_unknown && kiln_memory_is_ordinary(pointer);
+}
+
 /* HIP_VERSION of the release; empty without the function. */
 static void write_version(const struct kiln_gpu_library *library, const char *function,
                           char ret_text[32])
@@ -291,4 +318,5 @@ const struct kiln_device_ops kiln_hip_device_ops = {
     .describe = hip_describe,
     .current_ordinal = hip_current_ordinal,
     .stream_ordinal = hip_stream_ordinal,
+    .is_host_pointer = hip_is_host_pointer,
 };

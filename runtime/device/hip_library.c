@@ -29,11 +29,15 @@ static enum kiln_status find_functions(struct kiln_hip_library *library, struct 
             kiln_gpu_library_find(base, "hipGetErrorString", &library->hipGetErrorString, error);
     if (status)
         return status;
+    /* These stay NULL where they are not found. */
     struct kiln_error ignored;
     kiln_error_init(&ignored);
-    if (kiln_gpu_library_find(base, "hipGetStreamDeviceId", &library->hipGetStreamDeviceId,
-                              &ignored))
-        library->hipGetStreamDeviceId = NULL;
+    (void)!kiln_gpu_library_find(base, "hipGetStreamDeviceId", &library->hipGetStreamDeviceId,
+                                 &ignored);
+    (void)!kiln_gpu_library_find(base, "hipPointerGetAttributes", &library->hipPointerGetAttributes,
+                                 &ignored);
+    (void)!kiln_gpu_library_find(base, "hipDeviceGetAttribute", &library->hipDeviceGetAttribute,
+                                 &ignored);
     /* ROCm 6 and newer have both names for two layouts, older ones only the second. */
     if (!kiln_gpu_library_find(base, "hipGetDevicePropertiesR0600", &library->get_properties,
                                &ignored))

@@ -8,10 +8,12 @@
 
 /* Values of HIP that Kiln relies on; the same in every ROCm release. */
 enum {
+    KILN_HIP_ERROR_INVALID_VALUE = 1,
     KILN_HIP_ERROR_INSUFFICIENT_DRIVER = 35,
     KILN_HIP_ERROR_NO_DEVICE = 100,
     KILN_HIP_MEMCPY_TO_DEVICE = 1,
     KILN_HIP_MEMCPY_FROM_DEVICE = 2,
+    KILN_HIP_PAGEABLE_MEMORY_ACCESS = 65,
 };
 
 struct kiln_hip_library {
@@ -21,6 +23,9 @@ struct kiln_hip_library {
     const char *(*hipGetErrorString)(int code);
     /* NULL in runtimes that lack it. -1 for what is no stream. */
     int (*hipGetStreamDeviceId)(void *stream);
+    /* NULL in runtimes that lack them. */
+    int (*hipPointerGetAttributes)(void *attributes, const void *pointer);
+    int (*hipDeviceGetAttribute)(int *value, int attribute, int ordinal);
     /* Fills a hipDeviceProp_t of the library's own layout; which one is not told by the type. */
     int (*get_properties)(void *properties, int ordinal);
 };

@@ -2,8 +2,10 @@
 
 #include "compiler/graph/graph_reader.h"
 #include "runtime/support/log.h"
+#include "runtime/support/range_marks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t kiln_workspace_padded_bytes(uint64_t exact)
 {
@@ -21,6 +23,7 @@ static void destroy(struct kiln_plan *plan)
         free(plan->kernels);
     }
     free(plan->bindings);
+    free(plan->name);
     kiln_engine_unref(plan->engine);
     free(plan);
 }
@@ -199,10 +202,19 @@ static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_
         return no_memory(error);
     atomic_init(&plan->references, 1);
     plan->engine = kiln_engine_ref(engine);
+    plan->name = strdup(*graph->name ? graph->name : "graph");
+    if (!plan->name) {
+        destroy(plan);
+        return no_memory(error);
+    }
     enum kiln_status status =
         kiln_module_table_get(&engine->modules, graph, device, &plan->loaded, &plan->origin, error);
     if (status == KILN_OK)
         status = resolve(plan, graph, error);
+    if (status == KILN_OK)
+        atomic_init(&plan->extras,
+                    (device->device->ops->is_host_pointer ? KILN_PLAN_CHECKS_POINTERS : 0) |
+                        (kiln_range_marks() ? KILN_PLAN_MARKS_RANGES : 0));
     if (status) {
         destroy(plan);
         return status;

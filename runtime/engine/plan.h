@@ -26,8 +26,15 @@ struct kiln_plan_kernel {
     struct kiln_plan_argument *arguments;
 };
 
+/* What execute does besides launching. */
+enum {
+    KILN_PLAN_CHECKS_POINTERS = 1, /* until the first execution has */
+    KILN_PLAN_MARKS_RANGES = 2,    /* KILN_ROCTX */
+};
+
 struct kiln_plan {
     atomic_uint references;
+    atomic_uint extras; /* of KILN_PLAN_*; 0 from the second execution on, unless a profiler asks */
     struct kiln_engine *engine;         /* one reference: keeps device and modules alive */
     struct kiln_loaded_program *loaded; /* one reference */
     enum kiln_program_origin origin;
@@ -36,6 +43,7 @@ struct kiln_plan {
     uint32_t kernel_count;
     struct kiln_plan_binding *bindings; /* sorted by uid */
     struct kiln_plan_kernel *kernels;
+    char *name; /* owned; of the graph, for people */
 };
 
 /* What a caller has to allocate so that `exact` bytes fit behind an aligned address: a multiple of

@@ -6,6 +6,8 @@
  */
 #include "runtime/engine/plan.h"
 
+#include "runtime/support/range_marks.h"
+
 #include <string.h>
 
 static const struct kiln_plan_binding *find(const struct kiln_plan *plan, int64_t uid)
@@ -84,6 +86,93 @@ static enum kiln_status launch(const struct kiln_plan *plan, const struct kiln_p
     return device->ops->launch(device, stream, &launch, error);
 }
 
+static bool is_host_pointer(const struct kiln_plan *plan, uint64_t word)
+{
+    struct kiln_device *device = plan->loaded->device;
+    return device->ops->is_host_pointer(device, (const void *)(uintptr_t)word);
+}
+
+/* A GPU that follows a host pointer ends the process, without a word about the tensor. */
+static enum kiln_status check_pointers(const struct kiln_plan *plan, const uint64_t *words,
+                                       struct kiln_error *error)
+{
+    const char *kind = plan->loaded->device->ops->name;
+    enum kiln_status status = KILN_OK;
+    if (plan->workspace_bytes > 0 && is_host_pointer(plan, words[plan->binding_count]))
+        status =
+            kiln_error_set(error, KILN_BAD_ARGUMENT,
+                           "the workspace is host memory, which device '%s' cannot reach", kind);
+    for (uint32_t i = 0; i < plan->binding_count && status == KILN_OK; i++) {
+        if (!plan->bindings[i].host_scalar_bytes && is_host_pointer(plan, words[i]))
+            status = kiln_error_set(
+                error, KILN_BAD_ARGUMENT,
+                "the buffer of tensor uid '%lld' is host memory, which device '%s' cannot reach",
+                (long long)plan->bindings[i].uid, kind);
+    }
+    if (status)
+        kiln_error_hint(error, "allocate it with hipMalloc");
+    return status;
+}
+
+/* After a launch that failed, with its error: host memory explains it better than the driver. */
+static enum kiln_status blame_pointers(const struct kiln_plan *plan, const uint64_t *words,
+                                       struct kiln_error *error)
+{
+    struct kiln_error better;
+    kiln_error_init(&better);
+    if (check_pointers(plan, words, &better))
+        *error = better;
+    return error->status;
+}
+
+/* `events` is NULL where nobody measures, `marks` where no profiler asks for ranges. */
+static inline enum kiln_status launch_kernels(const struct kiln_plan *plan, kiln_stream stream,
+                                              const uint64_t *words,
+                                              struct kiln_device_event *const *events,
+                                              const struct kiln_range_marks *marks,
+                                              struct kiln_error *error)
+{
+    struct kiln_device *device = plan->loaded->device;
+    enum kiln_status status = KILN_OK;
+    if (events)
+        status = device->ops->event_record(device, events[0], stream, error);
+    for (uint32_t i = 0; i < plan->kernel_count && status == KILN_OK; i++) {
+        if (marks)
+            (void)marks->push(plan->kernels[i].recipe->symbol);
+        status = launch(plan, &plan->kernels[i], stream, words, error);
+        if (marks)
+            (void)marks->pop();
+        if (events && status == KILN_OK)
+            status = device->ops->event_record(device, events[i + 1], stream, error);
+    }
+    return status;
+}
+
+/* Out of the hot path: the first execution of a plan, and every one under a profiler. Pointers are
+ * checked in the first only, since asking for each costs more than a launch; a host that hands over
+ * host memory does so from the beginning. */
+__attribute__((noinline)) static enum kiln_status
+launch_with_extras(const struct kiln_plan *plan, kiln_stream stream, const uint64_t *words,
+                   struct kiln_device_event *const *events, unsigned extras,
+                   struct kiln_error *error)
+{
+    if (extras & KILN_PLAN_CHECKS_POINTERS) {
+        enum kiln_status status = check_pointers(plan, words, error);
+        if (status)
+            return status;
+        struct kiln_plan *changed = (struct kiln_plan *)(uintptr_t)plan;
+        (void)atomic_fetch_and_explicit(&changed->extras, ~(unsigned)KILN_PLAN_CHECKS_POINTERS,
+                                        memory_order_relaxed);
+    }
+    if (!(extras & KILN_PLAN_MARKS_RANGES))
+        return launch_kernels(plan, stream, words, events, NULL, error);
+    const struct kiln_range_marks *marks = kiln_range_marks();
+    (void)marks->push(plan->name);
+    enum kiln_status status = launch_kernels(plan, stream, words, events, marks, error);
+    (void)marks->pop();
+    return status;
+}
+
 /* `events` is NULL where nobody measures. */
 static enum kiln_status execute(const struct kiln_plan *plan, kiln_stream stream, void *workspace,
                                 const struct kiln_buffer_binding *buffers, uint32_t buffer_count,
@@ -103,14 +192,12 @@ static enum kiln_status execute(const struct kiln_plan *plan, kiln_stream stream
     const uint64_t mask = KILN_WORKSPACE_ALIGNMENT - 1;
     words[plan->binding_count] = ((uint64_t)(uintptr_t)workspace + mask) & ~mask;
     words[plan->binding_count + 1] = 0;
-    struct kiln_device *device = plan->loaded->device;
-    if (events)
-        status = device->ops->event_record(device, events[0], stream, error);
-    for (uint32_t i = 0; i < plan->kernel_count && status == KILN_OK; i++) {
-        status = launch(plan, &plan->kernels[i], stream, words, error);
-        if (events && status == KILN_OK)
-            status = device->ops->event_record(device, events[i + 1], stream, error);
-    }
+    unsigned extras = atomic_load_explicit(&plan->extras, memory_order_relaxed);
+    status = __builtin_expect(extras != 0, 0)
+                 ? launch_with_extras(plan, stream, words, events, extras, error)
+                 : launch_kernels(plan, stream, words, events, NULL, error);
+    if (status == KILN_DEVICE && plan->loaded->device->ops->is_host_pointer)
+        status = blame_pointers(plan, words, error);
     return status;
 }
 

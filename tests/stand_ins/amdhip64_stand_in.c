@@ -14,6 +14,8 @@ static int device_count = KILN_STAND_IN_DEVICES;
 static char architecture[64] = DEFAULT_GFX;
 static size_t architecture_offset = DEFAULT_OFFSET;
 static int stream_device;
+static const void *unknown_pointer;
+static int pageable;
 static _Thread_local int current_device;
 
 static void record(const char *function, int result, const struct kiln_stand_in_call *details)
@@ -33,6 +35,8 @@ EXPORT void kiln_stand_in_reset(void)
     kiln_record_reset();
     device_count = KILN_STAND_IN_DEVICES;
     stream_device = 0;
+    unknown_pointer = NULL;
+    pageable = 0;
     snprintf(architecture, sizeof(architecture), "%s", DEFAULT_GFX);
     architecture_offset = DEFAULT_OFFSET;
 }
@@ -51,6 +55,16 @@ EXPORT void kiln_stand_in_set_device_count(int value)
 EXPORT void kiln_stand_in_set_stream_device(int ordinal)
 {
     stream_device = ordinal;
+}
+
+EXPORT void kiln_stand_in_set_unknown_pointer(const void *pointer)
+{
+    unknown_pointer = pointer;
+}
+
+EXPORT void kiln_stand_in_set_pageable(int is_pageable)
+{
+    pageable = is_pageable;
 }
 
 /* ---- HIP ---- */
@@ -79,6 +93,8 @@ EXPORT int hipEventElapsedTime(float *milliseconds, void *first, void *second);
 EXPORT int hipStreamSynchronize(void *stream);
 EXPORT int hipThreadExchangeStreamCaptureMode(int *mode);
 EXPORT int hipGetStreamDeviceId(void *stream);
+EXPORT int hipPointerGetAttributes(void *attributes, const void *pointer);
+EXPORT int hipDeviceGetAttribute(int *value, int attribute, int ordinal);
 EXPORT int hipDeviceGetName(char *name, int bytes, int ordinal);
 EXPORT int hipDriverGetVersion(int *version);
 EXPORT int hipRuntimeGetVersion(int *version);
@@ -271,6 +287,24 @@ int hipGetStreamDeviceId(void *stream)
 {
     finish("hipGetStreamDeviceId", 0, word(stream), 0, 0, 0);
     return stream_device;
+}
+
+/* Not recorded: nothing depends on when it is asked. */
+int hipPointerGetAttributes(void *attributes, const void *pointer)
+{
+    if (!unknown_pointer)
+        return KILN_STAND_IN_NOT_SUPPORTED;
+    if (pointer == unknown_pointer)
+        return KILN_STAND_IN_INVALID_VALUE;
+    memcpy((char *)attributes + 8, &pointer, sizeof(pointer));
+    return 0;
+}
+
+int hipDeviceGetAttribute(int *value, int attribute, int ordinal)
+{
+    (void)ordinal;
+    *value = attribute == 65 ? pageable : 0;
+    return 0;
 }
 
 int hipDeviceGetName(char *name, int bytes, int ordinal)

@@ -22,5 +22,10 @@ void kiln_stand_in_set_architecture(const char *name, size_t offset);
 void kiln_stand_in_set_device_count(int count);
 /* Which device every stream belongs to: 0 unless this says otherwise. */
 void kiln_stand_in_set_stream_device(int ordinal);
+/* From now on hipPointerGetAttributes knows every pointer except this one; before, it is not
+ * supported. */
+void kiln_stand_in_set_unknown_pointer(const void *pointer);
+/* 1: the GPU follows host pointers. */
+void kiln_stand_in_set_pageable(int is_pageable);
 
 #endif

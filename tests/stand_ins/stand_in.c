@@ -47,6 +47,8 @@ struct stand_in stand_in_open(void)
     find(library, "kiln_stand_in_set_architecture", &hip.set_architecture);
     find(library, "kiln_stand_in_set_stream_device", &hip.set_stream_device);
     find(library, "hipSetDevice", &hip.set_device);
+    find(library, "kiln_stand_in_set_unknown_pointer", &hip.set_unknown_pointer);
+    find(library, "kiln_stand_in_set_pageable", &hip.set_pageable);
     return hip;
 }
 

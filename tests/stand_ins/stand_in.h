@@ -23,6 +23,8 @@ struct stand_in {
     void (*set_architecture)(const char *name, size_t offset);
     void (*set_stream_device)(int ordinal);
     int (*set_device)(int ordinal); /* hipSetDevice */
+    void (*set_unknown_pointer)(const void *pointer);
+    void (*set_pageable)(int is_pageable);
 };
 
 struct cuda_stand_in {

@@ -68,7 +68,7 @@ static void add_node(struct kiln_graph *graph, const struct sample_graph *sample
 
 void sample_graph_write(const struct sample_graph *sample, struct kiln_buffer *ret_bytes)
 {
-    struct kiln_graph graph = {.era = sample->era, .name = ""};
+    struct kiln_graph graph = {.era = sample->era, .name = "sample"};
     graph.tensors = calloc(2 * sample->input_count, sizeof(*graph.tensors));
     graph.nodes = calloc(sample->input_count, sizeof(*graph.nodes));
     if (!graph.tensors || !graph.nodes)

@@ -9,8 +9,8 @@
 
 enum { SAMPLE_MAX_INPUTS = 600 };
 
-/* A chain of additions: out = in[0] + in[1] + ... + in[input_count-1], all of one type and of
- * `elements` elements; node i makes a virtual tensor, but the last. */
+/* A chain of additions, called "sample": out = in[0] + in[1] + ... + in[input_count-1], all of one
+ * type and of `elements` elements; node i makes a virtual tensor, but the last. */
 struct sample_graph {
     enum kiln_wire_era era;
     enum kiln_dtype dtype;
