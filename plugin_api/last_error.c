@@ -42,7 +42,7 @@ enum {
     ADVICE_SHOWN_BYTES = 80, /* of the advice there */
 };
 
-/* The end of the path or quoted name that starts at `at`; `at` where none does. */
+/* The end of the path or quoted name that starts at `at`; `at` if there is none. */
 static const char *name_end(struct piece piece, const char *at)
 {
     const char *end = piece.text + piece.length;

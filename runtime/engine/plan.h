@@ -26,7 +26,7 @@ struct kiln_plan_kernel {
     struct kiln_plan_argument *arguments;
 };
 
-/* What execute does besides launching. */
+/* Extra work of execute. */
 enum {
     KILN_PLAN_CHECKS_POINTERS = 1, /* until the first execution has */
     KILN_PLAN_MARKS_RANGES = 2,    /* KILN_ROCTX */

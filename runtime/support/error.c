@@ -23,7 +23,7 @@ size_t kiln_utf8_whole(const char *text, size_t length)
     return length - (start - 1) < needed ? start - 1 : length;
 }
 
-/* Formats into `capacity` bytes, of which one is for the NUL. */
+/* Formats into `capacity` bytes, the NUL included. */
 static void format_text(char *ret_text, size_t capacity, const char *format, va_list arguments)
 {
     int length = vsnprintf(ret_text, capacity, format, arguments);

@@ -76,7 +76,7 @@ Test(last_error, a_log_between_sentence_and_hint_comes_last)
     "/srv/somewhere/with/many/levels/of/directories/that/people/really/have/in/containers/and/"    \
     "on/clusters/where/every/project/has/its/own/tree/of/installations/and/versions/of/them"
 
-/* What is shortened in the first words comes in full at the end. */
+/* The whole text follows the shortened one. */
 Test(last_error, long_paths_come_last)
 {
     static const struct {

@@ -289,7 +289,7 @@ int hipGetStreamDeviceId(void *stream)
     return stream_device;
 }
 
-/* Not recorded: nothing depends on when it is asked. */
+/* Calls are not recorded: nothing depends on their order. */
 int hipPointerGetAttributes(void *attributes, const void *pointer)
 {
     if (!unknown_pointer)
