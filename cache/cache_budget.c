@@ -45,9 +45,10 @@ static void count(struct kiln_cache_budget *budget, const struct kiln_cache_dire
             evict(budget, &census, directory, keep);
         if (census.removed_files != 0)
             kiln_log(KILN_LOG_INFO,
-                     "removed %" PRIu64 " files of %" PRIu64 " bytes from the cache; %" PRIu64
+                     "removed %" PRIu64 " %s of %" PRIu64 " bytes from the cache; %" PRIu64
                      " bytes are left",
-                     census.removed_files, census.removed_bytes, census.bytes);
+                     census.removed_files, KILN_NOUN(census.removed_files, "file"),
+                     census.removed_bytes, census.bytes);
         kiln_cache_census_fini(&census);
     } else {
         kiln_cache_warn_once("count", error.text, "the cache's files are not counted: %s",

@@ -8,11 +8,11 @@
 static enum kiln_status open_pack(const char *path, const struct stat *attributes,
                                   struct kiln_cache_layer *layer, struct kiln_error *error)
 {
-    const char *reason = NULL;
     if (!S_ISREG(attributes->st_mode))
-        reason = "it is neither a directory nor an ordinary file";
-    else
-        reason = kiln_cache_directory_distrust(attributes, true);
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "cannot use '%s': it is neither a directory nor an ordinary file",
+                              path);
+    const char *reason = kiln_cache_directory_distrust(attributes, true);
     if (reason != NULL) {
         (void)kiln_error_set(error, KILN_IO, "cannot use '%s': %s", path, reason);
         kiln_cache_directory_distrust_hint(reason, path, error);

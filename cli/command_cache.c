@@ -15,13 +15,6 @@
 
 #define DAY_S ((uint64_t)86400)
 
-enum {
-    OPTION_TARGET = 1,
-    OPTION_EXTRACT = 2,
-    OPTION_MAX_SIZE = 4,
-    OPTION_OLDER_THAN = 8,
-};
-
 enum needs {
     NEEDS_NOTHING,   /* no store at all */
     NEEDS_ENTRIES,   /* a directory or a layer */
@@ -30,51 +23,15 @@ enum needs {
     NEEDS_ENTRIES_WITHOUT_OPERANDS,
 };
 
+/* The columns of cache_actions.def that are not about the command line. */
 static const struct action {
-    const char *name;
-    const char *operands;
-    int least; /* operands after the name */
-    int most;
     enum needs needs;
-    unsigned options;
     kiln_cache_action run;
 } actions[] = {
-    {"stats", "", 0, 0, NEEDS_ENTRIES, 0, kiln_cache_show_stats},
-    {"ls", "", 0, 0, NEEDS_ENTRIES, OPTION_TARGET, kiln_cache_list},
-    {"show", " KEY", 1, 1, NEEDS_ENTRIES, OPTION_EXTRACT, kiln_cache_show},
-    {"verify", " [FILE...]", 0, KILN_OPERANDS_ANY, NEEDS_ENTRIES_WITHOUT_OPERANDS, 0,
-     kiln_cache_verify},
-    {"prune", "", 0, 0, NEEDS_DIRECTORY, OPTION_MAX_SIZE | OPTION_OLDER_THAN, kiln_cache_prune},
-    {"clear", "", 0, 0, NEEDS_DIRECTORY, 0, kiln_cache_clear},
-    {"export", " FILE [KEY...]", 1, KILN_OPERANDS_ANY, NEEDS_ENTRIES, OPTION_TARGET,
-     kiln_cache_export},
-    {"import", " FILE...", 1, KILN_OPERANDS_ANY, NEEDS_DIRECTORY, 0, kiln_cache_import},
-    {"merge", " OUT IN...", 2, KILN_OPERANDS_ANY, NEEDS_NOTHING, 0, kiln_cache_merge},
+#define KILN_CACHE_ACTION(name, operands, least, most, options, needs, run, text)                  \
+    {NEEDS_##needs, kiln_cache_##run},
+#include "cli/cache/cache_actions.def"
 };
-
-enum { ACTION_COUNT = sizeof(actions) / sizeof(*actions) };
-
-static int fail_unknown_action(struct kiln_command_line *line, const char *name)
-{
-    const char *names[ACTION_COUNT];
-    char list[128] = "";
-    for (size_t i = 0; i < ACTION_COUNT; i++) {
-        names[i] = actions[i].name;
-        size_t length = strlen(list);
-        snprintf(list + length, sizeof(list) - length, "%s%s",
-                 i == 0                  ? ""
-                 : i + 1 == ACTION_COUNT ? " or "
-                                         : ", ",
-                 names[i]);
-    }
-    const char *near = kiln_word_suggest(name, names, ACTION_COUNT);
-    char hint[160];
-    if (near)
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", near);
-    else
-        snprintf(hint, sizeof(hint), "%s", list);
-    return kiln_command_line_fail(line, hint, "unknown action '%s'", name);
-}
 
 static void read_max_size(struct kiln_command_line *line, uint64_t *ret_bytes)
 {
@@ -100,14 +57,17 @@ static void read_target(struct kiln_command_line *line, const char **ret_target)
         *ret_target = strchr(line->value, ':') ? target.name : line->value;
 }
 
-/* Returns which options were given. */
-static unsigned read_options(struct kiln_command_line *line, struct kiln_cache_request *request,
-                             const char **ret_directory)
+struct given_options {
+    bool is_given[KILN_OPTION_COUNT];
+};
+
+static void read_options(struct kiln_command_line *line, struct kiln_cache_request *request,
+                         const char **ret_directory, struct given_options *given)
 {
-    unsigned given = 0;
     uint64_t days = 0;
     enum kiln_option_id option;
     while ((option = kiln_command_line_next(line)) != KILN_OPTION_END) {
+        given->is_given[option] = true;
         switch ((int)option) {
         case KILN_OPTION_CACHE_CACHE:
             *ret_directory = line->value;
@@ -116,19 +76,15 @@ static unsigned read_options(struct kiln_command_line *line, struct kiln_cache_r
             request->json = true;
             break;
         case KILN_OPTION_CACHE_TARGET:
-            given |= OPTION_TARGET;
             read_target(line, &request->target);
             break;
         case KILN_OPTION_CACHE_EXTRACT:
-            given |= OPTION_EXTRACT;
             request->extract = line->value;
             break;
         case KILN_OPTION_CACHE_MAX_SIZE:
-            given |= OPTION_MAX_SIZE;
             read_max_size(line, &request->max_bytes);
             break;
         case KILN_OPTION_CACHE_OLDER_THAN:
-            given |= OPTION_OLDER_THAN;
             if (kiln_command_line_number(line, 1, 36500, &days))
                 request->max_age_s = days * DAY_S;
             break;
@@ -136,27 +92,18 @@ static unsigned read_options(struct kiln_command_line *line, struct kiln_cache_r
             break;
         }
     }
-    return given;
 }
 
-/* Whether action, operands and options fit each other; else it was reported. */
-static bool check_usage(struct kiln_command_line *line, const struct action *action, unsigned given)
+/* True when action, operands and options fit each other; otherwise it was reported. */
+static bool check_usage(struct kiln_command_line *line, const struct kiln_cache_action_row *action,
+                        const struct given_options *given)
 {
-    static const struct {
-        unsigned bit;
-        enum kiln_option_id option;
-    } options[] = {
-        {OPTION_TARGET, KILN_OPTION_CACHE_TARGET},
-        {OPTION_EXTRACT, KILN_OPTION_CACHE_EXTRACT},
-        {OPTION_MAX_SIZE, KILN_OPTION_CACHE_MAX_SIZE},
-        {OPTION_OLDER_THAN, KILN_OPTION_CACHE_OLDER_THAN},
-    };
     char hint[128];
-    snprintf(hint, sizeof(hint), "usage: kiln cache %s [OPTION...]%s", action->name,
+    snprintf(hint, sizeof(hint), "usage: kiln cache %s [OPTION...] %s", action->name,
              action->operands);
     int count = line->operand_count - 1;
     if (count < action->least) {
-        kiln_command_line_fail(line, hint, "'%s' needs %s", action->name, action->operands + 1);
+        kiln_command_line_fail(line, hint, "'%s' needs %s", action->name, action->operands);
         return false;
     }
     if (count > action->most) {
@@ -164,10 +111,11 @@ static bool check_usage(struct kiln_command_line *line, const struct action *act
                                line->operands[action->most + 1]);
         return false;
     }
-    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
-        if ((given & options[i].bit) != 0 && (action->options & options[i].bit) == 0) {
+    for (unsigned i = 0; i < KILN_OPTION_COUNT; i++) {
+        enum kiln_option_id option = (enum kiln_option_id)i;
+        if (given->is_given[i] && !kiln_option_applies(option, KILN_COMMAND_CACHE, action)) {
             kiln_command_line_fail(line, NULL, "option '--%s' is not for '%s'",
-                                   kiln_option(options[i].option)->name, action->name);
+                                   kiln_option(option)->name, action->name);
             return false;
         }
     }
@@ -216,20 +164,22 @@ static int run_with_store(const struct action *action, struct kiln_cache_request
 int kiln_command_cache(struct kiln_command_line *line)
 {
     struct kiln_cache_request request = {.max_bytes = UINT64_MAX, .max_age_s = UINT64_MAX};
+    struct given_options given = {.is_given = {false}};
     const char *directory = NULL;
-    unsigned given = read_options(line, &request, &directory);
+    read_options(line, &request, &directory, &given);
     if (line->stopped)
         return line->exit_code;
-    const struct action *action = NULL;
-    for (size_t i = 0; i < ACTION_COUNT && !action; i++)
-        if (strcmp(actions[i].name, line->operands[0]) == 0)
-            action = &actions[i];
-    if (!action)
-        return fail_unknown_action(line, line->operands[0]);
-    if (!check_usage(line, action, given))
+    const struct kiln_cache_action_row *row = kiln_cache_action_find(line->operands[0]);
+    if (!row) {
+        char hint[KILN_WORD_HINT_BYTES];
+        kiln_cache_action_hint(hint, line->operands[0]);
+        return kiln_command_line_fail(line, hint, "unknown action '%s'", line->operands[0]);
+    }
+    if (!check_usage(line, row, &given))
         return line->exit_code;
     request.operand_count = line->operand_count - 1;
     request.operands = line->operands + 1;
+    const struct action *action = &actions[row - kiln_cache_action_row(0)];
     if (action->needs == NEEDS_NOTHING ||
         (action->needs == NEEDS_ENTRIES_WITHOUT_OPERANDS && request.operand_count != 0))
         return run_action(action, &request);

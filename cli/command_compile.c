@@ -138,15 +138,15 @@ static void tell_losses(const struct kiln_cache_losses *losses, const char *remo
 {
     if (losses->unwritten)
         kiln_message_error(
-            "'%" PRIu64 "' entries could not be stored in the cache directory\n"
+            "%" PRIu64 " %s could not be stored in the cache directory\n"
             "hint: the warning before, or -v, says why; the same command tries again",
-            losses->unwritten);
+            losses->unwritten, losses->unwritten == 1 ? "entry" : "entries");
     /* No failure: the shared tier never is one, whatever becomes of its server. */
     if (losses->unsent)
-        kiln_message_warning("the shared cache '%s' did not take '%" PRIu64 "' entries\n"
+        kiln_message_warning("the shared cache '%s' did not take %" PRIu64 " %s\n"
                              "hint: with an empty directory (--cache) the same command takes from "
                              "it what it has, and sends it the others again",
-                             remote, losses->unsent);
+                             remote, losses->unsent, losses->unsent == 1 ? "entry" : "entries");
 }
 
 static void tell_interruption(const struct kiln_compile_report *report, size_t jobs)
@@ -154,9 +154,10 @@ static void tell_interruption(const struct kiln_compile_report *report, size_t j
     const struct kiln_compile_counts *total = &report->total;
     size_t done = total->done[KILN_ORIGIN_COMPILED] + total->done[KILN_ORIGIN_DISK] +
                   total->done[KILN_ORIGIN_MEMORY];
-    kiln_message_note("interrupted: %zu of %zu programs are done%s\n"
+    kiln_message_note("interrupted: %zu of %zu %s done%s\n"
                       "hint: the same command goes on where this one was stopped",
-                      done, jobs, report->losses.unwritten ? "" : " and stay in the cache");
+                      done, jobs, jobs == 1 ? "program is" : "programs are",
+                      report->losses.unwritten ? "" : " and stay in the cache");
 }
 
 static int run(struct kiln_engine *engine, struct kiln_cache_store *store,
@@ -253,20 +254,22 @@ static int add_files(const struct kiln_command_line *line, const struct settings
         status = kiln_graph_files_add_manifest(files, settings->manifests.texts[i], &error);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);
-        return status == KILN_BAD_ARGUMENT ? KILN_EXIT_FAILED : KILN_EXIT_ENVIRONMENT;
+        return kiln_message_exit_code(status);
     }
     for (int i = 0; i < line->operand_count; i++)
         kiln_graph_files_add(files, line->operands[i]);
     kiln_graph_files_sort(files);
-    if (files->count)
-        return KILN_EXIT_OK;
+    return KILN_EXIT_OK;
+}
+
+static void tell_emptiness(const struct kiln_command_line *line, const struct settings *settings)
+{
     if (line->operand_count)
         kiln_message_error(
             "there are no graphs in '%s'\nhint: graphs in directories are *.bin and *.json",
             line->operands[0]);
     else
         kiln_message_error("manifest '%s' lists no graphs", settings->manifests.texts[0]);
-    return KILN_EXIT_FAILED;
 }
 
 /* A report is written while the graphs are read: over one of them it would destroy it. Returns the
@@ -358,13 +361,15 @@ static int execute(const struct kiln_command_line *line, const struct settings *
         exit_code = add_files(line, settings, &files);
     if (exit_code == KILN_EXIT_OK)
         exit_code = check_report(settings, &files);
-    /* Who reads JSON or a report gets one of no graphs, too. */
+    /* Callers that read JSON or a report get one of no graphs, too. */
     bool is_reported = settings->report.json || settings->report.report_path;
-    if (exit_code == KILN_EXIT_OK ||
-        (exit_code == KILN_EXIT_FAILED && files.count == 0 && is_reported)) {
-        int compiled = compile(settings, &files, &targets);
-        exit_code = compiled > exit_code ? compiled : exit_code;
-    }
+    bool is_empty = exit_code == KILN_EXIT_OK && files.count == 0;
+    if (is_empty)
+        tell_emptiness(line, settings);
+    if (exit_code == KILN_EXIT_OK && (is_reported || !is_empty))
+        exit_code = compile(settings, &files, &targets);
+    if (is_empty && exit_code == KILN_EXIT_OK)
+        exit_code = KILN_EXIT_FAILED;
     kiln_graph_files_fini(&files);
     kiln_target_list_fini(&targets);
     return exit_code;

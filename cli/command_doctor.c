@@ -39,7 +39,6 @@ static void print_json(json_t *checks, const unsigned counts[KILN_DOCTOR_STATE_C
     json_t *summary = kiln_json_object();
     for (unsigned i = 0; i < KILN_DOCTOR_STATE_COUNT; i++)
         kiln_json_set(summary, kiln_doctor_state_name(i), json_integer(counts[i]));
-    kiln_json_set(document, "schema_version", json_integer(1));
     kiln_json_set(document, "checks", checks);
     kiln_json_set(document, "summary", summary);
     kiln_json_print(document);

@@ -55,20 +55,47 @@ static void print_command_list(void)
          "the last time, unless it is repeatable. Variables: docs/environment.md.");
 }
 
-void kiln_command_print_help(enum kiln_command_id id)
+static void print_usage(const struct kiln_command *command,
+                        const struct kiln_cache_action_row *action)
+{
+    const char *operands = action ? action->operands : command->operands;
+    printf("usage: kiln %s", command->name);
+    if (action)
+        printf(" %s", action->name);
+    printf(" [OPTION...]%s%s\n\n", *operands ? " " : "", operands);
+}
+
+static void print_actions(void)
+{
+    puts("\nactions:");
+    for (unsigned i = 0; i < KILN_CACHE_ACTION_COUNT; i++) {
+        const struct kiln_cache_action_row *action =
+            kiln_cache_action_row((enum kiln_cache_action_id)i);
+        int column = printf("  %s %s", action->name, action->operands);
+        if (column > 24) {
+            putchar('\n');
+            column = 0;
+        }
+        printf("%*s", 26 - column, "");
+        print_wrapped(action->text, 26, 26);
+    }
+}
+
+void kiln_command_print_help(enum kiln_command_id id, const struct kiln_cache_action_row *action)
 {
     if (id == KILN_COMMAND_EVERY) {
         print_command_list();
         return;
     }
     const struct kiln_command *command = kiln_command(id);
-    printf("usage: kiln %s [OPTION...]%s%s\n\n", command->name, *command->operands ? " " : "",
-           command->operands);
-    print_wrapped(command->text, 0, 0);
+    print_usage(command, action);
+    print_wrapped(action ? action->text : command->text, 0, 0);
+    if (id == KILN_COMMAND_CACHE && !action)
+        print_actions();
     puts("\noptions:");
     for (unsigned i = 0; i < KILN_OPTION_COUNT; i++) {
         const struct kiln_option *option = kiln_option((enum kiln_option_id)i);
-        if (option->command != id && option->command != KILN_COMMAND_EVERY)
+        if (!kiln_option_applies((enum kiln_option_id)i, id, action))
             continue;
         int column = option->letter ? printf("  -%c, ", option->letter) : printf("      ");
         column += printf("--%s", option->name);
@@ -112,6 +139,18 @@ static void print_markdown_option(const struct kiln_option *option)
     puts(" |");
 }
 
+static void print_markdown_actions(void)
+{
+    puts("\n| action | |\n| --- | --- |");
+    for (unsigned i = 0; i < KILN_CACHE_ACTION_COUNT; i++) {
+        const struct kiln_cache_action_row *action =
+            kiln_cache_action_row((enum kiln_cache_action_id)i);
+        printf("| `%s%s%s` | ", action->name, *action->operands ? " " : "", action->operands);
+        print_cell(action->text);
+        puts(" |");
+    }
+}
+
 void kiln_command_print_markdown(void)
 {
     puts("# kiln, the command line\n\n"
@@ -137,6 +176,8 @@ void kiln_command_print_markdown(void)
         printf("\n## kiln %s\n\n    kiln %s [OPTION...]%s%s\n\n", command->name, command->name,
                *command->operands ? " " : "", command->operands);
         print_wrapped(command->text, 0, 0);
+        if (i == KILN_COMMAND_CACHE)
+            print_markdown_actions();
         puts("\n| option | |\n| --- | --- |");
         for (unsigned j = 0; j < KILN_OPTION_COUNT; j++) {
             const struct kiln_option *option = kiln_option((enum kiln_option_id)j);
@@ -159,12 +200,21 @@ int kiln_command_help(struct kiln_command_line *line)
     }
     enum kiln_command_id id = KILN_COMMAND_EVERY;
     if (line->operand_count && !kiln_command_find(line->operands[0], &id)) {
-        const char *near = kiln_command_suggest(line->operands[0]);
-        char hint[64];
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", near ? near : "");
-        return kiln_command_line_fail(line, near ? hint : "'kiln help' lists the commands",
-                                      "unknown command '%s'", line->operands[0]);
+        char hint[KILN_WORD_HINT_BYTES];
+        kiln_command_hint(hint, line->operands[0]);
+        return kiln_command_line_fail(line, hint, "unknown command '%s'", line->operands[0]);
     }
-    kiln_command_print_help(id);
+    const struct kiln_cache_action_row *action = NULL;
+    if (line->operand_count == 2) {
+        if (id != KILN_COMMAND_CACHE)
+            return kiln_command_line_fail(line, NULL, "'%s' has no actions", line->operands[0]);
+        action = kiln_cache_action_find(line->operands[1]);
+        if (!action) {
+            char hint[KILN_WORD_HINT_BYTES];
+            kiln_cache_action_hint(hint, line->operands[1]);
+            return kiln_command_line_fail(line, hint, "unknown action '%s'", line->operands[1]);
+        }
+    }
+    kiln_command_print_help(id, action);
     return KILN_EXIT_OK;
 }

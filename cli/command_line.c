@@ -24,6 +24,12 @@ static const struct kiln_option options[] = {
 #include "cli/cli_options.def"
 };
 
+static const struct kiln_cache_action_row cache_actions[] = {
+#define KILN_CACHE_ACTION(name, operands, least, most, options, needs, run, text)                  \
+    {#name, operands, least, most, options, text},
+#include "cli/cache/cache_actions.def"
+};
+
 const struct kiln_command *kiln_command(enum kiln_command_id id)
 {
     return &commands[id];
@@ -45,17 +51,67 @@ bool kiln_command_find(const char *name, enum kiln_command_id *ret_id)
     return false;
 }
 
-const char *kiln_command_suggest(const char *name)
+void kiln_command_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *name)
 {
     const char *names[KILN_COMMAND_COUNT];
     for (unsigned i = 0; i < KILN_COMMAND_COUNT; i++)
         names[i] = commands[i].name;
-    return kiln_word_suggest(name, names, KILN_COMMAND_COUNT);
+    if (!kiln_word_hint(ret_hint, name, "", names, KILN_COMMAND_COUNT))
+        (void)snprintf(ret_hint, KILN_WORD_HINT_BYTES, "'kiln help' lists the commands");
+}
+
+const struct kiln_cache_action_row *kiln_cache_action_row(enum kiln_cache_action_id id)
+{
+    return &cache_actions[id];
+}
+
+const struct kiln_cache_action_row *kiln_cache_action_find(const char *name)
+{
+    for (unsigned i = 0; i < KILN_CACHE_ACTION_COUNT; i++)
+        if (strcmp(cache_actions[i].name, name) == 0)
+            return &cache_actions[i];
+    return NULL;
+}
+
+void kiln_cache_action_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *name)
+{
+    const char *names[KILN_CACHE_ACTION_COUNT];
+    for (unsigned i = 0; i < KILN_CACHE_ACTION_COUNT; i++)
+        names[i] = cache_actions[i].name;
+    if (kiln_word_hint(ret_hint, name, "", names, KILN_CACHE_ACTION_COUNT))
+        return;
+    size_t used = 0;
+    for (unsigned i = 0; i < KILN_CACHE_ACTION_COUNT; i++) {
+        const char *separator = i + 1 == KILN_CACHE_ACTION_COUNT ? " or " : ", ";
+        used += (size_t)snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used, "%s%s",
+                                 i ? separator : "", names[i]);
+    }
 }
 
 static bool option_belongs(unsigned option, enum kiln_command_id command)
 {
     return options[option].command == command || options[option].command == KILN_COMMAND_EVERY;
+}
+
+/* True when a list with spaces has the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (; *list; list += strcspn(list, " "), list += strspn(list, " "))
+        if (strcspn(list, " ") == length && strncmp(list, word, length) == 0)
+            return true;
+    return false;
+}
+
+bool kiln_option_applies(enum kiln_option_id option, enum kiln_command_id command,
+                         const struct kiln_cache_action_row *action)
+{
+    if (!option_belongs((unsigned)option, command))
+        return false;
+    bool is_of_some = false;
+    for (unsigned i = 0; action != NULL && i < KILN_CACHE_ACTION_COUNT; i++)
+        is_of_some = is_of_some || has_word(cache_actions[i].options, options[option].name);
+    return !is_of_some || has_word(action->options, options[option].name);
 }
 
 void kiln_command_line_init(struct kiln_command_line *line, enum kiln_command_id command, int argc,
@@ -83,7 +139,7 @@ int kiln_command_line_fail(struct kiln_command_line *line, const char *hint, con
 
 static void fail_unknown_option(struct kiln_command_line *line, const char *given)
 {
-    char hint[256];
+    char hint[KILN_WORD_HINT_BYTES];
     snprintf(hint, sizeof(hint), "'kiln help %s' lists the options", commands[line->command].name);
     if (strncmp(given, "--", 2) == 0) {
         char name[64];
@@ -97,9 +153,9 @@ static void fail_unknown_option(struct kiln_command_line *line, const char *give
                 beginnings += name[0] && strncmp(options[i].name, name, strlen(name)) == 0;
             }
         }
-        const char *near = kiln_word_suggest(name, names, count);
-        if (near)
-            snprintf(hint, sizeof(hint), "did you mean '--%s'?", near);
+        char near[KILN_WORD_HINT_BYTES];
+        if (kiln_word_hint(near, name, "--", names, count))
+            memcpy(hint, near, sizeof(hint));
         kiln_command_line_fail(
             line, hint, beginnings > 1 ? "option '--%s' is ambiguous" : "unknown option '--%s'",
             name);
@@ -122,6 +178,15 @@ static void check_operands(struct kiln_command_line *line)
         kiln_command_line_fail(line, hint, "unexpected argument '%s'",
                                line->operands[command->most]);
     }
+}
+
+/* The action that help is wanted of, when the arguments name one. */
+static const struct kiln_cache_action_row *action_among(const struct kiln_command_line *line)
+{
+    const struct kiln_cache_action_row *action = NULL;
+    for (int i = 1; line->command == KILN_COMMAND_CACHE && i < line->argc && action == NULL; i++)
+        action = kiln_cache_action_find(line->argv[i]);
+    return action;
 }
 
 enum kiln_option_id kiln_command_line_next(struct kiln_command_line *line)
@@ -186,7 +251,7 @@ enum kiln_option_id kiln_command_line_next(struct kiln_command_line *line)
             if (option_belongs(i, line->command) && options[i].letter == code)
                 row = i;
         if (row == KILN_OPTION_EVERY_HELP) {
-            kiln_command_print_help(line->command);
+            kiln_command_print_help(line->command, action_among(line));
             line->stopped = true;
             line->exit_code = KILN_EXIT_OK;
             return KILN_OPTION_END;

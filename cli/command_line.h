@@ -9,6 +9,7 @@
 #define KILN_CLI_COMMAND_LINE_H
 
 #include "runtime/support/error.h"
+#include "runtime/support/suggest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,25 @@ enum kiln_option_id {
     KILN_OPTION_COUNT
 };
 
+/* Actions of `kiln cache`. */
+enum kiln_cache_action_id {
+#define KILN_CACHE_ACTION(name, operands, least, most, options, needs, run, text)                  \
+    KILN_CACHE_ACTION_##name,
+#include "cli/cache/cache_actions.def"
+    KILN_CACHE_ACTION_COUNT
+};
+
 struct kiln_command_line;
+
+/* The columns of cache_actions.def that describe the command line. */
+struct kiln_cache_action_row {
+    const char *name;
+    const char *operands;
+    int least;
+    int most;
+    const char *options;
+    const char *text;
+};
 
 struct kiln_command {
     const char *name;
@@ -70,10 +89,18 @@ struct kiln_command_line {
 
 const struct kiln_command *kiln_command(enum kiln_command_id id);
 const struct kiln_option *kiln_option(enum kiln_option_id id);
+const struct kiln_cache_action_row *kiln_cache_action_row(enum kiln_cache_action_id id);
+/* Null when no action has the name. */
+const struct kiln_cache_action_row *kiln_cache_action_find(const char *name);
+/* The hint for a name that no action has: near misses, otherwise all of them. */
+void kiln_cache_action_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *name);
+/* True when the option may be given to the command and, unless that is NULL, to its action. */
+bool kiln_option_applies(enum kiln_option_id option, enum kiln_command_id command,
+                         const struct kiln_cache_action_row *action);
 /* False when no command has the name. */
 bool kiln_command_find(const char *name, enum kiln_command_id *ret_id);
-/* The command's name that a mistyped one is near to, or NULL. */
-const char *kiln_command_suggest(const char *name);
+/* The hint for a name that no command has: near misses, otherwise where the list is. */
+void kiln_command_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *name);
 
 void kiln_command_line_init(struct kiln_command_line *line, enum kiln_command_id command, int argc,
                             char **argv);
@@ -86,8 +113,9 @@ bool kiln_command_line_number(struct kiln_command_line *line, uint64_t low, uint
 int kiln_command_line_fail(struct kiln_command_line *line, const char *hint, const char *format,
                            ...) KILN_PRINTF(3, 4);
 
-/* Help of one command, or of all for KILN_COMMAND_EVERY, on stdout. */
-void kiln_command_print_help(enum kiln_command_id id);
+/* Help of one command, of one of its actions unless that is NULL, or of all commands for
+ * KILN_COMMAND_EVERY, on stdout. */
+void kiln_command_print_help(enum kiln_command_id id, const struct kiln_cache_action_row *action);
 /* docs/cli.md on stdout. */
 void kiln_command_print_markdown(void);
 

@@ -68,7 +68,7 @@ static bool parse_choice(struct kiln_command_line *line, struct file_choice *cho
     }
     for (size_t i = 0; i < *count; i++) {
         if (choices[i].uid == uid) {
-            kiln_command_line_fail(line, NULL, "option '--%s' names the uid '%lld' twice",
+            kiln_command_line_fail(line, NULL, "option '--%s' names the uid %lld twice",
                                    kiln_option(line->option)->name, uid);
             return false;
         }
@@ -159,7 +159,7 @@ static enum kiln_status check_choices(const struct kiln_graph *graph,
         }
         if (!found) {
             const char *what = outputs ? "output" : "input";
-            kiln_error_set(error, KILN_BAD_ARGUMENT, "the graph has no %s with uid '%lld'", what,
+            kiln_error_set(error, KILN_BAD_ARGUMENT, "the graph has no %s with uid %lld", what,
                            (long long)choices[i].uid);
             kiln_error_hint(error, "its %ss are %s", what, *known ? known : "none");
             return KILN_BAD_ARGUMENT;

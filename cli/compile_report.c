@@ -173,8 +173,7 @@ static void count_result(struct kiln_compile_report *report,
     }
     if (!is_failure(report, result))
         return;
-    int exit_code = result->outcome == KILN_COMPILE_BROKEN ? kiln_message_exit_code(result->status)
-                                                           : KILN_EXIT_FAILED;
+    int exit_code = kiln_message_exit_code(result->status);
     report->exit_code = exit_code > report->exit_code ? exit_code : report->exit_code;
 }
 
@@ -244,15 +243,14 @@ static void print_line(const struct kiln_compile_report *report,
         char bytes[KILN_TEXT_AMOUNT_BYTES];
         char duration[KILN_TEXT_AMOUNT_BYTES];
         printf("%-10s  %2u %-7s  %10s  %9s", outcome_text(result), (unsigned)result->kernels,
-               result->kernels == 1 ? "kernel" : "kernels",
-               kiln_text_bytes(bytes, result->code_bytes),
+               KILN_NOUN(result->kernels, "kernel"), kiln_text_bytes(bytes, result->code_bytes),
                kiln_text_duration(duration, result->duration_ns));
     } else {
         printf("%-10s  %s", outcome_text(result),
                reason_text(result->status, result->reject_reason));
     }
     if (result->asked)
-        printf("  asked %" PRIu64 " %s", result->asked, result->asked == 1 ? "time" : "times");
+        printf("  asked %" PRIu64 " %s", result->asked, KILN_NOUN(result->asked, "time"));
     putchar('\n');
 }
 
@@ -433,19 +431,21 @@ static void print_summary(const struct kiln_compile_report *report, uint64_t dur
         printf(", %" PRIu64 " not stored", report->losses.unwritten);
     if (report->losses.unsent)
         printf(", %" PRIu64 " not shared", report->losses.unsent);
-    printf("; %zu %s, %" PRIu64 " kernels, %s, %s%s\n", targets,
-           targets == 1 ? "target" : "targets", total->kernels,
+    printf("; %zu %s, %" PRIu64 " %s, %s, %s%s\n", targets, KILN_NOUN(targets, "target"),
+           total->kernels, KILN_NOUN(total->kernels, "kernel"),
            kiln_text_bytes(bytes, total->code_bytes), kiln_text_duration(duration, duration_ns),
            counters->kernels_compiled + counters->workers_started ? "" : ", no compiler started");
     if (report->asked)
-        printf("hosts asked %" PRIu64 " times for these graphs, %" PRIu64
-               " times for declined ones\n",
-               report->asked, report->asked_declined);
+        printf("hosts asked %" PRIu64 " %s for these graphs, %" PRIu64 " %s for declined ones\n",
+               report->asked, KILN_NOUN(report->asked, "time"), report->asked_declined,
+               KILN_NOUN(report->asked_declined, "time"));
     if (report->skipped)
-        printf("%zu files in directories are no graphs\n", report->skipped);
+        printf("%zu %s\n", report->skipped,
+               report->skipped == 1 ? "file in directories is no graph"
+                                    : "files in directories are no graphs");
     if (report->shard->count)
-        printf("shard %u/%u: %zu graphs are in the others\n", report->shard->index,
-               report->shard->count, report->elsewhere);
+        printf("shard %u/%u: %zu %s in the others\n", report->shard->index, report->shard->count,
+               report->elsewhere, report->elsewhere == 1 ? "graph is" : "graphs are");
 }
 
 static void set_counts(json_t *object, const struct kiln_compile_counts *counts)
@@ -541,9 +541,9 @@ void kiln_compile_report_summary(struct kiln_compile_report *report, uint64_t du
                                  const struct kiln_codegen_counters *counters)
 {
     if (report->untold)
-        kiln_message_note("%zu more graphs have no sentence here\n"
+        kiln_message_note("%zu more %s no sentence here\n"
                           "hint: --report FILE and --json have all of them",
-                          report->untold);
+                          report->untold, report->untold == 1 ? "graph has" : "graphs have");
     if (report->losses.unwritten)
         report->exit_code = KILN_EXIT_ENVIRONMENT;
     json_t *summary = summary_json(report, duration_ns, counters);

@@ -65,7 +65,7 @@ static void print_members(const struct kiln_graph *graph, const bool *member)
     bool first = true;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         if (member[i]) {
-            printf("%s%u %s", first ? "  evaluates nodes " : ", ", (unsigned)i,
+            printf("%s%u %s", first ? "  evaluates " : ", ", (unsigned)i,
                    kiln_node_operation(&graph->nodes[i]));
             first = false;
         }
@@ -94,10 +94,11 @@ static void print_group(const struct kiln_explanation *explanation, uint32_t ind
     printf("  a kernel of its own because %s\n", kiln_boundary_text(group->boundary));
     kiln_fusion_view_members(explanation->graph, &plan->ir, group, member);
     print_members(explanation->graph, member);
-    printf("  %u values over [", (unsigned)group->op_count);
+    printf("  %u %s over [", (unsigned)group->op_count, KILN_NOUN(group->op_count, "value"));
     for (uint32_t i = 0; i < domain->rank; i++)
         printf("%s%" PRId64, i ? "x" : "", domain->dims[i]);
-    printf("], %u live registers per element\n", (unsigned)group->live_registers);
+    printf("], %u live %s per element\n", (unsigned)group->live_registers,
+           KILN_NOUN(group->live_registers, "register"));
     print_accesses(explanation->graph, "  reads", group->accesses, group->load_count);
     print_accesses(explanation->graph, "  writes", group->accesses + group->load_count,
                    group->access_count - group->load_count);
@@ -191,7 +192,7 @@ void kiln_explanation_print(const struct kiln_explanation *explanation)
         for (const struct kiln_kernel_plan *part = plan; part != NULL; part = part->next)
             print_ir("fusion IR as optimised", &part->ir);
     }
-    printf("\n%u %s for %s", (unsigned)groups, groups == 1 ? "kernel" : "kernels",
+    printf("\n%u %s for %s", (unsigned)groups, KILN_NOUN(groups, "kernel"),
            explanation->target->name);
     if (explanation->program->workspace_bytes) {
         char bytes[KILN_TEXT_AMOUNT_BYTES];

@@ -70,6 +70,12 @@ static enum kiln_status read_stream(struct stream *stream, struct kiln_buffer *c
     }
 }
 
+/* Gives the status of a mistake on the command line: the machine is not at fault. */
+static enum kiln_status refuse(const char *path, const char *what, struct kiln_error *error)
+{
+    return kiln_error_set(error, KILN_BAD_ARGUMENT, "cannot read '%s': it is %s", path, what);
+}
+
 static enum kiln_status read_descriptor(int descriptor, const char *path, bool is_named,
                                         size_t limit_bytes, struct kiln_buffer *content,
                                         struct kiln_error *error)
@@ -90,7 +96,9 @@ static enum kiln_status read_descriptor(int descriptor, const char *path, bool i
         return read_stream(&stream, content, error);
     }
     if (is_named && (S_ISCHR(attributes.st_mode) || S_ISBLK(attributes.st_mode)))
-        return kiln_error_set(error, KILN_IO, "cannot read '%s': it is a device", path);
+        return refuse(path, "a device", error);
+    if (S_ISDIR(attributes.st_mode))
+        return refuse(path, "a directory", error);
     return kiln_file_read_descriptor(descriptor, path, limit_bytes, content, error);
 }
 
@@ -102,10 +110,12 @@ enum kiln_status kiln_input_file_read(const char *path, size_t limit_bytes,
                                error);
     struct stat attributes;
     bool is_there = stat(path, &attributes) == 0;
-    if (!is_there || S_ISREG(attributes.st_mode) || S_ISDIR(attributes.st_mode))
+    if (!is_there && (errno == ENOTDIR || errno == ENAMETOOLONG)) /* nothing can have that name */
+        return kiln_error_set(error, KILN_NOT_FOUND, "cannot open '%s': %m", path);
+    if (!is_there || S_ISREG(attributes.st_mode))
         return kiln_file_read(path, limit_bytes, ret_content, error);
     if (S_ISSOCK(attributes.st_mode))
-        return kiln_error_set(error, KILN_IO, "cannot read '%s': it is a socket", path);
+        return refuse(path, "a socket", error);
     /* Opening a pipe would wait for its writer, and opening a device for whatever it likes. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0)

@@ -3,9 +3,11 @@
  */
 #include "cli/command_line.h"
 #include "cli/message.h"
+#include "cli/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,30 +27,48 @@ static void occupy_standard_descriptors(void)
     }
 }
 
-/* A result that could not be written is no result. */
+/* True for --json before the operands end, also when it is shortened. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strlen(argv[i]) > strlen("--j") && strncmp("--json", argv[i], strlen(argv[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool has_lost_reader(void)
+{
+    struct pollfd state = {.fd = STDOUT_FILENO};
+    return poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0;
+}
+
+/* A result that could not be written is no result. A reader that went away ends kiln as it ends
+ * other programs, by SIGPIPE, which shells do not report. */
 static int finish_output(int exit_code)
 {
     bool failed = ferror(stdout) != 0;
+    bool lost_reader = has_lost_reader();
     errno = 0;
-    if (fclose(stdout) != 0 || failed) {
-        if (errno != EPIPE) {
-            kiln_message_error("cannot write to standard output%s%s", errno ? ": " : "",
-                               errno ? strerror(errno) : "");
-        }
-        return KILN_EXIT_ENVIRONMENT;
+    if (fclose(stdout) == 0 && !failed)
+        return exit_code;
+    int failure = errno;
+    if (failure == EPIPE || lost_reader) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
     }
-    return exit_code;
+    kiln_message_error("cannot write to standard output%s%s", failure ? ": " : "",
+                       failure ? strerror(failure) : "");
+    return KILN_EXIT_ENVIRONMENT;
 }
 
 static int fail_unknown_command(const char *name)
 {
     char sentence[256];
-    char hint[128] = "'kiln help' lists the commands";
-    const char *near = kiln_command_suggest(name);
+    char hint[KILN_WORD_HINT_BYTES] = "options follow the command: kiln COMMAND [OPTION...]";
     snprintf(sentence, sizeof(sentence),
              *name == '-' ? "unknown option '%s'" : "unknown command '%s'", name);
-    if (near)
-        snprintf(hint, sizeof(hint), "did you mean '%s'?", near);
+    if (*name != '-')
+        kiln_command_hint(hint, name);
     kiln_message_usage(NULL, sentence, hint);
     return KILN_EXIT_USAGE;
 }
@@ -62,7 +82,7 @@ static int dispatch(int argc, char **argv)
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
-    else if (strcmp(name, "--version") == 0)
+    else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
         name = "version";
     enum kiln_command_id id;
     if (!kiln_command_find(name, &id))
@@ -79,5 +99,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     kiln_log_set_sink(kiln_message_log);
     kiln_log_set_level(kiln_message_log_level());
-    return finish_output(dispatch(argc, argv));
+    int exit_code = dispatch(argc, argv);
+    if (exit_code != KILN_EXIT_OK && wants_json(argc, argv) && !kiln_json_has_printed())
+        kiln_message_print_json(exit_code);
+    return finish_output(exit_code);
 }

@@ -60,6 +60,31 @@ static void print_message(const char *who, const char *kind, const char *color, 
     funlockfile(stderr);
 }
 
+/* The sentence that --json prints for a command without a result. */
+static char last_error[KILN_ERROR_TEXT_BYTES + 512];
+
+static void keep_error(const char *text)
+{
+    flockfile(stderr);
+    (void)snprintf(last_error, sizeof(last_error), "%s", text);
+    funlockfile(stderr);
+}
+
+void kiln_message_print_json(int exit_code)
+{
+    char *hint = strstr(last_error, "\nhint: ");
+    if (hint != NULL)
+        *hint = '\0';
+    json_t *error = kiln_json_object();
+    kiln_json_set(error, "message", kiln_json_text(last_error));
+    kiln_json_set(error, "hint",
+                  hint != NULL ? kiln_json_text(hint + strlen("\nhint: ")) : json_null());
+    kiln_json_set(error, "exit_code", json_integer(exit_code));
+    json_t *document = kiln_json_object();
+    kiln_json_set(document, "error", error);
+    kiln_json_print(document);
+}
+
 #define PRINT_FORMATTED(kind, color)                                                               \
     do {                                                                                           \
         char text[KILN_ERROR_TEXT_BYTES + 512];                                                    \
@@ -72,7 +97,13 @@ static void print_message(const char *who, const char *kind, const char *color, 
 
 void kiln_message_error(const char *format, ...)
 {
-    PRINT_FORMATTED("error", "\033[1;31m");
+    char text[sizeof(last_error)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    keep_error(text);
+    print_message("kiln", "error", "\033[1;31m", text);
 }
 
 void kiln_message_warning(const char *format, ...)
@@ -91,6 +122,7 @@ void kiln_message_usage(const char *command, const char *sentence, const char *h
     snprintf(who, sizeof(who), command ? "kiln %s" : "kiln", command);
     char text[2048];
     snprintf(text, sizeof(text), "%s%s%s", sentence, hint ? "\nhint: " : "", hint ? hint : "");
+    keep_error(text);
     print_message(who, NULL, NULL, text);
 }
 

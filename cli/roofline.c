@@ -90,7 +90,7 @@ enum kiln_status kiln_plan_work(const struct kiln_plan *plan, const struct kiln_
     enum kiln_status status = kiln_kernel_plan_make(graph, &kiln_plan_device(plan)->target, options,
                                                     &arena, &lowered, error);
     if (status == KILN_OK && kiln_kernel_plan_kernels(&lowered) != count)
-        status = kiln_error_set(error, KILN_INTERNAL, "the plan has '%u' kernels instead of '%u'",
+        status = kiln_error_set(error, KILN_INTERNAL, "the plan has %u kernels instead of %u",
                                 (unsigned)count, (unsigned)kiln_kernel_plan_kernels(&lowered));
     for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
         status =

@@ -128,19 +128,21 @@ static void explain_failure(const struct finding *finding)
     long long uid = (long long)finding->tensor->uid;
     if (finding->comparison.wrong) {
         kiln_message_error(
-            "output '%lld' is wrong at element %lld: %.17g, expected %.17g within %.3g", uid,
+            "output %lld is wrong at element %lld: %.17g, expected %.17g within %.3g", uid,
             (long long)finding->comparison.first_wrong, finding->comparison.got,
             finding->comparison.expected, finding->comparison.bound);
     }
     if (finding->odd_bools) {
-        kiln_message_error("output '%lld' holds %lld bools that are neither 0 nor 1", uid,
-                           (long long)finding->odd_bools);
+        kiln_message_error("output %lld holds %lld %s neither 0 nor 1", uid,
+                           (long long)finding->odd_bools,
+                           finding->odd_bools == 1 ? "bool that is" : "bools that are");
     }
     if (finding->stray_bytes) {
-        kiln_message_error(
-            "%llu bytes that do not belong to the elements of %s '%lld' were written",
-            (unsigned long long)finding->stray_bytes,
-            finding->tensor->role == KILN_TENSOR_OUTPUT ? "output" : "input", uid);
+        kiln_message_error("%llu %s not belong to the elements of %s %lld %s written",
+                           (unsigned long long)finding->stray_bytes,
+                           finding->stray_bytes == 1 ? "byte that does" : "bytes that do",
+                           finding->tensor->role == KILN_TENSOR_OUTPUT ? "output" : "input", uid,
+                           finding->stray_bytes == 1 ? "was" : "were");
     }
 }
 
@@ -219,7 +221,7 @@ static void print_head(const struct kiln_run_report *report)
     char *path = kiln_text_escape(report->path);
     printf("%s on %s (%s): %u %s (%s), workspace %s, %s, seed %llu\n", path,
            report->device->ops->name, report->device->target.name, (unsigned)report->kernels,
-           report->kernels == 1 ? "kernel" : "kernels", kiln_program_origin_text(report->origin),
+           KILN_NOUN(report->kernels, "kernel"), kiln_program_origin_text(report->origin),
            kiln_text_bytes(workspace, report->workspace_bytes),
            kiln_text_duration(duration, report->duration_ns), (unsigned long long)report->seed);
     free(path);

@@ -47,7 +47,7 @@ enum kiln_status kiln_tensor_memory_init(struct kiln_tensor_memory *memory,
     size_t extra = 2 * GUARD_BYTES + slack_bytes(tensor);
     if (memory->bytes > SIZE_MAX / 4 || !(memory->before = malloc(memory->bytes + extra))) {
         return kiln_error_set(error, KILN_NO_MEMORY,
-                              "cannot allocate the %zu bytes of the tensor with uid '%lld'",
+                              "cannot allocate the %zu bytes of the tensor with uid %lld",
                               memory->bytes, (long long)tensor->uid);
     }
     memory->allocated_bytes = memory->bytes + extra;
@@ -89,18 +89,16 @@ enum kiln_status kiln_tensor_memory_load(struct kiln_tensor_memory *memory, cons
     struct kiln_buffer content;
     kiln_buffer_init(&content);
     enum kiln_status status = kiln_input_file_read(path, memory->bytes, &content, error);
-    if (status == KILN_BAD_ARGUMENT) {
-        (void)kiln_error_set(
-            error, KILN_BAD_ARGUMENT,
-            "input file '%s' has more than the %zu bytes of the tensor with uid '%lld'", path,
-            memory->bytes, (long long)memory->tensor->uid);
-        kiln_error_hint(error, FILE_HINT);
-    }
-    if (status != KILN_OK)
+    if (status != KILN_OK) {
+        kiln_error_prefix(error, "input of the tensor with uid %lld",
+                          (long long)memory->tensor->uid);
+        if (status == KILN_BAD_ARGUMENT)
+            kiln_error_hint(error, FILE_HINT);
         return status;
+    }
     if (content.size != memory->bytes) {
         status = kiln_error_set(error, KILN_BAD_ARGUMENT,
-                                "input file '%s' has %zu bytes, the tensor with uid '%lld' has %zu",
+                                "input file '%s' has %zu bytes, the tensor with uid %lld has %zu",
                                 path, content.size, (long long)memory->tensor->uid, memory->bytes);
         kiln_error_hint(error, FILE_HINT);
     } else if (content.size) {
@@ -176,7 +174,7 @@ enum kiln_status kiln_tensor_memory_download(struct kiln_tensor_memory *memory,
     memory->after = malloc(memory->allocated_bytes);
     if (!memory->after) {
         return kiln_error_set(error, KILN_NO_MEMORY,
-                              "cannot allocate the %zu bytes of the tensor with uid '%lld'",
+                              "cannot allocate the %zu bytes of the tensor with uid %lld",
                               memory->bytes, (long long)memory->tensor->uid);
     }
     if (!memory->device_allocation) {

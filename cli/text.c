@@ -204,8 +204,20 @@ json_t *kiln_json_array(void)
     return array;
 }
 
+/* The document with its version in front; drops the document. */
+static json_t *add_version(json_t *document)
+{
+    json_t *versioned = kiln_json_object();
+    kiln_json_set(versioned, "schema_version", json_integer(KILN_JSON_SCHEMA_VERSION));
+    if (json_object_update(versioned, document) != 0)
+        fail_without_memory();
+    json_decref(document);
+    return versioned;
+}
+
 char *kiln_json_write(json_t *document)
 {
+    document = add_version(document);
     char *text = json_dumps(document, JSON_INDENT(2));
     if (text == NULL)
         fail_without_memory();
@@ -218,10 +230,19 @@ char *kiln_json_write(json_t *document)
     return line;
 }
 
+static bool has_printed_json;
+
 void kiln_json_print(json_t *document)
 {
+    document = add_version(document);
     /* A failed write shows in ferror(stdout), which main checks. */
     (void)json_dumpf(document, stdout, JSON_INDENT(2));
     fputc('\n', stdout);
     json_decref(document);
+    has_printed_json = true;
+}
+
+bool kiln_json_has_printed(void)
+{
+    return has_printed_json;
 }

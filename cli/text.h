@@ -40,10 +40,16 @@ void kiln_json_set(json_t *object, const char *name, json_t *value);
 void kiln_json_append(json_t *array, json_t *value);
 json_t *kiln_json_object(void);
 json_t *kiln_json_array(void);
-/* The document as indented text with a newline at its end; drops the document. The caller frees the
- * text. */
+
+/* The first member of every document. Raised when a member vanishes or changes its meaning, not for
+ * new members (docs/json.md). */
+enum { KILN_JSON_SCHEMA_VERSION = 1 };
+/* The document, an object, as indented text with its schema_version in front and a newline at its
+ * end; drops the document. The caller frees the text. */
 char *kiln_json_write(json_t *document);
 /* Prints the same to stdout. */
 void kiln_json_print(json_t *document);
+/* True after kiln_json_print: what --json promises is out. */
+bool kiln_json_has_printed(void);
 
 #endif

@@ -59,7 +59,7 @@ hipdnnPluginStatus_t hipdnnPluginSetLoggingCallback(hipdnnCallback_t callback)
 hipdnnPluginStatus_t hipdnnPluginSetLogLevel(hipdnnSeverity_t level)
 {
     if ((int)level < HIPDNN_SEV_INFO || (int)level > HIPDNN_SEV_OFF)
-        return kiln_last_error_bad_param("log level '%d' is none of 0 to %d", (int)level,
+        return kiln_last_error_bad_param("log level %d is none of 0 to %d", (int)level,
                                          HIPDNN_SEV_OFF);
     kiln_log_bridge_set_level(level);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;

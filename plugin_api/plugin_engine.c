@@ -74,7 +74,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetEngineName(int64_t engine_id, const ch
         return missing("engine_name");
     if (engine_id != kiln_engine_id()) {
         /* The only answer that costs an engine nothing (hipdnn-november-2026.md 1.1). */
-        (void)!kiln_last_error_bad_param("engine id '%lld' is not of this plugin",
+        (void)!kiln_last_error_bad_param("engine id %lld is not of this plugin",
                                          (long long)engine_id);
         return HIPDNN_PLUGIN_STATUS_NOT_APPLICABLE;
     }
@@ -183,7 +183,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetEngineDetails(hipdnnEnginePluginHandle
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
     if (engine_id != kiln_engine_id())
-        return kiln_last_error_bad_param("engine id '%lld' is not of this plugin",
+        return kiln_last_error_bad_param("engine id %lld is not of this plugin",
                                          (long long)engine_id);
     if (!op_graph)
         return missing("op_graph");
@@ -239,7 +239,7 @@ static hipdnnPluginStatus_t check_request(hipdnnEnginePluginHandle_t handle,
     if (kiln_engine_config_read(engine_config->ptr, engine_config->size, &engine_id, &error))
         return kiln_last_error_set(&error);
     if (engine_id != kiln_engine_id())
-        return kiln_last_error_bad_param("engine id '%lld' of the config is not of this plugin",
+        return kiln_last_error_bad_param("engine id %lld of the config is not of this plugin",
                                          (long long)engine_id);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
@@ -324,8 +324,8 @@ static hipdnnPluginStatus_t check_stream(hipdnnEnginePluginHandle_t handle, kiln
         return HIPDNN_PLUGIN_STATUS_SUCCESS;
     int ordinal = device->ops->stream_ordinal((struct kiln_device *)(uintptr_t)device, stream);
     if (ordinal != -1 && ordinal != device->ordinal)
-        return kiln_last_error_bad_param("the stream of the handle belongs to device '%d', and the "
-                                         "execution context was made for device '%d'",
+        return kiln_last_error_bad_param("the stream of the handle belongs to device %d, and the "
+                                         "execution context was made for device %d",
                                          ordinal, device->ordinal);
     atomic_store_explicit(&handle->stream_ordinal, device->ordinal, memory_order_relaxed);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;

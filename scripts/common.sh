@@ -5,6 +5,14 @@ kiln_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 kiln_jobs=${KILN_JOBS:-$(nproc)}
 
+# --help prints the comment at the top of the script.
+case ${1-} in
+--help | -h)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
+
 say() {
     printf '%s\n' "$*" >&2
 }

@@ -5,6 +5,7 @@
 #include "compiler/graph/wire_messages.h"
 #include "runtime/support/suggest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,25 +141,39 @@ static void add_files(struct kiln_bench_subjects *subjects, const char *path)
     kiln_graph_files_fini(&files);
 }
 
-static enum kiln_status fail_unknown(const char *operand, struct kiln_error *error)
+/* The cases without their types are the shorter answer, where one of them is near. */
+static void add_near_misses(const char *operand, struct kiln_error *error)
 {
-    const char **words = kiln_cli_calloc((size_t)2 * kiln_bench_suite_count, sizeof(*words));
+    const char **words = kiln_cli_calloc(kiln_bench_suite_count, sizeof(*words));
     char(*names)[KILN_BENCH_NAME_BYTES] = kiln_cli_calloc(kiln_bench_suite_count, sizeof(*names));
+    char hint[KILN_WORD_HINT_BYTES];
+    size_t count = 0;
+    for (unsigned i = 0; i < kiln_bench_suite_count; i++)
+        if (count == 0 || strcmp(words[count - 1], kiln_bench_suite[i].name) != 0)
+            words[count++] = kiln_bench_suite[i].name;
+    bool is_near = kiln_word_hint(hint, operand, "", words, count);
     for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
         kiln_bench_case_name(&kiln_bench_suite[i], names[i]);
-        words[i] = kiln_bench_suite[i].name;
-        words[kiln_bench_suite_count + i] = names[i];
+        words[i] = names[i];
     }
-    const char *near = kiln_word_suggest(operand, words, (size_t)2 * kiln_bench_suite_count);
-    enum kiln_status status = kiln_error_set(
-        error, KILN_BAD_ARGUMENT, "'%s' is neither a case of the suite nor a graph file", operand);
-    if (near)
-        kiln_error_hint(error, "did you mean '%s'?", near);
+    if (is_near || kiln_word_hint(hint, operand, "", words, kiln_bench_suite_count))
+        kiln_error_hint(error, "%s", hint);
     else
         kiln_error_hint(error, "'kiln bench --list' lists the cases");
     free(words);
     free(names);
-    return status;
+}
+
+/* A name that has a slash or an ending is meant as a file. */
+static enum kiln_status fail_unknown(const char *operand, struct kiln_error *error)
+{
+    if (strpbrk(operand, "/.") != NULL)
+        return kiln_error_set(error, KILN_NOT_FOUND, "cannot open '%s': %s", operand,
+                              strerror(ENOENT));
+    (void)kiln_error_set(error, KILN_BAD_ARGUMENT,
+                         "'%s' is neither a case of the suite nor a graph file", operand);
+    add_near_misses(operand, error);
+    return error->status;
 }
 
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,

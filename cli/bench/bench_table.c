@@ -84,7 +84,7 @@ void kiln_bench_print_table(const struct kiln_bench_results *results)
             continue;
         printf("not measured: ");
         kiln_text_write(stdout, result->name, false);
-        printf(", %" PRIu64 " elements: ", result->elements);
+        printf(", %" PRIu64 " %s: ", result->elements, KILN_NOUN(result->elements, "element"));
         kiln_text_write(stdout, result->failure, false);
         printf("\n");
     }

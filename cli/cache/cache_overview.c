@@ -28,13 +28,15 @@ void kiln_cache_print_stats(const struct kiln_cache_stats *stats)
     printf("entries    %llu\n", (unsigned long long)stats->entries);
     printf("size       %s\n", kiln_text_bytes(bytes, stats->bytes));
     if (stats->old_entries)
-        printf(
-            "old        %llu entries, %s: of an earlier version, which nobody reads; 'kiln cache "
-            "prune' removes them\n",
-            (unsigned long long)stats->old_entries, kiln_text_bytes(bytes, stats->old_bytes));
+        printf("old        %llu %s, %s: of an earlier version, which nobody reads; 'kiln cache "
+               "prune' removes %s\n",
+               (unsigned long long)stats->old_entries,
+               stats->old_entries == 1 ? "entry" : "entries",
+               kiln_text_bytes(bytes, stats->old_bytes), stats->old_entries == 1 ? "it" : "them");
     if (stats->temporary_files)
-        printf("leftovers  %llu temporary files, %s: being written, or of writers that died\n",
+        printf("leftovers  %llu temporary %s, %s: being written, or of writers that died\n",
                (unsigned long long)stats->temporary_files,
+               KILN_NOUN(stats->temporary_files, "file"),
                kiln_text_bytes(bytes, stats->temporary_bytes));
 }
 

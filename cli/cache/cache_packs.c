@@ -265,7 +265,7 @@ int kiln_cache_export(const struct kiln_cache_request *request, struct kiln_erro
                                         &transfer, error);
     if (status == KILN_OK && transfer.added == 0 && transfer.seen > transfer.damaged_count)
         status = kiln_error_set(error, KILN_NOT_FOUND,
-                                "none of %llu cache entries is for '%s'\nhint: 'kiln cache ls' "
+                                "no cache entry of %llu is for '%s'\nhint: 'kiln cache ls' "
                                 "shows the target of each",
                                 (unsigned long long)transfer.seen, request->target);
     else if (status == KILN_OK && transfer.added == 0)

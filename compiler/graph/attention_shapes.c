@@ -72,10 +72,11 @@ enum kiln_status kiln_attention_check_sizes(const struct kiln_graph *graph,
     int64_t scores, terms;
     if (sizes.queries + sizes.keys > INT32_MAX || heads > INT32_MAX)
         return kiln_reject_node(error, KILN_REJECT_TOO_LARGE, graph, node,
-                                "%lld queries and %lld keys in %lld heads of all batches: queries "
+                                "%lld %s and %lld %s in %lld %s of all batches: queries "
                                 "and keys together, and heads, are at most %d",
-                                (long long)sizes.queries, (long long)sizes.keys, (long long)heads,
-                                INT32_MAX);
+                                (long long)sizes.queries, sizes.queries == 1 ? "query" : "queries",
+                                (long long)sizes.keys, KILN_NOUN(sizes.keys, "key"),
+                                (long long)heads, KILN_NOUN(heads, "head"), INT32_MAX);
     if (__builtin_mul_overflow(heads, sizes.queries * sizes.keys, &scores) || scores > most_scores)
         return kiln_reject_node(error, KILN_REJECT_ENDLESS, graph, node,
                                 "it has more than 2^48 scores of queries and keys");
@@ -126,9 +127,10 @@ static enum kiln_status check_heads(const struct view *view, enum kiln_operand r
     if (view->sizes.heads % tensor->dims[1] == 0)
         return KILN_OK;
     return kiln_reject_tensor(view->error, KILN_REJECT_SHAPE, view->graph, view->node, tensor,
-                              "%s has %lld heads, must divide the %lld heads of q",
+                              "%s has %lld %s, must divide the %lld %s of q",
                               kiln_operand_text(role), (long long)tensor->dims[1],
-                              (long long)view->sizes.heads);
+                              KILN_NOUN(tensor->dims[1], "head"), (long long)view->sizes.heads,
+                              KILN_NOUN(view->sizes.heads, "head"));
 }
 
 static enum kiln_status check_shapes(const struct view *view)

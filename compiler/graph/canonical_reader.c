@@ -242,7 +242,7 @@ enum kiln_status kiln_graph_read_canonical(const void *bytes, size_t size, struc
     uint32_t version = kiln_reader_u32(&reader);
     if (!reader.failed && version != KILN_CANONICAL_VERSION)
         return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "its graph is in version '%u' of the canonical form, not %d", version,
+                              "its graph is in version %u of the canonical form, not %d", version,
                               KILN_CANONICAL_VERSION);
     struct kiln_graph graph = {.era = KILN_WIRE_ERA_CURRENT, .name = ""};
     enum kiln_status status = take_graph(&reader, arena, &graph, error);

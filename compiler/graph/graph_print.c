@@ -183,10 +183,11 @@ static void print_node(struct kiln_buffer *buffer, const struct kiln_node *node)
 
 void kiln_graph_print(const struct kiln_graph *graph, struct kiln_buffer *buffer)
 {
-    kiln_buffer_printf(buffer, "graph %s (%s layout): %u tensors, %u nodes\n",
+    kiln_buffer_printf(buffer, "graph %s (%s layout): %u %s, %u %s\n",
                        kiln_name_quote(graph->name).text,
                        graph->era == KILN_WIRE_ERA_NOV2025 ? "nov2025" : "current",
-                       graph->tensor_count, graph->node_count);
+                       graph->tensor_count, KILN_NOUN(graph->tensor_count, "tensor"),
+                       graph->node_count, KILN_NOUN(graph->node_count, "node"));
     for (uint32_t i = 0; i < graph->tensor_count; i++)
         print_tensor(buffer, graph, i);
     for (uint32_t i = 0; i < graph->node_count; i++)

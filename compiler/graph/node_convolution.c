@@ -36,9 +36,10 @@ static enum kiln_status read_parameters(struct kiln_graph_builder *builder,
 {
     if (parameters->wire->count != spatial_count)
         return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
-                                "%s has %u entries and pre_padding %u, must be one for each "
+                                "%s has %u %s and pre_padding %u, must be one for each "
                                 "spatial axis",
-                                parameters->name, parameters->wire->count, spatial_count);
+                                parameters->name, parameters->wire->count,
+                                parameters->wire->count == 1 ? "entry" : "entries", spatial_count);
     for (uint32_t i = 0; i < spatial_count; i++) {
         int64_t item = parameters->wire->items[i];
         if (item < parameters->smallest || item > INT32_MAX)
@@ -130,8 +131,9 @@ static enum kiln_status check_rank(const struct kiln_graph *graph, const struct 
     if (tensor->rank == spatial_count + 2)
         return KILN_OK;
     return kiln_reject_tensor(error, KILN_REJECT_SHAPE, graph, node, tensor,
-                              "rank %u, must be %u for the %u entries of pre_padding", tensor->rank,
-                              spatial_count + 2, spatial_count);
+                              "rank %u, must be %u for the %u %s of pre_padding", tensor->rank,
+                              spatial_count + 2, spatial_count,
+                              spatial_count == 1 ? "entry" : "entries");
 }
 
 /* The number of groups is what the shapes make it. */
@@ -150,8 +152,9 @@ static enum kiln_status complete_convolution(const struct kiln_graph *graph, str
         return status;
     if (image->dims[1] % filter->dims[1] != 0)
         return kiln_reject_tensor(error, KILN_REJECT_SHAPE, graph, node, filter,
-                                  "dimension 1 is %lld, must divide the image's %lld channels",
-                                  (long long)filter->dims[1], (long long)image->dims[1]);
+                                  "dimension 1 is %lld, must divide the image's %lld %s",
+                                  (long long)filter->dims[1], (long long)image->dims[1],
+                                  KILN_NOUN(image->dims[1], "channel"));
     node->convolution.groups = image->dims[1] / filter->dims[1];
     if (filter->dims[0] % node->convolution.groups != 0)
         return kiln_reject_tensor(error, KILN_REJECT_SHAPE, graph, node, filter,

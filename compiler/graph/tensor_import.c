@@ -69,8 +69,9 @@ static enum kiln_status import_shape(const struct import *import)
         return REJECT(import, RANK, "rank %u, at most %d is supported", wire->dim_count,
                       KILN_MAX_RANK);
     if (wire->stride_count != wire->dim_count)
-        return REJECT(import, STRIDE_COUNT, "%u strides for %u dimensions", wire->stride_count,
-                      wire->dim_count);
+        return REJECT(import, STRIDE_COUNT, "%u %s for %u %s", wire->stride_count,
+                      KILN_NOUN(wire->stride_count, "stride"), wire->dim_count,
+                      KILN_NOUN(wire->dim_count, "dimension"));
     tensor->rank = wire->dim_count;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         if (wire->dims[i] < 1)

@@ -23,7 +23,7 @@ static enum kiln_status set_grid(struct kiln_schedule *schedule, struct kiln_err
         schedule->chunk_count < most ? (uint32_t)schedule->chunk_count : (uint32_t)most;
     if (schedule->grid == 0 || schedule->grid % schedule->grid_unit != 0)
         return kiln_error_set(error, KILN_INTERNAL,
-                              "a kernel of '%" PRIu64 "' pieces of work has no launch",
+                              "a kernel of %" PRIu64 " pieces of work has no launch",
                               schedule->chunk_count);
     return KILN_OK;
 }

@@ -232,14 +232,14 @@ static enum kiln_status find_target(const struct kiln_cuda_library *cuda, int or
     if (code == KILN_GPU_SUCCESS)
         code = cuda->cuDeviceGetAttribute(&minor, KILN_CUDA_DEVICE_CAPABILITY_MINOR, ordinal);
     enum kiln_status status = kiln_gpu_check(
-        &cuda->base, code, error, "asking for the compute capability of CUDA device '%d'", ordinal);
+        &cuda->base, code, error, "asking for the compute capability of CUDA device %d", ordinal);
     if (status)
         return status;
     char name[KILN_TARGET_NAME_BYTES];
     (void)snprintf(name, sizeof(name), "sm_%d%d", major, minor);
     if (kiln_target_parse(name, ret_target, error) != KILN_OK)
         return kiln_error_set(error, KILN_DEVICE,
-                              "CUDA device '%d' is an '%s', which Kiln has no target for", ordinal,
+                              "CUDA device %d is an '%s', which Kiln has no target for", ordinal,
                               name);
     return KILN_OK;
 }
@@ -268,7 +268,7 @@ static enum kiln_status cuda_open(const struct kiln_device_ops *ops,
         goto fail;
     status =
         kiln_gpu_check(&cuda->base, cuda->cuDevicePrimaryCtxRetain(&device->gpu.own, base->ordinal),
-                       error, "making the context of CUDA device '%d'", base->ordinal);
+                       error, "making the context of CUDA device %d", base->ordinal);
     if (status)
         goto fail;
     *ret_device = base;
@@ -286,7 +286,7 @@ static void cuda_close(struct kiln_device *base)
     int code = device->library.cuDevicePrimaryCtxRelease(base->ordinal);
     if (code != KILN_GPU_SUCCESS)
         kiln_log(KILN_LOG_WARN,
-                 "the context of CUDA device '%d' could not be released (CUDA error %d)",
+                 "the context of CUDA device %d could not be released (CUDA error %d)",
                  base->ordinal, code);
     kiln_gpu_library_close(&device->library.base);
     free(device);

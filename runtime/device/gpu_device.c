@@ -23,7 +23,7 @@ static enum kiln_status enter_device(const struct kiln_gpu_device *device, void 
     if (status == KILN_OK && previous != device->own)
         status =
             kiln_gpu_check(device->library, device->driver->set_current(device, device->own), error,
-                           "making %s device '%d' current", title(device), device->base.ordinal);
+                           "making %s device %d current", title(device), device->base.ordinal);
     if (status == KILN_OK)
         *ret_previous = previous;
     return status;
@@ -46,7 +46,7 @@ static void warn_of_local_memory(const struct kiln_gpu_device *device, void *fun
     int bytes = 0;
     if (device->driver->local_bytes != NULL &&
         device->driver->local_bytes(device, &bytes, function) == KILN_GPU_SUCCESS && bytes != 0)
-        kiln_log(KILN_LOG_WARN, "kernel '%s' keeps '%d' bytes per work-item in memory", symbol,
+        kiln_log(KILN_LOG_WARN, "kernel '%s' keeps %d bytes per work-item in memory", symbol,
                  bytes);
 }
 
@@ -105,11 +105,11 @@ static enum kiln_status wait_for_device(const struct kiln_gpu_device *device,
     void *memory = NULL;
     enum kiln_status status = kiln_gpu_check(
         device->library, device->driver->allocate(device, &memory, 1), error,
-        "allocating a byte to wait for %s device '%d' with", title(device), device->base.ordinal);
+        "allocating a byte to wait for %s device %d with", title(device), device->base.ordinal);
     if (status == KILN_OK)
         status = kiln_gpu_check(device->library, device->driver->release(device, memory), error,
-                                "waiting for %s device '%d' before unloading a module",
-                                title(device), device->base.ordinal);
+                                "waiting for %s device %d before unloading a module", title(device),
+                                device->base.ordinal);
     return status;
 }
 
@@ -167,7 +167,7 @@ enum kiln_status kiln_gpu_launch(struct kiln_device *base, kiln_stream stream,
     if (status)
         return status;
     status = kiln_gpu_check(device->library, device->driver->launch(device, launch, stream), error,
-                            "launching a kernel on %s device '%d'", title(device), base->ordinal);
+                            "launching a kernel on %s device %d", title(device), base->ordinal);
     leave_device(device, previous);
     return status;
 }
@@ -184,7 +184,7 @@ enum kiln_status kiln_gpu_allocate(struct kiln_device *base, size_t bytes, void 
     /* Of no bytes HIP gives NULL, which reads as "no memory" elsewhere, and CUDA an error. */
     status = kiln_gpu_check(device->library,
                             device->driver->allocate(device, &pointer, bytes ? bytes : 1), error,
-                            "allocating '%zu' bytes of device memory", bytes);
+                            "allocating %zu bytes of device memory", bytes);
     leave_device(device, previous);
     if (status == KILN_OK)
         *ret_pointer = pointer;
@@ -228,7 +228,7 @@ copy(struct kiln_device *base,
     if (status)
         return status;
     status = kiln_gpu_check(device->library, call(device, to, from, bytes), error,
-                            "copying '%zu' bytes %s the device", bytes, direction);
+                            "copying %zu bytes %s the device", bytes, direction);
     leave_device(device, previous);
     return status;
 }
@@ -257,7 +257,7 @@ enum kiln_status kiln_gpu_copy_within(struct kiln_device *base, kiln_stream stre
         return status;
     status = kiln_gpu_check(device->library,
                             device->driver->copy_within(device, to, from, bytes, stream), error,
-                            "copying '%zu' bytes within the device", bytes);
+                            "copying %zu bytes within the device", bytes);
     leave_device(device, previous);
     return status;
 }
@@ -271,7 +271,7 @@ enum kiln_status kiln_gpu_synchronize(struct kiln_device *base, kiln_stream stre
     if (status)
         return status;
     status = kiln_gpu_check(device->library, device->driver->wait_for_stream(device, stream), error,
-                            "waiting for a stream of %s device '%d'", title(device), base->ordinal);
+                            "waiting for a stream of %s device %d", title(device), base->ordinal);
     leave_device(device, previous);
     return status;
 }
@@ -288,7 +288,7 @@ enum kiln_status kiln_gpu_describe_memory(struct kiln_device *base,
     struct kiln_device_memory memory = {0};
     status =
         kiln_gpu_check(device->library, device->driver->describe_memory(device, &memory), error,
-                       "asking for the memory of %s device '%d'", title(device), base->ordinal);
+                       "asking for the memory of %s device %d", title(device), base->ordinal);
     leave_device(device, previous);
     if (status == KILN_OK)
         *ret_memory = memory;
@@ -306,7 +306,7 @@ enum kiln_status kiln_gpu_event_create(struct kiln_device *base,
         return status;
     void *event = NULL;
     status = kiln_gpu_check(device->library, device->driver->create_event(device, &event), error,
-                            "making an event on %s device '%d'", title(device), base->ordinal);
+                            "making an event on %s device %d", title(device), base->ordinal);
     leave_device(device, previous);
     if (status == KILN_OK)
         *ret_event = event;
@@ -331,7 +331,7 @@ enum kiln_status kiln_gpu_event_record(struct kiln_device *base, struct kiln_dev
         return status;
     status =
         kiln_gpu_check(device->library, device->driver->record_event(device, event, stream), error,
-                       "recording an event on %s device '%d'", title(device), base->ordinal);
+                       "recording an event on %s device %d", title(device), base->ordinal);
     leave_device(device, previous);
     return status;
 }
@@ -347,7 +347,7 @@ enum kiln_status kiln_gpu_event_elapsed(struct kiln_device *base, struct kiln_de
         return status;
     float milliseconds = 0;
     status = kiln_gpu_check(device->library, device->driver->wait_for_event(device, second), error,
-                            "waiting for an event of %s device '%d'", title(device), base->ordinal);
+                            "waiting for an event of %s device %d", title(device), base->ordinal);
     if (status == KILN_OK)
         status = kiln_gpu_check(device->library,
                                 device->driver->elapsed(device, &milliseconds, first, second),

@@ -27,7 +27,7 @@ enum kiln_status kiln_hip_architecture(const struct kiln_hip_library *library, i
     memset(properties, 0, sizeof(properties));
     enum kiln_status status =
         kiln_gpu_check(&library->base, library->get_properties(properties, ordinal), error,
-                       "reading the properties of HIP device '%d'", ordinal);
+                       "reading the properties of HIP device %d", ordinal);
     if (status)
         return status;
 
@@ -42,8 +42,8 @@ enum kiln_status kiln_hip_architecture(const struct kiln_hip_library *library, i
     }
     if (unknown)
         return kiln_error_set(error, KILN_DEVICE,
-                              "HIP device '%d' is a '%s', which Kiln has no target for", ordinal,
+                              "HIP device %d is a '%s', which Kiln has no target for", ordinal,
                               unknown);
     return kiln_error_set(error, KILN_DEVICE,
-                          "the properties of HIP device '%d' name no 'gfx' processor", ordinal);
+                          "the properties of HIP device %d name no 'gfx' processor", ordinal);
 }

@@ -92,13 +92,12 @@ static enum kiln_status host_launch(struct kiln_device *device, kiln_stream stre
     const struct kiln_device_function *function = launch->function;
     const struct kiln_host_kernel *kernel = function->kernel;
     if (launch->block[0] != kernel->block || launch->block[1] != 1 || launch->block[2] != 1)
-        return kiln_error_set(
-            error, KILN_BAD_ARGUMENT,
-            "a kernel of '%u' work-items per group was launched with '%u x %u x %u'", kernel->block,
-            launch->block[0], launch->block[1], launch->block[2]);
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "a kernel of %u work-items per group was launched with %u x %u x %u",
+                              kernel->block, launch->block[0], launch->block[1], launch->block[2]);
     if (launch->kernarg_bytes < kernel->argument_bytes)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
-                              "a kernel of '%u' bytes of arguments was launched with '%u'",
+                              "a kernel of %u bytes of arguments was launched with %u",
                               kernel->argument_bytes, launch->kernarg_bytes);
     struct kiln_host_work work = {
         .kernel = kernel,
@@ -116,7 +115,7 @@ static enum kiln_status host_allocate(struct kiln_device *device, size_t bytes, 
     (void)device;
     void *pointer = NULL;
     if (posix_memalign(&pointer, ALLOCATION_ALIGNMENT, bytes ? bytes : 1) != 0)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for '%zu' bytes", bytes);
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for %zu bytes", bytes);
     *ret_pointer = pointer;
     return KILN_OK;
 }

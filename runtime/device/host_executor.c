@@ -192,7 +192,7 @@ static void start_threads(struct kiln_host_executor *executor)
                              &executor->threads[executor->thread_count]) == 0)
         executor->thread_count++;
     if (executor->thread_count < executor->thread_limit) {
-        kiln_log(KILN_LOG_WARN, "the host device has '%u' threads instead of '%u'",
+        kiln_log(KILN_LOG_WARN, "the host device has %u threads instead of %u",
                  executor->thread_count + 1, executor->thread_limit + 1);
         executor->thread_limit = executor->thread_count;
     }
@@ -226,7 +226,7 @@ enum kiln_status kiln_host_execute(struct kiln_host_executor *executor,
                                &group_count) ||
         group_count == 0)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
-                              "a grid of '%u x %u x %u' work-groups cannot be launched",
+                              "a grid of %u x %u x %u work-groups cannot be launched",
                               work->grid[0], work->grid[1], work->grid[2]);
     leave_parent_behind(executor);
     struct kiln_host_bench *bench = NULL;

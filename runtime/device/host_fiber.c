@@ -192,7 +192,7 @@ enum kiln_status kiln_fiber_set_create(uint32_t count, struct kiln_fiber_set **r
         free(fibers);
         free(set);
         return kiln_error_set(error, KILN_NO_MEMORY,
-                              "out of memory for the stacks of '%u' work-items", count);
+                              "out of memory for the stacks of %u work-items", count);
     }
     set->count = count;
     set->fibers = fibers;

@@ -65,7 +65,7 @@ static enum kiln_status prepare_fibers(struct kiln_host_bench *bench, uint32_t c
         free(states);
         free(slots);
         kiln_fiber_set_destroy(fibers);
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for '%u' work-items", count);
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for %u work-items", count);
     }
     kiln_fiber_set_destroy(bench->fibers);
     free(bench->states);
@@ -85,7 +85,7 @@ static enum kiln_status prepare_lds(struct kiln_host_bench *bench, uint32_t byte
         return KILN_OK;
     void *lds = NULL;
     if (bytes != 0 && posix_memalign(&lds, LDS_ALIGNMENT, bytes) != 0)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for '%u' bytes of local memory",
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory for %u bytes of local memory",
                               bytes);
     free(bench->group.lds);
     bench->group.lds = lds;

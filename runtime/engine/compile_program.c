@@ -338,7 +338,7 @@ static enum kiln_status compile_lowered(const struct kiln_compilation *compilati
     atomic_init(&job.next_kernel, 0);
     job.candidates = kiln_arena_calloc(&lowered->arena, count, sizeof(*job.candidates));
     if (!job.candidates)
-        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to compile '%u' kernels", count);
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to compile %u kernels", count);
     enum kiln_status status = run_job(&job, ret_failed, error);
     if (status == KILN_OK)
         status = collect(&job, shared, ret_origin, error);

@@ -136,7 +136,7 @@ static enum kiln_status open_current(struct kiln_engine_devices *devices, const 
         close_entry(&fresh);
     }
     if (!found)
-        return kiln_error_set(error, KILN_UNSUPPORTED, "more than '%d' devices in one process",
+        return kiln_error_set(error, KILN_UNSUPPORTED, "more than %d devices in one process",
                               KILN_ENGINE_MAX_DEVICES);
     *ret_device = found;
     return KILN_OK;

@@ -117,7 +117,7 @@ static bool remember(struct kiln_graph_capture *capture, struct kiln_hash128 has
     bool full = is_new && capture->count == KILN_GRAPH_CAPTURE_LIMIT;
     kiln_process_mutex_unlock(&capture->lock);
     if (full)
-        kiln_log(KILN_LOG_WARN, "'%d' graphs were captured: this process captures no more",
+        kiln_log(KILN_LOG_WARN, "%d graphs were captured: this process captures no more",
                  KILN_GRAPH_CAPTURE_LIMIT);
     return is_new;
 }

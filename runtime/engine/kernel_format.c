@@ -54,7 +54,7 @@ static enum kiln_status read_field(struct kiln_reader *reader, char **ret_data, 
         return KILN_OK;
     char *data = malloc(size + 1);
     if (!data)
-        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for '%zu' bytes of a kernel", size);
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for %zu bytes of a kernel", size);
     memcpy(data, bytes, size);
     data[size] = '\0';
     *ret_data = data;
@@ -67,7 +67,7 @@ static enum kiln_status read_kernel(struct kiln_reader *reader, struct kiln_shar
 {
     uint32_t version = kiln_reader_u32(reader);
     if (!reader->failed && version != KILN_KERNEL_FORMAT_VERSION)
-        return kiln_error_set(error, KILN_CORRUPT, "kernel has format version '%u' instead of %d",
+        return kiln_error_set(error, KILN_CORRUPT, "kernel has format version %u instead of %d",
                               version, KILN_KERNEL_FORMAT_VERSION);
     size_t symbol_bytes = 0;
     enum kiln_status status = read_field(reader, &kernel->symbol, &symbol_bytes, error);
@@ -89,7 +89,7 @@ static enum kiln_status read_kernel(struct kiln_reader *reader, struct kiln_shar
     if (status)
         return status;
     if (reader->failed || reader->position != reader->size || uses_barrier > 1)
-        return kiln_error_set(error, KILN_CORRUPT, "kernel ends or goes on at byte '%zu' of %zu",
+        return kiln_error_set(error, KILN_CORRUPT, "kernel ends or goes on at byte %zu of %zu",
                               reader->position, reader->size);
     const char *fault =
         kiln_kernel_launch_fault(kernel->symbol, NULL, kernel->block, kernel->argument_count);

@@ -122,9 +122,8 @@ enum kiln_status kiln_kernel_key_read(const void *bytes, size_t size,
     kiln_reader_init(&field, text.text, text.size);
     key.format_version = kiln_reader_u32(&field);
     if (key.format_version != KILN_KERNEL_FORMAT_VERSION)
-        return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "its kernel is in format version '%u', not %d", key.format_version,
-                              KILN_KERNEL_FORMAT_VERSION);
+        return kiln_error_set(error, KILN_UNSUPPORTED, "its kernel is in format version %u, not %d",
+                              key.format_version, KILN_KERNEL_FORMAT_VERSION);
     key.target = take_text(&reader);
     key.compiler_identity = take_text(&reader);
     struct kiln_key_text launch = take_text(&reader);

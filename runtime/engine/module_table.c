@@ -63,7 +63,7 @@ static enum kiln_status load(struct kiln_module_table *table, struct kiln_device
     struct kiln_loaded_program *loaded =
         calloc(1, sizeof(*loaded) + count * sizeof(loaded->kernels[0]));
     if (!loaded)
-        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to load '%u' kernels", count);
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory to load %u kernels", count);
     atomic_init(&loaded->references, 1);
     loaded->device = device;
     loaded->modules = &table->modules;

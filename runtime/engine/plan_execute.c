@@ -32,11 +32,11 @@ static enum kiln_status resolve_word(const struct kiln_plan_binding *binding, ui
                                      struct kiln_error *error)
 {
     if (*word == 0)
-        return kiln_error_set(error, KILN_BAD_ARGUMENT, "no buffer is given for tensor uid '%lld'",
+        return kiln_error_set(error, KILN_BAD_ARGUMENT, "no buffer is given for tensor uid %lld",
                               (long long)binding->uid);
     if (*word & (binding->alignment_bytes - 1))
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
-                              "the buffer of tensor uid '%lld' is not aligned to %u bytes",
+                              "the buffer of tensor uid %lld is not aligned to %u bytes",
                               (long long)binding->uid, binding->alignment_bytes);
     if (binding->host_scalar_bytes) {
         const void *value = (const void *)(uintptr_t)*word;
@@ -179,11 +179,11 @@ static enum kiln_status execute(const struct kiln_plan *plan, kiln_stream stream
                                 struct kiln_device_event *const *events, struct kiln_error *error)
 {
     if (buffer_count > 0 && !buffers)
-        return kiln_error_set(error, KILN_BAD_ARGUMENT, "'%u' buffers, but no array of them",
+        return kiln_error_set(error, KILN_BAD_ARGUMENT, "%u buffers, but no array of them",
                               buffer_count);
     if (plan->workspace_bytes > 0 && !workspace)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
-                              "no workspace is given, but '%llu' bytes are needed",
+                              "no workspace is given, but %llu bytes are needed",
                               (unsigned long long)kiln_plan_workspace_bytes(plan));
     uint64_t words[plan->binding_count + 2];
     enum kiln_status status = bind_buffers(plan, buffers, buffer_count, words, error);

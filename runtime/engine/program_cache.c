@@ -156,8 +156,9 @@ static enum kiln_status read_stored(const struct make_request *request, bool in_
         kiln_shared_program_unref(program);
         return status;
     }
-    kiln_log(KILN_LOG_INFO, "a program's recipe is in the cache, and %u of its %u kernels are not",
-             missing, program->program.kernel_count);
+    kiln_log(KILN_LOG_INFO, "a program's recipe is in the cache, and %u of its %u %s %s not",
+             missing, program->program.kernel_count,
+             KILN_NOUN(program->program.kernel_count, "kernel"), missing == 1 ? "is" : "are");
     kiln_shared_program_unref(*ret_recipe);
     *ret_recipe = program;
     return kiln_error_set(error, KILN_NOT_FOUND, "the cache has not all kernels of a program");

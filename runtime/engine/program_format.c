@@ -116,14 +116,13 @@ static enum kiln_status read_program(struct kiln_reader *reader, const struct ki
 {
     uint32_t version = kiln_reader_u32(reader);
     if (!reader->failed && version != KILN_PROGRAM_FORMAT_VERSION)
-        return kiln_error_set(error, KILN_CORRUPT, "program has format version '%u' instead of %d",
+        return kiln_error_set(error, KILN_CORRUPT, "program has format version %u instead of %d",
                               version, KILN_PROGRAM_FORMAT_VERSION);
     program->program.workspace_bytes = kiln_reader_u64(reader);
     uint32_t count = kiln_reader_u32(reader);
     /* Checked before memory is taken for as many as untrusted bytes ask for. */
     if (!reader->failed && count > (reader->size - reader->position) / LEAST_KERNEL_BYTES)
-        return kiln_error_set(error, KILN_CORRUPT, "program has fewer than its '%u' kernels",
-                              count);
+        return kiln_error_set(error, KILN_CORRUPT, "program has fewer than its %u kernels", count);
     if (!reader->failed) {
         enum kiln_status status = kiln_shared_program_set_count(program, count, error);
         if (status)
@@ -135,7 +134,7 @@ static enum kiln_status read_program(struct kiln_reader *reader, const struct ki
             return status;
     }
     if (reader->failed || reader->position != reader->size)
-        return kiln_error_set(error, KILN_CORRUPT, "program ends or goes on at byte '%zu' of %zu",
+        return kiln_error_set(error, KILN_CORRUPT, "program ends or goes on at byte %zu of %zu",
                               reader->position, reader->size);
     return kiln_compiled_program_validate(&program->program, graph, error);
 }

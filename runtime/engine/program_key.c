@@ -62,7 +62,7 @@ enum kiln_status kiln_program_key_read(const void *bytes, size_t size, struct ki
     key.format_version = kiln_reader_u32(&version);
     if (key.format_version != KILN_PROGRAM_FORMAT_VERSION)
         return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "its program is in format version '%u', not %d", key.format_version,
+                              "its program is in format version %u, not %d", key.format_version,
                               KILN_PROGRAM_FORMAT_VERSION);
     field = kiln_reader_field(&reader, &field_bytes);
     key.target = take_text(&reader, arena);

@@ -150,12 +150,12 @@ static void check_name(const char *name, kiln_settings_report report, void *cont
         if (strcmp(known[i], name + PREFIX_LENGTH) == 0)
             return;
     }
-    const char *near = kiln_word_suggest(name + PREFIX_LENGTH, known, KILN_ENVIRONMENT_COUNT);
-    if (near == NULL) /* other programs have variables of this prefix too */
+    char hint[KILN_WORD_HINT_BYTES];
+    /* Other programs have variables of this prefix too. */
+    if (!kiln_word_hint(hint, name + PREFIX_LENGTH, prefix, known, KILN_ENVIRONMENT_COUNT))
         return;
-    char sentence[256];
-    (void)snprintf(sentence, sizeof sentence, "%s is not a variable of Kiln; did you mean %s%s?",
-                   name, prefix, near);
+    char sentence[KILN_WORD_HINT_BYTES + 256];
+    (void)snprintf(sentence, sizeof sentence, "%s is not a variable of Kiln; %s", name, hint);
     report(context, name, sentence);
 }
 

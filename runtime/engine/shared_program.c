@@ -45,7 +45,7 @@ enum kiln_status kiln_shared_program_allocate(struct kiln_shared_program *progra
 {
     void *memory = kiln_arena_calloc(&program->arena, count, bytes);
     if (!memory)
-        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for '%zu' bytes of a program",
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for %zu bytes of a program",
                               count * bytes);
     memcpy(ret_memory, &memory, sizeof(memory));
     return KILN_OK;
@@ -149,14 +149,14 @@ enum kiln_status kiln_compiled_program_validate(const struct kiln_compiled_progr
     if (program->kernel_count == 0)
         return kiln_error_set(error, KILN_CORRUPT, "program has no kernels");
     if (program->workspace_bytes > INT64_MAX - 2 * KILN_WORKSPACE_ALIGNMENT)
-        return kiln_error_set(error, KILN_CORRUPT, "program wants '%llu' bytes of workspace",
+        return kiln_error_set(error, KILN_CORRUPT, "program wants %llu bytes of workspace",
                               (unsigned long long)program->workspace_bytes);
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         const struct kiln_compiled_kernel *kernel = &program->kernels[i];
         const char *fault = kiln_kernel_launch_fault(kernel->symbol, kernel->grid, kernel->block,
                                                      kernel->argument_count);
         if (fault)
-            return kiln_error_set(error, KILN_CORRUPT, "kernel '%u' of a program has %s", i, fault);
+            return kiln_error_set(error, KILN_CORRUPT, "kernel %u of a program has %s", i, fault);
         for (uint32_t j = 0; j < kernel->argument_count; j++) {
             fault = argument_fault(&kernel->arguments[j], graph, program->workspace_bytes);
             if (fault)

@@ -30,6 +30,9 @@ struct kiln_error {
     char text[KILN_ERROR_TEXT_BYTES];
 };
 
+/* The noun that goes with a count in a sentence: "kernel" for 1, otherwise "kernels". */
+#define KILN_NOUN(count, noun) ((count) == 1 ? noun : noun "s")
+
 #define KILN_NODISCARD __attribute__((warn_unused_result))
 #define KILN_PRINTF(format_index, first_argument)                                                  \
     __attribute__((format(printf, format_index, first_argument)))

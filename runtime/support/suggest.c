@@ -1,8 +1,16 @@
 #include "runtime/support/suggest.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST_WORD = 63, FAR = 1000 };
+
+static bool is_same_letter(char one, char other)
+{
+    return tolower((unsigned char)one) == tolower((unsigned char)other);
+}
 
 static size_t least(size_t a, size_t b)
 {
@@ -29,26 +37,57 @@ size_t kiln_word_distance(const char *one, const char *other)
         row = recycled;
         row[0] = i;
         for (size_t j = 1; j <= columns; j++) {
-            size_t replaced = above[j - 1] + (one[i - 1] != other[j - 1]);
+            size_t replaced = above[j - 1] + !is_same_letter(one[i - 1], other[j - 1]);
             row[j] = least(least(above[j], row[j - 1]) + 1, replaced);
-            if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+            if (i > 1 && j > 1 && is_same_letter(one[i - 1], other[j - 2]) &&
+                is_same_letter(one[i - 2], other[j - 1]))
                 row[j] = least(row[j], before[j - 2] + 1);
         }
     }
     return row[columns];
 }
 
-const char *kiln_word_suggest(const char *word, const char *const *candidates, size_t count)
+/* The distance of a candidate; one at most when the word begins it, and still near when it contains
+ * the word. FAR when it is not near. */
+static size_t score(const char *word, const char *candidate)
 {
     size_t length = strlen(word);
     size_t near = length <= 3 ? 1 : length <= 7 ? 2 : 3;
-    const char *nearest = NULL;
+    size_t distance = kiln_word_distance(word, candidate);
+    if (length >= 2 && strncasecmp(word, candidate, length) == 0)
+        distance = least(distance, 1);
+    else if (length >= 3 && strcasestr(candidate, word) != NULL)
+        distance = least(distance, near);
+    return distance <= near ? distance : FAR;
+}
+
+bool kiln_word_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *word, const char *mark,
+                    const char *const *candidates, size_t count)
+{
+    size_t nearest = FAR;
+    size_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t distance = kiln_word_distance(word, candidates[i]);
-        if (length >= 2 && strncmp(word, candidates[i], length) == 0)
-            distance = least(distance, 1);
-        if (distance <= near && (!nearest || distance < kiln_word_distance(word, nearest)))
-            nearest = candidates[i];
+        size_t distance = score(word, candidates[i]);
+        if (distance != FAR && distance <= nearest) {
+            nearest = distance;
+            last = i;
+        }
     }
-    return nearest;
+    *ret_hint = '\0';
+    if (nearest == FAR)
+        return false;
+    const char *separator = "did you mean ";
+    size_t used = 0;
+    for (size_t i = 0; i <= last && used < KILN_WORD_HINT_BYTES; i++) {
+        if (score(word, candidates[i]) != nearest)
+            continue;
+        if (used != 0)
+            separator = i == last ? " or " : ", ";
+        int length = snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used, "%s'%s%s'", separator,
+                              mark, candidates[i]);
+        used += (size_t)length;
+    }
+    if (used < KILN_WORD_HINT_BYTES)
+        (void)snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used, "?");
+    return true;
 }

@@ -148,7 +148,7 @@ Test(graph_input, a_pipe_is_read_to_its_end, .timeout = 60)
 
 Test(graph_input, devices_and_sockets_are_not_read, .timeout = 60)
 {
-    cr_expect_eq(kiln_graph_input_read("/dev/zero", &input, &error), KILN_IO);
+    cr_expect_eq(kiln_graph_input_read("/dev/zero", &input, &error), KILN_BAD_ARGUMENT);
     cr_expect(strstr(error.text, "'/dev/zero': it is a device"), "%s", error.text);
     kiln_graph_input_fini(&input);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -156,7 +156,7 @@ Test(graph_input, devices_and_sockets_are_not_read, .timeout = 60)
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     cr_assert_eq(bind(descriptor, (const void *)&address, sizeof address), 0);
     kiln_error_init(&error);
-    cr_expect_eq(kiln_graph_input_read(address.sun_path, &input, &error), KILN_IO);
+    cr_expect_eq(kiln_graph_input_read(address.sun_path, &input, &error), KILN_BAD_ARGUMENT);
     cr_expect(strstr(error.text, "it is a socket"), "%s", error.text);
     (void)close(descriptor);
 }

@@ -1,4 +1,5 @@
 /* Where output goes and what happens when it cannot. */
+#include "tests/cli/json_check.h"
 #include "tests/cli/kiln_process.h"
 
 #include <criterion/criterion.h>
@@ -27,11 +28,60 @@ Test(kiln_output, a_closed_stdout_is_an_error)
     cr_assert(strstr(kiln.err, "cannot write to standard output"), "%s", kiln.err);
 }
 
-Test(kiln_output, a_reader_that_left_is_a_silent_failure)
+Test(kiln_output, a_reader_that_left_ends_it_by_sigpipe)
 {
     struct kiln_process kiln = help_with((struct kiln_process){.broken_stdout = true});
-    cr_assert_eq(kiln.exit_code, 3, "not killed by SIGPIPE, not a success: %d", kiln.exit_code);
+    cr_assert_eq(kiln.exit_code, 128 + SIGPIPE, "as other programs: %d", kiln.exit_code);
     cr_assert_str_empty(kiln.err);
+    static const char *const failing[] = {"run", "no-such-graph", "--json", NULL};
+    kiln = (struct kiln_process){.arguments = failing, .broken_stdout = true};
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 128 + SIGPIPE);
+}
+
+/* Checks the document that --json prints without a result. */
+static void expect_json_error(struct kiln_process kiln, int exit_code, const char *message,
+                              const char *hint)
+{
+    json_t *document = parse_json(kiln.out);
+    cr_assert_eq(integer_member(document, "schema_version"), 1);
+    const json_t *error = json_object_get(document, "error");
+    cr_assert_eq(kiln.exit_code, exit_code, "%s", kiln.err);
+    cr_assert_eq(integer_member(error, "exit_code"), exit_code);
+    cr_assert(strstr(text_member(error, "message"), message), "%s", kiln.out);
+    cr_assert(strstr(kiln.err, message), "standard error has it too: %s", kiln.err);
+    const char *said = json_string_value(json_object_get(error, "hint"));
+    cr_assert(hint ? said && strstr(said, hint) : !said, "%s", kiln.out);
+    json_decref(document);
+}
+
+Test(kiln_output, json_tells_errors_too)
+{
+    expect_json_error(KILN("run", "no-such-graph", "--json"), 1, "'no-such-graph'", NULL);
+    expect_json_error(KILN("explain", "--json", "no-such-graph"), 1, "'no-such-graph'", NULL);
+    expect_json_error(KILN("run", "--js", "no\"such\ngraph"), 1, "'no\"such", NULL);
+    expect_json_error(KILN("bench", "softmx", "--json"), 2, "'softmx'", "'softmax'");
+    expect_json_error(KILN("cache", "shwo", "--json"), 2, "unknown action 'shwo'", "'show'");
+    expect_json_error(KILN("cache", "show", "ff", "--json", "--cache", "/dev/null/x"), 3,
+                      "/dev/null/x", NULL);
+    expect_json_error(KILN("targets", "--json", "--frobnicate"), 2, "'--frobnicate'",
+                      "lists the options");
+    expect_json_error(KILN("compile", "--json", "--manifest", "no-such-list"), 1, "no-such-list",
+                      NULL);
+    cr_assert_str_empty(KILN("run", "--", "--json").out, "an operand is no option");
+}
+
+Test(kiln_output, json_begins_with_the_version_of_its_schema)
+{
+    static const char begin[] = "{\n  \"schema_version\": 1,";
+    struct kiln_process version = KILN("version", "--json");
+    cr_assert_eq(strncmp(version.out, begin, strlen(begin)), 0, "%s", version.out);
+    json_t *document = parse_json(version.out);
+    cr_assert(strstr(KILN("version").out, text_member(document, "version")));
+    cr_assert(strstr(KILN("version").out, text_member(document, "kernel_templates")));
+    json_decref(document);
+    struct kiln_process list = KILN("bench", "--list", "--json");
+    cr_assert_eq(strncmp(list.out, begin, strlen(begin)), 0, "%s", list.out);
 }
 
 Test(kiln_output, colour_is_for_terminals)

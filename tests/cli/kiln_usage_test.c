@@ -1,7 +1,8 @@
 /* Wrong command lines: one sentence, a near miss where there is one, exit code 2, nothing on
- * stdout. */
+ * stdout but the same as JSON where that is asked for. */
 #include "tests/cli/json_check.h"
 #include "tests/cli/kiln_process.h"
+#include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -39,7 +40,17 @@ static const struct {
     {{"run", "--verfy", "x"}, "unknown option '--verfy'", "did you mean '--verify'?"},
     {{"compile", "-x", "g"}, "unknown option '-x'", "'kiln help compile' lists the options"},
     {{"compile", "-qx", "g"}, "unknown option '-x'", NULL},
-    {{"run", "--ver", "x"}, "option '--ver' is ambiguous", NULL}, /* --verify, --verbose */
+    {{"run", "--ver", "x"},
+     "option '--ver' is ambiguous",
+     "did you mean '--verify' or '--verbose'?"},
+    {{"co"}, "unknown command 'co'", "did you mean 'compile' or 'config'?"},
+    {{"-v", "run"}, "unknown option '-v'", "options follow the command"},
+    {{"help", "cache", "lss"}, "unknown action 'lss'", "did you mean 'ls'?"},
+    {{"help", "run", "ls"}, "'run' has no actions", NULL},
+    {{"bench", "softmx"}, "neither a case", "did you mean 'softmax'?"},
+    {{"bench", "softmx_fp16"}, "neither a case", "did you mean 'softmax_fp16'?"},
+    {{"bench", "gelu"}, "neither a case", "did you mean 'bias_gelu_tanh' or 'bias_gelu_erf'?"},
+    {{"bench", "SwiGLU"}, "neither a case", "did you mean 'swiglu'?"},
     {{"compile", "x", "--target"}, "option '--target' needs a value: LIST", NULL},
     {{"compile", "x", "-t"}, "option '--target' needs a value: LIST", NULL},
     {{"compile", "--json=yes", "x"}, "option '--json' takes no value", NULL},
@@ -53,7 +64,7 @@ static const struct {
     {{"run", "--input", "3", "g"}, "option '--input' takes UID=FILE, not '3'", NULL},
     {{"run", "--input", "x=f", "g"}, "option '--input' takes UID=FILE, not 'x=f'", NULL},
     {{"run", "--input", "3=", "g"}, "option '--input' takes UID=FILE, not '3='", NULL},
-    {{"run", "-i1=a", "-i1=b", "g"}, "names the uid '1' twice", NULL},
+    {{"run", "-i1=a", "-i1=b", "g"}, "names the uid 1 twice", NULL},
     {{"explain", "--dot", "--json", "g"},
      "option '--dot' prints a Graphviz graph and nothing else",
      NULL},
@@ -69,7 +80,7 @@ Test(kiln_usage, says_what_is_wrong)
         const char *first = wrong[i].arguments[0] ? wrong[i].arguments[0] : "(none)";
         cr_assert_eq(kiln.exit_code, 2, "case %zu (%s): exit code %d: %s", i, first, kiln.exit_code,
                      kiln.err);
-        cr_assert_str_empty(kiln.out);
+        cr_assert(!*kiln.out || strncmp(kiln.out, "{\n", 2) == 0, "only JSON: %s", kiln.out);
         cr_assert(strstr(kiln.err, wrong[i].sentence), "case %zu: %s", i, kiln.err);
         cr_assert(!wrong[i].hint || strstr(kiln.err, wrong[i].hint), "case %zu: %s", i, kiln.err);
         size_t lines = 0;
@@ -125,6 +136,19 @@ Test(kiln_usage, version_says_which)
     cr_assert_eq(kiln.exit_code, 0);
     cr_assert_eq(strncmp(kiln.out, "kiln ", 5), 0);
     cr_assert_str_eq(KILN("--version").out, kiln.out);
+    cr_assert_str_eq(KILN("-V").out, kiln.out);
+}
+
+Test(kiln_usage, an_action_has_help_of_its_own)
+{
+    struct kiln_process help = KILN("help", "cache", "prune");
+    cr_assert_eq(help.exit_code, 0);
+    cr_assert_eq(strncmp(help.out, "usage: kiln cache prune [OPTION...]\n", 36), 0, "%s", help.out);
+    cr_assert(strstr(help.out, "--max-size"), "%s", help.out);
+    cr_assert_null(strstr(help.out, "--extract"), "%s", help.out);
+    cr_assert_str_eq(KILN("cache", "prune", "--help").out, help.out);
+    cr_assert_str_eq(KILN("cache", "--cache", "x", "prune", "--help").out, help.out);
+    cr_assert(strstr(KILN("help", "cache").out, "\n  merge OUT IN..."));
 }
 
 Test(kiln_usage, version_has_a_commit_if_one_is_known)
@@ -148,4 +172,37 @@ Test(kiln_usage, options_may_follow_operands_and_end_at_two_dashes)
     kiln = KILN("run", "--", "--seed");
     cr_assert_eq(kiln.exit_code, 1);
     cr_assert(strstr(kiln.err, "'--seed'"), "%s", kiln.err);
+}
+
+/* Commands that read a file, which follows. */
+static const struct {
+    const char *arguments[MAX_ARGUMENTS];
+    bool takes_directories;
+} readers[] = {
+    {{"run", "-d", "host"}, false},          {{"explain", "-t", "gfx90a"}, false},
+    {{"compile", "-t", "gfx90a"}, true},     {{"compile", "-t", "gfx90a", "-m"}, false},
+    {{"bench", "-d", "host"}, true},         {{"cache", "import"}, true},
+    {{"cache", "merge", "/dev/null"}, true}, {{"cache", "verify"}, true},
+};
+
+Test(kiln_usage, what_cannot_be_read_has_one_exit_code)
+{
+    char cache[512];
+    (void)snprintf(cache, sizeof(cache), "KILN_CACHE_DIR=%s", temporary_path("cache"));
+    const char *const environment[] = {cache, NULL};
+    static const char *const unusable[] = {"no/such/file.json", "/dev/null", "/"};
+    for (size_t row = 0; row < sizeof(readers) / sizeof(*readers); row++) {
+        size_t unusable_count = readers[row].takes_directories ? 2 : 3;
+        for (size_t i = 0; i < unusable_count; i++) {
+            const char *arguments[MAX_ARGUMENTS + 2] = {NULL};
+            size_t count = 0;
+            for (; readers[row].arguments[count]; count++)
+                arguments[count] = readers[row].arguments[count];
+            arguments[count] = unusable[i];
+            struct kiln_process kiln = {.arguments = arguments, .environment = environment};
+            kiln_process_run(&kiln);
+            cr_expect_eq(kiln.exit_code, 1, "%s %s: %d: %s", arguments[0], unusable[i],
+                         kiln.exit_code, kiln.err);
+        }
+    }
 }

@@ -45,5 +45,7 @@ Test(option_table, commands_are_found_by_name_only)
     cr_assert_eq(id, KILN_COMMAND_RUN);
     cr_assert_not(kiln_command_find("ru", &id));
     cr_assert_not(kiln_command_find("", &id));
-    cr_assert_str_eq(kiln_command_suggest("ru"), "run");
+    char hint[KILN_WORD_HINT_BYTES];
+    kiln_command_hint(hint, "ru");
+    cr_assert_str_eq(hint, "did you mean 'run'?");
 }

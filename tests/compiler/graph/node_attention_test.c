@@ -349,7 +349,7 @@ static const struct {
     {KILN_REJECT_TOO_LARGE, "Sdpa q=1,1,2147483648,1 k=1,1,1,1 v=1,1,1,1 o=1,1,2147483648,1",
      "node 'Sdpa': tensor 'q' (uid 1): dimension 2 is 2147483648, at most 2147483647 in attention"},
     {KILN_REJECT_TOO_LARGE, "Sdpa q=1,1,2147483647,1 k=1,1,1,1 v=1,1,1,1 o=1,1,2147483647,1",
-     "2147483647 queries and 1 keys in 1 heads of all batches"},
+     "2147483647 queries and 1 key in 1 head of all batches"},
     {KILN_REJECT_TOO_LARGE, "Sdpa q=65536,65536,1,1 k=65536,1,1,1 v=65536,1,1,1 o=65536,65536,1,1",
      "in 4294967296 heads of all batches"},
     {KILN_REJECT_ENDLESS,

@@ -167,7 +167,7 @@ static const struct {
      "node 'ConvolutionFwd': tensor 'x' (uid 1): rank 3, must be 4 for the 2 entries of "
      "pre_padding"},
     {KILN_REJECT_SHAPE, "ConvolutionFwd x=1,1,8 w=1,1,3,1 y=1,1,6" PARAMETERS("0", "0", "1", "1"),
-     "node 'ConvolutionFwd': tensor 'w' (uid 2): rank 4, must be 3 for the 1 entries"},
+     "node 'ConvolutionFwd': tensor 'w' (uid 2): rank 4, must be 3 for the 1 entry"},
     {KILN_REJECT_SHAPE, "ConvolutionFwd x=1,1,8 w=1,1,3 y=1,6" PARAMETERS("0", "0", "1", "1"),
      "node 'ConvolutionFwd': tensor 'y' (uid 3): rank 2, must be 3"},
     /* Parameters out of range. */

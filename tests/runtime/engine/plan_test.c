@@ -173,14 +173,13 @@ Test(plan, execute_refuses_what_cannot_work)
     struct kiln_plan *plan = plan_fixture_plan(engine);
     float a[4], b[4], y[4];
     struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
-    expect_refused(plan, NULL, buffers, 2, "no buffer is given for tensor uid '3'");
-    expect_refused(plan, NULL, NULL, 0, "no buffer is given for tensor uid '1'");
-    expect_refused(plan, NULL, NULL, 3, "'3' buffers, but no array of them");
+    expect_refused(plan, NULL, buffers, 2, "no buffer is given for tensor uid 3");
+    expect_refused(plan, NULL, NULL, 0, "no buffer is given for tensor uid 1");
+    expect_refused(plan, NULL, NULL, 3, "3 buffers, but no array of them");
     buffers[1].pointer = NULL;
-    expect_refused(plan, NULL, buffers, 3, "no buffer is given for tensor uid '2'");
+    expect_refused(plan, NULL, buffers, 3, "no buffer is given for tensor uid 2");
     buffers[1].pointer = (char *)b + 2;
-    expect_refused(plan, NULL, buffers, 3,
-                   "the buffer of tensor uid '2' is not aligned to 4 bytes");
+    expect_refused(plan, NULL, buffers, 3, "the buffer of tensor uid 2 is not aligned to 4 bytes");
     buffers[1].pointer = b + 1; /* the element's alignment is enough for hip */
     execute(plan, NULL, buffers, 3);
     kiln_plan_unref(plan);
@@ -201,7 +200,7 @@ Test(plan, workspace_is_aligned_by_the_plan)
     cr_expect_eq(kiln_plan_workspace_bytes(plan), 1280);
     float a[4], b[4], y[4];
     const struct kiln_buffer_binding buffers[] = {{1, a}, {2, b}, {3, y}};
-    expect_refused(plan, NULL, buffers, 3, "no workspace is given, but '1280' bytes are needed");
+    expect_refused(plan, NULL, buffers, 3, "no workspace is given, but 1280 bytes are needed");
     _Alignas(256) char workspace[2048];
     uint64_t words[5];
     memcpy(words, execute(plan, workspace + 1, buffers, 3)->kernarg, sizeof(words));
@@ -252,7 +251,7 @@ Test(plan, host_scalars_are_read_when_executing)
             found = found || words[i] == 0x1200u + low;
         cr_expect(found, "the value, zero-extended, is an argument");
     }
-    expect_refused(plan, NULL, buffers, 2, "no buffer is given for tensor uid '3'");
+    expect_refused(plan, NULL, buffers, 2, "no buffer is given for tensor uid 3");
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
 }

@@ -7,7 +7,8 @@ static const char *const words[] = {"compile", "run", "explain", "targets", "cac
 
 static const char *suggest(const char *word)
 {
-    return kiln_word_suggest(word, words, sizeof(words) / sizeof(*words));
+    static char hint[KILN_WORD_HINT_BYTES];
+    return kiln_word_hint(hint, word, "", words, sizeof(words) / sizeof(*words)) ? hint : NULL;
 }
 
 Test(suggest, distance_counts_edits)
@@ -33,11 +34,31 @@ Test(suggest, long_words_are_far_from_everything)
 
 Test(suggest, finds_the_nearest)
 {
-    cr_assert_str_eq(suggest("complie"), "compile");
-    cr_assert_str_eq(suggest("rnu"), "run");
-    cr_assert_str_eq(suggest("target"), "targets");
-    cr_assert_str_eq(suggest("exp"), "explain", "a beginning is near");
-    cr_assert_str_eq(suggest("versoin"), "version");
+    cr_assert_str_eq(suggest("complie"), "did you mean 'compile'?");
+    cr_assert_str_eq(suggest("rnu"), "did you mean 'run'?");
+    cr_assert_str_eq(suggest("target"), "did you mean 'targets'?");
+    cr_assert_str_eq(suggest("exp"), "did you mean 'explain'?", "a beginning is near");
+    cr_assert_str_eq(suggest("versoin"), "did you mean 'version'?");
+}
+
+Test(suggest, lists_all_that_are_equally_near)
+{
+    static const char *const options[] = {"verify", "json", "verbose", "version", "verbatim"};
+    char hint[KILN_WORD_HINT_BYTES];
+    cr_assert(kiln_word_hint(hint, "ver", "--", options, 5));
+    cr_assert_str_eq(hint, "did you mean '--verify', '--verbose', '--version' or '--verbatim'?");
+    cr_assert(kiln_word_hint(hint, "VERB", "", options, 5));
+    cr_assert_str_eq(hint, "did you mean 'verbose' or 'verbatim'?");
+}
+
+Test(suggest, a_long_list_is_cut)
+{
+    const char *many[200];
+    char hint[KILN_WORD_HINT_BYTES];
+    for (size_t i = 0; i < 200; i++)
+        many[i] = "softmax";
+    cr_assert(kiln_word_hint(hint, "soft", "", many, 200));
+    cr_assert_lt(strlen(hint), KILN_WORD_HINT_BYTES);
 }
 
 Test(suggest, says_nothing_when_nothing_is_near)
