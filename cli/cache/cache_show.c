@@ -170,8 +170,9 @@ static void print_graph(const struct shown *shown)
     struct kiln_buffer summary;
     kiln_buffer_init(&summary);
     kiln_entry_summary(&shown->description, &summary);
-    printf("%-10s %" PRIu32 " %s, %" PRIu32 " tensors: ", "graph", graph->node_count,
-           graph->node_count == 1 ? "node" : "nodes", graph->tensor_count);
+    printf("%-10s %" PRIu32 " %s, %" PRIu32 " %s: ", "graph", graph->node_count,
+           KILN_NOUN(graph->node_count, "node"), graph->tensor_count,
+           KILN_NOUN(graph->tensor_count, "tensor"));
     kiln_text_write(stdout, kiln_buffer_text(&summary), false);
     putchar('\n');
     kiln_buffer_fini(&summary);

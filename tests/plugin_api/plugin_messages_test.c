@@ -80,7 +80,7 @@ Test(plugin_messages, a_wrong_setting_is_told_once_however_often_the_plugin_is_l
     }
     cr_expect_str_eq(
         captured_stderr_text(),
-        "kiln: KILN_CACHE_DRI is not a variable of Kiln; did you mean KILN_CACHE_DIR?\n"
+        "kiln: KILN_CACHE_DRI is not a variable of Kiln; did you mean 'KILN_CACHE_DIR'?\n"
         "kiln: KILN_DEVICE: device 'abacus' is not known; hint: known devices are hip "
         "host cuda\n");
 }

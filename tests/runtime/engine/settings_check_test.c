@@ -44,10 +44,10 @@ struct setting_case {
 
 static const struct setting_case cases[] = {
     {"KILN_CACHE_DRI", "x",
-     "KILN_CACHE_DRI is not a variable of Kiln; did you mean KILN_CACHE_DIR?"},
+     "KILN_CACHE_DRI is not a variable of Kiln; did you mean 'KILN_CACHE_DIR'?"},
     {"KILN_CACHE_LAYER", "",
-     "KILN_CACHE_LAYER is not a variable of Kiln; did you mean KILN_CACHE_LAYERS?"},
-    {"KILN_DEVISE", "host", "KILN_DEVISE is not a variable of Kiln; did you mean KILN_DEVICE?"},
+     "KILN_CACHE_LAYER is not a variable of Kiln; did you mean 'KILN_CACHE_LAYERS'?"},
+    {"KILN_DEVISE", "host", "KILN_DEVISE is not a variable of Kiln; did you mean 'KILN_DEVICE'?"},
     {"KILN_BRICKS", "another program's", ""},
     {"KILN_", "x", ""},
     {"KILN_DEVICE", "abacus", "KILN_DEVICE: device 'abacus' is not known"},
