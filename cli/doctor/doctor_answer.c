@@ -11,11 +11,18 @@ static const char check[] = "plugin";
 /* The last line that the plugin logged. */
 static char last_line[KILN_ERROR_TEXT_BYTES];
 
-/* Without what hipDNN's format puts first: "[time] [tid 1] [warn] [kiln] ". */
-static const char *message_of(const char *line)
+/* The message of a line in hipDNN's format, "[time] [tid 1] [warn] [kiln] message; hint: ...", with
+ * the hint on a line of its own. Changes the line. */
+static const char *message_of(char *line)
 {
+    static const char mark[] = "; hint: ";
+    char *hint = strstr(line, mark);
+    if (hint) {
+        *hint = '\n';
+        memmove(hint + 1, hint + 2, strlen(hint + 2) + 1);
+    }
     while (*line == '[') {
-        const char *end = strstr(line, "] ");
+        char *end = strstr(line, "] ");
         if (!end)
             break;
         line = end + 2;

@@ -148,6 +148,8 @@ void kiln_doctor_check_cache_directory(struct kiln_doctor *doctor)
         look_into(doctor, &directory);
     else if (status == KILN_NOT_FOUND && path)
         look_above(doctor, path);
+    else if (status == KILN_NOT_FOUND)
+        kiln_doctor_add_sentence(doctor, KILN_DOCTOR_WARNING, check, NULL, error.text);
     else
         kiln_doctor_add_sentence(doctor, KILN_DOCTOR_WRONG, check, elsewhere, error.text);
     check_limit(doctor);

@@ -4,9 +4,9 @@
 #define REPORT_LIBRARY "run 'kiln doctor -v' to see what it printed, and replace that library"
 
 const struct kiln_doctor_check kiln_doctor_checks[] = {
-    {"settings", "variables", 60000, REPORT_LIBRARY, kiln_doctor_check_settings},
+    {"settings", "settings", 20000, REPORT_LIBRARY, kiln_doctor_check_settings},
     {"plugin", "hipDNN", 20000, REPORT_LIBRARY, kiln_doctor_check_hipdnn},
-    {"plugin", "directory", 10000, "check the file system of that directory",
+    {"plugin", "location", 10000, "check the file system of that directory",
      kiln_doctor_check_plugin_directory},
     {"plugin", "plugin", 20000, "install Kiln again", kiln_doctor_check_plugin_abi},
     {"device", "device", 60000, "check the GPU and its driver: 'rocminfo', 'dmesg'",
@@ -19,7 +19,7 @@ const struct kiln_doctor_check kiln_doctor_checks[] = {
      kiln_doctor_check_shared_cache},
     {"compilers", "worker", 20000, "install Kiln again, or set KILN_COMPILE_IN_PROCESS=1",
      kiln_doctor_check_worker},
-    {"compilers", "compilers", 90000, REPORT_LIBRARY, kiln_doctor_check_compilers},
+    {"compilers", "compilers", 60000, REPORT_LIBRARY, kiln_doctor_check_compilers},
     {"test", "kernel", 120000, "check the GPU and its driver: 'rocminfo', 'dmesg'",
      kiln_doctor_check_kernel},
     {"test", "plugin", 90000, "run 'kiln doctor -v', and report what it prints",

@@ -79,9 +79,18 @@ static void count_served(struct kiln_codegen *codegen, struct served *served)
     }
 }
 
-static void report_compiler(struct kiln_doctor *doctor, const struct kiln_compiler_ops *ops,
-                            unsigned targets)
+/* True if another compiler of its kind is asked first, so that it may have nothing left to do. */
+static bool has_forerunner(size_t index)
 {
+    for (size_t i = 0; i < index; i++)
+        if (kiln_compiler_at(i)->kind == kiln_compiler_at(index)->kind)
+            return true;
+    return false;
+}
+
+static void report_compiler(struct kiln_doctor *doctor, size_t index, unsigned targets)
+{
+    const struct kiln_compiler_ops *ops = kiln_compiler_at(index);
     bool are_counted = kiln_doctor_fact(doctor, KILN_DOCTOR_WORKER) != NULL;
     struct kiln_compiler compiler = {0};
     struct kiln_error error;
@@ -89,18 +98,22 @@ static void report_compiler(struct kiln_doctor *doctor, const struct kiln_compil
     if (ops->find(&compiler, &error) != KILN_OK)
         kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, ops->name, NULL, "%.*s; to have it, %s",
                         sentence_length(&error), error.text, ops->hint);
-    else if (are_counted)
+    else if (!are_counted)
+        kiln_doctor_add(doctor, KILN_DOCTOR_OK, ops->name, NULL, "%s", compiler.path);
+    else if (!targets && !has_forerunner(index))
+        kiln_doctor_add(doctor, KILN_DOCTOR_WARNING, ops->name, ops->hint,
+                        "%s serves no target: it may be something else, or does not load",
+                        compiler.path);
+    else
         kiln_doctor_add(doctor, KILN_DOCTOR_OK, ops->name, NULL, "%s, for %u %s", compiler.path,
                         targets, targets == 1 ? "target" : "targets");
-    else
-        kiln_doctor_add(doctor, KILN_DOCTOR_OK, ops->name, NULL, "%s", compiler.path);
     kiln_compiler_fini(&compiler);
 }
 
 static void report_compilers(struct kiln_doctor *doctor, const struct served *served)
 {
     for (size_t i = 0; i < kiln_compiler_count(); i++)
-        report_compiler(doctor, kiln_compiler_at(i), served->counts[i]);
+        report_compiler(doctor, i, served->counts[i]);
     if (served->missing_count)
         kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "no compiler", NULL, "for %s",
                         kiln_buffer_text(&served->missing));

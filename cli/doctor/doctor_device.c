@@ -127,7 +127,9 @@ void kiln_doctor_check_device(struct kiln_doctor *doctor)
         kiln_device_close(device);
         return;
     }
-    bool is_expected = !is_named && status == KILN_UNSUPPORTED && !has_amd_driver();
+    const char *library = kiln_environment_text(KILN_ENVIRONMENT_KILN_HIP_LIBRARY);
+    bool is_wanted = is_named || (library && *library) || has_amd_driver();
+    bool is_expected = !is_wanted && status == KILN_UNSUPPORTED;
     kiln_error_hint(&error, "%s",
                     is_hip ? remedy_for_hip(buffer) : "check the driver of that device");
     kiln_doctor_add_sentence(doctor, is_expected ? KILN_DOCTOR_WARNING : KILN_DOCTOR_WRONG, check,

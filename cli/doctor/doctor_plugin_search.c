@@ -37,6 +37,8 @@ static char *open_backend(const char *directory, char ret_reason[1024])
         struct link_map *map = NULL;
         (void)snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "",
                        backend_files[i]);
+        if (*directory && access(path, F_OK) != 0)
+            continue;
         void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
         if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0)
             return realpath(map->l_name, NULL);

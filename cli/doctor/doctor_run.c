@@ -19,7 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_ANSWER_BYTES = 4 << 20 };
+enum {
+    MOST_ANSWER_BYTES = 4 << 20,
+    END_STEPS = 1000,
+    END_STEP_MS = 1,
+};
 
 void kiln_doctor_init(struct kiln_doctor *doctor)
 {
@@ -200,6 +204,20 @@ static void explain_silence(struct kiln_doctor *doctor, const struct kiln_doctor
                         WEXITSTATUS(wait_status));
 }
 
+/* Kills the child and collects it. One that has exited keeps its exit code. A child that waits for
+ * a dead file server does not die: it is left to itself, and `ret_status` is that of SIGKILL. */
+static void end_child(pid_t child, int *ret_status)
+{
+    *ret_status = SIGKILL;
+    (void)kill(child, SIGKILL);
+    for (int i = 0; i < END_STEPS; i++) {
+        pid_t ended = waitpid(child, ret_status, WNOHANG);
+        if (ended == child || (ended < 0 && errno != EINTR))
+            return;
+        (void)poll(NULL, 0, END_STEP_MS);
+    }
+}
+
 static void ask_child(struct kiln_doctor *doctor, const struct kiln_doctor_check *check)
 {
     int ends[2];
@@ -223,10 +241,7 @@ static void ask_child(struct kiln_doctor *doctor, const struct kiln_doctor_check
     kiln_buffer_init(&answer);
     bool is_late = !read_answer(ends[0], kiln_monotonic_milliseconds() + check->limit_ms, &answer);
     (void)close(ends[0]);
-    /* One that has exited keeps its exit code. */
-    (void)kill(child, SIGKILL);
-    while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR)
-        ;
+    end_child(child, &wait_status);
     if (!take_answer(doctor, &answer))
         explain_silence(doctor, check, is_late, wait_status);
     kiln_buffer_fini(&answer);

@@ -29,7 +29,8 @@ static bool open_binary(const char *path, int *ret_descriptor, struct kiln_elf *
 {
     int descriptor;
     do {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        /* A named pipe must not keep us waiting for a writer. */
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     } while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
         return false;
@@ -231,7 +232,8 @@ static void read_run_path(const struct kiln_elf *elf, const char *path, char *di
 bool kiln_binary_append_identity(const char *path, struct kiln_buffer *identity)
 {
     char *resolved = realpath(path, NULL);
-    int descriptor = resolved != NULL ? open(resolved, O_RDONLY | O_CLOEXEC) : -1;
+    int descriptor =
+        resolved != NULL ? open(resolved, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     if (descriptor < 0) {
         int open_errno = errno;
         free(resolved);

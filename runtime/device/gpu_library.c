@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* hipErrorOutOfMemory and CUDA_ERROR_OUT_OF_MEMORY. */
 enum { OUT_OF_MEMORY = 2 };
@@ -19,6 +20,13 @@ static void *open_first(const char *const *names, int flags)
     return handle;
 }
 
+/* dlopen would wait for a writer of a named pipe. */
+static bool is_pipe(const char *name)
+{
+    struct stat attributes;
+    return strchr(name, '/') && stat(name, &attributes) == 0 && S_ISFIFO(attributes.st_mode);
+}
+
 enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
                                        struct kiln_gpu_library *ret_library,
                                        struct kiln_error *error)
@@ -28,10 +36,12 @@ enum kiln_status kiln_gpu_library_open(const struct kiln_gpu_library_kind *kind,
     const char *named = kiln_environment_text(kind->variable);
     void *handle = open_first(kind->names, flags | RTLD_NOLOAD);
     if (!handle && named && *named) {
-        handle = dlopen(named, flags);
+        bool is_openable = !is_pipe(named);
+        if (is_openable)
+            handle = dlopen(named, flags);
         /* dlopen gives no errno. */
         char reason[512];
-        const char *told = handle ? NULL : dlerror();
+        const char *told = !is_openable ? "it is no file" : handle ? NULL : dlerror();
         (void)snprintf(reason, sizeof(reason), "%s", told ? told : "no reason");
         enum kiln_status shortage =
             handle ? KILN_OK : kiln_file_check_shortage("look for a GPU", error);

@@ -4,10 +4,12 @@
  */
 #include "runtime/device/hip_device.h"
 #include "tests/runtime/device/gpu_fixture.h"
+#include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct stand_in hip;
 static struct kiln_error error;
@@ -70,6 +72,12 @@ Test(hip_device, library_that_is_not_there_is_named)
     gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "'libno_such_hip.so'");
     setenv("KILN_HIP_LIBRARY", "libm.so.6", 1);
     gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "no function 'hipGetDeviceCount'");
+    /* dlopen would wait for a writer. */
+    cr_assert(temporary_directory_make());
+    cr_assert_eq(mkfifo(temporary_path("pipe"), 0600), 0);
+    setenv("KILN_HIP_LIBRARY", temporary_path("pipe"), 1);
+    gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "it is no file");
+    temporary_directory_remove();
 }
 
 Test(hip_device, loads_launches_and_unloads)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -120,4 +121,21 @@ Test(settings_check, is_told_once)
     kiln_settings_check_once();
     cr_expect_str_eq(captured_stderr_text(), "kiln: KILN_DEVICE: device 'abacus' is not known; "
                                              "hint: known devices are hip host cuda\n");
+}
+
+/* Opening one would wait for a writer. */
+Test(settings_check, a_named_pipe_is_no_library, .timeout = 30)
+{
+    static const char *const names[] = {"KILN_COMGR_LIBRARY", "KILN_NVRTC_LIBRARY",
+                                        "KILN_HIP_LIBRARY", "KILN_CUDA_LIBRARY", "KILN_CLANG"};
+    cr_assert(temporary_directory_make());
+    cr_assert_eq(mkfifo(temporary_path("pipe"), 0600), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        found.count = 0;
+        setenv(names[i], temporary_path("pipe"), 1);
+        kiln_settings_check(note, NULL);
+        cr_expect_eq(found.count, 1, "%s", names[i]);
+        unsetenv(names[i]);
+    }
+    temporary_directory_remove();
 }
