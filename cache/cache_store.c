@@ -33,9 +33,7 @@ static enum kiln_status open_directory(struct kiln_cache_store *store, const cha
     if (status != KILN_OK && (kiln_status_may_pass(status) || directory != NULL))
         return status;
     if (status != KILN_OK)
-        kiln_cache_warn_once("open", error->text,
-                             "kernels are kept in memory only, without a cache directory: %s",
-                             error->text);
+        kiln_notice("kernels are kept in memory only, without a cache directory: %s", error->text);
     else if (!kiln_cache_store_has_directory(store))
         kiln_log(KILN_LOG_INFO, "kernels are kept in memory only: %s",
                  kiln_cache_is_disabled() ? "HIPDNN_DISABLE_CACHE is set"

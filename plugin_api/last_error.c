@@ -38,15 +38,14 @@ struct piece {
 };
 
 enum {
-    NAME_SHOWN_BYTES = 32,   /* of a path or a name in the first words */
+    NAME_SHOWN_BYTES = 36,   /* of a path or a name in the first words */
     ADVICE_SHOWN_BYTES = 80, /* of the advice there */
 };
 
-/* The end of the path or quoted name that starts at `at`; `at` if there is none. */
-static const char *name_end(struct piece piece, const char *at)
+/* The end of the quoted name, or of the path, that starts at `at`; `at` if there is none. */
+static const char *name_end(struct piece piece, const char *at, bool is_quoted)
 {
     const char *end = piece.text + piece.length;
-    bool is_quoted = at != piece.text && at[-1] == '\'';
     if (!is_quoted && !(*at == '/' && (at == piece.text || at[-1] == ' ')))
         return at;
     const char *stop = at;
@@ -84,13 +83,19 @@ static bool append_short(struct kiln_buffer *text, struct piece piece, size_t ca
         kiln_buffer_append(text, piece.text, piece.length);
         return true;
     }
+    bool is_quoted = false;
     for (const char *at = piece.text; at < end;) {
-        const char *stop = name_end(piece, at);
-        if (stop == at)
-            kiln_buffer_append(text, at++, 1);
-        else
+        const char *stop = name_end(piece, at, is_quoted);
+        if (stop != at) {
             append_name(text, at, (size_t)(stop - at));
-        at = stop > at ? stop : at;
+            kiln_buffer_append(text, stop, is_quoted);
+            at = stop + is_quoted;
+            is_quoted = false;
+            continue;
+        }
+        /* Not an apostrophe. */
+        is_quoted = !is_quoted && *at == '\'' && (at == piece.text || strchr(" (", at[-1]));
+        kiln_buffer_append(text, at++, 1);
     }
     if (!text->failed && text->size - before > capacity) {
         text->size = before + kiln_utf8_whole(text->data + before, capacity - 3);

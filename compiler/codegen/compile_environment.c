@@ -21,7 +21,7 @@
  * underscore stands for all that start with it.
  */
 static const char *const kept[] = {
-    "PATH",            /* where compilers find their assembler and linker */
+    "PATH",            /* where compilers find their assembler and linker; see below */
     "LD_LIBRARY_PATH", /* where the loader finds what comgr and NVRTC need, as we did for their
                           identity */
     "HOME",            /* wrappers such as ccache do not run without */
@@ -43,6 +43,10 @@ static const char *const added[] = {
     "AMD_COMGR_CACHE=0", /* comgr's own cache: hardly ever hits, and writes a file per kernel */
     "LC_ALL=C",
 };
+
+/* Where there is no PATH: as kiln_program_find looks. The driver of gcc does not find its linker
+ * without one. */
+#define DEFAULT_PATH "PATH=/usr/local/bin:/usr/bin:/bin"
 
 static bool is_one_of(const char *variable, const char *const *names, size_t name_count)
 {
@@ -96,10 +100,12 @@ static size_t append_variables(struct kiln_buffer *texts, const char *temporary_
 {
     static const char directories[] = "LD_LIBRARY_PATH=";
     size_t count = 0;
+    bool has_path = false;
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++) {
         const char *variable = environ[i];
         if (!is_kept(variable) || (temporary_directory != NULL && is_temporary_directory(variable)))
             continue;
+        has_path |= strncmp(variable, "PATH=", 5) == 0;
         bool is_list = strncmp(variable, directories, sizeof directories - 1) == 0;
         if (is_list && variable[sizeof directories - 1] == '\0')
             continue;
@@ -108,6 +114,10 @@ static size_t append_variables(struct kiln_buffer *texts, const char *temporary_
         else
             kiln_buffer_append_text(texts, variable);
         kiln_buffer_append(texts, "", 1);
+        count++;
+    }
+    if (!has_path) {
+        kiln_buffer_append(texts, DEFAULT_PATH, sizeof DEFAULT_PATH);
         count++;
     }
     for (size_t i = 0; i < sizeof added / sizeof *added; i++, count++)

@@ -28,7 +28,10 @@ static enum kiln_status do_task(const struct kiln_compile_request *request,
 {
     switch (request->task) {
     case KILN_COMPILE_TASK_QUERY:
-        return KILN_OK;
+        return compiler->ops->try_out == NULL
+                   ? KILN_OK
+                   : compiler->ops->try_out(compiler, &request->target,
+                                            request->source.is_in_process, &result->error);
     case KILN_COMPILE_TASK_COMPILE:
         return compiler->ops->compile(compiler, &request->target, &request->source, &result->object,
                                       &result->log, &result->error);

@@ -49,6 +49,10 @@ struct kiln_compiler_ops {
     enum kiln_status (*serves)(const struct kiln_compiler *compiler,
                                const struct kiln_target *target, bool *ret_serves,
                                struct kiln_error *error);
+    /* Optional, where `serves` does not start the compiler: KILN_OK if it works. */
+    enum kiln_status (*try_out)(const struct kiln_compiler *compiler,
+                                const struct kiln_target *target, bool is_in_process,
+                                struct kiln_error *error);
     /* Appends the code object to `object` and what the compiler said to `log`. KILN_COMPILE_FAILED
      * when it refuses. */
     enum kiln_status (*compile)(const struct kiln_compiler *compiler,

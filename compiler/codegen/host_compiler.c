@@ -131,6 +131,34 @@ static enum kiln_status compile(const struct kiln_compiler *compiler,
     return change.status;
 }
 
+/* An assembler or a linker may be missing, or the program be none that compiles. */
+static enum kiln_status try_out(const struct kiln_compiler *compiler,
+                                const struct kiln_target *target, bool is_in_process,
+                                struct kiln_error *error)
+{
+    static const char text[] = "extern \"C\" int kiln_trial() { return 0; }\n";
+    const struct kiln_compile_source source = {.symbol = "kiln_trial",
+                                               .text = text,
+                                               .size_bytes = sizeof text - 1,
+                                               .timeout_milliseconds = 10000,
+                                               .is_in_process = is_in_process};
+    struct kiln_buffer object, log;
+    kiln_buffer_init(&object);
+    kiln_buffer_init(&log);
+    enum kiln_status status = compile(compiler, target, &source, &object, &log, error);
+    if (status == KILN_COMPILE_FAILED) {
+        const char *line = kiln_buffer_text(&log);
+        int length = (int)strcspn(line, "\n");
+        status = kiln_error_set(error, status, "the C++ compiler '%.300s' does not work: %.*s",
+                                compiler->path, length ? length : 24,
+                                length ? line : "it compiles nothing here");
+        kiln_error_hint(error, "set KILN_HOST_CXX to a C++ compiler with its linker");
+    }
+    kiln_buffer_fini(&object);
+    kiln_buffer_fini(&log);
+    return status;
+}
+
 static enum kiln_status disassemble(const struct kiln_compiler *compiler,
                                     const struct kiln_target *target,
                                     const struct kiln_compile_source *object,
@@ -157,6 +185,7 @@ const struct kiln_compiler_ops kiln_compiler_host = {
     .hint = "install g++, or set KILN_HOST_CXX",
     .find = find,
     .serves = serves,
+    .try_out = try_out,
     .compile = compile,
     .disassemble = disassemble,
 };

@@ -25,6 +25,11 @@ bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability)
     return atomic_load_explicit(&ability->is_there, memory_order_acquire);
 }
 
+void kiln_compile_ability_forget(struct kiln_compile_ability *ability)
+{
+    atomic_store_explicit(&ability->is_there, false, memory_order_release);
+}
+
 /* KILN_OK when there is nothing to recall. */
 static enum kiln_status recall(struct kiln_compile_ability *ability, struct kiln_error *error)
 {

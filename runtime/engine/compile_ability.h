@@ -13,7 +13,7 @@
 
 struct kiln_compile_ability {
     struct kiln_codegen *codegen; /* borrowed */
-    atomic_bool is_there;         /* once true, it stays */
+    atomic_bool is_there;         /* true until it is forgotten */
     struct kiln_process_mutex
         lock; /* of the rest, in any state of which a child can live; not held while asking */
     struct kiln_error *failure; /* the last answer, when that was no; owned */
@@ -25,6 +25,8 @@ void kiln_compile_ability_fini(struct kiln_compile_ability *ability);
 
 /* True once the answer was yes: one atomic read. */
 bool kiln_compile_ability_is_known(const struct kiln_compile_ability *ability);
+/* After a compilation that failed for a reason of the machine: the compilers are asked again. */
+void kiln_compile_ability_forget(struct kiln_compile_ability *ability);
 
 /*
  * KILN_OK when something here compiles for the target, which is the same at every call. The first

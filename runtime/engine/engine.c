@@ -179,12 +179,16 @@ static uint64_t decline_milliseconds(enum kiln_status status)
 }
 
 static void decline(struct kiln_engine *engine, const struct kiln_graph *graph,
-                    const struct kiln_cache_key *key, const struct kiln_error *reason)
+                    const struct kiln_engine_device *device, const struct kiln_cache_key *key,
+                    const struct kiln_error *reason)
 {
     uint64_t milliseconds = decline_milliseconds(reason->status);
     char period[32] = "until the process ends";
-    if (milliseconds != UINT64_MAX)
+    if (milliseconds != UINT64_MAX) {
         (void)snprintf(period, sizeof period, "for %u s", (unsigned)(milliseconds / 1000));
+        /* Other graphs would fail like this one where the worker is gone, say. */
+        kiln_compile_ability_forget(device->ability);
+    }
     kiln_declined_graphs_add(&engine->declined, key, reason, milliseconds);
     kiln_log(KILN_LOG_WARN, "graph '%.64s' is declined %s: %.*s", graph->name, period,
              (int)strcspn(reason->text, "\n"), reason->text);
@@ -205,7 +209,7 @@ void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_grap
         if (status == KILN_OK)
             kiln_declined_graphs_remove(&engine->declined, &key);
         else
-            decline(engine, graph, &key, reason);
+            decline(engine, graph, device, &key, reason);
     }
     kiln_cache_key_fini(&key);
 }

@@ -86,11 +86,11 @@ Test(last_error, long_paths_come_last)
     } cases[] = {
         {"there is no compile worker '" LONG_DIRECTORY "/kiln-compile'",
          "KILN_COMPILE_WORKER names the worker",
-         "there is no compile worker '.../versions/of/them/kiln-compile'; "
+         "there is no compile worker '.../and/versions/of/them/kiln-compile'; "
          "KILN_COMPILE_WORKER names the worker; in full: "},
         {"cannot start '" LONG_DIRECTORY "/kiln-compile': no such file",
          "KILN_COMPILE_WORKER names the worker",
-         "cannot start '.../versions/of/them/kiln-compile': no such file; "
+         "cannot start '.../and/versions/of/them/kiln-compile': no such file; "
          "KILN_COMPILE_WORKER names the worker; in full: "},
         {"HIP cannot be loaded: " LONG_DIRECTORY "/libhip.so: invalid ELF header", "install HIP",
          "HIP cannot be loaded: .../and/versions/of/them/libhip.so: invalid ELF header; install "
@@ -98,8 +98,13 @@ Test(last_error, long_paths_come_last)
          "in full: "},
         {"cannot use the directory '" LONG_DIRECTORY "': other users may write to it",
          "chmod go-w '" LONG_DIRECTORY "'",
-         "cannot use the directory '.../and/versions/of/them': other users may write to it; "
-         "chmod go-w '.../and/versions/of/them'; in full: "},
+         "cannot use the directory '.../installations/and/versions/of/them': other users may write "
+         "to it; "
+         "chmod go-w '.../installations/and/versions/of/them'; in full: "},
+        {"'" LONG_DIRECTORY "/c++' ended with exit code 1, for the host's kernel 'k' of target "
+         "'host'",
+         "the source is in '" LONG_DIRECTORY "/k.hip'",
+         "'.../and/versions/of/them/c++' ended with exit code 1, for the host's "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kiln_error error;

@@ -55,6 +55,25 @@ Test(compile_environment, host_changes_its_environment_meanwhile)
     cr_assert_eq(pthread_join(changer, NULL), 0);
 }
 
+Test(compile_environment, without_a_path_programs_are_where_the_system_has_them)
+{
+    for (int is_set = 0; is_set < 2; is_set++) {
+        char **environment;
+        cr_assert_eq(is_set ? setenv("PATH", "/mine", 1) : unsetenv("PATH"), 0);
+        environment = kiln_compile_environment_create(NULL);
+        cr_assert_not_null(environment);
+        size_t found = 0;
+        for (char **at = environment; *at != NULL; at++) {
+            if (strncmp(*at, "PATH=", 5) == 0) {
+                cr_expect_str_eq(*at, is_set ? "PATH=/mine" : "PATH=/usr/local/bin:/usr/bin:/bin");
+                found++;
+            }
+        }
+        cr_expect_eq(found, 1);
+        free(environment);
+    }
+}
+
 Test(compile_environment, scratch_directory_is_where_it_can_be)
 {
     static const char *const parents[] = {"/nonexistent", "/proc", "relative", ""};

@@ -32,6 +32,19 @@ Test(compile_ability, without_a_worker_means_no)
     cr_expect_not_null(strstr(error.text, "/no/such/kiln-compile"), "%s", error.text);
 }
 
+Test(compile_ability, a_compiler_that_compiles_nothing_means_no)
+{
+    const struct kiln_engine_options options = {.device = "host"};
+    static const char *const programs[] = {"/bin/false", "/bin/true"};
+    struct kiln_error error;
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+        (void)setenv("KILN_HOST_CXX", programs[i], 1);
+        cr_expect_eq(check(&options, &error), KILN_COMPILE_FAILED);
+        cr_expect_not_null(strstr(error.text, "does not work"), "%s", error.text);
+        cr_expect_not_null(strstr(error.text, "hint: set KILN_HOST_CXX"), "%s", error.text);
+    }
+}
+
 /* A comgr that is there may be too old for the device. */
 Test(compile_ability, is_what_the_compilers_say_of_the_target)
 {

@@ -88,6 +88,22 @@ Test(plan_ability, a_graph_whose_plan_failed_is_declined)
     kiln_engine_unref(engine);
 }
 
+/* A worker that was there at first is gone, say: no other graph is taken then. */
+Test(plan_ability, compilers_are_asked_again_after_a_plan_that_failed)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = NULL;
+    cr_expect_eq(check(engine), KILN_OK);
+    fake_pipeline.failing_kernel = 1;
+    cr_expect_eq(plan_fixture_create(engine, &plan), KILN_COMPILE_FAILED);
+    fake_pipeline.query_status = KILN_UNSUPPORTED;
+    plan_fixture_rewrite(
+        &(struct sample_graph){KILN_WIRE_ERA_CURRENT, KILN_DTYPE_F32, 77, 2, NULL, 9, false});
+    cr_expect_eq(check(engine), KILN_UNSUPPORTED);
+    cr_expect_eq(fake_pipeline.queries, 2);
+    kiln_engine_unref(engine);
+}
+
 Test(plan_ability, a_graph_that_the_device_refused_is_declined)
 {
     struct kiln_engine *engine = plan_fixture_engine();
