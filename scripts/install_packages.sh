@@ -4,7 +4,7 @@
 #
 # usage: install_packages.sh [--minimal]
 #   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks), gnuplot, redis-server and
-#              debootstrap
+#              mmdebstrap
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -16,12 +16,12 @@ packages+=(libflatbuffers-dev flatbuffers-compiler libxxhash-dev libamd-comgr-de
 # Tests.
 packages+=(libcriterion-dev libjansson-dev binutils)
 if [[ ${1-} != --minimal ]]; then
-    # clang 19 compiles for targets that an old comgr does not know, and the project a second time;
-    # graphviz draws `kiln explain --dot`, gnuplot `kiln bench --plot`; debootstrap makes the Debian 13 system of the
-    # second test leg; redis-server is what tests of the shared cache start on a port of their own (as a package it starts
-    # one on its usual port too, which nothing here uses).
+    # clang 19 compiles for targets that an old comgr does not know, and the project a second time. Graphviz draws
+    # `kiln explain --dot`, gnuplot `kiln bench --plot`. mmdebstrap makes the Debian systems of the last test legs, dpkg-dev the
+    # packages. Tests of the shared cache start redis-server on a port of their own; nothing here uses the one that the
+    # package starts.
     packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz gnuplot-nox redis-server
-               debootstrap debian-archive-keyring)
+               mmdebstrap dpkg-dev debian-archive-keyring)
 fi
 
 # Sources of an emulator of AMD GPUs beside the project: what building it takes, for the hardware suite.

@@ -220,8 +220,8 @@ static void host_describe(struct kiln_device *device,
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, mark, sizeof mark - 1) == 0) {
             line[strcspn(line, "\n")] = '\0';
-            (void)snprintf(ret_description->name, sizeof ret_description->name, "%s",
-                           line + sizeof mark - 1);
+            (void)snprintf(ret_description->name, sizeof ret_description->name, "%.*s",
+                           (int)sizeof ret_description->name - 1, line + sizeof mark - 1);
             break;
         }
     }
