@@ -78,7 +78,7 @@ static enum kiln_status measure_directory(struct kiln_report *report, const char
     if (!status)
         status = open_store(directory, "", &store, error);
     if (!status)
-        status = kiln_cache_store_insert(store, &key, make_payload(), ENTRY_BYTES, error);
+        status = kiln_cache_store_insert(store, &key, NULL, make_payload(), ENTRY_BYTES, error);
     if (!status)
         status = measure_lookup(report, store, &key, "look up and verify a cached entry of 8 KiB",
                                 "median below 50 us", error);
@@ -107,7 +107,7 @@ static enum kiln_status add_to_pack(struct kiln_pack_writer *writer, uint32_t nu
     kiln_buffer_init(&entry);
     enum kiln_status status = make_key(number, &key, error);
     if (!status)
-        status = kiln_entry_encode(&key, make_payload(), ENTRY_BYTES, &entry, error);
+        status = kiln_entry_encode(&key, NULL, make_payload(), ENTRY_BYTES, &entry, error);
     if (!status)
         status = kiln_pack_writer_add(writer, entry.data, entry.size, &added, error);
     kiln_buffer_fini(&entry);

@@ -44,13 +44,6 @@ static void date_record(struct kiln_cache_record *record, int64_t now_ns, int fa
         record->file_ns = now_ns;
 }
 
-static struct kiln_hash128 hash_of_name(const char *file)
-{
-    struct kiln_hash128 hash = {0, 0};
-    (void)sscanf(file, "%16" SCNx64 "%16" SCNx64, &hash.high, &hash.low);
-    return hash;
-}
-
 static enum kiln_status add_record(struct kiln_cache_census *census,
                                    const struct kiln_cache_record *record, struct kiln_error *error)
 {
@@ -72,7 +65,6 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
                                    const char *fanout_name, const char *file,
                                    struct kiln_error *error)
 {
-    (void)fanout_name;
     struct kiln_cache_census *census = context;
     struct stat attributes;
     if (fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
@@ -96,8 +88,7 @@ static enum kiln_status count_file(void *context, enum kiln_cache_file_kind kind
                            record.bytes > KILN_ENTRY_LIMIT_BYTES;
     if (record.is_impossible)
         record.use_ns = INT64_MIN;
-    record.hash = hash_of_name(file);
-    record.is_old = kind == KILN_CACHE_FILE_OLD;
+    (void)kiln_entry_name_parse(fanout_name, file, &record.id);
     census->bytes += record.bytes;
     return add_record(census, &record, error);
 }
@@ -110,9 +101,11 @@ static int compare_records(const void *left, const void *right)
         return a->is_impossible ? -1 : 1;
     if (a->use_ns != b->use_ns)
         return a->use_ns < b->use_ns ? -1 : 1;
-    if (a->hash.high != b->hash.high)
-        return a->hash.high < b->hash.high ? -1 : 1;
-    return a->hash.low < b->hash.low ? -1 : a->hash.low > b->hash.low;
+    if (a->id.hash.high != b->id.hash.high)
+        return a->id.hash.high < b->id.hash.high ? -1 : 1;
+    if (a->id.hash.low != b->id.hash.low)
+        return a->id.hash.low < b->id.hash.low ? -1 : 1;
+    return a->id.mark < b->id.mark ? -1 : a->id.mark > b->id.mark;
 }
 
 static void begin(struct kiln_cache_census *census)
@@ -160,10 +153,7 @@ static enum kiln_status remove_unused(const struct kiln_cache_directory *directo
                                       struct kiln_error *error)
 {
     struct kiln_entry_name name;
-    if (record->is_old)
-        kiln_entry_name_set_old(&name, record->hash);
-    else
-        kiln_entry_name_set_hash(&name, record->hash);
+    kiln_entry_name_set_id(&name, &record->id);
     int fanout;
     enum kiln_status status =
         kiln_cache_directory_open_fanout(directory, name.fanout, false, &fanout, error);
@@ -196,7 +186,7 @@ enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
         const struct kiln_cache_record *record = &census->records[i];
         if (census->bytes <= target_bytes && record->use_ns >= since_ns && !record->is_impossible)
             break;
-        if (keep != NULL && keep->high == record->hash.high && keep->low == record->hash.low)
+        if (keep != NULL && keep->high == record->id.hash.high && keep->low == record->id.hash.low)
             continue;
         struct kiln_error failure;
         kiln_error_init(&failure);

@@ -7,6 +7,7 @@
 #define KILN_CACHE_CACHE_CENSUS_H
 
 #include "cache/cache_directory.h"
+#include "cache/entry_file.h"
 #include "runtime/support/error.h"
 #include "runtime/support/hash.h"
 
@@ -19,9 +20,8 @@ struct kiln_cache_record {
     int64_t use_ns;
     int64_t file_ns; /* the file's time */
     uint64_t bytes;
-    struct kiln_hash128 hash; /* the entry's name */
-    bool is_old;              /* of the format before this one: of use to an older Kiln only */
-    bool is_impossible;       /* no ordinary file, or too small or too large for an entry */
+    struct kiln_entry_file_id id; /* the entry's name */
+    bool is_impossible;           /* no ordinary file, or too small or too large for an entry */
 };
 
 struct kiln_cache_census {
@@ -50,8 +50,9 @@ void kiln_cache_census_fini(struct kiln_cache_census *census);
  * Removes entries from the oldest on, those of one time in the order of hashes, until those that
  * are left were used at `since_ns` or later and all files have at most `target_bytes`. When they
  * have more, what is larger than that alone goes before all others: it would have to go in the end,
- * with nothing left beside it. `keep` (may be NULL): the entry that stays. Entries that were used
- * or replaced since the census stay too. KILN_IO when some cannot be removed; the others are.
+ * with nothing left beside it. `keep` (may be NULL): the hash of the entries that stay. Entries
+ * that were used or replaced since the census stay too. KILN_IO when some cannot be removed; the
+ * others are.
  */
 enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
                                          const struct kiln_cache_directory *directory,

@@ -194,26 +194,18 @@ static enum kiln_status list_file(void *context, enum kiln_cache_file_kind kind,
                                   const char *fanout_name, const char *file,
                                   struct kiln_error *error)
 {
-    (void)fanout_name;
     const struct listing *listing = context;
+    struct kiln_entry_file_id id;
     struct stat attributes;
-    if (kind != KILN_CACHE_FILE_ENTRY ||
+    if (kind != KILN_CACHE_FILE_ENTRY || !kiln_entry_name_parse(fanout_name, file, &id) ||
         fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
         return KILN_OK;
-    struct kiln_cache_item item = {.bytes = (uint64_t)attributes.st_size,
+    struct kiln_cache_item item = {.mark = id.mark,
+                                   .bytes = (uint64_t)attributes.st_size,
                                    .last_use_s = (int64_t)attributes.st_mtim.tv_sec,
                                    .source = listing->source};
     memcpy(item.hex, file, KILN_CACHE_HASH_HEX);
     return listing->visit(listing->context, &item, error);
-}
-
-static void name_packed(const struct kiln_pack_file *pack, size_t index,
-                        char hex[KILN_CACHE_HASH_HEX + 1])
-{
-    struct kiln_entry_name name;
-    kiln_entry_name_set_hash(&name, kiln_pack_file_entry_hash(pack, index));
-    memcpy(hex, name.file, KILN_CACHE_HASH_HEX);
-    hex[KILN_CACHE_HASH_HEX] = '\0';
 }
 
 static enum kiln_status list_pack(const struct kiln_pack_file *pack, struct listing *listing,
@@ -222,9 +214,12 @@ static enum kiln_status list_pack(const struct kiln_pack_file *pack, struct list
     enum kiln_status status = KILN_OK;
     size_t count = kiln_pack_file_entry_count(pack);
     for (size_t i = 0; i < count && status == KILN_OK; i++) {
-        struct kiln_cache_item item = {.bytes = kiln_pack_file_entry_bytes(pack, i),
+        const struct kiln_cache_key key =
+            kiln_cache_key_of_hash(kiln_pack_file_entry_hash(pack, i));
+        struct kiln_cache_item item = {.mark = kiln_pack_file_entry_mark(pack, i),
+                                       .bytes = kiln_pack_file_entry_bytes(pack, i),
                                        .source = listing->source};
-        name_packed(pack, i, item.hex);
+        kiln_cache_key_hex(&key, item.hex);
         status = listing->visit(listing->context, &item, error);
     }
     return status;
@@ -273,12 +268,11 @@ static enum kiln_status match_item(void *context, const struct kiln_cache_item *
 }
 
 static enum kiln_status read_from_directory(const struct kiln_cache_directory *directory,
-                                            const char *hex, struct kiln_entry *ret_entry,
-                                            struct kiln_error *error)
+                                            const struct kiln_cache_key *key, uint64_t mark,
+                                            struct kiln_entry *ret_entry, struct kiln_error *error)
 {
     struct kiln_entry_name name;
-    (void)snprintf(name.fanout, sizeof name.fanout, "%.2s", hex);
-    (void)snprintf(name.file, sizeof name.file, "%s%s", hex, KILN_ENTRY_FILE_SUFFIX);
+    kiln_entry_name_set(&name, key, mark);
     int fanout;
     enum kiln_status status =
         kiln_cache_directory_open_fanout(directory, name.fanout, false, &fanout, error);
@@ -294,28 +288,20 @@ static enum kiln_status read_from_directory(const struct kiln_cache_directory *d
     return status;
 }
 
-static enum kiln_status read_from_pack(const struct kiln_cache_layer *layer, const char *hex,
+static enum kiln_status read_from_pack(const struct kiln_cache_layer *layer,
+                                       const struct kiln_cache_key *key, uint64_t mark,
                                        struct kiln_entry *ret_entry, struct kiln_error *error)
 {
-    size_t count = kiln_pack_file_entry_count(layer->pack);
-    size_t index = 0;
-    char name[KILN_CACHE_HASH_HEX + 1];
-    for (; index < count; index++) {
-        name_packed(layer->pack, index, name);
-        if (strcmp(name, hex) == 0)
-            break;
-    }
-    if (index == count)
-        return kiln_error_set(error, KILN_NOT_FOUND, "the pack '%s' has no entry '%s'", layer->path,
-                              hex);
     struct kiln_entry entry;
     kiln_buffer_init(&entry.bytes);
-    enum kiln_status status = kiln_pack_file_read_entry(layer->pack, index, &entry.bytes, error);
+    enum kiln_status status = kiln_pack_file_lookup(layer->pack, key, mark, &entry.bytes, error);
     if (status == KILN_OK)
         status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
     if (status != KILN_OK) {
-        kiln_error_prefix(error, "cache entry '%s' of '%s'", hex, layer->path);
-        kiln_entry_fini(&entry);
+        char hex[KILN_CACHE_HASH_HEX + 1];
+        kiln_cache_key_hex(key, hex);
+        kiln_error_prefix(error, "cache entry '%s' of the pack '%s'", hex, layer->path);
+        kiln_buffer_fini(&entry.bytes);
         return status;
     }
     *ret_entry = entry;
@@ -343,14 +329,18 @@ enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const cha
         return kiln_error_set(error, KILN_NOT_FOUND, "no cache entry starts with '%s'",
                               search.prefix);
     struct kiln_entry entry;
+    struct kiln_hash128 hash = {.high = 0};
+    (void)sscanf(search.found.hex, "%16" SCNx64 "%16" SCNx64, &hash.high, &hash.low);
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(hash);
+    uint64_t mark = search.found.mark;
     int source = search.found.source;
-    if (source == KILN_CACHE_SOURCE_DIRECTORY)
-        status = read_from_directory(&store->directory, search.found.hex, &entry, error);
-    else if (store->layers[source].pack == NULL)
-        status =
-            read_from_directory(&store->layers[source].directory, search.found.hex, &entry, error);
+    const struct kiln_cache_layer *layer =
+        source == KILN_CACHE_SOURCE_DIRECTORY ? NULL : &store->layers[source];
+    if (layer != NULL && layer->pack != NULL)
+        status = read_from_pack(layer, &key, mark, &entry, error);
     else
-        status = read_from_pack(&store->layers[source], search.found.hex, &entry, error);
+        status = read_from_directory(layer != NULL ? &layer->directory : &store->directory, &key,
+                                     mark, &entry, error);
     if (status != KILN_OK)
         return status;
     kiln_buffer_fini(ret_entry);
@@ -375,7 +365,8 @@ enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
         if (prune->max_age_s <= (uint64_t)(census.now_ns / SECOND_NS))
             since_ns = census.now_ns - (int64_t)prune->max_age_s * SECOND_NS;
         for (size_t i = 0; i < census.count; i++)
-            census.records[i].is_impossible |= census.records[i].is_old;
+            census.records[i].is_impossible |=
+                census.records[i].id.format < KILN_ENTRY_FORMAT_VERSION;
         size_t entries = census.count;
         uint64_t litter = census.removed_files;
         status = kiln_cache_census_evict(&census, &store->directory, prune->max_bytes, since_ns,

@@ -14,7 +14,7 @@ struct kiln_cache_stats {
     uint64_t entries;
     uint64_t bytes;       /* sum of the sizes of the entries */
     uint64_t damaged;     /* counted by verify only */
-    uint64_t old_entries; /* of the format before this one, which are never read */
+    uint64_t old_entries; /* of formats before this one, which are never read */
     uint64_t old_bytes;
     uint64_t temporary_files; /* being written, or left by writers that died */
     uint64_t temporary_bytes;
@@ -46,13 +46,15 @@ enum { KILN_CACHE_SOURCE_DIRECTORY = -1 };
 
 struct kiln_cache_item {
     char hex[KILN_CACHE_HASH_HEX + 1]; /* the hash of the key: the entry's name */
-    uint64_t bytes;                    /* of the whole entry */
-    int64_t last_use_s;                /* seconds since 1970, to about an hour; 0 in a pack */
+    uint64_t mark;      /* of the compiler that it is of: struct kiln_entry_file_id */
+    uint64_t bytes;     /* of the whole entry */
+    int64_t last_use_s; /* seconds since 1970, to about an hour; 0 in a pack */
     int source;
 };
 /*
  * Calls `visit` for every entry of the directory and of the layers, in this order of sources and
- * within each in the order of names; an entry that several have comes several times. Nothing is
+ * within each in the order of names; an entry that several have, or several compilers have made,
+ * comes several times. Nothing is
  * verified. A status other than KILN_OK ends the walk and is returned.
  */
 enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
@@ -62,11 +64,11 @@ enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
                                        void *context, struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Finds the entry whose name starts with `prefix` (hex digits, either case), where a lookup would
- * find it first, and appends the whole verified entry to an empty buffer, into which `ret_view`
- * points; the fields of its key come with kiln_reader_field. KILN_NOT_FOUND, KILN_BAD_ARGUMENT when
- * it is no hex number or several entries start with it, KILN_CORRUPT when it is damaged (it is not
- * removed).
+ * Finds the entry whose name starts with `prefix` (hex digits, either case), in the first source
+ * that has it, the first of them where several compilers have made it, and appends the whole
+ * verified entry to an empty buffer, into which `ret_view` points; the fields of its key come with
+ * kiln_reader_field. KILN_NOT_FOUND, KILN_BAD_ARGUMENT when it is no hex number or several entries
+ * start with it, KILN_CORRUPT when it is damaged (it is not removed).
  */
 enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const char *prefix,
                                        struct kiln_cache_item *ret_item,
@@ -85,7 +87,7 @@ struct kiln_cache_pruned {
     uint64_t kept_bytes;
 };
 /* Removes from the directory what writers that died have left, what cannot be an entry (a directory
- * of that name, an empty file), entries of the format before this one, entries older than the age,
+ * of that name, an empty file), entries of formats before this one, entries older than the age,
  * and then the least recently used ones until the rest fits. */
 enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
                                         const struct kiln_cache_prune *prune,

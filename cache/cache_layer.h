@@ -22,11 +22,4 @@ enum kiln_status kiln_cache_layer_open(const char *path, struct kiln_cache_layer
                                        struct kiln_error *error) KILN_NODISCARD;
 void kiln_cache_layer_close(struct kiln_cache_layer *layer);
 
-/* The verified entry of the key's hash, whose key the caller compares. KILN_NOT_FOUND, KILN_CORRUPT
- * when it is damaged, KILN_IO, KILN_NO_MEMORY. */
-enum kiln_status kiln_cache_layer_lookup(const struct kiln_cache_layer *layer,
-                                         const struct kiln_cache_key *key,
-                                         struct kiln_entry *ret_entry,
-                                         struct kiln_error *error) KILN_NODISCARD;
-
 #endif

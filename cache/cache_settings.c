@@ -1,5 +1,6 @@
 #include "cache/cache_settings.h"
 
+#include "cache/cache_warning.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/notice.h"
 
@@ -46,4 +47,18 @@ uint64_t kiln_cache_max_bytes_setting(void)
                     "with or without K, M, G or T; using 1G",
                     text);
     return bytes;
+}
+
+bool kiln_cache_same_compiler_setting(void)
+{
+    const char *text = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_ACCEPT);
+    if (text == NULL || *text == '\0' || strcmp(text, "any") == 0)
+        return false;
+    if (strcmp(text, "same-compiler") == 0)
+        return true;
+    kiln_cache_warn_once("accept", text,
+                         "environment variable 'KILN_CACHE_ACCEPT' is '%s', neither 'any' nor "
+                         "'same-compiler'; using any",
+                         text);
+    return false;
 }

@@ -119,6 +119,7 @@ enum kiln_status kiln_cache_store_open(const struct kiln_cache_options *options,
     store->directory.descriptor = -1;
     atomic_init(&store->told_of_large_entry, false);
     atomic_init(&store->unwritten, 0);
+    store->needs_same_compiler = kiln_cache_same_compiler_setting();
     kiln_cache_budget_init(&store->budget, options->max_bytes != NULL
                                                ? *options->max_bytes
                                                : kiln_cache_max_bytes_setting());
@@ -176,11 +177,12 @@ struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_stor
 }
 
 /* Writes the bytes of an entry to the directory, within the budget. */
-static enum kiln_status write_entry(struct kiln_cache_store *store, struct kiln_hash128 hash,
+static enum kiln_status write_entry(struct kiln_cache_store *store,
+                                    const struct kiln_cache_key *key, uint64_t mark,
                                     const void *bytes, size_t size, struct kiln_error *error)
 {
     struct kiln_entry_name name;
-    kiln_entry_name_set_hash(&name, hash);
+    kiln_entry_name_set(&name, key, mark);
     int fanout;
     enum kiln_status status =
         kiln_cache_directory_open_fanout(&store->directory, name.fanout, true, &fanout, error);
@@ -197,7 +199,9 @@ static enum kiln_status write_entry(struct kiln_cache_store *store, struct kiln_
         kiln_error_prefix(error, "cache directory '%s/%s'", store->directory.path, name.fanout);
         return status;
     }
-    kiln_cache_budget_spend(&store->budget, &store->directory, hash, size);
+    kiln_cache_budget_spend(&store->budget, &store->directory,
+                            (struct kiln_hash128){.high = key->hash_high, .low = key->hash_low},
+                            size);
     return KILN_OK;
 }
 
@@ -214,231 +218,61 @@ static bool fits(struct kiln_cache_store *store, size_t size)
     return false;
 }
 
-/* Writes an entry to the directory, if there is one and it may hold the entry. */
-static enum kiln_status keep_entry(struct kiln_cache_store *store, const struct kiln_cache_key *key,
-                                   const struct kiln_buffer *entry, struct kiln_error *error)
+enum kiln_status kiln_cache_store_keep(struct kiln_cache_store *store,
+                                       const struct kiln_cache_key *key, uint64_t mark,
+                                       const struct kiln_buffer *entry, struct kiln_error *error)
 {
     if (!kiln_cache_store_has_directory(store))
         return KILN_OK;
     bool is_small = fits(store, entry->size);
     enum kiln_status status = KILN_OK;
     if (is_small)
-        status = write_entry(store, (struct kiln_hash128){key->hash_high, key->hash_low},
-                             entry->data, entry->size, error);
+        status = write_entry(store, key, mark, entry->data, entry->size, error);
     store->unwritten += !is_small || status != KILN_OK;
     return status;
 }
 
-/*
- * What a tier gave: KILN_OK when it is the entry of the key, KILN_NO_MEMORY, else KILN_NOT_FOUND
- * with what there is to say logged. `place` names the tier; `consequence` says what became of a
- * damaged entry.
- */
-static enum kiln_status judge(enum kiln_status status, const struct kiln_cache_key *key,
-                              const char *place, const char *consequence, struct kiln_entry *entry,
-                              struct kiln_error *error)
+bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 hash,
+                               uint64_t mark, bool is_now)
 {
-    if (status == KILN_OK && kiln_entry_view_has_key(&entry->view, key))
-        return KILN_OK;
-    if (status == KILN_NOT_FOUND || status == KILN_NO_MEMORY)
-        return status;
-    if (status == KILN_OK) {
-        kiln_entry_fini(entry);
-        (void)kiln_error_set(error, KILN_NOT_FOUND, "it is of another key with the same hash");
-    }
-    struct kiln_entry_name name;
-    kiln_entry_name_set(&name, key);
-    /* What was removed does not come back; the rest does, with every kernel. */
-    if (*consequence != '\0')
-        kiln_log(KILN_LOG_WARN, "cache entry '%s/%s/%s' is not used%s: %s", place, name.fanout,
-                 name.file, consequence, error->text);
-    else
-        kiln_cache_warn_once(place, error->text, "cache entry '%s/%s/%s' is not used: %s", place,
-                             name.fanout, name.file, error->text);
-    return KILN_NOT_FOUND;
-}
-
-static enum kiln_status look_up_directory(struct kiln_cache_store *store,
-                                          const struct kiln_cache_key *key,
-                                          struct kiln_entry *ret_entry, struct kiln_error *error)
-{
-    if (!kiln_cache_store_has_directory(store))
-        return KILN_NOT_FOUND;
-    struct kiln_entry_name name;
-    kiln_entry_name_set(&name, key);
-    int fanout;
-    const char *consequence = "";
-    enum kiln_status status =
-        kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout, error);
-    if (status == KILN_OK) {
-        struct stat damaged;
-        status = kiln_entry_file_read(fanout, name.file, KILN_ENTRY_FILE_NOTE_USE, ret_entry,
-                                      &damaged, error);
-        if (status == KILN_CORRUPT && kiln_entry_file_remove(fanout, name.file, &damaged))
-            consequence = " and was removed";
-        (void)close(fanout);
-    }
-    /* The sound entry of another key with the same hash stays: the insert that follows a miss
-     * replaces it. */
-    return judge(status, key, store->directory.path, consequence, ret_entry, error);
-}
-
-static enum kiln_status look_up_remote(struct kiln_cache_store *store,
-                                       const struct kiln_cache_key *key,
-                                       struct kiln_entry *ret_entry, struct kiln_error *error)
-{
-    struct kiln_entry entry;
-    kiln_buffer_init(&entry.bytes);
-    enum kiln_status status = kiln_remote_cache_lookup(store->remote, key, &entry.bytes, error);
-    if (status == KILN_OK) /* what a server says is not believed */
-        status = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, error);
-    if (status == KILN_OK && !kiln_entry_view_has_key(&entry.view, key))
-        status = KILN_NOT_FOUND;
-    if (status != KILN_OK) {
-        kiln_buffer_fini(&entry.bytes);
-        return status == KILN_NO_MEMORY ? status : KILN_NOT_FOUND;
-    }
-    if (keep_entry(store, key, &entry.bytes, error) != KILN_OK)
-        kiln_cache_warn_once("insert", error->text, "a shared cache entry is not kept: %s",
-                             error->text);
-    *ret_entry = entry;
-    return KILN_OK;
-}
-
-/* The payload at the start of memory of its own, which is the entry's memory used again. */
-static void *take_payload(struct kiln_entry *entry)
-{
-    char *memory = entry->bytes.data;
-    memmove(memory, entry->view.payload, entry->view.payload_bytes);
-    kiln_buffer_init(&entry->bytes);
-    return memory;
-}
-
-static enum kiln_status fail_to_find(const struct kiln_cache_key *key, struct kiln_error *error)
-{
-    char hex[KILN_CACHE_HASH_HEX + 1];
-    kiln_cache_key_hex(key, hex);
-    return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable entry '%s'", hex);
-}
-
-/* What a lookup in one tier or all of them came to. */
-static enum kiln_status finish_lookup(enum kiln_status status, const struct kiln_cache_key *key,
-                                      struct kiln_entry *entry, void **ret_payload,
-                                      size_t *ret_size, struct kiln_error *error)
-{
-    if (status == KILN_NO_MEMORY)
-        return status;
-    if (status != KILN_OK)
-        return fail_to_find(key, error);
-    kiln_error_init(error);
-    *ret_size = entry->view.payload_bytes;
-    *ret_payload = take_payload(entry);
-    return KILN_OK;
-}
-
-enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
-                                         const struct kiln_cache_key *key, void **ret_payload,
-                                         size_t *ret_size, struct kiln_error *error)
-{
-    const char *place;
-    return kiln_cache_store_lookup_from(store, key, ret_payload, ret_size, &place, error);
-}
-
-/* In all tiers; `ret_place` is set with KILN_OK. */
-static enum kiln_status look_up(struct kiln_cache_store *store, const struct kiln_cache_key *key,
-                                struct kiln_entry *ret_entry, const char **ret_place,
-                                struct kiln_error *error)
-{
-    struct kiln_entry entry;
-    const char *place = store->directory.path;
-    enum kiln_status status = look_up_directory(store, key, &entry, error);
-    for (size_t i = 0; i < store->layer_count && status == KILN_NOT_FOUND; i++) {
-        const struct kiln_cache_layer *layer = &store->layers[i];
-        place = layer->path;
-        status = kiln_cache_layer_lookup(layer, key, &entry, error);
-        status = judge(status, key, layer->path, "", &entry, error);
-    }
-    if (status == KILN_NOT_FOUND && store->remote != NULL) {
-        place = kiln_cache_store_remote(store);
-        status = look_up_remote(store, key, &entry, error);
-    }
-    if (status == KILN_OK) {
-        *ret_place = place;
-        *ret_entry = entry;
-    }
-    return status;
-}
-
-enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
-                                              const struct kiln_cache_key *key, void **ret_payload,
-                                              size_t *ret_size, const char **ret_place,
-                                              struct kiln_error *error)
-{
-    struct kiln_entry entry;
-    enum kiln_status status = look_up(store, key, &entry, ret_place, error);
-    return finish_lookup(status, key, &entry, ret_payload, ret_size, error);
-}
-
-enum kiln_status kiln_cache_store_lookup_named(struct kiln_cache_store *store,
-                                               struct kiln_hash128 name,
-                                               struct kiln_buffer *ret_entry,
-                                               struct kiln_entry_view *ret_view,
-                                               const char **ret_place, struct kiln_error *error)
-{
-    const struct kiln_cache_key key = kiln_cache_key_of_hash(name);
-    struct kiln_entry entry;
-    enum kiln_status status = look_up(store, &key, &entry, ret_place, error);
-    if (status != KILN_OK)
-        return status == KILN_NO_MEMORY ? status : fail_to_find(&key, error);
-    kiln_error_init(error);
-    kiln_buffer_fini(ret_entry);
-    *ret_entry = entry.bytes;
-    *ret_view = entry.view;
-    return KILN_OK;
-}
-
-bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 name,
-                               bool is_now)
-{
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(hash);
     struct kiln_error ignored;
-    struct kiln_entry_name entry;
+    struct kiln_entry_name name;
     int fanout;
     kiln_error_init(&ignored);
-    kiln_entry_name_set_hash(&entry, name);
+    kiln_entry_name_set(&name, &key, mark);
     if (!kiln_cache_store_has_directory(store) ||
-        kiln_cache_directory_open_fanout(&store->directory, entry.fanout, false, &fanout,
+        kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout,
                                          &ignored) != KILN_OK)
         return false;
-    bool is_there = kiln_entry_file_note_use(fanout, entry.file, is_now);
+    bool is_there = kiln_entry_file_note_use(fanout, name.file, is_now);
+    if (!is_there && mark != 0) {
+        kiln_entry_name_set(&name, &key, 0);
+        is_there = kiln_entry_file_note_use(fanout, name.file, is_now);
+    }
     (void)close(fanout);
     return is_there;
 }
 
-enum kiln_status kiln_cache_store_lookup_again(struct kiln_cache_store *store,
-                                               const struct kiln_cache_key *key, void **ret_payload,
-                                               size_t *ret_size, struct kiln_error *error)
-{
-    struct kiln_entry entry;
-    enum kiln_status status = look_up_directory(store, key, &entry, error);
-    return finish_lookup(status, key, &entry, ret_payload, ret_size, error);
-}
-
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
-                                         const struct kiln_cache_key *key, const void *payload,
+                                         const struct kiln_cache_key *key,
+                                         const struct kiln_cache_maker *maker, const void *payload,
                                          size_t size, struct kiln_error *error)
 {
     if (!kiln_cache_store_has_directory(store) && store->remote == NULL)
         return KILN_OK;
+    uint64_t mark = maker != NULL ? kiln_cache_compiler_mark(maker->compiler) : 0;
     struct kiln_buffer bytes;
     kiln_buffer_init(&bytes);
-    enum kiln_status status = kiln_entry_encode(key, payload, size, &bytes, error);
+    enum kiln_status status = kiln_entry_encode(key, maker, payload, size, &bytes, error);
     if (status != KILN_OK) {
         store->unwritten++;
         return status;
     }
     if (store->remote != NULL)
-        kiln_remote_cache_store(store->remote, key, bytes.data, bytes.size);
-    status = keep_entry(store, key, &bytes, error);
+        kiln_remote_cache_store(store->remote, key, store->needs_same_compiler ? mark : 0,
+                                bytes.data, bytes.size);
+    status = kiln_cache_store_keep(store, key, mark, &bytes, error);
     kiln_buffer_fini(&bytes);
     return status;
 }
@@ -459,29 +293,35 @@ struct kiln_cache_losses kiln_cache_store_losses(struct kiln_cache_store *store)
     return losses;
 }
 
-/* Whether the directory has a good entry with the same key. */
-static bool is_present(struct kiln_cache_store *store, struct kiln_hash128 hash,
-                       const struct kiln_entry_view *view)
+/* What the file of that mark is in the directory. */
+enum presence { IS_ABSENT, IS_PRESENT, IS_OF_ANOTHER_COMPILER };
+
+static enum presence find_present(struct kiln_cache_store *store, const struct kiln_cache_key *key,
+                                  uint64_t mark, const struct kiln_entry_view *view)
 {
     struct kiln_error ignored;
     kiln_error_init(&ignored);
     struct kiln_entry_name name;
-    kiln_entry_name_set_hash(&name, hash);
+    kiln_entry_name_set(&name, key, mark);
     int fanout;
     if (kiln_cache_directory_open_fanout(&store->directory, name.fanout, false, &fanout,
                                          &ignored) != KILN_OK)
-        return false;
+        return IS_ABSENT;
     struct kiln_entry entry;
     struct stat damaged;
-    bool present =
+    bool is_sound =
         kiln_entry_file_read(fanout, name.file, 0, &entry, &damaged, &ignored) == KILN_OK;
     (void)close(fanout);
-    if (!present)
-        return false;
-    present = entry.view.key_bytes == view->key_bytes &&
-              (view->key_bytes == 0 || memcmp(entry.view.key, view->key, view->key_bytes) == 0);
+    if (!is_sound)
+        return IS_ABSENT;
+    enum presence presence = IS_ABSENT;
+    if (entry.view.key_bytes == view->key_bytes &&
+        (view->key_bytes == 0 || memcmp(entry.view.key, view->key, view->key_bytes) == 0))
+        presence = kiln_entry_view_mark(&entry.view) == kiln_entry_view_mark(view)
+                       ? IS_PRESENT
+                       : IS_OF_ANOTHER_COMPILER;
     kiln_entry_fini(&entry);
-    return present;
+    return presence;
 }
 
 enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, const void *entry,
@@ -498,11 +338,19 @@ enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, c
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "it has %zu bytes, more than the cache's limit of %" PRIu64, size,
                               store->budget.max_bytes);
-    struct kiln_hash128 hash = kiln_hash128(view.key, view.key_bytes);
-    bool present = is_present(store, hash, &view);
-    if (!present)
-        status = write_entry(store, hash, entry, size, error);
+    const struct kiln_cache_key key =
+        kiln_cache_key_of_hash(kiln_hash128(view.key, view.key_bytes));
+    uint64_t mark = kiln_entry_view_mark(&view);
+    /* The place for what was made elsewhere has one entry. Where it is taken by that of another
+     * compiler, this one stands beside it. */
+    enum presence presence = find_present(store, &key, 0, &view);
+    uint64_t place = presence == IS_OF_ANOTHER_COMPILER ? mark : 0;
+    if (presence != IS_PRESENT && mark != 0 && find_present(store, &key, mark, &view) == IS_PRESENT)
+        presence = IS_PRESENT;
+    bool is_present = presence == IS_PRESENT || (presence == IS_OF_ANOTHER_COMPILER && mark == 0);
+    if (!is_present)
+        status = write_entry(store, &key, place, entry, size, error);
     if (status == KILN_OK)
-        *ret_added = !present;
+        *ret_added = !is_present;
     return status;
 }

@@ -71,51 +71,67 @@ size_t kiln_cache_store_layer_count(const struct kiln_cache_store *store);
 struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_store *store,
                                                     size_t index);
 
-/* As kiln_cache_store_lookup; `ret_place` gets the name of the tier that had the entry, which is
- * the store's. */
-enum kiln_status kiln_cache_store_lookup_from(struct kiln_cache_store *store,
-                                              const struct kiln_cache_key *key, void **ret_payload,
-                                              size_t *ret_size, const char **ret_place,
-                                              struct kiln_error *error) KILN_NODISCARD;
+/* How far a lookup goes. Wherever it looks, an entry of the compiler here is preferred to one that
+ * another compiler has made. */
+enum kiln_cache_reach {
+    /* An entry of this compiler in the directory, the layers in their order, the shared tier; then
+     * one of any compiler that somebody has shipped: put into the directory from elsewhere, in a
+     * layer, or in the shared tier. Not what another compiler has made in the directory. */
+    KILN_CACHE_SHIPPED,
+    /* Then also what other compilers have made in the directory. So it is always where no compiler
+     * is here. */
+    KILN_CACHE_ALL,
+    /* In the directory alone what this compiler has made: for a second look, after which another
+     * process may have inserted the entry there. */
+    KILN_CACHE_OWN_DIRECTORY,
+};
+
+struct kiln_cache_query {
+    /* Of kiln_cache_key_of_hash for callers that were told of an entry and do not have its key:
+     * that the entry's is the one that was meant is for them to check, as far as they can. */
+    const struct kiln_cache_key *key;
+    const char *compiler; /* identity of the compiler here; NULL: none, or it is of no interest */
+    enum kiln_cache_reach reach;
+};
+
+struct kiln_cache_found {
+    struct kiln_buffer entry; /* the whole verified entry; owned */
+    struct kiln_entry_view view;
+    const char *place; /* the name of the tier that had it, which is the store's */
+};
 
 /*
- * Looks into the directory, the layers in their order, the shared tier. KILN_OK with the payload in
- * memory that the caller frees with free(), KILN_NOT_FOUND for a miss (damaged entries are misses;
- * in the directory they are removed, in a layer they stay), KILN_NO_MEMORY. What the shared tier
- * had is written to the directory.
+ * KILN_OK with what was found, for the caller to fini, KILN_NOT_FOUND for a miss (damaged entries
+ * are misses; in the directory they are removed, in a layer they stay), KILN_NO_MEMORY. What the
+ * shared tier had is written to the directory. With KILN_CACHE_ACCEPT=same-compiler nothing is
+ * found that another compiler made.
  */
+enum kiln_status kiln_cache_store_find(struct kiln_cache_store *store,
+                                       const struct kiln_cache_query *query,
+                                       struct kiln_cache_found *ret_found,
+                                       struct kiln_error *error) KILN_NODISCARD;
+void kiln_cache_found_fini(struct kiln_cache_found *found);
+
+/* The same for callers without a compiler, that want the payload alone: in memory for free(). */
 enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error) KILN_NODISCARD;
-/* The same in the directory alone: for a second look, after which another process may have inserted
- * the entry there. */
-enum kiln_status kiln_cache_store_lookup_again(struct kiln_cache_store *store,
-                                               const struct kiln_cache_key *key, void **ret_payload,
-                                               size_t *ret_size,
-                                               struct kiln_error *error) KILN_NODISCARD;
-/*
- * As kiln_cache_store_lookup_from, by the hash of the key alone: for who was told of an entry and
- * does not have its key. The whole entry is appended to an empty buffer, into which `ret_view`
- * points; that its key is the one that was meant is for the caller to check, as far as it can.
- */
-enum kiln_status
-kiln_cache_store_lookup_named(struct kiln_cache_store *store, struct kiln_hash128 name,
-                              struct kiln_buffer *ret_entry, struct kiln_entry_view *ret_view,
-                              const char **ret_place, struct kiln_error *error) KILN_NODISCARD;
 /*
  * For an entry that is used without being read: notes its use in the directory, as a lookup does,
- * and with `is_now` whenever that was. False when the directory has no file of that name.
+ * and with `is_now` whenever that was. `mark`: of the compiler that made it. False when the
+ * directory has no file for it.
  */
-bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 name,
-                               bool is_now);
+bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 hash,
+                               uint64_t mark, bool is_now);
 /*
- * Writes or replaces an entry in the directory and hands it to the shared tier, which sends it
- * later; does nothing in a store that has neither, and keeps no entry larger than the limit. A
- * failure is of the directory and leaves no partial entry; callers log it
- * (kiln_cache_warn_once) and go on.
+ * Writes or replaces the maker's entry in the directory, beside those of other compilers, and hands
+ * it to the shared tier, which sends it later; does nothing in a store that has neither, and keeps
+ * no entry larger than the limit. A failure is of the directory and leaves no partial entry;
+ * callers log it (kiln_cache_warn_once) and go on.
  */
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
-                                         const struct kiln_cache_key *key, const void *payload,
+                                         const struct kiln_cache_key *key,
+                                         const struct kiln_cache_maker *maker, const void *payload,
                                          size_t size, struct kiln_error *error) KILN_NODISCARD;
 
 /* Entries that a tier was given and did not keep, since the store was opened. */
@@ -128,8 +144,8 @@ struct kiln_cache_losses {
 size_t kiln_cache_store_flush(struct kiln_cache_store *store, uint32_t milliseconds);
 struct kiln_cache_losses kiln_cache_store_losses(struct kiln_cache_store *store);
 /*
- * For import: verifies the bytes of a whole entry and writes it to the directory under the name
- * that its key hashes to, unless a good entry of that key is there already, for which `ret_added`
+ * For import: verifies the bytes of a whole entry and writes it to the directory, as made
+ * elsewhere, unless a good entry of that key and compiler is there already, for which `ret_added`
  * is false. KILN_CORRUPT when it is damaged, KILN_BAD_ARGUMENT when it is larger than the limit,
  * KILN_NOT_FOUND in a store without a directory. The shared tier hears nothing of it.
  */

@@ -75,14 +75,14 @@ static enum kiln_status visit_pack(const struct kiln_pack_file *pack, const stru
     enum kiln_status status = KILN_OK;
     size_t count = kiln_pack_file_entry_count(pack);
     for (size_t i = 0; i < count && status == KILN_OK; i++) {
-        struct kiln_entry_name name;
+        const struct kiln_cache_key key =
+            kiln_cache_key_of_hash(kiln_pack_file_entry_hash(pack, i));
         struct kiln_cache_visited visited = {.bytes = kiln_pack_file_entry_bytes(pack, i)};
         struct kiln_entry entry;
         struct kiln_error judgement;
         kiln_error_init(&judgement);
         kiln_buffer_init(&entry.bytes);
-        kiln_entry_name_set_hash(&name, kiln_pack_file_entry_hash(pack, i));
-        memcpy(visited.hex, name.file, KILN_CACHE_HASH_HEX);
+        kiln_cache_key_hex(&key, visited.hex);
         enum kiln_status read = kiln_pack_file_read_entry(pack, i, &entry.bytes, &judgement);
         if (read == KILN_OK)
             read = kiln_entry_decode(entry.bytes.data, entry.bytes.size, &entry.view, &judgement);

@@ -14,8 +14,7 @@
 /* scandir's filter has no context argument; the fan-out name is checked by the caller. */
 static int is_cache_file(const struct dirent *item)
 {
-    return kiln_entry_name_matches(item->d_name, item->d_name) ||
-           kiln_entry_name_is_old(item->d_name, item->d_name) ||
+    return kiln_entry_name_parse(item->d_name, item->d_name, NULL) ||
            kiln_temporary_name_matches(item->d_name);
 }
 
@@ -71,12 +70,14 @@ static enum kiln_status visit_names(const struct names *names, int fanout, const
     enum kiln_status status = KILN_OK;
     for (int i = 0; i < names->count && status == KILN_OK; i++) {
         const char *file = names->items[i]->d_name;
+        struct kiln_entry_file_id id;
         if (kiln_temporary_name_matches(file))
             status = visit(context, KILN_CACHE_FILE_TEMPORARY, fanout, fanout_name, file, error);
-        else if (kiln_entry_name_matches(fanout_name, file))
-            status = visit(context, KILN_CACHE_FILE_ENTRY, fanout, fanout_name, file, error);
-        else if (kiln_entry_name_is_old(fanout_name, file))
-            status = visit(context, KILN_CACHE_FILE_OLD, fanout, fanout_name, file, error);
+        else if (kiln_entry_name_parse(fanout_name, file, &id))
+            status = visit(context,
+                           id.format == KILN_ENTRY_FORMAT_VERSION ? KILN_CACHE_FILE_ENTRY
+                                                                  : KILN_CACHE_FILE_OLD,
+                           fanout, fanout_name, file, error);
     }
     return status;
 }

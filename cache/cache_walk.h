@@ -12,7 +12,7 @@
 enum kiln_cache_file_kind {
     KILN_CACHE_FILE_ENTRY,
     KILN_CACHE_FILE_TEMPORARY,
-    KILN_CACHE_FILE_OLD, /* an entry of the format before this one */
+    KILN_CACHE_FILE_OLD, /* an entry of a format before this one */
 };
 
 /* `fanout`: open descriptor of the directory that holds `file`; `fanout_name`: its name. A status

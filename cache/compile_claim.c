@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +20,13 @@ enum {
 static const char prefix[] = ".kiln-";
 
 void kiln_compile_claim_open(struct kiln_compile_claim *claim, struct kiln_cache_store *store,
-                             const struct kiln_cache_key *key)
+                             const struct kiln_cache_key *key, uint64_t mark)
 {
     *claim = (struct kiln_compile_claim){.fanout = -1};
     struct kiln_entry_name entry;
     struct kiln_error ignored;
     kiln_error_init(&ignored);
-    kiln_entry_name_set(&entry, key);
+    kiln_entry_name_set(&entry, key, mark);
     if (!kiln_cache_store_has_directory(store) ||
         kiln_cache_directory_open_fanout(&store->directory, entry.fanout, true, &claim->fanout,
                                          &ignored) != KILN_OK) {
@@ -44,8 +45,8 @@ void kiln_compile_claim_open(struct kiln_compile_claim *claim, struct kiln_cache
         return;
     }
     kiln_cache_key_hex(key, hex);
-    (void)snprintf(claim->name, sizeof claim->name, "%s%s-%.*s.tmp", prefix, hex, MACHINE_DIGITS,
-                   machine);
+    (void)snprintf(claim->name, sizeof claim->name, "%s%s-%.*s-%016" PRIx64 ".tmp", prefix, hex,
+                   MACHINE_DIGITS, machine, mark);
 }
 
 static bool make(struct kiln_compile_claim *claim)

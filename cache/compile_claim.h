@@ -8,7 +8,8 @@
  * A claim is a symbolic link in the fan-out directory of its entry, because a link is made whole or
  * not at all and only once:
  *
- *     .kiln-<hash of the key>-<machine>.tmp -> <a name of kiln_temporary_name_make>
+ *     .kiln-<hash of the key>-<machine>-<mark of the compiler>.tmp -> <a name of
+ * kiln_temporary_name_make>
  *
  * Its target says which process made it, and stands for no file. The name is one of a temporary
  * file, so that the store counts it and removes it like one.
@@ -43,9 +44,10 @@ enum kiln_claim {
     KILN_CLAIM_WAITED, /* somebody else had it: look again, and compile if that was in vain */
 };
 
-/* Never fails: what goes wrong means KILN_CLAIM_NONE. */
+/* `mark`: of the compiler that the entry is wanted of (kiln_cache_compiler_mark). Never fails: what
+ * goes wrong means KILN_CLAIM_NONE. */
 void kiln_compile_claim_open(struct kiln_compile_claim *claim, struct kiln_cache_store *store,
-                             const struct kiln_cache_key *key);
+                             const struct kiln_cache_key *key, uint64_t mark);
 /* Takes the claim, or waits until its owner gives it up, has inserted the entry or is dead, and at
  * most until the deadline (kiln_monotonic_milliseconds). The claim of a dead process is taken. */
 enum kiln_claim kiln_compile_claim_take(struct kiln_compile_claim *claim, uint64_t deadline);

@@ -14,43 +14,53 @@
 
 static const char hex_digits[] = "0123456789abcdef";
 
-void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key)
-{
-    kiln_entry_name_set_hash(name, (struct kiln_hash128){key->hash_high, key->hash_low});
-}
+/* By format version. */
+static const char *const suffixes[] = {"", ".kiln", ".kiln2", ".kiln3"};
 
-static void set_name(struct kiln_entry_name *name, struct kiln_hash128 hash, const char *suffix)
+_Static_assert(sizeof suffixes / sizeof *suffixes == KILN_ENTRY_FORMAT_VERSION + 1,
+               "each format has a suffix");
+
+void kiln_entry_name_set_id(struct kiln_entry_name *name, const struct kiln_entry_file_id *id)
 {
-    (void)snprintf(name->file, sizeof name->file, "%016" PRIx64 "%016" PRIx64 "%s", hash.high,
-                   hash.low, suffix);
+    char mark[1 + KILN_ENTRY_MARK_HEX + 1] = "";
+    if (id->mark != 0)
+        (void)snprintf(mark, sizeof mark, "-%016" PRIx64, id->mark);
+    (void)snprintf(name->file, sizeof name->file, "%016" PRIx64 "%016" PRIx64 "%s%s", id->hash.high,
+                   id->hash.low, mark, suffixes[id->format]);
     memcpy(name->fanout, name->file, 2);
     name->fanout[2] = '\0';
 }
 
-void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash)
+void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key,
+                         uint64_t mark)
 {
-    set_name(name, hash, KILN_ENTRY_FILE_SUFFIX);
+    const struct kiln_entry_file_id id = {.hash = {.high = key->hash_high, .low = key->hash_low},
+                                          .mark = mark,
+                                          .format = KILN_ENTRY_FORMAT_VERSION};
+    kiln_entry_name_set_id(name, &id);
 }
 
-void kiln_entry_name_set_old(struct kiln_entry_name *name, struct kiln_hash128 hash)
+bool kiln_entry_name_parse(const char *fanout, const char *file, struct kiln_entry_file_id *ret_id)
 {
-    set_name(name, hash, KILN_OLD_ENTRY_FILE_SUFFIX);
-}
-
-static bool matches(const char *fanout, const char *file, const char *suffix)
-{
-    return strspn(file, hex_digits) == KILN_CACHE_HASH_HEX && strncmp(file, fanout, 2) == 0 &&
-           strcmp(file + KILN_CACHE_HASH_HEX, suffix) == 0;
-}
-
-bool kiln_entry_name_matches(const char *fanout, const char *file)
-{
-    return matches(fanout, file, KILN_ENTRY_FILE_SUFFIX);
-}
-
-bool kiln_entry_name_is_old(const char *fanout, const char *file)
-{
-    return matches(fanout, file, KILN_OLD_ENTRY_FILE_SUFFIX);
+    struct kiln_entry_file_id id = {.mark = 0};
+    const char *rest = file + KILN_CACHE_HASH_HEX;
+    if (strspn(file, hex_digits) != KILN_CACHE_HASH_HEX || strncmp(file, fanout, 2) != 0 ||
+        sscanf(file, "%16" SCNx64 "%16" SCNx64, &id.hash.high, &id.hash.low) != 2)
+        return false;
+    if (*rest == '-') {
+        if (strspn(rest + 1, hex_digits) != KILN_ENTRY_MARK_HEX ||
+            sscanf(rest + 1, "%16" SCNx64, &id.mark) != 1 || id.mark == 0)
+            return false;
+        rest += 1 + KILN_ENTRY_MARK_HEX;
+    }
+    for (id.format = KILN_ENTRY_FORMAT_VERSION; id.format != 0; id.format--)
+        if (strcmp(rest, suffixes[id.format]) == 0)
+            break;
+    if (id.format == 0 || (id.mark != 0 && id.format < KILN_ENTRY_FORMAT_VERSION))
+        return false;
+    if (ret_id != NULL)
+        *ret_id = id;
+    return true;
 }
 
 void kiln_entry_fini(struct kiln_entry *entry)
@@ -58,20 +68,20 @@ void kiln_entry_fini(struct kiln_entry *entry)
     kiln_buffer_fini(&entry->bytes);
 }
 
-static bool key_hashes_to_name(const struct kiln_entry_view *view, const char *file)
-{
-    struct kiln_entry_name name;
-    kiln_entry_name_set_hash(&name, kiln_hash128(view->key, view->key_bytes));
-    return strcmp(name.file, file) == 0;
-}
-
 static enum kiln_status verify(struct kiln_entry *entry, const char *file, struct kiln_error *error)
 {
+    struct kiln_entry_file_id id;
     enum kiln_status status =
         kiln_entry_decode(entry->bytes.data, entry->bytes.size, &entry->view, error);
-    if (status == KILN_OK && !key_hashes_to_name(&entry->view, file))
-        status = kiln_error_set(error, KILN_CORRUPT, "its key does not hash to its name");
-    return status;
+    if (status != KILN_OK)
+        return status;
+    struct kiln_hash128 hash = kiln_hash128(entry->view.key, entry->view.key_bytes);
+    if (!kiln_entry_name_parse(file, file, &id) || id.hash.high != hash.high ||
+        id.hash.low != hash.low)
+        return kiln_error_set(error, KILN_CORRUPT, "its key does not hash to its name");
+    if (id.mark != 0 && id.mark != kiln_entry_view_mark(&entry->view))
+        return kiln_error_set(error, KILN_CORRUPT, "its name is of another compiler");
+    return KILN_OK;
 }
 
 /* Without a descriptor: a symbolic link is the one thing that can be told and removed; the rest is

@@ -14,31 +14,35 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* The suffix belongs to format version 2; version 1 had the other. */
-#define KILN_ENTRY_FILE_SUFFIX     ".kiln2"
-#define KILN_OLD_ENTRY_FILE_SUFFIX ".kiln"
-
 enum {
     /* A use is noted when the last one that was noted is this old: so a reading process writes
      * nothing most of the time. */
     KILN_ENTRY_USE_INTERVAL_S = 3600,
     KILN_ENTRY_FANOUT_NAME_BYTES = 3,
-    KILN_ENTRY_FILE_NAME_BYTES = KILN_CACHE_HASH_HEX + sizeof KILN_ENTRY_FILE_SUFFIX,
+    KILN_ENTRY_MARK_HEX = 16,
+    KILN_ENTRY_FILE_NAME_BYTES = KILN_CACHE_HASH_HEX + 1 + KILN_ENTRY_MARK_HEX + sizeof ".kiln3",
+};
+
+/* What the name of an entry's file says. */
+struct kiln_entry_file_id {
+    struct kiln_hash128 hash; /* of the key */
+    /* Of the compiler whose entry it is (kiln_cache_compiler_mark). 0: there is one such file of a
+     * hash, for what was made elsewhere and is used whatever made it. */
+    uint64_t mark;
+    unsigned format; /* version of the entry format, from 1 on */
 };
 
 struct kiln_entry_name {
     char fanout[KILN_ENTRY_FANOUT_NAME_BYTES]; /* the first two digits of the hash */
-    char file[KILN_ENTRY_FILE_NAME_BYTES];     /* all digits and the suffix */
+    char file[KILN_ENTRY_FILE_NAME_BYTES];     /* all digits, those of the mark, the suffix */
 };
 
-void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key);
-void kiln_entry_name_set_hash(struct kiln_entry_name *name, struct kiln_hash128 hash);
-/* The name that the entry of a hash had in the format before this one. */
-void kiln_entry_name_set_old(struct kiln_entry_name *name, struct kiln_hash128 hash);
-/* Whether `file` is an entry's name that belongs into the fan-out directory `fanout`. */
-bool kiln_entry_name_matches(const char *fanout, const char *file);
-/* The same of the format before this one. Such a file is never read. */
-bool kiln_entry_name_is_old(const char *fanout, const char *file);
+void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key,
+                         uint64_t mark);
+void kiln_entry_name_set_id(struct kiln_entry_name *name, const struct kiln_entry_file_id *id);
+/* Whether `file` is an entry's name that belongs into the fan-out directory `fanout`; `ret_id` may
+ * be NULL. Files of a format before KILN_ENTRY_FORMAT_VERSION are never read. */
+bool kiln_entry_name_parse(const char *fanout, const char *file, struct kiln_entry_file_id *ret_id);
 
 /* An entry in memory. */
 struct kiln_entry {
@@ -55,10 +59,10 @@ enum kiln_entry_file_flag {
 
 /*
  * Reads and verifies the entry in the open directory `fanout`: an ordinary file that belongs to
- * this user, not writable by others, every byte of it right, its key hashing to its name. `flags`
- * is a sum of enum kiln_entry_file_flag. KILN_NOT_FOUND when there is no file; KILN_CORRUPT when it
- * is there and damaged; KILN_IO, KILN_NO_MEMORY when it could not be judged. `ret_identity`: of the
- * file that was found damaged, set only with KILN_CORRUPT.
+ * this user, not writable by others, every byte of it right, its key and compiler those of its
+ * name. `flags` is a sum of enum kiln_entry_file_flag. KILN_NOT_FOUND when there is no file;
+ * KILN_CORRUPT when it is there and damaged; KILN_IO, KILN_NO_MEMORY when it could not be judged.
+ * `ret_identity`: of the file that was found damaged, set only with KILN_CORRUPT.
  */
 enum kiln_status kiln_entry_file_read(int fanout, const char *file, unsigned flags,
                                       struct kiln_entry *ret_entry, struct stat *ret_identity,

@@ -11,28 +11,53 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     /* A change of any byte's meaning needs a new version and a new file suffix (entry_file.h), so
      * that versions can share a directory without taking each other's entries for damaged ones. */
-    KILN_ENTRY_FORMAT_VERSION = 2,
-    KILN_ENTRY_HEADER_BYTES = 32,
+    KILN_ENTRY_FORMAT_VERSION = 3,
+    KILN_ENTRY_HEADER_BYTES = 40,
     KILN_ENTRY_CHECKSUM_BYTES = 16,
     /* Of a whole entry. Far above any code object; keeps a damaged file from eating the memory. */
     KILN_ENTRY_LIMIT_BYTES = 256 * 1024 * 1024,
+    /* Of each text about the maker. */
+    KILN_ENTRY_TEXT_LIMIT_BYTES = 64 * 1024,
+};
+
+/* What made an entry: facts that it carries beside key and payload, and no part of its name. */
+struct kiln_cache_maker {
+    const char *compiler; /* identity of the compilers; NULL: not known, or none here */
+    const char *build;    /* version of Kiln; NULL: not known */
+};
+
+/* A text of an entry: not NUL-terminated, without a NUL inside, and from anybody. */
+struct kiln_entry_text {
+    const char *text;
+    size_t size;
 };
 
 /* The parts of an entry, pointing into its bytes. */
 struct kiln_entry_view {
     const void *key;
     size_t key_bytes;
+    struct kiln_entry_text compiler; /* of its maker; empty when that is not known */
+    struct kiln_entry_text build;    /* the same */
     const void *payload;
     size_t payload_bytes;
 };
 
-/* Appends the entry to `ret_entry`, an initialised, empty buffer that the caller finis.
- * KILN_BAD_ARGUMENT when the entry would exceed KILN_ENTRY_LIMIT_BYTES, KILN_NO_MEMORY. */
-enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key, const void *payload,
+/* What stands for a compiler where its whole identity is too long: a hash of it, never 0. 0 for
+ * NULL and "". */
+uint64_t kiln_cache_compiler_mark(const char *compiler);
+/* The same of the compiler that made an entry. */
+uint64_t kiln_entry_view_mark(const struct kiln_entry_view *view);
+
+/* Appends the entry to `ret_entry`, an initialised, empty buffer that the caller finis. `maker` may
+ * be NULL: nothing is known of it. KILN_BAD_ARGUMENT when the entry or a text would exceed its
+ * limit, KILN_NO_MEMORY. */
+enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key,
+                                   const struct kiln_cache_maker *maker, const void *payload,
                                    size_t payload_bytes, struct kiln_buffer *ret_entry,
                                    struct kiln_error *error) KILN_NODISCARD;
 

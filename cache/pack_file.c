@@ -130,6 +130,11 @@ struct kiln_hash128 kiln_pack_file_entry_hash(const struct kiln_pack_file *pack,
     return pack->rows[index].hash;
 }
 
+uint64_t kiln_pack_file_entry_mark(const struct kiln_pack_file *pack, size_t index)
+{
+    return pack->rows[index].mark;
+}
+
 size_t kiln_pack_file_entry_bytes(const struct kiln_pack_file *pack, size_t index)
 {
     return (size_t)pack->rows[index].size;
@@ -155,6 +160,8 @@ static enum kiln_status read_verified(const struct kiln_pack_file *pack,
     struct kiln_hash128 hash = kiln_hash128(ret_view->key, ret_view->key_bytes);
     if (kiln_pack_hash_compare(hash, row->hash) != 0)
         return kiln_error_set(error, KILN_CORRUPT, "its key does not hash to what the index says");
+    if (kiln_entry_view_mark(ret_view) != row->mark)
+        return kiln_error_set(error, KILN_CORRUPT, "the index has it under another compiler");
     return KILN_OK;
 }
 
@@ -183,24 +190,39 @@ static enum kiln_status read_row(const struct kiln_pack_file *pack, const struct
     return KILN_OK;
 }
 
-enum kiln_status kiln_pack_file_lookup(const struct kiln_pack_file *pack,
-                                       const struct kiln_cache_key *key,
-                                       struct kiln_buffer *ret_entry, struct kiln_error *error)
+/* The first row that does not come before the wanted one. */
+static size_t lower_bound(const struct kiln_pack_file *pack, const struct kiln_pack_row *wanted)
 {
-    struct kiln_hash128 hash = {.high = key->hash_high, .low = key->hash_low};
     size_t low = 0;
     size_t high = pack->entry_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = kiln_pack_hash_compare(pack->rows[middle].hash, hash);
-        if (order == 0)
-            return read_row(pack, &pack->rows[middle], key, ret_entry, error);
-        if (order < 0)
+        if (kiln_pack_row_compare(&pack->rows[middle], wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return kiln_error_set(error, KILN_NOT_FOUND, "there is no such entry");
+    return low;
+}
+
+enum kiln_status kiln_pack_file_lookup(const struct kiln_pack_file *pack,
+                                       const struct kiln_cache_key *key, uint64_t mark,
+                                       struct kiln_buffer *ret_entry, struct kiln_error *error)
+{
+    const struct kiln_pack_row wanted = {.hash = {.high = key->hash_high, .low = key->hash_low},
+                                         .mark = mark};
+    enum kiln_status status = KILN_NOT_FOUND;
+    for (size_t i = lower_bound(pack, &wanted); i < pack->entry_count; i++) {
+        const struct kiln_pack_row *row = &pack->rows[i];
+        if (kiln_pack_hash_compare(row->hash, wanted.hash) != 0 || (mark != 0 && row->mark != mark))
+            break;
+        status = read_row(pack, row, key, ret_entry, error);
+        if (status == KILN_OK || kiln_status_may_pass(status))
+            return status;
+    }
+    return status != KILN_NOT_FOUND
+               ? status
+               : kiln_error_set(error, KILN_NOT_FOUND, "there is no such entry");
 }
 
 enum kiln_status kiln_pack_file_read_entry(const struct kiln_pack_file *pack, size_t index,

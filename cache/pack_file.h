@@ -27,16 +27,17 @@ enum kiln_status kiln_pack_file_open(const char *path, struct kiln_pack_file **r
                                      struct kiln_error *error) KILN_NODISCARD;
 void kiln_pack_file_close(struct kiln_pack_file *pack);
 size_t kiln_pack_file_entry_count(const struct kiln_pack_file *pack);
-/* Of entry `index` below the count, in the order of hashes: the hash of its key, and its bytes.
- * Both are what the index says; the entry is not read. */
+/* Of entry `index` below the count, in the order of hashes: the hash of its key, the mark of its
+ * compiler, and its bytes. All are what the index says; the entry is not read. */
 struct kiln_hash128 kiln_pack_file_entry_hash(const struct kiln_pack_file *pack, size_t index);
+uint64_t kiln_pack_file_entry_mark(const struct kiln_pack_file *pack, size_t index);
 size_t kiln_pack_file_entry_bytes(const struct kiln_pack_file *pack, size_t index);
 
-/* Appends the whole, verified entry of the key, compared byte for byte, to an empty buffer.
- * KILN_NOT_FOUND for a miss, KILN_CORRUPT when the entry is there and damaged, KILN_IO,
- * KILN_NO_MEMORY. */
+/* Appends the whole, verified entry of the key, compared byte for byte, to an empty buffer: the one
+ * of the compiler with this mark, or with 0 the first sound one, whatever made it. KILN_NOT_FOUND
+ * for a miss, KILN_CORRUPT when entries are there and damaged, KILN_IO, KILN_NO_MEMORY. */
 enum kiln_status kiln_pack_file_lookup(const struct kiln_pack_file *pack,
-                                       const struct kiln_cache_key *key,
+                                       const struct kiln_cache_key *key, uint64_t mark,
                                        struct kiln_buffer *ret_entry,
                                        struct kiln_error *error) KILN_NODISCARD;
 /* The same of entry `index` of the pack, in the order of hashes, for listing and merging. */
@@ -51,9 +52,10 @@ struct kiln_pack_writer; /* opaque; writes a temporary file next to the pack */
  * directory; KILN_BAD_ARGUMENT when the path names no file; KILN_NO_MEMORY. */
 enum kiln_status kiln_pack_writer_create(const char *path, struct kiln_pack_writer **ret_writer,
                                          struct kiln_error *error) KILN_NODISCARD;
-/* Verifies the entry and adds it; `ret_added` is false when the pack already has one of its hash:
- * the first one stays. KILN_CORRUPT when it is damaged, KILN_BAD_ARGUMENT when the pack is full;
- * the writer goes on after either. After KILN_IO it adds and finishes nothing any more. */
+/* Verifies the entry and adds it; `ret_added` is false when the pack already has one of its hash
+ * and its compiler: the first one stays. KILN_CORRUPT when it is damaged, KILN_BAD_ARGUMENT when
+ * the pack is full; the writer goes on after either. After KILN_IO it adds and finishes nothing any
+ * more. */
 enum kiln_status kiln_pack_writer_add(struct kiln_pack_writer *writer, const void *entry,
                                       size_t size, bool *ret_added,
                                       struct kiln_error *error) KILN_NODISCARD;

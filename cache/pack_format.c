@@ -18,6 +18,12 @@ int kiln_pack_hash_compare(struct kiln_hash128 a, struct kiln_hash128 b)
     return (a.low > b.low) - (a.low < b.low);
 }
 
+int kiln_pack_row_compare(const struct kiln_pack_row *a, const struct kiln_pack_row *b)
+{
+    int order = kiln_pack_hash_compare(a->hash, b->hash);
+    return order != 0 ? order : (a->mark > b->mark) - (a->mark < b->mark);
+}
+
 enum kiln_status kiln_pack_header_decode(const unsigned char bytes[KILN_PACK_HEADER_BYTES],
                                          uint64_t file_bytes, struct kiln_pack_header *ret_header,
                                          struct kiln_error *error)
@@ -67,7 +73,7 @@ static struct kiln_hash128 checksum(const unsigned char *header, const unsigned 
 static enum kiln_status check_row(const struct kiln_pack_row *row, size_t index, uint64_t offset,
                                   const struct kiln_pack_row *before, struct kiln_error *error)
 {
-    if (before != NULL && kiln_pack_hash_compare(before->hash, row->hash) >= 0)
+    if (before != NULL && kiln_pack_row_compare(before, row) >= 0)
         return kiln_error_set(error, KILN_CORRUPT, "its index is not sorted at entry %zu", index);
     if (row->size < KILN_ENTRY_HEADER_BYTES + KILN_ENTRY_CHECKSUM_BYTES ||
         row->size > KILN_ENTRY_LIMIT_BYTES)
@@ -118,6 +124,7 @@ enum kiln_status kiln_pack_index_decode(const unsigned char bytes[KILN_PACK_HEAD
     for (size_t i = 0; i < header->entry_count; i++) {
         ret_rows[i].hash.high = kiln_reader_u64(&reader);
         ret_rows[i].hash.low = kiln_reader_u64(&reader);
+        ret_rows[i].mark = kiln_reader_u64(&reader);
         ret_rows[i].offset = kiln_reader_u64(&reader);
         ret_rows[i].size = kiln_reader_u64(&reader);
     }
@@ -132,6 +139,7 @@ void kiln_pack_encode(const struct kiln_pack_row *rows, size_t count, uint64_t i
     for (size_t i = 0; i < count; i++) {
         kiln_buffer_append_u64(&index, rows[i].hash.high);
         kiln_buffer_append_u64(&index, rows[i].hash.low);
+        kiln_buffer_append_u64(&index, rows[i].mark);
         kiln_buffer_append_u64(&index, rows[i].offset);
         kiln_buffer_append_u64(&index, rows[i].size);
     }

@@ -13,23 +13,26 @@
 #include <stdint.h>
 
 enum {
-    KILN_PACK_FORMAT_VERSION = 2,
+    KILN_PACK_FORMAT_VERSION = 3,
     KILN_PACK_HEADER_BYTES = 48,
-    KILN_PACK_ROW_BYTES = 32,
+    KILN_PACK_ROW_BYTES = 40,
     KILN_PACK_ALIGNMENT = 8, /* of entries and the index; what is between them is 0 */
-    /* An index of 128 MiB: keeps a damaged or sparse file from eating the memory. */
+    /* An index of 160 MiB: keeps a damaged or sparse file from eating the memory. */
     KILN_PACK_LIMIT_ENTRIES = 1 << 22,
 };
 
 /* One entry in the index. */
 struct kiln_pack_row {
     struct kiln_hash128 hash; /* of its key */
+    uint64_t mark;            /* of its compiler: kiln_entry_view_mark */
     uint64_t offset;          /* in the file */
     uint64_t size;            /* bytes, without what aligns the next one */
 };
 
 /* Negative, 0 or positive: by the high 64 bits, then the low ones. */
 int kiln_pack_hash_compare(struct kiln_hash128 a, struct kiln_hash128 b);
+/* The order of the index: by the hashes, then the marks. */
+int kiln_pack_row_compare(const struct kiln_pack_row *a, const struct kiln_pack_row *b);
 
 static inline uint64_t kiln_pack_align(uint64_t size)
 {

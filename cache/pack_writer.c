@@ -77,13 +77,13 @@ enum kiln_status kiln_pack_writer_create(const char *path, struct kiln_pack_writ
     return KILN_OK;
 }
 
-/* The slot that has the hash, or the empty one that it belongs into. */
-static uint32_t *find_slot(struct kiln_pack_writer *writer, struct kiln_hash128 hash)
+/* The slot that has an entry of the row's hash and mark, or the empty one that it belongs into. */
+static uint32_t *find_slot(struct kiln_pack_writer *writer, const struct kiln_pack_row *row)
 {
     size_t mask = writer->slot_count - 1;
-    for (size_t i = (size_t)hash.low & mask;; i = (i + 1) & mask) {
+    for (size_t i = (size_t)row->hash.low & mask;; i = (i + 1) & mask) {
         uint32_t *slot = &writer->slots[i];
-        if (*slot == NO_ROW || kiln_pack_hash_compare(writer->rows[*slot - 1].hash, hash) == 0)
+        if (*slot == NO_ROW || kiln_pack_row_compare(&writer->rows[*slot - 1], row) == 0)
             return slot;
     }
 }
@@ -111,7 +111,7 @@ static enum kiln_status reserve(struct kiln_pack_writer *writer, struct kiln_err
     writer->slots = slots;
     writer->slot_count *= 2;
     for (size_t i = 0; i < writer->count; i++)
-        *find_slot(writer, writer->rows[i].hash) = (uint32_t)i + 1;
+        *find_slot(writer, &writer->rows[i]) = (uint32_t)i + 1;
     return KILN_OK;
 }
 
@@ -145,8 +145,11 @@ enum kiln_status kiln_pack_writer_add(struct kiln_pack_writer *writer, const voi
         status = kiln_entry_decode(entry, size, &view, error);
     if (status != KILN_OK)
         return status;
-    struct kiln_pack_row row = {kiln_hash128(view.key, view.key_bytes), writer->file.size, size};
-    if (*find_slot(writer, row.hash) != NO_ROW) {
+    const struct kiln_pack_row row = {.hash = kiln_hash128(view.key, view.key_bytes),
+                                      .mark = kiln_entry_view_mark(&view),
+                                      .offset = writer->file.size,
+                                      .size = size};
+    if (*find_slot(writer, &row) != NO_ROW) {
         *ret_added = false;
         return KILN_OK;
     }
@@ -158,10 +161,9 @@ enum kiln_status kiln_pack_writer_add(struct kiln_pack_writer *writer, const voi
         writer->has_failed = true;
         return status;
     }
-    if (writer->count != 0 &&
-        kiln_pack_hash_compare(writer->rows[writer->count - 1].hash, row.hash) > 0)
+    if (writer->count != 0 && kiln_pack_row_compare(&writer->rows[writer->count - 1], &row) > 0)
         writer->is_sorted = false;
-    *find_slot(writer, row.hash) = (uint32_t)writer->count + 1;
+    *find_slot(writer, &row) = (uint32_t)writer->count + 1;
     writer->rows[writer->count++] = row;
     *ret_added = true;
     return KILN_OK;
@@ -169,9 +171,7 @@ enum kiln_status kiln_pack_writer_add(struct kiln_pack_writer *writer, const voi
 
 static int compare_rows(const void *a, const void *b)
 {
-    const struct kiln_pack_row *row_a = a;
-    const struct kiln_pack_row *row_b = b;
-    return kiln_pack_hash_compare(row_a->hash, row_b->hash);
+    return kiln_pack_row_compare(a, b);
 }
 
 /* Copies one entry from the file as it came into the file as it will be. */

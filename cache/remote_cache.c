@@ -20,7 +20,7 @@ enum {
     CONNECTIONS = 8,
     /* Of each step of a write, for which nobody waits. */
     WRITE_TIMEOUT_MS = 1000,
-    KEY_BYTES = 64,
+    KEY_BYTES = 80,
 };
 
 struct slot {
@@ -403,19 +403,21 @@ static bool is_sound(const struct kiln_cache_key *key, const struct kiln_buffer 
     return false;
 }
 
-static void key_text(const struct kiln_cache_key *key, char ret_text[KEY_BYTES])
+static void key_text(const struct kiln_cache_key *key, uint64_t mark, char ret_text[KEY_BYTES])
 {
     char hex[KILN_CACHE_HASH_HEX + 1];
     kiln_cache_key_hex(key, hex);
-    (void)snprintf(ret_text, KEY_BYTES, "kiln:%d:%s", KILN_ENTRY_FORMAT_VERSION, hex);
+    int size = snprintf(ret_text, KEY_BYTES, "kiln:%d:%s", KILN_ENTRY_FORMAT_VERSION, hex);
+    if (mark != 0)
+        (void)snprintf(ret_text + size, KEY_BYTES - (size_t)size, ":%016" PRIx64, mark);
 }
 
 enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
-                                          const struct kiln_cache_key *key,
+                                          const struct kiln_cache_key *key, uint64_t mark,
                                           struct kiln_buffer *ret_entry, struct kiln_error *error)
 {
     char name[KEY_BYTES];
-    key_text(key, name);
+    key_text(key, mark, name);
     struct session *session = session_of(remote);
     if (session == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while asking a shared cache");
@@ -438,10 +440,10 @@ enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
 }
 
 void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln_cache_key *key,
-                             const void *entry, size_t size)
+                             uint64_t mark, const void *entry, size_t size)
 {
     char name[KEY_BYTES];
-    key_text(key, name);
+    key_text(key, mark, name);
     struct session *session = session_of(remote);
     if (session != NULL && size <= KILN_REMOTE_VALUE_LIMIT_BYTES &&
         kiln_remote_writer_push(session->writer, name, entry, size))

@@ -29,16 +29,18 @@ void kiln_remote_cache_close(struct kiln_remote_cache *remote);
 /* The URL without user, password and options. */
 const char *kiln_remote_cache_name(const struct kiln_remote_cache *remote);
 
-/* Appends the whole, verified entry to an empty buffer. KILN_NOT_FOUND for a miss, also when the
+/* Appends the whole, verified entry to an empty buffer. The server has one entry of a key, whatever
+ * made it, and with a `mark` other than 0 one more for each: the caller checks that it is of that
+ * compiler. KILN_NOT_FOUND for a miss, also when the
  * server cannot be asked or its value is damaged or of another key; KILN_NO_MEMORY. */
 enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
-                                          const struct kiln_cache_key *key,
+                                          const struct kiln_cache_key *key, uint64_t mark,
                                           struct kiln_buffer *ret_entry,
                                           struct kiln_error *error) KILN_NODISCARD;
 /* Copies the entry and returns; it is sent later, or dropped when the server is away or too much
  * waits already. */
 void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln_cache_key *key,
-                             const void *entry, size_t size);
+                             uint64_t mark, const void *entry, size_t size);
 /* Waits until what was stored is sent or dropped, so many milliseconds at most. Returns how many
  * entries are not. */
 size_t kiln_remote_cache_flush(struct kiln_remote_cache *remote, uint32_t milliseconds);

@@ -27,21 +27,23 @@ const char *kiln_remote_cache_name(const struct kiln_remote_cache *remote)
 }
 
 enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
-                                          const struct kiln_cache_key *key,
+                                          const struct kiln_cache_key *key, uint64_t mark,
                                           struct kiln_buffer *ret_entry, struct kiln_error *error)
 {
     (void)remote;
     (void)key;
+    (void)mark;
     (void)ret_entry;
     assert(!"there is none");
     return kiln_error_set(error, KILN_NOT_FOUND, "this build of Kiln has no shared cache");
 }
 
 void kiln_remote_cache_store(struct kiln_remote_cache *remote, const struct kiln_cache_key *key,
-                             const void *entry, size_t size)
+                             uint64_t mark, const void *entry, size_t size)
 {
     (void)remote;
     (void)key;
+    (void)mark;
     (void)entry;
     (void)size;
     assert(!"there is none");

@@ -59,15 +59,13 @@ struct run {
  * worst that comes of it is that one of them is not precompiled. */
 static struct kiln_hash128 hash_graph(const struct kiln_graph *graph)
 {
-    struct kiln_buffer canonical;
-    kiln_buffer_init(&canonical);
-    kiln_graph_append_canonical(graph, &canonical);
-    if (canonical.failed) {
+    struct kiln_hash128 hash;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_graph_hash(graph, &hash, &error) != KILN_OK) {
         kiln_message_error("out of memory");
         exit(KILN_EXIT_ENVIRONMENT);
     }
-    struct kiln_hash128 hash = kiln_hash128(canonical.data, canonical.size);
-    kiln_buffer_fini(&canonical);
     return hash;
 }
 

@@ -245,6 +245,11 @@ static void print_kernels(const struct shown *shown)
             print_text("written", shown->files[i]);
 }
 
+static void print_maker(const char *name, const char *text)
+{
+    print_text(name, text && *text ? text : "unknown");
+}
+
 static void print_shown(const struct shown *shown)
 {
     const struct kiln_entry_description *description = &shown->description;
@@ -262,13 +267,15 @@ static void print_shown(const struct shown *shown)
             strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S %z", &fields))
             print_text("last use", date);
     }
+    print_maker("compiler", description->compiler);
+    print_maker("made by", description->build);
     if (description->kind == KILN_ENTRY_UNKNOWN) {
         print_text("unknown", description->reason.text);
         return;
     }
     print_text("target", description->target);
-    print_text("compiler", description->compiler_identity);
     if (description->kind == KILN_ENTRY_KERNEL) {
+        print_text("options", description->compile_options);
         printf("%-10s %" PRIu32 "\n", "format", description->kernel_key.format_version);
         printf("%-10s %s\n", "source",
                kiln_text_bytes(bytes[0], description->kernel_key.source_bytes));
@@ -280,6 +287,7 @@ static void print_shown(const struct shown *shown)
     }
     print_text("templates", description->key.templates_digest);
     printf("%-10s %" PRIu32 "\n", "format", description->key.format_version);
+    print_text("options", description->compile_options);
     print_options(&description->key.options);
     print_graph(shown);
     if (!description->program) {
@@ -376,12 +384,18 @@ static json_t *program_json(const struct shown *shown)
     return object;
 }
 
+/* null: the entry does not say. */
+static json_t *maker_json(const char *text)
+{
+    return text && *text ? kiln_json_text(text) : json_null();
+}
+
 static json_t *kernel_key_json(const struct kiln_entry_description *description)
 {
     const struct kiln_kernel_key *key = &description->kernel_key;
     json_t *object = kiln_json_object();
     kiln_json_set(object, "target", kiln_json_text(description->target));
-    kiln_json_set(object, "compiler", kiln_json_text(description->compiler_identity));
+    kiln_json_set(object, "compile_options", kiln_json_text(description->compile_options));
     kiln_json_set(object, "format_version", json_integer(key->format_version));
     kiln_json_set(object, "source_bytes", json_integer((json_int_t)key->source_bytes));
     return object;
@@ -398,7 +412,7 @@ static json_t *key_json(const struct shown *shown)
     kiln_json_set(options, "max_vector_elements", json_integer(key->options.max_vector_elements));
     kiln_json_set(options, "host_wave_size", json_integer(key->options.host_wave_size));
     kiln_json_set(object, "target", kiln_json_text(key->target));
-    kiln_json_set(object, "compiler", kiln_json_text(key->compiler_identity));
+    kiln_json_set(object, "compile_options", kiln_json_text(shown->description.compile_options));
     kiln_json_set(object, "templates", kiln_json_text(key->templates_digest));
     kiln_json_set(object, "format_version", json_integer(key->format_version));
     kiln_json_set(object, "options", options);
@@ -420,6 +434,8 @@ static void print_shown_json(const struct shown *shown)
     kiln_json_set(document, "last_use",
                   shown->item.last_use_s ? json_integer((json_int_t)shown->item.last_use_s)
                                          : json_null());
+    kiln_json_set(document, "compiler", maker_json(description->compiler));
+    kiln_json_set(document, "build", maker_json(description->build));
     kiln_json_set(document, "fields", is_known ? key_json(shown) : json_null());
     kiln_json_set(document, "program", description->program ? program_json(shown) : json_null());
     kiln_json_set(document, "kernel", description->kernel ? kernel_json(shown, 0) : json_null());

@@ -17,7 +17,7 @@ static void describe_program(const struct kiln_entry_view *view, bool with_paylo
         return;
     description->kind = KILN_ENTRY_PROGRAM;
     description->target = description->key.target;
-    description->compiler_identity = description->key.compiler_identity;
+    description->compile_options = description->key.compile_options;
     if (with_payload &&
         kiln_program_format_read(view->payload, view->payload_bytes, &description->key.graph,
                                  &description->program, &description->reason) != KILN_OK)
@@ -38,8 +38,8 @@ static void describe_kernel(const struct kiln_entry_view *view, bool with_payloa
     if (kiln_kernel_key_read(view->key, view->key_bytes, key, &description->reason) != KILN_OK)
         return;
     description->target = copy_text(&key->target, &description->arena);
-    description->compiler_identity = copy_text(&key->compiler_identity, &description->arena);
-    if (description->target == NULL || description->compiler_identity == NULL) {
+    description->compile_options = copy_text(&key->compile_options, &description->arena);
+    if (description->target == NULL || description->compile_options == NULL) {
         (void)kiln_error_set(&description->reason, KILN_CORRUPT,
                              "its key does not have the texts of a kernel");
         return;
@@ -58,6 +58,10 @@ void kiln_entry_describe(const struct kiln_entry_view *view, bool with_payload,
     memset(description, 0, sizeof *description);
     kiln_arena_init(&description->arena);
     kiln_error_init(&description->reason);
+    const struct kiln_entry_text *compiler = &view->compiler;
+    const struct kiln_entry_text *build = &view->build;
+    description->compiler = kiln_arena_strndup(&description->arena, compiler->text, compiler->size);
+    description->build = kiln_arena_strndup(&description->arena, build->text, build->size);
     if (kiln_kernel_key_is_one(view->key, view->key_bytes))
         describe_kernel(view, with_payload, description);
     else

@@ -25,7 +25,10 @@ struct kiln_entry_description {
     struct kiln_shared_kernel *kernel;   /* the same */
     struct kiln_error reason;            /* why there is no key, or no program or kernel */
     const char *target;                  /* untrusted; NULL: not known */
-    const char *compiler_identity;       /* the same */
+    const char *compile_options;         /* the same */
+    /* Of what made it; the same, and "" when the entry does not say. */
+    const char *compiler;
+    const char *build;
 };
 
 /* Never fails: what cannot be read is left out. `with_payload`: else the payload is not read. The

@@ -46,7 +46,7 @@ static const char *const options[] = {
     "-mllvm",
     "-disable-promote-alloca-to-lds",
 };
-/* Part of the identity: raised whenever the options above change. */
+/* Raised whenever the options above change. */
 #define OPTIONS_VERSION "options-3"
 
 /* The linker that clang's driver will start: next to clang, else on PATH. */
@@ -104,6 +104,11 @@ static char *find_clang(char **ret_linker)
     }
     errno = ENOENT;
     return NULL;
+}
+
+static const char *options_version(void)
+{
+    return OPTIONS_VERSION;
 }
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
@@ -310,6 +315,7 @@ const struct kiln_compiler_ops kiln_compiler_clang = {
     .name = "clang",
     .kind = KILN_TARGET_AMDGPU,
     .hint = "install clang-19 and lld-19 or newer, or set KILN_CLANG",
+    .options = options_version,
     .find = find,
     .serves = serves,
     .compile = compile,

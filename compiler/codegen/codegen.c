@@ -117,6 +117,18 @@ static enum kiln_status get_toolchain(struct kiln_codegen *codegen,
     return KILN_OK;
 }
 
+void kiln_codegen_append_options(const struct kiln_target *target, struct kiln_buffer *buffer)
+{
+    const char *separator = "";
+    for (size_t i = 0; i < kiln_compiler_count(); i++) {
+        const struct kiln_compiler_ops *ops = kiln_compiler_at(i);
+        if (ops->kind != target->kind)
+            continue;
+        kiln_buffer_printf(buffer, "%s%s %s", separator, ops->name, ops->options());
+        separator = "; ";
+    }
+}
+
 enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
                                        const struct kiln_target *target, const char **ret_identity,
                                        struct kiln_error *error)

@@ -54,13 +54,17 @@ enum kiln_status kiln_codegen_create(const struct kiln_codegen_options *options,
 struct kiln_codegen *kiln_codegen_ref(struct kiln_codegen *codegen);
 void kiln_codegen_unref(struct kiln_codegen *codegen);
 
+/* Appends what Kiln asks of the compilers for `target`, whichever of them are here: the names and
+ * the versions of their options. Part of cache keys: it can change what becomes of a source. */
+void kiln_codegen_append_options(const struct kiln_target *target, struct kiln_buffer *buffer);
+
 /*
  * The identity of the compilers for `target` here: kind, version, path-independent build ids and
  * options of all that may serve it, in order of preference; which of them does is a function of
- * that. Part of cache keys. Found without starting any compiler, remembered per codegen.
- * KILN_UNSUPPORTED with a hint when there is no compiler for this kind of target. That one is there
- * does not promise that it knows the processor: kiln_codegen_compiler and kiln_codegen_compile
- * tell. `ret_identity` belongs to the codegen.
+ * that. A fact about cache entries, no part of their keys. Found without starting any compiler,
+ * remembered per codegen. KILN_UNSUPPORTED with a hint when there is no compiler for this kind of
+ * target. That one is there does not promise that it knows the processor: kiln_codegen_compiler and
+ * kiln_codegen_compile tell. `ret_identity` belongs to the codegen.
  */
 enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
                                        const struct kiln_target *target, const char **ret_identity,

@@ -23,13 +23,18 @@ static const char *source_options[] = {"-O1", "-std=c++17", "-ffp-contract=off",
 static const char *byte_source_options[] = {"-O3", "-std=c++17", "-ffp-contract=off", "-nogpuinc",
                                             "-nogpulib"};
 static const char *codegen_options[] = {"-O3"};
-/* Part of the identity: raised whenever the options above change. */
+/* Raised whenever the options above change. */
 #define OPTIONS_VERSION "options-4"
 
 enum {
     SOURCE_OPTION_COUNT = sizeof source_options / sizeof *source_options,
     CODEGEN_OPTION_COUNT = sizeof codegen_options / sizeof *codegen_options,
 };
+
+static const char *options_version(void)
+{
+    return OPTIONS_VERSION;
+}
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
@@ -317,6 +322,7 @@ const struct kiln_compiler_ops kiln_compiler_comgr = {
     .name = "comgr",
     .kind = KILN_TARGET_AMDGPU,
     .hint = "install libamd-comgr-dev or ROCm, or set KILN_COMGR_LIBRARY",
+    .options = options_version,
     .find = find,
     .serves = serves,
     .compile = compile,

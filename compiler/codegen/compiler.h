@@ -42,6 +42,9 @@ struct kiln_compiler_ops {
     const char *name; /* "comgr" */
     enum kiln_target_kind kind;
     const char *hint; /* how to get this compiler, for error messages */
+    /* What Kiln asks of this compiler, wherever it is: a word that is raised whenever the options
+     * change. Part of cache keys and of the identity; constant. */
+    const char *(*options)(void);
     /* Fills path and identity. KILN_NOT_FOUND when this compiler is not here, KILN_NO_MEMORY. */
     enum kiln_status (*find)(struct kiln_compiler *ret_compiler, struct kiln_error *error);
     /* Whether it compiles for the target. May load or start the compiler; remembered by the

@@ -40,8 +40,16 @@ static const char *const sanitizer_options[] = {"-g1", "-fno-omit-frame-pointer"
                                                 "-fsanitize=address,undefined",
                                                 "-fno-sanitize-recover=undefined"};
 static const char *const sanitizer_libraries[] = {"-lm"};
-/* Part of the identity: raised whenever the options above change. */
+/* Raised whenever the options above change. */
 #define OPTIONS_VERSION "options-3"
+
+/* Kernels with sanitizers and without are not each other's, whatever compiler made them. */
+static const char *options_version(void)
+{
+    return kiln_environment_flag(KILN_ENVIRONMENT_KILN_HOST_SANITIZE) ? OPTIONS_VERSION
+               " " SANITIZED
+                                                                      : OPTIONS_VERSION;
+}
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
@@ -61,9 +69,7 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     struct kiln_buffer identity;
     kiln_buffer_init(&identity);
     /* ccache and its like are one program for all compilers: what it is called says which. */
-    kiln_buffer_printf(&identity, "host " OPTIONS_VERSION " called=%s", strrchr(path, '/') + 1);
-    if (kiln_environment_flag(KILN_ENVIRONMENT_KILN_HOST_SANITIZE))
-        kiln_buffer_append_text(&identity, " " SANITIZED);
+    kiln_buffer_printf(&identity, "host %s called=%s", options_version(), strrchr(path, '/') + 1);
     enum kiln_status status = KILN_OK;
     if (!kiln_binary_append_identity(path, &identity))
         status = kiln_compiler_absent(error, "cannot read '%s'", path);
@@ -183,6 +189,7 @@ const struct kiln_compiler_ops kiln_compiler_host = {
     .name = "host",
     .kind = KILN_TARGET_HOST,
     .hint = "install g++, or set KILN_HOST_CXX",
+    .options = options_version,
     .find = find,
     .serves = serves,
     .try_out = try_out,

@@ -25,10 +25,15 @@ static const char *const options[] = {
     "--prec-div=true",    "--prec-sqrt=true",
     "--disable-warnings",
 };
-/* Part of the identity: raised whenever the options above change. */
+/* Raised whenever the options above change. */
 #define OPTIONS_VERSION "options-2"
 
 enum { OPTION_COUNT = sizeof options / sizeof *options, MINIMAL_SINCE = 13 };
+
+static const char *options_version(void)
+{
+    return OPTIONS_VERSION;
+}
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
@@ -198,6 +203,7 @@ const struct kiln_compiler_ops kiln_compiler_nvrtc = {
     .name = "nvrtc",
     .kind = KILN_TARGET_CUDA,
     .hint = "install NVRTC of CUDA 12 or 13, or set KILN_NVRTC_LIBRARY",
+    .options = options_version,
     .find = find,
     .serves = serves,
     .compile = compile,

@@ -213,3 +213,16 @@ void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buf
     for (uint32_t i = 0; i < graph->node_count; i++)
         append_node(buffer, &graph->nodes[i]);
 }
+
+enum kiln_status kiln_graph_hash(const struct kiln_graph *graph, struct kiln_hash128 *ret_hash,
+                                 struct kiln_error *error)
+{
+    struct kiln_buffer canonical;
+    kiln_buffer_init(&canonical);
+    kiln_graph_append_canonical(graph, &canonical);
+    enum kiln_status status = kiln_buffer_check(&canonical, error);
+    if (status == KILN_OK)
+        *ret_hash = kiln_hash128(canonical.data, canonical.size);
+    kiln_buffer_fini(&canonical);
+    return status;
+}

@@ -13,6 +13,7 @@
 #include "runtime/support/arena.h"
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
+#include "runtime/support/hash.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +40,10 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
  * wire layout. It is what cache keys hold.
  */
 void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buffer *buffer);
+/* The hash of the canonical form, which is what people are told and captures are called by. Fails
+ * when memory is out. */
+enum kiln_status kiln_graph_hash(const struct kiln_graph *graph, struct kiln_hash128 *ret_hash,
+                                 struct kiln_error *error) KILN_NODISCARD;
 
 /* Human-readable dump, one line per tensor and node, ending in a newline. */
 void kiln_graph_print(const struct kiln_graph *graph, struct kiln_buffer *buffer);

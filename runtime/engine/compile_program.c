@@ -164,7 +164,7 @@ static enum kiln_status keep_spilling(struct compile_job *job, struct candidate 
     const struct kiln_compilation *compilation = job->compilation;
     if (kiln_shared_kernel_has_code(candidate->best)) {
         if (candidate->best->was_compiled_here)
-            kiln_kernel_cache_keep(compilation->scope.store, candidate->best);
+            kiln_kernel_cache_keep(&compilation->scope, candidate->best);
         return KILN_OK;
     }
     struct kiln_shared_kernel *whole = NULL;

@@ -112,26 +112,39 @@ static enum kiln_status check_program(struct kiln_engine *engine, const struct k
 {
     /* Until then no cache is asked for the graph again, which may take a server's time. */
     enum { MISS_MILLISECONDS = 30000 };
-    enum kiln_status status = kiln_program_cache_find(
-        &engine->programs, graph, &device->device->target, device->compiler_identity, key, error);
+    struct kiln_program_cache *programs = &engine->programs;
+    const struct kiln_target *target = &device->device->target;
+    enum kiln_status status = kiln_program_cache_find(programs, graph, target, key, error);
     if (status == KILN_OK || kiln_status_may_pass(status))
         return status;
-    status = kiln_compile_ability_ask(device->ability, &device->device->target, error);
-    if (status && !kiln_status_may_pass(status))
+    kiln_error_init(error);
+    if (!programs->is_precompiled)
+        status = kiln_compile_ability_ask(device->ability, target, error);
+    if (status == KILN_OK || kiln_status_may_pass(status))
+        return status;
+    struct kiln_error second;
+    kiln_error_init(&second);
+    enum kiln_status found = kiln_program_cache_find_kernels(programs, graph, target, &second);
+    if (found == KILN_OK)
+        return KILN_OK;
+    if (kiln_status_may_pass(found) || programs->is_precompiled)
+        *error = second;
+    if (!kiln_status_may_pass(found))
         kiln_declined_graphs_add(&engine->declined, key, error, MISS_MILLISECONDS);
-    return status;
+    return error->status;
 }
 
 static enum kiln_status check_graph(struct kiln_engine *engine, const struct kiln_graph *graph,
                                     const struct kiln_engine_device *device,
                                     struct kiln_error *error)
 {
-    bool can_compile = kiln_compile_ability_is_known(device->ability);
+    bool can_compile =
+        !engine->programs.is_precompiled && kiln_compile_ability_is_known(device->ability);
     if (can_compile && !kiln_declined_graphs_any(&engine->declined))
         return KILN_OK;
     struct kiln_cache_key key;
-    enum kiln_status status = kiln_program_cache_make_key(
-        &engine->programs, graph, &device->device->target, device->compiler_identity, &key, error);
+    enum kiln_status status =
+        kiln_program_cache_make_key(&engine->programs, graph, &device->device->target, &key, error);
     if (status == KILN_OK)
         status = kiln_declined_graphs_check(&engine->declined, &key, error);
     if (status == KILN_OK && !can_compile)
@@ -204,8 +217,8 @@ void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_grap
     struct kiln_error ignored;
     struct kiln_cache_key key;
     kiln_error_init(&ignored);
-    if (kiln_program_cache_make_key(&engine->programs, graph, &device->device->target,
-                                    device->compiler_identity, &key, &ignored) == KILN_OK) {
+    if (kiln_program_cache_make_key(&engine->programs, graph, &device->device->target, &key,
+                                    &ignored) == KILN_OK) {
         if (status == KILN_OK)
             kiln_declined_graphs_remove(&engine->declined, &key);
         else
@@ -227,9 +240,8 @@ enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const v
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &device, error);
     if (status == KILN_OK) {
-        status =
-            kiln_program_cache_workspace_bytes(&engine->programs, &graph, &device->device->target,
-                                               device->compiler_identity, &exact, error);
+        status = kiln_program_cache_workspace_bytes(&engine->programs, &graph,
+                                                    &device->device->target, &exact, error);
         if (status)
             kiln_engine_note_outcome(engine, &graph, device, status, error);
     }
@@ -244,12 +256,9 @@ enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct ki
                                      const struct kiln_compiled_program **ret_program,
                                      enum kiln_program_origin *ret_origin, struct kiln_error *error)
 {
-    const char *identity = NULL;
-    enum kiln_status status = kiln_codegen_identity(engine->codegen, target, &identity, error);
     struct kiln_shared_program *program = NULL;
-    if (status == KILN_OK)
-        status = kiln_program_cache_get(&engine->programs, graph, target, identity, &program,
-                                        ret_origin, error);
+    enum kiln_status status =
+        kiln_program_cache_get(&engine->programs, graph, target, &program, ret_origin, error);
     if (status == KILN_OK)
         *ret_program = &program->program;
     return status;
@@ -260,15 +269,9 @@ enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struc
                                          char ret_hex[KILN_CACHE_HASH_HEX + 1],
                                          struct kiln_error *error)
 {
-    const char *identity = NULL;
     struct kiln_cache_key key;
-    kiln_cache_key_init(&key);
-    enum kiln_status status = kiln_codegen_identity(engine->codegen, target, &identity, error);
-    if (status == KILN_OK)
-        status =
-            kiln_program_cache_append_key(&engine->programs, graph, target, identity, &key, error);
-    if (status == KILN_OK)
-        status = kiln_cache_key_finish(&key, error);
+    enum kiln_status status =
+        kiln_program_cache_make_key(&engine->programs, graph, target, &key, error);
     if (status == KILN_OK)
         kiln_cache_key_hex(&key, ret_hex);
     kiln_cache_key_fini(&key);

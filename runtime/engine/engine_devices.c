@@ -14,7 +14,6 @@ void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *n
 static void close_entry(struct kiln_engine_device *entry)
 {
     kiln_device_close(entry->device);
-    free(entry->failure);
     if (entry->ability)
         kiln_compile_ability_fini(entry->ability);
     free(entry->ability);
@@ -63,23 +62,6 @@ static enum kiln_status open_entry(const struct kiln_engine_devices *devices, co
         return no_memory(error);
     }
     kiln_compile_ability_init(entry.ability, devices->codegen);
-    struct kiln_error identity_error;
-    kiln_error_init(&identity_error);
-    status = kiln_codegen_identity(devices->codegen, &entry.device->target,
-                                   &entry.compiler_identity, &identity_error);
-    if (kiln_status_may_pass(status)) {
-        close_entry(&entry);
-        *error = identity_error;
-        return status;
-    }
-    if (status) {
-        entry.compiler_identity = NULL;
-        entry.failure = remember(&identity_error);
-        if (!entry.failure) {
-            close_entry(&entry);
-            return no_memory(error);
-        }
-    }
     *ret_entry = entry;
     return KILN_OK;
 }
@@ -155,8 +137,6 @@ enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices
         status = open_current(devices, name, &device, error);
     if (status)
         return status;
-    if (device->failure)
-        return recall(device->failure, error);
     *ret_device = device;
     return KILN_OK;
 }

@@ -15,8 +15,6 @@ enum { KILN_ENGINE_MAX_DEVICES = 64 };
 
 struct kiln_engine_device {
     struct kiln_device *device;
-    const char *compiler_identity; /* of its target; belongs to the codegen; NULL: see `failure` */
-    struct kiln_error *failure;    /* why no compiler is here; NULL when one is */
     struct kiln_compile_ability *ability; /* owned; changes, and is thread-safe */
 };
 

@@ -65,18 +65,13 @@ static struct kiln_hash128 graph_hash(const void *bytes, size_t size)
 {
     struct kiln_arena arena;
     kiln_arena_init(&arena);
-    struct kiln_buffer canonical;
-    kiln_buffer_init(&canonical);
     struct kiln_graph graph;
     struct kiln_error error;
     kiln_error_init(&error);
-    bool readable = kiln_graph_read(bytes, size, &arena, &graph, &error) == KILN_OK;
-    if (readable)
-        kiln_graph_append_canonical(&graph, &canonical);
-    struct kiln_hash128 hash = readable && !canonical.failed
-                                   ? kiln_hash128(canonical.data, canonical.size)
-                                   : kiln_hash128(bytes, size);
-    kiln_buffer_fini(&canonical);
+    struct kiln_hash128 hash;
+    if (kiln_graph_read(bytes, size, &arena, &graph, &error) != KILN_OK ||
+        kiln_graph_hash(&graph, &hash, &error) != KILN_OK)
+        hash = kiln_hash128(bytes, size);
     kiln_arena_fini(&arena);
     return hash;
 }

@@ -56,7 +56,6 @@ static enum kiln_status make_table_key(struct kiln_hash128 name, const char *sym
     kiln_cache_key_add(key, &name.low, sizeof(name.low));
     kiln_cache_key_add_text(key, symbol);
     kiln_cache_key_add_text(key, scope->target->name);
-    kiln_cache_key_add_text(key, scope->compiler_identity);
     return kiln_cache_key_finish(key, error);
 }
 
@@ -71,19 +70,20 @@ static enum kiln_status copy_key(const void *bytes, size_t size, struct kiln_has
 
 /* ---- stored ---- */
 
-static void write_stored(struct kiln_cache_store *store, const struct kiln_shared_kernel *kernel,
-                         bool with_code)
+static void write_stored(const struct kiln_kernel_scope *scope,
+                         const struct kiln_shared_kernel *kernel, bool with_code)
 {
     struct kiln_error error;
     struct kiln_buffer payload;
-    if (!store)
+    if (!scope->store)
         return;
     kiln_error_init(&error);
     kiln_buffer_init(&payload);
     kiln_kernel_format_write(kernel, with_code, &payload);
     enum kiln_status status = kiln_buffer_check(&payload, &error);
     if (status == KILN_OK)
-        status = kiln_cache_store_insert(store, &kernel->key, payload.data, payload.size, &error);
+        status = kiln_cache_store_insert(scope->store, &kernel->key, &scope->maker, payload.data,
+                                         payload.size, &error);
     if (status)
         kiln_cache_warn_once("insert", error.text, "a compiled kernel is not cached: %s",
                              error.text);
@@ -110,9 +110,14 @@ static enum kiln_status check_key(const struct kiln_entry_view *view,
     enum kiln_status status = kiln_kernel_key_read(view->key, view->key_bytes, &key, error);
     if (status)
         return status;
-    if (!kiln_key_text_is(&key.target, scope->target->name) ||
-        !kiln_key_text_is(&key.compiler_identity, scope->compiler_identity))
-        return kiln_error_set(error, KILN_CORRUPT, "its target or compiler is another");
+    struct kiln_buffer options;
+    kiln_buffer_init(&options);
+    kiln_codegen_append_options(scope->target, &options);
+    bool is_expected = kiln_key_text_is(&key.target, scope->target->name) &&
+                       kiln_key_text_is(&key.compile_options, kiln_buffer_text(&options));
+    kiln_buffer_fini(&options);
+    if (!is_expected)
+        return kiln_error_set(error, KILN_CORRUPT, "its target or options are others");
     if (memcmp(kernel->block, key.block, sizeof(key.block)) != 0 ||
         kernel->lds_bytes != key.lds_bytes || kernel->uses_barrier != key.uses_barrier ||
         kernel->argument_count != key.argument_count)
@@ -148,34 +153,33 @@ static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, cons
     return status;
 }
 
-/* By the whole key. */
-static enum kiln_status read_stored(const struct kiln_kernel_scope *scope, bool in_directory_only,
-                                    const struct kiln_cache_key *key, const char *symbol,
-                                    struct kiln_shared_kernel **ret_kernel,
+/* `key` may be a hash alone. */
+static enum kiln_status read_stored(const struct kiln_kernel_scope *scope,
+                                    enum kiln_cache_reach reach, const struct kiln_cache_key *key,
+                                    const char *symbol, struct kiln_shared_kernel **ret_kernel,
                                     struct kiln_error *error)
 {
-    struct kiln_cache_store *store = scope->store;
-    void *payload = NULL;
-    size_t size = 0;
-    if (!store)
-        return KILN_NOT_FOUND;
-    const char *place = kiln_cache_store_directory(store);
-    enum kiln_status status =
-        in_directory_only
-            ? kiln_cache_store_lookup_again(store, key, &payload, &size, error)
-            : kiln_cache_store_lookup_from(store, key, &payload, &size, &place, error);
+    const struct kiln_cache_query query = {
+        .key = key, .compiler = scope->maker.compiler, .reach = reach};
+    struct kiln_cache_found found;
+    if (!scope->store)
+        return kiln_error_set(error, KILN_NOT_FOUND, "there is no cache");
+    enum kiln_status status = kiln_cache_store_find(scope->store, &query, &found, error);
     if (status)
         return status;
-    const struct kiln_entry_view view = {.key = key->bytes.data,
-                                         .key_bytes = key->bytes.size,
-                                         .payload = payload,
-                                         .payload_bytes = size};
     const struct kiln_hash128 name = {.high = key->hash_high, .low = key->hash_low};
-    status = read_payload(scope, symbol, &view, name, ret_kernel, error);
-    free(payload);
-    if (status == KILN_OK)
-        (*ret_kernel)->place = place;
+    status = read_payload(scope, symbol, &found.view, name, ret_kernel, error);
+    if (status == KILN_OK) {
+        (*ret_kernel)->place = found.place;
+        (*ret_kernel)->mark = kiln_entry_view_mark(&found.view);
+    }
+    kiln_cache_found_fini(&found);
     return status;
+}
+
+static enum kiln_cache_reach reach_of(const struct kiln_kernel_scope *scope)
+{
+    return scope->may_compile ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL;
 }
 
 /* ---- of a recipe ---- */
@@ -190,24 +194,13 @@ static enum kiln_status make_found(void *context, const struct kiln_cache_key *t
                                    void **ret_object, struct kiln_error *error)
 {
     struct find_request *request = context;
-    struct kiln_buffer entry;
-    struct kiln_entry_view view;
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(request->recipe->name);
     struct kiln_shared_kernel *kernel = NULL;
-    const char *place = NULL;
     (void)table_key;
-    if (!request->scope->store)
-        return kiln_error_set(error, KILN_NOT_FOUND, "there is no cache");
-    kiln_buffer_init(&entry);
-    enum kiln_status status = kiln_cache_store_lookup_named(
-        request->scope->store, request->recipe->name, &entry, &view, &place, error);
+    enum kiln_status status = read_stored(request->scope, reach_of(request->scope), &key,
+                                          request->recipe->symbol, &kernel, error);
     if (status)
         return status;
-    status = read_payload(request->scope, request->recipe->symbol, &view, request->recipe->name,
-                          &kernel, error);
-    kiln_buffer_fini(&entry);
-    if (status)
-        return status;
-    kernel->place = place;
     request->was_read = true;
     *ret_object = kernel;
     return KILN_OK;
@@ -231,7 +224,7 @@ enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
     struct kiln_shared_kernel *kernel = object;
     /* Who takes it from memory uses the file all the same. */
     if (!request.was_read && scope->store)
-        (void)kiln_cache_store_note_use(scope->store, recipe->name, false);
+        (void)kiln_cache_store_note_use(scope->store, recipe->name, kernel->mark, false);
     if (!kiln_shared_kernel_has_code(kernel)) {
         kiln_shared_kernel_unref(kernel);
         return kiln_error_set(error, KILN_NOT_FOUND, "the cache has the kernel without its code");
@@ -265,6 +258,7 @@ static enum kiln_status describe(const struct get_request *request,
     kernel->uses_barrier = source->uses_barrier;
     kernel->argument_count = source->argument_count;
     kernel->was_compiled_here = true;
+    kernel->mark = kiln_cache_compiler_mark(request->scope->maker.compiler);
     return copy_key(key->bytes.data, key->bytes.size,
                     (struct kiln_hash128){.high = key->hash_high, .low = key->hash_low},
                     &kernel->key, error);
@@ -274,10 +268,13 @@ static enum kiln_status compile(struct get_request *request, struct kiln_shared_
                                 struct kiln_error *error)
 {
     struct kiln_shared_kernel *kernel = NULL;
+    request->origin = KILN_ORIGIN_COMPILED;
+    if (!request->scope->may_compile)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "no cache has kernel '%s' for target '%s'",
+                              request->source->symbol, request->scope->target->name);
     enum kiln_status status = kiln_shared_kernel_create(&kernel, error);
     if (status)
         return status;
-    request->origin = KILN_ORIGIN_COMPILED;
     status = describe(request, kernel, error);
     if (status == KILN_OK)
         status = kiln_codegen_compile(request->cache->codegen, request->scope->target,
@@ -287,7 +284,7 @@ static enum kiln_status compile(struct get_request *request, struct kiln_shared_
         return status;
     }
     if (request->is_stored)
-        write_stored(request->scope->store, kernel,
+        write_stored(request->scope, kernel,
                      request->needs_code ||
                          !kiln_kernel_spills(request->scope->target, &kernel->object.resources));
     *ret_kernel = kernel;
@@ -302,15 +299,18 @@ static enum kiln_status compile_once(struct get_request *request,
     struct kiln_compile_claim claim;
     enum kiln_status status = KILN_NOT_FOUND;
     struct kiln_cache_store *store = request->scope->store;
-    if (!store)
+    if (!store || !request->scope->may_compile)
         return compile(request, ret_kernel, error);
-    kiln_compile_claim_open(&claim, store, request->key);
+    kiln_compile_claim_open(&claim, store, request->key,
+                            kiln_cache_compiler_mark(request->scope->maker.compiler));
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
     enum kiln_claim claimed = kiln_compile_claim_take(&claim, deadline);
     /* As in program_cache.c: what its last owner may have put into the directory. */
     if (claimed != KILN_CLAIM_NONE)
-        status = read_stored(request->scope, claimed == KILN_CLAIM_TAKEN, request->key,
-                             request->source->symbol, ret_kernel, error);
+        status = read_stored(request->scope,
+                             claimed == KILN_CLAIM_TAKEN ? KILN_CACHE_OWN_DIRECTORY
+                                                         : reach_of(request->scope),
+                             request->key, request->source->symbol, ret_kernel, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         status = compile(request, ret_kernel, error);
@@ -326,8 +326,8 @@ static enum kiln_status make_kernel(void *context, const struct kiln_cache_key *
     struct kiln_shared_kernel *kernel = NULL;
     (void)table_key;
     request->origin = KILN_ORIGIN_DISK;
-    enum kiln_status status =
-        read_stored(request->scope, false, request->key, request->source->symbol, &kernel, error);
+    enum kiln_status status = read_stored(request->scope, reach_of(request->scope), request->key,
+                                          request->source->symbol, &kernel, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         status = compile_once(request, &kernel, error);
@@ -404,8 +404,7 @@ static enum kiln_status make_keys(const struct kiln_kernel *source,
                                   struct kiln_cache_key *table_key, struct kiln_error *error)
 {
     kiln_cache_key_init(table_key);
-    enum kiln_status status =
-        kiln_kernel_key_make(source, scope->target, scope->compiler_identity, key, error);
+    enum kiln_status status = kiln_kernel_key_make(source, scope->target, key, error);
     if (status)
         return status;
     struct kiln_hash128 name = {.high = key->hash_high, .low = key->hash_low};
@@ -467,9 +466,10 @@ enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
     return status;
 }
 
-void kiln_kernel_cache_keep(struct kiln_cache_store *store, const struct kiln_shared_kernel *kernel)
+void kiln_kernel_cache_keep(const struct kiln_kernel_scope *scope,
+                            const struct kiln_shared_kernel *kernel)
 {
-    write_stored(store, kernel, true);
+    write_stored(scope, kernel, true);
 }
 
 /* Layers are not copied: who has one keeps it. */
@@ -482,11 +482,15 @@ static bool is_of_layer(const struct kiln_cache_store *store, const char *place)
     return false;
 }
 
-void kiln_kernel_cache_follow(struct kiln_cache_store *store,
+void kiln_kernel_cache_follow(const struct kiln_kernel_scope *scope,
                               const struct kiln_shared_kernel *kernel, bool may_store)
 {
-    if (kiln_cache_store_directory(store) &&
-        !kiln_cache_store_note_use(store, kiln_shared_kernel_name(kernel), true) && may_store &&
-        !is_of_layer(store, kernel->place))
-        write_stored(store, kernel, true);
+    struct kiln_cache_store *store = scope->store;
+    if (!kiln_cache_store_directory(store) ||
+        kiln_cache_store_note_use(store, kiln_shared_kernel_name(kernel), kernel->mark, true))
+        return;
+    /* What another compiler made can be had again from where it came. */
+    if (may_store && !is_of_layer(store, kernel->place) &&
+        kernel->mark == kiln_cache_compiler_mark(scope->maker.compiler))
+        write_stored(scope, kernel, true);
 }

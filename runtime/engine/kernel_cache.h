@@ -13,14 +13,15 @@
 
 struct kiln_kernel_cache {
     struct kiln_codegen *codegen;
-    struct kiln_object_table *kernels; /* name, symbol, target, compiler -> kiln_shared_kernel */
+    struct kiln_object_table *kernels; /* name, symbol, target -> kiln_shared_kernel */
 };
 
 /* What kernels are for and where they are kept. */
 struct kiln_kernel_scope {
     struct kiln_cache_store *store; /* NULL: memory and the compiler are all there is */
     const struct kiln_target *target;
-    const char *compiler_identity;
+    struct kiln_cache_maker maker; /* its compiler is NULL where none is here */
+    bool may_compile;              /* else what no cache has is KILN_UNSUPPORTED */
 };
 
 /* `codegen` must outlive the cache. */
@@ -65,12 +66,12 @@ enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
                                            struct kiln_error *error) KILN_NODISCARD;
 
 /* Stores a kernel with its code over whatever is there. What goes wrong is logged. */
-void kiln_kernel_cache_keep(struct kiln_cache_store *store,
+void kiln_kernel_cache_keep(const struct kiln_kernel_scope *scope,
                             const struct kiln_shared_kernel *kernel);
 /* A recipe that names the kernel was stored: the kernel counts as used no earlier than the recipe,
- * so that it is not evicted before it, and with `may_store` is stored again when the directory has
- * lost it. */
-void kiln_kernel_cache_follow(struct kiln_cache_store *store,
+ * so that it is not evicted before it, and with `may_store` is stored again when it is of this
+ * compiler and the directory has lost it. */
+void kiln_kernel_cache_follow(const struct kiln_kernel_scope *scope,
                               const struct kiln_shared_kernel *kernel, bool may_store);
 
 #endif

@@ -19,7 +19,7 @@
 
 /* Part of every key. A change of the layout above, of what a field means, or of the key's fields
  * needs a new number. */
-enum { KILN_KERNEL_FORMAT_VERSION = 2 };
+enum { KILN_KERNEL_FORMAT_VERSION = 3 };
 
 /* Appends the payload, without the code when `with_code` is false. Out of memory shows in the
  * buffer (kiln_buffer_check). */

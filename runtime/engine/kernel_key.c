@@ -1,5 +1,6 @@
 #include "runtime/engine/kernel_key.h"
 
+#include "compiler/codegen/codegen.h"
 #include "runtime/engine/kernel_format.h"
 
 #include <string.h>
@@ -57,8 +58,7 @@ static bool read_launch(const struct kiln_key_text *text, struct kiln_kernel_key
 
 enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
                                       const struct kiln_target *target,
-                                      const char *compiler_identity, struct kiln_cache_key *ret_key,
-                                      struct kiln_error *error)
+                                      struct kiln_cache_key *ret_key, struct kiln_error *error)
 {
     size_t size = strlen(kernel->source);
     struct kiln_hash128 hash = kiln_hash128(kernel->source, size);
@@ -69,7 +69,9 @@ enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
     kiln_buffer_append_u32(&field, KILN_KERNEL_FORMAT_VERSION);
     kiln_cache_key_add(ret_key, field.data, field.size);
     kiln_cache_key_add_text(ret_key, target->name);
-    kiln_cache_key_add_text(ret_key, compiler_identity);
+    kiln_buffer_clear(&field);
+    kiln_codegen_append_options(target, &field);
+    kiln_cache_key_add(ret_key, field.data, field.size);
     kiln_buffer_clear(&field);
     append_launch(kernel, &field);
     kiln_cache_key_add(ret_key, field.data, field.size);
@@ -125,7 +127,7 @@ enum kiln_status kiln_kernel_key_read(const void *bytes, size_t size,
         return kiln_error_set(error, KILN_UNSUPPORTED, "its kernel is in format version %u, not %d",
                               key.format_version, KILN_KERNEL_FORMAT_VERSION);
     key.target = take_text(&reader);
-    key.compiler_identity = take_text(&reader);
+    key.compile_options = take_text(&reader);
     struct kiln_key_text launch = take_text(&reader);
     text = take_text(&reader);
     key.generated = take_text(&reader);

@@ -3,7 +3,7 @@
  * for, so that equal kernels of different graphs are one entry. The name of the entry, the hash of
  * the key, is what recipes call a kernel by.
  *
- * Fields: "kernel", u32 format version of the payload, target, compiler identity, how it is
+ * Fields: "kernel", u32 format version of the payload, target, compile options, how it is
  * launched (u32 block[3], lds bytes, uses barrier, argument count), of the whole source its u64
  * size and its hash (u64 low, high), and of the source all that is not the text of a template file.
  * The latter are most of it, are the same for all kernels, and have their part in the hash. How it
@@ -18,7 +18,7 @@
 /* The finished key of a kernel; the caller finis it, also after a failure. */
 enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
                                       const struct kiln_target *target,
-                                      const char *compiler_identity, struct kiln_cache_key *ret_key,
+                                      struct kiln_cache_key *ret_key,
                                       struct kiln_error *error) KILN_NODISCARD;
 
 /* A text that is not NUL-terminated, into bytes that anybody may have written. */
@@ -30,7 +30,7 @@ struct kiln_key_text {
 struct kiln_kernel_key {
     uint32_t format_version;
     struct kiln_key_text target;
-    struct kiln_key_text compiler_identity;
+    struct kiln_key_text compile_options; /* as kiln_codegen_append_options writes them */
     uint32_t block[3];
     uint32_t lds_bytes;
     bool uses_barrier;

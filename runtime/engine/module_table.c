@@ -108,7 +108,6 @@ static enum kiln_status load_anew(struct load_request *request,
 {
     struct kiln_program_cache *programs = request->table->programs;
     struct kiln_device *device = request->device->device;
-    const char *identity = request->device->compiler_identity;
     enum kiln_status status = error->status;
     uint32_t index = *refused;
     kiln_log(KILN_LOG_WARN, "a cached kernel is refused and compiled again: %s", error->text);
@@ -116,7 +115,7 @@ static enum kiln_status load_anew(struct load_request *request,
     kiln_error_init(&second);
     struct kiln_shared_program *fresh = NULL;
     enum kiln_status compiled = kiln_program_cache_replace(
-        programs, request->graph, &device->target, identity, *program, index, &fresh, &second);
+        programs, request->graph, &device->target, *program, index, &fresh, &second);
     if (compiled == KILN_NO_MEMORY) {
         *error = second;
         return compiled;
@@ -132,7 +131,7 @@ static enum kiln_status load_anew(struct load_request *request,
     kiln_error_init(error);
     status = load(request->table, device, fresh, ret_loaded, refused, error);
     if (status == KILN_OK || *refused != index)
-        kiln_program_cache_keep(programs, request->graph, &device->target, identity, fresh, index);
+        kiln_program_cache_keep(programs, request->graph, &device->target, fresh, index);
     return status;
 }
 
@@ -164,9 +163,9 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
     struct load_request *request = context;
     struct kiln_device *device = request->device->device;
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = kiln_program_cache_get(
-        request->table->programs, request->graph, &device->target,
-        request->device->compiler_identity, &program, &request->origin, error);
+    enum kiln_status status =
+        kiln_program_cache_get(request->table->programs, request->graph, &device->target, &program,
+                               &request->origin, error);
     if (status)
         return status;
     struct kiln_loaded_program *loaded = NULL;
@@ -197,8 +196,8 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
     struct load_request request = {table, graph, device, KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
     kiln_cache_key_init(&key);
-    enum kiln_status status = kiln_program_cache_append_key(
-        table->programs, graph, &device->device->target, device->compiler_identity, &key, error);
+    enum kiln_status status =
+        kiln_program_cache_append_key(table->programs, graph, &device->device->target, &key, error);
     /* The kind is the same for all devices of an engine, so the ordinal tells them apart. */
     kiln_cache_key_add(&key, &device->device->ordinal, sizeof(device->device->ordinal));
     if (status == KILN_OK)

@@ -5,9 +5,12 @@
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/compile_program.h"
 #include "runtime/engine/program_format.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/log.h"
 #include "runtime/support/subprocess.h"
+#include "runtime/support/version.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static void ref_program(void *object)
@@ -34,7 +37,10 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
 {
     static const struct kiln_object_type type = {ref_program, unref_program, is_program_shared};
     *cache = (struct kiln_program_cache){
-        .store_options = *store_options, .codegen = codegen, .lower = *lower};
+        .store_options = *store_options,
+        .codegen = codegen,
+        .lower = *lower,
+        .is_precompiled = kiln_environment_flag(KILN_ENVIRONMENT_KILN_ENFORCE_PRECOMPILED)};
     kiln_lowered_programs_init(&cache->lowered);
     enum kiln_status status = kiln_kernel_cache_init(&cache->kernels, codegen, error);
     return status ? status : kiln_object_table_create(&type, &cache->programs, error);
@@ -51,7 +57,6 @@ void kiln_program_cache_fini(struct kiln_program_cache *cache)
 enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
                                                const struct kiln_graph *graph,
                                                const struct kiln_target *target,
-                                               const char *compiler_identity,
                                                struct kiln_cache_key *key, struct kiln_error *error)
 {
     struct kiln_buffer field;
@@ -63,7 +68,9 @@ enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *
     kiln_cache_key_add(key, field.data, field.size);
     kiln_cache_key_add_text(key, target->name);
     kiln_cache_key_add_text(key, kiln_templates_digest());
-    kiln_cache_key_add_text(key, compiler_identity);
+    kiln_buffer_clear(&field);
+    kiln_codegen_append_options(target, &field);
+    kiln_cache_key_add(key, field.data, field.size);
     kiln_buffer_clear(&field);
     kiln_lower_options_append_key(&cache->lower, &field);
     kiln_cache_key_add(key, field.data, field.size);
@@ -95,29 +102,46 @@ struct make_request {
     struct kiln_program_cache *cache;
     const struct kiln_graph *graph;
     struct kiln_kernel_scope scope;
+    bool is_precompiled; /* nothing is compiled for it */
     enum kiln_program_origin origin;
 };
 
+/* Who compiles for the request's target, and where what it makes is kept. Where no compiler is here
+ * the caches have to do. */
+static enum kiln_status open_scope(struct make_request *request, struct kiln_error *error)
+{
+    struct kiln_kernel_scope *scope = &request->scope;
+    scope->may_compile = !request->is_precompiled && !request->cache->is_precompiled;
+    scope->maker.build = kiln_version.text;
+    enum kiln_status status = kiln_codegen_identity(request->cache->codegen, scope->target,
+                                                    &scope->maker.compiler, error);
+    if (status == KILN_UNSUPPORTED) {
+        scope->maker.compiler = NULL;
+        kiln_error_init(error);
+    } else if (status) {
+        return status;
+    }
+    return kiln_program_cache_store(request->cache, &scope->store, error);
+}
+
 /* The recipe alone. KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
-static enum kiln_status read_recipe(struct kiln_cache_store *store, bool in_directory_only,
+static enum kiln_status read_recipe(const struct make_request *request, enum kiln_cache_reach reach,
                                     const struct kiln_cache_key *key,
-                                    const struct kiln_graph *graph,
                                     struct kiln_shared_program **ret_program,
                                     struct kiln_error *error)
 {
-    void *payload = NULL;
-    size_t size = 0;
-    const char *place = kiln_cache_store_directory(store);
-    enum kiln_status status =
-        in_directory_only
-            ? kiln_cache_store_lookup_again(store, key, &payload, &size, error)
-            : kiln_cache_store_lookup_from(store, key, &payload, &size, &place, error);
+    const struct kiln_kernel_scope *scope = &request->scope;
+    const struct kiln_cache_query query = {
+        .key = key, .compiler = scope->maker.compiler, .reach = reach};
+    struct kiln_cache_found found;
+    enum kiln_status status = kiln_cache_store_find(scope->store, &query, &found, error);
     if (status)
         return status;
-    status = kiln_program_format_read(payload, size, graph, ret_program, error);
-    free(payload);
+    status = kiln_program_format_read(found.view.payload, found.view.payload_bytes, request->graph,
+                                      ret_program, error);
     if (status == KILN_OK)
-        (*ret_program)->place = place;
+        (*ret_program)->place = found.place;
+    kiln_cache_found_fini(&found);
     if (status == KILN_CORRUPT) {
         kiln_log(KILN_LOG_WARN, "cache entry is not used: %s", error->text);
         return KILN_NOT_FOUND;
@@ -129,15 +153,14 @@ static enum kiln_status read_recipe(struct kiln_cache_store *store, bool in_dire
  * The program of a recipe with all its kernels. Otherwise KILN_NOT_FOUND, with the recipe where
  * there is one, and those of its kernels that were found: the caller's, to complete.
  */
-static enum kiln_status read_stored(const struct make_request *request, bool in_directory_only,
+static enum kiln_status read_stored(const struct make_request *request, enum kiln_cache_reach reach,
                                     const struct kiln_cache_key *key,
                                     struct kiln_shared_program **ret_program,
                                     struct kiln_shared_program **ret_recipe,
                                     struct kiln_error *error)
 {
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status =
-        read_recipe(request->scope.store, in_directory_only, key, request->graph, &program, error);
+    enum kiln_status status = read_recipe(request, reach, key, &program, error);
     if (status)
         return status;
     uint32_t missing = 0;
@@ -164,7 +187,7 @@ static enum kiln_status read_stored(const struct make_request *request, bool in_
     return kiln_error_set(error, KILN_NOT_FOUND, "the cache has not all kernels of a program");
 }
 
-static void write_recipe(struct kiln_cache_store *store, const struct kiln_cache_key *key,
+static void write_recipe(const struct kiln_kernel_scope *scope, const struct kiln_cache_key *key,
                          const struct kiln_shared_program *program)
 {
     struct kiln_error error;
@@ -174,7 +197,8 @@ static void write_recipe(struct kiln_cache_store *store, const struct kiln_cache
     kiln_program_format_write(&program->program, &payload);
     enum kiln_status status = kiln_buffer_check(&payload, &error);
     if (status == KILN_OK)
-        status = kiln_cache_store_insert(store, key, payload.data, payload.size, &error);
+        status = kiln_cache_store_insert(scope->store, key, &scope->maker, payload.data,
+                                         payload.size, &error);
     if (status)
         kiln_cache_warn_once("insert", error.text, "a compiled program is not cached: %s",
                              error.text);
@@ -185,9 +209,9 @@ static void write_recipe(struct kiln_cache_store *store, const struct kiln_cache
 static void write_stored(const struct make_request *request, const struct kiln_cache_key *key,
                          const struct kiln_shared_program *program)
 {
-    write_recipe(request->scope.store, key, program);
+    write_recipe(&request->scope, key, program);
     for (uint32_t i = 0; i < program->program.kernel_count; i++)
-        kiln_kernel_cache_follow(request->scope.store, program->kernels[i],
+        kiln_kernel_cache_follow(&request->scope, program->kernels[i],
                                  request->origin != KILN_ORIGIN_COMPILED);
 }
 
@@ -236,14 +260,21 @@ static enum kiln_status compile_once(struct make_request *request, const struct 
 {
     struct kiln_compile_claim claim;
     enum kiln_status status = KILN_NOT_FOUND;
-    kiln_compile_claim_open(&claim, request->scope.store, key);
+    if (!request->scope.may_compile) {
+        kiln_error_init(error);
+        return compile(request, key, *recipe, ret_program, error);
+    }
+    kiln_compile_claim_open(&claim, request->scope.store, key,
+                            kiln_cache_compiler_mark(request->scope.maker.compiler));
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
     /* Where the recipe is there nobody waits for it: its kernels have claims of their own. */
     enum kiln_claim claimed = *recipe ? KILN_CLAIM_NONE : kiln_compile_claim_take(&claim, deadline);
     /* Who took the claim, at once or from an owner that died, may have missed what its last owner
      * has put into the directory; layers and the shared tier were asked before. */
     if (claimed != KILN_CLAIM_NONE)
-        status = read_stored(request, claimed == KILN_CLAIM_TAKEN, key, ret_program, recipe, error);
+        status = read_stored(
+            request, claimed == KILN_CLAIM_TAKEN ? KILN_CACHE_OWN_DIRECTORY : KILN_CACHE_SHIPPED,
+            key, ret_program, recipe, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         status = compile(request, key, *recipe, ret_program, error);
@@ -254,14 +285,46 @@ static enum kiln_status compile_once(struct make_request *request, const struct 
     return status;
 }
 
+/* From the caches, else compiled as far as the scope has it. */
+static enum kiln_status make(struct make_request *request, const struct kiln_cache_key *key,
+                             struct kiln_shared_program **ret_program, struct kiln_error *error)
+{
+    struct kiln_shared_program *recipe = NULL;
+    request->origin = KILN_ORIGIN_DISK;
+    enum kiln_status status =
+        read_stored(request, request->scope.may_compile ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL, key,
+                    ret_program, &recipe, error);
+    /* What was lowered for a program that a cache turned out to have is of no use. */
+    if (status == KILN_OK)
+        kiln_lowered_program_free(kiln_lowered_programs_take(&request->cache->lowered, key));
+    if (status == KILN_NOT_FOUND)
+        status = compile_once(request, key, &recipe, ret_program, error);
+    kiln_shared_program_unref(recipe);
+    return status;
+}
+
+/* To people a graph is what it is called by in captures. */
+static enum kiln_status decline_missing(const struct make_request *request,
+                                        struct kiln_error *error)
+{
+    struct kiln_hash128 hash;
+    enum kiln_status status = kiln_graph_hash(request->graph, &hash, error);
+    if (status)
+        return status;
+    (void)kiln_error_set(error, KILN_UNSUPPORTED,
+                         "no cache has all kernels of graph '%016" PRIx64 "%016" PRIx64
+                         "' for target '%s', and KILN_ENFORCE_PRECOMPILED forbids to compile them",
+                         hash.high, hash.low, request->scope.target->name);
+    kiln_error_hint(error, "'kiln compile' makes them; KILN_CACHE_LAYERS names packs of them");
+    return KILN_UNSUPPORTED;
+}
+
 static enum kiln_status make_program(void *context, const struct kiln_cache_key *key,
                                      void **ret_object, struct kiln_error *error)
 {
     struct make_request *request = context;
     struct kiln_shared_program *program = NULL;
-    struct kiln_shared_program *recipe = NULL;
-    enum kiln_status status =
-        kiln_program_cache_store(request->cache, &request->scope.store, error);
+    enum kiln_status status = open_scope(request, error);
     if (status == KILN_SHORTAGE) { /* the next program asks for the store again */
         kiln_error_init(error);
         status = compile(request, key, NULL, &program, error);
@@ -271,14 +334,21 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     }
     if (status)
         return status;
-    request->origin = KILN_ORIGIN_DISK;
-    status = read_stored(request, false, key, &program, &recipe, error);
-    /* What was lowered for a program that a cache turned out to have is of no use. */
-    if (status == KILN_OK)
-        kiln_lowered_program_free(kiln_lowered_programs_take(&request->cache->lowered, key));
-    if (status == KILN_NOT_FOUND)
-        status = compile_once(request, key, &recipe, &program, error);
-    kiln_shared_program_unref(recipe);
+    status = make(request, key, &program, error);
+    /* The compilers that are here do not serve the target, or cannot be started: then what others
+     * have made in the directory is better than nothing. */
+    if (status == KILN_UNSUPPORTED && request->scope.may_compile) {
+        struct kiln_error second;
+        kiln_error_init(&second);
+        request->scope.may_compile = false;
+        status = make(request, key, &program, &second);
+        if (status && kiln_status_may_pass(status))
+            *error = second;
+        else if (status)
+            status = error->status;
+    }
+    if (status == KILN_UNSUPPORTED && request->cache->is_precompiled)
+        status = decline_missing(request, error);
     if (status == KILN_OK)
         *ret_object = program;
     return status;
@@ -287,12 +357,10 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
 enum kiln_status kiln_program_cache_make_key(const struct kiln_program_cache *cache,
                                              const struct kiln_graph *graph,
                                              const struct kiln_target *target,
-                                             const char *compiler_identity,
                                              struct kiln_cache_key *key, struct kiln_error *error)
 {
     kiln_cache_key_init(key);
-    enum kiln_status status =
-        kiln_program_cache_append_key(cache, graph, target, compiler_identity, key, error);
+    enum kiln_status status = kiln_program_cache_append_key(cache, graph, target, key, error);
     return status ? status : kiln_cache_key_finish(key, error);
 }
 
@@ -309,7 +377,6 @@ static enum kiln_status give_program(void *context, const struct kiln_cache_key 
 enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
                                          const struct kiln_graph *graph,
                                          const struct kiln_target *target,
-                                         const char *compiler_identity,
                                          const struct kiln_cache_key *key, struct kiln_error *error)
 {
     void *object = kiln_object_table_find(cache->programs, key);
@@ -317,15 +384,12 @@ enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
         kiln_shared_program_unref(object);
         return KILN_OK;
     }
-    struct make_request request = {
-        .cache = cache,
-        .graph = graph,
-        .scope = {.target = target, .compiler_identity = compiler_identity}};
+    struct make_request request = {.cache = cache, .graph = graph, .scope.target = target};
     struct kiln_shared_program *program = NULL;
     struct kiln_shared_program *recipe = NULL;
-    enum kiln_status status = kiln_program_cache_store(cache, &request.scope.store, error);
+    enum kiln_status status = open_scope(&request, error);
     if (status == KILN_OK)
-        status = read_stored(&request, false, key, &program, &recipe, error);
+        status = read_stored(&request, KILN_CACHE_SHIPPED, key, &program, &recipe, error);
     kiln_shared_program_unref(recipe);
     if (status)
         return status;
@@ -364,42 +428,57 @@ static enum kiln_status find_workspace(struct kiln_program_cache *cache,
 enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache,
                                                     const struct kiln_graph *graph,
                                                     const struct kiln_target *target,
-                                                    const char *compiler_identity,
                                                     uint64_t *ret_bytes, struct kiln_error *error)
 {
     struct kiln_cache_key key;
-    enum kiln_status status =
-        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, error);
+    enum kiln_status status = kiln_program_cache_make_key(cache, graph, target, &key, error);
     if (status == KILN_OK)
         status = find_workspace(cache, graph, target, &key, ret_bytes, error);
     kiln_cache_key_fini(&key);
     return status;
 }
 
-enum kiln_status
-kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                       const struct kiln_target *target, const char *compiler_identity,
-                       struct kiln_shared_program **ret_program,
-                       enum kiln_program_origin *ret_origin, struct kiln_error *error)
+static enum kiln_status get(struct make_request *request, struct kiln_shared_program **ret_program,
+                            struct kiln_error *error)
 {
-    struct make_request request = {
-        .cache = cache,
-        .graph = graph,
-        .scope = {.target = target, .compiler_identity = compiler_identity},
-        .origin = KILN_ORIGIN_MEMORY};
+    struct kiln_program_cache *cache = request->cache;
     struct kiln_cache_key key;
     void *object = NULL;
     enum kiln_status status =
-        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, error);
+        kiln_program_cache_make_key(cache, request->graph, request->scope.target, &key, error);
     if (status == KILN_OK)
         status =
-            kiln_object_table_get(cache->programs, &key, make_program, &request, &object, error);
+            kiln_object_table_get(cache->programs, &key, make_program, request, &object, error);
     kiln_cache_key_fini(&key);
-    if (status)
-        return status;
-    *ret_program = object;
-    *ret_origin = request.origin;
-    return KILN_OK;
+    if (status == KILN_OK)
+        *ret_program = object;
+    return status;
+}
+
+enum kiln_status
+kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph *graph,
+                       const struct kiln_target *target, struct kiln_shared_program **ret_program,
+                       enum kiln_program_origin *ret_origin, struct kiln_error *error)
+{
+    struct make_request request = {
+        .cache = cache, .graph = graph, .scope.target = target, .origin = KILN_ORIGIN_MEMORY};
+    enum kiln_status status = get(&request, ret_program, error);
+    if (status == KILN_OK)
+        *ret_origin = request.origin;
+    return status;
+}
+
+enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_cache *cache,
+                                                 const struct kiln_graph *graph,
+                                                 const struct kiln_target *target,
+                                                 struct kiln_error *error)
+{
+    struct make_request request = {
+        .cache = cache, .graph = graph, .scope.target = target, .is_precompiled = true};
+    struct kiln_shared_program *program = NULL;
+    enum kiln_status status = get(&request, &program, error);
+    kiln_shared_program_unref(program);
+    return status;
 }
 
 struct replace_request {
@@ -413,8 +492,7 @@ static enum kiln_status replace_program(void *context, const struct kiln_cache_k
 {
     struct replace_request *request = context;
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status =
-        kiln_program_cache_store(request->make.cache, &request->make.scope.store, error);
+    enum kiln_status status = open_scope(&request->make, error);
     if (status && status != KILN_SHORTAGE)
         return status;
     kiln_error_init(error);
@@ -427,20 +505,17 @@ static enum kiln_status replace_program(void *context, const struct kiln_cache_k
 
 enum kiln_status
 kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                           const struct kiln_target *target, const char *compiler_identity,
+                           const struct kiln_target *target,
                            const struct kiln_shared_program *refused, uint32_t kernel,
                            struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
     struct replace_request request = {
-        .make = {.cache = cache,
-                 .graph = graph,
-                 .scope = {.target = target, .compiler_identity = compiler_identity}},
+        .make = {.cache = cache, .graph = graph, .scope.target = target},
         .refused = refused,
         .kernel = kernel};
     struct kiln_cache_key key;
     void *object = NULL;
-    enum kiln_status status =
-        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, error);
+    enum kiln_status status = kiln_program_cache_make_key(cache, graph, target, &key, error);
     if (status == KILN_OK) {
         kiln_object_table_drop(cache->programs, &key, refused);
         status =
@@ -453,21 +528,20 @@ kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_g
 }
 
 void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                             const struct kiln_target *target, const char *compiler_identity,
+                             const struct kiln_target *target,
                              const struct kiln_shared_program *program, uint32_t kernel)
 {
     struct kiln_error error;
     struct kiln_cache_key key;
-    struct kiln_cache_store *store = NULL;
+    struct make_request request = {.cache = cache, .graph = graph, .scope.target = target};
     kiln_error_init(&error);
-    enum kiln_status status =
-        kiln_program_cache_make_key(cache, graph, target, compiler_identity, &key, &error);
+    enum kiln_status status = kiln_program_cache_make_key(cache, graph, target, &key, &error);
     if (status == KILN_OK)
-        status = kiln_program_cache_store(cache, &store, &error);
+        status = open_scope(&request, &error);
     if (status == KILN_OK) {
-        kiln_kernel_cache_keep(store, program->kernels[kernel]);
-        write_recipe(store, &key, program);
-        kiln_kernel_cache_follow(store, program->kernels[kernel], false);
+        kiln_kernel_cache_keep(&request.scope, program->kernels[kernel]);
+        write_recipe(&request.scope, &key, program);
+        kiln_kernel_cache_follow(&request.scope, program->kernels[kernel], false);
     }
     kiln_cache_key_fini(&key);
 }

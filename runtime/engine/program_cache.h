@@ -18,6 +18,7 @@ struct kiln_program_cache {
     struct kiln_cache_options store_options;
     struct kiln_codegen *codegen;
     struct kiln_lower_options lower;
+    bool is_precompiled;                  /* KILN_ENFORCE_PRECOMPILED: nothing is compiled */
     struct kiln_lowered_programs lowered; /* not compiled yet */
     struct kiln_kernel_cache kernels;
     struct kiln_object_table *programs;       /* key -> struct kiln_shared_program */
@@ -40,43 +41,54 @@ enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
 
 /*
  * Adds to an initialised key all that decides what a program is: format version, canonical graph,
- * target, template texts, compiler, options. The caller may add more and finishes it.
+ * target, template texts, options. Which compiler makes it is no part of it. The caller may add
+ * more and finishes it.
  */
 enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
                                                const struct kiln_graph *graph,
                                                const struct kiln_target *target,
-                                               const char *compiler_identity,
                                                struct kiln_cache_key *key,
                                                struct kiln_error *error) KILN_NODISCARD;
 
 /* The finished key of a graph's program; the caller finis it, also after a failure. */
-enum kiln_status
-kiln_program_cache_make_key(const struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                            const struct kiln_target *target, const char *compiler_identity,
-                            struct kiln_cache_key *key, struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_program_cache_make_key(const struct kiln_program_cache *cache,
+                                             const struct kiln_graph *graph,
+                                             const struct kiln_target *target,
+                                             struct kiln_cache_key *key,
+                                             struct kiln_error *error) KILN_NODISCARD;
 
 /* KILN_OK when the program of the key is in memory or, with all its kernels, in caches, from where
- * it is read into memory; KILN_NOT_FOUND. Compiles nothing. `key` is the one of graph, target and
- * compiler. */
-enum kiln_status
-kiln_program_cache_find(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                        const struct kiln_target *target, const char *compiler_identity,
-                        const struct kiln_cache_key *key, struct kiln_error *error) KILN_NODISCARD;
+ * it is read into memory; KILN_NOT_FOUND. Lowers and compiles nothing. `key` is the one of graph
+ * and target. */
+enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
+                                         const struct kiln_graph *graph,
+                                         const struct kiln_target *target,
+                                         const struct kiln_cache_key *key,
+                                         struct kiln_error *error) KILN_NODISCARD;
+
+/* The same also for a program of which caches have the kernels and not the recipe, which takes
+ * lowering it, and for what other compilers have made in the directory. KILN_UNSUPPORTED when a
+ * kernel is missing. */
+enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_cache *cache,
+                                                 const struct kiln_graph *graph,
+                                                 const struct kiln_target *target,
+                                                 struct kiln_error *error) KILN_NODISCARD;
 
 /* The exact bytes of workspace that the program needs: it is in memory, or the graph is lowered,
  * for kiln_program_cache_get to compile. Neither a cache nor a compiler is asked. */
-enum kiln_status
-kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                                   const struct kiln_target *target, const char *compiler_identity,
-                                   uint64_t *ret_bytes, struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache,
+                                                    const struct kiln_graph *graph,
+                                                    const struct kiln_target *target,
+                                                    uint64_t *ret_bytes,
+                                                    struct kiln_error *error) KILN_NODISCARD;
 
 /* The program, with a reference for the caller. What is damaged or missing, of recipe and kernels,
  * is made anew and replaced, and nothing else; an entry that cannot be written is logged and does
- * without. */
+ * without. KILN_UNSUPPORTED where nothing compiles for the target, or nothing may, and the caches
+ * do not have all of it. */
 enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
                                         const struct kiln_graph *graph,
                                         const struct kiln_target *target,
-                                        const char *compiler_identity,
                                         struct kiln_shared_program **ret_program,
                                         enum kiln_program_origin *ret_origin,
                                         struct kiln_error *error) KILN_NODISCARD;
@@ -86,16 +98,14 @@ enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
  * refused: that kernel is compiled, whatever the caches hold, unless another thread has done that
  * already. It is in memory only until kiln_program_cache_keep.
  */
-enum kiln_status
-kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                           const struct kiln_target *target, const char *compiler_identity,
-                           const struct kiln_shared_program *refused, uint32_t kernel,
-                           struct kiln_shared_program **ret_program,
-                           struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_program_cache_replace(
+    struct kiln_program_cache *cache, const struct kiln_graph *graph,
+    const struct kiln_target *target, const struct kiln_shared_program *refused, uint32_t kernel,
+    struct kiln_shared_program **ret_program, struct kiln_error *error) KILN_NODISCARD;
 /* Stores the kernel of a program of kiln_program_cache_replace, now that a device has taken it,
  * over the one that was refused. */
 void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                             const struct kiln_target *target, const char *compiler_identity,
+                             const struct kiln_target *target,
                              const struct kiln_shared_program *program, uint32_t kernel);
 
 #endif

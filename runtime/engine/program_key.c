@@ -67,11 +67,11 @@ enum kiln_status kiln_program_key_read(const void *bytes, size_t size, struct ki
     field = kiln_reader_field(&reader, &field_bytes);
     key.target = take_text(&reader, arena);
     key.templates_digest = take_text(&reader, arena);
-    key.compiler_identity = take_text(&reader, arena);
+    key.compile_options = take_text(&reader, arena);
     take_options(&reader, &key.options);
     if (reader.failed || reader.position != size)
         return kiln_error_set(error, KILN_CORRUPT, "its key does not have the fields of a program");
-    if (key.target == NULL || key.templates_digest == NULL || key.compiler_identity == NULL)
+    if (key.target == NULL || key.templates_digest == NULL || key.compile_options == NULL)
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while reading a key");
     enum kiln_status status =
         kiln_graph_read_canonical(field, field_bytes, arena, &key.graph, error);

@@ -12,7 +12,7 @@ struct kiln_program_key {
     struct kiln_graph graph; /* as kiln_graph_read_canonical says: for describing only */
     const char *target;
     const char *templates_digest;
-    const char *compiler_identity;
+    const char *compile_options; /* as kiln_codegen_append_options writes them */
     struct kiln_lower_options options;
 };
 

@@ -21,6 +21,7 @@ struct kiln_shared_kernel {
     /* Without bytes it is known what the compiler made of the kernel, and nobody wanted to keep it:
      * it spills, and there is a better form. */
     struct kiln_code_object object;
+    uint64_t mark;          /* of the compiler that made it: kiln_cache_compiler_mark */
     bool was_compiled_here; /* by this process, not found in a cache */
     const char *place;      /* the cache that it was found in, of an engine's store; else NULL */
 };

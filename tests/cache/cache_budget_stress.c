@@ -76,7 +76,7 @@ static void insert(struct kiln_cache_store *store, const struct kiln_cache_key *
     kiln_error_init(&error);
     size_t size = ENTRY_LEAST + sample_random(state) % (ENTRY_LIMIT - ENTRY_LEAST);
     sample_payload_fill(payload, size, number, sample_random(state));
-    if (kiln_cache_store_insert(store, key, payload, size, &error) != KILN_OK)
+    if (kiln_cache_store_insert(store, key, NULL, payload, size, &error) != KILN_OK)
         fault(error.text);
     totals->inserts++;
     totals->inserted_bytes += size;

@@ -122,7 +122,7 @@ Test(cache_directory, none_is_created_on_request)
     cr_assert_eq(kiln_cache_store_prune(store, &prune, &pruned, &error), KILN_OK, "%s", error.text);
     cr_assert_eq(pruned.removed_files, 0);
     cr_assert_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_NOT_FOUND);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "x", 1, &error), KILN_NOT_FOUND);
     cr_assert_eq(captured_log_count(KILN_LOG_WARN), 0);
     kiln_cache_key_fini(&key);
     kiln_cache_store_close(store);
@@ -260,7 +260,7 @@ Test(cache_directory, a_store_without_a_directory_works_and_misses)
     size_t size = 0;
     struct kiln_cache_cleared cleared = {.files = 99};
     for (unsigned i = 0; i < 3; i++) {
-        cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_OK);
+        cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "x", 1, &error), KILN_OK);
         cr_assert_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
     }
     cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK);
@@ -289,7 +289,8 @@ Test(cache_directory, an_open_store_stays_in_its_directory)
     cr_assert_eq(mkdir(temporary_path("hostile"), 0777), 0);
     cr_assert_eq(rename(temporary_path("d"), temporary_path("moved")), 0);
     cr_assert_eq(symlink(temporary_path("hostile"), temporary_path("d")), 0);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "x", 1, &error), KILN_OK, "%s",
+                 error.text);
     cr_assert_eq(directory_count(temporary_path("hostile")), 0);
     cr_assert_eq(directory_count(temporary_path("moved")), 1);
     kiln_cache_key_fini(&key);
@@ -309,7 +310,7 @@ Test(cache_directory, a_directory_removed_under_a_store_is_a_miss_and_a_failed_i
                               &store, &error),
         KILN_OK);
     cr_assert_eq(rmdir(temporary_path("d")), 0);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_IO);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "x", 1, &error), KILN_IO);
     cr_assert_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
     kiln_cache_key_fini(&key);
     kiln_cache_store_close(store);
@@ -327,7 +328,7 @@ static int use_read_only_directory(void)
     kiln_error_init(&error);
     if (kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("d")},
                               &store, &error) != KILN_OK ||
-        kiln_cache_store_insert(store, &old_key, "x", 1, &error) != KILN_OK)
+        kiln_cache_store_insert(store, &old_key, NULL, "x", 1, &error) != KILN_OK)
         goto done;
     result = 3;
     if (chmod(temporary_path("d"), 0500) != 0)
@@ -342,7 +343,7 @@ static int use_read_only_directory(void)
     if (kiln_cache_store_lookup(store, &old_key, &payload, &size, &error) != KILN_OK || size != 1)
         goto done;
     result = 6;
-    if (kiln_cache_store_insert(store, &new_key, "x", 1, &error) != KILN_IO ||
+    if (kiln_cache_store_insert(store, &new_key, NULL, "x", 1, &error) != KILN_IO ||
         strstr(error.text, "Permission denied") == NULL)
         goto done;
     /* A place under it cannot be created. */

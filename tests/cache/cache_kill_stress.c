@@ -63,7 +63,7 @@ static void insert(struct kiln_cache_store *store, unsigned number, unsigned *st
                   sample_random(state) % (ENTRY_LIMIT - SAMPLE_PAYLOAD_LEAST_BYTES);
     sample_payload_fill(payload, size, number, sample_random(state));
     struct kiln_cache_key key = sample_key(number);
-    if (kiln_cache_store_insert(store, &key, payload, size, &error) != KILN_OK)
+    if (kiln_cache_store_insert(store, &key, NULL, payload, size, &error) != KILN_OK)
         fault(error.text);
     kiln_cache_key_fini(&key);
 }

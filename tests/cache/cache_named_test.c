@@ -56,22 +56,20 @@ static struct kiln_hash128 name_of(unsigned number)
 static bool finds(struct kiln_cache_store *in, unsigned number)
 {
     struct kiln_cache_key key = sample_key(number);
-    struct kiln_buffer entry;
-    struct kiln_entry_view view;
-    const char *place = NULL;
-    kiln_buffer_init(&entry);
+    const struct kiln_cache_key name = kiln_cache_key_of_hash(name_of(number));
+    const struct kiln_cache_query query = {.key = &name};
+    struct kiln_cache_found found;
     kiln_error_init(&error);
-    enum kiln_status status =
-        kiln_cache_store_lookup_named(in, name_of(number), &entry, &view, &place, &error);
+    enum kiln_status status = kiln_cache_store_find(in, &query, &found, &error);
     if (status == KILN_OK) {
-        cr_assert(kiln_entry_view_has_key(&view, &key));
-        cr_assert_eq(view.payload_bytes, PAYLOAD_BYTES);
-        cr_assert(sample_payload_is_whole(view.payload, view.payload_bytes, number));
-        cr_assert_not_null(place);
+        cr_assert(kiln_entry_view_has_key(&found.view, &key));
+        cr_assert_eq(found.view.payload_bytes, PAYLOAD_BYTES);
+        cr_assert(sample_payload_is_whole(found.view.payload, found.view.payload_bytes, number));
+        cr_assert_not_null(found.place);
+        kiln_cache_found_fini(&found);
     } else {
         cr_assert_eq(status, KILN_NOT_FOUND, "%s", error.text);
     }
-    kiln_buffer_fini(&entry);
     kiln_cache_key_fini(&key);
     return status == KILN_OK;
 }
@@ -160,23 +158,25 @@ Test(cache_named, a_use_is_noted_without_reading)
     char path[1100];
     (void)snprintf(path, sizeof path, "%s", store_fixture_path(directory, 1));
     store_fixture_age(path, 1800);
-    cr_assert(kiln_cache_store_note_use(store, name_of(1), false));
+    cr_assert(kiln_cache_store_note_use(store, name_of(1), 0, false));
     cr_assert_geq(store_fixture_age_of(path), 1700, "that is no news");
-    cr_assert(kiln_cache_store_note_use(store, name_of(1), true));
+    cr_assert(kiln_cache_store_note_use(store, name_of(1), 0, true));
     cr_assert_lt(store_fixture_age_of(path), 60);
     store_fixture_age(path, 7200);
-    cr_assert(kiln_cache_store_note_use(store, name_of(1), false));
+    cr_assert(kiln_cache_store_note_use(store, name_of(1), 0, false));
     cr_assert_lt(store_fixture_age_of(path), 60);
-    cr_assert_not(kiln_cache_store_note_use(store, name_of(ENTRIES + 1), true));
+    cr_assert_not(kiln_cache_store_note_use(store, name_of(ENTRIES + 1), 0, true));
     /* What somebody put there is not touched. */
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(symlink("/etc/passwd", path), 0);
-    cr_assert_not(kiln_cache_store_note_use(store, name_of(1), true));
+    cr_assert_not(kiln_cache_store_note_use(store, name_of(1), 0, true));
 }
 
 /* ---- the format before this one ---- */
 
-/* Entry 1 as version 1 had it, name and all. */
+enum { OLD_FORMAT = KILN_ENTRY_FORMAT_VERSION - 1 };
+
+/* Entry 1 as that version had it, as far as anybody looks: name and version. */
 static void make_old(char path[1100])
 {
     struct kiln_buffer bytes;
@@ -185,11 +185,12 @@ static void make_old(char path[1100])
     (void)snprintf(path, 1100, "%s", store_fixture_path(directory, 1));
     cr_assert_eq(kiln_file_read(path, 1 << 20, &bytes, &error), KILN_OK);
     cr_assert_eq(unlink(path), 0);
-    bytes.data[8] = 1;
+    bytes.data[8] = OLD_FORMAT;
     struct kiln_hash128 checksum = kiln_hash128(bytes.data, bytes.size - 16);
     memcpy(bytes.data + bytes.size - 16, &checksum.low, 8);
     memcpy(bytes.data + bytes.size - 8, &checksum.high, 8);
-    kiln_entry_name_set_old(&name, name_of(1));
+    const struct kiln_entry_file_id id = {.hash = name_of(1), .format = OLD_FORMAT};
+    kiln_entry_name_set_id(&name, &id);
     (void)snprintf(path, 1100, "%s/%s/%s", directory, name.fanout, name.file);
     cr_assert_eq(kiln_file_write(path, bytes.data, bytes.size, KILN_FILE_PRIVATE, &error), KILN_OK);
     kiln_buffer_fini(&bytes);

@@ -36,7 +36,7 @@ static void damage(const struct kiln_cache_key *key, unsigned draw)
 {
     struct kiln_entry_name name;
     char path[4096];
-    kiln_entry_name_set(&name, key);
+    kiln_entry_name_set(&name, key, 0);
     (void)snprintf(path, sizeof path, "%s/%s/%s", kiln_cache_store_directory(store), name.fanout,
                    name.file);
     int descriptor = open(path, O_WRONLY);
@@ -67,7 +67,7 @@ static void *work(void *argument)
             size_t size = SAMPLE_PAYLOAD_LEAST_BYTES +
                           sample_random(&state) % (PAYLOAD_LIMIT - SAMPLE_PAYLOAD_LEAST_BYTES);
             sample_payload_fill(payload, size, number, sample_random(&state));
-            if (kiln_cache_store_insert(store, &key, payload, size, &error) != KILN_OK &&
+            if (kiln_cache_store_insert(store, &key, NULL, payload, size, &error) != KILN_OK &&
                 strstr(error.text, "No such file") == NULL) /* a clear took the temporary file */
                 fault(error.text, number);
         } else if (action < 10) {

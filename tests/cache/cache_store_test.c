@@ -37,7 +37,7 @@ static void set_up(void)
         KILN_OK, "%s", error.text);
     key = sample_key(7);
     struct kiln_entry_name name;
-    kiln_entry_name_set(&name, &key);
+    kiln_entry_name_set(&name, &key, 0);
     (void)snprintf(fanout_path, sizeof fanout_path, "%s/%s", kiln_cache_store_directory(store),
                    name.fanout);
     (void)snprintf(entry_path, sizeof entry_path, "%s/%s/%s", kiln_cache_store_directory(store),
@@ -56,7 +56,7 @@ TestSuite(cache_store, .init = set_up, .fini = tear_down, .timeout = 120);
 static void insert_sample(void)
 {
     cr_assert_eq(
-        kiln_cache_store_insert(store, &key, sample_payload, sizeof sample_payload, &error),
+        kiln_cache_store_insert(store, &key, NULL, sample_payload, sizeof sample_payload, &error),
         KILN_OK, "%s", error.text);
 }
 
@@ -119,9 +119,9 @@ Test(cache_store, what_was_inserted_is_found)
     insert_sample();
     assert_hit(&key, sample_payload, sizeof sample_payload);
     cr_assert(exists(entry_path));
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "newer", 5, &error), KILN_OK);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "newer", 5, &error), KILN_OK);
     assert_hit(&key, "newer", 5);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, 0, &error), KILN_OK);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, NULL, 0, &error), KILN_OK);
     assert_hit(&key, NULL, 0);
     cr_assert_eq(captured_log_count(KILN_LOG_WARN), 0, "%s", captured_log_last());
     cr_assert_eq(directory_count(fanout_path), 1);
@@ -133,7 +133,7 @@ Test(cache_store, another_store_and_large_entries)
     unsigned char *large = malloc(SIZE);
     for (unsigned i = 0; i < SIZE; i++)
         large[i] = (unsigned char)(i * 2654435761U >> 24);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, large, SIZE, &error), KILN_OK);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, large, SIZE, &error), KILN_OK);
     struct kiln_cache_store *first = store;
     cr_assert_eq(
         kiln_cache_store_open(&(struct kiln_cache_options){.directory = temporary_path("cache")},
@@ -206,7 +206,7 @@ Test(cache_store, an_entry_under_a_wrong_name_is_a_miss)
     struct kiln_buffer forged;
     kiln_buffer_init(&forged);
     insert_sample();
-    cr_assert_eq(kiln_entry_encode(&other, "other", 5, &forged, &error), KILN_OK);
+    cr_assert_eq(kiln_entry_encode(&other, NULL, "other", 5, &forged, &error), KILN_OK);
     write_file(entry_path, forged.data, forged.size);
     assert_doubt("its key does not hash to its name");
     cr_assert_not(exists(entry_path));
@@ -270,7 +270,7 @@ Test(cache_store, a_link_in_place_of_a_fanout_directory_is_not_followed)
     cr_assert_eq(rename(fanout_path, temporary_path("outside")), 0);
     cr_assert_eq(symlink(temporary_path("outside"), fanout_path), 0);
     assert_doubt("it is a symbolic link");
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_IO);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "x", 1, &error), KILN_IO);
     cr_assert_not_null(strstr(error.text, "it is a symbolic link"), "%s", error.text);
 }
 
@@ -283,7 +283,8 @@ Test(cache_store, things_that_are_no_files_are_misses)
     cr_assert_eq(mkdir(entry_path, 0700), 0);
     assert_doubt("it is not an ordinary file");
     cr_assert_not(exists(entry_path));
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "x", 1, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "x", 1, &error), KILN_OK, "%s",
+                 error.text);
     cr_assert_eq(unlink(entry_path), 0);
     cr_assert_eq(rmdir(fanout_path), 0);
     write_file(fanout_path, "", 0);
@@ -313,11 +314,12 @@ Test(cache_store, a_failed_insert_leaves_the_old_entry_and_no_piece)
     struct rlimit limit = {.rlim_cur = 150, .rlim_max = 150};
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     static char large[1000];
-    cr_assert_eq(kiln_cache_store_insert(store, &key, large, sizeof large, &error), KILN_IO);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, large, sizeof large, &error), KILN_IO);
     cr_assert_not_null(strstr(error.text, "File too large"), "%s", error.text);
     cr_assert_eq(directory_count(fanout_path), 1);
     assert_hit(&key, sample_payload, sizeof sample_payload);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, large, SIZE_MAX, &error), KILN_BAD_ARGUMENT);
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, large, SIZE_MAX, &error),
+                 KILN_BAD_ARGUMENT);
 }
 
 Test(cache_store, too_few_descriptors_is_a_miss)
@@ -361,7 +363,7 @@ Test(cache_store, stats_verify_and_clear)
     enum { ENTRIES = 300 };
     for (unsigned i = 0; i < ENTRIES; i++) {
         struct kiln_cache_key one = sample_key(i);
-        cr_assert_eq(kiln_cache_store_insert(store, &one, "12345", 5, &error), KILN_OK);
+        cr_assert_eq(kiln_cache_store_insert(store, &one, NULL, "12345", 5, &error), KILN_OK);
         kiln_cache_key_fini(&one);
     }
     /* One damaged entry, one left by a dead writer, and things that are not the store's. */
@@ -371,14 +373,14 @@ Test(cache_store, stats_verify_and_clear)
     write_file(path, "x", 1);
     (void)snprintf(path, sizeof path, "%s/notes.txt", fanout_path);
     write_file(path, "x", 1);
-    (void)snprintf(path, sizeof path, "%s/00000000000000000000000000000000.kiln2", fanout_path);
+    (void)snprintf(path, sizeof path, "%s/00000000000000000000000000000000.kiln3", fanout_path);
     write_file(path, "x", 1);
     (void)snprintf(path, sizeof path, "%s/README", kiln_cache_store_directory(store));
     write_file(path, "x", 1);
 
     struct kiln_cache_stats stats;
     cr_assert_eq(kiln_cache_store_stats(store, &stats, &error), KILN_OK, "%s", error.text);
-    size_t entry_bytes = 48 + key.bytes.size + 5;
+    size_t entry_bytes = 56 + key.bytes.size + 5;
     cr_assert_eq(stats.entries, ENTRIES);
     cr_assert_eq(stats.bytes, (ENTRIES - 1) * entry_bytes + 7);
     cr_assert_eq(stats.temporary_files, 1);

@@ -34,7 +34,7 @@ static void set_up(void)
         KILN_OK, "%s", error.text);
     key = sample_key(7);
     struct kiln_entry_name name;
-    kiln_entry_name_set(&name, &key);
+    kiln_entry_name_set(&name, &key, 0);
     (void)snprintf(fanout_path, sizeof fanout_path, "%s/%s", kiln_cache_store_directory(store),
                    name.fanout);
 }
@@ -75,7 +75,7 @@ static pid_t start_owner(void (*end)(struct kiln_compile_claim *claim))
     cr_assert_geq(owner, 0);
     if (owner == 0) {
         struct kiln_compile_claim claim;
-        kiln_compile_claim_open(&claim, store, &key);
+        kiln_compile_claim_open(&claim, store, &key, 0);
         if (kiln_compile_claim_take(&claim, in_milliseconds(LONG_MILLISECONDS)) != KILN_CLAIM_TAKEN)
             _exit(1);
         (void)!write(ready[1], "x", 1);
@@ -105,7 +105,7 @@ static void give_up(struct kiln_compile_claim *claim)
 static void insert_and_stay(struct kiln_compile_claim *claim)
 {
     (void)usleep(200000);
-    if (kiln_cache_store_insert(store, &key, "x", 1, &error) != KILN_OK)
+    if (kiln_cache_store_insert(store, &key, NULL, "x", 1, &error) != KILN_OK)
         _exit(1);
     stay(claim);
 }
@@ -113,7 +113,7 @@ static void insert_and_stay(struct kiln_compile_claim *claim)
 static enum kiln_claim outcome(uint64_t milliseconds)
 {
     struct kiln_compile_claim claim;
-    kiln_compile_claim_open(&claim, store, &key);
+    kiln_compile_claim_open(&claim, store, &key, 0);
     enum kiln_claim claimed = kiln_compile_claim_take(&claim, in_milliseconds(milliseconds));
     kiln_compile_claim_close(&claim);
     return claimed;
@@ -213,7 +213,7 @@ Test(compile_claim, of_a_process_that_is_killed_meanwhile_is_taken)
 Test(compile_claim, of_another_machine_is_not_waited_for)
 {
     struct kiln_compile_claim claim;
-    kiln_compile_claim_open(&claim, store, &key);
+    kiln_compile_claim_open(&claim, store, &key, 0);
     char *machine = strrchr(claim.name, '-') + 1;
     *machine = *machine == '0' ? '1' : '0';
     cr_assert_eq(kiln_compile_claim_take(&claim, 0), KILN_CLAIM_TAKEN);
@@ -226,7 +226,7 @@ Test(compile_claim, of_another_machine_is_not_waited_for)
 Test(compile_claim, of_any_other_form_is_not_waited_for)
 {
     struct kiln_compile_claim claim;
-    kiln_compile_claim_open(&claim, store, &key);
+    kiln_compile_claim_open(&claim, store, &key, 0);
     int file = openat(claim.fanout, claim.name, O_CREAT | O_WRONLY, 0600);
     cr_assert_geq(file, 0);
     (void)close(file);
@@ -249,7 +249,7 @@ static int claim_unprivileged(void)
     if (outcome(0) != KILN_CLAIM_TAKEN) /* makes the fan-out directory */
         return 11;
     struct kiln_entry_name name;
-    kiln_entry_name_set(&name, &key);
+    kiln_entry_name_set(&name, &key, 0);
     char path[4300];
     (void)snprintf(path, sizeof path, "%s/%s", kiln_cache_store_directory(own), name.fanout);
     if (chmod(path, 0500) != 0)
@@ -272,7 +272,7 @@ static int claim_over_a_dead_one(void)
             &error) != KILN_OK)
         return 10;
     struct kiln_compile_claim claim;
-    kiln_compile_claim_open(&claim, own, &key);
+    kiln_compile_claim_open(&claim, own, &key, 0);
     pid_t owner = fork();
     if (owner == 0)
         _exit(kiln_compile_claim_take(&claim, 0) != KILN_CLAIM_TAKEN);
@@ -305,7 +305,7 @@ Test(compile_claim, cannot_be_made_without_a_directory)
 Test(compile_claim, has_the_name_of_a_temporary_file)
 {
     struct kiln_compile_claim claim;
-    kiln_compile_claim_open(&claim, store, &key);
+    kiln_compile_claim_open(&claim, store, &key, 0);
     cr_expect(kiln_temporary_name_matches(claim.name), "%s", claim.name);
     cr_expect_not(kiln_temporary_name_is_orphan(claim.name), "%s", claim.name);
     kiln_compile_claim_close(&claim);

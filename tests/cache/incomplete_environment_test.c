@@ -48,7 +48,7 @@ static unsigned compile_all(struct kiln_cache_store *store, size_t size)
         size_t found_bytes;
         kiln_error_init(&error);
         if (kiln_cache_store_lookup(store, &key, &found, &found_bytes, &error) != KILN_OK &&
-            kiln_cache_store_insert(store, &key, payload, size, &error) != KILN_OK) {
+            kiln_cache_store_insert(store, &key, NULL, payload, size, &error) != KILN_OK) {
             kiln_cache_warn_once("insert", error.text, "not cached: %s", error.text);
             failures++;
         }

@@ -55,7 +55,8 @@ static bool add(struct kiln_pack_writer *writer, unsigned number)
     kiln_buffer_init(&entry);
     struct kiln_cache_key key = sample_key(number);
     sample_payload_fill(payload, sizeof payload, number, number);
-    enum kiln_status status = kiln_entry_encode(&key, payload, sizeof payload, &entry, &error);
+    enum kiln_status status =
+        kiln_entry_encode(&key, NULL, payload, sizeof payload, &entry, &error);
     if (status == KILN_OK)
         status = kiln_pack_writer_add(writer, entry.data, entry.size, &added, &error);
     kiln_buffer_fini(&entry);
@@ -96,7 +97,7 @@ static unsigned read_pack(void)
         struct kiln_entry_view view;
         kiln_buffer_init(&entry);
         kiln_error_init(&error);
-        if (went_well(kiln_pack_file_lookup(pack, &key, &entry, &error), &error)) {
+        if (went_well(kiln_pack_file_lookup(pack, &key, 0, &entry, &error), &error)) {
             if (kiln_entry_decode(entry.data, entry.size, &view, &error) != KILN_OK ||
                 view.payload_bytes != PAYLOAD_BYTES ||
                 !sample_payload_is_whole(view.payload, PAYLOAD_BYTES, i))

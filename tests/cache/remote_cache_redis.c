@@ -64,7 +64,7 @@ static struct kiln_buffer make_entry(unsigned number)
     CHECK(payload != NULL);
     for (size_t i = 0; i < size; i++)
         payload[i] = (char)(i * 31 + number);
-    CHECK(kiln_entry_encode(&key, payload, size, &entry, &error) == KILN_OK);
+    CHECK(kiln_entry_encode(&key, NULL, payload, size, &entry, &error) == KILN_OK);
     free(payload);
     kiln_cache_key_fini(&key);
     return entry;
@@ -74,7 +74,7 @@ static void store(struct kiln_remote_cache *remote, unsigned number)
 {
     struct kiln_cache_key key = sample_key(number);
     struct kiln_buffer entry = make_entry(number);
-    kiln_remote_cache_store(remote, &key, entry.data, entry.size);
+    kiln_remote_cache_store(remote, &key, 0, entry.data, entry.size);
     kiln_buffer_fini(&entry);
     kiln_cache_key_fini(&key);
 }
@@ -87,7 +87,7 @@ static bool is_found(struct kiln_remote_cache *remote, unsigned number)
     struct kiln_error error;
     kiln_buffer_init(&found);
     kiln_error_init(&error);
-    enum kiln_status status = kiln_remote_cache_lookup(remote, &key, &found, &error);
+    enum kiln_status status = kiln_remote_cache_lookup(remote, &key, 0, &found, &error);
     CHECK(status == KILN_OK || status == KILN_NOT_FOUND);
     if (status == KILN_OK) {
         struct kiln_buffer entry = make_entry(number);

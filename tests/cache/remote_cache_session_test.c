@@ -211,7 +211,7 @@ static void *look_up_often(void *remote)
         struct kiln_error own;
         kiln_buffer_init(&found);
         kiln_error_init(&own);
-        if (kiln_remote_cache_lookup(remote, &remote_fixture.key, &found, &own) != KILN_OK)
+        if (kiln_remote_cache_lookup(remote, &remote_fixture.key, 0, &found, &own) != KILN_OK)
             return remote;
         kiln_buffer_fini(&found);
     }
@@ -313,7 +313,7 @@ Test(remote_cache_session, children_of_busy_parents)
             struct kiln_buffer found;
             kiln_buffer_init(&found);
             kiln_log_set_level(KILN_LOG_OFF);
-            enum kiln_status got = kiln_remote_cache_lookup(remote, &remote_fixture.key, &found,
+            enum kiln_status got = kiln_remote_cache_lookup(remote, &remote_fixture.key, 0, &found,
                                                             &remote_fixture.error);
             kiln_remote_cache_close(remote);
             _exit(got == KILN_OK ? 0 : 1);

@@ -49,7 +49,7 @@ Test(remote_cache, keys_and_values_are_the_documented_ones)
     const struct kiln_buffer *entry = &remote_fixture.entry;
     const struct kiln_buffer *served = &remote_fixture.served;
     struct kiln_remote_cache *remote = remote_fixture_start(note_key);
-    char expected[128] = "kiln:2:";
+    char expected[128] = "kiln:3:";
     kiln_cache_key_hex(&remote_fixture.key, expected + strlen(expected));
     assert_miss(remote);
     cr_assert_str_eq(last_key, expected);
@@ -122,7 +122,8 @@ Test(remote_cache, an_entry_of_another_key_is_a_miss)
     other.hash_low = remote_fixture.key.hash_low;
     struct kiln_buffer forged;
     kiln_buffer_init(&forged);
-    cr_assert_eq(kiln_entry_encode(&other, "other", 5, &forged, &remote_fixture.error), KILN_OK);
+    cr_assert_eq(kiln_entry_encode(&other, NULL, "other", 5, &forged, &remote_fixture.error),
+                 KILN_OK);
     remote_fixture_serve(forged.data, forged.size);
     assert_miss(remote);
     assert_logged("it is of another key");
@@ -138,7 +139,8 @@ Test(remote_cache, an_entry_of_another_key_is_a_miss)
     remote_fixture.key = longer;
     assert_miss(remote);
     remote_fixture.key = shorter;
-    cr_assert_eq(kiln_entry_encode(&longer, "other", 5, &forged, &remote_fixture.error), KILN_OK);
+    cr_assert_eq(kiln_entry_encode(&longer, NULL, "other", 5, &forged, &remote_fixture.error),
+                 KILN_OK);
     remote_fixture_serve(forged.data, forged.size);
     assert_miss(remote);
     cr_assert_eq(remote_fixture.gets, 3);
@@ -295,7 +297,7 @@ Test(remote_cache, entries_that_are_too_large_are_not_sent)
     struct kiln_remote_cache *remote = remote_fixture_start(remote_fixture_keep_value);
     size_t size = KILN_REMOTE_VALUE_LIMIT_BYTES + (size_t)1;
     char *large = calloc(1, size);
-    kiln_remote_cache_store(remote, &remote_fixture.key, large, size);
+    kiln_remote_cache_store(remote, &remote_fixture.key, 0, large, size);
     remote_fixture_store(remote);
     remote_fixture_await(&remote_fixture.sets, 1);
     cr_assert_eq(remote_fixture.served.size, remote_fixture.entry.size);

@@ -56,7 +56,7 @@ void remote_fixture_set_up(void)
     char payload[1000];
     for (size_t i = 0; i < sizeof payload; i++)
         payload[i] = (char)(i * 37);
-    cr_assert_eq(kiln_entry_encode(&remote_fixture.key, payload, sizeof payload,
+    cr_assert_eq(kiln_entry_encode(&remote_fixture.key, NULL, payload, sizeof payload,
                                    &remote_fixture.entry, &remote_fixture.error),
                  KILN_OK);
 }
@@ -123,7 +123,7 @@ enum kiln_status remote_fixture_look_up(struct kiln_remote_cache *remote)
     struct kiln_buffer found;
     kiln_buffer_init(&found);
     enum kiln_status status =
-        kiln_remote_cache_lookup(remote, &remote_fixture.key, &found, &remote_fixture.error);
+        kiln_remote_cache_lookup(remote, &remote_fixture.key, 0, &found, &remote_fixture.error);
     if (status == KILN_OK) {
         cr_assert_eq(found.size, entry->size);
         cr_assert_eq(memcmp(found.data, entry->data, entry->size), 0);
@@ -136,7 +136,7 @@ enum kiln_status remote_fixture_look_up(struct kiln_remote_cache *remote)
 
 void remote_fixture_store(struct kiln_remote_cache *remote)
 {
-    kiln_remote_cache_store(remote, &remote_fixture.key, remote_fixture.entry.data,
+    kiln_remote_cache_store(remote, &remote_fixture.key, 0, remote_fixture.entry.data,
                             remote_fixture.entry.size);
 }
 

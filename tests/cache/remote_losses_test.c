@@ -116,14 +116,15 @@ Test(remote_losses, a_second_look_asks_no_server)
     struct kiln_cache_key key = sample_key(1);
     void *payload = NULL;
     size_t size = 0;
-    cr_expect_eq(kiln_cache_store_lookup_again(store, &key, &payload, &size, &error),
-                 KILN_NOT_FOUND);
+    const struct kiln_cache_query query = {.key = &key, .reach = KILN_CACHE_OWN_DIRECTORY};
+    struct kiln_cache_found found;
+    cr_expect_eq(kiln_cache_store_find(store, &query, &found, &error), KILN_NOT_FOUND);
     cr_expect_eq(gets, 0);
     cr_expect_eq(kiln_cache_store_lookup(store, &key, &payload, &size, &error), KILN_NOT_FOUND);
     cr_expect_eq(gets, 1);
     store_fixture_insert(store, 1, 100);
-    cr_expect_eq(kiln_cache_store_lookup_again(store, &key, &payload, &size, &error), KILN_OK);
+    cr_expect_eq(kiln_cache_store_find(store, &query, &found, &error), KILN_OK);
     cr_expect_eq(gets, 1);
-    free(payload);
+    kiln_cache_found_fini(&found);
     kiln_cache_key_fini(&key);
 }

@@ -107,18 +107,17 @@ Test(remote_tier, what_is_sought_by_name_is_checked_by_name)
     store = open_shared("two");
     for (unsigned number = 2; number >= 1; number--) {
         struct kiln_cache_key key = sample_key(number);
-        const struct kiln_hash128 name = {.high = key.hash_high, .low = key.hash_low};
-        struct kiln_buffer entry;
-        struct kiln_entry_view view;
-        const char *place;
-        kiln_buffer_init(&entry);
-        enum kiln_status status =
-            kiln_cache_store_lookup_named(store, name, &entry, &view, &place, &error);
+        const struct kiln_hash128 hash = {.high = key.hash_high, .low = key.hash_low};
+        const struct kiln_cache_key name = kiln_cache_key_of_hash(hash);
+        const struct kiln_cache_query query = {.key = &name};
+        struct kiln_cache_found found;
+        enum kiln_status status = kiln_cache_store_find(store, &query, &found, &error);
         cr_assert_eq(status, number == 1 ? KILN_OK : KILN_NOT_FOUND, "%s", error.text);
         cr_assert_eq(store_fixture_is_file(temporary_path("two"), number), number == 1);
-        if (status == KILN_OK)
-            cr_assert(kiln_entry_view_has_key(&view, &key));
-        kiln_buffer_fini(&entry);
+        if (status == KILN_OK) {
+            cr_assert(kiln_entry_view_has_key(&found.view, &key));
+            kiln_cache_found_fini(&found);
+        }
         kiln_cache_key_fini(&key);
     }
     kiln_cache_store_close(store);

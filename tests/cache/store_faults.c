@@ -106,7 +106,8 @@ static bool insert(struct kiln_cache_store *store, unsigned number)
     kiln_error_init(&error);
     struct kiln_cache_key key = sample_key(number);
     sample_payload_fill(payload, sizeof payload, number, number);
-    enum kiln_status status = kiln_cache_store_insert(store, &key, payload, sizeof payload, &error);
+    enum kiln_status status =
+        kiln_cache_store_insert(store, &key, NULL, payload, sizeof payload, &error);
     kiln_cache_key_fini(&key);
     return went_well(status, &error);
 }
@@ -135,30 +136,32 @@ static bool look_up_named(struct kiln_cache_store *store, unsigned number)
     struct kiln_error error;
     struct kiln_cache_key key = sample_key(number);
     const struct kiln_hash128 name = {.high = key.hash_high, .low = key.hash_low};
-    struct kiln_buffer entry;
-    struct kiln_entry_view view;
-    const char *place;
+    const struct kiln_cache_key name_key = kiln_cache_key_of_hash(name);
+    /* Another compiler than that of the entries, so that the fan-out directory is listed too. */
+    const struct kiln_cache_query query = {
+        .key = &name_key, .compiler = "another", .reach = KILN_CACHE_ALL};
+    struct kiln_cache_found found;
     kiln_error_init(&error);
-    kiln_buffer_init(&entry);
-    enum kiln_status status =
-        kiln_cache_store_lookup_named(store, name, &entry, &view, &place, &error);
-    bool found = went_well(status, &error);
-    if (!found && status != KILN_NOT_FOUND)
+    enum kiln_status status = kiln_cache_store_find(store, &query, &found, &error);
+    bool is_found = went_well(status, &error);
+    if (!is_found && status != KILN_NOT_FOUND)
         fault("neither a hit nor a miss");
-    if (found && (!kiln_entry_view_has_key(&view, &key) || view.payload_bytes != ENTRY_BYTES ||
-                  !sample_payload_is_whole(view.payload, view.payload_bytes, number)))
+    if (is_found &&
+        (!kiln_entry_view_has_key(&found.view, &key) || found.view.payload_bytes != ENTRY_BYTES ||
+         !sample_payload_is_whole(found.view.payload, found.view.payload_bytes, number)))
         fault("a wrong entry");
-    kiln_buffer_fini(&entry);
+    if (is_found)
+        kiln_cache_found_fini(&found);
     kiln_cache_key_fini(&key);
-    (void)kiln_cache_store_note_use(store, name, true);
-    return found;
+    (void)kiln_cache_store_note_use(store, name, 1, true);
+    return is_found;
 }
 
 static void path_of(unsigned number, char path[4096])
 {
     struct kiln_cache_key key = sample_key(number);
     struct kiln_entry_name name;
-    kiln_entry_name_set(&name, &key);
+    kiln_entry_name_set(&name, &key, 0);
     kiln_cache_key_fini(&key);
     (void)snprintf(path, 4096, "%s/%s/%s", directory, name.fanout, name.file);
 }
@@ -241,7 +244,7 @@ static void use_inventory(struct kiln_cache_store *store)
     bool added;
     sample_payload_fill(payload, sizeof payload, IMPORTED, 1);
     kiln_error_init(&error);
-    if (kiln_entry_encode(&key, payload, sizeof payload, &bytes, &error) == KILN_OK)
+    if (kiln_entry_encode(&key, NULL, payload, sizeof payload, &bytes, &error) == KILN_OK)
         (void)went_well(
             kiln_cache_store_insert_entry(store, bytes.data, bytes.size, &added, &error), &error);
     kiln_buffer_fini(&bytes);
@@ -373,7 +376,8 @@ static bool make_layers(void)
     kiln_error_init(&error);
     kiln_buffer_init(&bytes);
     sample_payload_fill(payload, sizeof payload, PACKED, 1);
-    made = made && kiln_entry_encode(&key, payload, sizeof payload, &bytes, &error) == KILN_OK &&
+    made = made &&
+           kiln_entry_encode(&key, NULL, payload, sizeof payload, &bytes, &error) == KILN_OK &&
            kiln_pack_writer_create(pack, &writer, &error) == KILN_OK &&
            kiln_pack_writer_add(writer, bytes.data, bytes.size, &added, &error) == KILN_OK &&
            kiln_pack_writer_finish(writer, &error) == KILN_OK;

@@ -45,7 +45,7 @@ void store_fixture_insert(struct kiln_cache_store *store, unsigned number, size_
     void *payload = malloc(size);
     cr_assert_not_null(payload);
     sample_payload_fill(payload, size, number, number + 1);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, payload, size, &error), KILN_OK, "%s",
+    cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, payload, size, &error), KILN_OK, "%s",
                  error.text);
     free(payload);
     kiln_cache_key_fini(&key);
@@ -74,7 +74,7 @@ const char *store_fixture_path(const char *directory, unsigned number)
     char *path = paths[next++ % 4];
     struct kiln_cache_key key = sample_key(number);
     struct kiln_entry_name name;
-    kiln_entry_name_set(&name, &key);
+    kiln_entry_name_set(&name, &key, 0);
     kiln_cache_key_fini(&key);
     (void)snprintf(path, PATH_MAX, "%s/%s/%s", directory, name.fanout, name.file);
     return path;

@@ -34,7 +34,7 @@ static void insert_strangers(unsigned count)
     cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK, "%s", error.text);
     for (unsigned i = 0; i < count; i++) {
         struct kiln_cache_key key = sample_key(i);
-        cr_assert_eq(kiln_cache_store_insert(store, &key, "payload", 7, &error), KILN_OK);
+        cr_assert_eq(kiln_cache_store_insert(store, &key, NULL, "payload", 7, &error), KILN_OK);
         kiln_cache_key_fini(&key);
     }
     kiln_cache_store_close(store);
@@ -124,7 +124,9 @@ Test(kiln_cache_pack, show_reads_key_and_kernels)
     cr_assert_str_eq(text_member(document, "key"), key);
     const json_t *fields = json_object_get(document, "fields");
     cr_assert_eq(strncmp(text_member(fields, "target"), "host:", 5), 0);
-    cr_assert_gt(strlen(text_member(fields, "compiler")), 10);
+    cr_assert_gt(strlen(text_member(document, "compiler")), 10);
+    cr_assert_eq(strncmp(text_member(document, "build"), "0.", 2), 0);
+    cr_assert_eq(strncmp(text_member(fields, "compile_options"), "host options-", 13), 0);
     cr_assert_eq(strlen(text_member(fields, "templates")), 64);
     const json_t *graph = json_object_get(fields, "graph");
     cr_assert_eq(json_array_size(json_object_get(graph, "nodes")), 2);

@@ -155,12 +155,17 @@ void kiln_codegen_unref(struct kiln_codegen *codegen)
         free(codegen);
 }
 
+void kiln_codegen_append_options(const struct kiln_target *target, struct kiln_buffer *buffer)
+{
+    (void)target;
+    kiln_buffer_append_text(buffer, "fake options-1");
+}
+
 enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
                                        const struct kiln_target *target, const char **ret_identity,
                                        struct kiln_error *error)
 {
     (void)codegen;
-    atomic_fetch_add(&fake_pipeline.identities, 1);
     if (!fake_pipeline.identity)
         return kiln_error_set(error, KILN_UNSUPPORTED, "nothing compiles for '%s'", target->name);
     *ret_identity = fake_pipeline.identity;
@@ -174,6 +179,8 @@ enum kiln_status kiln_codegen_compiler(struct kiln_codegen *codegen,
 {
     (void)codegen;
     atomic_fetch_add(&fake_pipeline.queries, 1);
+    if (!fake_pipeline.identity)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "nothing compiles for '%s'", target->name);
     if (fake_pipeline.query_status)
         return kiln_error_set(error, (enum kiln_status)fake_pipeline.query_status,
                               "nothing serves '%s'", target->name);
@@ -187,7 +194,8 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
                                       struct kiln_code_object *ret_object, struct kiln_error *error)
 {
     (void)codegen;
-    (void)target;
+    if (!fake_pipeline.identity || fake_pipeline.query_status == KILN_UNSUPPORTED)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "nothing compiles for '%s'", target->name);
     atomic_fetch_add(&fake_pipeline.compiled, 1);
     if (fake_pipeline.compile_microseconds)
         usleep(fake_pipeline.compile_microseconds);

@@ -42,7 +42,6 @@ struct fake_pipeline {
     atomic_uint relaxed;
     atomic_uint compiled;
     atomic_uint dumped; /* sources of failed kernels */
-    atomic_uint identities;
     atomic_uint queries;
 };
 /* Visible, so that a test can reach the one inside of a plugin that is built with it. */

@@ -56,7 +56,8 @@ static void set_up(void)
         .directory = temporary_path("cache"), .layers = "", .system_layer = "", .remote = ""};
     cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK, "%s", error.text);
     cr_assert_eq(kiln_kernel_cache_init(&cache, codegen, &error), KILN_OK);
-    scope = (struct kiln_kernel_scope){store, &target, "compiler 1"};
+    scope = (struct kiln_kernel_scope){
+        .store = store, .target = &target, .maker = {"compiler 1", "build 1"}, .may_compile = true};
 }
 
 static void tear_down(void)
@@ -111,7 +112,8 @@ static void store_changed(struct kiln_shared_kernel *kernel,
     kiln_buffer_init(&payload);
     change(kernel);
     kiln_kernel_format_write(kernel, true, &payload);
-    cr_assert_eq(kiln_cache_store_insert(store, &kernel->key, payload.data, payload.size, &error),
+    cr_assert_eq(kiln_cache_store_insert(store, &kernel->key, &scope.maker, payload.data,
+                                         payload.size, &error),
                  KILN_OK);
     kiln_buffer_fini(&payload);
 }

@@ -116,8 +116,7 @@ Test(kernel_format, what_nobody_could_launch_is_refused)
 
 /* ---- keys ---- */
 
-static struct kiln_cache_key key_of(const char *source, const char *target_name,
-                                    const char *identity)
+static struct kiln_cache_key key_of(const char *source, const char *target_name)
 {
     const struct kiln_kernel asked = {.symbol = "kernel",
                                       .source = source,
@@ -128,7 +127,7 @@ static struct kiln_cache_key key_of(const char *source, const char *target_name,
     struct kiln_target of;
     struct kiln_cache_key key;
     cr_assert_eq(kiln_target_parse(target_name, &of, &error), KILN_OK);
-    cr_assert_eq(kiln_kernel_key_make(&asked, &of, identity, &key, &error), KILN_OK);
+    cr_assert_eq(kiln_kernel_key_make(&asked, &of, &key, &error), KILN_OK);
     return key;
 }
 
@@ -142,13 +141,18 @@ static const char source[] = "#define A 1\n"
 
 Test(kernel_format, a_key_says_what_it_is_of)
 {
-    struct kiln_cache_key key = key_of(source, "gfx90a", "compiler 1");
+    struct kiln_cache_key key = key_of(source, "gfx90a");
     struct kiln_kernel_key read;
+    struct kiln_buffer options;
+    struct kiln_target of;
+    kiln_buffer_init(&options);
+    cr_assert_eq(kiln_target_parse("gfx90a", &of, &error), KILN_OK);
+    kiln_codegen_append_options(&of, &options);
     cr_assert(kiln_kernel_key_is_one(key.bytes.data, key.bytes.size));
     cr_assert_eq(kiln_kernel_key_read(key.bytes.data, key.bytes.size, &read, &error), KILN_OK, "%s",
                  error.text);
     cr_expect(kiln_key_text_is(&read.target, "gfx90a"));
-    cr_expect(kiln_key_text_is(&read.compiler_identity, "compiler 1"));
+    cr_expect(kiln_key_text_is(&read.compile_options, kiln_buffer_text(&options)));
     cr_expect_arr_eq(read.block, ((uint32_t[3]){64, 2, 1}), sizeof read.block);
     cr_expect_eq(read.lds_bytes, 1024);
     cr_expect(read.uses_barrier);
@@ -163,27 +167,44 @@ Test(kernel_format, a_key_says_what_it_is_of)
     for (size_t size = 0; size < key.bytes.size; size++)
         cr_expect_neq(kiln_kernel_key_read(key.bytes.data, size, &read, &error), KILN_OK);
     kiln_cache_key_fini(&key);
+    kiln_buffer_fini(&options);
+}
+
+/* A kernel with sanitizers is none without them, although no compiler is in the key. */
+Test(kernel_format, sanitizers_of_the_host_device_make_another_key)
+{
+    cr_assert_eq(setenv("KILN_HOST_SANITIZE", "0", 1), 0);
+    struct kiln_cache_key plain = key_of(source, "host:x86-64-v3");
+    struct kiln_cache_key gpu = key_of(source, "gfx90a");
+    cr_assert_eq(setenv("KILN_HOST_SANITIZE", "1", 1), 0);
+    struct kiln_cache_key sanitized = key_of(source, "host:x86-64-v3");
+    struct kiln_cache_key gpu_again = key_of(source, "gfx90a");
+    cr_expect_neq(plain.hash_low, sanitized.hash_low);
+    cr_expect_eq(gpu.hash_low, gpu_again.hash_low);
+    kiln_cache_key_fini(&plain);
+    kiln_cache_key_fini(&gpu);
+    kiln_cache_key_fini(&sanitized);
+    kiln_cache_key_fini(&gpu_again);
 }
 
 /* Templates are in it by their hash: another template is another kernel. */
 Test(kernel_format, whatever_differs_makes_another_key)
 {
-    static const char *const others[][3] = {
-        {source, "gfx942", "compiler 1"},
-        {source, "gfx90a", "compiler 2"},
-        {"#define A 2\n#line 1 \"x.h\"\ntext", "gfx90a", "compiler 1"},
-        {"#define A 1\n#line 1 \"x.h\"\ntext", "gfx90a", "compiler 1"},
-        {"#define A 1\n#line 1 \"x.h\"\nother", "gfx90a", "compiler 1"},
-        {"#define A 1\n#line 1 \"x.h\"\ntextx", "gfx90a", "compiler 1"},
+    static const char *const others[][2] = {
+        {source, "gfx942"},
+        {"#define A 2\n#line 1 \"x.h\"\ntext", "gfx90a"},
+        {"#define A 1\n#line 1 \"x.h\"\ntext", "gfx90a"},
+        {"#define A 1\n#line 1 \"x.h\"\nother", "gfx90a"},
+        {"#define A 1\n#line 1 \"x.h\"\ntextx", "gfx90a"},
     };
     enum { COUNT = sizeof others / sizeof *others };
     struct kiln_cache_key keys[COUNT];
-    struct kiln_cache_key first = key_of(source, "gfx90a", "compiler 1");
-    struct kiln_cache_key again = key_of(source, "gfx90a", "compiler 1");
+    struct kiln_cache_key first = key_of(source, "gfx90a");
+    struct kiln_cache_key again = key_of(source, "gfx90a");
     cr_expect_eq(first.hash_low, again.hash_low);
     cr_expect_eq(first.bytes.size, again.bytes.size);
     for (size_t i = 0; i < COUNT; i++) {
-        keys[i] = key_of(others[i][0], others[i][1], others[i][2]);
+        keys[i] = key_of(others[i][0], others[i][1]);
         cr_expect_neq(keys[i].hash_low, first.hash_low);
         for (size_t j = 0; j < i; j++) {
             cr_expect_neq(keys[i].hash_low, keys[j].hash_low, "%zu and %zu", i, j);

@@ -79,8 +79,7 @@ static void *get_program(void *context)
     struct kiln_error error;
     (void)context;
     kiln_error_init(&error);
-    if (kiln_program_cache_get(&cache, &graph, &target, "fake 1", &program, &origin, &error) !=
-        KILN_OK)
+    if (kiln_program_cache_get(&cache, &graph, &target, &program, &origin, &error) != KILN_OK)
         return &cache;
     kiln_shared_program_unref(program);
     return NULL;

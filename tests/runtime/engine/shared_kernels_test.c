@@ -310,7 +310,9 @@ Test(shared_kernels, a_kernel_whose_payload_is_none_is_compiled_alone)
     kiln_cache_key_init(&key);
     kiln_buffer_append(&key.bytes, view.key, view.key_bytes);
     cr_assert_eq(kiln_cache_key_finish(&key, &fixture.error), KILN_OK);
-    cr_assert_eq(kiln_cache_store_insert(store, &key, "nonsense", 8, &fixture.error), KILN_OK);
+    const struct kiln_cache_maker maker = {.compiler = fake_pipeline.identity};
+    cr_assert_eq(kiln_cache_store_insert(store, &key, &maker, "nonsense", 8, &fixture.error),
+                 KILN_OK);
     kiln_cache_key_fini(&key);
     kiln_buffer_fini(&bytes);
     kiln_cache_store_close(store);
