@@ -85,6 +85,7 @@ test_device() {
     run_suite "$device" "$out" || code=1
     "$build/cli/kiln" targets --json >"$out/targets.json" || true
     "$build/cli/kiln" config >"$out/config.txt" || true
+    "$build/cli/kiln" doctor >"$out/doctor.txt" || true
     rm -rf "$out/cache"
     file=$kiln_root/build/kiln-hip-report-${device%%:*}.tar.gz
     tar -C "$out/.." -czf "$file" "$(basename "$out")"

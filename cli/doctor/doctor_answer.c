@@ -74,10 +74,29 @@ static enum kiln_status ask(const struct kiln_doctor_plugin *plugin,
     return status;
 }
 
+static void report(struct kiln_doctor *doctor, enum kiln_status status,
+                   const struct kiln_error *error)
+{
+    const char *device = kiln_doctor_fact(doctor, KILN_DOCTOR_DEVICE);
+    bool has_gpu = device && strcmp(device, "hip") == 0;
+    bool has_compiler = kiln_doctor_fact(doctor, KILN_DOCTOR_COMPILER) != NULL;
+    /* Without a GPU, and without a compiler for this graph, no is the right answer. */
+    bool is_expected = status == KILN_REJECTED && !(has_gpu && has_compiler);
+    if (status == KILN_OK)
+        kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL, "takes a simple graph");
+    else
+        kiln_doctor_add_sentence(doctor, is_expected ? KILN_DOCTOR_WARNING : KILN_DOCTOR_WRONG,
+                                 check,
+                                 !has_gpu        ? "it needs a GPU, or KILN_DEVICE=host"
+                                 : !has_compiler ? "without a compiler only graphs with kernels in "
+                                                   "a cache run"
+                                                 : "correct what is reported above",
+                                 error->text);
+}
+
 void kiln_doctor_check_answer(struct kiln_doctor *doctor)
 {
     const char *path = kiln_doctor_fact(doctor, KILN_DOCTOR_PLUGIN);
-    const char *device = kiln_doctor_fact(doctor, KILN_DOCTOR_DEVICE);
     struct kiln_doctor_plugin plugin = {0};
     struct kiln_arena arena;
     struct kiln_buffer bytes;
@@ -97,16 +116,7 @@ void kiln_doctor_check_answer(struct kiln_doctor *doctor)
         listen(&plugin);
         status = ask(&plugin, &bytes, &error);
     }
-    /* Without a GPU to run on, no is the right answer. */
-    bool has_gpu = device && strcmp(device, "hip") == 0;
-    if (status == KILN_OK)
-        kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL, "takes a simple graph");
-    else
-        kiln_doctor_add_sentence(
-            doctor, status == KILN_REJECTED && !has_gpu ? KILN_DOCTOR_WARNING : KILN_DOCTOR_WRONG,
-            check,
-            has_gpu ? "correct what is reported above" : "it needs a GPU, or KILN_DEVICE=host",
-            error.text);
+    report(doctor, status, &error);
     kiln_buffer_fini(&bytes);
     kiln_arena_fini(&arena);
 }

@@ -63,8 +63,9 @@ static void check_file_system(struct kiln_doctor *doctor, const char *path)
                         kiln_text_bytes(bytes, free_bytes));
     else if (free_bytes < SMALL_BYTES || (system.f_files && !system.f_ffree))
         kiln_doctor_add(doctor, KILN_DOCTOR_WARNING, "file system", elsewhere,
-                        "%s, which has only %s and %" PRIu64 " files free", name,
-                        kiln_text_bytes(bytes, free_bytes), (uint64_t)system.f_ffree);
+                        "%s, which has room for only %s%s", name,
+                        kiln_text_bytes(bytes, free_bytes),
+                        system.f_files && !system.f_ffree ? ", and for no more files" : "");
     else
         kiln_doctor_add(doctor, KILN_DOCTOR_OK, "file system", NULL, "%s, %s free", name,
                         kiln_text_bytes(bytes, free_bytes));
@@ -89,8 +90,13 @@ static enum kiln_status try_to_write(const struct kiln_cache_directory *director
     enum kiln_status status = kiln_file_write_at(directory->descriptor, name, text, sizeof text,
                                                  KILN_FILE_PRIVATE | KILN_FILE_SYNC, error);
     (void)unlinkat(directory->descriptor, name, 0);
-    if (status != KILN_OK)
-        kiln_error_prefix(error, "directory '%s'", directory->path);
+    /* The reason is last; the name of the temporary file helps nobody. */
+    const char *reason = status != KILN_OK ? strrchr(error->text, ':') : NULL;
+    if (reason) {
+        char copy[256];
+        (void)snprintf(copy, sizeof copy, "%s", reason);
+        return kiln_error_set(error, status, "cannot write to '%s'%s", directory->path, copy);
+    }
     return status;
 }
 

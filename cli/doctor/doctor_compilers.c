@@ -114,7 +114,9 @@ static void report_compilers(struct kiln_doctor *doctor, const struct served *se
 {
     for (size_t i = 0; i < kiln_compiler_count(); i++)
         report_compiler(doctor, i, served->counts[i]);
-    if (served->missing_count)
+    if (served->missing_count == kiln_target_count())
+        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "no compiler", NULL, "for any target");
+    else if (served->missing_count)
         kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "no compiler", NULL, "for %s",
                         kiln_buffer_text(&served->missing));
 }

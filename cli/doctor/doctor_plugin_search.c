@@ -22,6 +22,27 @@
 static const char engines_directory[] = "hipdnn_plugins/engines";
 static const char plugin_file[] = "kiln_plugin.so";
 
+/* ---- Kiln's own plugin ---- */
+
+/* Relative to the directory of this program: of an installation, and of a build. */
+static const char *const own_places[] = {KILN_PLUGIN_FROM_PROGRAM, "../plugin_api"};
+
+/* The plugin that was installed or built with this program, to be freed; NULL if it is not there.
+ */
+static char *find_own_plugin(void)
+{
+    char *program = realpath("/proc/self/exe", NULL);
+    char *found = NULL;
+    for (size_t i = 0; program && !found && i < sizeof own_places / sizeof *own_places; i++) {
+        char path[PATH_MAX * 2];
+        (void)snprintf(path, sizeof path, "%.*s/%s/%s", (int)(strrchr(program, '/') - program),
+                       program, own_places[i], plugin_file);
+        found = realpath(path, NULL);
+    }
+    free(program);
+    return found;
+}
+
 /* ---- hipDNN's library ---- */
 
 static const char *const backend_files[] = {"libhipdnn_backend.so", "libhipdnn_backend.so.1",
@@ -52,16 +73,26 @@ static char *open_backend(const char *directory, char ret_reason[1024])
     return NULL;
 }
 
+/* The directory of libraries that this program was installed into, or "". */
+static void find_own_libraries(char ret_directory[PATH_MAX])
+{
+    char *own = find_own_plugin();
+    char *end = own ? strstr(own, engines_directory) : NULL;
+    (void)snprintf(ret_directory, PATH_MAX, "%.*s", end ? (int)(end - own - 1) : 0, own ? own : "");
+    free(own);
+}
+
 static char *search_backend(bool *ret_is_on_path, char ret_reason[1024])
 {
     const char *rocm = getenv("ROCM_PATH");
-    char named[2][PATH_MAX];
+    char named[3][PATH_MAX];
     (void)snprintf(named[0], sizeof named[0], "%s/lib", rocm && *rocm ? rocm : "/opt/rocm");
     (void)snprintf(named[1], sizeof named[1], "%s/lib64", rocm && *rocm ? rocm : "/opt/rocm");
+    find_own_libraries(named[2]);
     char *path = open_backend("", ret_reason);
     *ret_is_on_path = path != NULL;
     for (size_t i = 0; !path && i < sizeof named / sizeof *named; i++)
-        path = open_backend(named[i], ret_reason);
+        path = *named[i] ? open_backend(named[i], ret_reason) : NULL;
     return path;
 }
 
@@ -92,27 +123,6 @@ void kiln_doctor_check_hipdnn(struct kiln_doctor *doctor)
     *strrchr(path, '/') = '\0';
     kiln_doctor_set_fact(doctor, KILN_DOCTOR_BACKEND_DIRECTORY, *path ? path : "/");
     free(path);
-}
-
-/* ---- Kiln's own plugin ---- */
-
-/* Relative to the directory of this program: of an installation, and of a build. */
-static const char *const own_places[] = {KILN_PLUGIN_FROM_PROGRAM, "../plugin_api"};
-
-/* The plugin that was installed or built with this program, to be freed; NULL if it is not there.
- */
-static char *find_own_plugin(void)
-{
-    char *program = realpath("/proc/self/exe", NULL);
-    char *found = NULL;
-    for (size_t i = 0; program && !found && i < sizeof own_places / sizeof *own_places; i++) {
-        char path[PATH_MAX * 2];
-        (void)snprintf(path, sizeof path, "%.*s/%s/%s", (int)(strrchr(program, '/') - program),
-                       program, own_places[i], plugin_file);
-        found = realpath(path, NULL);
-    }
-    free(program);
-    return found;
 }
 
 /* ---- what is in a directory ---- */
