@@ -7,11 +7,13 @@
 #include "cli/cache/cache_action.h"
 #include "cli/command_line.h"
 #include "cli/message.h"
+#include "cli/target_list.h"
 #include "compiler/codegen/target.h"
 #include "runtime/support/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define DAY_S ((uint64_t)86400)
 
@@ -51,10 +53,13 @@ static void read_target(struct kiln_command_line *line, const char **ret_target)
     static struct kiln_target target; /* its name outlives this */
     struct kiln_error error;
     kiln_error_init(&error);
-    if (kiln_target_parse(line->value, &target, &error) != KILN_OK)
+    if (strcasecmp(line->value, KILN_TARGET_LIST_ALL) == 0)
+        *ret_target = NULL;
+    else if (kiln_target_parse(line->value, &target, &error) != KILN_OK)
         kiln_command_line_fail(line, NULL, "%s", error.text);
-    else
-        *ret_target = strchr(line->value, ':') ? target.name : line->value;
+    else /* "host" is the host of any level */
+        *ret_target =
+            strcasecmp(line->value, target.processor) == 0 ? target.processor : target.name;
 }
 
 struct given_options {

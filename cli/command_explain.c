@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "compiler/codegen/isa_text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct settings {
     bool isa;
     bool dot;
     bool json;
+    uint64_t kernel; /* KILN_EVERY_KERNEL, or the one with source and instructions */
 };
 
 /* Everything of one explanation; released in one place. */
@@ -62,6 +64,9 @@ static void parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_EXPLAIN_ISA:
             settings->isa = true;
             break;
+        case KILN_OPTION_EXPLAIN_KERNEL:
+            (void)kiln_command_line_number(line, 0, KILN_EVERY_KERNEL - 1, &settings->kernel);
+            break;
         case KILN_OPTION_EXPLAIN_DOT:
             settings->dot = true;
             break;
@@ -77,6 +82,9 @@ static void parse(struct kiln_command_line *line, struct settings *settings)
         (settings->json || settings->ir || settings->source || settings->isa)) {
         kiln_command_line_fail(line, NULL,
                                "option '--dot' prints a Graphviz graph and nothing else");
+    } else if (!line->stopped && settings->kernel != KILN_EVERY_KERNEL && !settings->source &&
+               !settings->isa) {
+        kiln_command_line_fail(line, NULL, "option '--kernel' goes with --source and --isa");
     }
 }
 
@@ -119,6 +127,8 @@ static enum kiln_status disassemble(struct work *work, struct kiln_error *error)
         kiln_codegen_create(&work->settings->engine.codegen, &work->codegen, error);
     for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
         const struct kiln_compiled_kernel *kernel = &work->compiled->kernels[i];
+        if (work->settings->kernel != KILN_EVERY_KERNEL && work->settings->kernel != i)
+            continue;
         status = kiln_code_object_disassemble(work->codegen, &work->target, kernel->symbol,
                                               kernel->object.bytes, kernel->object.size,
                                               &work->isa[i], error);
@@ -159,6 +169,23 @@ static enum kiln_status follow_compiler(struct work *work, struct kiln_error *er
     return status;
 }
 
+static enum kiln_status check_kernel(const struct work *work, int *ret_exit_code,
+                                     struct kiln_error *error)
+{
+    uint32_t count = kiln_kernel_plan_kernels(&work->view.plan);
+    if (work->settings->kernel == KILN_EVERY_KERNEL || work->settings->kernel < count)
+        return KILN_OK;
+    *ret_exit_code = KILN_EXIT_USAGE;
+    (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "there is no kernel %" PRIu64,
+                         work->settings->kernel);
+    if (count == 1)
+        kiln_error_hint(error, "the graph has one kernel, 0");
+    else
+        kiln_error_hint(error, "the graph has %u kernels, 0 to %u", (unsigned)count,
+                        (unsigned)count - 1);
+    return error->status;
+}
+
 static enum kiln_status print_explanation(struct work *work, struct kiln_error *error)
 {
     struct kiln_error compile_error;
@@ -195,6 +222,7 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
         .with_ir = work->settings->ir,
         .with_source = work->settings->source,
         .isa = isa,
+        .kernel = (uint32_t)work->settings->kernel,
     };
     if (work->settings->json)
         kiln_explanation_print_json(&explanation);
@@ -214,6 +242,8 @@ static enum kiln_status explain(struct work *work, const char *path, int *ret_ex
         status = kiln_fusion_view_make(&work->input.graph, &work->target,
                                        &work->settings->engine.lower, &work->view, error);
     }
+    if (status == KILN_OK)
+        status = check_kernel(work, ret_exit_code, error);
     if (status == KILN_OK)
         status = work->settings->dot ? print_dot(work, error) : print_explanation(work, error);
     return status;
@@ -235,7 +265,7 @@ static void release(struct work *work)
 
 int kiln_command_explain(struct kiln_command_line *line)
 {
-    struct settings settings = {0};
+    struct settings settings = {.kernel = KILN_EVERY_KERNEL};
     parse(line, &settings);
     if (line->stopped)
         return line->exit_code;

@@ -9,6 +9,7 @@
 #include "cli/message.h"
 #include "cli/random_input.h"
 #include "cli/run_report.h"
+#include "cli/tensor_files.h"
 #include "cli/tensor_memory.h"
 #include "cli/text.h"
 #include "compiler/reference/reference.h"
@@ -22,12 +23,6 @@
 
 enum { PROFILE_SAMPLES = 10, PROFILE_NS = 1000000000 };
 
-/* UID=FILE of --input or --output. */
-struct file_choice {
-    int64_t uid;
-    const char *path;
-};
-
 struct settings {
     struct kiln_engine_options engine;
     bool verify;
@@ -35,15 +30,13 @@ struct settings {
     bool workspace_poison;
     bool json;
     uint64_t seed;
-    struct file_choice *inputs; /* owned */
-    size_t input_count;
-    struct file_choice *outputs; /* owned */
-    size_t output_count;
+    struct kiln_tensor_files inputs;
+    struct kiln_tensor_files outputs;
 };
 
 /* Everything of one run; released in one place. */
 struct run {
-    const struct settings *settings;
+    struct settings *settings;
     const char *path;
     struct kiln_graph_input input;
     struct kiln_engine *engine;
@@ -54,28 +47,6 @@ struct run {
     uint64_t duration_ns;
     struct kiln_kernel_profile *profiles; /* one per kernel, with --profile; owned */
 };
-
-static bool parse_choice(struct kiln_command_line *line, struct file_choice *choices, size_t *count)
-{
-    char *end = NULL;
-    errno = 0;
-    long long uid = strtoll(line->value, &end, 10);
-    if (end == line->value || *end != '=' || !end[1] || errno) {
-        kiln_command_line_fail(
-            line, "the value is the uid of a tensor, '=' and a file, as in 3=x.bin",
-            "option '--%s' takes UID=FILE, not '%s'", kiln_option(line->option)->name, line->value);
-        return false;
-    }
-    for (size_t i = 0; i < *count; i++) {
-        if (choices[i].uid == uid) {
-            kiln_command_line_fail(line, NULL, "option '--%s' names the uid %lld twice",
-                                   kiln_option(line->option)->name, uid);
-            return false;
-        }
-    }
-    choices[(*count)++] = (struct file_choice){uid, end + 1};
-    return true;
-}
 
 static bool parse(struct kiln_command_line *line, struct settings *settings)
 {
@@ -108,11 +79,11 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
                 return false;
             break;
         case KILN_OPTION_RUN_INPUT:
-            if (!parse_choice(line, settings->inputs, &settings->input_count))
+            if (!kiln_tensor_files_add(&settings->inputs, line))
                 return false;
             break;
         case KILN_OPTION_RUN_OUTPUT:
-            if (!parse_choice(line, settings->outputs, &settings->output_count))
+            if (!kiln_tensor_files_add(&settings->outputs, line))
                 return false;
             break;
         default:
@@ -123,51 +94,6 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
     return !line->stopped;
 }
 
-static bool has_memory(const struct kiln_tensor *tensor)
-{
-    return tensor->role == KILN_TENSOR_INPUT || tensor->role == KILN_TENSOR_OUTPUT ||
-           tensor->role == KILN_TENSOR_HOST_SCALAR;
-}
-
-static const struct file_choice *find_choice(const struct file_choice *choices, size_t count,
-                                             int64_t uid)
-{
-    for (size_t i = 0; i < count; i++)
-        if (choices[i].uid == uid)
-            return &choices[i];
-    return NULL;
-}
-
-/* Every uid on the command line must be one of the graph's. */
-static enum kiln_status check_choices(const struct kiln_graph *graph,
-                                      const struct file_choice *choices, size_t count, bool outputs,
-                                      struct kiln_error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        char known[256] = "";
-        size_t length = 0;
-        bool found = false;
-        for (uint32_t j = 0; j < graph->tensor_count; j++) {
-            const struct kiln_tensor *tensor = &graph->tensors[j];
-            if (!has_memory(tensor) || (tensor->role == KILN_TENSOR_OUTPUT) != outputs)
-                continue;
-            found |= tensor->uid == choices[i].uid;
-            if (length < sizeof(known) - 24) {
-                length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%lld",
-                                           length ? ", " : "", (long long)tensor->uid);
-            }
-        }
-        if (!found) {
-            const char *what = outputs ? "output" : "input";
-            kiln_error_set(error, KILN_BAD_ARGUMENT, "the graph has no %s with uid %lld", what,
-                           (long long)choices[i].uid);
-            kiln_error_hint(error, "its %ss are %s", what, *known ? known : "none");
-            return KILN_BAD_ARGUMENT;
-        }
-    }
-    return KILN_OK;
-}
-
 /* Overcommitting kernels grant what is not there and kill the process later: ask first. */
 static enum kiln_status check_memory(const struct kiln_graph *graph, bool verify,
                                      struct kiln_error *error)
@@ -175,7 +101,7 @@ static enum kiln_status check_memory(const struct kiln_graph *graph, bool verify
     double needed = 0;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         const struct kiln_tensor *tensor = &graph->tensors[i];
-        needed += has_memory(tensor) ? (double)kiln_tensor_memory_cost(tensor) : 0;
+        needed += kiln_tensor_has_memory(tensor) ? (double)kiln_tensor_memory_cost(tensor) : 0;
         /* struct kiln_reference_tensor: three arrays of 8 bytes each. */
         needed += verify ? 24.0 * (double)kiln_tensor_elements(tensor) : 0;
     }
@@ -196,15 +122,14 @@ static enum kiln_status prepare_memories(struct run *run, struct kiln_error *err
     run->memories = kiln_cli_calloc(graph->tensor_count, sizeof(*run->memories));
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         const struct kiln_tensor *tensor = &graph->tensors[i];
-        if (!has_memory(tensor))
+        if (!kiln_tensor_has_memory(tensor))
             continue;
         struct kiln_tensor_memory *memory = &run->memories[i];
         enum kiln_status status = kiln_tensor_memory_init(memory, tensor, error);
         if (status == KILN_OK && tensor->role != KILN_TENSOR_OUTPUT) {
-            const struct file_choice *choice =
-                find_choice(settings->inputs, settings->input_count, tensor->uid);
-            if (choice) {
-                status = kiln_tensor_memory_load(memory, choice->path, error);
+            const char *file = kiln_tensor_files_find(&settings->inputs, i);
+            if (file) {
+                status = kiln_tensor_memory_load(memory, file, error);
             } else {
                 struct kiln_random_input random;
                 kiln_random_input_init(&random, graph, i, settings->seed);
@@ -311,11 +236,9 @@ static enum kiln_status save_outputs(const struct run *run, struct kiln_error *e
 {
     const struct kiln_graph *graph = &run->input.graph;
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
-        const struct file_choice *choice =
-            find_choice(run->settings->outputs, run->settings->output_count, graph->tensors[i].uid);
-        if (choice && graph->tensors[i].role == KILN_TENSOR_OUTPUT) {
-            enum kiln_status status =
-                kiln_tensor_memory_save(&run->memories[i], choice->path, error);
+        const char *file = kiln_tensor_files_find(&run->settings->outputs, i);
+        if (file) {
+            enum kiln_status status = kiln_tensor_memory_save(&run->memories[i], file, error);
             if (status != KILN_OK)
                 return status;
         }
@@ -330,8 +253,8 @@ static enum kiln_status run_reference(struct run *run, struct kiln_reference_ten
     const struct kiln_graph *graph = &run->input.graph;
     const void **memory = kiln_cli_calloc(graph->tensor_count, sizeof(*memory));
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
-        bool is_given =
-            has_memory(&graph->tensors[i]) && graph->tensors[i].role != KILN_TENSOR_OUTPUT;
+        bool is_given = kiln_tensor_has_memory(&graph->tensors[i]) &&
+                        graph->tensors[i].role != KILN_TENSOR_OUTPUT;
         memory[i] = is_given ? kiln_tensor_memory_before(&run->memories[i]) : NULL;
     }
     struct kiln_reference_tensor *reference =
@@ -354,8 +277,8 @@ static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln
     enum kiln_status status = kiln_graph_input_read(run->path, &run->input, error);
     if (status != KILN_OK)
         return status;
-    if (check_choices(graph, settings->inputs, settings->input_count, false, error) != KILN_OK ||
-        check_choices(graph, settings->outputs, settings->output_count, true, error) != KILN_OK) {
+    if (kiln_tensor_files_resolve(&run->settings->inputs, graph, error) != KILN_OK ||
+        kiln_tensor_files_resolve(&run->settings->outputs, graph, error) != KILN_OK) {
         *ret_exit_code = KILN_EXIT_USAGE;
         return error->status;
     }
@@ -428,9 +351,8 @@ static void release(struct run *run)
 
 int kiln_command_run(struct kiln_command_line *line)
 {
-    struct settings settings = {.seed = 1, .engine.device = kiln_device_default_names()};
-    settings.inputs = kiln_cli_calloc((size_t)line->argc, sizeof(*settings.inputs));
-    settings.outputs = kiln_cli_calloc((size_t)line->argc, sizeof(*settings.outputs));
+    struct settings settings = {
+        .seed = 1, .outputs.are_outputs = true, .engine.device = kiln_device_default_names()};
     int exit_code = KILN_EXIT_USAGE;
     if (!parse(line, &settings)) {
         exit_code = line->exit_code;
@@ -446,7 +368,7 @@ int kiln_command_run(struct kiln_command_line *line)
         }
         release(&run);
     }
-    free(settings.inputs);
-    free(settings.outputs);
+    kiln_tensor_files_fini(&settings.inputs);
+    kiln_tensor_files_fini(&settings.outputs);
     return exit_code;
 }

@@ -7,6 +7,7 @@
 #include "cli/text.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/compiler.h"
+#include "compiler/codegen/product.h"
 #include "runtime/device/device.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ static void describe_target(struct kiln_codegen *codegen, size_t index, struct k
     kiln_json_set(object, "wave_size", json_integer(target.wave_size));
     kiln_json_set(object, "lds_bytes", json_integer(target.lds_bytes));
     kiln_json_set(object, "features", kiln_json_text(kiln_target_features(&target)));
+    kiln_json_set(object, "products", kiln_json_text(kiln_product_names(target.processor)));
     kiln_json_set(object, "compiler", served ? kiln_json_text(compiler) : json_null());
     kiln_json_set(object, "message", served ? json_null() : kiln_json_text(error.text));
     kiln_json_append(list, object);
@@ -41,10 +43,8 @@ static void describe_target(struct kiln_codegen *codegen, size_t index, struct k
     kiln_table_add(table, "%u", target.wave_size);
     kiln_table_add(table, "%u KiB", target.lds_bytes / 1024);
     kiln_table_add(table, "%s", kiln_target_features(&target));
-    if (served)
-        kiln_table_add(table, "%s", compiler);
-    else
-        kiln_table_add(table, "- %.*s", sentence_length(&error), error.text);
+    kiln_table_add(table, "%s", served ? compiler : "-");
+    kiln_table_add(table, "%s", kiln_product_names(target.processor));
 }
 
 static void describe_compiler(const struct kiln_compiler_ops *ops, struct kiln_table *table,
@@ -102,14 +102,15 @@ static void describe_all(struct kiln_codegen *codegen, bool json)
     json_t *target_list = kiln_json_array();
     json_t *compiler_list = kiln_json_array();
     json_t *device_list = kiln_json_array();
-    kiln_table_init(&targets, 5, 0x6);
+    kiln_table_init(&targets, 6, 0x6);
     kiln_table_init(&compilers, 2, 0);
     kiln_table_init(&devices, 2, 0);
     kiln_table_add(&targets, "target");
     kiln_table_add(&targets, "wave");
     kiln_table_add(&targets, "LDS");
     kiln_table_add(&targets, "any setting of");
-    kiln_table_add(&targets, "compiled here by");
+    kiln_table_add(&targets, "compiled by");
+    kiln_table_add(&targets, "sold as");
     kiln_table_add(&compilers, "compiler");
     kiln_table_add(&compilers, "found at");
     kiln_table_add(&devices, "device");

@@ -181,6 +181,11 @@ static void print_resources(const struct kiln_explanation *explanation)
     }
 }
 
+bool kiln_explanation_shows(const struct kiln_explanation *explanation, uint32_t index)
+{
+    return explanation->kernel == KILN_EVERY_KERNEL || explanation->kernel == index;
+}
+
 void kiln_explanation_print(const struct kiln_explanation *explanation)
 {
     bool *member = kiln_cli_calloc(explanation->graph->node_count, sizeof(*member));
@@ -212,10 +217,14 @@ void kiln_explanation_print(const struct kiln_explanation *explanation)
         print_group(explanation, i, member);
     print_resources(explanation);
     for (uint32_t i = 0; explanation->with_source && i < groups; i++) {
+        if (!kiln_explanation_shows(explanation, i))
+            continue;
         printf("\nsource of kernel %u\n", (unsigned)i);
         kiln_text_write(stdout, explanation->program->kernels[i].source, true);
     }
     for (uint32_t i = 0; explanation->isa && i < groups; i++) {
+        if (!kiln_explanation_shows(explanation, i))
+            continue;
         printf("\ninstructions of kernel %u\n", (unsigned)i);
         kiln_text_write(stdout, explanation->isa[i], true);
     }

@@ -8,6 +8,9 @@
 #include "runtime/engine/engine.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#define KILN_EVERY_KERNEL UINT32_MAX
 
 struct kiln_explanation {
     const struct kiln_graph *graph;
@@ -20,8 +23,11 @@ struct kiln_explanation {
     bool with_ir;
     bool with_source;
     const char **isa; /* one text per kernel; NULL when not asked for */
+    uint32_t kernel;  /* KILN_EVERY_KERNEL, or the only one that source and isa are shown of */
 };
 
+/* True for kernels whose source and instructions are shown. */
+bool kiln_explanation_shows(const struct kiln_explanation *explanation, uint32_t index);
 void kiln_explanation_print(const struct kiln_explanation *explanation);
 void kiln_explanation_print_json(const struct kiln_explanation *explanation);
 

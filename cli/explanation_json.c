@@ -146,9 +146,10 @@ static json_t *kernel_json(const struct kiln_explanation *explanation, uint32_t 
     kiln_json_set(object, "resources",
                   explanation->compiled ? resources_json(&explanation->compiled->kernels[index])
                                         : json_null());
-    if (explanation->with_source)
+    bool is_shown = kiln_explanation_shows(explanation, index);
+    if (explanation->with_source && is_shown)
         kiln_json_set(object, "source", kiln_json_text(kernel->source));
-    if (explanation->isa)
+    if (explanation->isa && is_shown)
         kiln_json_set(object, "isa", kiln_json_text(explanation->isa[index]));
     kiln_buffer_fini(&schedule);
     return object;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void kiln_target_list_fini(struct kiln_target_list *list)
 {
@@ -20,6 +21,16 @@ static void append_once(struct kiln_target_list *list, const struct kiln_target 
     list->targets[list->count++] = *target;
 }
 
+static void append_gpus(struct kiln_target_list *list)
+{
+    for (size_t i = 0; i < kiln_target_count(); i++) {
+        struct kiln_target target;
+        kiln_target_at(i, &target);
+        if (target.kind == KILN_TARGET_AMDGPU)
+            append_once(list, &target);
+    }
+}
+
 enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char *text,
                                       struct kiln_error *error)
 {
@@ -27,13 +38,17 @@ enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char 
     for (const char *at = text; *at; at++)
         commas += *at == ',';
     struct kiln_target_list grown = {
-        kiln_cli_calloc(list->count + commas + 1, sizeof(*grown.targets)), 0};
+        kiln_cli_calloc(list->count + commas + 1 + kiln_target_count(), sizeof(*grown.targets)), 0};
     for (size_t i = 0; i < list->count; i++)
         append_once(&grown, &list->targets[i]);
     enum kiln_status status = KILN_OK;
     const char *at = text;
     for (size_t i = 0; i <= commas && status == KILN_OK; i++) {
+        at += strspn(at, " ");
         size_t length = strcspn(at, ",");
+        size_t next = length + (at[length] != '\0');
+        while (length > 0 && at[length - 1] == ' ')
+            length--;
         char name[KILN_TARGET_NAME_BYTES * 2];
         struct kiln_target target;
         if (length == 0) {
@@ -43,11 +58,12 @@ enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char 
         } else {
             memcpy(name, at, length);
             name[length] = '\0';
-            status = kiln_target_parse(name, &target, error);
+            if (strcasecmp(name, KILN_TARGET_LIST_ALL) == 0)
+                append_gpus(&grown);
+            else if ((status = kiln_target_parse(name, &target, error)) == KILN_OK)
+                append_once(&grown, &target);
         }
-        if (status == KILN_OK)
-            append_once(&grown, &target);
-        at += length + 1;
+        at += next;
     }
     struct kiln_target_list *unused = status == KILN_OK ? list : &grown;
     kiln_target_list_fini(unused);

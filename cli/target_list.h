@@ -14,8 +14,11 @@ struct kiln_target_list {
     size_t count;
 };
 
-/* Adds those of "gfx90a,gfx1030"; repeated targets count once. KILN_BAD_ARGUMENT for an unknown or
- * empty name, with nothing added. */
+/* The word for every AMD GPU in targets.def. */
+#define KILN_TARGET_LIST_ALL "all"
+
+/* Adds those of "gfx90a, RX 7900 XTX" or "all"; repeated targets count once. KILN_BAD_ARGUMENT for
+ * an unknown or empty name, with nothing added. */
 enum kiln_status kiln_target_list_add(struct kiln_target_list *list, const char *text,
                                       struct kiln_error *error) KILN_NODISCARD;
 /* The target of the device that plans run on here: KILN_DEVICE, else a GPU, else the host. */

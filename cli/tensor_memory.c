@@ -33,6 +33,12 @@ static size_t slack_bytes(const struct kiln_tensor *tensor)
     return alignment <= EXACT_ALIGNMENT_BYTES ? 2 * alignment : alignment;
 }
 
+bool kiln_tensor_has_memory(const struct kiln_tensor *tensor)
+{
+    return tensor->role == KILN_TENSOR_INPUT || tensor->role == KILN_TENSOR_OUTPUT ||
+           tensor->role == KILN_TENSOR_HOST_SCALAR;
+}
+
 uint64_t kiln_tensor_memory_cost(const struct kiln_tensor *tensor)
 {
     uint64_t bytes = (uint64_t)kiln_tensor_footprint_bytes(tensor);

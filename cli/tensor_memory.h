@@ -26,6 +26,8 @@ struct kiln_tensor_memory {
 /* Writes elements at strides; index i counts row-major over dims. `context` is the caller's. */
 typedef struct kiln_constant (*kiln_element_maker)(void *context, int64_t index);
 
+/* True for inputs, outputs and host scalars: the caller of a graph provides them. */
+bool kiln_tensor_has_memory(const struct kiln_tensor *tensor);
 /* Bytes that the process needs for it on the host: device memory there, before, after, and the
  * comparison. */
 uint64_t kiln_tensor_memory_cost(const struct kiln_tensor *tensor);

@@ -254,8 +254,9 @@ static void append_instructions(const struct kiln_buffer *listing, struct kiln_b
     }
 }
 
-/* llvm-objdump of this clang, else the one on PATH. */
-static char *find_objdump(const char *clang)
+/* The llvm-objdump of this clang, otherwise the newest on PATH that is as new: an older one does
+ * not know all of clang's processors. `version` is clang's, 0 when it is not known. */
+static char *find_objdump(const char *clang, unsigned version)
 {
     char *resolved = realpath(clang, NULL);
     char *slash = resolved != NULL ? strrchr(resolved, '/') : NULL;
@@ -265,7 +266,21 @@ static char *find_objdump(const char *clang)
                                   resolved) < (int)sizeof path)
         found = kiln_program_find(path);
     free(resolved);
-    return found != NULL ? found : kiln_program_find("llvm-objdump");
+    unsigned oldest = version != 0 ? version : OLDEST_VERSION;
+    for (unsigned i = NEWEST_VERSION; found == NULL && i >= oldest; i--) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "llvm-objdump-%u", i);
+        found = kiln_program_find(name);
+    }
+    if (found == NULL)
+        found = kiln_program_find("llvm-objdump");
+    else
+        return found;
+    if (found != NULL && kiln_binary_llvm_version(found) < oldest) {
+        free(found);
+        found = NULL;
+    }
+    return found;
 }
 
 static enum kiln_status disassemble(const struct kiln_compiler *compiler,
@@ -273,11 +288,15 @@ static enum kiln_status disassemble(const struct kiln_compiler *compiler,
                                     const struct kiln_compile_source *object,
                                     struct kiln_buffer *text, struct kiln_error *error)
 {
-    char *objdump = find_objdump(compiler->path);
+    unsigned version = kiln_binary_llvm_version(compiler->path);
+    char *objdump = find_objdump(compiler->path, version);
     if (objdump == NULL) {
-        (void)kiln_error_set(error, KILN_UNSUPPORTED, "there is no 'llvm-objdump' for target '%s'",
+        unsigned oldest = version != 0 ? version : OLDEST_VERSION;
+        (void)kiln_error_set(error, KILN_UNSUPPORTED,
+                             "there is no llvm-objdump %u or newer here for target '%s'", oldest,
                              target->name);
-        kiln_error_hint(error, "install llvm of the version of clang");
+        kiln_error_hint(error, "install llvm-%u, or put llvm-objdump next to '%s'", oldest,
+                        compiler->path);
         return KILN_UNSUPPORTED;
     }
     struct kiln_elf elf;

@@ -1,9 +1,12 @@
 #include "compiler/codegen/target.h"
 
+#include "compiler/codegen/product.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/utsname.h>
 
 enum features {
@@ -108,10 +111,12 @@ void kiln_target_at(size_t index, struct kiln_target *ret_target)
 static const struct row *find_row(const char *text, size_t length)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (strlen(rows[i].processor) == length && memcmp(rows[i].processor, text, length) == 0)
+        if (strlen(rows[i].processor) == length &&
+            strncasecmp(rows[i].processor, text, length) == 0)
             return &rows[i];
     }
-    return NULL;
+    const char *processor = kiln_product_processor(text, length);
+    return processor != NULL ? find_row(processor, strlen(processor)) : NULL;
 }
 
 /* One letter replaced, left out or added, or two swapped. */
@@ -148,7 +153,8 @@ static enum kiln_status reject_processor(const char *text, size_t length, struct
                              rows[i].processor);
         used += (size_t)count;
     }
-    kiln_error_hint(error, is_near ? "did you mean %s?" : "known targets are %s", list);
+    if (is_near || !kiln_product_hint(text, length, error))
+        kiln_error_hint(error, is_near ? "did you mean %s?" : "known targets are %s", list);
     return KILN_BAD_ARGUMENT;
 }
 

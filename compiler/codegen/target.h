@@ -39,7 +39,8 @@ struct kiln_target {
 /*
  * Reads "gfx90a", "host" ("host" gets the level of this machine) or a host target as its name is
  * written, "host:x86-64-v2". A name with feature settings, as the HIP runtime reports its devices,
- * "gfx90a:sramecc+:xnack-", is checked and means the processor. KILN_BAD_ARGUMENT with near misses
+ * "gfx90a:sramecc+:xnack-", is checked and means the processor. So does the name of a product
+ * (product.h), and case does not matter. KILN_BAD_ARGUMENT with near misses
  * as hint when the processor or a feature is unknown.
  */
 enum kiln_status kiln_target_parse(const char *text, struct kiln_target *ret_target,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST_WORD = 63, FAR = 1000 };
+enum { LONGEST_WORD = 63, FAR = 1000, MOST_CANDIDATES = 6 };
 
 static bool is_same_letter(char one, char other)
 {
@@ -52,7 +52,7 @@ size_t kiln_word_distance(const char *one, const char *other)
 static size_t score(const char *word, const char *candidate)
 {
     size_t length = strlen(word);
-    size_t near = length <= 3 ? 1 : length <= 7 ? 2 : 3;
+    size_t near = length <= 1 ? 0 : length <= 3 ? 1 : length <= 7 ? 2 : 3;
     size_t distance = kiln_word_distance(word, candidate);
     if (length >= 2 && strncasecmp(word, candidate, length) == 0)
         distance = least(distance, 1);
@@ -65,29 +65,28 @@ bool kiln_word_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *word, const
                     const char *const *candidates, size_t count)
 {
     size_t nearest = FAR;
-    size_t last = 0;
+    size_t near_count = 0;
     for (size_t i = 0; i < count; i++) {
         size_t distance = score(word, candidates[i]);
-        if (distance != FAR && distance <= nearest) {
-            nearest = distance;
-            last = i;
-        }
+        near_count = distance < nearest ? 0 : near_count;
+        nearest = least(distance, nearest);
+        near_count += distance != FAR && distance == nearest;
     }
     *ret_hint = '\0';
-    if (nearest == FAR)
+    if (near_count == 0)
         return false;
-    const char *separator = "did you mean ";
     size_t used = 0;
-    for (size_t i = 0; i <= last && used < KILN_WORD_HINT_BYTES; i++) {
+    size_t shown = 0;
+    for (size_t i = 0; i < count && shown < MOST_CANDIDATES && used < KILN_WORD_HINT_BYTES; i++) {
         if (score(word, candidates[i]) != nearest)
             continue;
-        if (used != 0)
-            separator = i == last ? " or " : ", ";
-        int length = snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used, "%s'%s%s'", separator,
-                              mark, candidates[i]);
-        used += (size_t)length;
+        shown++;
+        const char *separator = shown == 1 ? "did you mean " : shown == near_count ? " or " : ", ";
+        used += (size_t)snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used, "%s'%s%s'",
+                                 separator, mark, candidates[i]);
     }
     if (used < KILN_WORD_HINT_BYTES)
-        (void)snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used, "?");
+        (void)snprintf(ret_hint + used, KILN_WORD_HINT_BYTES - used,
+                       shown < near_count ? " or others?" : "?");
     return true;
 }

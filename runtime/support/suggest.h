@@ -14,11 +14,11 @@ enum { KILN_WORD_HINT_BYTES = 512 };
 size_t kiln_word_distance(const char *one, const char *other);
 
 /*
- * Writes "did you mean 'one' or 'other'?" with the nearest candidates in their order, all that are
- * equally near, each after `mark` ("--" for options). False, with an empty text, when none is near.
- * Candidates within one edit are near for words of up to three letters, within two for words of up
- * to seven, within three for longer ones. So are candidates that begin with the word and, from
- * three letters on, those that contain it.
+ * Writes "did you mean 'one' or 'other'?" with the nearest candidates in their order, up to six
+ * that are equally near, each after `mark` ("--" for options). False, with an empty text, when none
+ * is near. Candidates within one edit are near for words of two and three letters, within two for
+ * words of up to seven, within three for longer ones. So are candidates that begin with the word
+ * and, from three letters on, those that contain it.
  */
 bool kiln_word_hint(char ret_hint[KILN_WORD_HINT_BYTES], const char *word, const char *mark,
                     const char *const *candidates, size_t count);

@@ -68,6 +68,35 @@ Test(kiln_compile, reads_standard_input)
     cr_assert(strstr(empty.err, "'-'"), "%s", empty.err);
 }
 
+/* A manifest without graphs has a report of its targets, and compiles nothing. */
+static size_t target_count(const char *targets)
+{
+    struct kiln_process kiln =
+        KILN("compile", "-t", targets, "--json", "-m", write_file("manifest", "#\n", 2));
+    cr_assert_eq(kiln.exit_code, 1, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    size_t count =
+        json_array_size(json_object_get(json_object_get(document, "summary"), "targets"));
+    json_decref(document);
+    return count;
+}
+
+Test(kiln_compile, targets_have_spaces_cases_products_and_all_of_them)
+{
+    static const char *const gpus[] = {
+#define KILN_TARGET(name, kind, ...) #kind,
+#include "compiler/codegen/targets.def"
+    };
+    size_t amd = 0;
+    for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
+        amd += strcmp(gpus[i], "AMDGPU") == 0;
+    cr_expect_eq(target_count("gfx90a, GFX1030"), 2);
+    cr_expect_eq(target_count("MI210 , rx 6800 xt, gfx90a"), 2);
+    cr_expect_eq(target_count("all"), amd);
+    cr_expect_eq(target_count("All, host"), amd + 1);
+    cr_expect_eq(KILN("explain", "-t", "all", sample()).exit_code, 2);
+}
+
 Test(kiln_compile, goes_on_after_bad_graphs)
 {
     const char *broken = write_file("broken.bin", "not a graph at all", 18);

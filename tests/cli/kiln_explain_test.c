@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(kiln_explain, .init = (void (*)(void))temporary_directory_make,
           .fini = temporary_directory_remove, .timeout = 120);
@@ -106,6 +108,51 @@ Test(kiln_explain, json_holds_all_of_it)
     expect(text_member(document, "ir_optimized"), "%0 = ");
     cr_assert(json_is_null(json_object_get(document, "not_compiled_because")));
     json_decref(document);
+}
+
+Test(kiln_explain, one_kernel_may_be_chosen)
+{
+    struct kiln_process kiln = KILN("explain", "-t", "host", "--no-fusion", "--source", "--isa",
+                                    "--kernel", "1", sample());
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    expect(kiln.out, "source of kernel 1\n");
+    expect(kiln.out, "instructions of kernel 1\n");
+    expect(kiln.out, "\nkernel 0: ");
+    cr_assert_null(strstr(kiln.out, "source of kernel 0"));
+    cr_assert_null(strstr(kiln.out, "instructions of kernel 0"));
+    kiln = KILN("explain", "-t", "host", "--no-fusion", "--source", "--json", "-k", "1", sample());
+    json_t *document = parse_json(kiln.out);
+    const json_t *kernels = json_object_get(document, "kernels");
+    cr_assert_null(json_object_get(json_array_get(kernels, 0), "source"));
+    expect(text_member(json_array_get(kernels, 1), "source"), "kiln_compute");
+    json_decref(document);
+    kiln = KILN("explain", "-t", "host", "--no-fusion", "--source", "-k", "2", sample());
+    cr_assert_eq(kiln.exit_code, 2);
+    expect(kiln.err, "there is no kernel 2");
+    expect(kiln.err, "0 to 1");
+}
+
+/* A clang that is a script, as in some installations, and first on PATH an objdump of no use. */
+Test(kiln_explain, a_disassembler_is_as_new_as_its_clang)
+{
+    static const char clang[] = "#!/bin/sh\nexec clang-19 \"$@\"\n";
+    static const char objdump[] = "#!/bin/sh\necho too old\nexit 1\n";
+    if (access("/usr/bin/clang-19", X_OK) != 0 || access("/usr/bin/llvm-objdump-19", X_OK) != 0)
+        cr_skip_test("clang 19 is not here");
+    const char *program = write_file("clang", clang, sizeof(clang) - 1);
+    cr_assert_eq(chmod(program, 0700), 0);
+    char use[1100];
+    snprintf(use, sizeof(use), "KILN_CLANG=%s", program);
+    cr_assert_eq(mkdir(temporary_path("bin"), 0700), 0);
+    cr_assert_eq(chmod(write_file("bin/llvm-objdump", objdump, sizeof(objdump) - 1), 0700), 0);
+    char path[1100];
+    snprintf(path, sizeof(path), "PATH=%s:/usr/bin:/bin", temporary_path("bin"));
+    const char *const environment[] = {use, path, "KILN_COMGR_LIBRARY=/no/such/library.so", NULL};
+    const char *arguments[] = {"explain", "-t", "gfx942", "--isa", sample(), NULL};
+    struct kiln_process kiln = {.arguments = arguments, .environment = environment};
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    expect(kiln.out, "s_endpgm");
 }
 
 Test(kiln_explain, without_a_compiler_the_rest_is_shown)

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 TestSuite(kiln_run, .init = (void (*)(void))temporary_directory_make,
           .fini = temporary_directory_remove, .timeout = 120);
@@ -192,10 +193,37 @@ Test(kiln_run, uids_must_be_the_graphs)
     struct kiln_process kiln = KILN("run", "-d", "host", "--input", choice, graph());
     cr_assert_eq(kiln.exit_code, 2);
     cr_assert(strstr(kiln.err, "no input with uid 5"), "%s", kiln.err);
-    cr_assert(strstr(kiln.err, "its inputs are 1, 2"), "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "its inputs are 1 'x', 2 's'"), "%s", kiln.err);
     kiln = KILN("run", "-d", "host", "--output", "1=x", graph());
     cr_assert_eq(kiln.exit_code, 2);
     cr_assert(strstr(kiln.err, "no output with uid 1"), "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "it is an input: --input"), "%s", kiln.err);
+}
+
+Test(kiln_run, tensors_have_names_too)
+{
+    const char *sample = sample_path("current/bias_gelu_fp16.json");
+    char output[1100];
+    snprintf(output, sizeof(output), "y=%s", temporary_path("y"));
+    struct kiln_process kiln = KILN("run", "-d", "host", "--output", output, sample);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    struct stat attributes;
+    cr_assert_eq(stat(temporary_path("y"), &attributes), 0);
+    cr_assert_eq(attributes.st_size, 64 * 1024 * 2);
+    static const char *const wrong[][3] = {
+        {"--input", "biass=x", "did you mean 'bias'?"},
+        {"--input", "nothing=x", "its inputs are 1 'x', 2 'bias'"},
+        {"--input", "y=x", "it is an output: --output"},
+        {"--input", "biased=x", "did you mean 'bias'?"}, /* virtual */
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        kiln = KILN("run", "-d", "host", wrong[i][0], wrong[i][1], sample);
+        cr_expect_eq(kiln.exit_code, 2);
+        cr_expect(strstr(kiln.err, wrong[i][2]), "%s: %s", wrong[i][1], kiln.err);
+    }
+    kiln = KILN("run", "-d", "host", "-i", "bias=x", "-i", "2=x", sample);
+    cr_expect_eq(kiln.exit_code, 2);
+    cr_expect(strstr(kiln.err, "'bias' and '2' are the same tensor"), "%s", kiln.err);
 }
 
 Test(kiln_run, input_files_have_the_right_size)

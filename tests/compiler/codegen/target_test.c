@@ -1,3 +1,4 @@
+#include "compiler/codegen/product.h"
 #include "compiler/codegen/target.h"
 
 #include <criterion/criterion.h>
@@ -106,6 +107,45 @@ Test(target, host_has_a_level)
 #endif
     expect_refused("host:", "unknown level");
     expect_refused("host:x86 -o /etc/passwd", "unknown level");
+}
+
+Test(target, products_are_known_by_the_names_on_their_boxes)
+{
+    static const char *const names[][2] = {
+        {"MI300X", "gfx942"},
+        {"mi210", "gfx90a"},
+        {"AMD Instinct MI355X", "gfx950"},
+        {"RX 7900 XTX", "gfx1100"},
+        {"rx7900xtx", "gfx1100"},
+        {"Radeon RX-7900 XTX", "gfx1100"},
+        {"7900 XTX", "gfx1100"},
+        {"Radeon PRO W7900", "gfx1100"},
+        {"AMD Radeon AI PRO R9700", "gfx1201"},
+        {"Radeon VII", "gfx906"},
+        {"GFX90A", "gfx90a"},
+        {"MI250X:xnack-", "gfx90a"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        cr_expect_str_eq(parse(names[i][0]).name, names[i][1], "%s", names[i][0]);
+    expect_refused("MI300", "'MI300A' or 'MI300X'");
+    expect_refused("RX 7900 XTZ", "'RX 7900 XT' or 'RX 7900 XTX'");
+    expect_refused("RX", "or others?");
+    expect_refused("Radeon", "'Radeon VII'");
+}
+
+Test(target, every_product_belongs_to_a_target)
+{
+    static const char *const processors[] = {
+#define KILN_PRODUCTS(processor, names) #processor,
+#include "compiler/codegen/products.def"
+    };
+    for (size_t i = 0; i < sizeof processors / sizeof *processors; i++) {
+        cr_expect_str_eq(parse(processors[i]).processor, processors[i]);
+        char names[512];
+        (void)snprintf(names, sizeof names, "%s", kiln_product_names(processors[i]));
+        for (char *name = strtok(names, ","); name != NULL; name = strtok(NULL, ","))
+            cr_expect_str_eq(parse(name).processor, processors[i], "%s has two", name);
+    }
 }
 
 Test(target, unknown_ones_are_refused)
