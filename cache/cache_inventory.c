@@ -183,6 +183,57 @@ enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store,
     return status;
 }
 
+struct removal {
+    enum kiln_status (*judge)(void *context, const struct kiln_entry_view *view, bool *ret_remove,
+                              struct kiln_error *error);
+    void *context;
+    bool is_dry;
+    struct kiln_cache_cleared *removed;
+};
+
+static enum kiln_status judge_file(void *context, enum kiln_cache_file_kind kind, int fanout,
+                                   const char *fanout_name, const char *file,
+                                   struct kiln_error *error)
+{
+    struct removal *removal = context;
+    struct kiln_entry entry;
+    struct stat damaged;
+    struct kiln_error judgement;
+    kiln_error_init(&judgement);
+    if (kind != KILN_CACHE_FILE_ENTRY)
+        return KILN_OK;
+    enum kiln_status status = kiln_entry_file_read(fanout, file, 0, &entry, &damaged, &judgement);
+    if (status == KILN_NO_MEMORY)
+        *error = judgement;
+    if (status)
+        return status == KILN_NO_MEMORY ? status : KILN_OK;
+    bool remove = false;
+    uint64_t bytes = entry.bytes.size;
+    status = removal->judge(removal->context, &entry.view, &remove, error);
+    kiln_entry_fini(&entry);
+    if (status || !remove)
+        return status;
+    if (!removal->is_dry && unlinkat(fanout, file, 0) != 0)
+        return errno == ENOENT || errno == ESTALE
+                   ? KILN_OK
+                   : kiln_error_set(error, KILN_IO, "cannot remove the cache file '%s/%s': %m",
+                                    fanout_name, file);
+    removal->removed->files++;
+    removal->removed->bytes += bytes;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_cache_store_remove_if(
+    struct kiln_cache_store *store,
+    enum kiln_status (*judge)(void *context, const struct kiln_entry_view *view, bool *ret_remove,
+                              struct kiln_error *error),
+    void *context, bool is_dry, struct kiln_cache_cleared *ret_removed, struct kiln_error *error)
+{
+    *ret_removed = (struct kiln_cache_cleared){0};
+    struct removal removal = {judge, context, is_dry, ret_removed};
+    return walk(store, judge_file, warn_of_skipped, &removal, error);
+}
+
 struct listing {
     enum kiln_status (*visit)(void *context, const struct kiln_cache_item *item,
                               struct kiln_error *error);

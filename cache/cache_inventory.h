@@ -41,6 +41,19 @@ enum kiln_status kiln_cache_store_clear(struct kiln_cache_store *store,
                                         struct kiln_cache_cleared *ret_cleared,
                                         struct kiln_error *error) KILN_NODISCARD;
 
+/*
+ * Removes from the directory the entries that `judge` wants removed; it is called for each sound
+ * one, in the order of names. Damaged ones stay. A status of `judge` other than KILN_OK ends the
+ * walk and is returned. `ret_removed`: what went before a failure too. With `is_dry` everything
+ * stays, and `ret_removed` says what would go. KILN_IO when an entry cannot be removed.
+ */
+enum kiln_status kiln_cache_store_remove_if(
+    struct kiln_cache_store *store,
+    enum kiln_status (*judge)(void *context, const struct kiln_entry_view *view, bool *ret_remove,
+                              struct kiln_error *error),
+    void *context, bool is_dry, struct kiln_cache_cleared *ret_removed,
+    struct kiln_error *error) KILN_NODISCARD;
+
 /* Where an entry is: an index for kiln_cache_store_layer, or this. */
 enum { KILN_CACHE_SOURCE_DIRECTORY = -1 };
 

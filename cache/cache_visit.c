@@ -12,6 +12,7 @@ struct visit {
     kiln_cache_entry_visitor visit;
     void *context;
     bool is_layer;
+    uint64_t most_bytes; /* larger entries are left out */
 };
 
 /* Hands over an entry that was read, or could not be, and drops it. */
@@ -44,7 +45,8 @@ static enum kiln_status visit_file(void *context, enum kiln_cache_file_kind kind
     const struct visit *visit = context;
     struct stat attributes;
     if (kind != KILN_CACHE_FILE_ENTRY ||
-        fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0)
+        fstatat(fanout, file, &attributes, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (uint64_t)attributes.st_size > visit->most_bytes)
         return KILN_OK;
     struct kiln_cache_visited visited = {.bytes = (uint64_t)attributes.st_size,
                                          .last_use_s = (int64_t)attributes.st_mtim.tv_sec};
@@ -78,6 +80,8 @@ static enum kiln_status visit_pack(const struct kiln_pack_file *pack, const stru
         const struct kiln_cache_key key =
             kiln_cache_key_of_hash(kiln_pack_file_entry_hash(pack, i));
         struct kiln_cache_visited visited = {.bytes = kiln_pack_file_entry_bytes(pack, i)};
+        if (visited.bytes > visit->most_bytes)
+            continue;
         struct kiln_entry entry;
         struct kiln_error judgement;
         kiln_error_init(&judgement);
@@ -91,24 +95,38 @@ static enum kiln_status visit_pack(const struct kiln_pack_file *pack, const stru
     return status;
 }
 
+static enum kiln_status visit_layer(const struct kiln_cache_layer *layer, const struct visit *visit,
+                                    struct kiln_error *error)
+{
+    if (layer->pack != NULL)
+        return visit_pack(layer->pack, visit, error);
+    struct visit state = *visit;
+    return kiln_cache_walk(&layer->directory, visit_file, visit_skipped, &state, error);
+}
+
 enum kiln_status kiln_cache_layer_visit(const struct kiln_cache_layer *layer,
                                         kiln_cache_entry_visitor visit, void *context,
                                         struct kiln_error *error)
 {
-    struct visit state = {visit, context, true};
-    if (layer->pack != NULL)
-        return visit_pack(layer->pack, &state, error);
-    return kiln_cache_walk(&layer->directory, visit_file, visit_skipped, &state, error);
+    const struct visit state = {visit, context, true, UINT64_MAX};
+    return visit_layer(layer, &state, error);
+}
+
+enum kiln_status kiln_cache_store_visit_small(struct kiln_cache_store *store, int source,
+                                              uint64_t most_bytes, kiln_cache_entry_visitor visit,
+                                              void *context, struct kiln_error *error)
+{
+    struct visit state = {visit, context, source != KILN_CACHE_SOURCE_DIRECTORY, most_bytes};
+    if (state.is_layer)
+        return visit_layer(&store->layers[source], &state, error);
+    if (!kiln_cache_store_has_directory(store))
+        return KILN_OK;
+    return kiln_cache_walk(&store->directory, visit_file, visit_skipped, &state, error);
 }
 
 enum kiln_status kiln_cache_store_visit(struct kiln_cache_store *store, int source,
                                         kiln_cache_entry_visitor visit, void *context,
                                         struct kiln_error *error)
 {
-    struct visit state = {visit, context, false};
-    if (source != KILN_CACHE_SOURCE_DIRECTORY)
-        return kiln_cache_layer_visit(&store->layers[source], visit, context, error);
-    if (!kiln_cache_store_has_directory(store))
-        return KILN_OK;
-    return kiln_cache_walk(&store->directory, visit_file, visit_skipped, &state, error);
+    return kiln_cache_store_visit_small(store, source, UINT64_MAX, visit, context, error);
 }

@@ -37,5 +37,11 @@ enum kiln_status kiln_cache_layer_visit(const struct kiln_cache_layer *layer,
 enum kiln_status kiln_cache_store_visit(struct kiln_cache_store *store, int source,
                                         kiln_cache_entry_visitor visit, void *context,
                                         struct kiln_error *error) KILN_NODISCARD;
+/* The same without entries of more bytes than `most_bytes`, which are not
+ * read. */
+enum kiln_status kiln_cache_store_visit_small(struct kiln_cache_store *store, int source,
+                                              uint64_t most_bytes, kiln_cache_entry_visitor visit,
+                                              void *context,
+                                              struct kiln_error *error) KILN_NODISCARD;
 
 #endif

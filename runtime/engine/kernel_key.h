@@ -36,6 +36,7 @@ struct kiln_kernel_key {
     bool uses_barrier;
     uint32_t argument_count;
     uint64_t source_bytes;
+    struct kiln_hash128 source_hash;
     struct kiln_key_text generated; /* the part of the source that is no template */
 };
 
@@ -46,6 +47,10 @@ bool kiln_kernel_key_is_one(const void *bytes, size_t size);
 enum kiln_status kiln_kernel_key_read(const void *bytes, size_t size,
                                       struct kiln_kernel_key *ret_key,
                                       struct kiln_error *error) KILN_NODISCARD;
+/* True when the template files of this build give the source that the key is of: the marks in its
+ * generated part say which file stood where. KILN_NO_MEMORY. */
+enum kiln_status kiln_kernel_key_check_source(const struct kiln_kernel_key *key, bool *ret_is_ours,
+                                              struct kiln_error *error) KILN_NODISCARD;
 bool kiln_key_text_is(const struct kiln_key_text *text, const char *expected);
 
 #endif

@@ -1,5 +1,6 @@
 #include "runtime/engine/module_table.h"
 
+#include "runtime/engine/program_key.h"
 #include "runtime/support/log.h"
 
 #include <stdlib.h>
@@ -196,8 +197,8 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
     struct load_request request = {table, graph, device, KILN_ORIGIN_MEMORY};
     struct kiln_cache_key key;
     kiln_cache_key_init(&key);
-    enum kiln_status status =
-        kiln_program_cache_append_key(table->programs, graph, &device->device->target, &key, error);
+    enum kiln_status status = kiln_program_key_append(graph, &device->device->target,
+                                                      &table->programs->lower, &key, error);
     /* The kind is the same for all devices of an engine, so the ordinal tells them apart. */
     kiln_cache_key_add(&key, &device->device->ordinal, sizeof(device->device->ordinal));
     if (status == KILN_OK)

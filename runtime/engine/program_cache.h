@@ -9,6 +9,7 @@
 #include "cache/cache_store.h"
 #include "cache/object_table.h"
 #include "runtime/engine/kernel_cache.h"
+#include "runtime/engine/known_programs.h"
 #include "runtime/engine/lowered_programs.h"
 #include "runtime/engine/shared_program.h"
 
@@ -21,8 +22,9 @@ struct kiln_program_cache {
     bool is_precompiled;                  /* KILN_ENFORCE_PRECOMPILED: nothing is compiled */
     struct kiln_lowered_programs lowered; /* not compiled yet */
     struct kiln_kernel_cache kernels;
-    struct kiln_object_table *programs;       /* key -> struct kiln_shared_program */
-    _Atomic(struct kiln_cache_store *) store; /* NULL before the first miss in memory */
+    struct kiln_object_table *programs;          /* key -> struct kiln_shared_program */
+    _Atomic(struct kiln_cache_store *) store;    /* NULL before the first miss in memory */
+    _Atomic(struct kiln_known_programs *) known; /* owned; NULL before a miss was explained */
 };
 
 /* Opens nothing yet. What the store's options point to and `codegen` must outlive the cache. */
@@ -38,17 +40,6 @@ void kiln_program_cache_fini(struct kiln_program_cache *cache);
 enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
                                           struct kiln_cache_store **ret_store,
                                           struct kiln_error *error) KILN_NODISCARD;
-
-/*
- * Adds to an initialised key all that decides what a program is: format version, canonical graph,
- * target, template texts, options. Which compiler makes it is no part of it. The caller may add
- * more and finishes it.
- */
-enum kiln_status kiln_program_cache_append_key(const struct kiln_program_cache *cache,
-                                               const struct kiln_graph *graph,
-                                               const struct kiln_target *target,
-                                               struct kiln_cache_key *key,
-                                               struct kiln_error *error) KILN_NODISCARD;
 
 /* The finished key of a graph's program; the caller finis it, also after a failure. */
 enum kiln_status kiln_program_cache_make_key(const struct kiln_program_cache *cache,

@@ -1,9 +1,36 @@
 #include "runtime/engine/program_key.h"
 
+#include "compiler/codegen/codegen.h"
 #include "compiler/graph/canonical_reader.h"
+#include "compiler/graph/graph_reader.h"
 #include "runtime/engine/program_format.h"
 
 #include <string.h>
+
+enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
+                                         const struct kiln_target *target,
+                                         const struct kiln_lower_options *options,
+                                         struct kiln_cache_key *key, struct kiln_error *error)
+{
+    struct kiln_buffer field;
+    kiln_buffer_init(&field);
+    kiln_buffer_append_u32(&field, KILN_PROGRAM_FORMAT_VERSION);
+    kiln_cache_key_add(key, field.data, field.size);
+    kiln_buffer_clear(&field);
+    kiln_graph_append_canonical(graph, &field);
+    kiln_cache_key_add(key, field.data, field.size);
+    kiln_cache_key_add_text(key, target->name);
+    kiln_cache_key_add_text(key, kiln_templates_digest());
+    kiln_buffer_clear(&field);
+    kiln_codegen_append_options(target, &field);
+    kiln_cache_key_add(key, field.data, field.size);
+    kiln_buffer_clear(&field);
+    kiln_lower_options_append_key(options, &field);
+    kiln_cache_key_add(key, field.data, field.size);
+    enum kiln_status status = kiln_buffer_check(&field, error);
+    kiln_buffer_fini(&field);
+    return status;
+}
 
 /* A text of its own; a NUL inside would hide what follows it. NULL and `failed` when it is none. */
 static const char *take_text(struct kiln_reader *reader, struct kiln_arena *arena)

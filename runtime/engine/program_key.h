@@ -1,10 +1,11 @@
 /*
- * The key of a compiled program taken apart again, for people who look into a cache. It is in files
- * that anybody may have written. kiln_program_cache_append_key builds it.
+ * The key of a compiled program, and the key taken apart again, for people who look into a cache.
+ * It is in files that anybody may have written.
  */
 #ifndef KILN_RUNTIME_ENGINE_PROGRAM_KEY_H
 #define KILN_RUNTIME_ENGINE_PROGRAM_KEY_H
 
+#include "cache/cache_key.h"
 #include "compiler/program.h"
 
 struct kiln_program_key {
@@ -15,6 +16,17 @@ struct kiln_program_key {
     const char *compile_options; /* as kiln_codegen_append_options writes them */
     struct kiln_lower_options options;
 };
+
+/*
+ * Adds to an initialised key all that decides what a program is: format version, canonical graph,
+ * target, template texts, options. Which compiler makes it is no part of it. The caller may add
+ * more and finishes it.
+ */
+enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
+                                         const struct kiln_target *target,
+                                         const struct kiln_lower_options *options,
+                                         struct kiln_cache_key *key,
+                                         struct kiln_error *error) KILN_NODISCARD;
 
 /* All memory of the result belongs to the arena; texts are untrusted. KILN_UNSUPPORTED for the key
  * of a Kiln that builds them otherwise, KILN_CORRUPT, KILN_NO_MEMORY. */

@@ -26,15 +26,15 @@ static void set_up(void)
     sample_graph_write_add(&bytes);
     cr_assert_eq(kiln_graph_read(bytes.data, bytes.size, &arena, &graph, &error), KILN_OK);
     cr_assert_eq(kiln_target_parse("gfx90a", &target, &error), KILN_OK);
-    const struct kiln_program_cache cache = {
-        .lower = {.no_fusion = true,
-                  .max_vector_elements = 4,
-                  .host_wave_size = 64,
-                  .max_groups = 12,
-                  .skipped_forms = 3,
-                  .max_part_weight = 13,
-                  .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6, 7}}};
-    cr_assert_eq(kiln_program_cache_append_key(&cache, &graph, &target, &key, &error), KILN_OK);
+    const struct kiln_lower_options options = {
+        .no_fusion = true,
+        .max_vector_elements = 4,
+        .host_wave_size = 64,
+        .max_groups = 12,
+        .skipped_forms = 3,
+        .max_part_weight = 13,
+        .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6, 7}};
+    cr_assert_eq(kiln_program_key_append(&graph, &target, &options, &key, &error), KILN_OK);
     kiln_buffer_fini(&bytes);
 }
 
