@@ -89,6 +89,12 @@ static void read_options(struct kiln_command_line *line, struct kiln_cache_reque
         case KILN_OPTION_CACHE_MAX_SIZE:
             read_max_size(line, &request->max_bytes);
             break;
+        case KILN_OPTION_CACHE_STALE:
+            request->stale = true;
+            break;
+        case KILN_OPTION_CACHE_DRY_RUN:
+            request->is_dry = true;
+            break;
         case KILN_OPTION_CACHE_OLDER_THAN:
             if (kiln_command_line_number(line, 1, 36500, &days))
                 request->max_age_s = days * DAY_S;
@@ -123,6 +129,10 @@ static bool check_usage(struct kiln_command_line *line, const struct kiln_cache_
                                    kiln_option(option)->name, action->name);
             return false;
         }
+    }
+    if (given->is_given[KILN_OPTION_CACHE_DRY_RUN] && !given->is_given[KILN_OPTION_CACHE_STALE]) {
+        kiln_command_line_fail(line, NULL, "option '--dry-run' is for '--stale'");
+        return false;
     }
     return true;
 }

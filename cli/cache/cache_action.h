@@ -12,10 +12,12 @@
 struct kiln_cache_request {
     struct kiln_cache_store *store; /* NULL for merge */
     bool json;
-    const char *target;  /* ls, export: NULL for all */
+    const char *target;  /* ls, export: NULL for all; why: NULL for the device here */
     const char *extract; /* show: a directory, or NULL */
     uint64_t max_bytes;  /* prune: UINT64_MAX when it was not given */
     uint64_t max_age_s;
+    bool stale;  /* prune: what this build can never use */
+    bool is_dry; /* prune: nothing is removed */
     int operand_count;
     char *const *operands;
 };
@@ -26,6 +28,7 @@ typedef int (*kiln_cache_action)(const struct kiln_cache_request *request,
 int kiln_cache_show_stats(const struct kiln_cache_request *request, struct kiln_error *error);
 int kiln_cache_list(const struct kiln_cache_request *request, struct kiln_error *error);
 int kiln_cache_show(const struct kiln_cache_request *request, struct kiln_error *error);
+int kiln_cache_why(const struct kiln_cache_request *request, struct kiln_error *error);
 int kiln_cache_verify(const struct kiln_cache_request *request, struct kiln_error *error);
 int kiln_cache_prune(const struct kiln_cache_request *request, struct kiln_error *error);
 int kiln_cache_clear(const struct kiln_cache_request *request, struct kiln_error *error);

@@ -6,6 +6,8 @@
 #include "cli/command_line.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "runtime/engine/stale_entry.h"
+#include "runtime/support/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +27,8 @@ struct row {
     int64_t last_use_s;
     int source;
     char *target;  /* owned; NULL: not known */
+    char *build;   /* owned; of Kiln, that made it; NULL: not known */
+    bool is_stale; /* this build can never use it */
     char *summary; /* owned; or why it is not known */
     char *damage;  /* owned; NULL: it is whole */
     enum kiln_entry_kind kind;
@@ -61,6 +65,7 @@ static void free_rows(struct listing *listing)
 {
     for (size_t i = 0; i < listing->count; i++) {
         free(listing->rows[i].target);
+        free(listing->rows[i].build);
         free(listing->rows[i].summary);
         free(listing->rows[i].damage);
         free(listing->rows[i].kernel_names);
@@ -75,6 +80,8 @@ static void describe(const struct kiln_entry_description *description, struct ro
     row->kind = description->kind;
     if (description->target)
         row->target = kiln_cli_strdup(description->target);
+    if (description->build && *description->build)
+        row->build = kiln_cli_strdup(description->build);
     kiln_entry_summary(description, &summary);
     row->summary =
         kiln_cli_strdup(description->kind != KILN_ENTRY_UNKNOWN ? kiln_buffer_text(&summary)
@@ -95,7 +102,6 @@ static void describe(const struct kiln_entry_description *description, struct ro
 static enum kiln_status list_entry(void *context, const struct kiln_cache_visited *entry,
                                    struct kiln_error *error)
 {
-    (void)error;
     struct listing *listing = context;
     struct kiln_entry_description description;
     if (entry->is_directory) {
@@ -111,9 +117,12 @@ static enum kiln_status list_entry(void *context, const struct kiln_cache_visite
         row->bytes = entry->bytes;
         row->last_use_s = entry->last_use_s;
         row->source = listing->source;
-        if (whole)
+        if (whole) {
+            const char *reason = NULL;
             describe(&description, row);
-        else
+            if (kiln_entry_judge_stale(&entry->view, &reason, error) == KILN_OK)
+                row->is_stale = reason != NULL;
+        } else
             row->damage = kiln_cli_strdup(entry->reason);
     }
     if (whole)
@@ -181,6 +190,17 @@ static const char *age_text(char buffer[AGE_BYTES], int64_t last_use_s, int64_t 
     return buffer;
 }
 
+/* The commit alone, where there is one: versions are alike for weeks. */
+static const char *short_build(const char *build)
+{
+    if (!build)
+        return "-";
+    if (strcmp(build, kiln_version.text) == 0)
+        return "this";
+    const char *commit = strchr(build, '+');
+    return commit && commit[1] ? commit + 1 : build;
+}
+
 static void add_table_row(struct kiln_table *table, const struct row *row, int64_t now_s)
 {
     char bytes[KILN_TEXT_AMOUNT_BYTES];
@@ -193,6 +213,7 @@ static void add_table_row(struct kiln_table *table, const struct row *row, int64
     else
         kiln_table_add(table, "layer %d", row->source + 1);
     kiln_table_add(table, "%s", row->target ? row->target : "-");
+    kiln_table_add(table, "%s%s", short_build(row->build), row->is_stale ? "*" : "");
     if (row->kernels)
         kiln_table_add(table, "%" PRIu32, row->kernels);
     else
@@ -209,9 +230,9 @@ static void print_table(const struct kiln_cache_store *store, const struct listi
                         int64_t now_s)
 {
     struct kiln_table table;
-    static const char *const headings[] = {"KEY",    "SIZE",    "USED",           "WHERE",
-                                           "TARGET", "KERNELS", "GRAPH OR KERNEL"};
-    kiln_table_init(&table, sizeof headings / sizeof *headings, 1 << 1 | 1 << 2 | 1 << 5);
+    static const char *const headings[] = {"KEY",    "SIZE",  "USED",    "WHERE",
+                                           "TARGET", "BUILD", "KERNELS", "GRAPH OR KERNEL"};
+    kiln_table_init(&table, sizeof headings / sizeof *headings, 1 << 1 | 1 << 2 | 1 << 6);
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         kiln_table_add(&table, "%s", headings[i]);
     for (size_t i = 0; i < listing->count; i++)
@@ -251,6 +272,8 @@ static json_t *row_json(const struct kiln_cache_store *store, const struct row *
                   : is_kernel ? json_string("kernel")
                               : json_null());
     kiln_json_set(object, "target", text_or_null(row->target));
+    kiln_json_set(object, "build", text_or_null(row->build));
+    kiln_json_set(object, "stale", row->damage ? json_null() : json_boolean(row->is_stale));
     kiln_json_set(object, "graph", is_program ? kiln_json_text(row->summary) : json_null());
     kiln_json_set(object, "kernel", is_kernel ? kiln_json_text(row->summary) : json_null());
     kiln_json_set(object, "kernels", row->kernels ? json_integer(row->kernels) : json_null());

@@ -4,7 +4,10 @@
 #include "cli/cache/cache_action.h"
 #include "cli/command_line.h"
 #include "cli/message.h"
+#include "runtime/engine/kernel_key.h"
+#include "runtime/engine/stale_entry.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -158,30 +161,88 @@ int kiln_cache_show_stats(const struct kiln_cache_request *request, struct kiln_
     return kiln_message_exit_code(status);
 }
 
+/* Entries that this build can never use. */
+struct stale_counts {
+    uint64_t programs; /* and what is no program or kernel of this build's formats */
+    uint64_t kernels;
+    struct kiln_cache_cleared removed;
+};
+
+static enum kiln_status judge_entry(void *context, const struct kiln_entry_view *view,
+                                    bool *ret_remove, struct kiln_error *error)
+{
+    struct stale_counts *counts = context;
+    const char *reason = NULL;
+    enum kiln_status status = kiln_entry_judge_stale(view, &reason, error);
+    if (status || !reason)
+        return status;
+    *ret_remove = true;
+    *(kiln_kernel_key_is_one(view->key, view->key_bytes) ? &counts->kernels : &counts->programs) +=
+        1;
+    return KILN_OK;
+}
+
+static void print_pruned(const struct kiln_cache_request *request, const struct stale_counts *stale,
+                         const struct kiln_cache_pruned *pruned)
+{
+    char bytes[KILN_TEXT_AMOUNT_BYTES];
+    kiln_cache_print_directory(request->store);
+    if (request->stale)
+        printf("stale      %" PRIu64 " %s, %" PRIu64 " %s, %s%s\n", stale->programs,
+               stale->programs == 1 ? "program" : "programs", stale->kernels,
+               stale->kernels == 1 ? "kernel" : "kernels",
+               kiln_text_bytes(bytes, stale->removed.bytes),
+               request->is_dry ? "; nothing was removed" : "");
+    if (request->is_dry)
+        return;
+    kiln_cache_print_amount("removed", pruned->removed_files, "file", "files",
+                            pruned->removed_bytes);
+    kiln_cache_print_amount("kept", pruned->kept_files, "file", "files", pruned->kept_bytes);
+}
+
+static void print_pruned_json(const struct kiln_cache_request *request,
+                              const struct stale_counts *stale,
+                              const struct kiln_cache_pruned *pruned)
+{
+    json_t *document = kiln_json_object();
+    kiln_json_set(document, "directory", kiln_cache_directory_json(request->store));
+    if (request->stale) {
+        kiln_json_set(document, "stale_programs", json_integer((json_int_t)stale->programs));
+        kiln_json_set(document, "stale_kernels", json_integer((json_int_t)stale->kernels));
+        kiln_json_set(document, "stale_bytes", json_integer((json_int_t)stale->removed.bytes));
+        kiln_json_set(document, "dry_run", json_boolean(request->is_dry));
+    }
+    if (!request->is_dry) {
+        kiln_json_set(document, "removed_files", json_integer((json_int_t)pruned->removed_files));
+        kiln_json_set(document, "removed_bytes", json_integer((json_int_t)pruned->removed_bytes));
+        kiln_json_set(document, "kept_files", json_integer((json_int_t)pruned->kept_files));
+        kiln_json_set(document, "kept_bytes", json_integer((json_int_t)pruned->kept_bytes));
+    }
+    kiln_json_print(document);
+}
+
 int kiln_cache_prune(const struct kiln_cache_request *request, struct kiln_error *error)
 {
     struct kiln_cache_prune prune = {request->max_bytes, request->max_age_s};
     uint64_t limit = kiln_cache_store_max_bytes(request->store);
-    if (prune.max_bytes == UINT64_MAX && prune.max_age_s == UINT64_MAX && limit)
+    if (prune.max_bytes == UINT64_MAX && prune.max_age_s == UINT64_MAX && limit && !request->stale)
         prune.max_bytes = limit;
-    struct kiln_cache_pruned pruned;
-    enum kiln_status status = kiln_cache_store_prune(request->store, &prune, &pruned, error);
+    struct stale_counts stale = {0};
+    struct kiln_cache_pruned pruned = {0};
+    enum kiln_status status = KILN_OK;
+    if (request->stale)
+        status = kiln_cache_store_remove_if(request->store, judge_entry, &stale, request->is_dry,
+                                            &stale.removed, error);
+    if (status == KILN_OK && !request->is_dry)
+        status = kiln_cache_store_prune(request->store, &prune, &pruned, error);
     if (status != KILN_OK)
         return kiln_message_exit_code(status);
-    if (request->json) {
-        json_t *document = kiln_json_object();
-        kiln_json_set(document, "directory", kiln_cache_directory_json(request->store));
-        kiln_json_set(document, "removed_files", json_integer((json_int_t)pruned.removed_files));
-        kiln_json_set(document, "removed_bytes", json_integer((json_int_t)pruned.removed_bytes));
-        kiln_json_set(document, "kept_files", json_integer((json_int_t)pruned.kept_files));
-        kiln_json_set(document, "kept_bytes", json_integer((json_int_t)pruned.kept_bytes));
-        kiln_json_print(document);
-    } else {
-        kiln_cache_print_directory(request->store);
-        kiln_cache_print_amount("removed", pruned.removed_files, "file", "files",
-                                pruned.removed_bytes);
-        kiln_cache_print_amount("kept", pruned.kept_files, "file", "files", pruned.kept_bytes);
-    }
+    pruned.removed_files += stale.removed.files;
+    pruned.removed_bytes += stale.removed.bytes;
+    if (request->json)
+        print_pruned_json(request, &stale, &pruned);
+    else
+        print_pruned(request, &stale, &pruned);
     return KILN_EXIT_OK;
 }
 

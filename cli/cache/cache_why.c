@@ -1,0 +1,339 @@
+/*
+ * kiln cache why: is a graph's program in the cache, and if it is not, what is near to it.
+ */
+#include "cli/cache/cache_action.h"
+#include "cli/cache/entry_description.h"
+#include "cli/command_line.h"
+#include "cli/graph_input.h"
+#include "cli/message.h"
+#include "cli/target_list.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/graph/graph_reader.h"
+#include "runtime/engine/miss_reason.h"
+#include "runtime/engine/program_key.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MOST_NEAR = 5 };
+
+enum state {
+    STATE_HIT,
+    STATE_KERNELS_MISSING,
+    STATE_OTHER_COMPILER,
+    STATE_DAMAGED,
+    STATE_MISS,
+};
+
+static const char *const state_names[] = {"hit", "kernels missing", "other compiler", "damaged",
+                                          "miss"};
+
+struct answer {
+    const char *path;
+    struct kiln_target target;
+    struct kiln_hash128 graph;
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    const char *compiler; /* NULL: none here */
+    enum state state;
+    struct kiln_cache_found found; /* with `has_found` */
+    struct kiln_entry_description description;
+    bool has_found;
+    uint32_t missing;                 /* kernels */
+    struct kiln_error damage;         /* why the entry is not sound; KILN_OK: it is */
+    struct kiln_known_programs known; /* with STATE_DAMAGED and STATE_MISS */
+    bool has_known;
+    struct kiln_near_program near[MOST_NEAR];
+    size_t near_count;
+    struct kiln_buffer none; /* why there is none */
+};
+
+static void answer_fini(struct answer *answer)
+{
+    if (answer->has_found) {
+        kiln_entry_description_fini(&answer->description);
+        kiln_cache_found_fini(&answer->found);
+    }
+    for (size_t i = 0; i < answer->near_count; i++)
+        kiln_near_program_fini(&answer->near[i]);
+    if (answer->has_known)
+        kiln_known_programs_fini(&answer->known);
+    kiln_buffer_fini(&answer->none);
+}
+
+/* A damaged entry of the directory is removed when it is looked up: this asks before. */
+static enum kiln_status check_damage(struct kiln_cache_store *store, struct answer *answer,
+                                     struct kiln_error *error)
+{
+    struct kiln_error judgement;
+    struct kiln_cache_item item;
+    struct kiln_buffer entry;
+    struct kiln_entry_view view;
+    kiln_error_init(&judgement);
+    kiln_buffer_init(&entry);
+    enum kiln_status status =
+        kiln_cache_store_read(store, answer->hex, &item, &entry, &view, &judgement);
+    kiln_buffer_fini(&entry);
+    if (status == KILN_CORRUPT)
+        answer->damage = judgement;
+    if (status == KILN_OK || status == KILN_CORRUPT || status == KILN_NOT_FOUND)
+        return KILN_OK;
+    *error = judgement;
+    return status;
+}
+
+static enum kiln_status find(struct kiln_cache_store *store, struct answer *answer,
+                             const struct kiln_cache_key *key, struct kiln_error *error)
+{
+    struct kiln_cache_query query = {.key = key,
+                                     .compiler = answer->compiler,
+                                     .reach =
+                                         answer->compiler ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL};
+    enum kiln_status status = kiln_cache_store_find(store, &query, &answer->found, error);
+    answer->state = STATE_HIT;
+    if (status == KILN_NOT_FOUND) {
+        query = (struct kiln_cache_query){.key = key, .reach = KILN_CACHE_ALL};
+        answer->state = STATE_OTHER_COMPILER;
+        status = kiln_cache_store_find(store, &query, &answer->found, error);
+    }
+    if (status)
+        return status;
+    answer->has_found = true;
+    kiln_entry_describe(&answer->found.view, true, &answer->description);
+    answer->missing = kiln_entry_find_kernels(&answer->description, store);
+    if (answer->state == STATE_HIT && answer->missing)
+        answer->state = STATE_KERNELS_MISSING;
+    if (!answer->description.program) {
+        answer->state = STATE_DAMAGED;
+        answer->damage = answer->description.reason;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status look(struct kiln_cache_store *store, const struct kiln_graph *graph,
+                             struct answer *answer, struct kiln_error *error)
+{
+    static const struct kiln_lower_options options;
+    struct kiln_cache_key key;
+    kiln_cache_key_init(&key);
+    enum kiln_status status =
+        kiln_program_key_append(graph, &answer->target, &options, &key, error);
+    if (status == KILN_OK)
+        status = kiln_cache_key_finish(&key, error);
+    if (status == KILN_OK)
+        status = kiln_graph_hash(graph, &answer->graph, error);
+    if (status == KILN_OK) {
+        kiln_cache_key_hex(&key, answer->hex);
+        status = check_damage(store, answer, error);
+    }
+    if (status == KILN_OK)
+        status = find(store, answer, &key, error);
+    kiln_cache_key_fini(&key);
+    if (status != KILN_NOT_FOUND)
+        return status;
+    kiln_error_init(error);
+    answer->state = answer->damage.status ? STATE_DAMAGED : STATE_MISS;
+    const struct kiln_missing_program missing = {graph, &answer->target, &options};
+    status = kiln_known_programs_read(store, &answer->known, error);
+    answer->has_known = status == KILN_OK;
+    if (status == KILN_OK)
+        status = kiln_missing_program_find_near(&missing, &answer->known, MOST_NEAR, answer->near,
+                                                &answer->near_count, error);
+    if (status == KILN_OK && answer->near_count == 0)
+        status = kiln_missing_program_explain(&missing, &answer->known, &answer->none, error);
+    return status;
+}
+
+/* ---- in words ---- */
+
+static void print_line(const char *label, const char *text)
+{
+    printf("%-10s ", label);
+    kiln_text_write(stdout, text, false);
+    putchar('\n');
+}
+
+static void print_missing_kernels(const struct answer *answer)
+{
+    const struct kiln_compiled_program *program = &answer->description.program->program;
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        char hex[KILN_CACHE_HASH_HEX + 1];
+        kiln_entry_kernel_hex(&program->kernels[i], hex);
+        if (!answer->description.program->kernels[i])
+            printf("%-10s %s  %s\n", "missing", hex, program->kernels[i].symbol);
+    }
+}
+
+static void print_state(const struct answer *answer)
+{
+    static const char *const sentences[] = {
+        [STATE_HIT] = "the program and its kernels are there; nothing is compiled",
+        [STATE_KERNELS_MISSING] = "the program is there, and kernels that it names are not; these "
+                                  "are compiled",
+        [STATE_OTHER_COMPILER] = "another compiler has made the program; this machine's makes it "
+                                 "again",
+        [STATE_DAMAGED] = "the entry is damaged; the program is compiled again",
+        [STATE_MISS] = "the program is in no cache",
+    };
+    print_line("answer", sentences[answer->state]);
+    if (answer->damage.status)
+        print_line("damage", answer->damage.text);
+    if (answer->has_found) {
+        print_line("where", answer->found.place);
+        print_line("made by", *answer->description.build ? answer->description.build : "unknown");
+    }
+    if (answer->state == STATE_OTHER_COMPILER) {
+        print_line("made with",
+                   *answer->description.compiler ? answer->description.compiler : "unknown");
+        print_line("compiler", answer->compiler);
+    }
+    if (answer->state == STATE_KERNELS_MISSING)
+        print_missing_kernels(answer);
+}
+
+static void print_near(const struct answer *answer)
+{
+    for (size_t i = 0; i < answer->near_count; i++) {
+        const struct kiln_near_program *near = &answer->near[i];
+        putchar('\n');
+        print_line("near", near->program->hex);
+        print_line("where", near->program->place);
+        print_line("made by", *near->program->build ? near->program->build : "unknown");
+        print_line("it is", kiln_buffer_text(&near->difference));
+    }
+    if (!answer->has_known)
+        return;
+    if (answer->near_count == 0)
+        print_line("near", kiln_buffer_text(&answer->none));
+    if (answer->known.unreadable && answer->known.count)
+        printf("%-10s %zu programs of builds of Kiln with other formats\n", "unread",
+               answer->known.unreadable);
+    if (answer->known.is_cut)
+        kiln_message_note("only %zu programs of the cache were compared", answer->known.count);
+}
+
+static void print_answer(const struct answer *answer)
+{
+    print_line("graph", answer->path);
+    printf("%-10s %016" PRIx64 "%016" PRIx64 "\n", "hash", answer->graph.high, answer->graph.low);
+    print_line("target", answer->target.name);
+    print_line("key", answer->hex);
+    print_state(answer);
+    print_near(answer);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text && *text ? kiln_json_text(text) : json_null();
+}
+
+static json_t *missing_json(const struct answer *answer)
+{
+    json_t *list = kiln_json_array();
+    const struct kiln_shared_program *program =
+        answer->has_found ? answer->description.program : NULL;
+    for (uint32_t i = 0; program && i < program->program.kernel_count; i++) {
+        char hex[KILN_CACHE_HASH_HEX + 1];
+        if (program->kernels[i])
+            continue;
+        kiln_entry_kernel_hex(&program->program.kernels[i], hex);
+        json_t *object = kiln_json_object();
+        kiln_json_set(object, "key", json_string(hex));
+        kiln_json_set(object, "symbol", kiln_json_text(program->program.kernels[i].symbol));
+        kiln_json_append(list, object);
+    }
+    return list;
+}
+
+static json_t *near_json(const struct kiln_near_program *near)
+{
+    json_t *object = kiln_json_object();
+    json_t *fields = kiln_json_array();
+    for (unsigned field = 1; field < KILN_PROGRAM_FIELD_END; field <<= 1)
+        if (near->differing_fields & field)
+            kiln_json_append(fields, json_string(kiln_program_field_name(field)));
+    kiln_json_set(object, "key", json_string(near->program->hex));
+    kiln_json_set(object, "place", kiln_json_text(near->program->place));
+    kiln_json_set(object, "target", kiln_json_text(near->program->key.target));
+    kiln_json_set(object, "build", text_or_null(near->program->build));
+    kiln_json_set(object, "compiler", text_or_null(near->program->compiler));
+    kiln_json_set(object, "differing_fields", fields);
+    kiln_json_set(object, "difference", kiln_json_text(kiln_buffer_text(&near->difference)));
+    return object;
+}
+
+static void print_answer_json(const struct answer *answer)
+{
+    char hash[KILN_CACHE_HASH_HEX + 1];
+    json_t *document = kiln_json_object();
+    json_t *near = kiln_json_array();
+    (void)snprintf(hash, sizeof hash, "%016" PRIx64 "%016" PRIx64, answer->graph.high,
+                   answer->graph.low);
+    for (size_t i = 0; i < answer->near_count; i++)
+        kiln_json_append(near, near_json(&answer->near[i]));
+    kiln_json_set(document, "graph", kiln_json_text(answer->path));
+    kiln_json_set(document, "graph_hash", json_string(hash));
+    kiln_json_set(document, "target", kiln_json_text(answer->target.name));
+    kiln_json_set(document, "key", json_string(answer->hex));
+    kiln_json_set(document, "compiler", text_or_null(answer->compiler));
+    kiln_json_set(document, "answer", json_string(state_names[answer->state]));
+    kiln_json_set(document, "damage", text_or_null(answer->damage.text));
+    kiln_json_set(document, "place",
+                  answer->has_found ? kiln_json_text(answer->found.place) : json_null());
+    kiln_json_set(document, "made_by",
+                  answer->has_found ? text_or_null(answer->description.build) : json_null());
+    kiln_json_set(document, "made_with",
+                  answer->has_found ? text_or_null(answer->description.compiler) : json_null());
+    kiln_json_set(document, "missing_kernels", missing_json(answer));
+    kiln_json_set(document, "near", near);
+    kiln_json_set(document, "compared_programs",
+                  json_integer(answer->has_known ? (json_int_t)answer->known.count : 0));
+    kiln_json_set(document, "unreadable_programs",
+                  json_integer(answer->has_known ? (json_int_t)answer->known.unreadable : 0));
+    kiln_json_print(document);
+}
+
+static enum kiln_status choose_target(const struct kiln_cache_request *request,
+                                      struct kiln_target *ret_target, struct kiln_error *error)
+{
+    if (request->target)
+        return kiln_target_parse(request->target, ret_target, error);
+    struct kiln_target_list list = {0};
+    enum kiln_status status = kiln_target_list_here(&list, error);
+    if (status == KILN_OK)
+        *ret_target = list.targets[0];
+    kiln_target_list_fini(&list);
+    return status;
+}
+
+int kiln_cache_why(const struct kiln_cache_request *request, struct kiln_error *error)
+{
+    const struct kiln_codegen_options codegen_options = {0};
+    struct kiln_codegen *codegen = NULL;
+    struct kiln_graph_input input;
+    struct answer answer = {.path = request->operands[0]};
+    kiln_error_init(&answer.damage);
+    kiln_buffer_init(&answer.none);
+    enum kiln_status status = kiln_graph_input_read(answer.path, &input, error);
+    if (status == KILN_OK)
+        status = choose_target(request, &answer.target, error);
+    if (status == KILN_OK)
+        status = kiln_codegen_create(&codegen_options, &codegen, error);
+    if (status == KILN_OK)
+        status = kiln_codegen_identity(codegen, &answer.target, &answer.compiler, error);
+    if (status == KILN_UNSUPPORTED) {
+        kiln_error_init(error);
+        status = KILN_OK;
+    }
+    if (status == KILN_OK)
+        status = look(request->store, &input.graph, &answer, error);
+    if (status == KILN_OK && request->json)
+        print_answer_json(&answer);
+    else if (status == KILN_OK)
+        print_answer(&answer);
+    answer_fini(&answer);
+    kiln_codegen_unref(codegen);
+    kiln_graph_input_fini(&input);
+    return kiln_message_exit_code(status);
+}
