@@ -105,7 +105,7 @@ static enum kiln_status open_scope(struct make_request *request, struct kiln_err
     return kiln_program_cache_store(request->cache, &scope->store, error);
 }
 
-/* What logs and captures call the graph. False when memory is out. */
+/* The graph's name in logs and captures. False when memory is out. */
 static bool name_graph(const struct make_request *request, char ret_hex[KILN_CACHE_HASH_HEX + 1])
 {
     struct kiln_error ignored;

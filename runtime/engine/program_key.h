@@ -19,7 +19,7 @@ struct kiln_program_key {
 
 /*
  * Adds to an initialised key all that decides what a program is: format version, canonical graph,
- * target, template texts, options. Which compiler makes it is no part of it. The caller may add
+ * target, template texts, options. The compiler is no part of it. The caller may add
  * more and finishes it.
  */
 enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,

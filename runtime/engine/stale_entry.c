@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* True where this build compiles for the target with these options. The environment decides
- * those of the host too. */
+/* True where this build compiles for the target with these options. The host's options
+ * depend on the environment. */
 static bool has_options(const struct kiln_key_text *target_text,
                         const struct kiln_key_text *options, struct kiln_arena *arena)
 {
