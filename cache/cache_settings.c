@@ -1,6 +1,5 @@
 #include "cache/cache_settings.h"
 
-#include "cache/cache_warning.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/notice.h"
 
@@ -56,9 +55,8 @@ bool kiln_cache_same_compiler_setting(void)
         return false;
     if (strcmp(text, "same-compiler") == 0)
         return true;
-    kiln_cache_warn_once("accept", text,
-                         "environment variable 'KILN_CACHE_ACCEPT' is '%s', neither 'any' nor "
-                         "'same-compiler'; using any",
-                         text);
+    kiln_notice("environment variable 'KILN_CACHE_ACCEPT' is '%s', neither 'any' nor "
+                "'same-compiler'; using any",
+                text);
     return false;
 }
