@@ -168,7 +168,7 @@ enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          size_t *ret_size, struct kiln_error *error)
 {
     const struct kiln_cache_query query = {.key = key};
-    struct kiln_cache_found found;
+    struct kiln_cache_found found = {0};
     enum kiln_status status = kiln_cache_store_find(store, &query, &found, error);
     if (status != KILN_OK)
         return status;

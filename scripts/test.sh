@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds and runs the tests. On two cores: below 20 minutes.
+# Installs what is needed, builds and runs the tests. On two cores: below 25 minutes.
 #
 # usage: test.sh [--quick | --hip | --long]
 #   --quick  only the first leg
@@ -15,6 +15,7 @@
 #   clang   everything built with clang 19, warnings are errors
 #   asan    address and undefined-behaviour sanitizers, every test but the checks of the tree
 #   debian  everything built and tested in a Debian 13 system (scripts/test_in_chroot.sh)
+#   package the release build and its packages, used in bare Debian 12 and 13 systems (scripts/test_packages.sh)
 #
 # All legs run even when one fails. The last line is 'N passed, N failed, N skipped', counting tests over all legs;
 # a leg that fails without a failed test counts as one failure. Exit codes: 0 passed, 1 failed, 77 with --hip alone, where
@@ -22,14 +23,16 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-legs=(dev hip clang asan debian)
+legs=(dev hip clang asan debian package)
 hip_preset=dev
 sweeps=()
+package_options=()
 case ${1-} in
 '') ;;
 --quick) legs=(dev) ;;
 --hip) legs=(hip) hip_preset=release ;;
 --long)
+    package_options=(--long)
     sweeps=(-DKILN_TEST_SHARE=1/1 -DKILN_RANDOM_TIMES=10
         "-DKILN_CODE_OBJECT_TARGETS=gfx90a;gfx942;gfx1030;gfx1100;gfx1201")
     ;;
@@ -65,6 +68,7 @@ leg_clang() {
 }
 leg_asan() { build asan && run_ctest asan -LE '^(check|hip)$'; }
 leg_debian() { bash scripts/test_in_chroot.sh "${sweeps[@]}"; }
+leg_package() { bash scripts/test_packages.sh "${package_options[@]}"; }
 
 # Adds what CTest's closing lines in a leg's output say to the totals. A leg may run CTest several times.
 count_tests() {

@@ -126,7 +126,9 @@ inside() {
 # Checks that the plugin is linked into a hipDNN that is there already, and into one that comes later.
 test_links() {
     mkdir -p "$system/opt/rocm-7.0.0/lib"
-    touch "$system/opt/rocm-7.0.0/lib/libhipdnn_backend.so"
+    ln -s rocm-7.0.0 "$system/opt/rocm"
+    # Any library will do: kiln doctor loads it.
+    cp "$system/usr/lib/x86_64-linux-gnu/libm.so.6" "$system/opt/rocm-7.0.0/lib/libhipdnn_backend.so"
     "$@"
     local link=hipdnn_plugins/engines/kiln_plugin.so
     inside test -f "/opt/rocm-7.0.0/lib/$link" || fail "the plugin is not linked to hipDNN's directory"
@@ -152,7 +154,8 @@ test_with_compilers() {
     # Without what those recommend in turn, which is much.
     test_links quietly "$out/bookworm.log" inside apt-get install -y -qq --no-install-recommends /packages/"${deb##*/}" g++ libamd-comgr2
     inside kiln version
-    inside kiln doctor
+    inside kiln doctor >"$out/doctor.log" 2>&1 || fail "kiln doctor: $(cat "$out/doctor.log")"
+    grep -q "in hipDNN's default set" "$out/doctor.log" || fail "kiln doctor does not find the plugin: $(cat "$out/doctor.log")"
     every "$sample_share" "$kiln_root"/samples/*/*.json | sed "s|^$kiln_root|/usr/share/kiln|" |
         inside bash -euc 'while read -r graph; do kiln run --device host --verify "$graph" >/dev/null; done'
     quietly "$out/bookworm.log" inside apt-get remove -y -qq kiln
