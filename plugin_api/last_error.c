@@ -93,7 +93,7 @@ static bool append_short(struct kiln_buffer *text, struct piece piece, size_t ca
             is_quoted = false;
             continue;
         }
-        /* Not an apostrophe. */
+        /* An apostrophe opens nothing. */
         is_quoted = !is_quoted && *at == '\'' && (at == piece.text || strchr(" (", at[-1]));
         kiln_buffer_append(text, at++, 1);
     }
