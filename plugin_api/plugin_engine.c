@@ -111,17 +111,6 @@ hipdnnPluginStatus_t hipdnnEnginePluginSetStream(hipdnnEnginePluginHandle_t hand
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
-/* A declined graph is everyday life, a machine that can run none is told once. */
-static void log_declined(enum kiln_status status, const struct kiln_error *error)
-{
-    static atomic_bool told;
-    if (status == KILN_REJECTED)
-        kiln_log(KILN_LOG_INFO, "the graph is declined: %s", error->text);
-    else
-        kiln_log(atomic_exchange(&told, true) ? KILN_LOG_INFO : KILN_LOG_WARN,
-                 "graphs are declined on this machine: %s", error->text);
-}
-
 hipdnnPluginStatus_t hipdnnEnginePluginGetApplicableEngineIds(
     hipdnnEnginePluginHandle_t handle, const hipdnnPluginConstData_t *op_graph, int64_t *engine_ids,
     uint32_t max_engines, uint32_t *num_engines)
@@ -143,11 +132,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetApplicableEngineIds(
     kiln_graph_capture_ask(handle->capture, op_graph->ptr, op_graph->size);
     struct kiln_error error;
     kiln_error_init(&error);
-    enum kiln_status status =
-        kiln_engine_check(handle->engine, op_graph->ptr, op_graph->size, &error);
-    if (status)
-        log_declined(status, &error);
-    else
+    if (kiln_engine_check(handle->engine, op_graph->ptr, op_graph->size, &error) == KILN_OK)
         give_engine(engine_ids, max_engines, num_engines);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }

@@ -1,5 +1,6 @@
 #include "plugin_api/plugin_state.h"
 
+#include "runtime/engine/engine_statistics.h"
 #include "runtime/engine/settings_check.h"
 
 static struct kiln_slot_table handles =
@@ -24,6 +25,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
     if (shared.users == 0) {
         const struct kiln_engine_options options = {0};
         kiln_settings_check_once();
+        kiln_statistics_start();
         status = kiln_engine_create(&options, &shared.engine, error);
         if (status == KILN_OK && !shared.capture)
             shared.capture = kiln_graph_capture_create();

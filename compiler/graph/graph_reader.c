@@ -228,6 +228,7 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
     struct kiln_arena scratch;
     struct kiln_wire_graph wire;
     kiln_arena_init(&scratch);
+    ret_graph->name = "";
     enum kiln_status status = kiln_wire_graph_parse(bytes, size, &scratch, &wire, error);
     if (status == KILN_OK) {
         struct kiln_graph_builder builder = {
@@ -235,6 +236,8 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
         status = build(&builder);
         if (status == KILN_OK)
             *ret_graph = builder.graph;
+        else if (builder.graph.name != NULL)
+            ret_graph->name = builder.graph.name;
     }
     kiln_arena_fini(&scratch);
     return status;

@@ -29,7 +29,8 @@ enum kiln_reject_reason {
 /* "DUPLICATE_UID" style name; static, never NULL. */
 const char *kiln_reject_name(uint32_t reason);
 
-/* Reads and checks a graph. `bytes` may have any alignment and any content. */
+/* Reads and checks a graph. `bytes` may have any alignment and any content. A failure sets no more
+ * of the graph than its name, "" where that cannot be read. */
 enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_arena *arena,
                                  struct kiln_graph *ret_graph,
                                  struct kiln_error *error) KILN_NODISCARD;

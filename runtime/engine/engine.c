@@ -1,6 +1,7 @@
 #include "runtime/engine/engine.h"
 
 #include "compiler/graph/graph_reader.h"
+#include "runtime/engine/engine_report.h"
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/plan.h"
 #include "runtime/support/log.h"
@@ -160,11 +161,13 @@ enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph
     kiln_arena_init(&arena);
     struct kiln_graph graph;
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
+    bool is_readable = status == KILN_OK;
     const struct kiln_engine_device *device = NULL;
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &device, error);
     if (status == KILN_OK)
         status = check_graph(engine, &graph, device, error);
+    kiln_report_answer(&graph, is_readable, graph_bytes, size, status ? error : NULL);
     kiln_arena_fini(&arena);
     return status;
 }

@@ -1,11 +1,12 @@
 #include "runtime/engine/plan.h"
 
 #include "compiler/graph/graph_reader.h"
-#include "runtime/support/log.h"
+#include "runtime/engine/engine_report.h"
 #include "runtime/support/range_marks.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 uint64_t kiln_workspace_padded_bytes(uint64_t exact)
 {
@@ -223,19 +224,11 @@ static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_
     return KILN_OK;
 }
 
-/* For people who wonder what Kiln does: the origin of a plan's kernels. */
-static void log_plan(const struct kiln_plan *plan)
+static uint64_t now_ns(void)
 {
-    const char *place = plan->loaded->program->place;
-    static const char *const leads[] = {[KILN_ORIGIN_MEMORY] = "in memory already",
-                                        [KILN_ORIGIN_DISK] = "of kernels that a cache had",
-                                        [KILN_ORIGIN_COMPILED] = "compiled cold"};
-    const char *lead = leads[plan->origin];
-    if (place)
-        lead = plan->origin == KILN_ORIGIN_MEMORY ? "in memory already, read from " : "read from ";
-    kiln_log(KILN_LOG_INFO, "a plan of %u kernel%s was made: %s%s%s%s", plan->kernel_count,
-             plan->kernel_count == 1 ? "" : "s", lead, place ? "'" : "", place ? place : "",
-             place ? "'" : "");
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
@@ -244,6 +237,7 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
     struct kiln_arena arena;
     kiln_arena_init(&arena);
     struct kiln_graph graph;
+    uint64_t start_ns = now_ns();
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
     const struct kiln_engine_device *device = NULL;
     if (status == KILN_OK)
@@ -252,7 +246,7 @@ enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_
         status = make_plan(engine, &graph, device, ret_plan, error);
         kiln_engine_note_outcome(engine, &graph, device, status, error);
         if (status == KILN_OK)
-            log_plan(*ret_plan);
+            kiln_report_plan(*ret_plan, &graph, now_ns() - start_ns);
     }
     kiln_arena_fini(&arena);
     return status;

@@ -24,6 +24,7 @@ struct kiln_shared_kernel {
     uint64_t mark;          /* of the compiler that made it: kiln_cache_compiler_mark */
     bool was_compiled_here; /* by this process, not found in a cache */
     const char *place;      /* the cache that it was found in, of an engine's store; else NULL */
+    atomic_bool is_planned; /* a plan has it; changes, for reports alone */
 };
 
 /* An empty kernel with one reference; fill it, then never change it again. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct stand_in hip;
@@ -119,4 +120,135 @@ Test(plugin_messages, without_a_gpu_graphs_are_declined_unless_the_host_is_asked
     handle = open_plugin(log_line);
     cr_expect(takes_graph(handle));
     close_plugin(handle);
+}
+
+static void make_plan(hipdnnEnginePluginHandle_t handle)
+{
+    struct plugin_host_plan plan;
+    cr_assert_eq(
+        plugin_host_prepare(&host, handle, graph_bytes.data, graph_bytes.size, &plan, text),
+        PLUGIN_HOST_DONE, "%s", text);
+    cr_expect(plugin_host_release(&host, handle, &plan, text), "%s", text);
+}
+
+static void rewrite_graph(uint32_t input_count, enum kiln_dtype dtype)
+{
+    const struct sample_graph sample = {.era = KILN_WIRE_ERA_CURRENT,
+                                        .dtype = dtype,
+                                        .elements = 8,
+                                        .input_count = input_count,
+                                        .output_uid = 99};
+    kiln_buffer_clear(&graph_bytes);
+    sample_graph_write(&sample, &graph_bytes);
+}
+
+/* Graphs that are asked for again and again must not fill the log. */
+Test(plugin_messages, a_plan_and_a_decline_are_a_line_each)
+{
+    setenv("HIPDNN_LOG_LEVEL", "info", 1);
+    hipdnnEnginePluginHandle_t handle = open_plugin(log_line);
+    make_plan(handle);
+    cr_expect_not_null(strstr(log_text, "] graph 'sample' "), "%s", log_text);
+    cr_expect_not_null(strstr(log_text, " has a plan of 1 kernel, made in "), "%s", log_text);
+    cr_expect_not_null(strstr(log_text, " ms: kernel_1 compiled\n"), "%s", log_text);
+    make_plan(handle);
+    cr_expect_not_null(strstr(log_text, " ms: kernel_1 in memory\n"), "%s", log_text);
+    for (int i = 0; i < 3; i++) {
+        kiln_buffer_clear(&graph_bytes);
+        kiln_buffer_append_text(&graph_bytes, "no graph at all");
+        cr_expect_not(takes_graph(handle));
+    }
+    const char *line = strstr(log_text, "] graph '' ");
+    cr_assert_not_null(line, "%s", log_text);
+    cr_expect_not_null(strstr(line, " is declined: "), "%s", line);
+    cr_expect_null(strstr(line + 1, "] graph '' "), "%s", line);
+    close_plugin(handle);
+}
+
+Test(plugin_messages, a_cache_and_its_layers_are_named)
+{
+    char cache[] = "/tmp/kiln_messages_XXXXXX";
+    char expected[128];
+    cr_assert_not_null(mkdtemp(cache));
+    setenv("KILN_CACHE_DIR", cache, 1);
+    hipdnnEnginePluginHandle_t first = open_plugin(NULL);
+    make_plan(first);
+    close_plugin(first);
+    setenv("HIPDNN_LOG_LEVEL", "info", 1);
+    hipdnnEnginePluginHandle_t handle = open_plugin(log_line);
+    make_plan(handle);
+    close_plugin(handle);
+    (void)snprintf(expected, sizeof expected, " ms: kernel_1 from '%s'\n", cache);
+    cr_expect_not_null(strstr(log_text, expected), "'%s' lacks '%s'", log_text, expected);
+    (void)snprintf(expected, sizeof expected, "rm -r '%s'", cache);
+    cr_expect_eq(system(expected), 0);
+}
+
+/* In a child, which exits as hosts do, with or without having closed the plugin. */
+static const char *summary_of_child(bool closes)
+{
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        for (int i = 0; i < 2; i++) {
+            hipdnnEnginePluginHandle_t handle = open_plugin(NULL);
+            make_plan(handle);
+            rewrite_graph(2, KILN_DTYPE_F16);
+            make_plan(handle);
+            kiln_buffer_clear(&graph_bytes);
+            kiln_buffer_append_text(&graph_bytes, "no graph at all");
+            (void)takes_graph(handle);
+            (void)takes_graph(handle);
+            rewrite_graph(3, KILN_DTYPE_F32);
+            if (closes || i == 0)
+                close_plugin(handle);
+        }
+        exit(0);
+    }
+    int outcome = 0;
+    cr_assert_eq(waitpid(child, &outcome, 0), child);
+    cr_expect(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0);
+    return captured_stderr_text();
+}
+
+Test(plugin_messages, a_summary_ends_the_process)
+{
+    setenv("KILN_STATS", "1", 1);
+    for (int closes = 0; closes < 2; closes++) {
+        captured_stderr_start();
+        const char *summary = summary_of_child(closes);
+        cr_expect_not_null(
+            strstr(summary, "kiln: graphs: 4, declined: 1 (MALFORMED 1); plans: 4 in "), "%s",
+            summary);
+        cr_expect_not_null(strstr(summary, "; kernels from memory: 0, directory: 0, layers: 0, "
+                                           "shared tier: 0, compiled: 4 in "),
+                           "%s", summary);
+        cr_expect_eq(captured_stderr_count("\n"), 1, "%s", summary);
+    }
+}
+
+Test(plugin_messages, a_forked_child_sums_up_only_its_own)
+{
+    setenv("KILN_STATS", "1", 1);
+    hipdnnEnginePluginHandle_t handle = open_plugin(NULL);
+    make_plan(handle);
+    for (int works = 0; works < 2; works++) {
+        captured_stderr_start();
+        pid_t child = fork();
+        if (child == 0) {
+            if (works)
+                make_plan(handle);
+            exit(0);
+        }
+        cr_assert_eq(waitpid(child, NULL, 0), child);
+        cr_expect_eq(captured_stderr_count("plans: 1 in "), (unsigned)works, "%s",
+                     captured_stderr_text());
+        cr_expect_eq(captured_stderr_count("\n"), (unsigned)works, "%s", captured_stderr_text());
+    }
+    close_plugin(handle);
+}
+
+Test(plugin_messages, without_a_wish_there_is_no_summary)
+{
+    cr_expect_str_eq(summary_of_child(true), "");
 }
