@@ -43,7 +43,7 @@ void kiln_report_answer(const struct kiln_graph *graph, bool is_readable, const 
 
 struct origin {
     enum kiln_kernel_source source;
-    const char *place; /* NULL but for caches */
+    const char *place; /* NULL except for caches */
 };
 
 static enum kiln_kernel_source tier_of(struct kiln_cache_store *store, const char *place)

@@ -1,5 +1,5 @@
 /*
- * What the log and the statistics are told of questions and plans.
+ * Lines of the log, and counts, about questions and plans.
  */
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_REPORT_H
 #define KILN_RUNTIME_ENGINE_ENGINE_REPORT_H

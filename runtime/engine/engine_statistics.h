@@ -1,6 +1,7 @@
 /*
- * What this process asked of Kiln and got: counted where KILN_STATS is on or the log takes info,
- * and written to standard error when the process exits. For all engines together.
+ * Counts of the questions, declines, plans and kernels of this process, for all engines together.
+ * They are counted where KILN_STATS is on or the log takes info, and written to standard error when
+ * the process exits.
  */
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_STATISTICS_H
 #define KILN_RUNTIME_ENGINE_ENGINE_STATISTICS_H
@@ -33,7 +34,7 @@ struct kiln_plan_facts {
 /* For the plugin, before its first question: counting may begin. The library stays loaded once
  * something was counted, so that a host that loads it many times gets one summary. */
 void kiln_statistics_start(void);
-/* False: nothing is counted at the moment, and callers need not find out what they would count. */
+/* True while something is counted. */
 bool kiln_statistics_are_on(void);
 
 void kiln_statistics_count_taken(struct kiln_hash128 graph);
