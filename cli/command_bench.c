@@ -7,6 +7,7 @@
 #include "cli/contraction_choice.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "compiler/graph/graph_json.h"
@@ -337,6 +338,7 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     struct kiln_bench_origin origin;
     kiln_bench_origin_init(&origin, device);
     kiln_interrupt_watch();
+    kiln_progress_start("preparing", 0);
     if (kiln_bench_run_init(&run, device, &settings->run, &error) != KILN_OK) {
         if (!kiln_interrupt_pending())
             kiln_message_error("%s", error.text);
@@ -355,7 +357,7 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
      * ends that. */
     if (kiln_interrupt_pending() && results.count != 0) {
         print(settings, &results);
-        (void)fflush(stdout);
+        kiln_progress_flush_results();
     }
     /* Nothing is left to tidy: neither a slow reader nor gnuplot must keep the process. */
     kiln_interrupt_unwatch();

@@ -7,6 +7,7 @@
 #include "cli/cache/cache_action.h"
 #include "cli/command_line.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/target_list.h"
 #include "compiler/codegen/target.h"
 #include "runtime/support/suggest.h"
@@ -141,6 +142,7 @@ static int run_action(const struct action *action, struct kiln_cache_request *re
 {
     struct kiln_error error;
     kiln_error_init(&error);
+    kiln_progress_start("working on the cache", 0);
     int exit_code = action->run(request, &error);
     if (error.status != KILN_OK)
         kiln_message_error("%s", error.text);

@@ -10,6 +10,7 @@
 #include "cli/graph_input.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/subprocess.h"
@@ -173,12 +174,14 @@ static int run(struct kiln_engine *engine, struct kiln_cache_store *store,
         kiln_progress_start("compiling", jobs);
     enum kiln_status status = kiln_compile_jobs_run(engine, files, targets, &settings->shard,
                                                     (unsigned)settings->jobs, &callbacks, error);
-    kiln_progress_finish();
     if (status != KILN_OK) {
         kiln_message_error("%s", error->text);
         return KILN_EXIT_ENVIRONMENT;
     }
+    if (!settings->report.quiet)
+        kiln_progress_start("waiting for the shared cache", 0);
     flush_cache(store);
+    kiln_progress_finish();
     struct kiln_codegen_counters counters;
     kiln_engine_codegen_counters(engine, &counters);
     report->losses = kiln_cache_store_losses(store);
@@ -217,7 +220,7 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
         kiln_message_error("%s", error.text);
     kiln_engine_unref(engine);
     if (kiln_interrupt_pending()) {
-        fflush(stdout);
+        kiln_progress_flush_results();
         kiln_interrupt_deliver();
     }
     return exit_code;
@@ -352,6 +355,8 @@ static int execute(const struct kiln_command_line *line, const struct settings *
     struct kiln_graph_files files;
     kiln_graph_files_init(&files);
     int exit_code = KILN_EXIT_OK;
+    if (!settings->report.quiet)
+        kiln_progress_start("searching for graphs", 0);
     enum kiln_status status = choose_targets(&settings->targets, &targets, &error);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);

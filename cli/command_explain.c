@@ -7,6 +7,7 @@
 #include "cli/explanation.h"
 #include "cli/graph_input.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/target_list.h"
 #include "cli/text.h"
 #include "compiler/codegen/isa_text.h"
@@ -140,6 +141,7 @@ static enum kiln_status disassemble(struct work *work, struct kiln_error *error)
  * asked for. */
 static enum kiln_status compile(struct work *work, struct kiln_error *error)
 {
+    kiln_progress_start("compiling", 0);
     enum kiln_status status = kiln_engine_create(&work->settings->engine, &work->engine, error);
     if (status == KILN_OK) {
         status = kiln_engine_compile(work->engine, &work->input.graph, &work->target,
@@ -224,6 +226,7 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
         .isa = isa,
         .kernel = (uint32_t)work->settings->kernel,
     };
+    kiln_progress_finish();
     if (work->settings->json)
         kiln_explanation_print_json(&explanation);
     else
@@ -235,10 +238,12 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
 static enum kiln_status explain(struct work *work, const char *path, int *ret_exit_code,
                                 struct kiln_error *error)
 {
+    kiln_progress_start("reading the graph", 0);
     enum kiln_status status = choose_target(work, ret_exit_code, error);
     if (status == KILN_OK)
         status = kiln_graph_input_read(path, &work->input, error);
     if (status == KILN_OK) {
+        kiln_progress_start("planning the kernels", 0);
         status = kiln_fusion_view_make(&work->input.graph, &work->target,
                                        &work->settings->engine.lower, &work->view, error);
     }

@@ -7,6 +7,7 @@
 #include "cli/graph_input.h"
 #include "cli/kernel_timer.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/random_input.h"
 #include "cli/run_report.h"
 #include "cli/tensor_files.h"
@@ -274,6 +275,7 @@ static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln
 {
     const struct settings *settings = run->settings;
     const struct kiln_graph *graph = &run->input.graph;
+    kiln_progress_start("reading the graph", 0);
     enum kiln_status status = kiln_graph_input_read(run->path, &run->input, error);
     if (status != KILN_OK)
         return status;
@@ -291,18 +293,22 @@ static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln
     if (status == KILN_OK)
         status = kiln_engine_create(&settings->engine, &run->engine, error);
     if (status == KILN_OK) {
+        kiln_progress_start("compiling", 0);
         status = kiln_plan_create(run->engine, run->input.bytes.data, run->input.bytes.size,
                                   &run->plan, error);
     }
+    kiln_progress_start("filling the inputs", 0);
     if (status == KILN_OK)
         status = prepare_memories(run, error);
     if (status == KILN_OK)
         status = prepare_workspace(run, error);
+    kiln_progress_start("running", 0);
     if (status == KILN_OK)
         status = execute(run, error);
     if (status == KILN_OK)
         status = save_outputs(run, error);
     struct kiln_reference_tensor *reference = NULL;
+    kiln_progress_start("verifying", 0);
     if (status == KILN_OK && settings->verify)
         status = run_reference(run, &reference, error);
     if (status != KILN_OK)

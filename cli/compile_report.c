@@ -3,6 +3,7 @@
 #include "cli/command_line.h"
 #include "cli/message.h"
 #include "cli/program_origin.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "compiler/graph/graph_reader.h"
@@ -316,9 +317,8 @@ bool kiln_compile_report_result(struct kiln_compile_report *report,
     bool is_listed =
         is_failure(report, result) || (!report->options.quiet && !(done && report->failures_only));
     if (!report->options.json && is_listed) {
-        kiln_progress_wipe();
         print_line(report, result);
-        fflush(stdout);
+        kiln_progress_flush_results();
     }
     if (!done)
         tell_reason(report, result);

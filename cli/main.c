@@ -3,6 +3,7 @@
  */
 #include "cli/command_line.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 
 #include <errno.h>
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
     kiln_log_set_sink(kiln_message_log);
     kiln_log_set_level(kiln_message_log_level());
     int exit_code = dispatch(argc, argv);
+    kiln_progress_finish();
     if (exit_code != KILN_EXIT_OK && wants_json(argc, argv) && !kiln_json_has_printed())
         kiln_message_print_json(exit_code);
     return finish_output(exit_code);

@@ -1,6 +1,7 @@
 #include "cli/message.h"
 
 #include "cli/command_line.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 #include "runtime/support/environment.h"
 
@@ -10,21 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    PROGRESS_DELAY_NS = 1000000000,
-    PROGRESS_INTERVAL_NS = 100000000,
-};
-
-/* Guarded by stderr's lock. */
-static struct {
-    bool enabled;
-    bool drawn;
-    const char *verb;
-    size_t total;
-    uint64_t start_ns;
-    uint64_t drawn_ns;
-} progress;
-
 bool kiln_message_has_color(int descriptor)
 {
     const char *no_color = getenv("NO_COLOR");
@@ -33,20 +19,13 @@ bool kiln_message_has_color(int descriptor)
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static void wipe_locked(void)
-{
-    if (progress.drawn) {
-        fputs("\r\033[K", stderr);
-        progress.drawn = false;
-    }
-}
-
 /* Results before talk, when both go to the same place. */
 static void print_message(const char *who, const char *kind, const char *color, const char *text)
 {
-    fflush(stdout);
+    flockfile(stdout);
     flockfile(stderr);
-    wipe_locked();
+    kiln_progress_wipe_locked();
+    fflush(stdout);
     fputs(who, stderr);
     if (kind) {
         bool colored = kiln_message_has_color(STDERR_FILENO);
@@ -58,6 +37,7 @@ static void print_message(const char *who, const char *kind, const char *color, 
     fputc('\n', stderr);
     fflush(stderr);
     funlockfile(stderr);
+    funlockfile(stdout);
 }
 
 /* The sentence that --json prints for a command without a result. */
@@ -174,50 +154,4 @@ int kiln_message_exit_code(enum kiln_status status)
     default:
         return KILN_EXIT_FAILED;
     }
-}
-
-void kiln_progress_start(const char *verb, size_t total)
-{
-    flockfile(stderr);
-    progress.enabled = isatty(STDERR_FILENO);
-    progress.drawn = false;
-    progress.verb = verb;
-    progress.total = total;
-    progress.start_ns = kiln_clock_ns();
-    progress.drawn_ns = 0;
-    funlockfile(stderr);
-}
-
-void kiln_progress_update(size_t done, size_t failed)
-{
-    flockfile(stderr);
-    uint64_t now = kiln_clock_ns();
-    if (progress.enabled && now - progress.start_ns > PROGRESS_DELAY_NS &&
-        now - progress.drawn_ns > PROGRESS_INTERVAL_NS) {
-        fprintf(stderr, "\r\033[K%s: %zu of %zu (%zu%%)", progress.verb, done, progress.total,
-                progress.total ? done * 100 / progress.total : 100);
-        if (failed)
-            fprintf(stderr, ", %zu failed", failed);
-        fflush(stderr);
-        progress.drawn = true;
-        progress.drawn_ns = now;
-    }
-    funlockfile(stderr);
-}
-
-void kiln_progress_wipe(void)
-{
-    flockfile(stderr);
-    wipe_locked();
-    progress.drawn_ns = 0;
-    fflush(stderr);
-    funlockfile(stderr);
-}
-
-void kiln_progress_finish(void)
-{
-    kiln_progress_wipe();
-    flockfile(stderr);
-    progress.enabled = false;
-    funlockfile(stderr);
 }

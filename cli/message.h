@@ -1,6 +1,5 @@
 /*
- * Talk on standard error: errors, warnings, notes, log lines and the progress line, which gets out
- * of their way.
+ * Talk on standard error: errors, warnings, notes and log lines.
  */
 #ifndef KILN_CLI_MESSAGE_H
 #define KILN_CLI_MESSAGE_H
@@ -30,15 +29,5 @@ enum kiln_log_level kiln_message_log_level(void);
 
 /* Environment trouble (3) or a graph's own failure (1). */
 int kiln_message_exit_code(enum kiln_status status);
-
-/*
- * The progress line of a long job: drawn when standard error is a terminal and the job has run for
- * a second. Calls from one thread; messages from other threads wipe it before they print.
- */
-void kiln_progress_start(const char *verb, size_t total);
-void kiln_progress_update(size_t done, size_t failed);
-/* Wipes the line; the next update draws it again. Call before writing results to a terminal. */
-void kiln_progress_wipe(void);
-void kiln_progress_finish(void);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/table.h"
 
+#include "cli/progress.h"
 #include "cli/text.h"
 
 #include <stdarg.h>
@@ -44,6 +45,7 @@ void kiln_table_add(struct kiln_table *table, const char *format, ...)
 
 void kiln_table_print(const struct kiln_table *table)
 {
+    kiln_progress_finish();
     int *widths = kiln_cli_calloc(table->columns, sizeof(*widths));
     for (size_t i = 0; i < table->count; i++) {
         int columns = kiln_text_columns(table->cells[i]);

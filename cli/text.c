@@ -1,6 +1,7 @@
 #include "cli/text.h"
 
 #include "cli/command_line.h"
+#include "cli/progress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,6 +235,7 @@ static bool has_printed_json;
 
 void kiln_json_print(json_t *document)
 {
+    kiln_progress_finish();
     document = add_version(document);
     /* A failed write shows in ferror(stdout), which main checks. */
     (void)json_dumpf(document, stdout, JSON_INDENT(2));

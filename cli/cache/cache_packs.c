@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -392,7 +393,7 @@ int kiln_cache_import(const struct kiln_cache_request *request, struct kiln_erro
                              "KILN_CACHE_MAX_SIZE, or use the pack as a layer: KILN_CACHE_LAYERS",
                              kiln_text_bytes(bytes, limit));
     }
-    fflush(stdout);
+    kiln_progress_flush_results();
     kiln_interrupt_deliver();
     if (worst == KILN_EXIT_OK)
         worst = transfer.too_large ? KILN_EXIT_FAILED : exit_code(&transfer, KILN_OK);

@@ -1,10 +1,20 @@
 /* Where output goes and what happens when it cannot. */
 #include "tests/cli/json_check.h"
 #include "tests/cli/kiln_process.h"
+#include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+TestSuite(kiln_output, .init = (void (*)(void))temporary_directory_make,
+          .fini = temporary_directory_remove, .timeout = 60);
 
 static struct kiln_process help_with(struct kiln_process process)
 {
@@ -103,6 +113,34 @@ Test(kiln_output, colour_is_for_terminals)
     kiln_process_run(&in_file);
     cr_assert_null(strchr(in_file.err, '\033'), "%s", in_file.err);
     cr_assert(strstr(in_file.err, "kiln: error: "), "%s", in_file.err);
+}
+
+static void *write_late(void *path)
+{
+    static const struct timespec delay = {.tv_sec = 1, .tv_nsec = 300000000};
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    nanosleep(&delay, NULL);
+    (void)close(descriptor);
+    return NULL;
+}
+
+/* A command that waits is one that works, for those who watch it. */
+Test(kiln_output, a_long_command_tells_a_terminal_what_it_does)
+{
+    static char path[1024];
+    (void)snprintf(path, sizeof(path), "%s", temporary_path("pipe"));
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    pthread_t writer;
+    cr_assert_eq(pthread_create(&writer, NULL, write_late, path), 0);
+    const char *const arguments[] = {"run", "-d", "host", path, NULL};
+    struct kiln_process kiln = {.arguments = arguments, .terminal = true};
+    kiln_process_run(&kiln);
+    cr_assert_eq(pthread_join(writer, NULL), 0);
+    const char *line = strstr(kiln.out, "\r\033[Kreading the graph: 1 s");
+    cr_assert(line, "%s", kiln.out);
+    const char *error = strstr(line, "\r\033[Kkiln: ");
+    cr_assert(error, "the line is wiped first: %s", kiln.out);
+    cr_assert_eq(kiln.exit_code, 1);
 }
 
 Test(kiln_output, a_wrong_log_level_is_a_warning)
