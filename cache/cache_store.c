@@ -9,6 +9,7 @@
 #include "runtime/support/file.h"
 #include "runtime/support/log.h"
 #include "runtime/support/notice.h"
+#include "runtime/support/own_path.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,10 +85,13 @@ static enum kiln_status open_layers(struct kiln_cache_store *store, const char *
          path = strtok_r(NULL, ":", &rest))
         status = add_layer(store, path, false, error);
     free(paths);
-    if (system_layer == NULL)
-        system_layer = is_disabled ? "" : KILN_SYSTEM_CACHE_DIR;
-    if (status == KILN_OK && *system_layer != '\0')
+    char *own_layer = NULL;
+    if (system_layer == NULL && !is_disabled)
+        system_layer = own_layer =
+            kiln_path_from_own(KILN_SYSTEM_CACHE_FROM_PLUGIN, KILN_SYSTEM_CACHE_FROM_PROGRAM);
+    if (status == KILN_OK && system_layer != NULL && *system_layer != '\0')
         status = add_layer(store, system_layer, true, error);
+    free(own_layer);
     return status;
 }
 

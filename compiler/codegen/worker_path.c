@@ -2,14 +2,12 @@
 #include "compiler/codegen/worker_process.h"
 
 #include "runtime/support/environment.h"
+#include "runtime/support/own_path.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,22 +25,6 @@ static const char *const places[] = {
     "kiln-compile",
 };
 
-/* The path of the library or program that holds this function, links resolved. */
-static char *find_own_path(void)
-{
-    static const char anchor;
-    Dl_info info;
-    struct link_map *map = NULL;
-    /* The dynamic linker gives the main program no name. */
-    if (dladdr1(&anchor, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
-        map->l_name != NULL && *map->l_name != '\0')
-        return realpath(map->l_name, NULL);
-    char *path = realpath("/proc/self/exe", NULL);
-    /* Without /proc: as the program was called, from the directory that it started in. */
-    const char *called = (const char *)getauxval(AT_EXECFN);
-    return path == NULL && called != NULL ? realpath(called, NULL) : path;
-}
-
 /* A program that root or we ourselves put there: in a directory like /tmp others could. */
 static bool is_trusted_program(const char *path)
 {
@@ -54,7 +36,7 @@ static bool is_trusted_program(const char *path)
 
 static char *find_beside_us(void)
 {
-    char *own = find_own_path();
+    char *own = kiln_own_path(NULL);
     char *slash = own != NULL ? strrchr(own, '/') : NULL;
     char *found = NULL;
     for (size_t i = 0; slash != NULL && found == NULL && i < sizeof places / sizeof *places; i++) {

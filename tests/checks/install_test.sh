@@ -56,3 +56,8 @@ moved_plugin=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable=plugin kil
 graph=$(dirname "${BASH_SOURCE[0]}")/../../samples/current/bias_gelu_fp16.json
 env -u KILN_COMPILE_WORKER "$temporary/moved/bin/kiln" run "$graph" --device host --verify \
     --cache "$temporary/cache"
+
+# So is the system's layer of the cache: there, kernels need no compiler.
+mkdir -p "$temporary/moved/share/kiln"
+mv "$temporary/cache" "$temporary/moved/share/kiln/cache"
+KILN_ENFORCE_PRECOMPILED=1 "$temporary/moved/bin/kiln" run "$graph" --device host --verify --cache "$temporary/empty"
