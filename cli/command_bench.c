@@ -22,6 +22,8 @@ enum {
     MOST_SAMPLES = 100000,
     GPU_ELEMENTS = 1 << 26, /* 8192 x 8192 */
     HOST_ELEMENTS = 1 << 22,
+    HOST_MODEL_ELEMENTS = 1 << 15, /* a CPU takes seconds for products of more */
+    LIMIT_SECONDS = 1,             /* of the samples of a graph, unless --samples is given */
 };
 
 struct settings {
@@ -32,6 +34,7 @@ struct settings {
     const char *graph_directory;
     const char *report_file;
     bool sweep;
+    bool all;
     bool list;
     bool json;
     bool csv;
@@ -40,6 +43,7 @@ struct settings {
 static bool parse(struct kiln_command_line *line, struct settings *settings)
 {
     uint64_t samples = USUAL_SAMPLES;
+    settings->run.limit_s = LIMIT_SECONDS;
     enum kiln_option_id option;
     while ((option = kiln_command_line_next(line)) != KILN_OPTION_END) {
         switch (option) {
@@ -57,6 +61,10 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_BENCH_SAMPLES:
             if (!kiln_command_line_number(line, 1, MOST_SAMPLES, &samples))
                 return false;
+            settings->run.limit_s = 0;
+            break;
+        case KILN_OPTION_BENCH_ALL:
+            settings->all = true;
             break;
         case KILN_OPTION_BENCH_NO_UNFUSED:
             settings->run.no_unfused = true;
@@ -107,23 +115,28 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
 static void print_suite(bool json)
 {
     struct kiln_table table;
-    json_t *cases = kiln_json_array();
+    json_t *suite = kiln_json_array();
+    json_t *models = kiln_json_array();
     kiln_table_init(&table, 3, 0);
     kiln_table_add(&table, "case");
     kiln_table_add(&table, "types");
     kiln_table_add(&table, "what it computes");
-    for (unsigned i = 0; i < kiln_bench_suite_count;) {
-        const struct kiln_bench_case *first = &kiln_bench_suite[i];
+    for (unsigned i = 0; i < kiln_bench_case_count();) {
+        const struct kiln_bench_case *first = kiln_bench_case_at(i);
         char types[64] = "";
         size_t used = 0;
         json_t *names = kiln_json_array();
-        for (; i < kiln_bench_suite_count && strcmp(kiln_bench_suite[i].name, first->name) == 0;
+        json_t *default_names = kiln_json_array();
+        for (; i < kiln_bench_case_count() && strcmp(kiln_bench_case_at(i)->name, first->name) == 0;
              i++) {
             char name[KILN_BENCH_NAME_BYTES];
-            kiln_bench_case_name(&kiln_bench_suite[i], name);
+            kiln_bench_case_name(kiln_bench_case_at(i), name);
             kiln_json_append(names, kiln_json_text(name));
-            int length = snprintf(types + used, sizeof(types) - used, "%s%s", used ? ", " : "",
-                                  name + strlen(first->name) + 1);
+            bool is_default = kiln_bench_case_at(i)->is_default;
+            if (is_default)
+                kiln_json_append(default_names, kiln_json_text(name));
+            int length = snprintf(types + used, sizeof(types) - used, "%s%s%s", used ? ", " : "",
+                                  name + strlen(first->name) + 1, is_default ? "*" : "");
             if (length > 0 && used + (size_t)length < sizeof(types))
                 used += (size_t)length;
         }
@@ -131,18 +144,22 @@ static void print_suite(bool json)
         kiln_json_set(object, "name", kiln_json_text(first->name));
         kiln_json_set(object, "summary", kiln_json_text(first->summary));
         kiln_json_set(object, "cases", names);
-        kiln_json_append(cases, object);
+        kiln_json_set(object, "default_cases", default_names);
+        kiln_json_append(first->layer ? models : suite, object);
         kiln_table_add(&table, "%s", first->name);
         kiln_table_add(&table, "%s", types);
         kiln_table_add(&table, "%s", first->summary);
     }
     if (json) {
         json_t *document = kiln_json_object();
-        kiln_json_set(document, "suite", cases);
+        kiln_json_set(document, "suite", suite);
+        kiln_json_set(document, "models", models);
         kiln_json_print(document);
     } else {
         kiln_table_print(&table);
-        json_decref(cases);
+        puts("\n* measured when no case is named");
+        json_decref(suite);
+        json_decref(models);
     }
     kiln_table_fini(&table);
 }
@@ -391,10 +408,11 @@ static int save(const struct settings *settings, const struct kiln_bench_subject
 }
 
 /* Appends what the operands mean; the usage error when one means nothing. */
-static int choose_subjects(struct kiln_command_line *line, struct kiln_bench_subjects *subjects)
+static int choose_subjects(struct kiln_command_line *line, bool is_all,
+                           struct kiln_bench_subjects *subjects)
 {
-    if (line->operand_count == 0)
-        kiln_bench_subjects_add_suite(subjects);
+    if (line->operand_count == 0 || is_all)
+        kiln_bench_subjects_add_cases(subjects, is_all);
     for (int i = 0; i < line->operand_count; i++) {
         struct kiln_error error;
         kiln_error_init(&error);
@@ -428,11 +446,15 @@ int kiln_command_bench(struct kiln_command_line *line)
         }
     }
     int64_t elements = (int64_t)settings.elements;
-    if (elements == 0)
-        elements = device->target.kind == KILN_TARGET_HOST ? HOST_ELEMENTS : GPU_ELEMENTS;
+    int64_t model_elements = elements;
+    if (elements == 0) {
+        bool is_host = device->target.kind == KILN_TARGET_HOST;
+        elements = is_host ? HOST_ELEMENTS : GPU_ELEMENTS;
+        model_elements = is_host ? HOST_MODEL_ELEMENTS : GPU_ELEMENTS;
+    }
     struct kiln_bench_subjects subjects;
-    kiln_bench_subjects_init(&subjects, elements, settings.sweep);
-    int exit_code = choose_subjects(line, &subjects);
+    kiln_bench_subjects_init(&subjects, elements, model_elements, settings.sweep);
+    int exit_code = choose_subjects(line, settings.all, &subjects);
     if (exit_code == KILN_EXIT_OK)
         exit_code = settings.graph_directory ? save(&settings, &subjects)
                                              : measure(&settings, &subjects, device);

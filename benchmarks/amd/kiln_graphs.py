@@ -66,6 +66,9 @@ class Kiln:
 
     def save_graphs(self, directory: Path, cases: list[str], elements: int) -> dict[str, Path]:
         """Writes the graphs of the cases, which may be files, with aligned tensors."""
+        if not cases:
+            listed = json.loads(_run(self.program, ["bench", "--list", "--json"], {}))["suite"]
+            cases = [case["name"] for case in listed]
         _run(self.program, ["bench", "--save-graphs", str(directory), "--elements", str(elements),
                             *cases], {})
         paths = {path.stem: path for path in sorted(directory.glob("*.json"))}

@@ -35,6 +35,9 @@ class Kiln:
     def save_graphs(self, directory: Path, cases: list[str], elements: int | None) -> list[Path]:
         """The graphs of the cases, which may be files too, as JSON named after them. Those that
         Kiln cannot read are told of and left out."""
+        if not cases:
+            listed = json.loads(self._run("bench", "--list", "--json"))["suite"]
+            cases = [case["name"] for case in listed]
         size = ["--elements", str(elements)] if elements is not None else []
         target = ["--save-graphs", str(directory)]
         try:

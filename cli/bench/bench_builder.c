@@ -86,6 +86,13 @@ void kiln_bench_set_images(struct kiln_bench_builder *builder, bool is_channels_
     builder->is_channels_last = is_channels_last;
 }
 
+void kiln_bench_set_shape(struct kiln_bench_builder *builder, uint32_t rank, const int64_t *dims)
+{
+    builder->rank = rank;
+    for (uint32_t i = 0; i < rank; i++)
+        builder->dims[i] = dims[i];
+}
+
 /* ---- tensors ---- */
 
 /* The axis that is in this place from the fastest one on. */
@@ -181,7 +188,7 @@ void kiln_bench_output_float(struct kiln_bench_builder *builder, const char *nam
 
 /* ---- nodes ---- */
 
-static struct kiln_node *add_node(struct kiln_bench_builder *builder, enum kiln_node_kind kind)
+struct kiln_node *kiln_bench_node(struct kiln_bench_builder *builder, enum kiln_node_kind kind)
 {
     assert(builder->graph.node_count < KILN_BENCH_MAX_NODES);
     struct kiln_node *node = &builder->graph.nodes[builder->graph.node_count++];
@@ -208,7 +215,7 @@ uint32_t kiln_bench_result(struct kiln_bench_builder *builder, struct kiln_node 
 uint32_t kiln_bench_pointwise(struct kiln_bench_builder *builder, enum kiln_pointwise_mode mode,
                               uint32_t a, uint32_t b)
 {
-    struct kiln_node *node = add_node(builder, KILN_NODE_POINTWISE);
+    struct kiln_node *node = kiln_bench_node(builder, KILN_NODE_POINTWISE);
     node->pointwise = (struct kiln_pointwise){.mode = mode,
                                               .relu_upper_clip = (double)INFINITY,
                                               .swish_beta = 1,
@@ -230,7 +237,7 @@ uint32_t kiln_bench_unary(struct kiln_bench_builder *builder, enum kiln_pointwis
 uint32_t kiln_bench_reduce(struct kiln_bench_builder *builder, enum kiln_reduction_mode mode,
                            uint32_t a, uint32_t axes)
 {
-    struct kiln_node *node = add_node(builder, KILN_NODE_REDUCTION);
+    struct kiln_node *node = kiln_bench_node(builder, KILN_NODE_REDUCTION);
     node->reduction = (struct kiln_reduction){.mode = mode, .axes = axes};
     kiln_bench_connect(node, KILN_OPERAND_IN, a);
     return kiln_bench_result(builder, node, KILN_OPERAND_OUT, axes_of(builder, a) & ~axes);
@@ -239,7 +246,7 @@ uint32_t kiln_bench_reduce(struct kiln_bench_builder *builder, enum kiln_reducti
 struct kiln_node *kiln_bench_norm(struct kiln_bench_builder *builder, enum kiln_node_kind kind,
                                   uint32_t axes)
 {
-    struct kiln_node *node = add_node(builder, kind);
+    struct kiln_node *node = kiln_bench_node(builder, kind);
     node->normalization =
         (struct kiln_normalization){.axes = axes, .epsilon = 1e-5, .momentum = 0.1};
     return node;

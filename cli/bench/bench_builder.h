@@ -29,6 +29,7 @@ struct kiln_bench_builder {
     uint32_t rank;         /* of all tensors */
     int64_t dims[KILN_MAX_RANK];
     bool is_channels_last; /* axis 1 is the fastest */
+    const void *layer;     /* struct kiln_bench_case.layer */
 };
 
 /* Memory belongs to the arena. */
@@ -49,6 +50,9 @@ void kiln_bench_set_square(struct kiln_bench_builder *builder, int64_t elements)
 void kiln_bench_set_images(struct kiln_bench_builder *builder, bool is_channels_last,
                            int64_t elements);
 
+/* Exactly these sizes, for the tensors from now on. */
+void kiln_bench_set_shape(struct kiln_bench_builder *builder, uint32_t rank, const int64_t *dims);
+
 /* Inputs. Names are for people and for programs that look a tensor up; they must be literals. */
 uint32_t kiln_bench_input(struct kiln_bench_builder *builder, const char *name);
 /* A large input whose first axis is the fastest; of rank 2. */
@@ -67,6 +71,8 @@ uint32_t kiln_bench_unary(struct kiln_bench_builder *builder, enum kiln_pointwis
 uint32_t kiln_bench_reduce(struct kiln_bench_builder *builder, enum kiln_reduction_mode mode,
                            uint32_t a, uint32_t axes);
 
+/* A node of another kind, whose attributes and operands are the caller's to set. */
+struct kiln_node *kiln_bench_node(struct kiln_bench_builder *builder, enum kiln_node_kind kind);
 /* A node of a norm, to which operands are connected and whose results are added, in the order of
  * the wire's slots. The node lives as long as the builder. */
 struct kiln_node *kiln_bench_norm(struct kiln_bench_builder *builder, enum kiln_node_kind kind,

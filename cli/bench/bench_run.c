@@ -257,7 +257,8 @@ static enum kiln_status measure(struct measurement *measurement, struct kiln_err
         places[i] = count++;
     }
     enum kiln_status status =
-        kiln_bench_time_runners(device, runners, count, measurement->run->settings.samples, error);
+        kiln_bench_time_runners(device, runners, count, measurement->run->settings.samples,
+                                measurement->run->settings.limit_s, error);
     if (status)
         return status;
     result->fused.time = runners[places[FUSED]].time;

@@ -10,6 +10,7 @@
 
 struct kiln_bench_settings {
     uint32_t samples; /* per contestant, at least 1 */
+    double limit_s;   /* as in kiln_bench_time_runners */
     bool no_unfused;  /* the unfused contestant is left out */
     struct kiln_contraction_options contraction;
 };

@@ -6,6 +6,7 @@
 #include "runtime/support/suggest.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,11 @@
 
 enum { SWEEP_START_ELEMENTS = 4096, SWEEP_FACTOR = 4 };
 
-void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements, bool sweep)
+void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements,
+                              int64_t model_elements, bool sweep)
 {
-    *subjects = (struct kiln_bench_subjects){.elements = elements, .sweep = sweep};
+    *subjects = (struct kiln_bench_subjects){
+        .elements = elements, .model_elements = model_elements, .sweep = sweep};
 }
 
 void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects)
@@ -71,30 +74,32 @@ static void add_case_of_size(struct kiln_bench_subjects *subjects,
 
 static void add_case(struct kiln_bench_subjects *subjects, const struct kiln_bench_case *which)
 {
+    int64_t most = which->layer ? subjects->model_elements : subjects->elements;
     if (subjects->sweep) {
-        for (int64_t elements = SWEEP_START_ELEMENTS; elements < subjects->elements;
-             elements *= SWEEP_FACTOR)
+        for (int64_t elements = SWEEP_START_ELEMENTS; elements < most; elements *= SWEEP_FACTOR)
             add_case_of_size(subjects, which, elements);
     }
-    add_case_of_size(subjects, which, subjects->elements);
+    add_case_of_size(subjects, which, most);
 }
 
-void kiln_bench_subjects_add_suite(struct kiln_bench_subjects *subjects)
+void kiln_bench_subjects_add_cases(struct kiln_bench_subjects *subjects, bool is_all)
 {
-    for (unsigned i = 0; i < kiln_bench_suite_count; i++)
-        add_case(subjects, &kiln_bench_suite[i]);
+    for (unsigned i = 0; i < kiln_bench_case_count(); i++)
+        if (is_all || kiln_bench_case_at(i)->is_default)
+            add_case(subjects, kiln_bench_case_at(i));
 }
 
-/* True when the operand names a case or all types of one. */
-static bool add_cases(struct kiln_bench_subjects *subjects, const char *operand)
+/* True when the operand names a case or all types of one, or is a pattern of such names. */
+static bool add_named_cases(struct kiln_bench_subjects *subjects, const char *operand)
 {
     bool found = false;
-    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
+    for (unsigned i = 0; i < kiln_bench_case_count(); i++) {
+        const struct kiln_bench_case *which = kiln_bench_case_at(i);
         char name[KILN_BENCH_NAME_BYTES];
-        kiln_bench_case_name(&kiln_bench_suite[i], name);
-        if (strcmp(operand, name) != 0 && strcmp(operand, kiln_bench_suite[i].name) != 0)
+        kiln_bench_case_name(which, name);
+        if (fnmatch(operand, name, 0) != 0 && strcmp(operand, which->name) != 0)
             continue;
-        add_case(subjects, &kiln_bench_suite[i]);
+        add_case(subjects, which);
         found = true;
     }
     return found;
@@ -144,19 +149,20 @@ static void add_files(struct kiln_bench_subjects *subjects, const char *path)
 /* The cases without their types are the shorter answer, where one of them is near. */
 static void add_near_misses(const char *operand, struct kiln_error *error)
 {
-    const char **words = kiln_cli_calloc(kiln_bench_suite_count, sizeof(*words));
-    char(*names)[KILN_BENCH_NAME_BYTES] = kiln_cli_calloc(kiln_bench_suite_count, sizeof(*names));
+    unsigned total = kiln_bench_case_count();
+    const char **words = kiln_cli_calloc(total, sizeof(*words));
+    char(*names)[KILN_BENCH_NAME_BYTES] = kiln_cli_calloc(total, sizeof(*names));
     char hint[KILN_WORD_HINT_BYTES];
     size_t count = 0;
-    for (unsigned i = 0; i < kiln_bench_suite_count; i++)
-        if (count == 0 || strcmp(words[count - 1], kiln_bench_suite[i].name) != 0)
-            words[count++] = kiln_bench_suite[i].name;
+    for (unsigned i = 0; i < total; i++)
+        if (count == 0 || strcmp(words[count - 1], kiln_bench_case_at(i)->name) != 0)
+            words[count++] = kiln_bench_case_at(i)->name;
     bool is_near = kiln_word_hint(hint, operand, "", words, count);
-    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
-        kiln_bench_case_name(&kiln_bench_suite[i], names[i]);
+    for (unsigned i = 0; i < total; i++) {
+        kiln_bench_case_name(kiln_bench_case_at(i), names[i]);
         words[i] = names[i];
     }
-    if (is_near || kiln_word_hint(hint, operand, "", words, kiln_bench_suite_count))
+    if (is_near || kiln_word_hint(hint, operand, "", words, total))
         kiln_error_hint(error, "%s", hint);
     else
         kiln_error_hint(error, "'kiln bench --list' lists the cases");
@@ -179,7 +185,7 @@ static enum kiln_status fail_unknown(const char *operand, struct kiln_error *err
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
                                          struct kiln_error *error)
 {
-    if (add_cases(subjects, operand))
+    if (add_named_cases(subjects, operand))
         return KILN_OK;
     if (strcmp(operand, "-") != 0 && access(operand, F_OK) != 0)
         return fail_unknown(operand, error);

@@ -22,18 +22,20 @@ struct kiln_bench_subjects {
     struct kiln_bench_subject *subjects;
     size_t count;
     size_t capacity;
-    int64_t elements; /* of cases added from now on */
-    bool sweep;       /* cases are added at all sizes from 4 Ki to `elements`, times four each */
+    int64_t elements;       /* of cases of the suite added from now on */
+    int64_t model_elements; /* of layers of models */
+    bool sweep; /* cases are added at all sizes from 4 Ki to `elements`, times four each */
 };
 
-void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements, bool sweep);
+void kiln_bench_subjects_init(struct kiln_bench_subjects *subjects, int64_t elements,
+                              int64_t model_elements, bool sweep);
 void kiln_bench_subjects_fini(struct kiln_bench_subjects *subjects);
 
-/* Appends the whole suite. */
-void kiln_bench_subjects_add_suite(struct kiln_bench_subjects *subjects);
-/* Appends what an operand means: a case ("softmax_fp16"), a case of every type ("softmax"), a graph
- * file or a directory of graphs. What was appended before is not appended again.
- * KILN_BAD_ARGUMENT, with a hint, when it is none of them. */
+/* Appends all cases, or the default ones. */
+void kiln_bench_subjects_add_cases(struct kiln_bench_subjects *subjects, bool is_all);
+/* Appends what an operand means: a case ("softmax_fp16"), a case of every type ("softmax"), a
+ * pattern of their names ("llama3*"), a graph file or a directory of graphs. What was appended
+ * before is not appended again. KILN_BAD_ARGUMENT, with a hint, when it is none of them. */
 enum kiln_status kiln_bench_subjects_add(struct kiln_bench_subjects *subjects, const char *operand,
                                          struct kiln_error *error) KILN_NODISCARD;
 

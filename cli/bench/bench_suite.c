@@ -300,22 +300,29 @@ static void build_batchnorm_backward(struct kiln_bench_builder *builder, int64_t
 
 /* ---- the table ---- */
 
-#define CASE_OF(name, dtype, summary) {#name, summary, KILN_DTYPE_##dtype, build_##name}
-#define CASE(name, summary)           CASE_OF(name, F32, summary), CASE_OF(name, F16, summary)
-#define CASE_BF16(name, summary)      CASE(name, summary), CASE_OF(name, BF16, summary)
+#define CASE_OF(id, type, text)                                                                    \
+    {                                                                                              \
+        .name = #id,                                                                               \
+        .summary = text,                                                                           \
+        .dtype = KILN_DTYPE_##type,                                                                \
+        .build = build_##id,                                                                       \
+        .is_default = KILN_DTYPE_##type == KILN_DTYPE_F16,                                         \
+    }
+#define CASE(name, summary)      CASE_OF(name, F32, summary), CASE_OF(name, F16, summary)
+#define CASE_BF16(name, summary) CASE(name, summary), CASE_OF(name, BF16, summary)
 
 const struct kiln_bench_case kiln_bench_suite[] = {
     CASE(copy, "y = x"),
     CASE(add_relu, "y = relu(a + b)"),
-    CASE_BF16(bias_gelu_tanh, "y = gelu(x + bias), the form with tanh; one bias per column"),
-    CASE(bias_gelu_erf, "y = gelu(x + bias), the form with erf; one bias per column"),
-    CASE(chain8, "y = (relu(sigmoid((a + b) * a) * b - a) + b) * a: eight nodes"),
+    CASE_BF16(bias_gelu_tanh, "gelu(x + bias) by tanh, one bias per column"),
+    CASE(bias_gelu_erf, "gelu(x + bias) by erf, one bias per column"),
+    CASE(chain8, "(relu(sigmoid((a + b) * a) * b - a) + b) * a"),
     CASE(swiglu, "y = a * sigmoid(a) * b"),
     CASE_BF16(layernorm, "layernorm of rows, one node"),
     CASE(layernorm_swish, "swish of a layernorm of rows"),
     CASE_BF16(residual_rmsnorm, "RMSNorm of the rows of x + residual"),
     CASE(residual_rmsnorm_sum, "the same, and x + residual is an output too"),
-    CASE_BF16(softmax, "softmax of rows: maximum, difference, exponential, sum, quotient"),
+    CASE_BF16(softmax, "softmax of rows, written out in five nodes"),
     CASE(row_sum, "sum of each row"),
     CASE(row_max, "maximum of each row"),
     CASE(column_sum, "sum of each column"),
@@ -323,7 +330,7 @@ const struct kiln_bench_case kiln_bench_suite[] = {
     CASE(transpose_add, "y = a + b, b stored column by column"),
     CASE(batchnorm_inference_relu, "relu of a batch norm with given statistics, NHWC"),
     CASE(batchnorm_inference_relu_nchw, "the same, NCHW"),
-    CASE(batchnorm_training, "batch norm that computes and saves its statistics, NHWC"),
+    CASE(batchnorm_training, "batch norm that saves its statistics, NHWC"),
     CASE(batchnorm_training_nchw, "the same, NCHW"),
     CASE(batchnorm_backward, "gradients of a batch norm followed by relu, NHWC"),
     CASE(layernorm_backward, "gradients of a layernorm of rows, statistics given"),
@@ -349,20 +356,20 @@ void kiln_bench_case_name(const struct kiln_bench_case *which, char ret_name[KIL
                    dtype_suffix(which->dtype));
 }
 
-static enum kiln_status make(const char *name, enum kiln_dtype dtype,
-                             void (*build)(struct kiln_bench_builder *, int64_t), int64_t elements,
-                             struct kiln_arena *arena, struct kiln_graph *ret_graph,
-                             struct kiln_error *error)
+static enum kiln_status make(const struct kiln_bench_case *which, const char *name,
+                             int64_t elements, struct kiln_arena *arena,
+                             struct kiln_graph *ret_graph, struct kiln_error *error)
 {
     if (elements < 1 || elements > KILN_BENCH_MAX_ELEMENTS)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "a graph '%s' of %lld elements cannot be made, 1 to %lld can", name,
                               (long long)elements, (long long)KILN_BENCH_MAX_ELEMENTS);
     struct kiln_bench_builder builder;
-    enum kiln_status status = kiln_bench_builder_init(&builder, name, dtype, arena, error);
+    enum kiln_status status = kiln_bench_builder_init(&builder, name, which->dtype, arena, error);
     if (status != KILN_OK)
         return status;
-    build(&builder, elements);
+    builder.layer = which->layer;
+    which->build(&builder, elements);
     return kiln_bench_builder_finish(&builder, arena, ret_graph, error);
 }
 
@@ -372,7 +379,7 @@ enum kiln_status kiln_bench_case_make(const struct kiln_bench_case *which, int64
 {
     char name[KILN_BENCH_NAME_BYTES];
     kiln_bench_case_name(which, name);
-    return make(name, which->dtype, which->build, elements, arena, ret_graph, error);
+    return make(which, name, elements, arena, ret_graph, error);
 }
 
 static void build_line(struct kiln_bench_builder *builder, int64_t elements)
@@ -386,6 +393,6 @@ enum kiln_status kiln_bench_copy_make(int64_t tensor_bytes, struct kiln_arena *a
                                       struct kiln_graph *ret_graph, struct kiln_error *error)
 {
     int64_t elements = tensor_bytes / (int64_t)sizeof(float);
-    return make("copy of bytes", KILN_DTYPE_F32, build_line, elements > 0 ? elements : 1, arena,
-                ret_graph, error);
+    const struct kiln_bench_case copy = {.dtype = KILN_DTYPE_F32, .build = build_line};
+    return make(&copy, "copy of bytes", elements > 0 ? elements : 1, arena, ret_graph, error);
 }

@@ -1,6 +1,7 @@
 /*
- * The graphs that `kiln bench` measures when none is named: what fusion is for (chains, norms,
- * softmax, reductions, transposes, batch norms), built in memory at any size.
+ * The graphs that `kiln bench` has built in. The suite is what fusion is for (chains, norms,
+ * softmax, reductions, transposes, batch norms), at any size. The models are layers of networks
+ * (bench_models.def), whose batch alone varies.
  */
 #ifndef KILN_CLI_BENCH_BENCH_SUITE_H
 #define KILN_CLI_BENCH_BENCH_SUITE_H
@@ -9,6 +10,8 @@
 #include "runtime/support/arena.h"
 #include "runtime/support/error.h"
 
+#include <stdbool.h>
+
 struct kiln_bench_builder; /* a graph in the making */
 
 struct kiln_bench_case {
@@ -16,11 +19,21 @@ struct kiln_bench_case {
     const char *summary;   /* what it computes, for the table of the documentation */
     enum kiln_dtype dtype; /* of the large tensors */
     void (*build)(struct kiln_bench_builder *builder, int64_t elements);
+    bool is_default;   /* measured when no case is named */
+    const void *layer; /* sizes of a model's layer, for `build`; NULL: a case of the suite */
 };
 
 /* Sorted as results are shown: one case after the other, fp32 before fp16 and bf16. */
 extern const struct kiln_bench_case kiln_bench_suite[];
 extern const unsigned kiln_bench_suite_count;
+
+/* The rows of bench_models.def. */
+extern const struct kiln_bench_case kiln_bench_models[];
+extern const unsigned kiln_bench_model_count;
+
+/* All of them, the suite first. */
+unsigned kiln_bench_case_count(void);
+const struct kiln_bench_case *kiln_bench_case_at(unsigned index);
 
 enum { KILN_BENCH_NAME_BYTES = 64 };
 /* Of a large tensor: more would be no benchmark but a typing error. */
@@ -33,10 +46,11 @@ void kiln_bench_case_name(const struct kiln_bench_case *which,
 /*
  * Builds the graph with large tensors of about so many elements each: rounded down to whole rows of
  * 8192 (transpose_add: to a square; batch norms: to as many images of 256 x 56 x 56 as a power of
- * two), but two rows, two images, at least. It is named after the case, its inputs and outputs as
- * the builders in bench_suite.c say, virtual tensors are float. It is in canonical form, as if read
- * from bytes. Memory belongs to the arena. KILN_BAD_ARGUMENT when `elements` is not 1 to
- * KILN_BENCH_MAX_ELEMENTS.
+ * two), but two rows, two images, at least. A model's layer has as many tokens, images or sequences
+ * as make so many elements, a power of two, and one at least. It is named after the case, its
+ * inputs and outputs as the builders in bench_suite.c say, virtual tensors are float. It is in
+ * canonical form, as if read from bytes. Memory belongs to the arena. KILN_BAD_ARGUMENT when
+ * `elements` is not 1 to KILN_BENCH_MAX_ELEMENTS.
  */
 enum kiln_status kiln_bench_case_make(const struct kiln_bench_case *which, int64_t elements,
                                       struct kiln_arena *arena, struct kiln_graph *ret_graph,

@@ -8,6 +8,7 @@
 
 enum {
     WARM_UP_EXECUTIONS = 3,
+    LEAST_ROUNDS = 5,
     MAX_BATCH = 4096,
     TIMED_CALLS = 200,
     CALLS_IN_QUEUE = 16, /* before the device is waited for: far from filling its queue */
@@ -15,6 +16,8 @@ enum {
 
 static const double warm_up_seconds = 20e-3;
 static const double sample_seconds = 2e-3;
+/* Of one execution: so long that nothing before it matters, and that a few of them take a while. */
+static const double slow_seconds = 50e-3;
 
 /* What one timing needs all the way down. */
 struct timing {
@@ -52,7 +55,8 @@ static enum kiln_status time_batch(struct timing *timing, const struct kiln_benc
     enum kiln_status status = KILN_OK;
     if (kiln_interrupt_pending())
         return kiln_error_set(error, KILN_UNSUPPORTED, "interrupted");
-    status = runner->execute(runner->context, timing->turn++, error);
+    if (runner->execution_s < slow_seconds)
+        status = runner->execute(runner->context, timing->turn++, error);
     if (status == KILN_OK)
         status = device->ops->event_record(device, timing->events[0], NULL, error);
     for (uint32_t i = 0; i < batch && status == KILN_OK; i++)
@@ -73,22 +77,23 @@ static enum kiln_status warm_up(struct timing *timing, struct kiln_bench_runner 
     uint32_t executions = 0;
     uint32_t batch = 1;
     double total = 0;
-    double each = 0;
-    while (executions < WARM_UP_EXECUTIONS || total < warm_up_seconds) {
+    runner->execution_s = 0;
+    while (total < warm_up_seconds ||
+           (executions < WARM_UP_EXECUTIONS && runner->execution_s < slow_seconds)) {
         double seconds = 0;
         enum kiln_status status = time_batch(timing, runner, batch, &seconds, error);
         if (status)
             return status;
         executions += batch;
         total += seconds;
-        each = seconds / batch;
+        runner->execution_s = seconds / batch;
         if (batch < MAX_BATCH && seconds < warm_up_seconds)
             batch *= 2;
         else if (batch == MAX_BATCH && seconds <= 0)
             break; /* a clock that stands still */
     }
     const double most = MAX_BATCH;
-    double wanted = each > 0 ? ceil(sample_seconds / each) : most;
+    double wanted = runner->execution_s > 0 ? ceil(sample_seconds / runner->execution_s) : most;
     runner->batch = (uint32_t)fmin(fmax(wanted, 1), most);
     return KILN_OK;
 }
@@ -106,7 +111,7 @@ static void summarize(struct kiln_bench_runner *runner, uint32_t samples)
 
 enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
                                          struct kiln_bench_runner *runners, uint32_t count,
-                                         uint32_t samples, struct kiln_error *error)
+                                         uint32_t samples, double limit_s, struct kiln_error *error)
 {
     struct timing timing = {.device = device};
     enum kiln_status status = KILN_OK;
@@ -116,7 +121,12 @@ enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
         runners[i].samples = kiln_cli_calloc(samples, sizeof(*runners[i].samples));
     for (uint32_t i = 0; i < count && status == KILN_OK; i++)
         status = warm_up(&timing, &runners[i], error);
-    for (uint32_t round = 0; round < samples && status == KILN_OK; round++) {
+    uint64_t start_ns = kiln_clock_ns();
+    uint32_t round = 0;
+    for (; round < samples && status == KILN_OK; round++) {
+        double seconds = 1e-9 * (double)(kiln_clock_ns() - start_ns);
+        if (limit_s > 0 && round >= LEAST_ROUNDS && seconds > limit_s)
+            break;
         for (uint32_t i = 0; i < count && status == KILN_OK; i++) {
             struct kiln_bench_runner *runner = &runners[(round + i) % count];
             double *sample = &runner->samples[round];
@@ -126,7 +136,7 @@ enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
     }
     for (uint32_t i = 0; i < count; i++) {
         if (status == KILN_OK)
-            summarize(&runners[i], samples);
+            summarize(&runners[i], round);
         free(runners[i].samples);
         runners[i].samples = NULL;
     }

@@ -16,20 +16,23 @@ struct kiln_bench_runner {
     void *context;
     struct kiln_bench_time time; /* the result */
     uint32_t batch;              /* executions of a sample, chosen while warming up */
+    double execution_s;          /* of one execution, about */
     double *samples;             /* owned, in seconds; NULL before and after the timing */
 };
 
 /*
- * Times all runners: each is warmed up (three executions and 20 ms at least), then `samples` rounds
- * follow in which each gives one sample, and every round begins with another runner. A sample is a
- * batch of executions between two events, as many as last a millisecond or two. One more execution
- * goes before the first event, so that it does not matter who ran before: a GPU has work while the
- * batch is being enqueued, the threads of the host are awake. KILN_UNSUPPORTED when the command was
- * interrupted.
+ * Times all runners. Each is warmed up: three executions and 20 ms at least, or one that takes 50
+ * ms. Then `samples` rounds follow in which each gives one sample, fewer if they take more than
+ * `limit_s` seconds, but five at least (0: no limit). Every round begins with another runner. A
+ * sample is a batch of executions between two events, as many as last a millisecond or two. Unless
+ * executions take 50 ms, one more goes before the first event, so that it does not matter who ran
+ * before: a GPU has work while the batch is being enqueued, the threads of the host are awake.
+ * KILN_UNSUPPORTED when the command was interrupted.
  */
 enum kiln_status kiln_bench_time_runners(struct kiln_device *device,
                                          struct kiln_bench_runner *runners, uint32_t count,
-                                         uint32_t samples, struct kiln_error *error) KILN_NODISCARD;
+                                         uint32_t samples, double limit_s,
+                                         struct kiln_error *error) KILN_NODISCARD;
 
 /* Median time that one execution keeps the calling thread, with room in the device's queue, in
  * seconds. */

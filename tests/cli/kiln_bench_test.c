@@ -279,6 +279,7 @@ Test(kiln_bench, lists_the_suite)
     json_t *document = parse_json(kiln.out);
     const json_t *suite = json_object_get(document, "suite");
     cr_expect_geq(json_array_size(suite), 10);
+    cr_expect_geq(json_array_size(json_object_get(document, "models")), 15);
     bool found = false;
     for (size_t i = 0; i < json_array_size(suite); i++) {
         const json_t *entry = json_array_get(suite, i);
@@ -286,13 +287,17 @@ Test(kiln_bench, lists_the_suite)
         if (strcmp(text_member(entry, "name"), "softmax") == 0) {
             found = true;
             cr_expect_eq(json_array_size(json_object_get(entry, "cases")), 3);
+            cr_expect_eq(json_array_size(json_object_get(entry, "default_cases")), 1);
         }
     }
     cr_expect(found);
     json_decref(document);
     kiln = KILN("bench", "--list");
     cr_expect(strstr(kiln.out, "softmax"));
-    cr_expect(strstr(kiln.out, "fp32, fp16, bf16"), "%s", kiln.out);
+    cr_expect(strstr(kiln.out, "fp32, fp16*, bf16"), "%s", kiln.out);
+    cr_expect(strstr(kiln.out, "llama3_8b_attention_decode"), "%s", kiln.out);
+    for (const char *line = kiln.out; *line; line += strcspn(line, "\n") + 1)
+        cr_expect_leq(strcspn(line, "\n"), 100, "%s", line);
 }
 
 Test(kiln_bench, saves_graphs_that_can_be_measured)
@@ -317,6 +322,42 @@ Test(kiln_bench, saves_graphs_that_can_be_measured)
     const json_t *results = json_object_get(document, "results");
     cr_assert_eq(json_array_size(results), 3, "no more files than those");
     cr_expect_eq(integer_member(json_array_get(results, 0), "elements"), 16384);
+    json_decref(document);
+}
+
+static size_t count_saved(const char *directory, const char *const *options)
+{
+    const char *arguments[8] = {"bench", "--elements", "16384", "--save-graphs", directory};
+    for (size_t i = 0; options[i]; i++)
+        arguments[5 + i] = options[i];
+    struct kiln_process kiln = kiln_process_of(arguments);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    return (size_t)directory_count(directory);
+}
+
+Test(kiln_bench, takes_the_default_cases_all_or_those_of_a_pattern)
+{
+    char directory[3][3000];
+    static const char *const names[] = {"default", "all", "some"};
+    for (size_t i = 0; i < 3; i++)
+        (void)snprintf(directory[i], sizeof directory[i], "%s", temporary_path(names[i]));
+    size_t by_default = count_saved(directory[0], (const char *const[]){NULL});
+    size_t all = count_saved(directory[1], (const char *const[]){"--all", NULL});
+    cr_expect_gt(by_default, 20);
+    cr_expect_gt(all, 2 * by_default);
+    cr_expect_eq(count_saved(directory[2], (const char *const[]){"row_*_fp16", NULL}), 2);
+}
+
+Test(kiln_bench, measures_a_layer_of_a_model)
+{
+    struct kiln_process kiln = KILN("bench", "--device", "host", "--elements", "1", "--samples",
+                                    "1", "--no-unfused", "--json", "resnet50_conv5_3x3");
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    json_t *document = parse_json(kiln.out);
+    const json_t *result = json_array_get(json_object_get(document, "results"), 0);
+    cr_expect_geq(integer_member(result, "flop"), 2LL * 512 * 512 * 9 * 7 * 7);
+    const json_t *kernel = json_array_get(json_object_get(result, "profile"), 0);
+    cr_expect_geq(number(kernel, "flop"), 2.0 * 512 * 512 * 9 * 7 * 7);
     json_decref(document);
 }
 

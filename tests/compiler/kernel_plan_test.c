@@ -95,12 +95,12 @@ static void build_batchnorm_nchw_written_out(struct kiln_bench_builder *builder,
     batchnorm_written_out(builder, false, elements);
 }
 
+#define WRITTEN_OUT(name_, build_) {.name = name_, .dtype = KILN_DTYPE_F32, .build = build_}
 static const struct kiln_bench_case written_out[] = {
-    {"layernorm_swish_written_out", "", KILN_DTYPE_F32, build_layernorm_written_out},
-    {"residual_rmsnorm_relu_written_out", "", KILN_DTYPE_F32, build_rmsnorm_written_out},
-    {"batchnorm_training_relu_written_out", "", KILN_DTYPE_F32, build_batchnorm_written_out},
-    {"batchnorm_training_relu_nchw_written_out", "", KILN_DTYPE_F32,
-     build_batchnorm_nchw_written_out},
+    WRITTEN_OUT("layernorm_swish_written_out", build_layernorm_written_out),
+    WRITTEN_OUT("residual_rmsnorm_relu_written_out", build_rmsnorm_written_out),
+    WRITTEN_OUT("batchnorm_training_relu_written_out", build_batchnorm_written_out),
+    WRITTEN_OUT("batchnorm_training_relu_nchw_written_out", build_batchnorm_nchw_written_out),
 };
 enum { WRITTEN_OUT_COUNT = sizeof written_out / sizeof *written_out };
 

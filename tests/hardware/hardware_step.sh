@@ -63,7 +63,7 @@ only_in_full() {
 }
 
 run_bench() {
-    local options=() count
+    local options=(--all) count
     if ((parts > 1)); then
         options=(--elements 16384 --samples 2 --no-unfused add_relu_fp32 softmax_fp16)
     fi

@@ -2,6 +2,7 @@
 
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
+#include "compiler/kernel_plan.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -121,6 +122,67 @@ Test(bench_suite, shapes_at_the_default_size_are_those_that_peers_are_measured_w
     cr_expect_eq(tensor_named(&graph, "b")->strides[1], 8192);
 }
 
+/* The layer of a model with so many elements, of which the tensor is checked. */
+static const struct model_check {
+    const char *name;
+    int64_t elements;
+    const char *tensor;
+    int64_t dims[4];
+} model_checks[] = {
+    {"bert_large_ffn_up", 1 << 20, "a", {1024, 1024}},
+    {"bert_large_ffn_up", 1 << 20, "b", {1024, 4096}},
+    {"bert_large_ffn_up", 1500000, "y", {1024, 4096}},
+    {"llama3_8b_down_decode16", 1 << 30, "a", {16, 14336}},
+    {"resnet50_stem", 1 << 26, "x", {64, 3, 224, 224}},
+    {"resnet50_stem", 1 << 26, "y", {64, 64, 112, 112}},
+    {"resnet50_conv3_3x3_s2", 1, "y", {1, 128, 28, 28}},
+    {"resnet50_conv5_3x3", 1 << 26, "w", {512, 512, 3, 3}},
+    {"llama3_8b_attention_prefill", 1 << 23, "q", {4, 32, 2048, 128}},
+    {"llama3_8b_attention_decode", 1 << 23, "k", {2, 8, 4096, 128}},
+    {"llama3_8b_attention_decode", 1 << 23, "o", {2, 32, 1, 128}},
+};
+
+Test(bench_suite, models_have_their_own_sizes)
+{
+    for (size_t i = 0; i < sizeof model_checks / sizeof *model_checks; i++) {
+        const struct model_check *check = &model_checks[i];
+        unsigned found = 0;
+        while (found < kiln_bench_model_count &&
+               strcmp(kiln_bench_models[found].name, check->name) != 0)
+            found++;
+        cr_assert_lt(found, kiln_bench_model_count, "no model '%s'", check->name);
+        struct kiln_graph graph;
+        cr_assert_eq(kiln_bench_case_make(&kiln_bench_models[found], check->elements, &arena,
+                                          &graph, &error),
+                     KILN_OK, "%s: %s", check->name, error.text);
+        const struct kiln_tensor *tensor = tensor_named(&graph, check->tensor);
+        for (uint32_t axis = 0; axis < tensor->rank; axis++)
+            cr_expect_eq(tensor->dims[axis], check->dims[axis], "%s: %s", check->name,
+                         check->tensor);
+    }
+}
+
+/* Fused, a layer of a model is one kernel, and a decoded token over a long cache two. */
+Test(bench_suite, every_model_is_planned_for_a_gpu)
+{
+    struct kiln_target target;
+    cr_assert_eq(kiln_target_parse("gfx942", &target, &error), KILN_OK);
+    for (unsigned i = 0; i < kiln_bench_model_count; i++) {
+        struct kiln_graph graph;
+        struct kiln_kernel_plan plan;
+        cr_assert_eq(kiln_bench_case_make(&kiln_bench_models[i], 1 << 22, &arena, &graph, &error),
+                     KILN_OK, "%s: %s", kiln_bench_models[i].name, error.text);
+        cr_assert_eq(kiln_kernel_plan_make(&graph, &target, &(struct kiln_lower_options){0}, &arena,
+                                           &plan, &error),
+                     KILN_OK, "%s: %s", kiln_bench_models[i].name, error.text);
+        cr_expect_leq(kiln_kernel_plan_kernels(&plan), 2, "%s", kiln_bench_models[i].name);
+        double products = 0;
+        for (uint32_t k = 0; k < plan.partition.group_count; k++)
+            products += kiln_schedule_work(&plan.schedules[k]).product_operations;
+        cr_expect_gt(products, 1e6, "%s", kiln_bench_models[i].name);
+    }
+}
+
 Test(bench_suite, types_are_the_case_s_in_memory_and_float_between_nodes)
 {
     struct kiln_graph graph = make_named("residual_rmsnorm_sum_fp16", default_elements);
@@ -138,16 +200,16 @@ Test(bench_suite, types_are_the_case_s_in_memory_and_float_between_nodes)
 Test(bench_suite, names_are_unique_and_neighbours_belong_together)
 {
     char names[128][KILN_BENCH_NAME_BYTES];
-    cr_assert_leq(kiln_bench_suite_count, 128);
-    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
-        const struct kiln_bench_case *which = &kiln_bench_suite[i];
+    cr_assert_leq(kiln_bench_case_count(), 128);
+    for (unsigned i = 0; i < kiln_bench_case_count(); i++) {
+        const struct kiln_bench_case *which = kiln_bench_case_at(i);
         kiln_bench_case_name(which, names[i]);
-        cr_expect_lt(strlen(names[i]), (size_t)KILN_BENCH_NAME_BYTES - 1);
+        cr_expect_leq(strlen(names[i]), 34, "the table is wide enough: %s", names[i]);
         for (unsigned k = 0; k < i; k++)
             cr_expect_str_neq(names[i], names[k]);
         /* fp32 is a case's first row, so a row that is not belongs to the one before it. */
-        cr_expect(which->dtype == KILN_DTYPE_F32 ||
-                      (i > 0 && strcmp(which->name, kiln_bench_suite[i - 1].name) == 0),
+        cr_expect(which->layer != NULL || which->dtype == KILN_DTYPE_F32 ||
+                      (i > 0 && strcmp(which->name, kiln_bench_case_at(i - 1)->name) == 0),
                   "%s", names[i]);
     }
 }

@@ -62,7 +62,8 @@ Test(bench_timing, runners_take_turns_between_two_events)
     struct log logs[2] = {log_of('a'), log_of('b')};
     struct kiln_bench_runner runners[2] = {{.execute = execute, .context = &logs[0]},
                                            {.execute = execute, .context = &logs[1]}};
-    cr_assert_eq(kiln_bench_time_runners(device, runners, 2, 5, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_bench_time_runners(device, runners, 2, 5, 0, &error), KILN_OK, "%s",
+                 error.text);
     /* Every batch takes 3 ms. Warming up: 1, 2, 4, ... 64 executions, until 20 ms have passed; 64
      * in 3 ms are 43 in 2 ms. */
     for (size_t i = 0; i < 2; i++) {
@@ -99,15 +100,15 @@ Test(bench_timing, a_failure_ends_the_timing)
     struct log log = log_of('a');
     log.fail_at = 3;
     struct kiln_bench_runner runner = {.execute = execute, .context = &log};
-    cr_expect_eq(kiln_bench_time_runners(device, &runner, 1, 5, &error), KILN_DEVICE);
+    cr_expect_eq(kiln_bench_time_runners(device, &runner, 1, 5, 0, &error), KILN_DEVICE);
     cr_expect_str_eq(error.text, "out of order");
     cr_expect_null(runner.samples);
     hip.fail("hipEventRecord", KILN_STAND_IN_INVALID_VALUE, 1);
     log = log_of('a');
     next_turn = 0;
-    cr_expect_eq(kiln_bench_time_runners(device, &runner, 1, 5, &error), KILN_DEVICE);
+    cr_expect_eq(kiln_bench_time_runners(device, &runner, 1, 5, 0, &error), KILN_DEVICE);
     hip.fail("hipEventCreate", KILN_STAND_IN_OUT_OF_MEMORY, 1);
-    cr_expect_eq(kiln_bench_time_runners(device, &runner, 1, 5, &error), KILN_NO_MEMORY);
+    cr_expect_eq(kiln_bench_time_runners(device, &runner, 1, 5, 0, &error), KILN_NO_MEMORY);
 }
 
 Test(bench_timing, calls_are_timed_with_room_in_the_queue)
