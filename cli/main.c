@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "runtime/engine/settings_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +75,13 @@ static int fail_unknown_command(const char *name)
     return KILN_EXIT_USAGE;
 }
 
+static void warn_of_setting(void *context, const char *variable, const char *sentence)
+{
+    (void)context;
+    (void)variable;
+    kiln_log(KILN_LOG_WARN, "%s", sentence);
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -100,6 +108,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     kiln_log_set_sink(kiln_message_log);
     kiln_log_set_level(kiln_message_log_level());
+    kiln_settings_check_names(warn_of_setting, NULL);
     int exit_code = dispatch(argc, argv);
     kiln_progress_finish();
     if (exit_code != KILN_EXIT_OK && wants_json(argc, argv) && !kiln_json_has_printed())

@@ -123,7 +123,8 @@ static void append_reasons(struct kiln_buffer *text)
     for (unsigned i = 0; i < STATUS_COUNT; i++) {
         if (counted.failed[i] == 0)
             continue;
-        kiln_buffer_printf(text, "%s%s %" PRIu64, lead, kiln_status_name((enum kiln_status)i),
+        kiln_buffer_printf(text, "%smachine: %s %" PRIu64, lead,
+                           kiln_status_name((enum kiln_status)i) + sizeof "KILN_" - 1,
                            counted.failed[i]);
         lead = ", ";
     }

@@ -159,7 +159,7 @@ static void check_name(const char *name, kiln_settings_report report, void *cont
     report(context, name, sentence);
 }
 
-static void check_names(kiln_settings_report report, void *context)
+void kiln_settings_check_names(kiln_settings_report report, void *context)
 {
     for (size_t i = 0; environ != NULL && environ[i] != NULL; i++) {
         char name[64]; /* longer ones are near nothing */
@@ -174,7 +174,7 @@ static void check_names(kiln_settings_report report, void *context)
 
 void kiln_settings_check(kiln_settings_report report, void *context)
 {
-    check_names(report, context);
+    kiln_settings_check_names(report, context);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *name = kiln_environment_info(settings[i].variable)->name;
         const char *value = kiln_environment_text(settings[i].variable);

@@ -17,6 +17,10 @@ typedef void (*kiln_settings_report)(void *context, const char *variable, const 
  */
 void kiln_settings_check(kiln_settings_report report, void *context);
 
+/* Reports the mistyped ones alone, for commands that say of a wrong value what it means for them.
+ */
+void kiln_settings_check_names(kiln_settings_report report, void *context);
+
 /* Gives a notice of each finding, in the first call of the process. */
 void kiln_settings_check_once(void);
 

@@ -140,6 +140,18 @@ Test(kiln_usage, version_says_which)
     cr_assert_str_eq(KILN("-V").out, kiln.out);
 }
 
+Test(kiln_usage, a_mistyped_variable_is_told_of)
+{
+    struct kiln_process kiln = {
+        .arguments = (const char *const[]){"version", NULL},
+        .environment = (const char *const[]){"KILN_CACHE_DRI=/tmp", NULL},
+    };
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0);
+    cr_expect_eq(strncmp(kiln.err, "kiln: warning: KILN_CACHE_DRI is not a variable of Kiln; ", 57),
+                 0, "%s", kiln.err);
+}
+
 Test(kiln_usage, an_action_has_help_of_its_own)
 {
     struct kiln_process help = KILN("help", "cache", "prune");

@@ -252,3 +252,71 @@ Test(plugin_messages, without_a_wish_there_is_no_summary)
 {
     cr_expect_str_eq(summary_of_child(true), "");
 }
+
+#define LONG_DIRECTORY                                                                             \
+    "/srv/somewhere/with/many/levels/of/directories/that/people/really/have/in/containers/and/"    \
+    "on/clusters/where/every/project/has/its/own/tree/of/installations/and/versions/of/them"
+
+struct message_case {
+    char variable[32];
+    char value[256];
+    char cause[96];
+    char remedy[96];
+};
+
+static const struct message_case message_cases[] = {
+    {"KILN_DEVICE", "abacus", "device 'abacus' is not known", "known devices are hip host cuda"},
+    {"KILN_HIP_LIBRARY", LONG_DIRECTORY "/libamdhip64.so", "of KILN_HIP_LIBRARY cannot be loaded",
+     "'kiln doctor'"},
+    {"KILN_STAND_IN_DEVICES", "0", "HIP finds no 'AMD GPU' on this machine",
+     "KILN_DEVICE=host runs graphs on the CPU"},
+};
+
+/* hipDNN shows 255 bytes, some of them its own. */
+Test(plugin_messages, errors_begin_with_what_failed_and_what_to_do)
+{
+    for (size_t i = 0; i < sizeof message_cases / sizeof *message_cases; i++) {
+        const struct message_case *message = &message_cases[i];
+        hipdnnEnginePluginExecutionContext_t context = NULL;
+        (void)stand_in_open();
+        setenv("KILN_DEVICE", "hip", 1);
+        setenv(message->variable, message->value, 1);
+        if (strcmp(message->variable, "KILN_STAND_IN_DEVICES") == 0) {
+            hip.set_device_count(0);
+            unsetenv("KILN_DEVICE");
+        }
+        hipdnnEnginePluginHandle_t handle = open_plugin(NULL);
+        struct plugin_host_config config = plugin_host_config(host.engine_id);
+        const hipdnnPluginConstData_t settings = {config.bytes, sizeof config.bytes};
+        const hipdnnPluginConstData_t graph = {graph_bytes.data, graph_bytes.size};
+        cr_expect_not(takes_graph(handle));
+        cr_expect_neq(
+            host.hipdnnEnginePluginCreateExecutionContext(handle, &settings, &graph, &context), 0);
+        char seen[256];
+        (void)snprintf(seen, sizeof seen, "%s", plugin_host_error(&host));
+        cr_expect_not_null(strstr(seen, message->cause), "%s", seen);
+        cr_expect_not_null(strstr(seen, message->remedy), "%s", seen);
+        close_plugin(handle);
+        unsetenv(message->variable);
+    }
+}
+
+Test(plugin_messages, host_memory_is_told_of_with_what_to_do)
+{
+    setenv("KILN_DEVICE", "hip", 1);
+    hipdnnEnginePluginHandle_t handle = open_plugin(NULL);
+    struct plugin_host_plan plan;
+    static float a[1000], b[1000], y[1000];
+    const hipdnnPluginDeviceBuffer_t buffers[] = {{1, a}, {2, b}, {3, y}};
+    cr_assert_eq(
+        plugin_host_prepare(&host, handle, graph_bytes.data, graph_bytes.size, &plan, text),
+        PLUGIN_HOST_DONE, "%s", text);
+    hip.set_unknown_pointer(b);
+    cr_expect_eq(plugin_host_execute(&host, handle, &plan, buffers, 3, text), PLUGIN_HOST_FAILED);
+    cr_expect_str_eq(
+        plugin_host_error(&host),
+        "the buffer of tensor uid '2' is host memory, which device 'hip' cannot reach; "
+        "allocate it with hipMalloc");
+    cr_expect(plugin_host_release(&host, handle, &plan, text), "%s", text);
+    close_plugin(handle);
+}
