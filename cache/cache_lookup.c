@@ -14,11 +14,11 @@ struct lookup {
     struct kiln_cache_store *store;
     const struct kiln_cache_key *key;
     uint64_t mark; /* of the compiler here; 0: none */
-    /* What the shared tier has, which is asked once. */
+    /* The shared tier is asked once; `held` is its answer. */
     bool has_asked;
     bool is_held;
     struct kiln_entry held;
-    /* What was found, with KILN_OK. */
+    /* The result, with KILN_OK. */
     struct kiln_entry entry;
     const char *place;
 };
@@ -102,7 +102,7 @@ static enum kiln_status ask_remote(struct lookup *lookup, uint64_t mark, struct 
     lookup->place = kiln_cache_store_remote(lookup->store);
     lookup->entry = lookup->held;
     lookup->is_held = false;
-    /* Of another compiler: what was shipped stays usable as that. */
+    /* A copy of another compiler's entry has to stay usable as shipped. */
     if (kiln_cache_store_keep(lookup->store, lookup->key, held == lookup->mark ? held : 0,
                               &lookup->entry.bytes, error) != KILN_OK)
         kiln_cache_warn_once("insert", error->text, "a shared cache entry is not kept: %s",

@@ -297,7 +297,7 @@ struct kiln_cache_losses kiln_cache_store_losses(struct kiln_cache_store *store)
     return losses;
 }
 
-/* What the file of that mark is in the directory. */
+/* The state of the directory's file of that mark. */
 enum presence { IS_ABSENT, IS_PRESENT, IS_OF_ANOTHER_COMPILER };
 
 static enum presence find_present(struct kiln_cache_store *store, const struct kiln_cache_key *key,
@@ -345,8 +345,8 @@ enum kiln_status kiln_cache_store_insert_entry(struct kiln_cache_store *store, c
     const struct kiln_cache_key key =
         kiln_cache_key_of_hash(kiln_hash128(view.key, view.key_bytes));
     uint64_t mark = kiln_entry_view_mark(&view);
-    /* The place for what was made elsewhere has one entry. Where it is taken by that of another
-     * compiler, this one stands beside it. */
+    /* The directory has one place for an entry that was made elsewhere. If another compiler's entry
+     * takes it, this one gets a file with its own mark. */
     enum presence presence = find_present(store, &key, 0, &view);
     uint64_t place = presence == IS_OF_ANOTHER_COMPILER ? mark : 0;
     if (presence != IS_PRESENT && mark != 0 && find_present(store, &key, mark, &view) == IS_PRESENT)

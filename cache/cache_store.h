@@ -71,26 +71,26 @@ size_t kiln_cache_store_layer_count(const struct kiln_cache_store *store);
 struct kiln_cache_layer_info kiln_cache_store_layer(const struct kiln_cache_store *store,
                                                     size_t index);
 
-/* How far a lookup goes. Wherever it looks, an entry of the compiler here is preferred to one that
- * another compiler has made. */
+/* Lookups prefer entries of the compiler here, wherever they are. This says which others they take.
+ */
 enum kiln_cache_reach {
-    /* An entry of this compiler in the directory, the layers in their order, the shared tier; then
-     * one of any compiler that somebody has shipped: put into the directory from elsewhere, in a
-     * layer, or in the shared tier. Not what another compiler has made in the directory. */
+    /* First an entry of this compiler, in the directory, the layers in their order, the shared
+     * tier. Then a shipped entry of any compiler: an imported one, one of a layer or of the shared
+     * tier. Entries that another compiler made in the directory are left out. */
     KILN_CACHE_SHIPPED,
-    /* Then also what other compilers have made in the directory. So it is always where no compiler
-     * is here. */
+    /* Then also what other compilers made in the directory. A query without a compiler always means
+     * this. */
     KILN_CACHE_ALL,
-    /* In the directory alone what this compiler has made: for a second look, after which another
-     * process may have inserted the entry there. */
+    /* Only entries of this compiler in the directory: for a second look, since another process may
+     * have inserted the entry there. */
     KILN_CACHE_OWN_DIRECTORY,
 };
 
 struct kiln_cache_query {
-    /* Of kiln_cache_key_of_hash for callers that were told of an entry and do not have its key:
-     * that the entry's is the one that was meant is for them to check, as far as they can. */
+    /* Callers that know an entry's hash and not its key use kiln_cache_key_of_hash, and check the
+     * entry's key as far as they can. */
     const struct kiln_cache_key *key;
-    const char *compiler; /* identity of the compiler here; NULL: none, or it is of no interest */
+    const char *compiler; /* identity of the compiler here; NULL: none, or any will do */
     enum kiln_cache_reach reach;
 };
 
@@ -112,7 +112,7 @@ enum kiln_status kiln_cache_store_find(struct kiln_cache_store *store,
                                        struct kiln_error *error) KILN_NODISCARD;
 void kiln_cache_found_fini(struct kiln_cache_found *found);
 
-/* The same for callers without a compiler, that want the payload alone: in memory for free(). */
+/* A lookup without a compiler. The payload is memory for free(). */
 enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error) KILN_NODISCARD;

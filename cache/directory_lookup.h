@@ -28,9 +28,9 @@ enum kiln_status kiln_cache_directory_lookup(const struct kiln_cache_directory *
                                              struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * What a tier gave: KILN_OK when it is the entry of the key, KILN_NO_MEMORY, else KILN_NOT_FOUND
- * with what there is to say logged, and the entry dropped. `place` names the tier, `file` what was
- * read in it; `consequence` says what became of a damaged entry.
+ * Judges the answer of a tier: KILN_OK when it is the entry of the key, otherwise KILN_NO_MEMORY,
+ * or KILN_NOT_FOUND after logging the reason and dropping the entry. `place` names the tier, `file`
+ * what was read in it; `consequence` says what became of a damaged entry.
  */
 enum kiln_status kiln_cache_judge(enum kiln_status status, const struct kiln_cache_key *key,
                                   const char *place, const char *file, const char *consequence,

@@ -23,18 +23,18 @@ enum {
     KILN_ENTRY_FILE_NAME_BYTES = KILN_CACHE_HASH_HEX + 1 + KILN_ENTRY_MARK_HEX + sizeof ".kiln3",
 };
 
-/* What the name of an entry's file says. */
+/* The parts of the name of an entry's file. */
 struct kiln_entry_file_id {
     struct kiln_hash128 hash; /* of the key */
-    /* Of the compiler whose entry it is (kiln_cache_compiler_mark). 0: there is one such file of a
-     * hash, for what was made elsewhere and is used whatever made it. */
+    /* kiln_cache_compiler_mark of the compiler that made it here. 0: it was made elsewhere, and is
+     * used whatever compiler made it; each hash has one such file. */
     uint64_t mark;
     unsigned format; /* version of the entry format, from 1 on */
 };
 
 struct kiln_entry_name {
     char fanout[KILN_ENTRY_FANOUT_NAME_BYTES]; /* the first two digits of the hash */
-    char file[KILN_ENTRY_FILE_NAME_BYTES];     /* all digits, those of the mark, the suffix */
+    char file[KILN_ENTRY_FILE_NAME_BYTES];     /* hash, mark, suffix */
 };
 
 void kiln_entry_name_set(struct kiln_entry_name *name, const struct kiln_cache_key *key,

@@ -21,11 +21,11 @@ enum {
     KILN_ENTRY_CHECKSUM_BYTES = 16,
     /* Of a whole entry. Far above any code object; keeps a damaged file from eating the memory. */
     KILN_ENTRY_LIMIT_BYTES = 256 * 1024 * 1024,
-    /* Of each text about the maker. */
+    /* The limit of each text about the maker. */
     KILN_ENTRY_TEXT_LIMIT_BYTES = 64 * 1024,
 };
 
-/* What made an entry: facts that it carries beside key and payload, and no part of its name. */
+/* The maker of an entry: facts that it carries, which are no part of its name. */
 struct kiln_cache_maker {
     const char *compiler; /* identity of the compilers; NULL: not known, or none here */
     const char *build;    /* version of Kiln; NULL: not known */
@@ -47,14 +47,13 @@ struct kiln_entry_view {
     size_t payload_bytes;
 };
 
-/* What stands for a compiler where its whole identity is too long: a hash of it, never 0. 0 for
- * NULL and "". */
+/* A hash that stands for a compiler in names of files; 0 for NULL and "", and for nothing else. */
 uint64_t kiln_cache_compiler_mark(const char *compiler);
-/* The same of the compiler that made an entry. */
+/* The mark of the compiler that made an entry. */
 uint64_t kiln_entry_view_mark(const struct kiln_entry_view *view);
 
 /* Appends the entry to `ret_entry`, an initialised, empty buffer that the caller finis. `maker` may
- * be NULL: nothing is known of it. KILN_BAD_ARGUMENT when the entry or a text would exceed its
+ * be NULL for an unknown one. KILN_BAD_ARGUMENT when the entry or a text would exceed its
  * limit, KILN_NO_MEMORY. */
 enum kiln_status kiln_entry_encode(const struct kiln_cache_key *key,
                                    const struct kiln_cache_maker *maker, const void *payload,

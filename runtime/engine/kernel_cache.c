@@ -489,7 +489,7 @@ void kiln_kernel_cache_follow(const struct kiln_kernel_scope *scope,
     if (!kiln_cache_store_directory(store) ||
         kiln_cache_store_note_use(store, kiln_shared_kernel_name(kernel), kernel->mark, true))
         return;
-    /* What another compiler made can be had again from where it came. */
+    /* The source of another compiler's kernel still has it. */
     if (may_store && !is_of_layer(store, kernel->place) &&
         kernel->mark == kiln_cache_compiler_mark(scope->maker.compiler))
         write_stored(scope, kernel, true);

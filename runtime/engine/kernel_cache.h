@@ -20,7 +20,7 @@ struct kiln_kernel_cache {
 struct kiln_kernel_scope {
     struct kiln_cache_store *store; /* NULL: memory and the compiler are all there is */
     const struct kiln_target *target;
-    struct kiln_cache_maker maker; /* its compiler is NULL where none is here */
+    struct kiln_cache_maker maker; /* with NULL as compiler if there is none */
     bool may_compile;              /* else what no cache has is KILN_UNSUPPORTED */
 };
 

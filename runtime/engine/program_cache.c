@@ -82,13 +82,13 @@ struct make_request {
     struct kiln_program_cache *cache;
     const struct kiln_graph *graph;
     struct kiln_kernel_scope scope;
-    bool is_precompiled; /* nothing is compiled for it */
+    bool is_precompiled; /* what caches lack is not compiled */
     bool is_miss_told;
     enum kiln_program_origin origin;
 };
 
-/* Who compiles for the request's target, and where what it makes is kept. Where no compiler is here
- * the caches have to do. */
+/* Finds the compiler for the request's target and opens the store. Having no compiler is no
+ * failure: the caches may have everything. */
 static enum kiln_status open_scope(struct make_request *request, struct kiln_error *error)
 {
     struct kiln_kernel_scope *scope = &request->scope;
@@ -326,7 +326,7 @@ static void log_miss(const struct make_request *request)
     kiln_buffer_fini(&line);
 }
 
-/* From the caches, else compiled as far as the scope has it. */
+/* Takes the program from the caches, or compiles it if the scope permits. */
 static enum kiln_status make(struct make_request *request, const struct kiln_cache_key *key,
                              struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
@@ -347,7 +347,7 @@ static enum kiln_status make(struct make_request *request, const struct kiln_cac
     return status;
 }
 
-/* To people a graph is what it is called by in captures. */
+/* Captures and reports call a graph by this hash. */
 static enum kiln_status decline_missing(const struct make_request *request,
                                         struct kiln_error *error)
 {

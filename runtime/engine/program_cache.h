@@ -19,7 +19,7 @@ struct kiln_program_cache {
     struct kiln_cache_options store_options;
     struct kiln_codegen *codegen;
     struct kiln_lower_options lower;
-    bool is_precompiled;                  /* KILN_ENFORCE_PRECOMPILED: nothing is compiled */
+    bool is_precompiled;                  /* KILN_ENFORCE_PRECOMPILED forbids compiling */
     struct kiln_lowered_programs lowered; /* not compiled yet */
     struct kiln_kernel_cache kernels;
     struct kiln_object_table *programs;          /* key -> struct kiln_shared_program */
@@ -57,8 +57,8 @@ enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
                                          const struct kiln_cache_key *key,
                                          struct kiln_error *error) KILN_NODISCARD;
 
-/* The same also for a program of which caches have the kernels and not the recipe, which takes
- * lowering it, and for what other compilers have made in the directory. KILN_UNSUPPORTED when a
+/* As kiln_program_cache_find, but lowers the graph if its recipe is missing and looks for the
+ * kernels, and also takes what other compilers made in the directory. KILN_UNSUPPORTED when a
  * kernel is missing. */
 enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_cache *cache,
                                                  const struct kiln_graph *graph,

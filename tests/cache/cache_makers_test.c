@@ -154,7 +154,7 @@ Test(cache_makers, ours_is_found_before_theirs_wherever_it_is)
     kiln_cache_store_close(store);
 }
 
-/* Of several layers the one with ours, although the one before it has something too. */
+/* The layer with our entry wins, although the one before it has an entry too. */
 Test(cache_makers, a_layer_gives_ours_else_any)
 {
     char second[1024];
@@ -228,7 +228,7 @@ Test(cache_makers, a_damaged_entry_is_removed_and_another_compilers_is_left)
     cr_expect_neq(access(path, F_OK), 0);
     cr_expect_eq(access(other, F_OK), 0);
     expect(store, OURS, KILN_CACHE_ALL, THEIRS);
-    /* Under the name of another compiler it is what nobody wrote. */
+    /* An entry under the name of another compiler is damaged. */
     cr_assert_eq(rename(other, path), 0);
     expect(store, OURS, KILN_CACHE_SHIPPED, NULL);
     cr_expect_neq(access(path, F_OK), 0);

@@ -132,3 +132,40 @@ Test(kiln_compile_cache, that_cannot_be_used_is_said_once)
     }
     cr_expect_eq(compile_fixture_calls(), 0);
 }
+
+/* ---- without a compiler, or the leave to use it ---- */
+
+Test(kiln_compile_cache, what_is_there_needs_no_compiler)
+{
+    compile_fixture_write_graphs("graphs", 10, FEW);
+    struct kiln_process kiln = COMPILE("--json", temporary_path("graphs"));
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    int calls = compile_fixture_calls();
+    kiln = COMPILE_WITH("KILN_HOST_CXX=/none", "--json", temporary_path("graphs"));
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect_eq(compile_fixture_summary(&kiln, "disk"), FEW);
+    /* Another compiler makes its own. */
+    cr_assert_eq(symlink("compiler", temporary_path("another")), 0);
+    char pair[1100];
+    (void)snprintf(pair, sizeof pair, "KILN_HOST_CXX=%s", temporary_path("another"));
+    kiln = COMPILE_WITH(pair, "--json", temporary_path("graphs"));
+    cr_expect_eq(compile_fixture_summary(&kiln, "compiled"), FEW, "%s", kiln.err);
+    cr_expect_eq(compile_fixture_calls(), calls + FEW);
+    kiln = COMPILE("--json", temporary_path("graphs"));
+    cr_expect_eq(compile_fixture_summary(&kiln, "disk"), FEW, "neither replaces the other's");
+}
+
+Test(kiln_compile_cache, enforced_what_is_missing_is_named_and_not_compiled)
+{
+    const char *graph = compile_fixture_write_graph("one.json", 10);
+    struct kiln_process kiln = COMPILE_WITH("KILN_ENFORCE_PRECOMPILED=1", graph);
+    cr_expect_eq(kiln.exit_code, 3, "%d", kiln.exit_code);
+    cr_expect(strstr(kiln.err, "no cache has all kernels of graph '"), "%s", kiln.err);
+    cr_expect(strstr(kiln.err, "KILN_ENFORCE_PRECOMPILED"), "%s", kiln.err);
+    cr_expect_eq(compile_fixture_calls(), 0);
+    kiln = COMPILE(graph);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    kiln = COMPILE_WITH("KILN_ENFORCE_PRECOMPILED=1", "--json", graph);
+    cr_expect_eq(compile_fixture_summary(&kiln, "disk"), 1);
+    cr_expect_eq(compile_fixture_calls(), 1);
+}
