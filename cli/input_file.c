@@ -112,14 +112,15 @@ enum kiln_status kiln_input_file_read(const char *path, size_t limit_bytes,
     bool is_there = stat(path, &attributes) == 0;
     if (!is_there && (errno == ENOTDIR || errno == ENAMETOOLONG)) /* nothing can have that name */
         return kiln_error_set(error, KILN_NOT_FOUND, "cannot open '%s': %m", path);
-    if (!is_there || S_ISREG(attributes.st_mode))
+    if (!is_there)
         return kiln_file_read(path, limit_bytes, ret_content, error);
     if (S_ISSOCK(attributes.st_mode))
         return refuse(path, "a socket", error);
-    /* Opening a pipe would wait for its writer, and opening a device for whatever it likes. */
+    /* Opening a pipe would wait for its writer, and opening a device for whatever it likes. Some
+     * files of /proc look ordinary and wait like a pipe. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0)
-        return kiln_error_set(error, KILN_IO, "cannot open '%s': %m", path);
+        return kiln_error_set(error, kiln_status_of_errno(errno), "cannot open '%s': %m", path);
     enum kiln_status status =
         read_descriptor(descriptor, path, true, limit_bytes, ret_content, error);
     (void)close(descriptor);
