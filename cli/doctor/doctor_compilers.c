@@ -28,6 +28,11 @@ void kiln_doctor_check_worker(struct kiln_doctor *doctor)
                         "KILN_COMPILE_IN_PROCESS: compilers run in the program itself");
         return;
     }
+    if (kiln_environment_flag(KILN_ENVIRONMENT_KILN_ENFORCE_PRECOMPILED)) {
+        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, check, NULL,
+                        "KILN_ENFORCE_PRECOMPILED: nothing is compiled");
+        return;
+    }
     uint64_t start_ns = kiln_clock_ns();
     enum kiln_status status = kiln_worker_find(NULL, &path, &error);
     if (status == KILN_OK)
@@ -121,6 +126,25 @@ static void report_compilers(struct kiln_doctor *doctor, const struct served *se
                         kiln_buffer_text(&served->missing));
 }
 
+/* A shared tier may have kernels that nobody has counted. */
+static bool may_have_kernels(const struct kiln_doctor *doctor)
+{
+    const char *remote = kiln_environment_text(KILN_ENVIRONMENT_KILN_CACHE_REMOTE);
+    return kiln_doctor_fact(doctor, KILN_DOCTOR_KERNELS) || (remote && *remote);
+}
+
+static void report_precompiled(struct kiln_doctor *doctor, const char *target)
+{
+    if (may_have_kernels(doctor))
+        kiln_doctor_add(doctor, KILN_DOCTOR_OK, "target", NULL,
+                        "KILN_ENFORCE_PRECOMPILED: kernels for %s come from caches only", target);
+    else
+        kiln_doctor_add(doctor, KILN_DOCTOR_WRONG, "target",
+                        "name a pack in KILN_CACHE_LAYERS, or unset KILN_ENFORCE_PRECOMPILED",
+                        "KILN_ENFORCE_PRECOMPILED is on, and no cache here has kernels for %s",
+                        target);
+}
+
 static void report_target(struct kiln_doctor *doctor, struct kiln_codegen *codegen,
                           const char *name)
 {
@@ -128,21 +152,24 @@ static void report_target(struct kiln_doctor *doctor, struct kiln_codegen *codeg
     struct kiln_error error;
     char compiler[KILN_COMPILER_NAME_BYTES];
     kiln_error_init(&error);
+    if (kiln_environment_flag(KILN_ENVIRONMENT_KILN_ENFORCE_PRECOMPILED)) {
+        report_precompiled(doctor, name);
+        return;
+    }
     enum kiln_status status = kiln_target_parse(name, &target, &error);
     if (status == KILN_OK)
         status = kiln_codegen_compiler(codegen, &target, compiler, &error);
-    bool has_kernels = kiln_doctor_fact(doctor, KILN_DOCTOR_KERNELS) != NULL;
     if (status == KILN_OK) {
         kiln_doctor_set_fact(doctor, KILN_DOCTOR_COMPILER, compiler);
         kiln_doctor_add(doctor, KILN_DOCTOR_OK, "target", NULL, "%s is compiled by %s", name,
                         compiler);
-    } else if (has_kernels) {
-        kiln_doctor_add_sentence(doctor, KILN_DOCTOR_WARNING, "target",
-                                 "only graphs with kernels in a cache run", error.text);
     } else {
-        kiln_doctor_add_sentence(doctor, KILN_DOCTOR_WRONG, "target",
-                                 "install a compiler, or name a pack in KILN_CACHE_LAYERS",
-                                 error.text);
+        bool may_run = may_have_kernels(doctor);
+        kiln_doctor_add_sentence(
+            doctor, may_run ? KILN_DOCTOR_WARNING : KILN_DOCTOR_WRONG, "target",
+            may_run ? "only graphs with kernels in a cache run"
+                    : "install a compiler, or name a pack in KILN_CACHE_LAYERS",
+            error.text);
     }
 }
 

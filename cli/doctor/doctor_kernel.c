@@ -166,8 +166,8 @@ void kiln_doctor_check_kernel(struct kiln_doctor *doctor)
     struct kiln_arena arena;
     struct kiln_error error;
     if (!device || !kiln_doctor_fact(doctor, KILN_DOCTOR_COMPILER)) {
-        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "kernel", NULL, "there is no %s for it",
-                        device ? "compiler" : "device");
+        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "kernel", NULL, "%s",
+                        device ? "nothing compiles for the device" : "there is no device for it");
         return;
     }
     kiln_error_init(&error);

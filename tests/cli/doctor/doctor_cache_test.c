@@ -62,6 +62,19 @@ Test(doctor_cache, no_directory_and_a_small_limit_are_warnings)
     doctor_expect(look(), "directory", KILN_DOCTOR_WARNING, "HIPDNN_DISABLE_CACHE");
 }
 
+/* Entries of another format are never read, whatever is in them. */
+Test(doctor_cache, entries_that_this_build_cannot_use_are_counted)
+{
+    cr_assert_eq(mkdir(temporary_path("cache"), 0700), 0);
+    cr_assert_eq(mkdir(temporary_path("cache/ab"), 0700), 0);
+    FILE *file = fopen(temporary_path("cache/ab/ab345678901234567890123456789012.kiln2"), "w");
+    cr_assert(file && fputs("old", file) >= 0 && fclose(file) == 0);
+    cr_assert_eq(chmod(temporary_path("cache/ab/ab345678901234567890123456789012.kiln2"), 0600), 0);
+    const json_t *findings = look();
+    doctor_expect(findings, "entries", KILN_DOCTOR_WARNING, "1 that this build cannot use");
+    doctor_expect(findings, "entries", KILN_DOCTOR_WARNING, "prune --stale");
+}
+
 static const json_t *look_at_layers(const char *layers)
 {
     setenv("KILN_CACHE_LAYERS", layers, 1);
