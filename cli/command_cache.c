@@ -154,7 +154,7 @@ static int run_with_store(const struct action *action, struct kiln_cache_request
 {
     struct kiln_error error;
     kiln_error_init(&error);
-    /* Nothing here talks to the shared tier: import hands nothing to it. */
+    /* Only `why` asks the shared tier; import hands nothing to it. */
     const struct kiln_cache_options options = {.directory = directory,
                                                .no_create = action->run != kiln_cache_import};
     enum kiln_status status = kiln_cache_store_open(&options, &request->store, &error);

@@ -138,6 +138,9 @@ static enum kiln_status look(struct kiln_cache_store *store, const struct kiln_g
     if (status == KILN_OK)
         status = kiln_missing_program_find_near(&missing, &answer->known, MOST_NEAR, answer->near,
                                                 &answer->near_count, error);
+    /* An entry that KILN_CACHE_ACCEPT keeps from being used. */
+    if (status == KILN_OK && answer->near_count && !answer->near[0].differing_fields)
+        answer->state = STATE_OTHER_COMPILER;
     if (status == KILN_OK && answer->near_count == 0)
         status = kiln_missing_program_explain(&missing, &answer->known, &answer->none, error);
     return status;
@@ -169,8 +172,7 @@ static void print_state(const struct answer *answer)
         [STATE_HIT] = "the program and its kernels are there; nothing is compiled",
         [STATE_KERNELS_MISSING] = "the program is there, and kernels that it names are not; these "
                                   "are compiled",
-        [STATE_OTHER_COMPILER] = "another compiler has made the program; this machine's makes it "
-                                 "again",
+        [STATE_OTHER_COMPILER] = "another compiler has made the program, which is not used here",
         [STATE_DAMAGED] = "the entry is damaged; the program is compiled again",
         [STATE_MISS] = "the program is in no cache",
     };
@@ -181,11 +183,11 @@ static void print_state(const struct answer *answer)
         print_line("where", answer->found.place);
         print_line("made by", *answer->description.build ? answer->description.build : "unknown");
     }
-    if (answer->state == STATE_OTHER_COMPILER) {
+    if (answer->state == STATE_OTHER_COMPILER && answer->has_found)
         print_line("made with",
                    *answer->description.compiler ? answer->description.compiler : "unknown");
-        print_line("compiler", answer->compiler);
-    }
+    if (answer->state == STATE_OTHER_COMPILER)
+        print_line("compiler", answer->compiler ? answer->compiler : "none here for this target");
     if (answer->state == STATE_KERNELS_MISSING)
         print_missing_kernels(answer);
 }

@@ -12,7 +12,7 @@
 enum {
     /* Nodes of graphs that are compared line by line for one miss: lowering one graph takes longer.
      */
-    COMPARED_NODES = 16384,
+    COMPARED_NODES = 4096,
     TOLD_LINES = 3,
     TOLD_LINE_BYTES = 160,
 };
@@ -38,6 +38,7 @@ struct wanted {
     const struct kiln_missing_program *missing;
     struct kiln_arena arena;
     struct kiln_graph graph; /* without names and uids */
+    struct kiln_buffer dump; /* of the graph */
     struct kiln_hash128 graph_hash;
     struct kiln_hash128 shape_hash;
     struct kiln_buffer compile_options;
@@ -49,6 +50,7 @@ static void wanted_fini(struct wanted *wanted)
     kiln_arena_fini(&wanted->arena);
     kiln_buffer_fini(&wanted->compile_options);
     kiln_buffer_fini(&wanted->options);
+    kiln_buffer_fini(&wanted->dump);
 }
 
 static enum kiln_status wanted_init(struct wanted *wanted,
@@ -60,6 +62,7 @@ static enum kiln_status wanted_init(struct wanted *wanted,
     kiln_arena_init(&wanted->arena);
     kiln_buffer_init(&wanted->compile_options);
     kiln_buffer_init(&wanted->options);
+    kiln_buffer_init(&wanted->dump);
     kiln_buffer_init(&canonical);
     kiln_graph_append_canonical(missing->graph, &canonical);
     kiln_codegen_append_options(missing->target, &wanted->compile_options);
@@ -76,6 +79,10 @@ static enum kiln_status wanted_init(struct wanted *wanted,
         status = kiln_graph_hash(missing->graph, &wanted->graph_hash, error);
     if (status == KILN_OK)
         status = kiln_graph_hash_shape(&wanted->graph, &wanted->shape_hash, error);
+    if (status == KILN_OK) {
+        kiln_graph_print(&wanted->graph, &wanted->dump);
+        status = kiln_buffer_check(&wanted->dump, error);
+    }
     kiln_buffer_fini(&canonical);
     return status;
 }
@@ -191,18 +198,14 @@ static void compare_dumps(struct comparison *comparison, const struct kiln_buffe
                            comparison->lines - TOLD_LINES);
 }
 
-static void compare_graphs(struct comparison *comparison, const struct kiln_graph *ours,
-                           const struct kiln_graph *other)
+static void compare_graphs(struct comparison *comparison, const struct wanted *wanted,
+                           const struct kiln_known_program *program)
 {
     struct kiln_buffer dump;
-    struct kiln_buffer other_dump;
     kiln_buffer_init(&dump);
-    kiln_buffer_init(&other_dump);
-    kiln_graph_print(ours, &dump);
-    kiln_graph_print(other, &other_dump);
-    compare_dumps(comparison, &dump, &other_dump);
+    kiln_graph_print(&program->key.graph, &dump);
+    compare_dumps(comparison, &wanted->dump, &dump);
     kiln_buffer_fini(&dump);
-    kiln_buffer_fini(&other_dump);
 }
 
 static void describe(const struct wanted *wanted, struct kiln_near_program *near)
@@ -220,7 +223,7 @@ static void describe(const struct wanted *wanted, struct kiln_near_program *near
     append_fields(wanted, program, near->differing_fields, text);
     if (!has_same_graph) {
         struct comparison comparison = {.text = text};
-        compare_graphs(&comparison, &wanted->graph, &program->key.graph);
+        compare_graphs(&comparison, wanted, program);
     }
 }
 
@@ -258,7 +261,7 @@ static uint32_t distance_of(const struct wanted *wanted, const struct candidate 
     uint32_t fields = count_bits(candidate->fields);
     if (!(candidate->fields & KILN_PROGRAM_FIELD_GRAPH))
         return fields;
-    compare_graphs(&comparison, &wanted->graph, &candidate->program->key.graph);
+    compare_graphs(&comparison, wanted, candidate->program);
     return comparison.lines * 8 + fields;
 }
 

@@ -185,12 +185,17 @@ Test(kiln_cache_why, names_other_compilers_and_builds)
     cache_fixture_fill();
     copy_entries("other", other_compiler, false);
     expect_answer("other", sample_path(gelu), "host", "other compiler");
+    struct kiln_process kiln =
+        KILN_WITH("KILN_CACHE_ACCEPT=same-compiler", "cache", "why", "--cache",
+                  temporary_path("other"), "-t", "host", sample_path(gelu));
+    cr_assert(strstr(kiln.out, "another compiler has made the program"), "%s", kiln.out);
+    cr_assert(strstr(kiln.out, "made by compiler 'host other'"), "%s", kiln.out);
     copy_entries("old", other_build, true);
     expect_near("old", sample_path(gelu), "host", "templates", "0.0.9+0123456789ab");
 
     /* ls marks what this build cannot use, and prune removes just that. */
     copy_entries("cache", other_build, true);
-    struct kiln_process kiln = KILN("cache", "ls");
+    kiln = KILN("cache", "ls");
     cr_assert(strstr(kiln.out, "0123456789ab*"), "%s", kiln.out);
     cr_assert(strstr(kiln.out, "  this  "), "%s", kiln.out);
     kiln = KILN("cache", "prune", "--stale", "--dry-run");
