@@ -38,7 +38,7 @@ targets=() whole=()
 rm -rf "$cache"
 for target in "${wanted[@]}"; do
     name=${target%%:*}
-    if ! "$kiln" targets | grep -Eq "^$name .*(comgr|clang)$"; then
+    if ! "$kiln" targets | grep -Eq "^$name .*(comgr|clang)( |$)"; then
         echo "skipped: nothing here compiles for $name"
         continue
     fi

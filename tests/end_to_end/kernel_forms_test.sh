@@ -78,7 +78,7 @@ expect_no_scratch() {
     number=$((number + 1))
     ((number % ${share#*/} + 1 == ${share%/*})) || return 0
     for target in "$@"; do
-        if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)$"; then
+        if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)( |$)"; then
             echo "skipped: nothing here compiles for $target"
             continue
         fi

@@ -25,7 +25,7 @@ graph='{"name":"private arrays","compute_data_type":"FLOAT","intermediate_data_t
 
 checked=0
 for target in "$@"; do
-    if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)$"; then
+    if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)( |$)"; then
         echo "skipped: nothing here compiles for $target"
         continue
     fi

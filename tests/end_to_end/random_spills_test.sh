@@ -17,8 +17,13 @@ export KILN_CACHE_DIR= KILN_LOG_LEVEL=warn
 if [[ -n ${6:-} ]]; then
     IFS=, read -ra targets <<<"$6"
 else
-    mapfile -t targets < <("$kiln" targets | awk '$1 ~ /^gfx/ && $NF ~ /^(comgr|clang)$/ {print $1}')
+    mapfile -t targets < <("$kiln" targets | awk '$1 ~ /^gfx/ && / (comgr|clang)( |$)/ {print $1}')
 fi
+# In a build that runs the I-th of N parts, every N-th target.
+IFS=/ read -r build_part build_parts <<<"${KILN_TEST_SHARE:-1/1}"
+for i in "${!targets[@]}"; do
+    ((i % build_parts == build_part - 1)) || unset "targets[$i]"
+done
 if ((${#targets[@]} == 0)); then
     echo "skipped: nothing here compiles for any AMD GPU"
     exit 77

@@ -8,7 +8,9 @@
 # Exit code 77: there is no redis-server.
 set -euo pipefail
 
-kiln=$1 work=$2 graphs=$3
+kiln=$1 work=$2
+# Every third graph: the test is about the server, and compiles each graph five times.
+mapfile -t graphs < <(find "$3" -name '*.json' | sort | awk 'NR % 3 == 1')
 for program in redis-server redis-cli; do
     command -v "$program" >/dev/null || {
         echo "skipped: $program is not installed"
@@ -57,14 +59,14 @@ kill_server() {
 compile() {
     local name=$1
     shift
-    KILN_CACHE_REMOTE=$url KILN_LOG_LEVEL=info "$kiln" compile --target host --cache "$work/$name" --json -v "$@" "$graphs" \
+    KILN_CACHE_REMOTE=$url KILN_LOG_LEVEL=info "$kiln" compile --target host --cache "$work/$name" --json -v "$@" "${graphs[@]}" \
         >"$work/$name.json" 2>"$work/$name.log"
 }
 
 # The same where the server does not take everything: a warning says so.
 compile_unshared() {
     compile "$@" || fail "$1: $(tail -n 3 "$work/$1.log")"
-    grep -q "did not take '[0-9]*' entries" "$work/$1.log" || fail "$1: nobody was told what the server lacks"
+    grep -q "did not take [0-9]* entr" "$work/$1.log" || fail "$1: nobody was told what the server lacks"
 }
 
 # count NAME OUTCOME

@@ -28,7 +28,7 @@ graph='{"name": "wave conditions", "compute_data_type": "FLOAT", "intermediate_d
 
 checked=0
 for target in "$@"; do
-    if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)$"; then
+    if ! "$kiln" targets | grep -Eq "^$target .*(comgr|clang)( |$)"; then
         echo "skipped: nothing here compiles for $target"
         continue
     fi
