@@ -275,6 +275,9 @@ static bool hip_is_host_pointer(struct kiln_device *base, const void *pointer)
         return false;
     struct pointer_attributes attributes = {0};
     int code = hip->hipPointerGetAttributes(&attributes, pointer);
+    /* The host must not find this error when it asks for that of its own last call. */
+    if (code != KILN_GPU_SUCCESS && hip->hipGetLastError)
+        (void)hip->hipGetLastError();
     bool is_unknown = code == KILN_HIP_ERROR_INVALID_VALUE ||
                       (code == KILN_GPU_SUCCESS && !attributes.device_pointer);
     return is_unknown && kiln_memory_is_ordinary(pointer);

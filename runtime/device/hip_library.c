@@ -38,6 +38,7 @@ static enum kiln_status find_functions(struct kiln_hip_library *library, struct 
                                  &ignored);
     (void)!kiln_gpu_library_find(base, "hipDeviceGetAttribute", &library->hipDeviceGetAttribute,
                                  &ignored);
+    (void)!kiln_gpu_library_find(base, "hipGetLastError", &library->hipGetLastError, &ignored);
     /* ROCm 6 and newer have both names for two layouts, older ones only the second. */
     if (!kiln_gpu_library_find(base, "hipGetDevicePropertiesR0600", &library->get_properties,
                                &ignored))

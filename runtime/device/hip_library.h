@@ -26,6 +26,7 @@ struct kiln_hip_library {
     /* NULL in runtimes that lack them. */
     int (*hipPointerGetAttributes)(void *attributes, const void *pointer);
     int (*hipDeviceGetAttribute)(int *value, int attribute, int ordinal);
+    int (*hipGetLastError)(void);
     /* Fills a hipDeviceProp_t of the library's own layout; which one is not told by the type. */
     int (*get_properties)(void *properties, int ordinal);
 };

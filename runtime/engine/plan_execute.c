@@ -126,11 +126,10 @@ static enum kiln_status blame_pointers(const struct kiln_plan *plan, const uint6
 }
 
 /* `events` is NULL where nobody measures, `marks` where no profiler asks for ranges. */
-static inline enum kiln_status launch_kernels(const struct kiln_plan *plan, kiln_stream stream,
-                                              const uint64_t *words,
-                                              struct kiln_device_event *const *events,
-                                              const struct kiln_range_marks *marks,
-                                              struct kiln_error *error)
+__attribute__((always_inline)) static inline enum kiln_status
+launch_kernels(const struct kiln_plan *plan, kiln_stream stream, const uint64_t *words,
+               struct kiln_device_event *const *events, const struct kiln_range_marks *marks,
+               struct kiln_error *error)
 {
     struct kiln_device *device = plan->loaded->device;
     enum kiln_status status = KILN_OK;

@@ -102,7 +102,8 @@ static enum kiln_status check_output_directory(const char *name, const char *val
         return kiln_error_set(error, KILN_BAD_ARGUMENT, "%s: the path is too long", name);
     struct stat attributes;
     int found;
-    while ((found = stat(path, &attributes)) != 0 && errno == ENOENT) {
+    /* The working directory may be gone. */
+    while ((found = stat(path, &attributes)) != 0 && errno == ENOENT && strcmp(path, ".") != 0) {
         char *slash = strrchr(path, '/');
         if (slash == NULL)
             (void)strcpy(path, ".");
@@ -195,6 +196,9 @@ static void give_notice(void *context, const char *variable, const char *sentenc
 void kiln_settings_check_once(void)
 {
     static atomic_bool was_checked;
-    if (!atomic_exchange(&was_checked, true))
-        kiln_settings_check(give_notice, NULL);
+    if (atomic_exchange(&was_checked, true))
+        return;
+    kiln_settings_check(give_notice, NULL);
+    /* Its reader is the worker, whom nobody hears. */
+    (void)kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24, 4096);
 }

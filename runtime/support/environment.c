@@ -25,12 +25,19 @@ const char *kiln_environment_text(enum kiln_environment_variable variable)
 
 bool kiln_environment_is_on(const char *name)
 {
-    static const char *const affirmatives[] = {"1", "true", "yes", "on", "enable", "enabled"};
+    static const char *const words[] = {"1",       "true",     "yes",   "on", "enable",
+                                        "enabled", "0",        "false", "no", "off",
+                                        "disable", "disabled", ""};
+    enum { AFFIRMATIVES = 6 };
     const char *text = secure_getenv(name);
-    for (size_t i = 0; text != NULL && i < sizeof affirmatives / sizeof *affirmatives; i++) {
-        if (strcasecmp(text, affirmatives[i]) == 0)
-            return true;
+    for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
+        if (strcasecmp(text, words[i]) == 0)
+            return i < AFFIRMATIVES;
     }
+    if (text != NULL)
+        kiln_notice("environment variable '%s' is '%.64s', neither on nor off; it counts as off\n"
+                    "hint: 1 or 0",
+                    name, text);
     return false;
 }
 

@@ -28,8 +28,8 @@ const struct kiln_environment_info *kiln_environment_info(enum kiln_environment_
  * some of them name programs and libraries to load.
  */
 const char *kiln_environment_text(enum kiln_environment_variable variable);
-/* True for "1", "true", "yes", "on", "enable" and "enabled" in any case, hipDNN's words; false for
- * unset and anything else. */
+/* True for "1", "true", "yes", "on", "enable" and "enabled" in any case, hipDNN's words. False for
+ * unset, empty, and their opposites; also for other words, with a notice. */
 bool kiln_environment_flag(enum kiln_environment_variable variable);
 /* The same rule for a variable of any name. */
 bool kiln_environment_is_on(const char *name);

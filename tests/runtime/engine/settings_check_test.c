@@ -139,3 +139,13 @@ Test(settings_check, a_named_pipe_is_no_library, .timeout = 30)
     }
     temporary_directory_remove();
 }
+
+Test(settings_check, a_working_directory_may_be_gone)
+{
+    cr_assert_eq(chdir(temporary_directory_make()), 0);
+    temporary_directory_remove();
+    setenv("KILN_CAPTURE_DIR", "graphs", 1);
+    kiln_settings_check(note, NULL);
+    cr_expect_leq(found.count, 1);
+    cr_expect_eq(chdir("/"), 0);
+}

@@ -50,6 +50,17 @@ Test(environment, flag)
     }
 }
 
+Test(environment, a_word_that_is_neither_on_nor_off_is_told_of)
+{
+    captured_log_start(KILN_LOG_WARN);
+    setenv("KILN_HOST_SANITIZE", "ture", 1);
+    for (int i = 0; i < 2; i++)
+        cr_expect_not(kiln_environment_flag(KILN_ENVIRONMENT_KILN_HOST_SANITIZE));
+    cr_expect_eq(captured_log_count(KILN_LOG_WARN), 1);
+    cr_expect_str_eq(captured_log_last(), "environment variable 'KILN_HOST_SANITIZE' is 'ture', "
+                                          "neither on nor off; it counts as off; hint: 1 or 0");
+}
+
 static uint64_t number_of(const char *text, uint64_t low, uint64_t high)
 {
     setenv(WORKERS, text, 1);
