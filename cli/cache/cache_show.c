@@ -268,14 +268,14 @@ static void print_shown(const struct shown *shown)
             print_text("last use", date);
     }
     print_maker("compiler", description->compiler);
-    print_maker("made by", description->build);
+    print_maker("build", description->build);
     if (description->kind == KILN_ENTRY_UNKNOWN) {
         print_text("unknown", description->reason.text);
         return;
     }
     print_text("target", description->target);
     if (description->kind == KILN_ENTRY_KERNEL) {
-        print_text("options", description->compile_options);
+        print_text("flags", description->compile_options);
         printf("%-10s %" PRIu32 "\n", "format", description->kernel_key.format_version);
         printf("%-10s %s\n", "source",
                kiln_text_bytes(bytes[0], description->kernel_key.source_bytes));
@@ -287,7 +287,7 @@ static void print_shown(const struct shown *shown)
     }
     print_text("templates", description->key.templates_digest);
     printf("%-10s %" PRIu32 "\n", "format", description->key.format_version);
-    print_text("options", description->compile_options);
+    print_text("flags", description->compile_options);
     print_options(&description->key.options);
     print_graph(shown);
     if (!description->program) {

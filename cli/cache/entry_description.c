@@ -31,6 +31,24 @@ static const char *copy_text(const struct kiln_key_text *text, struct kiln_arena
     return is_text ? kiln_arena_strndup(arena, text->text, text->size) : NULL;
 }
 
+/* An entry names all compilers that may have made it, "comgr ...; clang ...". The payload of a
+ * kernel says which of them has. */
+static void choose_compiler(struct kiln_entry_description *description)
+{
+    const char *name = description->kernel->object.compiler;
+    size_t length = strlen(name);
+    const char *one = description->compiler;
+    while (one && *one != '\0') {
+        const char *end = strstr(one, "; ");
+        size_t size = end ? (size_t)(end - one) : strlen(one);
+        if (length != 0 && size > length && strncmp(one, name, length) == 0 && one[length] == ' ') {
+            description->compiler = kiln_arena_strndup(&description->arena, one, size);
+            return;
+        }
+        one = end ? end + 2 : NULL;
+    }
+}
+
 static void describe_kernel(const struct kiln_entry_view *view, bool with_payload,
                             struct kiln_entry_description *description)
 {
@@ -49,6 +67,8 @@ static void describe_kernel(const struct kiln_entry_view *view, bool with_payloa
         kiln_kernel_format_read(view->payload, view->payload_bytes, &description->kernel,
                                 &description->reason) != KILN_OK)
         description->kernel = NULL;
+    if (description->kernel)
+        choose_compiler(description);
 }
 
 void kiln_entry_describe(const struct kiln_entry_view *view, bool with_payload,

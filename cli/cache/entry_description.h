@@ -26,7 +26,8 @@ struct kiln_entry_description {
     struct kiln_error reason;            /* why there is no key, or no program or kernel */
     const char *target;                  /* untrusted; NULL: not known */
     const char *compile_options;         /* the same */
-    /* Of what made it; the same, and "" when the entry does not say. */
+    /* Of what made it; the same, and "" when the entry does not say. The compilers that may have
+     * made it; the one that has for a kernel whose payload was read. */
     const char *compiler;
     const char *build;
 };

@@ -224,6 +224,7 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
             .resources = resources,
             .compile_ns = result.cpu_ns,
         };
+        (void)snprintf(ret_object->compiler, sizeof ret_object->compiler, "%s", result.compiler);
         kiln_buffer_init(&result.object); /* the caller has it now */
     }
     kiln_compile_result_fini(&result);

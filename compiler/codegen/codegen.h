@@ -38,11 +38,14 @@ struct kiln_kernel_resources {
     uint32_t wave_size;
 };
 
+enum { KILN_COMPILER_NAME_BYTES = 16 };
+
 /* One compiled kernel. `bytes` is owned by the caller: kiln_code_object_fini. */
 struct kiln_code_object {
     unsigned char *bytes; /* AMDGPU: ELF code object; CUDA: CUBIN; host: ELF shared object */
     size_t size;
     struct kiln_kernel_resources resources;
+    char compiler[KILN_COMPILER_NAME_BYTES]; /* the one that made it, as "clang" */
     /* CPU time that the compiler took, without the time that the kernel waited for it; 0 if this
      * process did not compile it. */
     uint64_t compile_ns;
@@ -69,8 +72,6 @@ void kiln_codegen_append_options(const struct kiln_target *target, struct kiln_b
 enum kiln_status kiln_codegen_identity(struct kiln_codegen *codegen,
                                        const struct kiln_target *target, const char **ret_identity,
                                        struct kiln_error *error) KILN_NODISCARD;
-
-enum { KILN_COMPILER_NAME_BYTES = 16 };
 
 /* Which compiler serves the target here: "comgr", "clang", "nvrtc" or "host". Asks the compilers,
  * so it may start a worker. KILN_UNSUPPORTED with a hint when none does. */

@@ -29,6 +29,7 @@ void kiln_kernel_format_write(const struct kiln_shared_kernel *kernel, bool with
     kiln_buffer_append_u32(buffer, kernel->uses_barrier);
     kiln_buffer_append_u32(buffer, kernel->argument_count);
     write_resources(&kernel->object.resources, buffer);
+    kiln_buffer_append_field(buffer, kernel->object.compiler, strlen(kernel->object.compiler));
     kiln_buffer_append_field(buffer, kernel->object.bytes, with_code ? kernel->object.size : 0);
 }
 
@@ -42,6 +43,17 @@ static void read_resources(struct kiln_reader *reader, struct kiln_kernel_resour
     resources->sgpr_spills = kiln_reader_u32(reader);
     resources->kernarg_bytes = kiln_reader_u32(reader);
     resources->wave_size = kiln_reader_u32(reader);
+}
+
+/* A name that is too long, or has a NUL inside, fails the reader. */
+static void read_compiler(struct kiln_reader *reader, struct kiln_code_object *object)
+{
+    size_t size = 0;
+    const char *name = kiln_reader_field(reader, &size);
+    if (reader->failed || size >= sizeof object->compiler || memchr(name, '\0', size))
+        reader->failed = true;
+    else
+        memcpy(object->compiler, name, size);
 }
 
 /* A field, copied with a NUL behind it; NULL without an error when there is none. */
@@ -83,6 +95,7 @@ static enum kiln_status read_kernel(struct kiln_reader *reader, struct kiln_shar
     kernel->uses_barrier = uses_barrier != 0;
     kernel->argument_count = kiln_reader_u32(reader);
     read_resources(reader, &kernel->object.resources);
+    read_compiler(reader, &kernel->object);
     char *code = NULL;
     status = read_field(reader, &code, &kernel->object.size, error);
     kernel->object.bytes = (unsigned char *)code;

@@ -205,7 +205,7 @@ enum kiln_status kiln_codegen_compile(struct kiln_codegen *codegen,
     if (kernel->grid[0] == fake_pipeline.failing_kernel || vectors_fail || form_fails)
         return kiln_error_set(error, KILN_COMPILE_FAILED, "kernel '%s' does not compile",
                               kernel->symbol);
-    struct kiln_code_object object = {.bytes = malloc(64), .size = 64};
+    struct kiln_code_object object = {.bytes = malloc(64), .size = 64, .compiler = "fake"};
     memset(object.bytes, 0, object.size);
     snprintf((char *)object.bytes, object.size, "%s %s",
              fake_pipeline.objects_are_bad || kernel->grid[0] == fake_pipeline.bad_kernel

@@ -26,7 +26,8 @@ static void set_up(void)
     kernel->lds_bytes = 1024;
     kernel->uses_barrier = true;
     kernel->argument_count = 7;
-    kernel->object = (struct kiln_code_object){.bytes = malloc(100), .size = 100};
+    kernel->object =
+        (struct kiln_code_object){.bytes = malloc(100), .size = 100, .compiler = "clang"};
     memset(kernel->object.bytes, 0x7f, 100);
     kernel->object.resources = (struct kiln_kernel_resources){1, 2, 3, 4, 5, 6, 7, 8};
 }
@@ -62,6 +63,7 @@ Test(kernel_format, reads_back_what_it_wrote)
         cr_expect_eq(read->object.resources.vgprs, 1);
         cr_expect_eq(read->object.resources.scratch_bytes, 4);
         cr_expect_eq(read->object.resources.wave_size, 8);
+        cr_expect_str_eq(read->object.compiler, "clang");
         cr_expect_eq(kiln_shared_kernel_has_code(read), with_code != 0);
         if (with_code)
             cr_expect_arr_eq(read->object.bytes, kernel->object.bytes, 100);
