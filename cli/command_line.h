@@ -116,8 +116,6 @@ int kiln_command_line_fail(struct kiln_command_line *line, const char *hint, con
 /* Help of one command, of one of its actions unless that is NULL, or of all commands for
  * KILN_COMMAND_EVERY, on stdout. */
 void kiln_command_print_help(enum kiln_command_id id, const struct kiln_cache_action_row *action);
-/* docs/cli.md on stdout. */
-void kiln_command_print_markdown(void);
 
 #define KILN_COMMAND(id, name, operands, least, most, summary, text)                               \
     int kiln_command_##name(struct kiln_command_line *line);

@@ -69,6 +69,7 @@ static const struct {
      "option '--dot' prints a Graphviz graph and nothing else",
      NULL},
     {{"explain", "--kernel", "0", "g"}, "'--kernel' goes with --source and --isa", NULL},
+    {{"help", "--completion", "tcsh"}, "there is no completion for 'tcsh'", "bash, zsh or fish"},
     {{"cache"}, "ACTION is missing", NULL},
     {{"cache", "stat"}, "unknown action 'stat'", "did you mean 'stats'?"},
     {{"cache", "frobnicate"}, "unknown action 'frobnicate'", "import or merge"},
