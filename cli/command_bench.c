@@ -1,6 +1,7 @@
 /*
  * kiln bench: fused against unfused, measured on a device.
  */
+#include "cli/bench/bench_compare.h"
 #include "cli/bench/bench_run.h"
 #include "cli/bench/bench_subjects.h"
 #include "cli/command_line.h"
@@ -35,6 +36,7 @@ struct settings {
     const char *report_file;
     bool sweep;
     bool all;
+    bool compare;
     bool list;
     bool json;
     bool csv;
@@ -69,6 +71,9 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_BENCH_NO_UNFUSED:
             settings->run.no_unfused = true;
             break;
+        case KILN_OPTION_BENCH_COMPARE:
+            settings->compare = true;
+            break;
         case KILN_OPTION_BENCH_LIST:
             settings->list = true;
             break;
@@ -93,8 +98,10 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         }
     }
     settings->run.samples = (uint32_t)samples;
-    const char *quiet = settings->list ? "--list" : "--save-graphs";
-    bool measures = !settings->list && !settings->graph_directory;
+    const char *quiet = settings->list      ? "--list"
+                        : settings->compare ? "--compare"
+                                            : "--save-graphs";
+    bool measures = !settings->list && !settings->graph_directory && !settings->compare;
     if (!line->stopped && settings->json && settings->csv)
         kiln_command_line_fail(line, "choose one of them",
                                "--json and --csv both want standard output");
@@ -105,6 +112,11 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
                                settings->csv           ? "--csv"
                                : settings->report_file ? "--report"
                                                        : "--plot");
+    else if (!line->stopped && settings->compare &&
+             (line->operand_count != 2 || settings->list || settings->graph_directory ||
+              settings->all))
+        kiln_command_line_fail(line, "as in 'kiln bench --compare A.json B.json'",
+                               "--compare takes two files of results and nothing else");
     else if (!line->stopped && settings->list && (line->operand_count || settings->graph_directory))
         kiln_command_line_fail(line, "leave out the rest",
                                "--list shows the suite and nothing else");
@@ -434,10 +446,17 @@ int kiln_command_bench(struct kiln_command_line *line)
         print_suite(settings.json);
         return KILN_EXIT_OK;
     }
-    /* Saving graphs of a given size needs no device. */
     struct kiln_device *device = NULL;
     struct kiln_error error;
     kiln_error_init(&error);
+    if (settings.compare) {
+        if (kiln_bench_compare(line->operands[0], line->operands[1], settings.json, &error) ==
+            KILN_OK)
+            return KILN_EXIT_OK;
+        kiln_message_error("%s", error.text);
+        return kiln_message_exit_code(error.status);
+    }
+    /* Saving graphs of a given size needs no device. */
     if (!settings.graph_directory || settings.elements == 0) {
         enum kiln_status status = kiln_device_open(settings.device, &device, &error);
         if (status) {

@@ -118,7 +118,6 @@ static json_t *result_to_json(const struct kiln_bench_result *result)
 json_t *kiln_bench_to_json(const struct kiln_bench_results *results)
 {
     json_t *object = kiln_json_object();
-    kiln_json_set(object, "schema_version", json_integer(KILN_BENCH_SCHEMA_VERSION));
     set_origin(object, &results->origin);
     kiln_json_set(object, "device", kiln_json_text(results->device));
     kiln_json_set(object, "target", kiln_json_text(results->target));

@@ -52,9 +52,6 @@ struct kiln_bench_result {
     char *failure; /* why it was not measured; NULL: it was; owned */
 };
 
-/* "schema_version" of the JSON: raised when a member vanishes or means something else. */
-enum { KILN_BENCH_SCHEMA_VERSION = 1 };
-
 struct kiln_bench_results {
     char *device; /* "cuda"; owned */
     char *target; /* "sm_90"; owned */
