@@ -10,14 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_device(const char *name)
-{
-    for (size_t i = 0; i < kiln_device_kind_count(); i++)
-        if (strcmp(kiln_device_kind(i)->name, name) == 0)
-            return true;
-    return false;
-}
-
 static void count_states(const json_t *findings, unsigned counts[KILN_DOCTOR_STATE_COUNT])
 {
     size_t index;
@@ -73,6 +65,7 @@ static int examine(struct kiln_doctor *doctor, bool json)
 int kiln_command_doctor(struct kiln_command_line *line)
 {
     struct kiln_doctor doctor;
+    struct kiln_error error;
     const char *device = NULL;
     bool json = false;
     for (;;) {
@@ -86,9 +79,11 @@ int kiln_command_doctor(struct kiln_command_line *line)
     }
     if (line->stopped)
         return line->exit_code;
-    if (device && !is_device(device))
-        return kiln_command_line_fail(line, "hip, host or cuda", "device '%s' is not known",
-                                      device);
+    kiln_error_init(&error);
+    if (device && kiln_device_check_names(device, &error) != KILN_OK) {
+        kiln_message_error("%s", error.text);
+        return KILN_EXIT_USAGE;
+    }
     kiln_doctor_init(&doctor);
     doctor.device = device;
     doctor.is_verbose = kiln_log_level() == KILN_LOG_INFO;
