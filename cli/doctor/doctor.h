@@ -21,7 +21,8 @@ enum kiln_doctor_state {
 };
 
 /* Facts that earlier checks find out for later ones. */
-#define KILN_DOCTOR_BACKEND_DIRECTORY "backend_directory" /* where hipDNN's library is */
+#define KILN_DOCTOR_BACKEND           "backend"           /* path of hipDNN's library */
+#define KILN_DOCTOR_BACKEND_DIRECTORY "backend_directory" /* its directory */
 #define KILN_DOCTOR_PLUGIN            "plugin"            /* path of Kiln's plugin */
 #define KILN_DOCTOR_DEVICE            "device"            /* kind of device to test on */
 #define KILN_DOCTOR_TARGET            "target"            /* of that device */
@@ -78,6 +79,7 @@ void kiln_doctor_check_settings(struct kiln_doctor *doctor);
 void kiln_doctor_check_hipdnn(struct kiln_doctor *doctor);
 void kiln_doctor_check_plugin_directory(struct kiln_doctor *doctor);
 void kiln_doctor_check_plugin_abi(struct kiln_doctor *doctor);
+void kiln_doctor_check_loading(struct kiln_doctor *doctor);
 void kiln_doctor_check_device(struct kiln_doctor *doctor);
 void kiln_doctor_check_cache_directory(struct kiln_doctor *doctor);
 void kiln_doctor_check_cache_layers(struct kiln_doctor *doctor);

@@ -9,6 +9,8 @@ const struct kiln_doctor_check kiln_doctor_checks[] = {
     {"plugin", "location", 10000, "check the file system of that directory",
      kiln_doctor_check_plugin_directory},
     {"plugin", "plugin", 20000, "install Kiln again", kiln_doctor_check_plugin_abi},
+    {"plugin", "loading", 60000, "HIPDNN_LOG_LEVEL=info makes hipDNN say what it loads",
+     kiln_doctor_check_loading},
     {"device", "device", 60000, "check the GPU and its driver: 'rocminfo', 'dmesg'",
      kiln_doctor_check_device},
     {"cache", "directory", 20000, "name a directory of a local disk in KILN_CACHE_DIR",

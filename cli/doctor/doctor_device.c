@@ -70,12 +70,11 @@ static void report_device(struct kiln_doctor *doctor, struct kiln_device *device
     kiln_doctor_set_fact(doctor, KILN_DOCTOR_DEVICE, device->ops->name);
     kiln_doctor_set_fact(doctor, KILN_DOCTOR_TARGET, device->target.name);
     const char *name = *description.name ? description.name : "no name";
-    if (device->ops->current_ordinal)
-        kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL, "%s %d: %s, %s", device->ops->name,
-                        device->ordinal, name, device->target.name);
-    else
-        kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL, "%s: %s, %s", device->ops->name, name,
-                        device->target.name);
+    char which[32] = "";
+    if (description.count > 1)
+        (void)snprintf(which, sizeof which, " %d of %d", device->ordinal, description.count);
+    kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL, "%s%s: %s, %s", device->ops->name, which,
+                    name, device->target.name);
     if (!*description.library)
         return;
     kiln_doctor_add(doctor, KILN_DOCTOR_OK, "runtime", NULL, "%s%s%s%s%s%s%s", description.library,

@@ -120,6 +120,7 @@ void kiln_doctor_check_hipdnn(struct kiln_doctor *doctor)
     else
         kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL,
                         "%s, which programs find only by a path of their own", path);
+    kiln_doctor_set_fact(doctor, KILN_DOCTOR_BACKEND, path);
     *strrchr(path, '/') = '\0';
     kiln_doctor_set_fact(doctor, KILN_DOCTOR_BACKEND_DIRECTORY, *path ? path : "/");
     free(path);

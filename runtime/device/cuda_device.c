@@ -300,7 +300,8 @@ static enum kiln_status cuda_current_ordinal(struct kiln_device *base, int *ret_
 
 static void cuda_describe(struct kiln_device *base, struct kiln_device_description *ret_description)
 {
-    const struct kiln_gpu_library *library = &((struct cuda_device *)base)->library.base;
+    const struct kiln_cuda_library *cuda = &((struct cuda_device *)base)->library;
+    const struct kiln_gpu_library *library = &cuda->base;
     int (*get_name)(char *name, int bytes, int device);
     int (*get_version)(int *version);
     struct kiln_error ignored;
@@ -311,6 +312,8 @@ static void cuda_describe(struct kiln_device *base, struct kiln_device_descripti
         get_name(ret_description->name, NAME_BYTES, base->ordinal) != KILN_GPU_SUCCESS)
         ret_description->name[0] = '\0';
     ret_description->name[NAME_BYTES - 1] = '\0';
+    if (cuda->cuDeviceGetCount(&ret_description->count) != KILN_GPU_SUCCESS)
+        ret_description->count = 0;
     /* The CUDA release that the driver is of; the driver's own number is not in this library. */
     if (!kiln_gpu_library_find(library, "cuDriverGetVersion", &get_version, &ignored) &&
         get_version(&version) == KILN_GPU_SUCCESS && version > 0)

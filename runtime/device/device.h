@@ -50,6 +50,7 @@ struct kiln_device_description {
     char driver_version[32];  /* "6.4.43482" */
     char runtime_version[32]; /* the same of the library */
     char library[512];        /* path of the library that was opened */
+    int count;                /* devices of this kind here; 0 if there can be only one */
 };
 
 struct kiln_device_ops {

@@ -299,7 +299,8 @@ static void write_version(const struct kiln_gpu_library *library, const char *fu
 
 static void hip_describe(struct kiln_device *base, struct kiln_device_description *ret_description)
 {
-    const struct kiln_gpu_library *library = &((struct hip_device *)base)->library.base;
+    const struct kiln_hip_library *hip = &((struct hip_device *)base)->library;
+    const struct kiln_gpu_library *library = &hip->base;
     int (*get_name)(char *name, int bytes, int ordinal);
     struct kiln_error ignored;
     kiln_error_init(&ignored);
@@ -308,6 +309,8 @@ static void hip_describe(struct kiln_device *base, struct kiln_device_descriptio
         get_name(ret_description->name, NAME_BYTES, base->ordinal) != KILN_GPU_SUCCESS)
         ret_description->name[0] = '\0';
     ret_description->name[NAME_BYTES - 1] = '\0';
+    if (hip->hipGetDeviceCount(&ret_description->count) != KILN_GPU_SUCCESS)
+        ret_description->count = 0;
     write_version(library, "hipDriverGetVersion", ret_description->driver_version);
     write_version(library, "hipRuntimeGetVersion", ret_description->runtime_version);
     kiln_gpu_library_path(library, ret_description->library, sizeof ret_description->library);

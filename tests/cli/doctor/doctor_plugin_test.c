@@ -133,3 +133,30 @@ Test(doctor_plugin, its_answer_is_told)
     findings = doctor_findings(kiln_doctor_check_answer, KILN_DOCTOR_PLUGIN, KILN_BROKEN_PLUGIN);
     doctor_expect(findings, "plugin", KILN_DOCTOR_WRONG, "gives no handle");
 }
+
+/* hipDNN's library and Kiln's plugin are known. */
+static void load_with_facts(struct kiln_doctor *doctor)
+{
+    kiln_doctor_set_fact(doctor, KILN_DOCTOR_PLUGIN, temporary_path("kiln_plugin.so"));
+    kiln_doctor_check_loading(doctor);
+}
+
+static const json_t *ask_hipdnn(const char *library)
+{
+    return doctor_findings(load_with_facts, library ? KILN_DOCTOR_BACKEND : NULL, library);
+}
+
+Test(doctor_plugin, hipdnn_tells_what_it_has_loaded)
+{
+    make_file("kiln_plugin.so", "");
+    make_file("other.so", "");
+    doctor_expect(ask_hipdnn(NULL), "loading", KILN_DOCTOR_SKIPPED, "no hipDNN");
+    doctor_expect(ask_hipdnn(KILN_NO_PLUGIN), "loading", KILN_DOCTOR_SKIPPED, "does not tell");
+    doctor_expect(ask_hipdnn(KILN_FAKE_HIPDNN), "loading", KILN_DOCTOR_WRONG, "loaded 0 plugins");
+    setenv("FAKE_HIPDNN_PLUGIN", temporary_path("other.so"), 1);
+    doctor_expect(ask_hipdnn(KILN_FAKE_HIPDNN), "loading", KILN_DOCTOR_WRONG, "loaded 1 plugin,");
+    setenv("FAKE_HIPDNN_PLUGIN", temporary_path("lib/../kiln_plugin.so"), 1);
+    doctor_expect(ask_hipdnn(KILN_FAKE_HIPDNN), "loading", KILN_DOCTOR_OK, "hipDNN 9.8.7 loads it");
+    setenv("FAKE_HIPDNN_STATUS", "5", 1);
+    doctor_expect(ask_hipdnn(KILN_FAKE_HIPDNN), "loading", KILN_DOCTOR_WARNING, "status 5");
+}

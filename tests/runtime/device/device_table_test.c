@@ -125,6 +125,7 @@ Test(device_table, devices_are_described)
     (void)cuda_stand_in_open();
     struct kiln_device_description hip = description_of("hip");
     cr_expect_str_eq(hip.name, "stand-in 0");
+    cr_expect_geq(hip.count, 1);
     cr_expect_str_eq(hip.driver_version, "6.4.43482");
     cr_expect_str_eq(hip.runtime_version, "7.0.12345");
     cr_expect(strstr(hip.library, ".so"), "%s", hip.library);
@@ -134,4 +135,5 @@ Test(device_table, devices_are_described)
     cr_expect_str_eq(cuda.runtime_version, "");
     struct kiln_device_description host = description_of("host");
     cr_expect_str_eq(host.library, "");
+    cr_expect_eq(host.count, 0);
 }
