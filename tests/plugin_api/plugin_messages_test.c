@@ -184,7 +184,8 @@ Test(plugin_messages, a_cache_and_its_layers_are_named)
     cr_expect_eq(system(expected), 0);
 }
 
-/* In a child, which exits as hosts do, with or without having closed the plugin. */
+/* In a child, which exits as hosts do, with or without having closed the plugin. Leak checkers have
+ * lines of their own in a child. */
 static const char *summary_of_child(bool closes)
 {
     pid_t child = fork();
@@ -223,7 +224,7 @@ Test(plugin_messages, a_summary_ends_the_process)
         cr_expect_not_null(strstr(summary, "; kernels from memory: 0, directory: 0, layers: 0, "
                                            "shared tier: 0, compiled: 4 in "),
                            "%s", summary);
-        cr_expect_eq(captured_stderr_count("\n"), 1, "%s", summary);
+        cr_expect_eq(captured_stderr_count("kiln: "), 1, "%s", summary);
     }
 }
 
@@ -243,14 +244,15 @@ Test(plugin_messages, a_forked_child_sums_up_only_its_own)
         cr_assert_eq(waitpid(child, NULL, 0), child);
         cr_expect_eq(captured_stderr_count("plans: 1 in "), (unsigned)works, "%s",
                      captured_stderr_text());
-        cr_expect_eq(captured_stderr_count("\n"), (unsigned)works, "%s", captured_stderr_text());
+        cr_expect_eq(captured_stderr_count("kiln: "), (unsigned)works, "%s",
+                     captured_stderr_text());
     }
     close_plugin(handle);
 }
 
 Test(plugin_messages, without_a_wish_there_is_no_summary)
 {
-    cr_expect_str_eq(summary_of_child(true), "");
+    cr_expect_null(strstr(summary_of_child(true), "kiln: "));
 }
 
 #define LONG_DIRECTORY                                                                             \
