@@ -214,8 +214,19 @@ Test(compile_claim, of_another_machine_is_not_waited_for)
 {
     struct kiln_compile_claim claim;
     kiln_compile_claim_open(&claim, store, &key, 0);
-    char *machine = strrchr(claim.name, '-') + 1;
+    char *machine = claim.name + sizeof ".kiln-" - 1 + KILN_CACHE_HASH_HEX + 1;
     *machine = *machine == '0' ? '1' : '0';
+    cr_assert_eq(kiln_compile_claim_take(&claim, 0), KILN_CLAIM_TAKEN);
+    expect(KILN_CLAIM_TAKEN, 0);
+    kiln_compile_claim_close(&claim);
+    cr_expect_eq(count_files(), 0);
+}
+
+/* It makes an entry of its own, which is not the one that is wanted. */
+Test(compile_claim, of_another_compiler_is_not_waited_for)
+{
+    struct kiln_compile_claim claim;
+    kiln_compile_claim_open(&claim, store, &key, kiln_cache_compiler_mark("clang 20"));
     cr_assert_eq(kiln_compile_claim_take(&claim, 0), KILN_CLAIM_TAKEN);
     expect(KILN_CLAIM_TAKEN, 0);
     kiln_compile_claim_close(&claim);
