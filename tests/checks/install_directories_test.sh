@@ -24,13 +24,14 @@ EOF
 
 # expect DIRECTORY PREFIX [OPTION...]
 expect() {
-    local wanted=$1 prefix=$2 found
+    local wanted=$1 prefix=$2 output found
     shift 2
     rm -rf "$temporary/build"
-    found=$("$cmake" -S "$temporary" -B "$temporary/build" -DMODULES="$modules" -DCMAKE_INSTALL_PREFIX="$prefix" \
-        "$@" 2>&1 | sed -n 's/^directory=//p')
+    output=$("$cmake" -S "$temporary" -B "$temporary/build" -DMODULES="$modules" -DCMAKE_INSTALL_PREFIX="$prefix" \
+        "$@" 2>&1) || true
+    found=$(sed -n 's/^directory=//p' <<<"$output")
     if [[ $found != "$wanted" ]]; then
-        echo "error: prefix $prefix $*: '$found' instead of '$wanted'" >&2
+        echo "error: prefix $prefix $*: '$found' instead of '$wanted': $output" >&2
         exit 1
     fi
 }
