@@ -130,6 +130,8 @@ static enum kiln_status check_program(struct kiln_engine *engine, const struct k
         return KILN_OK;
     if (kiln_status_may_pass(found) || programs->is_precompiled)
         *error = second;
+    else
+        kiln_program_cache_tell_miss(graph, error);
     if (!kiln_status_may_pass(found))
         kiln_declined_graphs_add(&engine->declined, key, error, MISS_MILLISECONDS);
     return error->status;

@@ -347,20 +347,28 @@ static enum kiln_status make(struct make_request *request, const struct kiln_cac
     return status;
 }
 
-/* Captures and reports call a graph by this hash. */
-static enum kiln_status decline_missing(const struct make_request *request,
-                                        struct kiln_error *error)
+void kiln_program_cache_tell_miss(const struct kiln_graph *graph, struct kiln_error *error)
 {
     struct kiln_hash128 hash;
-    enum kiln_status status = kiln_graph_hash(request->graph, &hash, error);
-    if (status)
-        return status;
-    (void)kiln_error_set(error, KILN_UNSUPPORTED,
-                         "no cache has all kernels of graph '%016" PRIx64 "%016" PRIx64
-                         "' for target '%s', and KILN_ENFORCE_PRECOMPILED forbids to compile them",
-                         hash.high, hash.low, request->scope.target->name);
-    kiln_error_hint(error, "'kiln compile' makes them; KILN_CACHE_LAYERS names packs of them");
-    return KILN_UNSUPPORTED;
+    struct kiln_error ignored;
+    kiln_error_init(&ignored);
+    /* Captures and reports call a graph by this hash. */
+    if (kiln_graph_hash(graph, &hash, &ignored) == KILN_OK)
+        kiln_error_prefix(error, "no cache has all kernels of graph '%016" PRIx64 "%016" PRIx64 "'",
+                          hash.high, hash.low);
+}
+
+/* KILN_UNSUPPORTED, with a sentence that names graph and target. */
+static enum kiln_status decline_miss(const struct make_request *request, struct kiln_error *error)
+{
+    if (request->cache->is_precompiled) {
+        (void)kiln_error_set(error, KILN_UNSUPPORTED,
+                             "KILN_ENFORCE_PRECOMPILED forbids to compile them for target '%s'",
+                             request->scope.target->name);
+        kiln_error_hint(error, "'kiln compile' makes them; KILN_CACHE_LAYERS names packs of them");
+    }
+    kiln_program_cache_tell_miss(request->graph, error);
+    return error->status;
 }
 
 static enum kiln_status make_program(void *context, const struct kiln_cache_key *key,
@@ -391,8 +399,8 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
         else if (status)
             status = error->status;
     }
-    if (status == KILN_UNSUPPORTED && request->cache->is_precompiled)
-        status = decline_missing(request, error);
+    if (status == KILN_UNSUPPORTED)
+        status = decline_miss(request, error);
     if (status == KILN_OK)
         *ret_object = program;
     return status;

@@ -65,6 +65,9 @@ enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_cache *cach
                                                  const struct kiln_target *target,
                                                  struct kiln_error *error) KILN_NODISCARD;
 
+/* Says in front of the reason why nothing compiles for a graph that no cache has it either. */
+void kiln_program_cache_tell_miss(const struct kiln_graph *graph, struct kiln_error *error);
+
 /* The exact bytes of workspace that the program needs: it is in memory, or the graph is lowered,
  * for kiln_program_cache_get to compile. Neither a cache nor a compiler is asked. */
 enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache,

@@ -392,7 +392,8 @@ Test(plan, a_machine_without_device_or_compiler_is_remembered)
     fake_pipeline.identity = NULL;
     engine = plan_fixture_engine();
     cr_expect_eq(check_graph(engine), KILN_UNSUPPORTED);
-    cr_expect_str_eq(fixture.error.text, "nothing compiles for 'gfx90a'");
+    cr_expect_not_null(strstr(fixture.error.text, "': nothing compiles for 'gfx90a'"), "%s",
+                       fixture.error.text);
     struct kiln_plan *plan = NULL;
     cr_expect_eq(plan_fixture_create(engine, &plan), KILN_UNSUPPORTED);
     cr_expect_eq(atomic_load(&fake_pipeline.queries), 1);
