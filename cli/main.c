@@ -106,6 +106,7 @@ int main(int argc, char **argv)
     occupy_standard_descriptors();
     /* A reader that goes away shows as a write error, here and in the pipes to compile workers. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* the same for a file that may not grow */
     kiln_log_set_sink(kiln_message_log);
     kiln_log_set_level(kiln_message_log_level());
     kiln_settings_check_names(warn_of_setting, NULL);

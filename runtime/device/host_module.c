@@ -97,7 +97,7 @@ static enum kiln_status load_library(const void *code, size_t size, const char *
                               strerror(errno));
     void *library = NULL;
     enum kiln_status status = KILN_OK;
-    if (!write_all(file, code, size))
+    if (!kiln_file_may_have(size) || !write_all(file, code, size))
         status = kiln_error_set(error, KILN_IO, "cannot write kernel '%s' to memory: %s", symbol,
                                 strerror(errno));
     else if (access("/proc/self/fd", X_OK) != 0)

@@ -67,9 +67,10 @@ enum kiln_status kiln_capture_counts_write(struct kiln_capture_counts *counts,
     uint32_t number = *line == UINT32_MAX ? counts->lines : *line;
     (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64 " %*" PRIu64 "\n", graph.high,
                    graph.low, COUNT_COLUMNS, count);
-    ssize_t written;
+    ssize_t written = -1;
     do
-        written = pwrite(counts->descriptor, text, LINE_BYTES, (off_t)number * LINE_BYTES);
+        if (kiln_file_may_have(((uint64_t)number + 1) * LINE_BYTES))
+            written = pwrite(counts->descriptor, text, LINE_BYTES, (off_t)number * LINE_BYTES);
     while (written < 0 && errno == EINTR);
     if (written != LINE_BYTES)
         return kiln_error_set(error, KILN_IO, "cannot write counts in '%s': %s", directory,

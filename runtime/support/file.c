@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,6 +174,15 @@ enum kiln_status kiln_directory_make(const char *path, mode_t mode, struct kiln_
     }
     free(prefix);
     return status;
+}
+
+bool kiln_file_may_have(uint64_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur)
+        return true;
+    errno = EFBIG;
+    return false;
 }
 
 enum kiln_status kiln_file_check_shortage(const char *action, struct kiln_error *error)

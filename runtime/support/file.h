@@ -11,7 +11,9 @@
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -51,6 +53,10 @@ enum kiln_status kiln_file_write_at(int directory, const char *name, const void 
  * it is there. */
 enum kiln_status kiln_directory_make(const char *path, mode_t mode,
                                      struct kiln_error *error) KILN_NODISCARD;
+
+/* False, with errno EFBIG, where RLIMIT_FSIZE forbids files of so many bytes, memory files too.
+ * Writing more would raise SIGXFSZ and end the process that we are a guest in. */
+bool kiln_file_may_have(uint64_t size);
 
 /* KILN_OK when this process can open one more file, else KILN_SHORTAGE or KILN_NO_MEMORY and
  * "cannot <action>: ...". For calls that fail and do not say whether they were able to look. */

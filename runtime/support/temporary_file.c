@@ -1,11 +1,12 @@
 #include "runtime/support/temporary_file.h"
 
+#include "runtime/support/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* A name in use means a collision of 64 random bits; more than a few mean something else. */
@@ -68,20 +69,10 @@ enum kiln_status kiln_temporary_file_create(int directory, const char *name, mod
     return KILN_OK;
 }
 
-/* Writing past the limit raises SIGXFSZ, which would end the process that we are a guest in. */
-static bool is_within_limit(uint64_t size)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur)
-        return true;
-    errno = EFBIG;
-    return false;
-}
-
 enum kiln_status kiln_temporary_file_append(struct kiln_temporary_file *file, const void *bytes,
                                             size_t size, struct kiln_error *error)
 {
-    if (!is_within_limit(file->size + size))
+    if (!kiln_file_may_have(file->size + size))
         return set_errno_error(error, "write", file->name);
     const char *rest = bytes;
     const char *end = rest + size;

@@ -5,9 +5,11 @@
 #include "runtime/device/host_device.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__SSE2__)
@@ -284,6 +286,15 @@ Test(host_device, refuses_what_is_no_kernel)
     memset(long_name, 'a', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
     expect_refused(code, code_bytes, long_name, KILN_BAD_ARGUMENT);
+}
+
+/* Memory files count too; no signal comes. */
+Test(host_device, size_limit_of_the_process_is_an_error)
+{
+    const struct rlimit limit = {.rlim_cur = 100, .rlim_max = RLIM_INFINITY};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    expect_refused(code, code_bytes, "reverse", KILN_IO);
+    cr_expect(strstr(error.text, strerror(EFBIG)), "%s", error.text);
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
