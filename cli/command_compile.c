@@ -66,7 +66,8 @@ static enum kiln_status choose_targets(const struct texts *texts,
     if (texts->count)
         return status;
     status = kiln_target_list_here(ret_targets, error);
-    if (status == KILN_OK && ret_targets->targets[0].kind == KILN_TARGET_HOST) {
+    bool is_wish = kiln_device_default_names() == NULL;
+    if (status == KILN_OK && ret_targets->targets[0].kind == KILN_TARGET_HOST && !is_wish) {
         kiln_message_note("no GPU here: compiling for the host device\n"
                           "hint: name the GPUs to compile for, as in --target gfx90a,gfx1030");
     }
