@@ -21,7 +21,7 @@ enum {
     SENTENCES_PER_KIND = 10,
     HASH_HEX_BYTES = 33,
     /* Longer paths are not aligned: one of them would widen the lines of all others. */
-    WIDEST_PATH_COLUMNS = 120,
+    WIDEST_PATH_COLUMNS = 40,
 };
 
 static void measure_columns(struct kiln_compile_report *report,

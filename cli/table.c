@@ -3,13 +3,18 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { LINE_COLUMNS = 100, NARROWEST_COLUMNS = 12 };
+
 void kiln_table_init(struct kiln_table *table, unsigned columns, unsigned right)
 {
+    assert(columns <= KILN_TABLE_MOST_COLUMNS);
     memset(table, 0, sizeof(*table));
     table->columns = columns;
     table->right = right;
@@ -43,26 +48,94 @@ void kiln_table_add(struct kiln_table *table, const char *format, ...)
     table->cells[table->count++] = kiln_text_escape(cell);
 }
 
+/* Columns to print a cell's next line in, at most `width`: whole words and folders where they fit.
+ * Sets the bytes of that line, and of the blanks after it. */
+static int next_line(const char *text, int width, size_t *ret_bytes, size_t *ret_blanks)
+{
+    int columns = 0;
+    int kept_columns = 0;
+    size_t kept = 0;
+    size_t at = 0;
+    while (text[at]) {
+        size_t next = at + 1;
+        while (((unsigned char)text[next] & 0xc0) == 0x80)
+            next++;
+        if (text[at] == ' ') {
+            kept = at;
+            kept_columns = columns;
+        }
+        if (columns == width)
+            break;
+        columns++;
+        if (text[at] == '/' || text[at] == ',' || !text[next]) {
+            kept = next;
+            kept_columns = columns;
+        }
+        at = next;
+    }
+    if (!text[at] || kept == 0) {
+        kept = at;
+        kept_columns = columns;
+    }
+    *ret_bytes = kept;
+    *ret_blanks = strspn(text + kept, " ");
+    return kept_columns;
+}
+
+/* Narrows the widest columns that are aligned left until a line fits. */
+static void fit_widths(const struct kiln_table *table, int *widths)
+{
+    int total = 2 * ((int)table->columns - 1);
+    for (unsigned i = 0; i < table->columns; i++)
+        total += widths[i];
+    while (total > LINE_COLUMNS) {
+        int *widest = NULL;
+        for (unsigned i = 0; i < table->columns; i++)
+            if (!(table->right >> i & 1) && (!widest || widths[i] > *widest))
+                widest = &widths[i];
+        if (!widest || *widest <= NARROWEST_COLUMNS)
+            return;
+        (*widest)--;
+        total--;
+    }
+}
+
+/* Prints one row; cells that are wider than their column go on in the lines below. */
+static void print_row(const struct kiln_table *table, char *const *cells, const int *widths)
+{
+    const char *rest[KILN_TABLE_MOST_COLUMNS];
+    unsigned left = 0; /* columns with text that is not printed yet */
+    for (unsigned i = 0; i < table->columns; i++)
+        rest[i] = cells[i];
+    do {
+        int gap = 0;
+        left = 0;
+        for (unsigned i = 0; i < table->columns; i++) {
+            size_t bytes, blanks;
+            bool is_right = table->right >> i & 1;
+            int width = is_right ? kiln_text_columns(rest[i]) : widths[i];
+            int columns = next_line(rest[i], width, &bytes, &blanks);
+            int padding = widths[i] - columns;
+            if (bytes) /* no blanks at the end of a line */
+                printf("%*s%.*s", gap + (is_right ? padding : 0), "", (int)bytes, rest[i]);
+            gap = bytes ? (is_right ? 0 : padding) + 2 : gap + widths[i] + 2;
+            rest[i] += bytes + blanks;
+            left += *rest[i] != '\0';
+        }
+        putchar('\n');
+    } while (left);
+}
+
 void kiln_table_print(const struct kiln_table *table)
 {
     kiln_progress_finish();
-    int *widths = kiln_cli_calloc(table->columns, sizeof(*widths));
+    int widths[KILN_TABLE_MOST_COLUMNS] = {0};
     for (size_t i = 0; i < table->count; i++) {
         int columns = kiln_text_columns(table->cells[i]);
         int *width = &widths[i % table->columns];
         *width = columns > *width ? columns : *width;
     }
-    for (size_t i = 0; i < table->count; i++) {
-        unsigned column = (unsigned)(i % table->columns);
-        int gap = widths[column] - kiln_text_columns(table->cells[i]);
-        bool last = column + 1 == table->columns;
-        if (table->right >> column & 1) {
-            printf("%*s%s%s", gap, "", table->cells[i], last ? "\n" : "  ");
-        } else {
-            printf("%s%*s", table->cells[i], last ? 0 : gap + 2, "");
-            if (last)
-                putchar('\n');
-        }
-    }
-    free(widths);
+    fit_widths(table, widths);
+    for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
+        print_row(table, table->cells + i, widths);
 }

@@ -1,5 +1,6 @@
 /*
  * Aligned tables on stdout: cells are collected, then printed with two spaces between columns.
+ * Lines have at most 100 columns: text that is too wide for that goes on below.
  */
 #ifndef KILN_CLI_TABLE_H
 #define KILN_CLI_TABLE_H
@@ -7,6 +8,8 @@
 #include "runtime/support/error.h"
 
 #include <stddef.h>
+
+enum { KILN_TABLE_MOST_COLUMNS = 32 }; /* bits of `right` */
 
 struct kiln_table {
     unsigned columns;

@@ -159,3 +159,48 @@ Test(kiln_output, names_of_files_cannot_move_the_cursor)
     cr_assert_null(strchr(kiln.err, '\033'));
     cr_assert(strstr(kiln.err, "\\x1b[2J"), "%s", kiln.err);
 }
+
+/* Columns of the widest line, of ASCII text. */
+static size_t widest(const char *text)
+{
+    size_t most = 0;
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        most = length > most ? length : most;
+        text += length + (text[length] != '\0');
+    }
+    return most;
+}
+
+Test(kiln_output, tables_have_at_most_100_columns)
+{
+    char directory[512] = "KILN_CACHE_DIR=";
+    size_t used = strlen(directory);
+    used +=
+        (size_t)snprintf(directory + used, sizeof(directory) - used, "%s", temporary_path("cache"));
+    for (int i = 0; i < 6; i++)
+        used +=
+            (size_t)snprintf(directory + used, sizeof(directory) - used, "/a-folder-of-many-%d", i);
+    const char *const environment[] = {directory, NULL};
+    static const char *const commands[][2] = {
+        {"config"},
+        {"targets"},
+        {"bench", "--list"},
+    };
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        const char *arguments[3] = {NULL};
+        memcpy(arguments, commands[i], sizeof(commands[i]));
+        struct kiln_process kiln = {.arguments = arguments, .environment = environment};
+        kiln_process_run(&kiln);
+        cr_expect_leq(widest(kiln.out), 100, "%s: %s", arguments[0], kiln.out);
+    }
+    static const char *const arguments[] = {"config", NULL};
+    struct kiln_process kiln = {.arguments = arguments, .environment = environment};
+    kiln_process_run(&kiln);
+    const char *begin = strstr(kiln.out, "KILN_CACHE_DIR ");
+    cr_assert(begin);
+    const char *below = strchr(begin, '\n');
+    cr_assert(strstr(begin, "  environment\n  ") < strstr(begin, "/a-folder-of-many-5"),
+              "the rest is below: %s", begin);
+    cr_assert_eq(strspn(below + 1, " "), strcspn(begin, "/"), "and under the value: %s", begin);
+}
