@@ -403,6 +403,23 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     return exit_code;
 }
 
+static void print_saved(const struct settings *settings, const struct kiln_bench_results *results)
+{
+    json_t *graphs = kiln_json_array();
+    for (size_t i = 0; i < results->count; i++) {
+        const struct kiln_bench_result *result = &results->results[i];
+        json_t *graph = kiln_json_object();
+        kiln_json_set(graph, "name", kiln_json_text(result->name));
+        kiln_json_set(graph, "failure",
+                      result->failure ? kiln_json_text(result->failure) : json_null());
+        kiln_json_append(graphs, graph);
+    }
+    json_t *document = kiln_json_object();
+    kiln_json_set(document, "directory", kiln_json_text(settings->graph_directory));
+    kiln_json_set(document, "graphs", graphs);
+    kiln_json_print(document);
+}
+
 static int save(const struct settings *settings, const struct kiln_bench_subjects *subjects)
 {
     struct kiln_error error;
@@ -415,6 +432,8 @@ static int save(const struct settings *settings, const struct kiln_bench_subject
     struct kiln_bench_results results = {
         .results = kiln_cli_calloc(subjects->count, sizeof(*results.results))};
     int exit_code = for_each_subject(settings, subjects, NULL, &results);
+    if (settings->json)
+        print_saved(settings, &results);
     kiln_bench_results_fini(&results);
     return exit_code;
 }
