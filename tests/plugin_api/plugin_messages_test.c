@@ -180,6 +180,13 @@ Test(plugin_messages, a_cache_and_its_layers_are_named)
     close_plugin(handle);
     (void)snprintf(expected, sizeof expected, " ms: kernel_1 from '%s'\n", cache);
     cr_expect_not_null(strstr(log_text, expected), "'%s' lacks '%s'", log_text, expected);
+    setenv("KILN_CACHE_DIR", "", 1);
+    setenv("KILN_CACHE_LAYERS", cache, 1);
+    log_text[0] = '\0';
+    handle = open_plugin(log_line);
+    make_plan(handle);
+    close_plugin(handle);
+    cr_expect_not_null(strstr(log_text, expected), "'%s' lacks '%s'", log_text, expected);
     (void)snprintf(expected, sizeof expected, "rm -r '%s'", cache);
     cr_expect_eq(system(expected), 0);
 }
