@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fails when a link in a Markdown file leads nowhere, or when docs/images has a file that no document shows.
+# Fails when a link in a Markdown file leads nowhere, when docs/images has a file that no document shows, or when
+# docs/ARCHITECTURE.md does not list a decision.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$kiln_root"
@@ -37,6 +38,12 @@ done < <(grep -HnoE '\]\([^) ]+\)' "${files[@]}")
 for image in docs/images/*; do
     if [[ $shown != *" $(basename "$image") "* ]]; then
         printf '%s: no document shows it\n' "$image"
+        faults=$((faults + 1))
+    fi
+done
+for decision in docs/decisions/*.md; do
+    if ! grep -qF -- "(decisions/$(basename "$decision"))" docs/ARCHITECTURE.md; then
+        printf '%s: docs/ARCHITECTURE.md does not list it\n' "$decision"
         faults=$((faults + 1))
     fi
 done
