@@ -210,12 +210,17 @@ Test(kiln_compile, quiet_prints_failures_only)
 
 Test(kiln_compile, without_targets_it_says_which_it_took)
 {
-    static const char *const environment[] = {"KILN_DEVICE=host", NULL};
+    static const char *const without_gpu[] = {"KILN_HIP_LIBRARY=/no/such/library.so", NULL};
+    static const char *const as_wished[] = {"KILN_DEVICE=host", NULL};
     const char *arguments[] = {"compile", sample(), NULL};
-    struct kiln_process kiln = {.arguments = arguments, .environment = environment};
+    struct kiln_process kiln = {.arguments = arguments, .environment = without_gpu};
     kiln_process_run(&kiln);
     cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
     cr_assert(strstr(kiln.err, "--target"), "%s", kiln.err);
+    kiln.environment = as_wished;
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_assert_str_empty(kiln.err);
 }
 
 Test(kiln_compile, a_terminal_gets_failures_and_the_summary_of_many)
