@@ -2,6 +2,7 @@
  * kiln bench: fused against unfused, measured on a device.
  */
 #include "cli/bench/bench_compare.h"
+#include "cli/bench/bench_page.h"
 #include "cli/bench/bench_run.h"
 #include "cli/bench/bench_subjects.h"
 #include "cli/command_line.h"
@@ -31,7 +32,7 @@ struct settings {
     struct kiln_bench_settings run;
     const char *device;
     uint64_t elements; /* 0: by device */
-    const char *plot_directory;
+    const char *plot_file;
     const char *graph_directory;
     const char *report_file;
     bool sweep;
@@ -81,7 +82,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
             settings->graph_directory = line->value;
             break;
         case KILN_OPTION_BENCH_PLOT:
-            settings->plot_directory = line->value;
+            settings->plot_file = line->value;
             break;
         case KILN_OPTION_BENCH_REPORT:
             settings->report_file = line->value;
@@ -106,7 +107,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         kiln_command_line_fail(line, "choose one of them",
                                "--json and --csv both want standard output");
     else if (!line->stopped && !measures &&
-             (settings->plot_directory || settings->report_file || settings->csv))
+             (settings->plot_file || settings->report_file || settings->csv))
         kiln_command_line_fail(line, "choose one of them", "%s measures nothing to show with %s",
                                quiet,
                                settings->csv           ? "--csv"
@@ -317,12 +318,11 @@ static void print(const struct settings *settings, const struct kiln_bench_resul
         kiln_bench_print_table(results);
 }
 
-static enum kiln_status write_report_text(const char *path, const char *text,
-                                          struct kiln_error *error)
+static enum kiln_status write_text(const char *path, const char *text, struct kiln_error *error)
 {
     enum kiln_status status = kiln_file_write(path, text, strlen(text), KILN_FILE_FOLLOW, error);
     if (status != KILN_OK)
-        kiln_error_prefix(error, "the report cannot be written to '%s'", path);
+        kiln_error_prefix(error, "the results cannot be written to '%s'", path);
     return status;
 }
 
@@ -331,21 +331,9 @@ static enum kiln_status write_report(const struct settings *settings,
                                      struct kiln_error *error)
 {
     char *text = kiln_json_write(kiln_bench_to_json(results));
-    enum kiln_status status = write_report_text(settings->report_file, text, error);
+    enum kiln_status status = write_text(settings->report_file, text, error);
     free(text);
     return status;
-}
-
-static int plot(const struct settings *settings, const struct kiln_bench_results *results,
-                int exit_code)
-{
-    struct kiln_error error;
-    kiln_error_init(&error);
-    enum kiln_status status = kiln_bench_plot(results, settings->plot_directory, &error);
-    if (status == KILN_OK)
-        return exit_code;
-    kiln_message_error("%s", error.text);
-    return worse(exit_code, status);
 }
 
 static int measure(const struct settings *settings, const struct kiln_bench_subjects *subjects,
@@ -357,10 +345,8 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     struct kiln_bench_results results = {.results = NULL};
     int exit_code;
     /* Better now than after all has been measured. */
-    if ((settings->plot_directory &&
-         kiln_directory_make(settings->plot_directory, 0777, &error) != KILN_OK) ||
-        (settings->report_file &&
-         write_report_text(settings->report_file, "", &error) != KILN_OK)) {
+    if ((settings->plot_file && write_text(settings->plot_file, "", &error) != KILN_OK) ||
+        (settings->report_file && write_text(settings->report_file, "", &error) != KILN_OK)) {
         kiln_message_error("%s", error.text);
         return KILN_EXIT_ENVIRONMENT;
     }
@@ -388,7 +374,7 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
         print(settings, &results);
         kiln_progress_flush_results();
     }
-    /* Nothing is left to tidy: neither a slow reader nor gnuplot must keep the process. */
+    /* A slow reader must not keep the process: there is nothing left to tidy. */
     kiln_interrupt_unwatch();
     if (results.device != NULL) {
         print(settings, &results);
@@ -396,8 +382,11 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
             kiln_message_error("%s", error.text);
             exit_code = worse(exit_code, error.status);
         }
-        if (settings->plot_directory && results.count != 0)
-            exit_code = plot(settings, &results, exit_code);
+        if (settings->plot_file &&
+            kiln_bench_page_write(&results, settings->plot_file, &error) != KILN_OK) {
+            kiln_message_error("%s", error.text);
+            exit_code = worse(exit_code, error.status);
+        }
     }
     kiln_bench_results_fini(&results);
     return exit_code;

@@ -28,7 +28,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The host device needs a C++ compiler, AMD GPUs need comgr: Debian's, ROCm's or clang and lld. All are optional at run
 # time, because kernels may come from a pack.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++ | clang, libamd-comgr2 | libamd-comgr3 | comgr")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang-19, lld-19, llvm-19, hipdnn, gnuplot-nox, graphviz")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang-19, lld-19, llvm-19, hipdnn, graphviz")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "Kiln compiles hipDNN's operation graphs into fused GPU kernels, keeps them in a\ncache on disk, and launches them. The package has the plugin, the command line\nprogram kiln and its manual.")
 set(kiln_package_scripts ${PROJECT_SOURCE_DIR}/packaging/debian)

@@ -3,7 +3,7 @@
 # Elsewhere it prints what is needed and goes on, so that a machine set up in another way works too.
 #
 # usage: install_packages.sh [--minimal]
-#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks), gnuplot, redis-server and
+#   --minimal  without clang 19 (targets that comgr lacks, sanitizer and format checks), redis-server and
 #              mmdebstrap
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -17,10 +17,10 @@ packages+=(libflatbuffers-dev flatbuffers-compiler libxxhash-dev libamd-comgr-de
 packages+=(libcriterion-dev libjansson-dev binutils)
 if [[ ${1-} != --minimal ]]; then
     # clang 19 compiles for targets that an old comgr does not know, and the project a second time. Graphviz draws
-    # `kiln explain --dot`, gnuplot `kiln bench --plot`. mmdebstrap makes the Debian systems of the last test legs, dpkg-dev the
+    # `kiln explain --dot`. mmdebstrap makes the Debian systems of the last test legs, dpkg-dev the
     # packages. Tests of the shared cache start redis-server on a port of their own; nothing here uses the one that the
     # package starts.
-    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz gnuplot-nox redis-server
+    packages+=(clang-19 lld-19 llvm-19 libclang-rt-19-dev clang-format-19 graphviz redis-server
                mmdebstrap dpkg-dev debian-archive-keyring)
 fi
 

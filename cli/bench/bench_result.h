@@ -96,20 +96,4 @@ json_t *kiln_bench_to_json(const struct kiln_bench_results *results);
 /* A heading and a line per result; columns have the JSON's names, joined with underscores. */
 void kiln_bench_print_csv(const struct kiln_bench_results *results, FILE *stream);
 
-/*
- * Draws, each as NAME.svg and NAME.png, into the directory, which is created:
- *   speed_up   bars: unfused over fused time, and what the bytes moved promise
- *   bandwidth  bars: fewest bytes over time, fused and unfused, and the copy's rate
- *   roofline   operations per second over operations per byte, fused and unfused, under the copy's
- *              rate; without graphs that have no arithmetic
- *   sweep      fewest bytes over time over size: when a graph was measured at several sizes
- * Of a graph at several sizes the others show the largest; plots that have nothing to show are left
- * out; those of an earlier run are removed. NAME.tsv and NAME.gp, the data and the
- * gnuplot script, stay there: `gnuplot NAME.gp` draws again. KILN_UNSUPPORTED with a hint when
- * there is no gnuplot; scripts and data are written even then. KILN_IO when the directory or a file
- * cannot be written or gnuplot fails.
- */
-enum kiln_status kiln_bench_plot(const struct kiln_bench_results *results, const char *directory,
-                                 struct kiln_error *error) KILN_NODISCARD;
-
 #endif
