@@ -113,26 +113,26 @@ static enum kiln_status ask_remote(struct lookup *lookup, uint64_t mark, struct 
 static enum kiln_status ask_all(struct lookup *lookup, enum kiln_cache_reach reach,
                                 struct kiln_error *error)
 {
+    bool has_own = lookup->mark != 0;
     bool is_local = reach == KILN_CACHE_OWN_DIRECTORY;
-    bool takes_others = !lookup->store->needs_same_compiler;
+    bool takes_others = !lookup->store->needs_same_compiler && !(has_own && is_local);
     enum kiln_status status = KILN_NOT_FOUND;
-    if (lookup->mark != 0) {
+    if (has_own)
         status = ask_directory(lookup, KILN_ENTRY_OF_MARK, error);
-        if (status == KILN_NOT_FOUND && !is_local)
-            status = ask_layers(lookup, lookup->mark, error);
-        if (status == KILN_NOT_FOUND && !is_local)
-            status = ask_remote(lookup, lookup->mark, error);
-        takes_others = takes_others && !is_local;
-    }
-    if (status == KILN_NOT_FOUND && takes_others) {
+    if (status == KILN_NOT_FOUND && has_own && !is_local)
+        status = ask_layers(lookup, lookup->mark, error);
+    /* Before the shared tier, which has one entry of a key: this is the copy of it, and the server
+     * is not asked again. */
+    if (status == KILN_NOT_FOUND && takes_others)
         status = ask_directory(lookup, KILN_ENTRY_SHIPPED, error);
-        if (status == KILN_NOT_FOUND && !is_local)
-            status = ask_layers(lookup, 0, error);
-        if (status == KILN_NOT_FOUND && !is_local)
-            status = ask_remote(lookup, 0, error);
-        if (status == KILN_NOT_FOUND && (lookup->mark == 0 || reach == KILN_CACHE_ALL))
-            status = ask_directory(lookup, KILN_ENTRY_OF_ANY, error);
-    }
+    if (status == KILN_NOT_FOUND && has_own && !is_local)
+        status = ask_remote(lookup, lookup->mark, error);
+    if (status == KILN_NOT_FOUND && takes_others && !is_local)
+        status = ask_layers(lookup, 0, error);
+    if (status == KILN_NOT_FOUND && takes_others && !is_local)
+        status = ask_remote(lookup, 0, error);
+    if (status == KILN_NOT_FOUND && takes_others && (!has_own || reach == KILN_CACHE_ALL))
+        status = ask_directory(lookup, KILN_ENTRY_OF_ANY, error);
     if (lookup->is_held)
         kiln_entry_fini(&lookup->held);
     return status;

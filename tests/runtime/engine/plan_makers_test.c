@@ -107,6 +107,16 @@ Test(plan_makers, without_a_compiler_a_pack_is_enough)
                        fixture.error.text);
 }
 
+Test(plan_makers, without_a_compiler_a_layer_is_enough)
+{
+    cr_expect_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    cr_assert_eq(setenv("KILN_CACHE_LAYERS", fixture.directory, 1), 0);
+    (void)snprintf(fixture.directory, sizeof fixture.directory, "%s", temporary_path("new"));
+    lose_compiler();
+    cr_expect_eq(check(), KILN_OK, "%s", fixture.error.text);
+    cr_expect_eq(fake_pipeline.compiled, 2);
+}
+
 /* A graph that nobody precompiled, whose kernels are there from others. */
 Test(plan_makers, without_a_compiler_and_a_recipe_the_kernels_are_enough)
 {
