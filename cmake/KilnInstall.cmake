@@ -17,6 +17,9 @@ install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINA
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # Debian's name
 file(ARCHIVE_CREATE OUTPUT ${PROJECT_BINARY_DIR}/changelog.gz PATHS ${PROJECT_SOURCE_DIR}/CHANGELOG.md FORMAT raw COMPRESSION GZip)
 install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${CMAKE_INSTALL_DOCDIR}) # Debian's name
+if(TARGET kiln_share) # Debian's zsh does not look into site-functions
+    install(FILES ${PROJECT_BINARY_DIR}/cli/share/zsh/site-functions/_kiln DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+endif()
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/plugin_api/hipdnn_plugin_abi.h
