@@ -113,12 +113,24 @@ static void look_into(struct kiln_doctor *doctor, const struct kiln_cache_direct
     kiln_doctor_report_entries(doctor, "entries", KILN_CACHE_SOURCE_DIRECTORY);
 }
 
-/* It is made when it is first needed: below the nearest directory above that is there. */
-static void look_above(struct kiln_doctor *doctor, const char *path)
+/* The nearest directory above that is there, to be freed. */
+static char *find_above(const char *path)
 {
     char *above = kiln_cli_strdup(path);
-    for (char *slash; access(above, F_OK) != 0 && (slash = strrchr(above, '/')) && slash != above;)
-        *slash = '\0';
+    while (access(above, F_OK) != 0 && strcmp(above, "/") != 0 && strcmp(above, ".") != 0) {
+        char *slash = strrchr(above, '/');
+        if (slash)
+            slash[slash == above] = '\0';
+        else
+            (void)strcpy(above, ".");
+    }
+    return above;
+}
+
+/* The first kernel makes the directory. */
+static void look_above(struct kiln_doctor *doctor, const char *path)
+{
+    char *above = find_above(path);
     char *trial = NULL;
     bool is_made = asprintf(&trial, "%s/.kiln-XXXXXX", above) > 0 && mkdtemp(trial);
     if (!is_made)

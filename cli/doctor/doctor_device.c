@@ -100,6 +100,11 @@ static void use_host(struct kiln_doctor *doctor)
     struct kiln_device *host = NULL;
     struct kiln_error error;
     kiln_error_init(&error);
+    if (kiln_environment_flag(KILN_ENVIRONMENT_KILN_ENFORCE_PRECOMPILED)) {
+        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "host device", NULL,
+                        "KILN_ENFORCE_PRECOMPILED: nothing is compiled to test it with");
+        return;
+    }
     if (!has_host_compiler() || kiln_device_open("host", &host, &error) != KILN_OK) {
         kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, "host device", NULL,
                         "there is no C++ compiler to test it with");

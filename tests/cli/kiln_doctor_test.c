@@ -131,3 +131,17 @@ Test(kiln_doctor, an_unknown_device_is_a_usage_error)
     cr_expect(strstr(kiln.err, "'abacus'"), "%s", kiln.err);
     cr_expect_eq(KILN("doctor", "me").exit_code, 2);
 }
+
+/* As while an image is built: no GPU, and nothing may be compiled. */
+Test(kiln_doctor, an_image_with_precompiled_kernels_is_fine)
+{
+    static const char *const environment[] = {"KILN_ENFORCE_PRECOMPILED=1",
+                                              "KILN_CACHE_REMOTE=", "KILN_DEVICE=", NULL};
+    struct kiln_process kiln = run(json_arguments, environment);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_str_eq(state_of(document, "compilers", "worker"), "skipped");
+    cr_expect_str_eq(state_of(document, "test", "kernel"), "skipped");
+    if (strcmp(state_of(document, "device", "device"), "warning") == 0)
+        cr_expect_eq(kiln.exit_code, 0, "%s", kiln.out);
+    json_decref(document);
+}

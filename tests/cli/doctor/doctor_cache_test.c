@@ -43,6 +43,8 @@ Test(doctor_cache, a_directory_that_cannot_be_used_is_wrong)
     doctor_expect(look(), "directory", KILN_DOCTOR_WRONG, "Not a directory");
     setenv("KILN_CACHE_DIR", "/proc/kiln/cache", 1);
     doctor_expect(look(), "directory", KILN_DOCTOR_WRONG, "cannot be made");
+    setenv("KILN_CACHE_DIR", "/dev/full", 1);
+    doctor_expect(look(), "directory", KILN_DOCTOR_WRONG, "Not a directory");
     cr_assert_eq(symlink("/tmp", temporary_path("link")), 0);
     setenv("KILN_CACHE_DIR", temporary_path("link"), 1);
     doctor_expect(look(), "directory", KILN_DOCTOR_WRONG, "symbolic link");
@@ -50,6 +52,14 @@ Test(doctor_cache, a_directory_that_cannot_be_used_is_wrong)
     cr_assert_eq(chmod(temporary_path("open"), 0777), 0);
     setenv("KILN_CACHE_DIR", temporary_path("open"), 1);
     doctor_expect(look(), "directory", KILN_DOCTOR_WRONG, "chmod go-w");
+}
+
+Test(doctor_cache, a_relative_directory_is_made_below_the_current_one)
+{
+    cr_assert_eq(chdir(temporary_path("")), 0);
+    setenv("KILN_CACHE_DIR", "some/where", 1);
+    doctor_expect(look(), "directory", KILN_DOCTOR_OK, "which the first kernel makes");
+    cr_expect_eq(directory_count("."), 0);
 }
 
 Test(doctor_cache, no_directory_and_a_small_limit_are_warnings)
