@@ -469,9 +469,10 @@ int kiln_cache_show(const struct kiln_cache_request *request, struct kiln_error 
         status = kiln_error_set(error, KILN_CORRUPT, "nothing can be extracted from '%s': %s", hex,
                                 shown.description.reason.text);
     if (request->extract && status == KILN_OK && shown.missing)
-        status = kiln_error_set(error, KILN_NOT_FOUND,
-                                "%" PRIu32 " of %" PRIu32 " kernels of '%s' are in no cache",
-                                shown.missing, kernel_count(&shown), hex);
+        status = kiln_error_set(
+            error, KILN_NOT_FOUND, "%" PRIu32 " of %" PRIu32 " %s of '%s' %s in no cache",
+            shown.missing, kernel_count(&shown), KILN_NOUN(kernel_count(&shown), "kernel"), hex,
+            shown.missing == 1 ? "is" : "are");
     if (request->json)
         print_shown_json(&shown);
     else

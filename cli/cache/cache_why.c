@@ -207,8 +207,8 @@ static void print_near(const struct answer *answer)
     if (answer->near_count == 0)
         print_line("near", kiln_buffer_text(&answer->none));
     if (answer->known.unreadable && answer->known.count)
-        printf("%-10s %zu programs of builds of Kiln with other formats\n", "unread",
-               answer->known.unreadable);
+        printf("%-10s %zu %s of builds of Kiln with other formats\n", "unread",
+               answer->known.unreadable, KILN_NOUN(answer->known.unreadable, "program"));
     if (answer->known.is_cut)
         kiln_message_note("only %zu programs of the cache were compared", answer->known.count);
 }

@@ -338,13 +338,13 @@ enum kiln_status kiln_missing_program_explain(const struct kiln_missing_program 
         kiln_near_program_fini(&near);
     } else if (known->count) {
         kiln_buffer_printf(ret_line,
-                           "none of the %zu programs there is of a graph with as many tensors and "
-                           "the same kinds of nodes",
-                           known->count);
+                           "of %zu %s there, none is of a graph with as many tensors and the same "
+                           "kinds of nodes",
+                           known->count, KILN_NOUN(known->count, "program"));
     } else if (known->unreadable) {
-        kiln_buffer_printf(ret_line,
-                           "the %zu programs there are of builds of Kiln with other formats",
-                           known->unreadable);
+        kiln_buffer_printf(ret_line, "%zu %s of builds of Kiln with other formats",
+                           known->unreadable,
+                           known->unreadable == 1 ? "program there is" : "programs there are");
     } else {
         kiln_buffer_append_text(ret_line, "there are no programs");
     }

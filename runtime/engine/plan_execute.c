@@ -106,7 +106,7 @@ static enum kiln_status check_pointers(const struct kiln_plan *plan, const uint6
         if (!plan->bindings[i].host_scalar_bytes && is_host_pointer(plan, words[i]))
             status = kiln_error_set(
                 error, KILN_BAD_ARGUMENT,
-                "the buffer of tensor uid '%lld' is host memory, which device '%s' cannot reach",
+                "the buffer of tensor uid %lld is host memory, which device '%s' cannot reach",
                 (long long)plan->bindings[i].uid, kind);
     }
     if (status)

@@ -42,7 +42,9 @@ if ! { "$cmake" -S "$consumer" -B "$temporary/consumer" -DCMAKE_PREFIX_PATH="$pr
 fi
 "$temporary/consumer/consumer"
 
-for file in share/doc/kiln/{LICENSE,README.md,CHANGELOG.md,docs/ARCHITECTURE.md} share/kiln/samples/current/bias_gelu_fp16.json; do
+for file in share/doc/kiln/{LICENSE,README.md,CHANGELOG.md,docs/ARCHITECTURE.md} share/kiln/samples/current/bias_gelu_fp16.json \
+            share/man/man1/kiln.1 share/bash-completion/completions/kiln share/zsh/site-functions/_kiln \
+            share/fish/vendor_completions.d/kiln.fish; do
     [[ -s $prefix/$file ]] || fail "'$file' is not installed"
 done
 

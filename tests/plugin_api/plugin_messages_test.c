@@ -322,10 +322,9 @@ Test(plugin_messages, host_memory_is_told_of_with_what_to_do)
         PLUGIN_HOST_DONE, "%s", text);
     hip.set_unknown_pointer(b);
     cr_expect_eq(plugin_host_execute(&host, handle, &plan, buffers, 3, text), PLUGIN_HOST_FAILED);
-    cr_expect_str_eq(
-        plugin_host_error(&host),
-        "the buffer of tensor uid '2' is host memory, which device 'hip' cannot reach; "
-        "allocate it with hipMalloc");
+    cr_expect_str_eq(plugin_host_error(&host),
+                     "the buffer of tensor uid 2 is host memory, which device 'hip' cannot reach; "
+                     "allocate it with hipMalloc");
     cr_expect(plugin_host_release(&host, handle, &plan, text), "%s", text);
     close_plugin(handle);
 }
