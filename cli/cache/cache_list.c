@@ -26,11 +26,12 @@ struct row {
     uint64_t bytes;
     int64_t last_use_s;
     int source;
-    char *target;  /* owned; NULL: not known */
-    char *build;   /* owned; of Kiln, that made it; NULL: not known */
-    bool is_stale; /* this build can never use it */
-    char *summary; /* owned; or why it is not known */
-    char *damage;  /* owned; NULL: it is whole */
+    char *target;   /* owned; NULL: not known */
+    char *build;    /* owned; of Kiln, that made it; NULL: not known */
+    char *compiler; /* owned; its identity, the same */
+    bool is_stale;  /* this build can never use it */
+    char *summary;  /* owned; or why it is not known */
+    char *damage;   /* owned; NULL: it is whole */
     enum kiln_entry_kind kind;
     /* Of a program: its kernels' names, owned, and how many of these are in no listed place. */
     char (*kernel_names)[KILN_CACHE_HASH_HEX + 1];
@@ -66,6 +67,7 @@ static void free_rows(struct listing *listing)
     for (size_t i = 0; i < listing->count; i++) {
         free(listing->rows[i].target);
         free(listing->rows[i].build);
+        free(listing->rows[i].compiler);
         free(listing->rows[i].summary);
         free(listing->rows[i].damage);
         free(listing->rows[i].kernel_names);
@@ -82,6 +84,8 @@ static void describe(const struct kiln_entry_description *description, struct ro
         row->target = kiln_cli_strdup(description->target);
     if (description->build && *description->build)
         row->build = kiln_cli_strdup(description->build);
+    if (description->compiler && *description->compiler)
+        row->compiler = kiln_cli_strdup(description->compiler);
     kiln_entry_summary(description, &summary);
     row->summary =
         kiln_cli_strdup(description->kind != KILN_ENTRY_UNKNOWN ? kiln_buffer_text(&summary)
@@ -273,6 +277,7 @@ static json_t *row_json(const struct kiln_cache_store *store, const struct row *
                               : json_null());
     kiln_json_set(object, "target", text_or_null(row->target));
     kiln_json_set(object, "build", text_or_null(row->build));
+    kiln_json_set(object, "compiler", text_or_null(row->compiler));
     kiln_json_set(object, "stale", row->damage ? json_null() : json_boolean(row->is_stale));
     kiln_json_set(object, "graph", is_program ? kiln_json_text(row->summary) : json_null());
     kiln_json_set(object, "kernel", is_kernel ? kiln_json_text(row->summary) : json_null());

@@ -54,6 +54,7 @@ Test(kiln_cache_pack, ls_says_what_entries_are_last_used_first)
         const json_t *entry = json_array_get(entries, i);
         cr_assert_str_eq(text_member(entry, "kind"), i < 2 ? "program" : "kernel");
         cr_assert(json_is_null(json_object_get(entry, i < 2 ? "kernel" : "graph")));
+        cr_assert_eq(strncmp(text_member(entry, "compiler"), "host options-", 13), 0);
         cr_assert_gt(integer_member(entry, "code_bytes"), 1000);
     }
     cr_assert_eq(strncmp(text_member(json_array_get(entries, 2), "kernel"), "kiln_pointwise_", 15),
