@@ -20,20 +20,13 @@ enum {
     /* Sentences of one kind of failure; thousands of graphs fail for few reasons. */
     SENTENCES_PER_KIND = 10,
     HASH_HEX_BYTES = 33,
-    /* Longer paths are not aligned: one of them would widen the lines of all others. */
-    WIDEST_PATH_COLUMNS = 40,
+    /* Kernels, bytes and time of a program, or the reason for having none. */
+    DETAIL_BYTES = 64,
+    DETAIL_COLUMNS = 33,
 };
 
-static void measure_columns(struct kiln_compile_report *report,
-                            const struct kiln_graph_files *files)
+static void measure_columns(struct kiln_compile_report *report)
 {
-    for (size_t i = 0; i < files->count; i++) {
-        char *path = kiln_text_escape(files->files[i].path);
-        int columns = kiln_text_columns(path);
-        if (columns > report->path_columns && columns <= WIDEST_PATH_COLUMNS)
-            report->path_columns = columns;
-        free(path);
-    }
     report->target_columns = 3;
     for (size_t i = 0; i < report->targets->count; i++) {
         int columns = (int)strlen(report->targets->targets[i].name);
@@ -53,7 +46,7 @@ enum kiln_status kiln_compile_report_init(struct kiln_compile_report *report,
     report->results = options->json ? kiln_json_array() : NULL;
     report->spills = kiln_json_array();
     report->by_target = kiln_cli_calloc(targets->count, sizeof(*report->by_target));
-    measure_columns(report, files);
+    measure_columns(report);
     if (!options->report_path)
         return KILN_OK;
     report->file = fopen(options->report_path, "we");
@@ -232,24 +225,26 @@ static void write_line(struct kiln_compile_report *report, const json_t *object)
     report->file = NULL;
 }
 
+/* The path comes last: it may have any length. */
 static void print_line(const struct kiln_compile_report *report,
                        const struct kiln_compile_result *result)
 {
-    char *path = kiln_text_escape(result->path);
-    const char *target = result->target ? result->target->name : "all";
-    int gap = report->path_columns - kiln_text_columns(path);
-    printf("%s%*s  %-*s  ", path, gap > 0 ? gap : 0, "", report->target_columns, target);
-    free(path);
+    char detail[DETAIL_BYTES];
     if (result->outcome == KILN_COMPILE_DONE) {
         char bytes[KILN_TEXT_AMOUNT_BYTES];
         char duration[KILN_TEXT_AMOUNT_BYTES];
-        printf("%-10s  %2u %-7s  %10s  %9s", outcome_text(result), (unsigned)result->kernels,
-               KILN_NOUN(result->kernels, "kernel"), kiln_text_bytes(bytes, result->code_bytes),
-               kiln_text_duration(duration, result->duration_ns));
+        (void)snprintf(detail, sizeof(detail), "%2u %-7s  %10s  %9s", (unsigned)result->kernels,
+                       KILN_NOUN(result->kernels, "kernel"),
+                       kiln_text_bytes(bytes, result->code_bytes),
+                       kiln_text_duration(duration, result->duration_ns));
     } else {
-        printf("%-10s  %s", outcome_text(result),
-               reason_text(result->status, result->reject_reason));
+        (void)snprintf(detail, sizeof(detail), "%s",
+                       reason_text(result->status, result->reject_reason));
     }
+    printf("%-*s  %-10s  %-*s  ", report->target_columns,
+           result->target ? result->target->name : "all", outcome_text(result), DETAIL_COLUMNS,
+           detail);
+    kiln_text_write(stdout, result->path, false);
     if (result->asked)
         printf("  asked %" PRIu64 " %s", result->asked, KILN_NOUN(result->asked, "time"));
     putchar('\n');

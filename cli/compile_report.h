@@ -46,7 +46,6 @@ struct kiln_compile_report {
     const struct kiln_target_list *targets;
     const struct kiln_shard *shard;
     bool failures_only;
-    int path_columns;
     int target_columns;
     json_t *results;                  /* of --json */
     FILE *file;                       /* of --report; NULL when there is none or it failed */
