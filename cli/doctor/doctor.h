@@ -24,8 +24,9 @@ enum kiln_doctor_state {
 #define KILN_DOCTOR_BACKEND           "backend"           /* path of hipDNN's library */
 #define KILN_DOCTOR_BACKEND_DIRECTORY "backend_directory" /* its directory */
 #define KILN_DOCTOR_PLUGIN            "plugin"            /* path of Kiln's plugin */
-#define KILN_DOCTOR_DEVICE            "device"            /* kind of device to test on */
-#define KILN_DOCTOR_TARGET            "target"            /* of that device */
+#define KILN_DOCTOR_SILENT            "silent"   /* group of the last check without an answer */
+#define KILN_DOCTOR_DEVICE            "device"   /* kind of device to test on */
+#define KILN_DOCTOR_TARGET            "target"   /* of that device */
 #define KILN_DOCTOR_KERNELS           "kernels"  /* set if a cache has some for the target */
 #define KILN_DOCTOR_WORKER            "worker"   /* set if compilers can be asked */
 #define KILN_DOCTOR_COMPILER          "compiler" /* the one that serves the target */

@@ -103,8 +103,11 @@ void kiln_doctor_check_answer(struct kiln_doctor *doctor)
     struct kiln_graph graph;
     struct kiln_error error;
     kiln_error_init(&error);
-    if (!path) {
-        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, check, NULL, "there is none to ask");
+    const char *silent = kiln_doctor_fact(doctor, KILN_DOCTOR_SILENT);
+    bool is_device_silent = silent && strcmp(silent, "device") == 0; /* the plugin would be, too */
+    if (!path || is_device_silent) {
+        kiln_doctor_add(doctor, KILN_DOCTOR_SKIPPED, check, NULL, "%s",
+                        path ? "the device gives no answer" : "there is none to ask");
         return;
     }
     kiln_arena_init(&arena);

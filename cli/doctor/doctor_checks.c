@@ -11,7 +11,7 @@ const struct kiln_doctor_check kiln_doctor_checks[] = {
     {"plugin", "plugin", 20000, "install Kiln again", kiln_doctor_check_plugin_abi},
     {"plugin", "loading", 60000, "HIPDNN_LOG_LEVEL=info makes hipDNN say what it loads",
      kiln_doctor_check_loading},
-    {"device", "device", 60000, "check the GPU and its driver: 'rocminfo', 'dmesg'",
+    {"device", "device", 45000, "check the GPU and its driver: 'rocminfo', 'dmesg'",
      kiln_doctor_check_device},
     {"cache", "directory", 20000, "name a directory of a local disk in KILN_CACHE_DIR",
      kiln_doctor_check_cache_directory},
@@ -24,7 +24,7 @@ const struct kiln_doctor_check kiln_doctor_checks[] = {
     {"compilers", "compilers", 60000, REPORT_LIBRARY, kiln_doctor_check_compilers},
     {"test", "kernel", 120000, "check the GPU and its driver: 'rocminfo', 'dmesg'",
      kiln_doctor_check_kernel},
-    {"test", "plugin", 90000, "run 'kiln doctor -v', and report what it prints",
+    {"test", "plugin", 45000, "run 'kiln doctor -v', and report what it prints",
      kiln_doctor_check_answer},
 };
 const size_t kiln_doctor_check_count = sizeof kiln_doctor_checks / sizeof *kiln_doctor_checks;

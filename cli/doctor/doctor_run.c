@@ -191,6 +191,7 @@ static bool take_answer(struct kiln_doctor *doctor, const struct kiln_buffer *an
 static void explain_silence(struct kiln_doctor *doctor, const struct kiln_doctor_check *check,
                             bool is_late, int wait_status)
 {
+    kiln_doctor_set_fact(doctor, KILN_DOCTOR_SILENT, check->group);
     if (is_late)
         kiln_doctor_add(doctor, KILN_DOCTOR_WRONG, check->name, check->remedy,
                         "the check gave no answer within %g s", check->limit_ms / 1e3);

@@ -83,6 +83,7 @@ Test(doctor_run, a_check_that_ends_is_one_finding, .timeout = 60)
     json_decref(findings);
     findings = findings_of(leave, 30000, &doctor);
     doctor_expect(findings, "check", KILN_DOCTOR_WRONG, "exit code 7");
+    cr_expect_str_eq(kiln_doctor_fact(&doctor, KILN_DOCTOR_SILENT), "group");
     json_decref(findings);
     kiln_doctor_fini(&doctor);
 }
