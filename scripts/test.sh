@@ -4,11 +4,10 @@
 # usage: test.sh [--quick | --hip | --long]
 #   --quick  only the first leg
 #   --long   every leg runs whole sweeps, and ten times as many random graphs; this takes hours
-#   --hip    the hardware suite alone, in a release build: what a person with an AMD GPU should run once
+#   --hip    the hardware suite alone, in a release build: for people with an AMD GPU, to run once
 #
-# Legs:
-# What takes long in the first leg for the sake of a compiler or a file system, the others run in parts, random graphs from
-# other seeds (scripts/README.md).
+# Legs: tests that spend their time in compilers or file systems run whole in the first leg and in parts in the others, with
+# other seeds for random graphs (scripts/README.md).
 #
 #   dev     gcc, debug, warnings are errors, every test
 #   hip     the hardware suite on a GPU or, in parts, on emulated ones (scripts/test_hip.sh), with the build of the first leg
