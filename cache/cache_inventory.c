@@ -298,8 +298,9 @@ enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
 
 struct search {
     char prefix[KILN_CACHE_HASH_HEX + 1];
-    struct kiln_cache_item found; /* the first */
-    bool has_found;
+    size_t passed_over;           /* matches before the wanted one */
+    size_t count;                 /* of matches */
+    struct kiln_cache_item found; /* the wanted one, with a count above `passed_over` */
 };
 
 static enum kiln_status match_item(void *context, const struct kiln_cache_item *item,
@@ -308,13 +309,12 @@ static enum kiln_status match_item(void *context, const struct kiln_cache_item *
     struct search *search = context;
     if (strncmp(item->hex, search->prefix, strlen(search->prefix)) != 0)
         return KILN_OK;
-    if (search->has_found && strcmp(search->found.hex, item->hex) != 0)
+    if (search->count != 0 && strcmp(search->found.hex, item->hex) != 0)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "several cache entries start with '%s': '%s', '%s'", search->prefix,
                               search->found.hex, item->hex);
-    if (!search->has_found)
+    if (search->count++ <= search->passed_over)
         search->found = *item;
-    search->has_found = true;
     return KILN_OK;
 }
 
@@ -359,12 +359,27 @@ static enum kiln_status read_from_pack(const struct kiln_cache_layer *layer,
     return KILN_OK;
 }
 
+static enum kiln_status read_item(struct kiln_cache_store *store,
+                                  const struct kiln_cache_item *item, struct kiln_entry *ret_entry,
+                                  struct kiln_error *error)
+{
+    struct kiln_hash128 hash = {.high = 0};
+    (void)sscanf(item->hex, "%16" SCNx64 "%16" SCNx64, &hash.high, &hash.low);
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(hash);
+    if (item->source == KILN_CACHE_SOURCE_DIRECTORY)
+        return read_from_directory(&store->directory, &key, item->mark, ret_entry, error);
+    const struct kiln_cache_layer *layer = &store->layers[item->source];
+    return layer->pack != NULL
+               ? read_from_pack(layer, &key, item->mark, ret_entry, error)
+               : read_from_directory(&layer->directory, &key, item->mark, ret_entry, error);
+}
+
 enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const char *prefix,
                                        struct kiln_cache_item *ret_item,
                                        struct kiln_buffer *ret_entry,
                                        struct kiln_entry_view *ret_view, struct kiln_error *error)
 {
-    struct search search = {.has_found = false};
+    struct search search = {.passed_over = 0};
     size_t digits = strspn(prefix, "0123456789abcdefABCDEF");
     if (digits == 0 || digits > KILN_CACHE_HASH_HEX || prefix[digits] != '\0')
         return kiln_error_set(
@@ -373,25 +388,20 @@ enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const cha
             KILN_CACHE_HASH_HEX);
     for (size_t i = 0; i < digits; i++)
         search.prefix[i] = (char)(prefix[i] | 0x20); /* lower case; digits stay */
-    enum kiln_status status = kiln_cache_store_list(store, match_item, &search, error);
-    if (status != KILN_OK)
-        return status;
-    if (!search.has_found)
-        return kiln_error_set(error, KILN_NOT_FOUND, "no cache entry starts with '%s'",
-                              search.prefix);
     struct kiln_entry entry;
-    struct kiln_hash128 hash = {.high = 0};
-    (void)sscanf(search.found.hex, "%16" SCNx64 "%16" SCNx64, &hash.high, &hash.low);
-    const struct kiln_cache_key key = kiln_cache_key_of_hash(hash);
-    uint64_t mark = search.found.mark;
-    int source = search.found.source;
-    const struct kiln_cache_layer *layer =
-        source == KILN_CACHE_SOURCE_DIRECTORY ? NULL : &store->layers[source];
-    if (layer != NULL && layer->pack != NULL)
-        status = read_from_pack(layer, &key, mark, &entry, error);
-    else
-        status = read_from_directory(layer != NULL ? &layer->directory : &store->directory, &key,
-                                     mark, &entry, error);
+    enum kiln_status status;
+    do { /* the first of the entries of this name that is whole */
+        kiln_error_init(error);
+        search.count = 0;
+        status = kiln_cache_store_list(store, match_item, &search, error);
+        if (status == KILN_OK && search.count == 0)
+            status = kiln_error_set(error, KILN_NOT_FOUND, "no cache entry starts with '%s'",
+                                    search.prefix);
+        if (status != KILN_OK)
+            return status;
+        status = read_item(store, &search.found, &entry, error);
+        search.passed_over++;
+    } while (status == KILN_CORRUPT && search.passed_over < search.count);
     if (status != KILN_OK)
         return status;
     kiln_buffer_fini(ret_entry);

@@ -77,11 +77,11 @@ enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
                                        void *context, struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * Finds the entry whose name starts with `prefix` (hex digits, either case), in the first source
- * that has it, the first of them where several compilers have made it, and appends the whole
+ * Finds the entry whose name starts with `prefix` (hex digits, either case) and appends the whole
  * verified entry to an empty buffer, into which `ret_view` points; the fields of its key come with
- * kiln_reader_field. KILN_NOT_FOUND, KILN_BAD_ARGUMENT when it is no hex number or several entries
- * start with it, KILN_CORRUPT when it is damaged (it is not removed).
+ * kiln_reader_field. If several entries have one name, the first undamaged one is taken, in the
+ * order of kiln_cache_store_list. KILN_NOT_FOUND, KILN_BAD_ARGUMENT when it is no hex number or
+ * several names start with it, KILN_CORRUPT when all are damaged (they are not removed).
  */
 enum kiln_status kiln_cache_store_read(struct kiln_cache_store *store, const char *prefix,
                                        struct kiln_cache_item *ret_item,

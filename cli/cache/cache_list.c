@@ -140,6 +140,24 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct row *)a)->hex, ((const struct row *)b)->hex);
 }
 
+/* The bytes of code of the kernel with this name; 0 if no entry has it. Several compilers may have
+ * made one, and not every entry is whole or has code. */
+static uint64_t kernel_code_bytes(const struct listing *listing,
+                                  const char name[KILN_CACHE_HASH_HEX + 1])
+{
+    struct row sought;
+    memcpy(sought.hex, name, sizeof sought.hex);
+    const struct row *row =
+        bsearch(&sought, listing->rows, listing->count, sizeof *listing->rows, compare_names);
+    const struct row *end = listing->rows + listing->count;
+    while (row && row > listing->rows && compare_names(row - 1, &sought) == 0)
+        row--;
+    for (; row && row < end && compare_names(row, &sought) == 0; row++)
+        if (row->kind == KILN_ENTRY_KERNEL && row->code_bytes)
+            return row->code_bytes;
+    return 0;
+}
+
 /* Sums up what the programs' kernels are, of those that are listed. */
 static void add_up_kernels(struct listing *listing)
 {
@@ -148,14 +166,9 @@ static void add_up_kernels(struct listing *listing)
     for (size_t i = 0; i < listing->count; i++) {
         struct row *row = &listing->rows[i];
         for (uint32_t j = 0; row->kernel_names && j < row->kernels; j++) {
-            struct row sought;
-            memcpy(sought.hex, row->kernel_names[j], sizeof sought.hex);
-            const struct row *kernel = bsearch(&sought, listing->rows, listing->count,
-                                               sizeof *listing->rows, compare_names);
-            if (kernel && kernel->kind == KILN_ENTRY_KERNEL && kernel->code_bytes)
-                row->code_bytes += kernel->code_bytes;
-            else
-                row->missing++;
+            uint64_t bytes = kernel_code_bytes(listing, row->kernel_names[j]);
+            row->code_bytes += bytes;
+            row->missing += bytes == 0;
         }
     }
 }

@@ -11,6 +11,7 @@
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/miss_reason.h"
 #include "runtime/engine/program_key.h"
+#include "runtime/support/environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +34,9 @@ struct answer {
     struct kiln_target target;
     struct kiln_hash128 graph;
     char hex[KILN_CACHE_HASH_HEX + 1];
+    struct kiln_codegen *codegen;
     const char *compiler; /* NULL: none here */
+    bool may_compile;     /* KILN_ENFORCE_PRECOMPILED is off, and a compiler serves the target */
     enum state state;
     struct kiln_cache_found found; /* with `has_found` */
     struct kiln_entry_description description;
@@ -81,32 +84,71 @@ static enum kiln_status check_damage(struct kiln_cache_store *store, struct answ
     return status;
 }
 
+/* Looks it up as the engine does. */
+static enum kiln_status find_entry(struct kiln_cache_store *store, const struct answer *answer,
+                                   const struct kiln_cache_key *key,
+                                   struct kiln_cache_found *ret_found, struct kiln_error *error)
+{
+    const struct kiln_cache_query query = {.key = key,
+                                           .compiler = answer->compiler,
+                                           .reach = answer->may_compile ? KILN_CACHE_SHIPPED
+                                                                        : KILN_CACHE_ALL};
+    return kiln_cache_store_find(store, &query, ret_found, error);
+}
+
+static enum kiln_status find_kernels(struct kiln_cache_store *store, struct answer *answer,
+                                     struct kiln_error *error)
+{
+    struct kiln_shared_program *program = answer->description.program;
+    for (uint32_t i = 0; i < program->program.kernel_count; i++) {
+        const struct kiln_cache_key key = kiln_cache_key_of_hash(program->program.kernels[i].name);
+        struct kiln_cache_found found;
+        enum kiln_status status = find_entry(store, answer, &key, &found, error);
+        bool is_found = status == KILN_OK && kiln_entry_attach_kernel(program, i, &found.view);
+        if (status == KILN_OK)
+            kiln_cache_found_fini(&found);
+        else if (status != KILN_NOT_FOUND)
+            return status;
+        answer->missing += !is_found;
+    }
+    kiln_error_init(error);
+    return KILN_OK;
+}
+
+/* The compilers here may not serve this target, which only they know. */
+static bool may_compile(const struct answer *answer)
+{
+    char name[KILN_COMPILER_NAME_BYTES];
+    struct kiln_error ignored;
+    kiln_error_init(&ignored);
+    return answer->may_compile && kiln_codegen_compiler(answer->codegen, &answer->target, name,
+                                                        &ignored) != KILN_UNSUPPORTED;
+}
+
 static enum kiln_status find(struct kiln_cache_store *store, struct answer *answer,
                              const struct kiln_cache_key *key, struct kiln_error *error)
 {
-    struct kiln_cache_query query = {.key = key,
-                                     .compiler = answer->compiler,
-                                     .reach =
-                                         answer->compiler ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL};
-    enum kiln_status status = kiln_cache_store_find(store, &query, &answer->found, error);
+    enum kiln_status status = find_entry(store, answer, key, &answer->found, error);
     answer->state = STATE_HIT;
     if (status == KILN_NOT_FOUND) {
-        query = (struct kiln_cache_query){.key = key, .reach = KILN_CACHE_ALL};
-        answer->state = STATE_OTHER_COMPILER;
+        const struct kiln_cache_query query = {.key = key, .reach = KILN_CACHE_ALL};
         status = kiln_cache_store_find(store, &query, &answer->found, error);
+        answer->may_compile = may_compile(answer);
+        answer->state = answer->may_compile ? STATE_OTHER_COMPILER : STATE_HIT;
     }
     if (status)
         return status;
     answer->has_found = true;
     kiln_entry_describe(&answer->found.view, true, &answer->description);
-    answer->missing = kiln_entry_find_kernels(&answer->description, store);
-    if (answer->state == STATE_HIT && answer->missing)
-        answer->state = STATE_KERNELS_MISSING;
     if (!answer->description.program) {
         answer->state = STATE_DAMAGED;
         answer->damage = answer->description.reason;
+        return KILN_OK;
     }
-    return KILN_OK;
+    status = find_kernels(store, answer, error);
+    if (answer->state == STATE_HIT && answer->missing)
+        answer->state = STATE_KERNELS_MISSING;
+    return status;
 }
 
 static enum kiln_status look(struct kiln_cache_store *store, const struct kiln_graph *graph,
@@ -170,10 +212,9 @@ static void print_state(const struct answer *answer)
 {
     static const char *const sentences[] = {
         [STATE_HIT] = "the program and its kernels are there; nothing is compiled",
-        [STATE_KERNELS_MISSING] = "the program is there, and kernels that it names are not; these "
-                                  "are compiled",
+        [STATE_KERNELS_MISSING] = "the program is there, and kernels that it names are not",
         [STATE_OTHER_COMPILER] = "another compiler has made the program, which is not used here",
-        [STATE_DAMAGED] = "the entry is damaged; the program is compiled again",
+        [STATE_DAMAGED] = "the entry is damaged",
         [STATE_MISS] = "the program is in no cache",
     };
     print_line("answer", sentences[answer->state]);
@@ -190,6 +231,11 @@ static void print_state(const struct answer *answer)
         print_line("compiler", answer->compiler ? answer->compiler : "none here for this target");
     if (answer->state == STATE_KERNELS_MISSING)
         print_missing_kernels(answer);
+    if (answer->state != STATE_HIT)
+        print_line("then", answer->may_compile
+                               ? "kernels that no cache has are compiled"
+                               : "nothing compiles for this target here; the graph is declined "
+                                 "unless caches have all its kernels");
 }
 
 static void print_near(const struct answer *answer)
@@ -312,7 +358,6 @@ static enum kiln_status choose_target(const struct kiln_cache_request *request,
 int kiln_cache_why(const struct kiln_cache_request *request, struct kiln_error *error)
 {
     const struct kiln_codegen_options codegen_options = {0};
-    struct kiln_codegen *codegen = NULL;
     struct kiln_graph_input input;
     struct answer answer = {.path = request->operands[0]};
     kiln_error_init(&answer.damage);
@@ -321,13 +366,15 @@ int kiln_cache_why(const struct kiln_cache_request *request, struct kiln_error *
     if (status == KILN_OK)
         status = choose_target(request, &answer.target, error);
     if (status == KILN_OK)
-        status = kiln_codegen_create(&codegen_options, &codegen, error);
+        status = kiln_codegen_create(&codegen_options, &answer.codegen, error);
     if (status == KILN_OK)
-        status = kiln_codegen_identity(codegen, &answer.target, &answer.compiler, error);
+        status = kiln_codegen_identity(answer.codegen, &answer.target, &answer.compiler, error);
     if (status == KILN_UNSUPPORTED) {
         kiln_error_init(error);
         status = KILN_OK;
     }
+    answer.may_compile =
+        answer.compiler && !kiln_environment_flag(KILN_ENVIRONMENT_KILN_ENFORCE_PRECOMPILED);
     if (status == KILN_OK)
         status = look(request->store, &input.graph, &answer, error);
     if (status == KILN_OK && request->json)
@@ -335,7 +382,7 @@ int kiln_cache_why(const struct kiln_cache_request *request, struct kiln_error *
     else if (status == KILN_OK)
         print_answer(&answer);
     answer_fini(&answer);
-    kiln_codegen_unref(codegen);
+    kiln_codegen_unref(answer.codegen);
     kiln_graph_input_fini(&input);
     return kiln_message_exit_code(status);
 }

@@ -95,6 +95,23 @@ void kiln_entry_kernel_hex(const struct kiln_compiled_kernel *kernel,
     kiln_cache_key_hex(&key, ret_hex);
 }
 
+bool kiln_entry_attach_kernel(struct kiln_shared_program *program, uint32_t index,
+                              const struct kiln_entry_view *view)
+{
+    struct kiln_shared_kernel *kernel = NULL;
+    struct kiln_error ignored;
+    bool is_attached = false;
+    kiln_error_init(&ignored);
+    if (kiln_kernel_key_is_one(view->key, view->key_bytes) &&
+        kiln_kernel_format_read(view->payload, view->payload_bytes, &kernel, &ignored) == KILN_OK) {
+        kernel->key.hash_high = program->program.kernels[index].name.high;
+        kernel->key.hash_low = program->program.kernels[index].name.low;
+        is_attached = kiln_shared_program_attach(program, index, kernel);
+    }
+    kiln_shared_kernel_unref(kernel);
+    return is_attached;
+}
+
 static bool find_kernel(struct kiln_shared_program *program, uint32_t index,
                         struct kiln_cache_store *store)
 {
@@ -102,20 +119,12 @@ static bool find_kernel(struct kiln_shared_program *program, uint32_t index,
     struct kiln_cache_item item;
     struct kiln_entry_view view;
     struct kiln_error ignored;
-    struct kiln_shared_kernel *kernel = NULL;
     char hex[KILN_CACHE_HASH_HEX + 1];
-    bool is_found = false;
     kiln_error_init(&ignored);
     kiln_buffer_init(&entry);
     kiln_entry_kernel_hex(&program->program.kernels[index], hex);
-    if (kiln_cache_store_read(store, hex, &item, &entry, &view, &ignored) == KILN_OK &&
-        kiln_kernel_key_is_one(view.key, view.key_bytes) &&
-        kiln_kernel_format_read(view.payload, view.payload_bytes, &kernel, &ignored) == KILN_OK) {
-        kernel->key.hash_high = program->program.kernels[index].name.high;
-        kernel->key.hash_low = program->program.kernels[index].name.low;
-        is_found = kiln_shared_program_attach(program, index, kernel);
-    }
-    kiln_shared_kernel_unref(kernel);
+    bool is_found = kiln_cache_store_read(store, hex, &item, &entry, &view, &ignored) == KILN_OK &&
+                    kiln_entry_attach_kernel(program, index, &view);
     kiln_buffer_fini(&entry);
     return is_found;
 }

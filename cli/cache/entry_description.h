@@ -36,6 +36,10 @@ struct kiln_entry_description {
  * entry must stay as long as the description. */
 void kiln_entry_describe(const struct kiln_entry_view *view, bool with_payload,
                          struct kiln_entry_description *ret_description);
+/* Gives a program the kernel of this entry, at the index. False if the entry belongs to another
+ * kernel or has no code. */
+bool kiln_entry_attach_kernel(struct kiln_shared_program *program, uint32_t index,
+                              const struct kiln_entry_view *view);
 /* Gives a described program the kernels that the store has, wherever they are. Returns how many it
  * has not. */
 uint32_t kiln_entry_find_kernels(struct kiln_entry_description *description,

@@ -235,6 +235,34 @@ Test(cache_makers, a_damaged_entry_is_removed_and_another_compilers_is_left)
     kiln_cache_store_close(store);
 }
 
+/* As `kiln cache show` and `export` read it. */
+Test(cache_makers, a_damaged_entry_does_not_hide_another_compilers)
+{
+    const char *const compilers[] = {OURS, THEIRS};
+    char hex[KILN_CACHE_HASH_HEX + 1];
+    char path[1200];
+    kiln_cache_key_hex(&key, hex);
+    for (size_t i = 0; i < 2; i++) {
+        struct kiln_cache_item item;
+        struct kiln_buffer entry;
+        struct kiln_entry_view view;
+        insert_into(directory, OURS);
+        insert_into(directory, THEIRS);
+        struct kiln_cache_store *store = store_fixture_open(directory, 0);
+        path_of(directory, compilers[i], path);
+        cr_assert_eq(truncate(path, 60), 0);
+        kiln_buffer_init(&entry);
+        cr_assert_eq(kiln_cache_store_read(store, hex, &item, &entry, &view, &error), KILN_OK, "%s",
+                     error.text);
+        cr_expect_eq(item.mark, kiln_cache_compiler_mark(compilers[1 - i]));
+        kiln_buffer_fini(&entry);
+        path_of(directory, compilers[1 - i], path);
+        cr_assert_eq(truncate(path, 60), 0);
+        cr_expect_eq(kiln_cache_store_read(store, hex, &item, &entry, &view, &error), KILN_CORRUPT);
+        kiln_cache_store_close(store);
+    }
+}
+
 /* As `kiln cache import` does: what was shipped is used, whatever made it. */
 Test(cache_makers, what_is_imported_is_used_as_shipped_and_none_is_lost)
 {

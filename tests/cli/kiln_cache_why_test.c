@@ -9,6 +9,7 @@
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,54 @@ Test(kiln_cache_why, names_other_compilers_and_builds)
     json_decref(document);
     expect_answer("cache", sample_path(gelu), "host", "hit");
     expect_answer("cache", sample_path(relu), "host", "hit");
+}
+
+/* The file of a kernel in "cache" that this compiler has made. */
+static const char *entry_of(const char *kernel, const char *compiler)
+{
+    char name[128];
+    (void)snprintf(name, sizeof name, "%s-%016" PRIx64, kernel, kiln_cache_compiler_mark(compiler));
+    return cache_fixture_entry("cache", name);
+}
+
+Test(kiln_cache_why, tells_entries_of_one_name_apart)
+{
+    const struct kiln_cache_maker other = {"host other", NULL};
+    char kernel[64];
+    char ours[1024];
+    cache_fixture_fill();
+    copy_entries("cache", other, false);
+    json_t *document = ask("cache", sample_path(gelu), "host");
+    (void)snprintf(ours, sizeof ours, "%s", text_member(document, "compiler"));
+    struct kiln_process kiln = KILN("cache", "show", "--json", text_member(document, "key"));
+    json_t *shown = cache_fixture_json(&kiln, 0);
+    const json_t *kernels = json_object_get(json_object_get(shown, "program"), "kernels");
+    (void)snprintf(kernel, sizeof kernel, "%s", text_member(json_array_get(kernels, 0), "key"));
+    json_decref(shown);
+    json_decref(document);
+
+    /* A damaged one of them makes no kernel missing. */
+    const char *const compilers[] = {ours, other.compiler};
+    for (int i = 0; i < 2; i++) {
+        cache_fixture_flip_byte(entry_of(kernel, compilers[i]), 100);
+        kiln = KILN("cache", "ls");
+        cr_expect(strstr(kiln.out, "damaged"), "%s", kiln.out);
+        cr_expect_not(strstr(kiln.out, "to compile"), "%s", kiln.out);
+        cache_fixture_flip_byte(entry_of(kernel, compilers[i]), 100);
+    }
+
+    /* Another compiler's kernel is used if nothing compiles. */
+    cr_assert_eq(unlink(entry_of(kernel, ours)), 0);
+    expect_answer("cache", sample_path(gelu), "host", "kernels missing");
+    const char *const why[] = {"cache", "why", "--json", "-t", "host", sample_path(gelu), NULL};
+    kiln = cache_fixture_run("KILN_ENFORCE_PRECOMPILED=1", why);
+    document = cache_fixture_json(&kiln, 0);
+    cr_expect_str_eq(text_member(document, "answer"), "hit");
+    json_decref(document);
+    kiln = KILN_WITH("KILN_COMPILE_WORKER=/nonexistent/worker", "cache", "why", "-t", "host",
+                     edited_sample("[64, 1024]", "[32, 1024]"));
+    cr_expect(strstr(kiln.out, "is in no cache"), "%s%s", kiln.out, kiln.err);
+    cr_expect(strstr(kiln.out, "the graph is declined"), "%s", kiln.out);
 }
 
 Test(kiln_cache_why, the_log_of_compile_has_the_reason)
