@@ -160,7 +160,7 @@ static int run_with_store(const struct action *action, struct kiln_cache_request
     enum kiln_status status = kiln_cache_store_open(&options, &request->store, &error);
     if (status != KILN_OK) {
         kiln_message_error("%s", error.text);
-        return KILN_EXIT_ENVIRONMENT;
+        return kiln_message_exit_code(status);
     }
     int exit_code;
     bool has_directory = kiln_cache_store_directory(request->store) != NULL;
