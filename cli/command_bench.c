@@ -22,7 +22,8 @@
 enum {
     USUAL_SAMPLES = 30,
     MOST_SAMPLES = 100000,
-    GPU_ELEMENTS = 1 << 26, /* 8192 x 8192 */
+    GPU_ELEMENTS = 1 << 26,       /* 8192 x 8192 */
+    GPU_MODEL_ELEMENTS = 1 << 24, /* 4096 tokens of Llama 3 8B */
     HOST_ELEMENTS = 1 << 22,
     HOST_MODEL_ELEMENTS = 1 << 15, /* a CPU takes seconds for products of more */
     LIMIT_SECONDS = 1,             /* of the samples of a graph, unless --samples is given */
@@ -477,7 +478,7 @@ int kiln_command_bench(struct kiln_command_line *line)
     if (elements == 0) {
         bool is_host = device->target.kind == KILN_TARGET_HOST;
         elements = is_host ? HOST_ELEMENTS : GPU_ELEMENTS;
-        model_elements = is_host ? HOST_MODEL_ELEMENTS : GPU_ELEMENTS;
+        model_elements = is_host ? HOST_MODEL_ELEMENTS : GPU_MODEL_ELEMENTS;
     }
     struct kiln_bench_subjects subjects;
     kiln_bench_subjects_init(&subjects, elements, model_elements, settings.sweep);

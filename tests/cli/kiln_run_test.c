@@ -103,6 +103,20 @@ Test(kiln_run, the_table_is_for_people)
     cr_assert_null(strstr(kiln.out, "agree"), "nothing was compared: %s", kiln.out);
 }
 
+/* The kernel of the copy to compare with is in no cache. */
+Test(kiln_run, a_profile_needs_no_compiler)
+{
+    const char *sample = sample_path("current/bias_gelu_fp16.json");
+    struct kiln_process kiln = KILN("run", "-d", "host", sample);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    static const char *const environment[] = {"KILN_ENFORCE_PRECOMPILED=1", NULL};
+    const char *arguments[] = {"run", "-d", "host", "--profile", sample, NULL};
+    kiln = (struct kiln_process){.arguments = arguments, .environment = environment};
+    kiln_process_run(&kiln);
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect(strstr(kiln.out, "of bound"), "%s", kiln.out);
+}
+
 Test(kiln_run, a_profile_has_every_kernel)
 {
     const char *sample = sample_path("current/layernorm_backward_bf16.json");
