@@ -112,7 +112,7 @@ enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan,
     hipdnnEnginePluginExecutionContext_t context = kiln_slot_table_take(&contexts);
     if (!context) {
         kiln_plan_unref(plan);
-        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an 'execution context'");
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an execution context");
     }
     context->plan = plan;
     kiln_slot_publish(context);

@@ -215,8 +215,7 @@ static enum kiln_status find_device(const struct kiln_cuda_library *cuda, int *r
         code = cuda->cuDeviceGetCount(&count);
     if (code == KILN_CUDA_ERROR_NO_DEVICE || code == KILN_CUDA_ERROR_STUB_LIBRARY ||
         (code == KILN_GPU_SUCCESS && count <= 0))
-        return kiln_error_set(error, KILN_UNSUPPORTED,
-                              "CUDA finds no 'NVIDIA GPU' on this machine");
+        return kiln_error_set(error, KILN_UNSUPPORTED, "CUDA finds no NVIDIA GPU on this machine");
     enum kiln_status status = kiln_gpu_check(&cuda->base, code, error, "counting the CUDA devices");
     if (status)
         return status;

@@ -190,7 +190,7 @@ static enum kiln_status find_device(const struct kiln_hip_library *hip, int *ret
         enum kiln_status shortage = kiln_file_check_shortage("look for a GPU", error);
         return shortage ? shortage
                         : kiln_error_set(error, KILN_UNSUPPORTED,
-                                         "HIP finds no 'AMD GPU' on this machine");
+                                         "HIP finds no AMD GPU on this machine");
     }
     enum kiln_status status = kiln_gpu_check(&hip->base, code, error, "counting the HIP devices");
     if (status)

@@ -28,6 +28,6 @@ enum kiln_status hip_runtime_open(struct hip_runtime *ret_runtime, struct kiln_e
         return status;
     int count = 0;
     if (ret_runtime->library.hipGetDeviceCount(&count) != 0 || count <= 0)
-        status = kiln_error_set(error, KILN_UNSUPPORTED, "HIP finds no 'AMD GPU' on this machine");
+        status = kiln_error_set(error, KILN_UNSUPPORTED, "HIP finds no AMD GPU on this machine");
     return status ? status : find_functions(ret_runtime, error);
 }

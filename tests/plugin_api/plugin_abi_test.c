@@ -249,7 +249,7 @@ Test(plugin_abi, a_machine_that_can_run_nothing_declines)
     cr_expect_eq(count, 0);
     hipdnnEnginePluginExecutionContext_t context = NULL;
     expect_status(host.hipdnnEnginePluginCreateExecutionContext(handle, &config, &graph, &context),
-                  HIPDNN_PLUGIN_STATUS_INTERNAL_ERROR, "no 'AMD GPU'");
+                  HIPDNN_PLUGIN_STATUS_INTERNAL_ERROR, "no AMD GPU");
 }
 
 Test(plugin_abi, a_machine_without_a_compiler_declines_and_is_not_the_hosts_fault)

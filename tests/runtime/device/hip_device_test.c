@@ -56,7 +56,7 @@ Test(hip_device, says_which_processor_it_does_not_know)
 Test(hip_device, no_gpu_is_unsupported_and_a_failing_one_is_not)
 {
     hip.set_device_count(0);
-    gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "no 'AMD GPU'");
+    gpu_expect_open_fails("hip", KILN_UNSUPPORTED, "no AMD GPU");
     hip.set_device_count(1);
     hip.fail("hipGetDeviceCount", KILN_STAND_IN_INVALID_VALUE, 0);
     gpu_expect_open_fails("hip", KILN_DEVICE, "invalid argument (HIP error 1)");
