@@ -1,4 +1,4 @@
-# Packages: `cpack` in the build directory makes a .tar.gz, and a .deb where dpkg is installed.
+# Packages: `cpack` in the build directory makes a .tar.gz, and a .deb where dpkg-dev is installed.
 #
 # The .deb installs below /usr. hipDNN looks for plugins next to its own library only, so the package's scripts link the
 # plugin there (packaging/debian). The .tar.gz can be unpacked anywhere, for example into /opt/rocm.
@@ -13,6 +13,7 @@ set(CPACK_PACKAGE_NAME kiln)
 set(CPACK_PACKAGE_VENDOR "the Kiln maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "fusion engine plugin for hipDNN")
 set(CPACK_PACKAGE_CHECKSUM SHA256)
+set(CPACK_SYSTEM_NAME linux-${CMAKE_SYSTEM_PROCESSOR}) # of the .tar.gz's name
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)

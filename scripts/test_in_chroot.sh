@@ -21,7 +21,7 @@ if [[ -n $obstacle ]]; then
     exit 77
 fi
 
-# The sources as they are in the working tree, and the graphs that stand beside it, where they do.
+# The sources as they are in the working tree, and the graphs next to it, if there are any.
 copy_sources() {
     rm -rf --one-file-system "$system$inner/main"
     mkdir -p "$system$inner/main" "$system$inner/shared"

@@ -3,6 +3,7 @@
 #
 #   this machine   the preset release with no package of the tests visible, cpack, what the packages declare, lib64
 #   Debian 12      the .deb with the compilers that it recommends: doctor, samples on the host device
+#   Debian 13      the same in the system of test_in_chroot.sh, if that is there
 #   Debian 13      the .tar.gz without any compiler, and a pack that clang made: samples through the plugin on an emulated
 #                  gfx942, as in docs/containers.md
 #
@@ -156,13 +157,38 @@ test_with_compilers() {
     # Without what those recommend in turn, which is much.
     test_links quietly "$out/bookworm.log" inside apt-get install -y -qq --no-install-recommends /packages/"${deb##*/}" g++ libamd-comgr2
     inside kiln version
-    inside kiln doctor >"$out/doctor.log" 2>&1 || fail "kiln doctor: $(cat "$out/doctor.log")"
+    run_samples
     grep -q "in hipDNN's default set" "$out/doctor.log" || fail "kiln doctor does not find the plugin: $(cat "$out/doctor.log")"
-    every "$sample_share" "$kiln_root"/samples/*/*.json | sed "s|^$kiln_root|/usr/share/kiln|" |
-        inside bash -euc 'while read -r graph; do kiln run --device host --verify "$graph" >/dev/null; done'
-    quietly "$out/bookworm.log" inside apt-get remove -y -qq kiln
-    [[ -z $(find "$system/usr" "$system/opt" -name 'kiln*' -not -path '*/doc/*' -not -path '*/cache/*') ]] ||
-        fail "files remain after removal"
+    remove_package
+}
+
+# The system in which the tests of the Debian 13 leg run has these compilers too.
+test_with_newer_compilers() {
+    system=$kiln_root/build/debian-trixie
+    mkdir -p "$system/packages"
+    cp "$deb" "$system/packages"
+    quietly "$out/trixie.log" inside dpkg --install /packages/"${deb##*/}"
+    run_samples
+    remove_package
+}
+
+run_samples() {
+    inside kiln doctor >"$out/doctor.log" 2>&1 || fail "kiln doctor: $(cat "$out/doctor.log")"
+    tail -n 1 "$out/doctor.log"
+    every "$sample_share" "$kiln_root"/samples/*/*.json | sed "s|^$kiln_root|/usr/share/kiln|" | inside bash -euc '
+        graphs=0
+        while read -r graph; do
+            kiln run --device host --verify "$graph" >/dev/null
+            graphs=$((graphs + 1))
+        done
+        echo "$graphs samples right on the host device"
+        ((graphs > 0))
+    '
+}
+
+remove_package() {
+    quietly "$out/remove.log" inside dpkg --remove kiln
+    [[ -z $(find "$system/usr" "$system/opt" -name 'kiln*' -not -path '*/cache/*') ]] || fail "files remain after removal"
 }
 
 # The commands of docs/containers.md: a pack that one compiler made, on Debian 12 clang 19. A test of the first leg has compiled
@@ -205,6 +231,8 @@ test_without_compilers() {
     ((${#environment[@]} == 2)) || fail "docs/containers.md sets no environment"
     environment+=(KILN_HIP_LIBRARY=/emulator/libamdhip64.so.5 LD_LIBRARY_PATH=/emulator EMU_ARCH="$target"
         EMU_THREADS="$kiln_jobs" KILN_DEVICE=hip)
+    inside env "${environment[@]}" /opt/rocm/bin/kiln doctor >"$out/doctor.log" 2>&1 ||
+        fail "kiln doctor: $(cat "$out/doctor.log")"
     inside env "${environment[@]}" bash -euc '
         /tests/plugin_graphs_test hip "$1" /opt/rocm/share/kiln/samples/*/*.json 2>/tmp/log || { cat /tmp/log; exit 1; }
     ' bash "$plugin"
@@ -241,6 +269,12 @@ if [[ -n $obstacle ]]; then
 else
     step "Debian 12, with the compilers that are recommended"
     test_with_compilers
+    if [[ -x $kiln_root/build/debian-trixie/usr/bin/g++ ]]; then
+        step "Debian 13, with compilers"
+        test_with_newer_compilers
+    else
+        say "skipped: Debian 13 with compilers: scripts/test_in_chroot.sh makes that system"
+    fi
     if [[ -e $emulator/libamdhip64.so.5 && -x $driver/plugin_graphs_test ]] && command -v clang-19 >/dev/null; then
         step "a pack for $target"
         make_pack
