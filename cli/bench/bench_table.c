@@ -10,8 +10,8 @@ enum { COLUMNS = 8, TEXT_COLUMNS = 1 };
 
 static void add_heading(struct kiln_table *table)
 {
-    static const char *const names[COLUMNS] = {"graph",   "time us",  "spread",     "GB/s",
-                                               "GFLOP/s", "of bound", "unfused us", "speed-up"};
+    static const char *const names[COLUMNS] = {"graph",   "time us",  "spread",  "GB/s",
+                                               "GFLOP/s", "of bound", "unfused", "speed-up"};
     for (int i = 0; i < COLUMNS; i++)
         kiln_table_add(table, "%s", names[i]);
 }
