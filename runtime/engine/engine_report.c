@@ -26,7 +26,9 @@ void kiln_report_answer(const struct kiln_graph *graph, bool is_readable, const 
     static atomic_bool told;
     bool is_on = kiln_statistics_are_on();
     bool is_machine = reason && reason->status != KILN_REJECTED;
-    if (!is_on && !is_machine)
+    bool is_line = is_machine && (!atomic_load_explicit(&told, memory_order_relaxed) ||
+                                  kiln_log_takes(KILN_LOG_INFO));
+    if (!is_on && !is_line) /* hashing a graph takes long */
         return;
     struct kiln_hash128 hash = hash_of(graph, is_readable, bytes, size);
     if (!reason) {
