@@ -54,9 +54,9 @@ static size_t score(const char *word, const char *candidate)
     size_t length = strlen(word);
     size_t near = length <= 1 ? 0 : length <= 3 ? 1 : length <= 7 ? 2 : 3;
     size_t distance = kiln_word_distance(word, candidate);
-    if (length >= 2 && strncasecmp(word, candidate, length) == 0)
-        distance = least(distance, 1);
-    else if (length >= 3 && strcasestr(candidate, word) != NULL)
+    if (length >= 1 && strncasecmp(word, candidate, length) == 0)
+        return least(distance, 1);
+    if (length >= 3 && strcasestr(candidate, word) != NULL)
         distance = least(distance, near);
     return distance <= near ? distance : FAR;
 }

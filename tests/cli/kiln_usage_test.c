@@ -43,6 +43,7 @@ static const struct {
     {{"run", "--ver", "x"},
      "option '--ver' is ambiguous",
      "did you mean '--verify' or '--verbose'?"},
+    {{"run", "--s", "x"}, "'--s' is ambiguous", "'--seed', '--schedule' or '--split-k'"},
     {{"co"}, "unknown command 'co'", "did you mean 'compile' or 'config'?"},
     {{"-v", "run"}, "unknown option '-v'", "options follow the command"},
     {{"help", "cache", "lss"}, "unknown action 'lss'", "did you mean 'ls'?"},
