@@ -20,8 +20,12 @@ endif()
 # in, so that one build runs on many distributions. libgcc_s stays shared: its static copy needs glibc 2.35.
 function(kiln_link_for_distribution target)
     target_link_options(${target} PRIVATE
-        -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--as-needed -static-libstdc++
-        $<$<CONFIG:Release>:-s>)
+        -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--as-needed $<$<CONFIG:Release>:-s>)
+    # The sanitizers look for the C++ runtime of programs among shared libraries.
+    get_target_property(type ${target} TYPE)
+    if(NOT KILN_SANITIZE OR NOT type STREQUAL "EXECUTABLE")
+        target_link_options(${target} PRIVATE -static-libstdc++)
+    endif()
 endfunction()
 
 # kiln_prefer_archive(VARIABLE SHARED ARCHIVE): sets the variable to what programs and shared objects link. Programs take the
