@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "compiler/graph/graph_reader.h"
+#include "runtime/support/limited_sum.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -153,9 +154,9 @@ static void count_result(struct kiln_compile_report *report,
 {
     add_counts(&report->total, result);
     if (!result->target || result->target == report->targets->targets) {
-        report->asked = kiln_graph_asked_sum(report->asked, result->asked);
+        report->asked = kiln_limited_sum(report->asked, result->asked);
         if (result->outcome == KILN_COMPILE_DECLINED)
-            report->asked_declined = kiln_graph_asked_sum(report->asked_declined, result->asked);
+            report->asked_declined = kiln_limited_sum(report->asked_declined, result->asked);
     }
     for (size_t i = 0; i < report->targets->count; i++)
         if (!result->target || result->target == &report->targets->targets[i])

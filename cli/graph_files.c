@@ -5,6 +5,7 @@
 #include "cli/message.h"
 #include "cli/text.h"
 #include "runtime/engine/capture_counts.h"
+#include "runtime/support/limited_sum.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -85,11 +86,6 @@ static bool has_binary_beside(char **names, size_t count, const char *json_name)
     return found;
 }
 
-uint64_t kiln_graph_asked_sum(uint64_t one, uint64_t other)
-{
-    return one > INT64_MAX || other > INT64_MAX - one ? INT64_MAX : one + other;
-}
-
 /* Sums over the files of counts in one directory. */
 struct asked_counts {
     struct kiln_hash_index index;
@@ -110,7 +106,7 @@ static void add_count(void *context, struct kiln_hash128 graph, uint64_t count)
         counts->sums = grown;
         counts->capacity = capacity;
     }
-    counts->sums[number] = kiln_graph_asked_sum(counts->sums[number], count);
+    counts->sums[number] = kiln_limited_sum(counts->sums[number], count);
 }
 
 static void read_counts(const char *directory, char **names, size_t count,

@@ -38,9 +38,6 @@ void kiln_graph_files_fini(struct kiln_graph_files *files);
  */
 void kiln_graph_files_add(struct kiln_graph_files *files, const char *path);
 
-/* A sum of such numbers, which fits JSON. */
-uint64_t kiln_graph_asked_sum(uint64_t one, uint64_t other);
-
 /* Puts first what hosts asked for most; the others keep their order. */
 void kiln_graph_files_sort(struct kiln_graph_files *files);
 
