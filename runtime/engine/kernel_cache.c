@@ -270,7 +270,8 @@ static enum kiln_status compile(struct get_request *request, struct kiln_shared_
     struct kiln_shared_kernel *kernel = NULL;
     request->origin = KILN_ORIGIN_COMPILED;
     if (!request->scope->may_compile)
-        return kiln_error_set(error, KILN_UNSUPPORTED, "no cache has kernel '%s' for target '%s'",
+        return kiln_error_set(error, KILN_UNSUPPORTED,
+                              "nothing may compile kernel '%s' for target '%s'",
                               request->source->symbol, request->scope->target->name);
     enum kiln_status status = kiln_shared_kernel_create(&kernel, error);
     if (status)

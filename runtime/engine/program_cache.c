@@ -307,7 +307,8 @@ static const struct kiln_known_programs *known_programs(struct kiln_program_cach
     return known;
 }
 
-/* For people who wonder why something is compiled; it costs them one listing of the store. */
+/* For people who wonder why something is compiled; it costs them one listing of the store, and
+ * later lines do not know what was compiled since. */
 static void log_miss(const struct make_request *request)
 {
     struct kiln_error ignored;
@@ -318,11 +319,13 @@ static void log_miss(const struct make_request *request)
         return;
     const struct kiln_missing_program missing = {request->graph, request->scope.target,
                                                  &request->cache->lower};
+    bool is_first = !atomic_load(&request->cache->known);
     const struct kiln_known_programs *known = known_programs(request->cache, request->scope.store);
     kiln_buffer_init(&line);
     if (known && kiln_missing_program_explain(&missing, known, &line, &ignored) == KILN_OK)
-        kiln_log(KILN_LOG_INFO, "no cache has graph '%s' for target '%s': %s", graph,
-                 request->scope.target->name, kiln_buffer_text(&line));
+        kiln_log(KILN_LOG_INFO, "no cache has graph '%s' for target '%s'; %s%s", graph,
+                 request->scope.target->name,
+                 is_first ? "" : "at the first miss: ", kiln_buffer_text(&line));
     kiln_buffer_fini(&line);
 }
 

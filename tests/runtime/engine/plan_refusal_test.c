@@ -7,6 +7,7 @@
 #include "tests/runtime/engine/plan_fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 TestSuite(plan_refusal, .init = plan_fixture_init, .fini = plan_fixture_fini);
@@ -89,6 +90,19 @@ Test(plan_refusal, refused_program_that_cannot_be_compiled_again_is_declined)
     expect_declined(engine, 3); /* once more in the last form */
     cr_expect_not_null(strstr(fixture.error.text, "kernel 'kernel_1' does not compile"), "%s",
                        fixture.error.text);
+    kiln_engine_unref(engine);
+}
+
+Test(plan_refusal, refused_program_that_may_not_be_compiled_again_is_declined)
+{
+    fake_pipeline.objects_are_bad = true;
+    plan_fixture_compile("gfx90a");
+    cr_assert_eq(setenv("KILN_ENFORCE_PRECOMPILED", "1", 1), 0);
+    struct kiln_engine *engine = plan_fixture_engine();
+    expect_declined(engine, 1);
+    cr_expect_not_null(strstr(fixture.error.text, "nothing may compile kernel 'kernel_1'"), "%s",
+                       fixture.error.text);
+    cr_expect_eq(fake_pipeline.queries, 0);
     kiln_engine_unref(engine);
 }
 
