@@ -52,11 +52,14 @@ static void append_shells(struct kiln_buffer *words)
 
 static void append_cases(struct kiln_buffer *words)
 {
-    for (unsigned i = 0; i < kiln_bench_suite_count; i++) {
+    const char *previous = "";
+    for (unsigned i = 0; i < kiln_bench_case_count(); i++) {
+        const struct kiln_bench_case *which = kiln_bench_case_at(i);
         char name[KILN_BENCH_NAME_BYTES];
-        if (i == 0 || strcmp(kiln_bench_suite[i].name, kiln_bench_suite[i - 1].name) != 0)
-            append_word(words, kiln_bench_suite[i].name);
-        kiln_bench_case_name(&kiln_bench_suite[i], name);
+        if (strcmp(which->name, previous) != 0)
+            append_word(words, which->name);
+        previous = which->name;
+        kiln_bench_case_name(which, name);
         append_word(words, name);
     }
 }

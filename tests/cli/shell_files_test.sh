@@ -50,6 +50,7 @@ expect kiln compile --jobs 1 --
 expect kiln run -d ho -- host
 expect kiln explain --schedule sp -- specialized
 expect kiln bench softmax_b -- softmax_bf16 softmax_backward softmax_backward_fp32 softmax_backward_fp16
+expect kiln bench resnet50_st -- resnet50_stem resnet50_stem_fp16
 expect kiln cache pr -- prune
 expect kiln cache show xyzzy --
 expect kiln help comp -- compile
