@@ -2,6 +2,7 @@
 
 #include "runtime/support/environment.h"
 #include "runtime/support/log.h"
+#include "runtime/support/standard_error.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static void send_line(enum kiln_log_level level, const char *message)
         callback((hipdnnSeverity_t)level, line);
     /* KILN_LOG_LEVEL asks for it, whatever the host's own log is set to. */
     if (is_dropped && atomic_load(&has_own_level))
-        (void)fprintf(stderr, "%s\n", line);
+        kiln_standard_error_write(line);
 }
 
 static void take_levels(void)

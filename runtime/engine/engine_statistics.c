@@ -1,14 +1,15 @@
 #include "runtime/engine/engine_statistics.h"
 
 #include "compiler/graph/graph_reader.h"
+#include "runtime/support/buffer.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/library_lifetime.h"
 #include "runtime/support/log.h"
 #include "runtime/support/process_mutex.h"
+#include "runtime/support/standard_error.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,10 +133,8 @@ static void append_reasons(struct kiln_buffer *text)
 }
 
 /* Takes no lock: a thread that the exit has stopped may hold it. */
-void kiln_statistics_append(struct kiln_buffer *text)
+static void append_summary(struct kiln_buffer *text)
 {
-    if (counted.process != getpid())
-        return;
     kiln_buffer_printf(text, "graphs: %" PRIu32 "%s, declined: %" PRIu32, counted.graphs.count,
                        counted.graphs.count == SEEN_LIMIT ? " or more" : "",
                        counted.declines.count);
@@ -154,9 +153,12 @@ void kiln_statistics_append(struct kiln_buffer *text)
 __attribute__((destructor)) static void write_summary(void)
 {
     struct kiln_buffer text;
+    if (counted.process != getpid())
+        return;
     kiln_buffer_init(&text);
-    kiln_statistics_append(&text);
-    if (text.size != 0 && !text.failed)
-        (void)dprintf(STDERR_FILENO, "kiln: %s\n", text.data);
+    kiln_buffer_append_text(&text, "kiln: ");
+    append_summary(&text);
+    if (!text.failed)
+        kiln_standard_error_write(text.data);
     kiln_buffer_fini(&text);
 }

@@ -6,7 +6,6 @@
 #ifndef KILN_RUNTIME_ENGINE_ENGINE_STATISTICS_H
 #define KILN_RUNTIME_ENGINE_ENGINE_STATISTICS_H
 
-#include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
 #include "runtime/support/hash.h"
 
@@ -42,8 +41,5 @@ void kiln_statistics_count_taken(struct kiln_hash128 graph);
  * is room for are counted and not told of. */
 bool kiln_statistics_count_decline(struct kiln_hash128 graph, const struct kiln_error *reason);
 void kiln_statistics_count_plan(const struct kiln_plan_facts *facts);
-
-/* Appends the summary, one line; nothing where nothing was counted in this process. */
-void kiln_statistics_append(struct kiln_buffer *text);
 
 #endif

@@ -3,15 +3,18 @@
 #include "runtime/support/hash.h"
 #include "runtime/support/library_lifetime.h"
 #include "runtime/support/log.h"
+#include "runtime/support/standard_error.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A machine has a handful of wrong settings. Notices beyond the limit are dropped. */
 enum { NOTICE_LIMIT = 64 };
+
+#define LEAD "kiln: "
+enum { LEAD_BYTES = sizeof LEAD - 1 };
 
 static _Atomic(uint64_t) told[NOTICE_LIMIT]; /* hashes of sentences; 0: free */
 
@@ -39,9 +42,9 @@ void kiln_notice(const char *format, ...)
     if (is_first(text)) {
         kiln_library_keep_loaded();
         if (!kiln_log_takes(KILN_LOG_WARN)) {
-            char line[KILN_LOG_MESSAGE_BYTES];
-            (void)kiln_one_line(line, sizeof line, text);
-            (void)dprintf(STDERR_FILENO, "kiln: %s\n", line);
+            char line[LEAD_BYTES + KILN_LOG_MESSAGE_BYTES] = LEAD;
+            (void)kiln_one_line(line + LEAD_BYTES, KILN_LOG_MESSAGE_BYTES, text);
+            kiln_standard_error_write(line);
         } else {
             kiln_log(KILN_LOG_WARN, "%s", text);
         }
