@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,8 +129,11 @@ static void show_directory(char *value)
     free(value);
 }
 
-static void look_at_numbers(void)
+static void look_at_values(void)
 {
+    for (unsigned i = 0; i < KILN_ENVIRONMENT_COUNT; i++)
+        if (strcmp(kiln_environment_info(i)->default_text, "0") == 0) /* a switch */
+            (void)kiln_environment_flag(i);
     struct kiln_codegen *codegen = NULL;
     struct kiln_error error;
     kiln_error_init(&error);
@@ -172,41 +174,13 @@ static void listen_to_readers(struct kiln_config_rows *settings)
     listening.variable = KILN_ENVIRONMENT_KILN_CACHE_MAX_SIZE;
     kiln_log_set_level(KILN_LOG_WARN);
     kiln_log_set_sink(hear);
-    look_at_numbers();
+    look_at_values();
     char *directory = hide_directory();
     look_at_store(KILN_ENVIRONMENT_KILN_CACHE_LAYERS, &layers);
     look_at_store(KILN_ENVIRONMENT_KILN_CACHE_REMOTE, &remote);
     show_directory(directory);
     kiln_log_set_sink(NULL);
     kiln_log_set_level(level);
-}
-
-/* ---- settings that no reader complains of ---- */
-
-static bool is_word(const char *text, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcasecmp(text, words[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_flag(enum kiln_environment_variable variable)
-{
-    return variable == KILN_ENVIRONMENT_KILN_COMPILE_IN_PROCESS ||
-           variable == KILN_ENVIRONMENT_KILN_HOST_SANITIZE;
-}
-
-static void check_flag(struct kiln_config_row *row)
-{
-    static const char *const words[] = {"1", "true",  "yes", "on",  "enable",  "enabled",
-                                        "0", "false", "no",  "off", "disable", "disabled"};
-    char sentence[256];
-    if (is_word(row->value, words, sizeof(words) / sizeof(*words)))
-        return;
-    (void)snprintf(sentence, sizeof(sentence), "'%.128s' is neither on nor off, and counts as off",
-                   row->value);
-    add_problem(row, sentence);
 }
 
 /* Without the password; nothing at all of what is no URL, because there is no telling where in it
@@ -243,8 +217,6 @@ void kiln_config_list_settings(struct kiln_config_rows *ret_settings)
         row->text = info->text;
         if (counts && i == KILN_ENVIRONMENT_KILN_CACHE_REMOTE)
             show_url(row, value);
-        else if (counts && is_flag(i))
-            check_flag(row);
     }
     const char *level = getenv("HIPDNN_LOG_LEVEL");
     struct kiln_config_row *row = &rows.rows[KILN_ENVIRONMENT_KILN_LOG_LEVEL];
