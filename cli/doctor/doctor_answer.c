@@ -12,12 +12,11 @@ static const char check[] = "plugin";
 static char last_line[KILN_ERROR_TEXT_BYTES];
 
 /* The message of a line in hipDNN's format, "[time] [tid 1] [warn] [kiln] message; hint: ...", with
- * the hint on a line of its own. Changes the line. */
+ * each hint on a line of its own. Changes the line. */
 static const char *message_of(char *line)
 {
     static const char mark[] = "; hint: ";
-    char *hint = strstr(line, mark);
-    if (hint) {
+    for (char *hint = strstr(line, mark); hint; hint = strstr(hint, mark)) {
         *hint = '\n';
         memmove(hint + 1, hint + 2, strlen(hint + 2) + 1);
     }
@@ -82,8 +81,12 @@ static void report(struct kiln_doctor *doctor, enum kiln_status status,
     bool has_compiler = kiln_doctor_fact(doctor, KILN_DOCTOR_COMPILER) != NULL;
     /* Without a GPU, and without a compiler for this graph, no is the right answer. */
     bool is_expected = status == KILN_REJECTED && !(has_gpu && has_compiler);
+    static const char forbidden[] = "KILN_ENFORCE_PRECOMPILED";
     if (status == KILN_OK)
         kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL, "takes a simple graph");
+    else if (status == KILN_REJECTED && strstr(error->text, forbidden))
+        kiln_doctor_add(doctor, KILN_DOCTOR_OK, check, NULL,
+                        "declines a graph that no cache has, because of %s", forbidden);
     else
         kiln_doctor_add_sentence(doctor, is_expected ? KILN_DOCTOR_WARNING : KILN_DOCTOR_WRONG,
                                  check,

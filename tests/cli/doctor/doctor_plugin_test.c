@@ -134,6 +134,17 @@ Test(doctor_plugin, its_answer_is_told)
     doctor_expect(findings, "plugin", KILN_DOCTOR_WRONG, "gives no handle");
 }
 
+Test(doctor_plugin, that_it_may_not_compile_the_graph_is_no_fault)
+{
+    setenv("KILN_DEVICE", "host", 1);
+    setenv("KILN_CACHE_DIR", "", 1);
+    setenv("KILN_CACHE_LAYERS", "", 1);
+    setenv("KILN_ENFORCE_PRECOMPILED", "1", 1);
+    const json_t *findings =
+        doctor_findings(kiln_doctor_check_answer, KILN_DOCTOR_PLUGIN, KILN_FAKE_PLUGIN);
+    doctor_expect(findings, "plugin", KILN_DOCTOR_OK, "declines a graph that no cache has");
+}
+
 /* hipDNN's library and Kiln's plugin are known. */
 static void load_with_facts(struct kiln_doctor *doctor)
 {
