@@ -170,7 +170,8 @@ static void check_operands(struct kiln_command_line *line)
     line->operand_count = line->argc - optind;
     line->operands = line->argv + optind;
     char hint[128];
-    snprintf(hint, sizeof(hint), "usage: kiln %s [OPTION...] %s", command->name, command->operands);
+    snprintf(hint, sizeof(hint), "usage: kiln %s [OPTION...]%s%s", command->name,
+             *command->operands ? " " : "", command->operands);
     if (line->operand_count < command->least) {
         kiln_command_line_fail(line, hint, "%.*s is missing", (int)strcspn(command->operands, " ."),
                                command->operands);

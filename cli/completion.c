@@ -183,6 +183,7 @@ static void print_bash_values(enum kiln_command_id id)
 static void print_bash(void)
 {
     struct kiln_buffer commands = operands_of(KILN_COMMAND_HELP);
+    struct kiln_buffer actions = operands_of(KILN_COMMAND_CACHE);
     printf("# bash completion of kiln, written by `kiln help --completion bash`\n"
            "_kiln() {\n"
            "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
@@ -210,12 +211,16 @@ static void print_bash(void)
             printf("        ((COMP_CWORD == 2)) && operands='%s'\n", kiln_buffer_text(&operands));
         else if (operands.size)
             printf("        operands='%s'\n", kiln_buffer_text(&operands));
+        if (id == KILN_COMMAND_HELP)
+            printf("        [[ $COMP_CWORD-${COMP_WORDS[2]} == 3-cache ]] && operands='%s'\n",
+                   kiln_buffer_text(&actions));
         if (takes_files(id))
             printf("        %sfiles=1\n", id == KILN_COMMAND_CACHE ? "((COMP_CWORD > 2)) && " : "");
         print_bash_values(id);
         puts("        ;;");
         kiln_buffer_fini(&operands);
     }
+    kiln_buffer_fini(&actions);
     puts("    esac\n"
          "    case $values in\n"
          "    @any) ;;\n"
@@ -284,6 +289,7 @@ static void print_zsh_option(const struct kiln_option *option)
 static void print_zsh(void)
 {
     struct kiln_buffer cases = operands_of(KILN_COMMAND_BENCH);
+    struct kiln_buffer actions = operands_of(KILN_COMMAND_CACHE);
     puts("#compdef kiln\n"
          "# zsh completion of kiln, written by `kiln help --completion zsh`\n"
          "_kiln() {\n"
@@ -313,6 +319,9 @@ static void print_zsh(void)
         else if (operands.size)
             printf(" \\\n            '1:%s:(%s)'", id == KILN_COMMAND_CACHE ? "action" : "command",
                    kiln_buffer_text(&operands));
+        if (id == KILN_COMMAND_HELP)
+            printf(" \\\n            '2:action:{[[ $words[2] == cache ]] && compadd - %s}'",
+                   kiln_buffer_text(&actions));
         if (id != KILN_COMMAND_BENCH && takes_files(id))
             printf(" \\\n            '*:file:_files'");
         puts("\n        ;;");
@@ -326,6 +335,7 @@ static void print_zsh(void)
            "_kiln \"$@\"\n",
            kiln_buffer_text(&cases));
     kiln_buffer_fini(&cases);
+    kiln_buffer_fini(&actions);
 }
 
 /* ---- fish ---- */

@@ -32,7 +32,7 @@ static const struct {
     {{"run"}, "GRAPH is missing", "usage: kiln run"},
     {{"run", "a", "b"}, "unexpected argument 'b'", "usage: kiln run"},
     {{"targets", "x"}, "unexpected argument 'x'", NULL},
-    {{"version", "x"}, "unexpected argument 'x'", NULL},
+    {{"version", "x"}, "unexpected argument 'x'", "usage: kiln version [OPTION...]\n"},
     {{"compile", "--tarqet", "gfx90a", "x"},
      "unknown option '--tarqet'",
      "did you mean '--target'?"},

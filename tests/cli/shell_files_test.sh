@@ -53,7 +53,10 @@ expect kiln bench softmax_b -- softmax_bf16 softmax_backward softmax_backward_fp
 expect kiln bench resnet50_st -- resnet50_stem resnet50_stem_fp16
 expect kiln cache pr -- prune
 expect kiln cache show xyzzy --
+expect kiln cache show pr --
 expect kiln help comp -- compile
+expect kiln help cache pr -- prune
+expect kiln help run pr --
 expect kiln help --completion z -- zsh
 
 "$kiln" help --man >"$folder/kiln.1"
