@@ -14,7 +14,7 @@ static const struct kiln_device_ops *const kinds[] = {
 };
 
 static const char known_names[] =
-#define KILN_DEVICE_KIND(name, text) " " #name
+#define KILN_DEVICE_KIND(name, text) ", " #name
 #include "runtime/device/devices.def"
     ;
 
@@ -45,7 +45,7 @@ enum kiln_status kiln_device_check_names(const char *names, struct kiln_error *e
             enum kiln_status status =
                 kiln_error_set(error, KILN_BAD_ARGUMENT, "device '%.*s' is not known",
                                length < 64 ? (int)length : 64, at);
-            kiln_error_hint(error, "known devices are%s", known_names);
+            kiln_error_hint(error, "known devices are%s", known_names + 1);
             return status;
         }
         at += length;

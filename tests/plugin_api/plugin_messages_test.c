@@ -82,8 +82,8 @@ Test(plugin_messages, a_wrong_setting_is_told_once_however_often_the_plugin_is_l
     cr_expect_str_eq(
         captured_stderr_text(),
         "kiln: KILN_CACHE_DRI is not a variable of Kiln; did you mean 'KILN_CACHE_DIR'?\n"
-        "kiln: KILN_DEVICE: device 'abacus' is not known; hint: known devices are hip "
-        "host cuda\n");
+        "kiln: KILN_DEVICE: device 'abacus' is not known; hint: known devices are hip, "
+        "host, cuda\n");
 }
 
 Test(plugin_messages, a_log_that_takes_warnings_has_the_notice_instead)
@@ -274,7 +274,7 @@ struct message_case {
 };
 
 static const struct message_case message_cases[] = {
-    {"KILN_DEVICE", "abacus", "device 'abacus' is not known", "known devices are hip host cuda"},
+    {"KILN_DEVICE", "abacus", "device 'abacus' is not known", "known devices are hip, host, cuda"},
     {"KILN_HIP_LIBRARY", LONG_DIRECTORY "/libamdhip64.so", "of KILN_HIP_LIBRARY cannot be loaded",
      "'kiln doctor'"},
     {"KILN_STAND_IN_DEVICES", "0", "HIP finds no AMD GPU on this machine",

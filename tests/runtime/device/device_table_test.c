@@ -97,7 +97,7 @@ Test(device_table, name_and_variable_decide)
     struct kiln_device *device = NULL;
     cr_expect_eq(kiln_device_open(NULL, &device, &error), KILN_BAD_ARGUMENT);
     cr_expect_str_eq(error.text,
-                     "device 'abacus' is not known\nhint: known devices are hip host cuda");
+                     "device 'abacus' is not known\nhint: known devices are hip, host, cuda");
     static const char *const wrong[] = {"hip,", ",host", "host,abacus", "hi", "hipp", ","};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         cr_expect_eq(kiln_device_open(wrong[i], &device, &error), KILN_BAD_ARGUMENT, "%s",

@@ -120,7 +120,7 @@ Test(settings_check, is_told_once)
     kiln_settings_check_once();
     kiln_settings_check_once();
     cr_expect_str_eq(captured_stderr_text(), "kiln: KILN_DEVICE: device 'abacus' is not known; "
-                                             "hint: known devices are hip host cuda\n");
+                                             "hint: known devices are hip, host, cuda\n");
 }
 
 /* Opening one would wait for a writer. */
