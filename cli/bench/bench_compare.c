@@ -131,7 +131,7 @@ static struct comparison compare(const json_t *const results[SIDES])
         double spread = number_of(time, "high_us") - number_of(time, "low_us");
         double noise = spread / 2 / comparison.us[side];
         squares += noise * noise;
-        if (number_of(time, "samples") < LEAST_SAMPLES)
+        if (number_of(time, "samples") < (double)LEAST_SAMPLES)
             comparison.verdict = UNSURE;
     }
     comparison.ratio = comparison.us[SECOND] / comparison.us[FIRST];
