@@ -15,7 +15,7 @@ static void print_graph(const struct kiln_graph *graph)
     struct kiln_buffer text;
     kiln_buffer_init(&text);
     kiln_graph_print(graph, &text);
-    kiln_text_write(stdout, kiln_buffer_text(&text), true);
+    kiln_text_write_wrapped(stdout, kiln_buffer_text(&text));
     kiln_buffer_fini(&text);
 }
 
@@ -91,7 +91,12 @@ static void print_group(const struct kiln_explanation *explanation, uint32_t ind
     const struct kiln_schedule *schedule = &plan->schedules[kernel.index];
     const struct kiln_domain *domain = &plan->ir.domains[group->domain];
     printf("\nkernel %u: %s\n", (unsigned)index, explanation->program->kernels[index].symbol);
-    printf("  a kernel of its own because %s\n", kiln_boundary_text(group->boundary));
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_buffer_printf(&text, "  a kernel of its own because %s\n",
+                       kiln_boundary_text(group->boundary));
+    kiln_text_write_wrapped(stdout, kiln_buffer_text(&text));
+    kiln_buffer_fini(&text);
     kiln_fusion_view_members(explanation->graph, &plan->ir, group, member);
     print_members(explanation->graph, member);
     printf("  %u %s over [", (unsigned)group->op_count, KILN_NOUN(group->op_count, "value"));
@@ -102,11 +107,10 @@ static void print_group(const struct kiln_explanation *explanation, uint32_t ind
     print_accesses(explanation->graph, "  reads", group->accesses, group->load_count);
     print_accesses(explanation->graph, "  writes", group->accesses + group->load_count,
                    group->access_count - group->load_count);
-    struct kiln_buffer text;
     kiln_buffer_init(&text);
     kiln_print_betweens(&plan->ir, &plan->partition, group, &text);
     kiln_schedule_print(schedule, group, &text);
-    fputs(kiln_buffer_text(&text), stdout);
+    kiln_text_write_wrapped(stdout, kiln_buffer_text(&text));
     kiln_buffer_fini(&text);
     print_traffic("  moves", schedule->bytes_moved, schedule->bytes_fewest);
 }

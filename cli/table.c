@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_COLUMNS = 100, NARROWEST_COLUMNS = 12 };
+enum { NARROWEST_COLUMNS = 12 };
 
 void kiln_table_init(struct kiln_table *table, unsigned columns, unsigned right)
 {
@@ -48,47 +48,13 @@ void kiln_table_add(struct kiln_table *table, const char *format, ...)
     table->cells[table->count++] = kiln_text_escape(cell);
 }
 
-/* Columns to print a cell's next line in, at most `width`: whole words and folders where they fit.
- * Sets the bytes of that line, and of the blanks after it. */
-static int next_line(const char *text, int width, size_t *ret_bytes, size_t *ret_blanks)
-{
-    int columns = 0;
-    int kept_columns = 0;
-    size_t kept = 0;
-    size_t at = 0;
-    while (text[at]) {
-        size_t next = at + 1;
-        while (((unsigned char)text[next] & 0xc0) == 0x80)
-            next++;
-        if (text[at] == ' ') {
-            kept = at;
-            kept_columns = columns;
-        }
-        if (columns == width)
-            break;
-        columns++;
-        if (text[at] == '/' || text[at] == ',' || !text[next]) {
-            kept = next;
-            kept_columns = columns;
-        }
-        at = next;
-    }
-    if (!text[at] || kept == 0) {
-        kept = at;
-        kept_columns = columns;
-    }
-    *ret_bytes = kept;
-    *ret_blanks = strspn(text + kept, " ");
-    return kept_columns;
-}
-
 /* Narrows the widest columns that are aligned left until a line fits. */
 static void fit_widths(const struct kiln_table *table, int *widths)
 {
     int total = 2 * ((int)table->columns - 1);
     for (unsigned i = 0; i < table->columns; i++)
         total += widths[i];
-    while (total > LINE_COLUMNS) {
+    while (total > KILN_TEXT_LINE_COLUMNS) {
         int *widest = NULL;
         for (unsigned i = 0; i < table->columns; i++)
             if (!(table->right >> i & 1) && (!widest || widths[i] > *widest))
@@ -114,7 +80,7 @@ static void print_row(const struct kiln_table *table, char *const *cells, const 
             size_t bytes, blanks;
             bool is_right = table->right >> i & 1;
             int width = is_right ? kiln_text_columns(rest[i]) : widths[i];
-            int columns = next_line(rest[i], width, &bytes, &blanks);
+            int columns = kiln_text_next_line(rest[i], width, &bytes, &blanks);
             int padding = widths[i] - columns;
             if (bytes) /* no blanks at the end of a line */
                 printf("%*s%.*s", gap + (is_right ? padding : 0), "", (int)bytes, rest[i]);

@@ -109,6 +109,63 @@ int kiln_text_columns(const char *text)
     return columns;
 }
 
+int kiln_text_next_line(const char *text, int width, size_t *ret_bytes, size_t *ret_blanks)
+{
+    int columns = 0;
+    int kept_columns = 0;
+    size_t kept = 0;
+    size_t at = 0;
+    while (text[at]) {
+        size_t next = at + 1;
+        while (((unsigned char)text[next] & 0xc0) == 0x80)
+            next++;
+        if (text[at] == ' ') {
+            kept = at;
+            kept_columns = columns;
+        }
+        if (columns == width)
+            break;
+        columns++;
+        if (text[at] == '/' || text[at] == ',' || !text[next]) {
+            kept = next;
+            kept_columns = columns;
+        }
+        at = next;
+    }
+    if (!text[at] || kept == 0) {
+        kept = at;
+        kept_columns = columns;
+    }
+    *ret_bytes = kept;
+    *ret_blanks = strspn(text + kept, " ");
+    return kept_columns;
+}
+
+void kiln_text_write_wrapped(FILE *stream, const char *text)
+{
+    enum { MORE_INDENT = 4 };
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char *line = kiln_cli_calloc(length + 1, 1);
+        memcpy(line, text, length);
+        char *escaped = kiln_text_escape(line);
+        int indent = (int)strspn(escaped, " ");
+        const char *rest = escaped + indent;
+        int more = 0;
+        do {
+            size_t bytes, blanks;
+            (void)kiln_text_next_line(rest, KILN_TEXT_LINE_COLUMNS - indent - more, &bytes,
+                                      &blanks);
+            fprintf(stream, "%*s%.*s\n", bytes ? indent + more : 0, "", (int)bytes, rest);
+            rest += bytes + blanks;
+            more = MORE_INDENT;
+        } while (*rest);
+        free(escaped);
+        free(line);
+        text += length + (text[length] != '\0');
+    }
+}
+
 const char *kiln_text_bytes(char buffer[KILN_TEXT_AMOUNT_BYTES], uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -22,6 +22,14 @@ void kiln_text_write(FILE *stream, const char *text, bool lines);
 /* Columns that the text takes on a terminal, one per code point; the text must be escaped. */
 int kiln_text_columns(const char *text);
 
+/* The widest line of tables and wrapped text. */
+enum { KILN_TEXT_LINE_COLUMNS = 100 };
+/* The columns of the text's next line, at most `width`: whole words, list items and folders where
+ * they fit. Sets the bytes of that line, and of the blanks after it. The text must be escaped. */
+int kiln_text_next_line(const char *text, int width, size_t *ret_bytes, size_t *ret_blanks);
+/* Writes the text with its lines wrapped and escaped; what goes on below is indented further. */
+void kiln_text_write_wrapped(FILE *stream, const char *text);
+
 enum { KILN_TEXT_AMOUNT_BYTES = 24 };
 /* "17 B", "9.1 KiB", "3.0 MiB". Returns `buffer`. */
 const char *kiln_text_bytes(char buffer[KILN_TEXT_AMOUNT_BYTES], uint64_t bytes);

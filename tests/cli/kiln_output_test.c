@@ -194,6 +194,9 @@ Test(kiln_output, tables_have_at_most_100_columns)
         kiln_process_run(&kiln);
         cr_expect_leq(widest(kiln.out), 100, "%s: %s", arguments[0], kiln.out);
     }
+    struct kiln_process explain = KILN(
+        "explain", "-t", "gfx90a", sample_path("current/attention_backward_causal_gqa_bf16.json"));
+    cr_expect_leq(widest(explain.out), 100, "%s", explain.out);
     static const char *const arguments[] = {"config", NULL};
     struct kiln_process kiln = {.arguments = arguments, .environment = environment};
     kiln_process_run(&kiln);
