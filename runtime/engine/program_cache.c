@@ -4,7 +4,6 @@
 #include "cache/compile_claim.h"
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/compile_program.h"
-#include "runtime/engine/miss_reason.h"
 #include "runtime/engine/program_format.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/log.h"
@@ -53,10 +52,7 @@ void kiln_program_cache_fini(struct kiln_program_cache *cache)
     kiln_kernel_cache_fini(&cache->kernels);
     kiln_lowered_programs_fini(&cache->lowered);
     kiln_cache_store_close(cache->store);
-    struct kiln_known_programs *known = atomic_load(&cache->known);
-    if (known)
-        kiln_known_programs_fini(known);
-    free(known);
+    kiln_miss_log_fini(&cache->misses);
 }
 
 enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
@@ -105,17 +101,10 @@ static enum kiln_status open_scope(struct make_request *request, struct kiln_err
     return kiln_program_cache_store(request->cache, &scope->store, error);
 }
 
-/* The graph's name in logs and captures. False when memory is out. */
-static bool name_graph(const struct make_request *request, char ret_hex[KILN_CACHE_HASH_HEX + 1])
+static struct kiln_missing_program missing_program(const struct make_request *request)
 {
-    struct kiln_error ignored;
-    struct kiln_hash128 hash;
-    kiln_error_init(&ignored);
-    if (kiln_graph_hash(request->graph, &hash, &ignored) != KILN_OK)
-        return false;
-    const struct kiln_cache_key name = kiln_cache_key_of_hash(hash);
-    kiln_cache_key_hex(&name, ret_hex);
-    return true;
+    return (struct kiln_missing_program){request->graph, request->scope.target,
+                                         &request->cache->lower};
 }
 
 /* The recipe alone. KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
@@ -173,15 +162,8 @@ static enum kiln_status read_stored(const struct make_request *request, enum kil
         kiln_shared_program_unref(program);
         return status;
     }
-    char graph[KILN_CACHE_HASH_HEX + 1];
-    if (kiln_log_takes(KILN_LOG_INFO) && name_graph(request, graph))
-        kiln_log(
-            KILN_LOG_INFO,
-            "the program of graph '%s' for target '%s' is in '%s', and %u of its %u %s %s in no "
-            "cache",
-            graph, request->scope.target->name, program->place, missing,
-            program->program.kernel_count, KILN_NOUN(program->program.kernel_count, "kernel"),
-            missing == 1 ? "is" : "are");
+    const struct kiln_missing_program incomplete = missing_program(request);
+    kiln_miss_log_kernels(&incomplete, program, missing);
     kiln_shared_program_unref(*ret_recipe);
     *ret_recipe = program;
     return kiln_error_set(error, KILN_NOT_FOUND, "the cache has not all kernels of a program");
@@ -285,50 +267,6 @@ static enum kiln_status compile_once(struct make_request *request, const struct 
     return status;
 }
 
-/* The programs of the store as they were at the first miss that was explained; NULL when they
- * cannot be listed. */
-static const struct kiln_known_programs *known_programs(struct kiln_program_cache *cache,
-                                                        struct kiln_cache_store *store)
-{
-    struct kiln_known_programs *known = atomic_load(&cache->known);
-    struct kiln_error ignored;
-    if (known)
-        return known;
-    kiln_error_init(&ignored);
-    struct kiln_known_programs *fresh = malloc(sizeof *fresh);
-    if (!fresh || kiln_known_programs_read(store, fresh, &ignored) != KILN_OK) {
-        free(fresh);
-        return NULL;
-    }
-    if (atomic_compare_exchange_strong(&cache->known, &known, fresh))
-        return fresh;
-    kiln_known_programs_fini(fresh); /* another thread was faster */
-    free(fresh);
-    return known;
-}
-
-/* For people who wonder why something is compiled; it costs them one listing of the store, and
- * later lines do not know what was compiled since. */
-static void log_miss(const struct make_request *request)
-{
-    struct kiln_error ignored;
-    struct kiln_buffer line;
-    char graph[KILN_CACHE_HASH_HEX + 1];
-    kiln_error_init(&ignored);
-    if (!kiln_log_takes(KILN_LOG_INFO) || !name_graph(request, graph))
-        return;
-    const struct kiln_missing_program missing = {request->graph, request->scope.target,
-                                                 &request->cache->lower};
-    bool is_first = !atomic_load(&request->cache->known);
-    const struct kiln_known_programs *known = known_programs(request->cache, request->scope.store);
-    kiln_buffer_init(&line);
-    if (known && kiln_missing_program_explain(&missing, known, &line, &ignored) == KILN_OK)
-        kiln_log(KILN_LOG_INFO, "no cache has graph '%s' for target '%s'; %s%s", graph,
-                 request->scope.target->name,
-                 is_first ? "" : "at the first miss: ", kiln_buffer_text(&line));
-    kiln_buffer_fini(&line);
-}
-
 /* Takes the program from the caches, or compiles it if the scope permits. */
 static enum kiln_status make(struct make_request *request, const struct kiln_cache_key *key,
                              struct kiln_shared_program **ret_program, struct kiln_error *error)
@@ -341,8 +279,10 @@ static enum kiln_status make(struct make_request *request, const struct kiln_cac
     /* What was lowered for a program that a cache turned out to have is of no use. */
     if (status == KILN_OK)
         kiln_lowered_program_free(kiln_lowered_programs_take(&request->cache->lowered, key));
-    if (status == KILN_NOT_FOUND && !recipe && !request->is_miss_told)
-        log_miss(request);
+    if (status == KILN_NOT_FOUND && !recipe && !request->is_miss_told) {
+        const struct kiln_missing_program missing = missing_program(request);
+        kiln_miss_log_program(&request->cache->misses, request->scope.store, &missing);
+    }
     request->is_miss_told = true;
     if (status == KILN_NOT_FOUND)
         status = compile_once(request, key, &recipe, ret_program, error);

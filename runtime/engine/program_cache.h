@@ -9,8 +9,8 @@
 #include "cache/cache_store.h"
 #include "cache/object_table.h"
 #include "runtime/engine/kernel_cache.h"
-#include "runtime/engine/known_programs.h"
 #include "runtime/engine/lowered_programs.h"
+#include "runtime/engine/miss_log.h"
 #include "runtime/engine/shared_program.h"
 
 #include <stdatomic.h>
@@ -22,9 +22,9 @@ struct kiln_program_cache {
     bool is_precompiled;                  /* KILN_ENFORCE_PRECOMPILED forbids compiling */
     struct kiln_lowered_programs lowered; /* not compiled yet */
     struct kiln_kernel_cache kernels;
-    struct kiln_object_table *programs;          /* key -> struct kiln_shared_program */
-    _Atomic(struct kiln_cache_store *) store;    /* NULL before the first miss in memory */
-    _Atomic(struct kiln_known_programs *) known; /* owned; NULL before a miss was explained */
+    struct kiln_object_table *programs;       /* key -> struct kiln_shared_program */
+    _Atomic(struct kiln_cache_store *) store; /* NULL before the first miss in memory */
+    struct kiln_miss_log misses;
 };
 
 /* Opens nothing yet. What the store's options point to and `codegen` must outlive the cache. */
