@@ -160,6 +160,25 @@ Test(remote_makers, what_the_same_compiler_sent_is_kept_as_made_here)
     expect("second", THEIRS, NULL);
 }
 
+/* As `kiln cache why` looks where nothing was ever compiled. */
+Test(remote_makers, a_store_that_only_looks_needs_no_directory)
+{
+    struct kiln_cache_store *store = NULL;
+    struct kiln_cache_found found;
+    insert("theirs", THEIRS);
+    cr_assert_eq(setenv("KILN_CACHE_DIR", temporary_path("missing"), 1), 0);
+    const struct kiln_cache_options options = {.layers = "",
+                                               .system_layer = "",
+                                               .remote = fake_redis_url("", "/?timeout=60000"),
+                                               .no_create = true};
+    const struct kiln_cache_query query = {.key = &key, .compiler = OURS};
+    cr_assert_eq(kiln_cache_store_open(&options, &store, &error), KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_cache_store_find(store, &query, &found, &error), KILN_OK, "%s", error.text);
+    kiln_cache_found_fini(&found);
+    kiln_cache_store_close(store);
+    cr_expect_eq(captured_log_count(KILN_LOG_WARN), 0, "%s", captured_log_last());
+}
+
 Test(remote_makers, strict_fleets_have_values_of_their_own)
 {
     cr_assert_eq(setenv("KILN_CACHE_ACCEPT", "same-compiler", 1), 0);
