@@ -21,7 +21,8 @@ struct kiln_loaded_kernel {
 };
 
 struct kiln_kernel_modules {
-    struct kiln_object_table *loaded; /* key of the kernel and device -> kiln_loaded_kernel */
+    struct kiln_object_table *loaded; /* key of the kernel, device, whether it was compiled here
+                                        -> kiln_loaded_kernel */
 };
 
 enum kiln_status kiln_kernel_modules_init(struct kiln_kernel_modules *modules,
