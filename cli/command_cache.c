@@ -111,8 +111,8 @@ static bool check_usage(struct kiln_command_line *line, const struct kiln_cache_
                         const struct given_options *given)
 {
     char hint[128];
-    snprintf(hint, sizeof(hint), "usage: kiln cache %s [OPTION...] %s", action->name,
-             action->operands);
+    snprintf(hint, sizeof(hint), "usage: kiln cache %s [OPTION...]%s%s", action->name,
+             *action->operands ? " " : "", action->operands);
     int count = line->operand_count - 1;
     if (count < action->least) {
         kiln_command_line_fail(line, hint, "'%s' needs %s", action->name, action->operands);
@@ -197,6 +197,10 @@ int kiln_command_cache(struct kiln_command_line *line)
     request.operand_count = line->operand_count - 1;
     request.operands = line->operands + 1;
     const struct action *action = &actions[row - kiln_cache_action_row(0)];
+    if (action->run == kiln_cache_why && given.is_given[KILN_OPTION_CACHE_TARGET] &&
+        !request.target)
+        return kiln_command_line_fail(line, NULL, "'why' takes one target, not '%s'",
+                                      KILN_TARGET_LIST_ALL);
     if (action->needs == NEEDS_NOTHING ||
         (action->needs == NEEDS_ENTRIES_WITHOUT_OPERANDS && request.operand_count != 0))
         return run_action(action, &request);

@@ -73,6 +73,8 @@ static const struct {
     {{"help", "--completion", "tcsh"}, "there is no completion for 'tcsh'", "bash, zsh or fish"},
     {{"cache"}, "ACTION is missing", NULL},
     {{"cache", "stat"}, "unknown action 'stat'", "did you mean 'stats'?"},
+    {{"cache", "stats", "x"}, "unexpected argument 'x'", "usage: kiln cache stats [OPTION...]\n"},
+    {{"cache", "why", "x", "-t", "all"}, "'why' takes one target, not 'all'", NULL},
     {{"cache", "frobnicate"}, "unknown action 'frobnicate'", "import or merge"},
 };
 
