@@ -7,6 +7,7 @@
 #include "runtime/support/file.h"
 #include "runtime/support/hash.h"
 #include "runtime/support/log.h"
+#include "runtime/support/notice.h"
 #include "runtime/support/process_mutex.h"
 
 #include <stdlib.h>
@@ -112,8 +113,8 @@ static bool remember(struct kiln_graph_capture *capture, struct kiln_hash128 has
     bool full = is_new && capture->count == KILN_GRAPH_CAPTURE_LIMIT;
     kiln_process_mutex_unlock(&capture->lock);
     if (full)
-        kiln_log(KILN_LOG_WARN, "%d graphs were captured: this process captures no more",
-                 KILN_GRAPH_CAPTURE_LIMIT);
+        kiln_notice("%d graphs were captured: this process captures no more",
+                    KILN_GRAPH_CAPTURE_LIMIT);
     return is_new;
 }
 
@@ -162,8 +163,13 @@ static void capture_graph(struct kiln_graph_capture *capture, struct kiln_hash12
     if (!remember(capture, hash))
         return;
     kiln_error_init(&error);
-    if (write_graph(capture, hash, bytes, size, &error))
-        kiln_cache_warn_once("capture", error.text, "a graph is not captured: %s", error.text);
+    if (write_graph(capture, hash, bytes, size, &error) == KILN_OK)
+        return;
+    kiln_cache_warn_once("capture", error.text, "a graph is not captured: %s", error.text);
+    /* The caller would compile what is there, and miss the others. */
+    if (!kiln_log_takes(KILN_LOG_WARN))
+        kiln_notice("not every graph is captured in '%s'\nhint: KILN_LOG_LEVEL=warn says why",
+                    capture->directory);
 }
 
 void kiln_graph_capture_write(struct kiln_graph_capture *capture, const void *bytes, size_t size)

@@ -6,6 +6,7 @@
 #include "runtime/engine/capture_counts.h"
 #include "runtime/support/file.h"
 #include "tests/runtime/engine/sample_graph.h"
+#include "tests/runtime/support/captured_stderr.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -204,4 +205,18 @@ Test(graph_capture, never_fails)
     kiln_graph_capture_write(capture, NULL, 0);
     kiln_graph_capture_ask(capture, graph.data, graph.size);
     kiln_graph_capture_destroy(capture);
+}
+
+Test(graph_capture, a_missing_graph_is_told_of_once_with_logging_off)
+{
+    captured_stderr_start();
+    setenv("KILN_CAPTURE_DIR", "/dev/null/not/possible", 1);
+    struct kiln_graph_capture *capture = kiln_graph_capture_create();
+    cr_assert_not_null(capture);
+    kiln_graph_capture_write(capture, graph.data, graph.size);
+    kiln_graph_capture_write(capture, graph.data, graph.size / 2);
+    kiln_graph_capture_destroy(capture);
+    cr_expect_str_eq(captured_stderr_text(), "kiln: not every graph is captured in "
+                                             "'/dev/null/not/possible'; hint: "
+                                             "KILN_LOG_LEVEL=warn says why\n");
 }
