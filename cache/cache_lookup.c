@@ -102,8 +102,8 @@ static enum kiln_status ask_remote(struct lookup *lookup, uint64_t mark, struct 
     lookup->place = kiln_cache_store_remote(lookup->store);
     lookup->entry = lookup->held;
     lookup->is_held = false;
-    /* A store of those who only look may have no directory yet. A copy of another compiler's entry
-     * has to stay usable as shipped. */
+    /* A store that is opened with no_create may lack its directory. A copy of another compiler's
+     * entry has to stay usable as shipped. */
     if (lookup->store->directory.descriptor >= 0 &&
         kiln_cache_store_keep(lookup->store, lookup->key, held == lookup->mark ? held : 0,
                               &lookup->entry.bytes, error) != KILN_OK)

@@ -192,8 +192,8 @@ static enum kiln_status write_entry(struct kiln_cache_store *store,
         kiln_cache_directory_open_fanout(&store->directory, name.fanout, true, &fanout, error);
     if (status != KILN_OK)
         return status;
-    /* Whoever may leave a piece here removes what the dead have left here: so it does not add up,
-     * however few inserts there are. */
+    /* Each insert removes what dead writers have left in this fan-out directory, so that it does
+     * not add up, however few inserts there are. */
     kiln_cache_census_clean(fanout, name.fanout);
     /* Without fsync: after a power failure the name may stand for a file that is short or full of
      * zeros, which the next lookup takes for a miss, and no compile has to wait for a disk. */

@@ -38,8 +38,8 @@ struct kiln_cache_options {
     const char *system_layer;
     /* URL of the shared tier; "": none. Else KILN_CACHE_REMOTE. */
     const char *remote;
-    /* For who only looks: the directory is not created. When it is not there, that is
-     * KILN_NOT_FOUND where `directory` names it, else an empty store that takes no insert. */
+    /* The directory is not created, for callers that only look. If it is missing, that is
+     * KILN_NOT_FOUND if `directory` names it, and otherwise an empty store that takes no insert. */
     bool no_create;
 };
 

@@ -1,8 +1,9 @@
 /*
- * Keeps everybody from asking a service that fails: after a failure nobody asks for a second, then
- * one asker tries, and as long as that fails the pause doubles, up to a minute.
+ * Pauses requests to a service that fails. After a failure there is no request for a second, then
+ * one. While that fails, the pause doubles, up to a minute.
  *
- * Not thread-safe; whoever shares one holds a lock around the calls, and none while asking.
+ * It is not thread-safe: callers that share one hold a lock around the calls, and none while
+ * asking.
  */
 #ifndef KILN_CACHE_CIRCUIT_BREAKER_H
 #define KILN_CACHE_CIRCUIT_BREAKER_H

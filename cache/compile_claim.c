@@ -86,8 +86,8 @@ enum kiln_claim kiln_compile_claim_take(struct kiln_compile_claim *claim, uint64
         return KILN_CLAIM_NONE;
     for (;;) {
         char owner[KILN_TEMPORARY_NAME_BYTES];
-        /* Who has waited does not take a claim that was given up and wait with it in turn: where
-         * that left no entry, the program does not compile or cannot be stored. */
+        /* Processes that have waited do not take a claim that was given up, for others to wait
+         * again: where it left no entry, the program does not compile or cannot be stored. */
         if (!has_waited) {
             if (make(claim))
                 return KILN_CLAIM_TAKEN;

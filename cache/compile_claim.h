@@ -1,6 +1,6 @@
 /*
- * Single flight across processes, as an optimisation and nothing else: who compiles a program says
- * so in the cache directory, and the other processes of this machine that want the same one wait
+ * Single flight across processes, which only saves time. A process that compiles a program says
+ * so in the cache directory. Other processes of this machine that want the same program wait
  * for it a while instead of compiling it too. No lock, and nothing depends on it: a claim that
  * cannot be made, is left behind, or is removed by somebody costs a compilation.
  * docs/decisions/0013-claims-instead-of-locks.md.

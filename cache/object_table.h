@@ -46,8 +46,8 @@ typedef enum kiln_status (*kiln_object_maker)(void *context, const struct kiln_c
 /*
  * The object for the key, with a reference for the caller. Fails as the maker does, or with
  * KILN_NO_MEMORY. `key` is copied. The table keeps at most KILN_OBJECT_TABLE_LIMIT objects: the
- * least recently used unreferenced ones go first. Who holds a reference to an object that went
- * keeps a good object; only a new request makes another one.
+ * least recently used unreferenced ones go first. References to an object that went stay good;
+ * only a new request makes another one.
  */
 enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
                                        const struct kiln_cache_key *key, kiln_object_maker maker,

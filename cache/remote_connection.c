@@ -16,7 +16,7 @@
 
 enum {
     CHUNK_BYTES = 16 * 1024,
-    /* How soon somebody who waits notices that another thread wants the end. */
+    /* How soon a waiting thread notices that another one wants the end. */
     NOTICE_MS = 20,
     /* "$", the digits of a length, CR, LF. */
     LENGTH_LINE_BYTES = 24,

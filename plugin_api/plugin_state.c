@@ -59,7 +59,7 @@ static void release_shared(void)
 {
     (void)kiln_process_mutex_lock(&shared.lock);
     if (--shared.users == 0) {
-        /* Under the lock: whoever unloads the library next must find everything stopped. */
+        /* Under the lock: everything has stopped when a host unloads the library next. */
         drop_all_contexts();
         kiln_engine_unref(shared.engine);
         shared.engine = NULL;

@@ -64,8 +64,8 @@ static enum kiln_status verify_entry(void *context, const struct kiln_cache_visi
     return KILN_OK;
 }
 
-/* A layer, a pack or a directory: what cannot be opened counts as damaged. `is_named`: by the user,
- * who may have meant another one. `places` is NULL for text. */
+/* A layer, a pack or a directory: what cannot be opened counts as damaged. `is_named`: the user
+ * named it, perhaps by mistake. `places` is NULL for text. */
 static enum kiln_status verify_place(struct verification *verification, const char *path,
                                      bool is_named, json_t *places, struct kiln_error *error)
 {

@@ -46,7 +46,7 @@ bool kiln_kernel_spills(const struct kiln_target *target,
     return resources->scratch_bytes != 0 && target->kind != KILN_TARGET_CUDA;
 }
 
-/* The key in memory, which a recipe knows as well as who has the source. */
+/* The key in memory, which follows from a recipe as well as from the source. */
 static enum kiln_status make_table_key(struct kiln_hash128 name, const char *symbol,
                                        const struct kiln_kernel_scope *scope,
                                        struct kiln_cache_key *key, struct kiln_error *error)
@@ -222,7 +222,7 @@ enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
     if (status)
         return status;
     struct kiln_shared_kernel *kernel = object;
-    /* Who takes it from memory uses the file all the same. */
+    /* Taking it from memory is a use of the file all the same. */
     if (!request.was_read && scope->store)
         (void)kiln_cache_store_note_use(scope->store, recipe->name, kernel->mark, false);
     if (!kiln_shared_kernel_has_code(kernel)) {
@@ -473,7 +473,7 @@ void kiln_kernel_cache_keep(const struct kiln_kernel_scope *scope,
     write_stored(scope, kernel, true);
 }
 
-/* Layers are not copied: who has one keeps it. */
+/* Kernels of layers are not copied into the directory. */
 static bool is_of_layer(const struct kiln_cache_store *store, const char *place)
 {
     for (size_t i = 0; place && i < kiln_cache_store_layer_count(store); i++) {

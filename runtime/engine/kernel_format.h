@@ -9,8 +9,8 @@
  * - u32 x 8 resources (the members of struct kiln_kernel_resources in order)
  * - field name of the compiler that made it, of those that the entry names
  * - field code object; empty for a kernel that spills and that nobody wanted to keep, of which the
- *   entry says only that: whoever comes to the same kernel takes the next form of its schedule
- *   without compiling this one
+ *   entry says only that: another program with this kernel takes the next form of its
+ *   schedule without compiling this one
  */
 #ifndef KILN_RUNTIME_ENGINE_KERNEL_FORMAT_H
 #define KILN_RUNTIME_ENGINE_KERNEL_FORMAT_H

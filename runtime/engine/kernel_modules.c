@@ -105,9 +105,8 @@ void kiln_kernel_modules_release(struct kiln_kernel_modules *modules,
     if (!loaded)
         return;
     kiln_error_init(&ignored);
-    /* Two users who leave at once may both see the other, and the module stays until the table goes
-     * or its place is needed. One who comes at this moment keeps what it got, and shares it with
-     * nobody. */
+    /* Two users that leave at once may both see the other, and the module stays until the table
+     * goes or its place is needed. A user that comes at this moment keeps what it got, unshared. */
     if (atomic_load_explicit(&loaded->references, memory_order_acquire) <= OURS_AND_THE_TABLES) {
         if (make_key(loaded->device, loaded->kernel, &key, &ignored) == KILN_OK)
             kiln_object_table_drop(modules->loaded, &key, loaded);

@@ -37,7 +37,7 @@ enum kiln_status kiln_kernel_modules_get(struct kiln_kernel_modules *modules,
                                          struct kiln_shared_kernel *kernel,
                                          struct kiln_loaded_kernel **ret_loaded,
                                          struct kiln_error *error) KILN_NODISCARD;
-/* Drops the caller's reference; who is the last user unloads the module. NULL does nothing. */
+/* Drops the caller's reference; the last user's unloads the module. NULL does nothing. */
 void kiln_kernel_modules_release(struct kiln_kernel_modules *modules,
                                  struct kiln_loaded_kernel *loaded);
 

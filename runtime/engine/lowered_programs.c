@@ -70,7 +70,7 @@ struct kiln_lowered_program *kiln_lowered_programs_take(struct kiln_lowered_prog
                                                         const struct kiln_cache_key *key)
 {
     for (int i = 0; i < KILN_LOWERED_SLOTS; i++) {
-        /* Only who has taken it may look at it. */
+        /* Only the thread that has taken it may look at it. */
         struct kiln_lowered_program *lowered = atomic_exchange(&programs->slots[i], NULL);
         if (lowered && is_of(lowered, key))
             return lowered;

@@ -28,7 +28,7 @@ enum {
 
 struct kiln_lowered_programs {
     _Atomic(struct kiln_lowered_program *) slots[KILN_LOWERED_SLOTS];
-    atomic_uint next; /* of the slots for small ones: who goes next, counted on without end */
+    atomic_uint next; /* which small one goes next; counts on without end */
 };
 
 void kiln_lowered_programs_init(struct kiln_lowered_programs *programs);

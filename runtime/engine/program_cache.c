@@ -251,8 +251,9 @@ static enum kiln_status compile_once(struct make_request *request, const struct 
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
     /* Where the recipe is there nobody waits for it: its kernels have claims of their own. */
     enum kiln_claim claimed = *recipe ? KILN_CLAIM_NONE : kiln_compile_claim_take(&claim, deadline);
-    /* Who took the claim, at once or from an owner that died, may have missed what its last owner
-     * has put into the directory; layers and the shared tier were asked before. */
+    /* A claim that was taken, at once or from an owner that died, may have had an owner before,
+     * which has put the program into the directory since the lookup; layers and the shared tier
+     * were asked before. */
     if (claimed != KILN_CLAIM_NONE)
         status = read_stored(
             request, claimed == KILN_CLAIM_TAKEN ? KILN_CACHE_OWN_DIRECTORY : KILN_CACHE_SHIPPED,

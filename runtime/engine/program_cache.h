@@ -35,7 +35,7 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
                                          struct kiln_error *error) KILN_NODISCARD;
 void kiln_program_cache_fini(struct kiln_program_cache *cache);
 
-/* The store, opened by the first who asks for it; the cache owns it. Fails as kiln_cache_store_open
+/* The store, opened by the first call; the cache owns it. Fails as kiln_cache_store_open
  * does. Takes no lock. */
 enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
                                           struct kiln_cache_store **ret_store,

@@ -1,5 +1,5 @@
 /*
- * The key of a compiled program, and the key taken apart again, for people who look into a cache.
+ * The key of a compiled program, and the key taken apart again, for people that look into a cache.
  * It is in files that anybody may have written.
  */
 #ifndef KILN_RUNTIME_ENGINE_PROGRAM_KEY_H

@@ -199,6 +199,6 @@ void kiln_settings_check_once(void)
     if (atomic_exchange(&was_checked, true))
         return;
     kiln_settings_check(give_notice, NULL);
-    /* Its reader is the worker, whom nobody hears. */
+    /* Its reader is the worker, which cannot tell anyone. */
     (void)kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24, 4096);
 }

@@ -1,7 +1,7 @@
 /*
- * Hashes of bytes: XXH3 with seed 0. Not cryptographic: they find damage and name things, and
- * whoever trusts one as an identity compares the bytes too. The results are part of file formats
- * and must never change.
+ * Hashes of bytes: XXH3 with seed 0. They are not cryptographic: they find damage and name
+ * things. Code that takes one for an identity compares the bytes too. The results are part of file
+ * formats and must never change.
  */
 #ifndef KILN_RUNTIME_SUPPORT_HASH_H
 #define KILN_RUNTIME_SUPPORT_HASH_H

@@ -2,9 +2,9 @@
  * A mutex that a forked child can lock.
  *
  * A child has one thread only: a mutex that another one held at the fork is never given back there,
- * and what it guards may be half changed. Whoever locks it first in the child is told, and makes
- * that anew. There are no fork handlers: they would run while a host unloads the library, and wait
- * for locks in an order that hosts do not know.
+ * and what it guards may be half changed. The first call that locks it in the child is told, and
+ * creates that state again. There are no fork handlers: they would run while a host unloads the
+ * library, and wait for locks in an order that hosts do not know.
  */
 #ifndef KILN_RUNTIME_SUPPORT_PROCESS_MUTEX_H
 #define KILN_RUNTIME_SUPPORT_PROCESS_MUTEX_H
