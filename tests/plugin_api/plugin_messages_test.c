@@ -8,10 +8,13 @@
 #include "tests/stand_ins/stand_in.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct stand_in hip;
@@ -254,6 +257,45 @@ Test(plugin_messages, a_forked_child_sums_up_only_its_own)
         cr_expect_eq(captured_stderr_count("kiln: "), (unsigned)works, "%s",
                      captured_stderr_text());
     }
+    close_plugin(handle);
+}
+
+static atomic_bool is_over;
+
+static void *ask_for_time_zones(void *unused)
+{
+    while (!atomic_load(&is_over))
+        tzset();
+    return unused;
+}
+
+/* The C library's lock of time zones is one that no fork gives back. */
+Test(plugin_messages, a_forked_child_logs_the_local_time)
+{
+    pthread_t thread;
+    time_t now = time(NULL);
+    char date[16];
+    setenv("TZ", "XYZ-13", 1);
+    setenv("HIPDNN_LOG_LEVEL", "info", 1);
+    hipdnnEnginePluginHandle_t handle = open_plugin(log_line);
+    rewrite_graph(2, KILN_DTYPE_F32);
+    (void)strftime(date, sizeof date, "[%Y-%m-%d %H:", localtime(&now));
+    cr_assert_eq(pthread_create(&thread, NULL, ask_for_time_zones, NULL), 0);
+    for (int i = 0; i < 40; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(10);
+            log_text[0] = '\0';
+            make_plan(handle);
+            time_t end = time(NULL);
+            _exit(end / 3600 == now / 3600 && strncmp(log_text, date, strlen(date)) != 0);
+        }
+        int outcome = 0;
+        cr_assert_eq(waitpid(child, &outcome, 0), child);
+        cr_assert_eq(outcome, 0);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
     close_plugin(handle);
 }
 
