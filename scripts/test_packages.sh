@@ -22,7 +22,7 @@ out=$kiln_root/build/packages
 target=gfx942
 emulator=${HIP_SUITE_EMULATOR_BUILD-$kiln_root/build/emulator}
 driver=$kiln_root/build/dev/tests/plugin_api
-graphs=$kiln_root/../shared/graphs/current
+graphs=$kiln_root/../shared/graphs
 graph_share=64
 sample_share=9
 case ${1-} in
@@ -197,7 +197,7 @@ make_pack() {
     local compiled=$kiln_root/build/dev/tests/end_to_end/code_objects_cache
     rm -rf "$out/cache" "$out/kernels.pack"
     [[ ! -d $compiled ]] || cp -r "$compiled" "$out/cache"
-    mapfile -t files < <([[ ! -d $graphs ]] || every "$graph_share" "$graphs"/*.bin)
+    mapfile -t files < <([[ ! -d $graphs ]] || every "$graph_share" "$graphs"/*/*.bin)
     quietly "$out/compile.log" "$build/cli/kiln" compile --target "$target" --cache "$out/cache" -j "$kiln_jobs" \
         "$kiln_root/samples" "${files[@]}"
     tail -n 1 "$out/compile.log"
@@ -242,13 +242,16 @@ test_without_compilers() {
         fail "a sample ran without the pack"
     fi
     grep -q 'the plugin declined it' "$out/declined.log" || fail "$(cat "$out/declined.log")"
-    if ((${#files[@]} > 0)); then
-        names=("${files[@]##*/}")
-        cp -r "$graphs" "$system/graphs"
+    local era names
+    for era in current nov2025; do
+        mapfile -t names < <(printf '%s\n' "${files[@]}" | sed -nE "s|.*/$era/([^/]*)\.bin$|\1|p")
+        ((${#names[@]} > 0)) || continue
+        cp -r "$graphs/$era" "$system/graphs"
         inside env "${environment[@]}" bash -euc '
             /tests/shared_graphs_test --device hip "$@" 2>/tmp/log || { cat /tmp/log; exit 1; }
-        ' bash "$plugin" /graphs "${names[@]%.bin}"
-    fi
+        ' bash "$plugin" /graphs "${names[@]}"
+        rm -r "$system/graphs"
+    done
 }
 
 mkdir -p "$out"
