@@ -376,7 +376,8 @@ static void print_failures(const struct kiln_compile_report *report)
 static void print_spills(const json_t *spills)
 {
     static const char *const headings[] = {
-        "kernels that spill", "target", "kernel", "symbol", "scratch", "VGPRs", "SGPRs"};
+        "kernels that spill", "target",     "kernel", "symbol", "scratch",
+        "VGPR spills",        "SGPR spills"};
     static const char *const members[] = {"graph",         "target",      "kernel",     "symbol",
                                           "scratch_bytes", "vgpr_spills", "sgpr_spills"};
     enum { COLUMNS = sizeof(headings) / sizeof(*headings) };

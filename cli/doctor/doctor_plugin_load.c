@@ -117,7 +117,7 @@ void kiln_doctor_check_plugin_abi(struct kiln_doctor *doctor)
                         ask_text(plugin.hipdnnPluginGetApiVersion));
     else
         kiln_doctor_add(doctor, KILN_DOCTOR_WARNING, check,
-                        "install both from one build; they share no cache entries",
+                        "install both from one build; kernels of two builds may differ",
                         "loads; its version is %s, and this program's %s", version,
                         kiln_version.text);
     report_engine(doctor, &plugin, id);
