@@ -107,6 +107,10 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
     if (!line->stopped && settings->json && settings->csv)
         kiln_command_line_fail(line, "choose one of them",
                                "--json and --csv both want standard output");
+    else if (!line->stopped && settings->plot_file && settings->report_file &&
+             strcmp(settings->plot_file, settings->report_file) == 0)
+        kiln_command_line_fail(line, "name two files", "--report and --plot both write '%s'",
+                               settings->plot_file);
     else if (!line->stopped && !measures &&
              (settings->plot_file || settings->report_file || settings->csv))
         kiln_command_line_fail(line, "choose one of them", "%s measures nothing to show with %s",

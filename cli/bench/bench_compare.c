@@ -197,7 +197,7 @@ static json_t *row_to_json(const json_t *result, const struct comparison *compar
 static void print_only(const char *path, const json_t *names)
 {
     for (size_t i = 0; i < json_array_size(names); i++) {
-        fputs(i == 0 ? "only in '" : ", ", stdout);
+        fputs(i == 0 ? "measured only in '" : ", ", stdout);
         if (i == 0) {
             kiln_text_write(stdout, path, false);
             fputs("': ", stdout);

@@ -84,7 +84,9 @@ void kiln_bench_print_table(const struct kiln_bench_results *results)
             continue;
         printf("not measured: ");
         kiln_text_write(stdout, result->name, false);
-        printf(", %" PRIu64 " %s: ", result->elements, KILN_NOUN(result->elements, "element"));
+        if (result->elements != 0) /* of a graph that was declined they are not known */
+            printf(", %" PRIu64 " %s", result->elements, KILN_NOUN(result->elements, "element"));
+        printf(": ");
         kiln_text_write(stdout, result->failure, false);
         printf("\n");
     }

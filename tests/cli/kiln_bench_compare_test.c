@@ -82,6 +82,7 @@ Test(kiln_bench_compare, prints_a_table_and_warns_of_another_device)
     cr_expect(strstr(kiln.out, "within noise"), "%s", kiln.out);
     cr_expect(strstr(kiln.out, "1 compared: 0 faster, 0 slower, 1 within noise"), "%s", kiln.out);
     cr_expect(strstr(kiln.out, "fast, slow, gone"), "%s", kiln.out);
+    cr_expect(strstr(kiln.out, "\nmeasured only in '"), "%s", kiln.out);
 }
 
 Test(kiln_bench_compare, too_few_samples_prove_nothing)

@@ -48,6 +48,7 @@ static const struct {
     {{"-v", "run"}, "unknown option '-v'", "options follow the command"},
     {{"help", "cache", "lss"}, "unknown action 'lss'", "did you mean 'ls'?"},
     {{"help", "run", "ls"}, "'run' has no actions", NULL},
+    {{"bench", "--report", "r", "--plot", "r"}, "both write 'r'", "name two files"},
     {{"bench", "softmx"}, "neither a case", "did you mean 'softmax'?"},
     {{"bench", "softmx_fp16"}, "neither a case", "did you mean 'softmax_fp16'?"},
     {{"bench", "gelu"}, "neither a case", "did you mean 'bias_gelu_tanh' or 'bias_gelu_erf'?"},

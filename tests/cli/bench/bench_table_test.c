@@ -124,7 +124,11 @@ Test(bench_table, nothing_but_failures_needs_no_heading)
 {
     struct kiln_bench_results results = {.device = NULL};
     fake_results_append_named(&results, "graph")->failure = kiln_cli_strdup("no device");
+    struct kiln_bench_result *declined = fake_results_append_named(&results, "other");
+    declined->elements = 0;
+    declined->failure = kiln_cli_strdup("it is declined");
     const char *text = print(&results);
-    cr_expect_str_eq(text, "not measured: graph, 1000 elements: no device\n");
+    cr_expect_str_eq(text, "not measured: graph, 1000 elements: no device\n"
+                           "not measured: other: it is declined\n");
     kiln_bench_results_fini(&results);
 }
