@@ -70,8 +70,9 @@ static enum kiln_status copy_key(const void *bytes, size_t size, struct kiln_has
 
 /* ---- stored ---- */
 
-static void write_stored(const struct kiln_kernel_scope *scope,
-                         const struct kiln_shared_kernel *kernel, bool with_code)
+/* `key`: the kernel's, or that of the note that it spills, which has no code. */
+static void write_entry(const struct kiln_kernel_scope *scope,
+                        const struct kiln_shared_kernel *kernel, const struct kiln_cache_key *key)
 {
     struct kiln_error error;
     struct kiln_buffer payload;
@@ -79,10 +80,10 @@ static void write_stored(const struct kiln_kernel_scope *scope,
         return;
     kiln_error_init(&error);
     kiln_buffer_init(&payload);
-    kiln_kernel_format_write(kernel, with_code, &payload);
+    kiln_kernel_format_write(kernel, key == &kernel->key, &payload);
     enum kiln_status status = kiln_buffer_check(&payload, &error);
     if (status == KILN_OK)
-        status = kiln_cache_store_insert(scope->store, &kernel->key, &scope->maker, payload.data,
+        status = kiln_cache_store_insert(scope->store, key, &scope->maker, payload.data,
                                          payload.size, &error);
     if (status)
         kiln_cache_warn_once("insert", error.text, "a compiled kernel is not cached: %s",
@@ -101,7 +102,8 @@ static enum kiln_status decline(enum kiln_status status, const char *reason,
 }
 
 /* Where the source is not at hand the hash has to do, and what of the key is known besides. The
- * payload is launched as its key says, or is none of it. */
+ * payload is launched as its key says, or is none of it, and has no code exactly if the key is of a
+ * note. */
 static enum kiln_status check_key(const struct kiln_entry_view *view,
                                   const struct kiln_kernel_scope *scope,
                                   const struct kiln_shared_kernel *kernel, struct kiln_error *error)
@@ -122,6 +124,11 @@ static enum kiln_status check_key(const struct kiln_entry_view *view,
         kernel->lds_bytes != key.lds_bytes || kernel->uses_barrier != key.uses_barrier ||
         kernel->argument_count != key.argument_count)
         return kiln_error_set(error, KILN_CORRUPT, "it is not launched as its key says");
+    if (kiln_shared_kernel_has_code(kernel) == key.is_note)
+        return kiln_error_set(error, KILN_CORRUPT, "%s",
+                              key.is_note ? "it is a note and has code" : "it has no code");
+    if (key.is_note && !kiln_kernel_spills(scope->target, &kernel->object.resources))
+        return kiln_error_set(error, KILN_CORRUPT, "it is a note and does not spill");
     return KILN_OK;
 }
 
@@ -143,9 +150,6 @@ static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, cons
         status = copy_key(view->key, view->key_bytes, name, &kernel->key, error);
     if (status == KILN_OK && strcmp(kernel->symbol, symbol) != 0)
         status = decline(KILN_CORRUPT, "its symbol is another's", error);
-    if (status == KILN_OK && !kiln_shared_kernel_has_code(kernel) &&
-        !kiln_kernel_spills(scope->target, &kernel->object.resources))
-        status = decline(KILN_CORRUPT, "it has no code", error);
     if (status)
         kiln_shared_kernel_unref(kernel);
     else
@@ -218,6 +222,12 @@ enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
     enum kiln_status status = make_table_key(recipe->name, recipe->symbol, scope, &key, error);
     if (status == KILN_OK)
         status = kiln_object_table_get(cache->kernels, &key, make_found, &request, &object, error);
+    /* Again when memory has only the note that it spills. */
+    while (status == KILN_OK && !kiln_shared_kernel_has_code(object)) {
+        kiln_object_table_drop(cache->kernels, &key, object);
+        kiln_shared_kernel_unref(object);
+        status = kiln_object_table_get(cache->kernels, &key, make_found, &request, &object, error);
+    }
     kiln_cache_key_fini(&key);
     if (status)
         return status;
@@ -225,10 +235,6 @@ enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
     /* Taking it from memory is a use of the file all the same. */
     if (!request.was_read && scope->store)
         (void)kiln_cache_store_note_use(scope->store, recipe->name, kernel->mark, false);
-    if (!kiln_shared_kernel_has_code(kernel)) {
-        kiln_shared_kernel_unref(kernel);
-        return kiln_error_set(error, KILN_NOT_FOUND, "the cache has the kernel without its code");
-    }
     *ret_kernel = kernel;
     return KILN_OK;
 }
@@ -240,6 +246,7 @@ struct get_request {
     const struct kiln_kernel_scope *scope;
     const struct kiln_kernel *source;
     const struct kiln_cache_key *key;
+    const struct kiln_cache_key *note; /* the key of the note that it spills */
     bool needs_code;
     bool is_stored; /* what was compiled */
     enum kiln_program_origin origin;
@@ -284,12 +291,38 @@ static enum kiln_status compile(struct get_request *request, struct kiln_shared_
         kiln_shared_kernel_unref(kernel);
         return status;
     }
+    bool is_note = !request->needs_code &&
+                   kiln_kernel_spills(request->scope->target, &kernel->object.resources);
     if (request->is_stored)
-        write_stored(request->scope, kernel,
-                     request->needs_code ||
-                         !kiln_kernel_spills(request->scope->target, &kernel->object.resources));
+        write_entry(request->scope, kernel, is_note ? request->note : &kernel->key);
     *ret_kernel = kernel;
     return KILN_OK;
+}
+
+/* The kernel or, where its code is not needed, the note that it spills. */
+static enum kiln_status read_kernel(const struct get_request *request, enum kiln_cache_reach reach,
+                                    struct kiln_shared_kernel **ret_kernel,
+                                    struct kiln_error *error)
+{
+    const struct kiln_cache_key *key = request->key;
+    const char *symbol = request->source->symbol;
+    enum kiln_status status = read_stored(request->scope, reach, key, symbol, ret_kernel, error);
+    if (status != KILN_NOT_FOUND || request->needs_code)
+        return status;
+    kiln_error_init(error);
+    struct kiln_shared_kernel *kernel = NULL;
+    status = read_stored(request->scope, reach, request->note, symbol, &kernel, error);
+    if (status)
+        return status;
+    kiln_cache_key_fini(&kernel->key);
+    status = copy_key(key->bytes.data, key->bytes.size,
+                      (struct kiln_hash128){.high = key->hash_high, .low = key->hash_low},
+                      &kernel->key, error);
+    if (status)
+        kiln_shared_kernel_unref(kernel);
+    else
+        *ret_kernel = kernel;
+    return status;
 }
 
 /* After a miss: waits for another process that compiles the same, else compiles and stores. */
@@ -308,10 +341,10 @@ static enum kiln_status compile_once(struct get_request *request,
     enum kiln_claim claimed = kiln_compile_claim_take(&claim, deadline);
     /* As in program_cache.c: what its last owner may have put into the directory. */
     if (claimed != KILN_CLAIM_NONE)
-        status = read_stored(request->scope,
+        status = read_kernel(request,
                              claimed == KILN_CLAIM_TAKEN ? KILN_CACHE_OWN_DIRECTORY
                                                          : reach_of(request->scope),
-                             request->key, request->source->symbol, ret_kernel, error);
+                             ret_kernel, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         status = compile(request, ret_kernel, error);
@@ -327,8 +360,7 @@ static enum kiln_status make_kernel(void *context, const struct kiln_cache_key *
     struct kiln_shared_kernel *kernel = NULL;
     (void)table_key;
     request->origin = KILN_ORIGIN_DISK;
-    enum kiln_status status = read_stored(request->scope, reach_of(request->scope), request->key,
-                                          request->source->symbol, &kernel, error);
+    enum kiln_status status = read_kernel(request, reach_of(request->scope), &kernel, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
         status = compile_once(request, &kernel, error);
@@ -399,17 +431,33 @@ static enum kiln_status get(struct get_request *request, const struct kiln_cache
     return KILN_OK;
 }
 
-/* Both are the caller's to fini, also after a failure. */
-static enum kiln_status make_keys(const struct kiln_kernel *source,
-                                  const struct kiln_kernel_scope *scope, struct kiln_cache_key *key,
-                                  struct kiln_cache_key *table_key, struct kiln_error *error)
+struct kernel_keys {
+    struct kiln_cache_key kernel;
+    struct kiln_cache_key note;
+    struct kiln_cache_key table;
+};
+
+static void fini_keys(struct kernel_keys *keys)
 {
-    kiln_cache_key_init(table_key);
-    enum kiln_status status = kiln_kernel_key_make(source, scope->target, key, error);
+    kiln_cache_key_fini(&keys->kernel);
+    kiln_cache_key_fini(&keys->note);
+    kiln_cache_key_fini(&keys->table);
+}
+
+/* The caller finis them, also after a failure. */
+static enum kiln_status make_keys(const struct kiln_kernel *source,
+                                  const struct kiln_kernel_scope *scope, struct kernel_keys *keys,
+                                  struct kiln_error *error)
+{
+    kiln_cache_key_init(&keys->note);
+    kiln_cache_key_init(&keys->table);
+    enum kiln_status status = kiln_kernel_key_make(source, scope->target, &keys->kernel, error);
+    if (status == KILN_OK)
+        status = kiln_kernel_key_make_note(&keys->kernel, &keys->note, error);
     if (status)
         return status;
-    struct kiln_hash128 name = {.high = key->hash_high, .low = key->hash_low};
-    return make_table_key(name, source->symbol, scope, table_key, error);
+    struct kiln_hash128 name = {.high = keys->kernel.hash_high, .low = keys->kernel.hash_low};
+    return make_table_key(name, source->symbol, scope, &keys->table, error);
 }
 
 enum kiln_status kiln_kernel_cache_get(struct kiln_kernel_cache *cache,
@@ -419,21 +467,20 @@ enum kiln_status kiln_kernel_cache_get(struct kiln_kernel_cache *cache,
                                        enum kiln_program_origin *ret_origin,
                                        struct kiln_error *error)
 {
-    struct kiln_cache_key key;
-    struct kiln_cache_key table_key;
+    struct kernel_keys keys;
     struct get_request request = {.cache = cache,
                                   .scope = scope,
                                   .source = source,
-                                  .key = &key,
+                                  .key = &keys.kernel,
+                                  .note = &keys.note,
                                   .needs_code = needs_code,
                                   .is_stored = true};
-    enum kiln_status status = make_keys(source, scope, &key, &table_key, error);
+    enum kiln_status status = make_keys(source, scope, &keys, error);
     if (status == KILN_OK)
-        status = get(&request, &table_key, ret_kernel, error);
+        status = get(&request, &keys.table, ret_kernel, error);
     if (status == KILN_OK)
         *ret_origin = request.origin;
-    kiln_cache_key_fini(&table_key);
-    kiln_cache_key_fini(&key);
+    fini_keys(&keys);
     return status;
 }
 
@@ -444,33 +491,35 @@ enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
                                            struct kiln_shared_kernel **ret_kernel,
                                            struct kiln_error *error)
 {
-    struct kiln_cache_key key;
-    struct kiln_cache_key table_key;
+    struct kernel_keys keys;
     struct kiln_shared_kernel *kernel = NULL;
-    struct get_request request = {
-        .cache = cache, .scope = scope, .source = source, .key = &key, .needs_code = true};
-    enum kiln_status status = make_keys(source, scope, &key, &table_key, error);
+    struct get_request request = {.cache = cache,
+                                  .scope = scope,
+                                  .source = source,
+                                  .key = &keys.kernel,
+                                  .note = &keys.note,
+                                  .needs_code = true};
+    enum kiln_status status = make_keys(source, scope, &keys, error);
     if (status == KILN_OK) {
-        kiln_object_table_drop(cache->kernels, &table_key, refused);
-        status = take(&request, &table_key, make_anew, &kernel, error);
+        kiln_object_table_drop(cache->kernels, &keys.table, refused);
+        status = take(&request, &keys.table, make_anew, &kernel, error);
     }
     /* Again when another thread has read in between what was refused. */
     while (status == KILN_OK && !kernel->was_compiled_here) {
-        kiln_object_table_drop(cache->kernels, &table_key, kernel);
+        kiln_object_table_drop(cache->kernels, &keys.table, kernel);
         kiln_shared_kernel_unref(kernel);
-        status = take(&request, &table_key, make_anew, &kernel, error);
+        status = take(&request, &keys.table, make_anew, &kernel, error);
     }
     if (status == KILN_OK)
         *ret_kernel = kernel;
-    kiln_cache_key_fini(&table_key);
-    kiln_cache_key_fini(&key);
+    fini_keys(&keys);
     return status;
 }
 
 void kiln_kernel_cache_keep(const struct kiln_kernel_scope *scope,
                             const struct kiln_shared_kernel *kernel)
 {
-    write_stored(scope, kernel, true);
+    write_entry(scope, kernel, &kernel->key);
 }
 
 /* Kernels of layers are not copied into the directory. */
@@ -493,5 +542,5 @@ void kiln_kernel_cache_follow(const struct kiln_kernel_scope *scope,
     /* The source of another compiler's kernel still has it. */
     if (may_store && !is_of_layer(store, kernel->place) &&
         kernel->mark == kiln_cache_compiler_mark(scope->maker.compiler))
-        write_stored(scope, kernel, true);
+        write_entry(scope, kernel, &kernel->key);
 }

@@ -8,9 +8,8 @@
  * - u32 block[3]; u32 lds bytes; u32 uses barrier; u32 argument count
  * - u32 x 8 resources (the members of struct kiln_kernel_resources in order)
  * - field name of the compiler that made it, of those that the entry names
- * - field code object; empty for a kernel that spills and that nobody wanted to keep, of which the
- *   entry says only that: another program with this kernel takes the next form of its
- *   schedule without compiling this one
+ * - field code object; empty in the note that a kernel spills, whose key says so: another program
+ *   with this kernel takes the next form of its schedule without compiling this one
  */
 #ifndef KILN_RUNTIME_ENGINE_KERNEL_FORMAT_H
 #define KILN_RUNTIME_ENGINE_KERNEL_FORMAT_H
@@ -20,7 +19,7 @@
 
 /* Part of every key. A change of the layout above, of what a field means, or of the key's fields
  * needs a new number. */
-enum { KILN_KERNEL_FORMAT_VERSION = 4 };
+enum { KILN_KERNEL_FORMAT_VERSION = 5 };
 
 /* Appends the payload, without the code when `with_code` is false. Out of memory shows in the
  * buffer (kiln_buffer_check). */

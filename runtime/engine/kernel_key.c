@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const char kind[] = "kernel";
+static const char note[] = "spills";
 /* As the generators mark where their own text goes on after that of a file. */
 static const char line_mark[] = "#line ";
 static const char generated_mark[] = " \"generated\"\n";
@@ -171,6 +172,16 @@ enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
     return status ? status : kiln_cache_key_finish(ret_key, error);
 }
 
+enum kiln_status kiln_kernel_key_make_note(const struct kiln_cache_key *key,
+                                           struct kiln_cache_key *ret_note,
+                                           struct kiln_error *error)
+{
+    kiln_cache_key_init(ret_note);
+    kiln_buffer_append(&ret_note->bytes, key->bytes.data, key->bytes.size);
+    kiln_cache_key_add_text(ret_note, note);
+    return kiln_cache_key_finish(ret_note, error);
+}
+
 bool kiln_key_text_is(const struct kiln_key_text *text, const char *expected)
 {
     return text->size == strlen(expected) && memcmp(text->text, expected, text->size) == 0;
@@ -221,6 +232,11 @@ enum kiln_status kiln_kernel_key_read(const void *bytes, size_t size,
         key.source_hash.high = kiln_reader_u64(&field);
     } else {
         reader.failed = true;
+    }
+    key.is_note = !reader.failed && reader.position != size;
+    if (key.is_note) {
+        text = take_text(&reader);
+        reader.failed = reader.failed || !kiln_key_text_is(&text, note);
     }
     if (reader.failed || reader.position != size)
         return kiln_error_set(error, KILN_CORRUPT, "its key does not have the fields of a kernel");

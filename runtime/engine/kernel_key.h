@@ -8,6 +8,9 @@
  * size and its hash (u64 low, high), and of the source all that is not the text of a template file.
  * The latter are most of it, are the same for all kernels, and have their part in the hash. How it
  * is launched follows from the schedule, and another Kiln may change that and not the text.
+ *
+ * The note that a kernel spills has the same fields and then "spills": a name of its own, because
+ * another compiler may have made the kernel without spills.
  */
 #ifndef KILN_RUNTIME_ENGINE_KERNEL_KEY_H
 #define KILN_RUNTIME_ENGINE_KERNEL_KEY_H
@@ -20,6 +23,12 @@ enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,
                                       const struct kiln_target *target,
                                       struct kiln_cache_key *ret_key,
                                       struct kiln_error *error) KILN_NODISCARD;
+
+/* The finished key of the note that the kernel of a finished key spills; the caller finis it, also
+ * after a failure. */
+enum kiln_status kiln_kernel_key_make_note(const struct kiln_cache_key *key,
+                                           struct kiln_cache_key *ret_note,
+                                           struct kiln_error *error) KILN_NODISCARD;
 
 /* A text that is not NUL-terminated, into bytes that anybody may have written. */
 struct kiln_key_text {
@@ -38,6 +47,7 @@ struct kiln_kernel_key {
     uint64_t source_bytes;
     struct kiln_hash128 source_hash;
     struct kiln_key_text generated; /* the part of the source that is no template */
+    bool is_note;                   /* of a kernel that spills */
 };
 
 /* Whether bytes are the key of a kernel, of whatever version. */

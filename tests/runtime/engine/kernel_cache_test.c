@@ -186,6 +186,37 @@ Test(kernel_cache, one_text_that_is_launched_otherwise_is_another_kernel)
     kiln_shared_kernel_unref(second);
 }
 
+/* What a cache says without a compiler, in which two compilers have come to different results. */
+Test(kernel_cache, a_note_of_one_compiler_does_not_hide_the_kernel_of_another)
+{
+    static const char *const compilers[] = {"compiler 1", "compiler 2"};
+    static const char *const texts[] = {"vectors form 0", "vectors form 1"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct kiln_kernel kernel = source;
+        kernel.source = texts[i];
+        scope.may_compile = true;
+        scope.maker.compiler = compilers[i];
+        fake_pipeline.spilling_kernel = 1;
+        fake_pipeline.spilled_bytes[0] = 28;
+        kiln_shared_kernel_unref(get(&kernel, false));
+        forget();
+        scope.maker.compiler = compilers[1 - i];
+        fake_pipeline.spilling_kernel = 0;
+        struct kiln_shared_kernel *made = get(&kernel, false);
+        struct kiln_compiled_kernel recipe = recipe_of(made);
+        forget();
+        scope.may_compile = false;
+        scope.maker.compiler = NULL;
+        struct kiln_shared_kernel *found = NULL;
+        cr_assert_eq(kiln_kernel_cache_find(&cache, &scope, &recipe, &found, &error), KILN_OK,
+                     "%u: %s", i, error.text);
+        expect_as_asked(found);
+        kiln_shared_kernel_unref(found);
+        kiln_shared_kernel_unref(made);
+        forget();
+    }
+}
+
 /* ---- threads that come in between ---- */
 
 static void get_without_need(void)

@@ -172,6 +172,27 @@ Test(kernel_format, a_key_says_what_it_is_of)
     kiln_buffer_fini(&options);
 }
 
+/* It has the kernel's fields and is another entry. */
+Test(kernel_format, the_note_of_a_spill_has_a_key_of_its_own)
+{
+    struct kiln_cache_key key = key_of(source, "gfx90a");
+    struct kiln_cache_key note;
+    struct kiln_kernel_key read;
+    cr_assert_eq(kiln_kernel_key_make_note(&key, &note, &error), KILN_OK);
+    cr_expect_neq(note.hash_low, key.hash_low);
+    cr_assert_eq(kiln_kernel_key_read(key.bytes.data, key.bytes.size, &read, &error), KILN_OK);
+    cr_expect_not(read.is_note);
+    cr_assert_eq(kiln_kernel_key_read(note.bytes.data, note.bytes.size, &read, &error), KILN_OK);
+    cr_expect(read.is_note);
+    cr_expect(kiln_key_text_is(&read.target, "gfx90a"));
+    cr_expect_eq(read.source_bytes, sizeof source - 1);
+    note.bytes.data[note.bytes.size - 1] ^= 1;
+    cr_expect_eq(kiln_kernel_key_read(note.bytes.data, note.bytes.size, &read, &error),
+                 KILN_CORRUPT);
+    kiln_cache_key_fini(&note);
+    kiln_cache_key_fini(&key);
+}
+
 /* A kernel with sanitizers is none without them, although no compiler is in the key. */
 Test(kernel_format, sanitizers_of_the_host_device_make_another_key)
 {
