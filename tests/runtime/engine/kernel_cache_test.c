@@ -186,7 +186,7 @@ Test(kernel_cache, one_text_that_is_launched_otherwise_is_another_kernel)
     kiln_shared_kernel_unref(second);
 }
 
-/* What a cache says without a compiler, in which two compilers have come to different results. */
+/* Two compilers came to different results, and nothing here compiles. */
 Test(kernel_cache, a_note_of_one_compiler_does_not_hide_the_kernel_of_another)
 {
     static const char *const compilers[] = {"compiler 1", "compiler 2"};
