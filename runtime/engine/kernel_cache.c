@@ -70,7 +70,7 @@ static enum kiln_status copy_key(const void *bytes, size_t size, struct kiln_has
 
 /* ---- stored ---- */
 
-/* `key`: the kernel's, or that of the note that it spills, which has no code. */
+/* `key` names the kernel, or the note that it spills. The note has no code. */
 static void write_entry(const struct kiln_kernel_scope *scope,
                         const struct kiln_shared_kernel *kernel, const struct kiln_cache_key *key)
 {
@@ -101,9 +101,8 @@ static enum kiln_status decline(enum kiln_status status, const char *reason,
     return kiln_error_set(error, KILN_NOT_FOUND, "the cache has no usable kernel");
 }
 
-/* Where the source is not at hand the hash has to do, and what of the key is known besides. The
- * payload is launched as its key says, or is none of it, and has no code exactly if the key is of a
- * note. */
+/* Without the source, the hash identifies the kernel, together with what else is known of its key.
+ * The payload must be launched as its key says. It must have code, unless the key names a note. */
 static enum kiln_status check_key(const struct kiln_entry_view *view,
                                   const struct kiln_kernel_scope *scope,
                                   const struct kiln_shared_kernel *kernel, struct kiln_error *error)

@@ -44,8 +44,8 @@ enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
 
 /*
  * The kernel of a source, with a reference for the caller: compiled and stored when it is not
- * there. Of one that spills only a note is stored, and the kernel comes without code from there
- * unless `needs_code` says that there is no better form: then it is compiled again and stored.
+ * there. If it spills, a note is stored instead. From a note the kernel comes without code, unless
+ * `needs_code` says that no form is better: then it is compiled again and stored.
  * `ret_origin` tells where it came from. Fails as kiln_codegen_compile does.
  */
 enum kiln_status kiln_kernel_cache_get(struct kiln_kernel_cache *cache,

@@ -1,13 +1,16 @@
 /*
  * Keys of kernels: all that decides what a compiled kernel is, and nothing of the graph that it is
- * for, so that equal kernels of different graphs are one entry. The name of the entry, the hash of
- * the key, is what recipes call a kernel by.
+ * for, so that equal kernels of different graphs are one entry. Recipes name a kernel by the hash
+ * of its key, which is also the name of the entry.
  *
- * Fields: "kernel", u32 format version of the payload, target, compile options, how it is
- * launched (u32 block[3], lds bytes, uses barrier, argument count), of the whole source its u64
- * size and its hash (u64 low, high), and of the source all that is not the text of a template file.
- * The latter are most of it, are the same for all kernels, and have their part in the hash. How it
- * is launched follows from the schedule, and another Kiln may change that and not the text.
+ * Fields:
+ * - "kernel"; u32 format version of the payload; target; compile options
+ * - the launch: u32 block[3], lds bytes, uses barrier, argument count
+ * - u64 size and hash (low, high) of the whole source
+ * - the source without the texts of template files. These are most of it and the same for all
+ *   kernels, and the hash covers them.
+ *
+ * The launch follows from the schedule, and another Kiln may change it without the source.
  *
  * The note that a kernel spills has the same fields and then "spills": a name of its own, because
  * another compiler may have made the kernel without spills.
