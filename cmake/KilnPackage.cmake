@@ -32,8 +32,13 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++ | clang, libamd-comgr2 | libamd-comgr3 
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang-19, lld-19, llvm-19, hipdnn, graphviz")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "Kiln compiles hipDNN's operation graphs into fused GPU kernels, keeps them in a\ncache on disk, and launches them. The package has the plugin, the command line\nprogram kiln and its manual.")
-set(kiln_package_scripts ${PROJECT_SOURCE_DIR}/packaging/debian)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
-    ${kiln_package_scripts}/postinst ${kiln_package_scripts}/prerm ${kiln_package_scripts}/triggers)
+# The scripts name the plugin where CMAKE_INSTALL_LIBDIR puts it.
+cmake_path(ABSOLUTE_PATH kiln_plugin_dir BASE_DIRECTORY /usr OUTPUT_VARIABLE kiln_package_plugin)
+string(APPEND kiln_package_plugin /${kiln_plugin_file})
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)
+foreach(script postinst prerm)
+    configure_file(${PROJECT_SOURCE_DIR}/packaging/debian/${script}.in ${PROJECT_BINARY_DIR}/packaging/${script} @ONLY)
+    list(APPEND CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/packaging/${script})
+endforeach()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)
