@@ -38,6 +38,7 @@ mkdir -p "$kiln_root/build"
 if [[ ! -x $system/usr/bin/apt-get ]]; then
     # scripts/test_packages.sh needs the bare system.
     system_make trixie "$bare" || exit 1
+    rm -rf --one-file-system "$system.partial" "$system"
     cp -a --reflink=auto "$bare" "$system.partial" && mv "$system.partial" "$system" || exit 1
 fi
 copy_sources

@@ -57,7 +57,8 @@ build_without_tests() {
         done
     done
     cd "$kiln_root"
-    PKG_CONFIG_LIBDIR=$empty quietly build/release-configure.log cmake --preset release -DKILN_WERROR=ON
+    # -U: a run that ended in check_lib64 has left its library directory.
+    PKG_CONFIG_LIBDIR=$empty quietly build/release-configure.log cmake --preset release -U CMAKE_INSTALL_LIBDIR -DKILN_WERROR=ON
     cmake --build "$build" -j "$kiln_jobs" -- --quiet
 }
 
@@ -101,7 +102,7 @@ check_lib64() {
     cmake -S "$kiln_root" -B "$build" -DCMAKE_INSTALL_LIBDIR=lib64 >/dev/null
     cmake --build "$build" -j "$kiln_jobs" -- --quiet
     cmake --install "$build" --prefix "$out/lib64" >/dev/null
-    cmake -S "$kiln_root" -B "$build" -DCMAKE_INSTALL_LIBDIR=lib >/dev/null
+    cmake -S "$kiln_root" -B "$build" -U CMAKE_INSTALL_LIBDIR >/dev/null
     local plugin=$out/lib64/lib64/hipdnn_plugins/engines/kiln_plugin.so
     [[ -f $plugin ]] || fail "there is no '$plugin'"
     if [[ -x $driver/plugin_graphs_test ]]; then

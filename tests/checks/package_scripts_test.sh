@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the scripts of the .deb in a root of their own: the links lead to where the package has the plugin, a directory
-# that cannot be made does not fail dpkg, and removal takes nothing but the links.
+# Checks the scripts of the .deb in a root of their own. The links lead to where the package has the plugin. A directory
+# that cannot be made does not fail dpkg. Removal takes nothing but the links.
 #
 # usage: package_scripts_test.sh CMAKE SOURCE_DIRECTORY
 set -euo pipefail
