@@ -341,6 +341,22 @@ static enum kiln_status write_report(const struct settings *settings,
     return status;
 }
 
+/* Results are written before the graphs are read: over one of them they would destroy it. */
+static bool would_overwrite(const char *path, const char *option,
+                            const struct kiln_bench_subjects *subjects)
+{
+    for (size_t i = 0; path && i < subjects->count; i++) {
+        const struct kiln_bench_subject *subject = &subjects->subjects[i];
+        if (subject->which || !kiln_graph_input_is_output(subject->path, subject->is_found, path))
+            continue;
+        kiln_message_error("the results would overwrite '%s', which is one of the graphs\n"
+                           "hint: name another file with %s",
+                           path, option);
+        return true;
+    }
+    return false;
+}
+
 static int measure(const struct settings *settings, const struct kiln_bench_subjects *subjects,
                    struct kiln_device *device)
 {
@@ -349,6 +365,9 @@ static int measure(const struct settings *settings, const struct kiln_bench_subj
     struct kiln_bench_run run;
     struct kiln_bench_results results = {.results = NULL};
     int exit_code;
+    if (would_overwrite(settings->plot_file, "--plot", subjects) ||
+        would_overwrite(settings->report_file, "--report", subjects))
+        return KILN_EXIT_USAGE;
     /* Better now than after all has been measured. */
     if ((settings->plot_file && write_text(settings->plot_file, "", &error) != KILN_OK) ||
         (settings->report_file && write_text(settings->report_file, "", &error) != KILN_OK)) {

@@ -8,6 +8,7 @@
 #include "cli/compile_jobs.h"
 #include "cli/compile_report.h"
 #include "cli/graph_input.h"
+#include "cli/input_file.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -227,26 +227,6 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     return exit_code;
 }
 
-static bool is_file(const char *path, const struct stat *file)
-{
-    struct stat other;
-    int failure = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(path, &other);
-    return failure == 0 && other.st_dev == file->st_dev && other.st_ino == file->st_ino;
-}
-
-/* Found in a directory and no graph, as the report of the last run is: it would be skipped. */
-static bool is_skipped(const struct kiln_graph_file *file)
-{
-    struct kiln_graph_input input;
-    struct kiln_error error;
-    if (!file->is_found)
-        return false;
-    kiln_error_init(&error);
-    enum kiln_status status = kiln_graph_input_read(file->path, &input, &error);
-    kiln_graph_input_fini(&input);
-    return status != KILN_OK && kiln_graph_input_is_no_graph(&error);
-}
-
 /* Returns the exit code; what is wrong has been said. */
 static int add_files(const struct kiln_command_line *line, const struct settings *settings,
                      struct kiln_graph_files *files)
@@ -281,15 +261,14 @@ static void tell_emptiness(const struct kiln_command_line *line, const struct se
 static int check_report(const struct settings *settings, const struct kiln_graph_files *files)
 {
     const char *path = settings->report.report_path;
-    struct stat report;
-    if (!path || stat(path, &report) != 0 || !S_ISREG(report.st_mode))
+    if (!path)
         return KILN_EXIT_OK;
     const char *what = NULL;
     for (size_t i = 0; i < settings->manifests.count && !what; i++)
-        if (is_file(settings->manifests.texts[i], &report))
+        if (kiln_input_file_is_output(settings->manifests.texts[i], path))
             what = "a manifest";
     for (size_t i = 0; i < files->count && !what; i++)
-        if (is_file(files->files[i].path, &report) && !is_skipped(&files->files[i]))
+        if (kiln_graph_input_is_output(files->files[i].path, files->files[i].is_found, path))
             what = "one of the graphs";
     if (!what)
         return KILN_EXIT_OK;

@@ -71,3 +71,17 @@ bool kiln_graph_input_is_no_graph(const struct kiln_error *error)
     return error->status == KILN_BAD_ARGUMENT ||
            (error->status == KILN_REJECTED && error->reject_reason == KILN_REJECT_MALFORMED);
 }
+
+bool kiln_graph_input_is_output(const char *path, bool is_found, const char *output)
+{
+    struct kiln_graph_input input;
+    struct kiln_error error;
+    if (!kiln_input_file_is_output(path, output))
+        return false;
+    if (!is_found)
+        return true;
+    kiln_error_init(&error);
+    enum kiln_status status = kiln_graph_input_read(path, &input, &error);
+    kiln_graph_input_fini(&input);
+    return status == KILN_OK || !kiln_graph_input_is_no_graph(&error);
+}

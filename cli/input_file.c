@@ -126,3 +126,13 @@ enum kiln_status kiln_input_file_read(const char *path, size_t limit_bytes,
     (void)close(descriptor);
     return status;
 }
+
+bool kiln_input_file_is_output(const char *path, const char *output)
+{
+    struct stat in;
+    struct stat out;
+    if (stat(output, &out) != 0 || !S_ISREG(out.st_mode))
+        return false;
+    int failure = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(path, &in);
+    return failure == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}

@@ -8,6 +8,7 @@
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How long a pipe is waited for that nobody has opened for writing, and one whose writer is silent.
@@ -26,5 +27,9 @@ enum {
 enum kiln_status kiln_input_file_read(const char *path, size_t limit_bytes,
                                       struct kiln_buffer *ret_content,
                                       struct kiln_error *error) KILN_NODISCARD;
+
+/* True if writing `output` would destroy what is read from `path` ("-": from standard input): both
+ * are the same ordinary file, under whatever names. */
+bool kiln_input_file_is_output(const char *path, const char *output);
 
 #endif

@@ -227,6 +227,27 @@ Test(kiln_bench, writes_a_report_beside_the_table)
     json_decref(document);
 }
 
+/* Each form of naming the graph, and each file of results. */
+Test(kiln_bench, results_overwrite_no_graph)
+{
+    static const char graph[] = "{\"graph\": 1}";
+    char path[4096];
+    char other[4096];
+    cr_assert_eq(mkdir(temporary_path("graphs"), 0700), 0);
+    (void)snprintf(path, sizeof(path), "%s", write_file("graphs/a.json", graph, strlen(graph)));
+    (void)snprintf(other, sizeof(other), "%s", temporary_path("graphs/../graphs/a.json"));
+    struct kiln_process kiln = KILN("bench", "--device", "host", "--report", other, path);
+    expect_error(&kiln, 2, "which is one of the graphs\nhint: name another file with --report");
+    kiln = KILN("bench", "--device", "host", "--plot", path, other);
+    expect_error(&kiln, 2, "which is one of the graphs\nhint: name another file with --plot");
+    FILE *file = fopen(path, "re");
+    char text[64] = "";
+    cr_assert(file);
+    cr_expect(fgets(text, sizeof(text), file));
+    cr_expect_str_eq(text, graph);
+    (void)fclose(file);
+}
+
 Test(kiln_bench, explains_operands_that_mean_nothing)
 {
     struct kiln_process kiln = KILN("bench", "--device", "host", "sofmax");
