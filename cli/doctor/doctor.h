@@ -75,6 +75,11 @@ enum kiln_doctor_state kiln_doctor_state_of(const json_t *finding);
 /* Prints findings to stdout, at most 100 columns wide where words allow it. */
 void kiln_doctor_print(const json_t *findings);
 
+/* The path of hipDNN's library in `parent`/rocm-VERSION, newest version first, links resolved, to
+ * be freed; NULL if none of them has one that loads. If `ret_reason` is empty, it gets why a
+ * library that is there cannot be loaded. */
+char *kiln_doctor_find_in_rocm_versions(const char *parent, char ret_reason[1024]);
+
 /* The checks, by file. */
 void kiln_doctor_check_settings(struct kiln_doctor *doctor);
 void kiln_doctor_check_hipdnn(struct kiln_doctor *doctor);

@@ -82,18 +82,56 @@ static void find_own_libraries(char ret_directory[PATH_MAX])
     free(own);
 }
 
+static char *open_backend_of(const char *prefix, char ret_reason[1024])
+{
+    static const char *const names[] = {"lib", "lib64"};
+    char *path = NULL;
+    for (size_t i = 0; !path && i < sizeof names / sizeof *names; i++) {
+        char directory[PATH_MAX];
+        if ((size_t)snprintf(directory, sizeof directory, "%s/%s", prefix, names[i]) <
+            sizeof directory)
+            path = open_backend(directory, ret_reason);
+    }
+    return path;
+}
+
+static int is_rocm_version(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "rocm-", 5) == 0;
+}
+
+static int compare_newest_first(const struct dirent **one, const struct dirent **other)
+{
+    return versionsort(other, one);
+}
+
+char *kiln_doctor_find_in_rocm_versions(const char *parent, char ret_reason[1024])
+{
+    struct dirent **versions = NULL;
+    int count = scandir(parent, &versions, is_rocm_version, compare_newest_first);
+    char *path = NULL;
+    for (int i = 0; i < count; i++) {
+        char prefix[PATH_MAX];
+        (void)snprintf(prefix, sizeof prefix, "%s/%s", parent, versions[i]->d_name);
+        path = path ? path : open_backend_of(prefix, ret_reason);
+        free(versions[i]);
+    }
+    free(versions);
+    return path;
+}
+
 static char *search_backend(bool *ret_is_on_path, char ret_reason[1024])
 {
     const char *rocm = getenv("ROCM_PATH");
-    char named[3][PATH_MAX];
-    (void)snprintf(named[0], sizeof named[0], "%s/lib", rocm && *rocm ? rocm : "/opt/rocm");
-    (void)snprintf(named[1], sizeof named[1], "%s/lib64", rocm && *rocm ? rocm : "/opt/rocm");
-    find_own_libraries(named[2]);
+    char own[PATH_MAX];
+    find_own_libraries(own);
     char *path = open_backend("", ret_reason);
     *ret_is_on_path = path != NULL;
-    for (size_t i = 0; !path && i < sizeof named / sizeof *named; i++)
-        path = *named[i] ? open_backend(named[i], ret_reason) : NULL;
-    return path;
+    if (!path)
+        path = open_backend_of(rocm && *rocm ? rocm : "/opt/rocm", ret_reason);
+    if (!path && *own)
+        path = open_backend(own, ret_reason);
+    return path ? path : kiln_doctor_find_in_rocm_versions("/opt", ret_reason);
 }
 
 void kiln_doctor_check_hipdnn(struct kiln_doctor *doctor)

@@ -23,6 +23,13 @@ static void make_file(const char *name, const char *text)
     cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
+static void copy_file(const char *from, const char *name)
+{
+    char command[3000];
+    (void)snprintf(command, sizeof command, "cp '%s' '%s'", from, temporary_path(name));
+    cr_assert_eq(system(command), 0);
+}
+
 static void set_up(void)
 {
     cr_assert(temporary_directory_make());
@@ -55,6 +62,30 @@ Test(doctor_plugin, the_default_set_is_next_to_the_library)
     cr_expect(strstr(doctor_fact(KILN_DOCTOR_PLUGIN), ENGINES "kiln_plugin.so"));
     make_file(ENGINES "libkiln.so", "");
     doctor_expect(look(), "location", KILN_DOCTOR_WARNING, "2 plugins of Kiln");
+}
+
+/* As many ROCm as somebody has installed, and no link that says which is meant. */
+Test(doctor_plugin, hipdnn_is_found_in_the_newest_rocm)
+{
+    static const char *const names[] = {"rocm-7.9.0",        "rocm-7.9.0/lib", "rocm-7.10.0",
+                                        "rocm-7.10.0/lib64", "rocm-7.11.0",    "rocm-7.11.0/lib",
+                                        "rocmisc",           "rocmisc/lib"};
+    char reason[1024] = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        make_directory(names[i]);
+    char *parent = strdup(temporary_path(""));
+    cr_expect_null(kiln_doctor_find_in_rocm_versions(parent, reason));
+    cr_expect_str_empty(reason);
+    cr_expect_null(kiln_doctor_find_in_rocm_versions("/dev/null", reason));
+    make_file("rocm-7.11.0/lib/libhipdnn_backend.so", "no library");
+    cr_expect_null(kiln_doctor_find_in_rocm_versions(parent, reason));
+    cr_expect_not_null(strstr(reason, "rocm-7.11.0"), "%s", reason);
+    copy_file(KILN_FAKE_HIPDNN, "rocm-7.9.0/lib/libhipdnn_backend.so");
+    copy_file(KILN_FAKE_HIPDNN, "rocm-7.10.0/lib64/libhipdnn_backend.so");
+    char *path = kiln_doctor_find_in_rocm_versions(parent, reason);
+    cr_expect(path && strstr(path, "/rocm-7.10.0/lib64/libhipdnn_backend.so"), "%s", path);
+    free(path);
+    free(parent);
 }
 
 /* hipDNN resolves links first, and looks at names then. */
