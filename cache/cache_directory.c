@@ -116,6 +116,12 @@ static int open_trusted(int parent, const char *path, int follow, bool is_layer,
     return -1;
 }
 
+/* A path that leads to a file is a mistake of the user: the machine is not at fault. */
+static enum kiln_status status_of_open(int number)
+{
+    return number == ENOTDIR ? KILN_BAD_ARGUMENT : kiln_status_of_errno(number);
+}
+
 static enum kiln_status open_path(const char *path, bool is_layer,
                                   struct kiln_cache_directory *ret_directory,
                                   struct kiln_error *error)
@@ -126,7 +132,7 @@ static enum kiln_status open_path(const char *path, bool is_layer,
     const char *reason;
     int descriptor = open_trusted(AT_FDCWD, path, is_layer ? 0 : O_NOFOLLOW, is_layer, &reason);
     if (descriptor < 0) {
-        enum kiln_status status = reason == NULL ? kiln_status_of_errno(errno) : KILN_IO;
+        enum kiln_status status = reason == NULL ? status_of_open(errno) : KILN_IO;
         if (reason != NULL) {
             (void)kiln_error_set(error, status, "cannot use the directory '%s': %s", path, reason);
             kiln_cache_directory_distrust_hint(reason, path, error);

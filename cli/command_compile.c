@@ -205,10 +205,11 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     options.codegen.max_workers = (uint32_t)settings->jobs;
     struct kiln_engine *engine = NULL;
     struct kiln_cache_store *store = NULL;
-    int exit_code = KILN_EXIT_ENVIRONMENT;
     enum kiln_status status = kiln_engine_create(&options, &engine, &error);
     if (status == KILN_OK)
         status = open_cache(engine, settings, &store, &error);
+    /* A named directory that is none. */
+    int exit_code = status == KILN_BAD_ARGUMENT ? KILN_EXIT_FAILED : KILN_EXIT_ENVIRONMENT;
     if (status == KILN_OK) {
         struct kiln_compile_report report;
         status = kiln_compile_report_init(&report, &settings->report, files, targets,

@@ -167,7 +167,10 @@ enum kiln_status kiln_directory_make(const char *path, mode_t mode, struct kiln_
             int mkdir_errno = errno;
             if (!is_directory(prefix)) {
                 errno = mkdir_errno == EEXIST ? ENOTDIR : mkdir_errno;
+                bool is_wrong = errno == ENOTDIR; /* the path: the machine is not at fault */
                 status = set_errno_error(error, "create the directory", prefix);
+                if (is_wrong)
+                    error->status = status = KILN_BAD_ARGUMENT;
             }
         }
         prefix[length] = path[length];

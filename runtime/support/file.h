@@ -50,7 +50,7 @@ enum kiln_status kiln_file_write_at(int directory, const char *name, const void 
                                     unsigned flags, struct kiln_error *error) KILN_NODISCARD;
 
 /* Creates a directory and the missing ones above it, each with `mode` less the umask. Success when
- * it is there. */
+ * it is there; KILN_BAD_ARGUMENT when something else stands in its place. */
 enum kiln_status kiln_directory_make(const char *path, mode_t mode,
                                      struct kiln_error *error) KILN_NODISCARD;
 

@@ -115,6 +115,34 @@ Test(kiln_cache_places, merge_opens_one_at_a_time)
     cr_assert(cache_fixture_is_same("a.pack", "all.pack"));
 }
 
+/* Also below a file, where no directory can be. */
+Test(kiln_cache_places, a_directory_that_is_missing_or_a_file_is_a_mistake)
+{
+    static const char *const names[] = {"none", "file", "file/x"};
+    static const char *const commands[][2] = {
+        {"cache", "stats"}, {"cache", "ls"},    {"cache", "show"},   {"cache", "why"},
+        {"cache", "prune"}, {"cache", "clear"}, {"cache", "verify"}, {"run", NULL},
+        {"explain", NULL},  {"compile", NULL}};
+    enum { FIRST_THAT_MAKES_IT = 7, COMMANDS = sizeof commands / sizeof *commands };
+    cr_assert_eq(close(open(temporary_path("file"), O_CREAT | O_WRONLY, 0600)), 0);
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t j = 0; j < (i == 0 ? FIRST_THAT_MAKES_IT : COMMANDS); j++) {
+            const char *arguments[8] = {commands[j][0], "--cache", temporary_path(names[i])};
+            const char *action = commands[j][1];
+            size_t count = 3;
+            if (action)
+                arguments[count++] = action;
+            if (action && strcmp(action, "show") == 0)
+                arguments[count++] = "abc";
+            else if (!action || strcmp(action, "why") == 0)
+                arguments[count++] = sample_path("current/residual_add_relu_fp32.json");
+            struct kiln_process kiln = kiln_process_of(arguments);
+            cr_expect_eq(kiln.exit_code, 1, "%s %s %s: %d %s", arguments[0], action ? action : "",
+                         names[i], kiln.exit_code, kiln.err);
+        }
+    }
+}
+
 /* A directory too high or too deep is no cache with nothing in it. */
 Test(kiln_cache_places, a_directory_that_is_no_cache_is_told)
 {

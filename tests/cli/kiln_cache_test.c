@@ -109,11 +109,8 @@ Test(kiln_cache, looking_creates_nothing)
     json_decref(document);
 }
 
-Test(kiln_cache, an_unusable_directory_is_an_environment_error)
+Test(kiln_cache, no_directory_is_an_environment_error)
 {
-    struct kiln_process kiln = KILN("cache", "stats", "--cache", "/dev/null/x");
-    cr_assert_eq(kiln.exit_code, 3);
-    cr_assert(strstr(kiln.err, "/dev/null"), "%s", kiln.err);
     static const char *const memory_only[] = {"KILN_CACHE_DIR=", NULL};
     static const char *const arguments[] = {"cache", "stats", NULL};
     struct kiln_process without = {.arguments = arguments, .environment = memory_only};

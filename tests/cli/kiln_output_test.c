@@ -72,7 +72,7 @@ Test(kiln_output, json_tells_errors_too)
     expect_json_error(KILN("run", "--js", "no\"such\ngraph"), 1, "'no\"such", NULL);
     expect_json_error(KILN("bench", "softmx", "--json"), 2, "'softmx'", "'softmax'");
     expect_json_error(KILN("cache", "shwo", "--json"), 2, "unknown action 'shwo'", "'show'");
-    expect_json_error(KILN("cache", "show", "ff", "--json", "--cache", "/dev/null/x"), 3,
+    expect_json_error(KILN("cache", "show", "ff", "--json", "--cache", "/dev/null/x"), 1,
                       "/dev/null/x", NULL);
     expect_json_error(KILN("targets", "--json", "--frobnicate"), 2, "'--frobnicate'",
                       "lists the options");
