@@ -56,6 +56,9 @@ static void read_target(struct kiln_command_line *line, const char **ret_target)
     kiln_error_init(&error);
     if (strcasecmp(line->value, KILN_TARGET_LIST_ALL) == 0)
         *ret_target = NULL;
+    else if (strchr(line->value, ','))
+        kiln_command_line_fail(line, "ask for one after the other",
+                               "--target takes one target, not the list '%s'", line->value);
     else if (kiln_target_parse(line->value, &target, &error) != KILN_OK)
         kiln_command_line_fail(line, NULL, "%s", error.text);
     else /* "host" is the host of any level */

@@ -1,6 +1,7 @@
 #include "compiler/codegen/target.h"
 
 #include "compiler/codegen/product.h"
+#include "runtime/support/suggest.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -119,42 +120,20 @@ static const struct row *find_row(const char *text, size_t length)
     return processor != NULL ? find_row(processor, strlen(processor)) : NULL;
 }
 
-/* One letter replaced, left out or added, or two swapped. */
-static bool is_near_miss(const char *left, size_t left_length, const char *right)
-{
-    size_t right_length = strlen(right);
-    size_t prefix = 0;
-    while (prefix < left_length && prefix < right_length && left[prefix] == right[prefix])
-        prefix++;
-    size_t suffix = 0;
-    while (suffix < left_length - prefix && suffix < right_length - prefix &&
-           left[left_length - 1 - suffix] == right[right_length - 1 - suffix])
-        suffix++;
-    size_t left_rest = left_length - prefix - suffix;
-    size_t right_rest = right_length - prefix - suffix;
-    if (left_rest == 2 && right_rest == 2)
-        return left[prefix] == right[prefix + 1] && left[prefix + 1] == right[prefix];
-    return left_rest <= 1 && right_rest <= 1;
-}
-
 static enum kiln_status reject_processor(const char *text, size_t length, struct kiln_error *error)
 {
+    const char *processors[ROW_COUNT];
+    char word[64];
+    char hint[KILN_WORD_HINT_BYTES];
     (void)kiln_error_set(error, KILN_BAD_ARGUMENT, "unknown target '%.*s'",
-                         length < 64 ? (int)length : 64, text);
-    char list[ROW_COUNT * (sizeof rows->processor + 16)] = "";
-    size_t used = 0;
-    bool is_near = false;
+                         length < sizeof word ? (int)length : (int)sizeof word, text);
     for (size_t i = 0; i < ROW_COUNT; i++)
-        is_near = is_near || is_near_miss(text, length, rows[i].processor);
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (is_near && !is_near_miss(text, length, rows[i].processor))
-            continue;
-        int count = snprintf(list + used, sizeof list - used, "%s%s", used != 0 ? ", " : "",
-                             rows[i].processor);
-        used += (size_t)count;
-    }
-    if (is_near || !kiln_product_hint(text, length, error))
-        kiln_error_hint(error, is_near ? "did you mean %s?" : "known targets are %s", list);
+        processors[i] = rows[i].processor;
+    (void)snprintf(word, sizeof word, "%.*s", length < sizeof word ? (int)length : 0, text);
+    if (kiln_word_hint(hint, word, "", processors, ROW_COUNT))
+        kiln_error_hint(error, "%s 'kiln targets' lists all", hint);
+    else if (!kiln_product_hint(text, length, error))
+        kiln_error_hint(error, "'kiln targets' lists them");
     return KILN_BAD_ARGUMENT;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST_WORD = 63, FAR = 1000, MOST_CANDIDATES = 6 };
+enum { LONGEST_WORD = 63, FAR = 1000, MOST_CANDIDATES = 8 };
 
 static bool is_same_letter(char one, char other)
 {

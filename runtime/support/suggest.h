@@ -14,7 +14,7 @@ enum { KILN_WORD_HINT_BYTES = 512 };
 size_t kiln_word_distance(const char *one, const char *other);
 
 /*
- * Writes "did you mean 'one' or 'other'?" with the nearest candidates in their order, up to six
+ * Writes "did you mean 'one' or 'other'?" with the nearest candidates in their order, up to eight
  * that are equally near, each after `mark` ("--" for options). False, with an empty text, when none
  * is near. Candidates within one edit are near for words of two and three letters, within two for
  * words of up to seven, within three for longer ones. So are candidates that begin with the word

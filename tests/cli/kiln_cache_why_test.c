@@ -280,6 +280,10 @@ Test(kiln_cache_why, bad_input)
     cr_assert_eq(kiln.exit_code, 2);
     kiln = KILN("cache", "why", "-t", "gfx90b", sample_path(gelu));
     cr_assert_eq(kiln.exit_code, 2, "%s", kiln.err);
+    kiln = KILN("cache", "why", "-t", "MI300X,RX7900XTX", sample_path(gelu));
+    cr_assert_eq(kiln.exit_code, 2, "%s", kiln.err);
+    cr_assert(strstr(kiln.err, "takes one target, not the list 'MI300X,RX7900XTX'"), "%s",
+              kiln.err);
     kiln = KILN("cache", "prune", "--dry-run");
     cr_assert_eq(kiln.exit_code, 2);
     cr_assert(strstr(kiln.err, "--stale"), "%s", kiln.err);

@@ -151,10 +151,10 @@ Test(target, every_product_belongs_to_a_target)
 Test(target, unknown_ones_are_refused)
 {
     expect_refused("gfx90b", "did you mean");
-    expect_refused("gfx90b", "gfx90a");
+    expect_refused("gfx90b", "'gfx90a' or 'gfx90c'?");
     expect_refused("gfx1210", "gfx1201");
-    expect_refused("navi31", "known targets are gfx900");
-    expect_refused("sm_91", "did you mean sm_90");
+    expect_refused("navi31", "\nhint: 'kiln targets' lists them");
+    expect_refused("sm_91", "did you mean 'sm_90'? 'kiln targets' lists all");
     expect_refused("sm_90:xnack+", "no features");
     expect_refused("", "unknown target ''");
     expect_refused("gfx90a:", "no feature ''");
