@@ -176,8 +176,8 @@ static void add_row(struct kiln_table *table, const json_t *result,
     kiln_table_add(table, "%" JSON_INTEGER_FORMAT, elements_of(result));
     kiln_table_add(table, "%.4g", comparison->us[FIRST]);
     kiln_table_add(table, "%.4g", comparison->us[SECOND]);
-    kiln_table_add(table, "%.3f", comparison->ratio);
-    kiln_table_add(table, "%.1f%%", 100 * comparison->noise);
+    kiln_table_add(table, "%.4g", comparison->ratio);
+    kiln_table_add(table, "%.3g%%", 100 * comparison->noise);
     kiln_table_add(table, "%s", verdict_texts[comparison->verdict]);
 }
 
@@ -220,13 +220,21 @@ static void print_summary(const struct summary *summary)
     printf("%zu compared: %zu faster, %zu slower, %zu within noise, %zu with too few samples",
            summary->count, summary->verdicts[FASTER], summary->verdicts[SLOWER],
            summary->verdicts[WITHIN_NOISE], summary->verdicts[UNSURE]);
-    if (summary->count != 0)
-        printf("; geometric mean of the ratios %.3f",
-               exp(summary->logarithms / (double)summary->count));
-    putchar('\n');
+    printf("; geometric mean of the ratios %.4g\n",
+           exp(summary->logarithms / (double)summary->count));
 }
 
-static void print(json_t *const documents[SIDES], const char *const paths[SIDES], bool json)
+static enum kiln_status refuse_strangers(const char *const paths[SIDES], struct kiln_error *error)
+{
+    (void)kiln_error_set(error, KILN_NOT_FOUND, "'%.200s' and '%.200s' have no case in common",
+                         paths[FIRST], paths[SECOND]);
+    kiln_error_hint(error, "cases are compared that both have measured, with the same name and "
+                           "number of elements");
+    return error->status;
+}
+
+static enum kiln_status print(json_t *const documents[SIDES], const char *const paths[SIDES],
+                              bool json, struct kiln_error *error)
 {
     static const char *const headings[] = {"case",  "elements", "first us", "second us",
                                            "ratio", "noise",    "second is"};
@@ -253,6 +261,11 @@ static void print(json_t *const documents[SIDES], const char *const paths[SIDES]
         add_row(&table, pair[FIRST], &comparison);
         kiln_json_append(rows, row_to_json(pair[FIRST], &comparison));
     }
+    if (summary.count == 0) {
+        json_decref(rows);
+        kiln_table_fini(&table);
+        return refuse_strangers(paths, error);
+    }
     json_t *only[SIDES];
     for (int side = 0; side < SIDES; side++)
         only[side] = names_only_in(results[side], results[SIDES - 1 - side]);
@@ -266,8 +279,7 @@ static void print(json_t *const documents[SIDES], const char *const paths[SIDES]
         kiln_json_set(document, "only_in_second", only[SECOND]);
         kiln_json_print(document);
     } else {
-        if (summary.count != 0)
-            kiln_table_print(&table);
+        kiln_table_print(&table);
         print_summary(&summary);
         for (int side = 0; side < SIDES; side++) {
             print_only(paths[side], only[side]);
@@ -276,6 +288,7 @@ static void print(json_t *const documents[SIDES], const char *const paths[SIDES]
         json_decref(rows);
     }
     kiln_table_fini(&table);
+    return KILN_OK;
 }
 
 enum kiln_status kiln_bench_compare(const char *first_path, const char *second_path, bool json,
@@ -287,7 +300,7 @@ enum kiln_status kiln_bench_compare(const char *first_path, const char *second_p
     for (int side = 0; side < SIDES && status == KILN_OK; side++)
         status = read_results(paths[side], &documents[side], error);
     if (status == KILN_OK)
-        print(documents, paths, json);
+        status = print(documents, paths, json, error);
     for (int side = 0; side < SIDES; side++)
         json_decref(documents[side]);
     return status;

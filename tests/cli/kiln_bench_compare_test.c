@@ -137,10 +137,43 @@ Test(kiln_bench_compare, odd_members_do_no_harm)
         "\"low_us\": 1e308, \"high_us\": 1e308, \"samples\": 30}}}]}";
     struct kiln_process kiln =
         KILN("bench", "--compare", path_of("odd.json", odd), path_of("a.json", first));
-    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
-    cr_expect_null(strchr(kiln.out, '\033'), "%s", kiln.out);
+    cr_expect_eq(kiln.exit_code, 1, "%s", kiln.err);
     cr_expect_null(strchr(kiln.err, '\033'), "%s", kiln.err);
-    cr_expect(strstr(kiln.out, "0 compared"), "%s", kiln.out);
+    cr_expect(strstr(kiln.err, "have no case in common"), "%s", kiln.err);
+    cr_expect_str_empty(kiln.out);
+    kiln = KILN("bench", "--compare", path_of("odd.json", odd), path_of("odd.json", odd));
+    cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect(strstr(kiln.out, "1 compared"), "%s", kiln.out);
+    cr_expect_null(strchr(kiln.out, '\033'), "%s", kiln.out);
+}
+
+Test(kiln_bench_compare, absurd_ratios_are_short)
+{
+    static const char huge[] = FILE_OF(
+        "hip",
+        "{\"name\": \"even\", \"elements\": 10, \"fused\": {\"time\": {\"median_us\": 1e300, "
+        "\"low_us\": 1e300, \"high_us\": 1e305, \"samples\": 30}}}");
+    struct kiln_process kiln =
+        KILN("bench", "--compare", path_of("a.json", first), path_of("huge.json", huge));
+    cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+    cr_expect(strstr(kiln.out, " 1e+298 "), "%s", kiln.out);
+    cr_expect(strstr(kiln.out, "geometric mean of the ratios 1e+298\n"), "%s", kiln.out);
+    cr_expect_null(strstr(kiln.out, "0000000"), "%s", kiln.out);
+}
+
+Test(kiln_bench_compare, files_without_a_common_case_are_no_comparison)
+{
+    static const char other[] = FILE_OF("hip", RESULT("other", 100, "101"));
+    struct kiln_process kiln =
+        KILN("bench", "--compare", path_of("a.json", first), path_of("b.json", other));
+    cr_expect_eq(kiln.exit_code, 1);
+    cr_expect(strstr(kiln.err, "have no case in common\nhint: "), "%s", kiln.err);
+    cr_expect_str_empty(kiln.out);
+    kiln = KILN("bench", "--compare", "--json", path_of("a.json", first), path_of("b.json", other));
+    cr_expect_eq(kiln.exit_code, 1);
+    json_t *document = parse_json(kiln.out);
+    cr_expect_eq(integer_member(json_object_get(document, "error"), "exit_code"), 1);
+    json_decref(document);
 }
 
 Test(kiln_bench_compare, takes_two_files_and_nothing_else)
