@@ -74,7 +74,16 @@ static void add_error(struct kiln_config_row *row, enum kiln_status status,
 
 /* ---- what the readers of settings say of them ---- */
 
-/* What is warned of goes to the setting that it names, else to the one that is being looked at. */
+/* The row of a variable; a new one for those that are no settings of Kiln. */
+static struct kiln_config_row *row_of(struct kiln_config_rows *rows, const char *variable)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (strcmp(rows->rows[i].name, variable) == 0)
+            return &rows->rows[i];
+    return add_row(rows, variable, getenv(variable), FROM_ENVIRONMENT);
+}
+
+/* A warning goes to the variable that it names, otherwise to the one that is being looked at. */
 static struct {
     struct kiln_config_rows *rows;
     enum kiln_environment_variable variable;
@@ -82,16 +91,12 @@ static struct {
 
 static void hear(enum kiln_log_level level, const char *message)
 {
-    size_t index = listening.variable;
+    char name[64];
     if (level < KILN_LOG_WARN)
         return;
-    for (size_t i = 0; i < listening.rows->count; i++) {
-        char quoted[64];
-        (void)snprintf(quoted, sizeof(quoted), "'%s'", listening.rows->rows[i].name);
-        if (strstr(message, quoted))
-            index = i;
-    }
-    struct kiln_config_row *row = &listening.rows->rows[index];
+    if (sscanf(message, "environment variable '%63[A-Z0-9_]'", name) != 1)
+        (void)snprintf(name, sizeof(name), "%s", kiln_environment_info(listening.variable)->name);
+    struct kiln_config_row *row = row_of(listening.rows, name);
     if (!row->problem || !strstr(row->problem, message))
         add_problem(row, message);
 }
@@ -148,17 +153,11 @@ static void look_at_values(void)
         kiln_device_close(host);
 }
 
-/* Adds the finding to the row of its variable. A mistyped variable gets a new row. */
+/* Adds the finding to the row of its variable. */
 static void take_finding(void *context, const char *variable, const char *sentence)
 {
-    struct kiln_config_rows *rows = context;
-    struct kiln_config_row *row = NULL;
+    struct kiln_config_row *row = row_of(context, variable);
     size_t length = strlen(variable);
-    for (size_t i = 0; i < rows->count && !row; i++)
-        if (strcmp(rows->rows[i].name, variable) == 0)
-            row = &rows->rows[i];
-    if (!row)
-        row = add_row(rows, variable, getenv(variable), FROM_ENVIRONMENT);
     /* The row says which variable it is. */
     if (strncmp(sentence, variable, length) == 0 && strncmp(sentence + length, ": ", 2) == 0)
         sentence += length + 2;

@@ -205,6 +205,19 @@ Test(kiln_config, bad_values_have_their_sentences)
         cr_assert(strstr(kiln.out, cases[i].sentence), "%s", kiln.out);
 }
 
+/* hipDNN's variable is a setting only where it has a problem. */
+Test(kiln_config, a_problem_of_another_variable_has_its_own_row)
+{
+    struct kiln_process kiln = CONFIG_JSON("HIPDNN_DISABLE_CACHE=maybe", "KILN_DEVICE=host");
+    cr_assert_eq(kiln.exit_code, 1);
+    json_t *document = parse_json(kiln.out);
+    const json_t *row = row_of(document, "settings", "HIPDNN_DISABLE_CACHE");
+    cr_expect_str_eq(text_member(row, "value"), "maybe");
+    cr_expect(strstr(text_member(row, "problem"), "counts as off"));
+    expect(document, "settings", "KILN_CACHE_LAYERS", "none", "default");
+    json_decref(document);
+}
+
 Test(kiln_config, a_good_value_is_no_problem)
 {
     char capture[1100]; /* made when the first graph is captured */
