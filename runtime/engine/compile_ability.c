@@ -1,5 +1,7 @@
 #include "runtime/engine/compile_ability.h"
 
+#include "runtime/engine/settings_check.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/log.h"
 #include "runtime/support/subprocess.h"
 
@@ -59,6 +61,18 @@ static void remember(struct kiln_compile_ability *ability, const struct kiln_err
     free(old);
 }
 
+/* Hosts with logging off see only that graphs are declined. */
+static void blame(const struct kiln_compile_ability *ability, const struct kiln_target *target,
+                  const struct kiln_error *reason)
+{
+    struct kiln_codegen_counters counters;
+    kiln_codegen_counters(ability->codegen, &counters);
+    kiln_settings_blame(target,
+                        counters.workers_started != 0 ||
+                            kiln_environment_flag(KILN_ENVIRONMENT_KILN_COMPILE_IN_PROCESS),
+                        reason);
+}
+
 enum kiln_status kiln_compile_ability_ask(struct kiln_compile_ability *ability,
                                           const struct kiln_target *target,
                                           struct kiln_error *error)
@@ -76,7 +90,9 @@ enum kiln_status kiln_compile_ability_ask(struct kiln_compile_ability *ability,
             kiln_log(KILN_LOG_INFO, "'%s' compiles for target '%s'", name, target->name);
         return KILN_OK;
     }
-    if (!kiln_status_may_pass(status))
+    if (!kiln_status_may_pass(status)) {
         remember(ability, error);
+        blame(ability, target, error);
+    }
     return status;
 }

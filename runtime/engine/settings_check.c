@@ -19,10 +19,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Bits for the parts that compile: compilers by the kind of their targets, and the worker. */
+#define COMPILES(kind) (1U << (kind))
+#define IS_WORKER      COMPILES(31)
+
 struct setting {
     enum kiln_environment_variable variable;
     /* Looks at a value that is not empty; KILN_OK or a sentence. */
     enum kiln_status (*check)(const char *name, const char *value, struct kiln_error *error);
+    unsigned parts; /* COMPILES of its compiler's kind, or IS_WORKER */
 };
 
 static enum kiln_status check_device(const char *name, const char *value, struct kiln_error *error)
@@ -126,17 +131,17 @@ static enum kiln_status check_output_directory(const char *name, const char *val
 }
 
 static const struct setting settings[] = {
-    {KILN_ENVIRONMENT_KILN_DEVICE, check_device},
-    {KILN_ENVIRONMENT_KILN_HIP_LIBRARY, check_library},
-    {KILN_ENVIRONMENT_KILN_CUDA_LIBRARY, check_library},
-    {KILN_ENVIRONMENT_KILN_CAPTURE_DIR, check_output_directory},
-    {KILN_ENVIRONMENT_KILN_COMPILE_WORKER, check_worker},
-    {KILN_ENVIRONMENT_KILN_COMGR_LIBRARY, check_compiler},
-    {KILN_ENVIRONMENT_KILN_NVRTC_LIBRARY, check_compiler},
-    {KILN_ENVIRONMENT_KILN_CLANG, check_compiler},
-    {KILN_ENVIRONMENT_KILN_HOST_CXX, check_compiler},
-    {KILN_ENVIRONMENT_KILN_DUMP_DIR, check_output_directory},
-    {KILN_ENVIRONMENT_KILN_LOG_LEVEL, check_level},
+    {KILN_ENVIRONMENT_KILN_DEVICE, check_device, 0},
+    {KILN_ENVIRONMENT_KILN_HIP_LIBRARY, check_library, 0},
+    {KILN_ENVIRONMENT_KILN_CUDA_LIBRARY, check_library, 0},
+    {KILN_ENVIRONMENT_KILN_CAPTURE_DIR, check_output_directory, 0},
+    {KILN_ENVIRONMENT_KILN_COMPILE_WORKER, check_worker, IS_WORKER},
+    {KILN_ENVIRONMENT_KILN_COMGR_LIBRARY, check_compiler, COMPILES(KILN_TARGET_AMDGPU)},
+    {KILN_ENVIRONMENT_KILN_NVRTC_LIBRARY, check_compiler, COMPILES(KILN_TARGET_CUDA)},
+    {KILN_ENVIRONMENT_KILN_CLANG, check_compiler, COMPILES(KILN_TARGET_AMDGPU)},
+    {KILN_ENVIRONMENT_KILN_HOST_CXX, check_compiler, COMPILES(KILN_TARGET_HOST)},
+    {KILN_ENVIRONMENT_KILN_DUMP_DIR, check_output_directory, 0},
+    {KILN_ENVIRONMENT_KILN_LOG_LEVEL, check_level, 0},
 };
 
 /* Names without "KILN_", which all share: it would make everything near. */
@@ -201,4 +206,24 @@ void kiln_settings_check_once(void)
     kiln_settings_check(give_notice, NULL);
     /* Its reader is the worker, which cannot tell anyone. */
     (void)kiln_environment_number(KILN_ENVIRONMENT_KILN_COMPILE_MEMORY, 0, 1U << 24, 4096);
+}
+
+void kiln_settings_blame(const struct kiln_target *target, bool has_worker,
+                         const struct kiln_error *reason)
+{
+    unsigned parts = has_worker ? COMPILES(target->kind) : IS_WORKER;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *name = kiln_environment_info(settings[i].variable)->name;
+        const char *value = kiln_environment_text(settings[i].variable);
+        struct kiln_error error;
+        kiln_error_init(&error);
+        /* kiln_settings_check_once has told of files that are not there. */
+        if ((settings[i].parts & parts) == 0 || value == NULL || *value == '\0' ||
+            settings[i].check(name, value, &error))
+            continue;
+        kiln_notice("graphs are declined, because nothing compiles for target '%s': %.*s\n"
+                    "hint: correct or unset %s, which is '%.160s'; 'kiln doctor' tests it",
+                    target->name, (int)strcspn(reason->text, "\n"), reason->text, name, value);
+        return;
+    }
 }

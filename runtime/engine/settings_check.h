@@ -5,6 +5,11 @@
 #ifndef KILN_RUNTIME_ENGINE_SETTINGS_CHECK_H
 #define KILN_RUNTIME_ENGINE_SETTINGS_CHECK_H
 
+#include "compiler/codegen/target.h"
+#include "runtime/support/error.h"
+
+#include <stdbool.h>
+
 /* Receives one finding: the variable's name and the sentence, with "\nhint: ..." where there is
  * one. Both are valid during the call. */
 typedef void (*kiln_settings_report)(void *context, const char *variable, const char *sentence);
@@ -23,5 +28,13 @@ void kiln_settings_check_names(kiln_settings_report report, void *context);
 
 /* Gives a notice of each finding, in the first call of the process. */
 void kiln_settings_check_once(void);
+
+/*
+ * Gives a notice with the reason why nothing compiles for the target, if a variable names what
+ * failed: the worker without `has_worker`, otherwise a compiler for targets of this kind. No
+ * notice is given if no such variable is set, or if kiln_settings_check reports it.
+ */
+void kiln_settings_blame(const struct kiln_target *target, bool has_worker,
+                         const struct kiln_error *reason);
 
 #endif

@@ -1,6 +1,7 @@
 /* Whether a graph is taken, with the compilers of this machine. */
 #include "runtime/engine/engine.h"
 #include "tests/runtime/engine/sample_graph.h"
+#include "tests/runtime/support/captured_stderr.h"
 #include "tests/stand_ins/stand_in.h"
 
 #include <criterion/criterion.h>
@@ -43,6 +44,44 @@ Test(compile_ability, a_compiler_that_compiles_nothing_means_no)
         cr_expect_not_null(strstr(error.text, "does not work"), "%s", error.text);
         cr_expect_not_null(strstr(error.text, "hint: set KILN_HOST_CXX"), "%s", error.text);
     }
+}
+
+/* A compiler that a variable names is told of once, with logging off. */
+Test(compile_ability, a_broken_setting_is_told_of_once)
+{
+    static const struct {
+        char variable[32], value[24], reason[40];
+    } broken[] = {
+        {"KILN_HOST_CXX", "/bin/false", "does not work"},
+        {"KILN_COMPILE_WORKER", "/bin/true", "cannot start '"},
+    };
+    const struct kiln_engine_options options = {.device = "host"};
+    struct kiln_error error;
+    for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
+        captured_stderr_start();
+        (void)setenv(broken[i].variable, broken[i].value, 1);
+        for (int j = 0; j < 2; j++)
+            cr_expect_eq(check(&options, &error), KILN_COMPILE_FAILED, "%s", error.text);
+        (void)unsetenv(broken[i].variable);
+        const char *text = captured_stderr_text();
+        cr_expect_eq(captured_stderr_count("kiln: graphs are declined"), 1, "%s", text);
+        cr_expect_not_null(strstr(text, broken[i].reason), "%s", text);
+        cr_expect_not_null(strstr(text, broken[i].variable), "%s", text);
+    }
+}
+
+/* Few machines have all compilers. The check of settings tells of a path that leads nowhere. */
+Test(compile_ability, a_missing_compiler_is_not_told_of)
+{
+    struct kiln_error error;
+    const struct kiln_engine_options options = {.device = "host"};
+    captured_stderr_start();
+    (void)setenv("KILN_HOST_CXX", "/no/such/c++", 1);
+    cr_expect_eq(check(&options, &error), KILN_UNSUPPORTED);
+    (void)unsetenv("KILN_HOST_CXX");
+    (void)setenv("PATH", "/no/such", 1);
+    cr_expect_eq(check(&options, &error), KILN_UNSUPPORTED);
+    cr_expect_str_eq(captured_stderr_text(), "");
 }
 
 /* A comgr that is there may be too old for the device. */
