@@ -5,6 +5,7 @@
 #include "cli/contraction_choice.h"
 #include "cli/copy_rate.h"
 #include "cli/graph_input.h"
+#include "cli/input_file.h"
 #include "cli/kernel_timer.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -233,6 +234,24 @@ static enum kiln_status execute(struct run *run, struct kiln_error *error)
     return status;
 }
 
+/* An output may replace an input, which has been read and is the caller's wish, but not the graph.
+ */
+static enum kiln_status check_outputs(const struct run *run, struct kiln_error *error)
+{
+    const struct kiln_tensor_files *outputs = &run->settings->outputs;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const char *file = outputs->files[i].path;
+        if (!kiln_input_file_is_output(run->path, file))
+            continue;
+        (void)kiln_error_set(error, KILN_BAD_ARGUMENT,
+                             "the output '%s' would overwrite '%s', which is the graph",
+                             outputs->files[i].tensor, file);
+        kiln_error_hint(error, "name another file with --output");
+        return error->status;
+    }
+    return KILN_OK;
+}
+
 static enum kiln_status save_outputs(const struct run *run, struct kiln_error *error)
 {
     const struct kiln_graph *graph = &run->input.graph;
@@ -280,7 +299,8 @@ static enum kiln_status run_all(struct run *run, int *ret_exit_code, struct kiln
     if (status != KILN_OK)
         return status;
     if (kiln_tensor_files_resolve(&run->settings->inputs, graph, error) != KILN_OK ||
-        kiln_tensor_files_resolve(&run->settings->outputs, graph, error) != KILN_OK) {
+        kiln_tensor_files_resolve(&run->settings->outputs, graph, error) != KILN_OK ||
+        check_outputs(run, error) != KILN_OK) {
         *ret_exit_code = KILN_EXIT_USAGE;
         return error->status;
     }

@@ -214,6 +214,21 @@ Test(kiln_run, uids_must_be_the_graphs)
     cr_assert(strstr(kiln.err, "it is an input: --input"), "%s", kiln.err);
 }
 
+Test(kiln_run, an_output_does_not_replace_the_graph)
+{
+    char choice[1100];
+    const char *path = graph();
+    struct stat before;
+    struct stat after;
+    snprintf(choice, sizeof(choice), "4=%s", path);
+    cr_assert_eq(stat(path, &before), 0);
+    struct kiln_process kiln = KILN("run", "-d", "host", "--output", choice, path);
+    cr_expect_eq(kiln.exit_code, 2, "%s", kiln.err);
+    cr_expect(strstr(kiln.err, "which is the graph"), "%s", kiln.err);
+    cr_assert_eq(stat(path, &after), 0);
+    cr_expect_eq(after.st_size, before.st_size);
+}
+
 Test(kiln_run, tensors_have_names_too)
 {
     const char *sample = sample_path("current/bias_gelu_fp16.json");
