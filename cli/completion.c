@@ -2,6 +2,7 @@
  * Completion scripts of shells, from the tables. They are static: completing a word starts no kiln.
  */
 #include "cli/bench/bench_suite.h"
+#include "cli/contraction_choice.h"
 #include "cli/reference.h"
 #include "cli/target_list.h"
 #include "compiler/codegen/target.h"
@@ -42,7 +43,9 @@ static void append_devices(struct kiln_buffer *words)
 
 static void append_schedules(struct kiln_buffer *words)
 {
-    append_word(words, "plain pingpong streamed specialized direct small");
+    const char *name;
+    for (size_t i = 0; (name = kiln_contraction_choice_name(i)) != NULL; i++)
+        append_word(words, name);
 }
 
 static void append_shells(struct kiln_buffer *words)

@@ -39,13 +39,20 @@ static void take_segments(struct kiln_command_line *line, struct kiln_contractio
         options->segments = (uint32_t)number;
 }
 
+static const char *const names[] = {
+    [KILN_CONTRACTION_PLAIN] = "plain",       [KILN_CONTRACTION_PINGPONG] = "pingpong",
+    [KILN_CONTRACTION_STREAMED] = "streamed", [KILN_CONTRACTION_SPECIALIZED] = "specialized",
+    [KILN_CONTRACTION_DIRECT] = "direct",     [KILN_CONTRACTION_SMALL] = "small",
+};
+
+const char *kiln_contraction_choice_name(size_t index)
+{
+    index += KILN_CONTRACTION_PLAIN;
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
 static void take_schedule(struct kiln_command_line *line, struct kiln_contraction_options *options)
 {
-    static const char *const names[] = {
-        [KILN_CONTRACTION_PLAIN] = "plain",       [KILN_CONTRACTION_PINGPONG] = "pingpong",
-        [KILN_CONTRACTION_STREAMED] = "streamed", [KILN_CONTRACTION_SPECIALIZED] = "specialized",
-        [KILN_CONTRACTION_DIRECT] = "direct",     [KILN_CONTRACTION_SMALL] = "small",
-    };
     for (size_t i = KILN_CONTRACTION_PLAIN; i < sizeof names / sizeof *names; i++) {
         if (strcmp(line->value, names[i]) == 0) {
             options->form = (enum kiln_contraction_form)i;
