@@ -13,7 +13,7 @@
 void kiln_contraction_choice_take(struct kiln_command_line *line,
                                   struct kiln_contraction_options *options);
 
-/* What --schedule takes, from 0 on; NULL behind the last. */
+/* What --schedule takes, from 0 on; NULL after the last. */
 const char *kiln_contraction_choice_name(size_t index);
 
 #endif
