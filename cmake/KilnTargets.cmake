@@ -24,7 +24,7 @@ function(kiln_link_for_distribution target)
     # The sanitizers look for the C++ runtime of programs among shared libraries.
     get_target_property(type ${target} TYPE)
     if(NOT KILN_SANITIZE OR NOT type STREQUAL "EXECUTABLE")
-        target_link_options(${target} PRIVATE -static-libstdc++)
+        target_link_options(${target} PRIVATE $<$<LINK_LANGUAGE:CXX>:-static-libstdc++>)
     endif()
 endfunction()
 
