@@ -52,13 +52,10 @@ static void keep_error(const char *text)
 
 void kiln_message_print_json(int exit_code)
 {
-    char *hint = strstr(last_error, "\nhint: ");
-    if (hint != NULL)
-        *hint = '\0';
+    const char *hints = kiln_text_split_hints(last_error);
     json_t *error = kiln_json_object();
     kiln_json_set(error, "message", kiln_json_text(last_error));
-    kiln_json_set(error, "hint",
-                  hint != NULL ? kiln_json_text(hint + strlen("\nhint: ")) : json_null());
+    kiln_json_set(error, "hint", hints != NULL ? kiln_json_text(hints) : json_null());
     kiln_json_set(error, "exit_code", json_integer(exit_code));
     json_t *document = kiln_json_object();
     kiln_json_set(document, "error", error);

@@ -305,3 +305,16 @@ bool kiln_json_has_printed(void)
 {
     return has_printed_json;
 }
+
+char *kiln_text_split_hints(char *text)
+{
+    static const char mark[] = "\nhint: ";
+    char *hints = strstr(text, mark);
+    if (hints == NULL)
+        return NULL;
+    *hints = '\0';
+    hints += sizeof mark - 1;
+    for (char *next = strstr(hints, mark); next != NULL; next = strstr(next, mark))
+        memmove(next + 1, next + sizeof mark - 1, strlen(next + sizeof mark - 1) + 1);
+    return hints;
+}

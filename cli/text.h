@@ -21,6 +21,9 @@ char *kiln_text_escape(const char *text);
 void kiln_text_write(FILE *stream, const char *text, bool lines);
 /* Columns that the text takes on a terminal, one per code point; the text must be escaped. */
 int kiln_text_columns(const char *text);
+/* Splits an error's text, in place, into its sentence and its hints (kiln_error_hint). Returns the
+ * hints, one per line and without "hint: ", or NULL if there are none. */
+char *kiln_text_split_hints(char *text);
 
 /* The widest line of tables and wrapped text. */
 enum { KILN_TEXT_LINE_COLUMNS = 100 };

@@ -82,17 +82,9 @@ void kiln_doctor_add(struct kiln_doctor *doctor, enum kiln_doctor_state state, c
 void kiln_doctor_add_sentence(struct kiln_doctor *doctor, enum kiln_doctor_state state,
                               const char *name, const char *remedy, const char *sentence)
 {
-    static const char mark[] = "\nhint: ";
     char *text = kiln_cli_strdup(sentence);
-    char *hint = strstr(text, mark);
-    if (hint) {
-        *hint = '\0';
-        hint += sizeof mark - 1;
-        /* The mark is left out of the lines after the first, too. */
-        for (char *next = strstr(hint, mark); next; next = strstr(hint, mark))
-            memmove(next + 1, next + sizeof mark - 1, strlen(next + sizeof mark - 1) + 1);
-    }
-    add_finding(doctor, state, name, text, hint ? hint : remedy);
+    const char *hints = kiln_text_split_hints(text);
+    add_finding(doctor, state, name, text, hints ? hints : remedy);
     free(text);
 }
 

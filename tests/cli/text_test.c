@@ -77,3 +77,15 @@ Test(text, json_has_no_infinity)
     free(dump);
     json_decref(array);
 }
+
+Test(text, hints_are_split_off)
+{
+    char none[] = "all is well: hint: no";
+    char one[] = "no disk\nhint: buy one";
+    char two[] = "no disk\nhint: buy one\nhint: rent one";
+    cr_expect_null(kiln_text_split_hints(none));
+    cr_expect_str_eq(kiln_text_split_hints(one), "buy one");
+    cr_expect_str_eq(one, "no disk");
+    cr_expect_str_eq(kiln_text_split_hints(two), "buy one\nrent one");
+    cr_expect_str_eq(two, "no disk");
+}
