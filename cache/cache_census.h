@@ -48,11 +48,10 @@ void kiln_cache_census_fini(struct kiln_cache_census *census);
 
 /*
  * Removes entries from the oldest on, those of one time in the order of hashes, until those that
- * are left were used at `since_ns` or later and all files have at most `target_bytes`. When they
- * have more, what is larger than that alone goes before all others: it would have to go in the end,
- * with nothing left beside it. `keep` (may be NULL): the hash of the entries that stay. Entries
- * that were used or replaced since the census stay too. KILN_IO when some cannot be removed; the
- * others are.
+ * are left were used at `since_ns` or later and all files have at most `target_bytes`. If they have
+ * more, a file that is larger than that alone goes first, because it could not stay in any case.
+ * `keep` (may be NULL): the hash of the entries that stay. Entries that were used or replaced since
+ * the census stay too. KILN_IO when some cannot be removed; the others are.
  */
 enum kiln_status kiln_cache_census_evict(struct kiln_cache_census *census,
                                          const struct kiln_cache_directory *directory,

@@ -66,9 +66,9 @@ struct kiln_cache_item {
 };
 /*
  * Calls `visit` for every entry of the directory and of the layers, in this order of sources and
- * within each in the order of names; an entry that several have, or several compilers have made,
- * comes several times. Nothing is
- * verified. A status other than KILN_OK ends the walk and is returned.
+ * within each in the order of names. An entry that several sources have, or that several compilers
+ * made, comes several times. Entries are not verified. A status other than KILN_OK ends the walk
+ * and is returned.
  */
 enum kiln_status kiln_cache_store_list(struct kiln_cache_store *store,
                                        enum kiln_status (*visit)(void *context,
@@ -99,9 +99,9 @@ struct kiln_cache_pruned {
     uint64_t kept_files;
     uint64_t kept_bytes;
 };
-/* Removes from the directory what writers that died have left, what cannot be an entry (a directory
- * of that name, an empty file), entries of formats before this one, entries older than the age,
- * and then the least recently used ones until the rest fits. */
+/* Removes from the directory, in this order: files of writers that died; what cannot be an entry (a
+ * directory of that name, an empty file); entries of older formats; entries older than the age; and
+ * the least recently used ones until the rest fits. */
 enum kiln_status kiln_cache_store_prune(struct kiln_cache_store *store,
                                         const struct kiln_cache_prune *prune,
                                         struct kiln_cache_pruned *ret_pruned,

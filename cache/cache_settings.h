@@ -16,8 +16,7 @@ bool kiln_cache_bytes_parse(const char *text, uint64_t *ret_bytes);
 /* KILN_CACHE_MAX_SIZE in bytes, 0 for no limit; the default with a warning when it is malformed. */
 uint64_t kiln_cache_max_bytes_setting(void);
 
-/* Whether KILN_CACHE_ACCEPT is "same-compiler"; false, with a warning, when it is no word that it
- * may be. */
+/* True if KILN_CACHE_ACCEPT is "same-compiler". An unknown value gives a warning and false. */
 bool kiln_cache_same_compiler_setting(void);
 
 #endif

@@ -102,9 +102,9 @@ struct kiln_cache_found {
 
 /*
  * KILN_OK with what was found, for the caller to fini, KILN_NOT_FOUND for a miss (damaged entries
- * are misses; in the directory they are removed, in a layer they stay), KILN_NO_MEMORY. What the
- * shared tier had is written to the directory. With KILN_CACHE_ACCEPT=same-compiler nothing is
- * found that another compiler made.
+ * are misses; in the directory they are removed, in a layer they stay), KILN_NO_MEMORY. A hit of
+ * the shared tier is copied to the directory. With KILN_CACHE_ACCEPT=same-compiler, entries of
+ * other compilers are misses.
  */
 enum kiln_status kiln_cache_store_find(struct kiln_cache_store *store,
                                        const struct kiln_cache_query *query,
@@ -117,17 +117,17 @@ enum kiln_status kiln_cache_store_lookup(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key, void **ret_payload,
                                          size_t *ret_size, struct kiln_error *error) KILN_NODISCARD;
 /*
- * For an entry that is used without being read: notes its use in the directory, as a lookup does,
- * and with `is_now` whenever that was. `mark`: of the compiler that made it. False when the
- * directory has no file for it.
+ * Notes the use of an entry that is not read. A lookup does the same, at most once per
+ * KILN_ENTRY_USE_INTERVAL_S; `is_now` lifts that limit. `mark` identifies the compiler that made
+ * the entry. False when the directory has no file for it.
  */
 bool kiln_cache_store_note_use(struct kiln_cache_store *store, struct kiln_hash128 hash,
                                uint64_t mark, bool is_now);
 /*
- * Writes or replaces the maker's entry in the directory, beside those of other compilers, and hands
- * it to the shared tier, which sends it later; does nothing in a store that has neither, and keeps
- * no entry larger than the limit. A failure is of the directory and leaves no partial entry;
- * callers log it (kiln_cache_warn_once) and go on.
+ * Writes or replaces the maker's entry in the directory, next to those of other compilers, and
+ * hands it to the shared tier, which sends it later. A store without both does nothing. An entry
+ * larger than the limit is not kept. Only the directory can fail. It leaves no partial entry then;
+ * callers log the failure (kiln_cache_warn_once) and go on.
  */
 enum kiln_status kiln_cache_store_insert(struct kiln_cache_store *store,
                                          const struct kiln_cache_key *key,

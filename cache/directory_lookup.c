@@ -21,7 +21,7 @@ enum kiln_status kiln_cache_judge(enum kiln_status status, const struct kiln_cac
         kiln_entry_fini(entry);
         (void)kiln_error_set(error, KILN_NOT_FOUND, "it is of another key with the same hash");
     }
-    /* What was removed does not come back; the rest does, with every kernel. */
+    /* A file that was removed is told once in any case. Others would be told with every kernel. */
     if (*consequence != '\0')
         kiln_log(KILN_LOG_WARN, "cache entry '%s/%.2s/%s' is not used%s: %s", place, file, file,
                  consequence, error->text);
@@ -69,7 +69,7 @@ static int is_of_some_compiler(const struct dirent *item)
     return kiln_entry_name_parse(item->d_name, item->d_name, &id) && id.mark != 0;
 }
 
-/* Not alphasort, which compares by the locale. */
+/* In bytes: alphasort compares by the locale. */
 static int compare_names(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);

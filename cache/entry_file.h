@@ -59,10 +59,10 @@ enum kiln_entry_file_flag {
 
 /*
  * Reads and verifies the entry in the open directory `fanout`: an ordinary file that belongs to
- * this user, not writable by others, every byte of it right, its key and compiler those of its
- * name. `flags` is a sum of enum kiln_entry_file_flag. KILN_NOT_FOUND when there is no file;
- * KILN_CORRUPT when it is there and damaged; KILN_IO, KILN_NO_MEMORY when it could not be judged.
- * `ret_identity`: of the file that was found damaged, set only with KILN_CORRUPT.
+ * this user and that others cannot write to, with every byte right, whose name has the hashes of
+ * its key and compiler. `flags` is a sum of enum kiln_entry_file_flag. KILN_NOT_FOUND when there is
+ * no file; KILN_CORRUPT when it is there and damaged; KILN_IO, KILN_NO_MEMORY when it could not be
+ * judged. `ret_identity`: of the file that was found damaged, set only with KILN_CORRUPT.
  */
 enum kiln_status kiln_entry_file_read(int fanout, const char *file, unsigned flags,
                                       struct kiln_entry *ret_entry, struct stat *ret_identity,

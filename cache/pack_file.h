@@ -27,14 +27,14 @@ enum kiln_status kiln_pack_file_open(const char *path, struct kiln_pack_file **r
                                      struct kiln_error *error) KILN_NODISCARD;
 void kiln_pack_file_close(struct kiln_pack_file *pack);
 size_t kiln_pack_file_entry_count(const struct kiln_pack_file *pack);
-/* Of entry `index` below the count, in the order of hashes: the hash of its key, the mark of its
- * compiler, and its bytes. All are what the index says; the entry is not read. */
+/* These return what the pack's index says of entry `index`, in the order of hashes: the hash of its
+ * key, the mark of its compiler, and its size. They do not read the entry. */
 struct kiln_hash128 kiln_pack_file_entry_hash(const struct kiln_pack_file *pack, size_t index);
 uint64_t kiln_pack_file_entry_mark(const struct kiln_pack_file *pack, size_t index);
 size_t kiln_pack_file_entry_bytes(const struct kiln_pack_file *pack, size_t index);
 
-/* Appends the whole, verified entry of the key, compared byte for byte, to an empty buffer: the one
- * of the compiler with this mark, or with 0 the first sound one, whatever made it. KILN_NOT_FOUND
+/* Appends the whole, verified entry of the key, compared byte for byte, to an empty buffer. `mark`
+ * chooses the compiler that made it; with 0 the first sound entry is taken. KILN_NOT_FOUND
  * for a miss, KILN_CORRUPT when entries are there and damaged, KILN_IO, KILN_NO_MEMORY. */
 enum kiln_status kiln_pack_file_lookup(const struct kiln_pack_file *pack,
                                        const struct kiln_cache_key *key, uint64_t mark,

@@ -29,10 +29,10 @@ void kiln_remote_cache_close(struct kiln_remote_cache *remote);
 /* The URL without user, password and options. */
 const char *kiln_remote_cache_name(const struct kiln_remote_cache *remote);
 
-/* Appends the whole, verified entry to an empty buffer. The server has one entry of a key, whatever
- * made it, and with a `mark` other than 0 one more for each: the caller checks that it is of that
- * compiler. KILN_NOT_FOUND for a miss, also when the
- * server cannot be asked or its value is damaged or of another key; KILN_NO_MEMORY. */
+/* Appends the whole, verified entry to an empty buffer. With `mark` 0 this is the key's one entry
+ * on the server, by any compiler. Otherwise it is the entry of that compiler, which the caller
+ * checks. KILN_NOT_FOUND for a miss, also when the server cannot be asked or its value is damaged
+ * or belongs to another key; KILN_NO_MEMORY. */
 enum kiln_status kiln_remote_cache_lookup(struct kiln_remote_cache *remote,
                                           const struct kiln_cache_key *key, uint64_t mark,
                                           struct kiln_buffer *ret_entry,

@@ -15,7 +15,7 @@ enum {
     RESULT_BUFFER_BYTES = 1 << 16,
 };
 
-/* Guarded by stderr's lock. Who takes stdout's too takes it first. */
+/* Guarded by stderr's lock. Callers that need stdout's lock too take that one first. */
 static struct {
     bool is_enabled;
     bool is_drawn;

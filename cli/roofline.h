@@ -41,8 +41,8 @@ enum kiln_bound kiln_roofline_bound(const struct kiln_roofline *roofline,
                                     const struct kiln_kernel_work *work, double seconds,
                                     double *ret_share);
 
-/* What each kernel of a plan has to do: `ret_work` has room for all its kernels. The graph is the
- * plan's, `options` what it was lowered with. ret_operations, where it is not NULL, is
+/* Counts the work of each kernel of a plan: `ret_work` has room for all its kernels. The graph is
+ * the plan's, `options` what it was lowered with. ret_operations, where it is not NULL, is
  * kiln_kernel_plan_operations of the graph. */
 enum kiln_status kiln_plan_work(const struct kiln_plan *plan, const struct kiln_graph *graph,
                                 const struct kiln_lower_options *options,

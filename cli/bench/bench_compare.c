@@ -21,7 +21,7 @@ static const char *const verdict_texts[] = {
     [UNSURE] = "too few samples",
 };
 
-/* Of one case in both files. */
+/* One case that both files have. */
 struct comparison {
     double us[SIDES];
     double ratio;
@@ -208,11 +208,11 @@ static void print_only(const char *path, const json_t *names)
         putchar('\n');
 }
 
-/* What all cases are together. */
+/* All cases together. */
 struct summary {
     size_t verdicts[VERDICT_COUNT];
     size_t count;
-    double logarithms; /* the sum of those of the ratios */
+    double logarithms; /* sum of the logarithms of the ratios */
 };
 
 static void print_summary(const struct summary *summary)

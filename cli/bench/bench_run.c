@@ -73,7 +73,7 @@ static bool has_form(const struct measurement *measurement, enum kiln_bench_form
     return form == KILN_BENCH_FUSED || !measurement->run->settings.no_unfused;
 }
 
-/* What the kernels of a form have to do; of the fused ones it is kept. */
+/* Counts the work of the kernels of a form, and keeps that of the fused ones. */
 static enum kiln_status count_work(const struct measurement *measurement, enum kiln_bench_form form,
                                    struct kiln_bench_contestant *contestant,
                                    struct kiln_error *error)

@@ -16,7 +16,7 @@ enum {
 
 static const double warm_up_seconds = 20e-3;
 static const double sample_seconds = 2e-3;
-/* Of one execution: so long that nothing before it matters, and that a few of them take a while. */
+/* After one execution that takes longer, the device is warm, and nothing before it matters. */
 static const double slow_seconds = 50e-3;
 
 /* What one timing needs all the way down. */

@@ -13,7 +13,7 @@
  * no product has that name. */
 const char *kiln_product_processor(const char *name, size_t length);
 
-/* The products with a processor, "MI210, MI250, MI250X"; "" when none is known. */
+/* The products with a processor, "MI210, MI250, MI250X"; "" when the table has none. */
 const char *kiln_product_names(const char *processor);
 
 /* Adds a hint to the error with the products that a mistyped name may mean. False when there is

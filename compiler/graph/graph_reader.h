@@ -41,8 +41,8 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
  * wire layout. It is what cache keys hold.
  */
 void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buffer *buffer);
-/* The hash of the canonical form, which is what people are told and captures are called by. Fails
- * when memory is out. */
+/* The hash of the canonical form, which names the graph in messages and captures. KILN_NO_MEMORY.
+ */
 enum kiln_status kiln_graph_hash(const struct kiln_graph *graph, struct kiln_hash128 *ret_hash,
                                  struct kiln_error *error) KILN_NODISCARD;
 

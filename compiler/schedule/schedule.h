@@ -486,12 +486,11 @@ enum kiln_status kiln_schedule_relax(const struct kiln_ir *ir, const struct kiln
  * its arithmetic, as slow as the part of the target that it keeps busy, and its launch. */
 double kiln_schedule_time(const struct kiln_schedule *schedule, const struct kiln_target *target);
 
-/* What a kernel has to do, to compare its time with the peak rates of a device. */
+/* The work of a kernel, for comparing its time with the peak rates of a device. */
 struct kiln_kernel_work {
     const char *template_name;          /* static */
     uint64_t bytes_moved, bytes_fewest; /* as in the schedule */
-    /* Of products: multiplications and additions, counted apart, on staged operands. What a mask
-     * hides counts too. */
+    /* Multiplications and additions of products, counted apart, also those that a mask hides. */
     double product_operations;
     enum kiln_dtype product_dtype;
     bool has_matrix_unit;     /* matrix instructions do the products, not the vector unit */

@@ -19,9 +19,9 @@ struct kiln_engine {
 };
 
 /*
- * Lets kiln_engine_check know what became of a graph that it had taken: after a failure
- * that would come again it declines the graph from then on, or for a minute when the failure
- * says more about the machine; after KILN_OK it takes the graph again. `reason` is of a failure.
+ * Tells kiln_engine_check the outcome of a graph that it accepted. After a failure that would come
+ * again, it declines the graph from then on. After a failure of the machine, it declines the graph
+ * for a minute. After KILN_OK it accepts the graph again. `reason` describes the failure.
  */
 void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_graph *graph,
                               const struct kiln_engine_device *device, enum kiln_status status,

@@ -68,9 +68,9 @@ enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
 /* Stores a kernel with its code over whatever is there. What goes wrong is logged. */
 void kiln_kernel_cache_keep(const struct kiln_kernel_scope *scope,
                             const struct kiln_shared_kernel *kernel);
-/* A recipe that names the kernel was stored: the kernel counts as used no earlier than the recipe,
- * so that it is not evicted before it, and with `may_store` is stored again when it is of this
- * compiler and the directory has lost it. */
+/* Call this after storing a recipe that names the kernel. The kernel then counts as used no earlier
+ * than the recipe, so it is not evicted first. With `may_store`, a kernel of this compiler that the
+ * directory has lost is stored again. */
 void kiln_kernel_cache_follow(const struct kiln_kernel_scope *scope,
                               const struct kiln_shared_kernel *kernel, bool may_store);
 

@@ -73,7 +73,7 @@ static enum kiln_status make_key(const struct kiln_device *device,
     kiln_cache_key_add(key, kernel->key.bytes.data, kernel->key.bytes.size);
     /* The kind is the same for all devices of an engine, so the ordinal tells them apart. */
     kiln_cache_key_add(key, &device->ordinal, sizeof(device->ordinal));
-    /* What is compiled in the place of a refused kernel does not share the refusal. */
+    /* What is compiled instead of a refused kernel does not share the refusal. */
     kiln_cache_key_add(key, &kernel->was_compiled_here, sizeof(kernel->was_compiled_here));
     return kiln_cache_key_finish(key, error);
 }

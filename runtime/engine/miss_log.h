@@ -1,6 +1,6 @@
 /*
- * What the log says of programs that the caches do not have, for people that wonder why something
- * is compiled. Nothing is done where the log does not take info.
+ * Log lines about programs that the caches do not have: they explain why something is compiled.
+ * These functions return at once if the log does not take info.
  */
 #ifndef KILN_RUNTIME_ENGINE_MISS_LOG_H
 #define KILN_RUNTIME_ENGINE_MISS_LOG_H

@@ -76,10 +76,9 @@ enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_cache *c
                                                     uint64_t *ret_bytes,
                                                     struct kiln_error *error) KILN_NODISCARD;
 
-/* The program, with a reference for the caller. What is damaged or missing, of recipe and kernels,
- * is made anew and replaced, and nothing else; an entry that cannot be written is logged and does
- * without. KILN_UNSUPPORTED where nothing compiles for the target, or nothing may, and the caches
- * do not have all of it. */
+/* The program, with a reference for the caller. Only the damaged or missing parts of recipe and
+ * kernels are compiled and replaced. An entry that cannot be written is logged. KILN_UNSUPPORTED if
+ * the caches lack a part and nothing compiles for the target, or nothing may. */
 enum kiln_status kiln_program_cache_get(struct kiln_program_cache *cache,
                                         const struct kiln_graph *graph,
                                         const struct kiln_target *target,

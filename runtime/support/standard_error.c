@@ -9,7 +9,7 @@
 
 void kiln_standard_error_write(const char *line)
 {
-    /* What a write may raise, for the writing thread. */
+    /* The signals that a write may raise in the writing thread. */
     static const int raised[] = {SIGPIPE, SIGXFSZ};
     static const struct timespec no_time;
     sigset_t blocked, before, pending;

@@ -63,7 +63,7 @@ static struct kiln_process compile_shared(const char *rest, const char *pair)
 #define PATIENT "/?timeout=60000"
 
 /* The server is asked for a program, its kernel and the note that the kernel spills, before a claim
- * is taken, and not again behind it. */
+ * is taken, and not again after it. */
 Test(kiln_compile_shared, a_miss_is_asked_for_once)
 {
     struct kiln_process kiln = compile_shared(PATIENT, NULL);

@@ -76,7 +76,7 @@ static void *refuse(void *unused)
     return NULL;
 }
 
-/* What was compiled in the place of a refused kernel has the same key. */
+/* What was compiled instead of a refused kernel has the same key. */
 Test(kernel_modules, a_new_kernel_does_not_wait_for_the_refused_one)
 {
     struct kiln_error error;
