@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ struct entry {
 
 struct kiln_object_table {
     struct kiln_object_type type;
+    _Atomic uint32_t losses;
     struct kiln_process_mutex lock; /* of all below */
     size_t objects;
     struct entry *newest;
@@ -167,6 +169,16 @@ void kiln_object_table_destroy(struct kiln_object_table *table)
     free(table);
 }
 
+static void note_loss(struct kiln_object_table *table)
+{
+    atomic_fetch_add_explicit(&table->losses, 1, memory_order_release);
+}
+
+uint32_t kiln_object_table_losses(const struct kiln_object_table *table)
+{
+    return atomic_load_explicit(&table->losses, memory_order_acquire);
+}
+
 /*
  * Takes out of the table what is to go to keep the bound, or NULL; called with the lock held. The
  * caller drops the reference after the lock, since the last one may unload a module.
@@ -189,6 +201,7 @@ static struct entry *evict_one(struct kiln_object_table *table)
     unlink_from_uses(table, victim);
     unlink_from_bucket(table, victim);
     table->objects--;
+    note_loss(table);
     return victim;
 }
 
@@ -198,6 +211,7 @@ static void lock(struct kiln_object_table *table)
         return;
     /* What the parent's table had stays in memory. */
     table->objects = 0;
+    note_loss(table);
     table->newest = NULL;
     table->oldest = NULL;
     memset(table->buckets, 0, sizeof table->buckets);
@@ -277,6 +291,7 @@ void kiln_object_table_drop(struct kiln_object_table *table, const struct kiln_c
         unlink_from_uses(table, entry);
         unlink_from_bucket(table, entry);
         table->objects--;
+        note_loss(table);
     } else {
         entry = NULL;
     }

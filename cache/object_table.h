@@ -11,6 +11,7 @@
 #include "runtime/support/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Objects that a table keeps; in-flight ones come on top. */
 enum { KILN_OBJECT_TABLE_LIMIT = 4096 };
@@ -56,6 +57,11 @@ enum kiln_status kiln_object_table_get(struct kiln_object_table *table,
 
 /* The object for the key, with a reference for the caller; NULL when it is absent or being made. */
 void *kiln_object_table_find(struct kiln_object_table *table, const struct kiln_cache_key *key);
+
+/* Count of objects that have left the table. An object that was in it is still there as long as the
+ * count is the same. A forked child counts its parent's objects as lost when it first uses the
+ * table. Takes no lock. */
+uint32_t kiln_object_table_losses(const struct kiln_object_table *table);
 
 /* Takes the object of the key out of the table when it is still this one, which turned out to be of
  * no use: the next request makes another. The caller holds a reference. */

@@ -6,8 +6,8 @@
 #include "cli/bench/bench_run.h"
 #include "cli/bench/bench_subjects.h"
 #include "cli/command_line.h"
-#include "cli/contraction_choice.h"
 #include "cli/interrupt.h"
+#include "cli/lower_choice.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -94,8 +94,16 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_BENCH_CSV:
             settings->csv = true;
             break;
+        case KILN_OPTION_BENCH_SHAPES:
+            settings->run.has_both_shapes = strcmp(line->value, "both") == 0;
+            if (!settings->run.has_both_shapes)
+                kiln_lower_choice_take(line, &settings->run.lower);
+            if (!line->stopped && settings->run.lower.shapes == KILN_SHAPES_AUTO)
+                kiln_command_line_fail(line, "it is constant, argument or both",
+                                       "option '--shapes' does not know 'auto'");
+            break;
         default:
-            kiln_contraction_choice_take(line, &settings->run.contraction);
+            kiln_lower_choice_take(line, &settings->run.lower);
             break;
         }
     }

@@ -10,9 +10,11 @@
 #include "cli/graph_input.h"
 #include "cli/input_file.h"
 #include "cli/interrupt.h"
+#include "cli/lower_choice.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "runtime/engine/shapes_setting.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/subprocess.h"
 
@@ -41,6 +43,7 @@ struct settings {
     struct texts targets;
     struct texts manifests;
     const char *cache_directory;
+    struct kiln_lower_options lower;
     struct kiln_shard shard;
     uint64_t jobs;
     struct kiln_compile_report_options report;
@@ -202,6 +205,7 @@ static int compile(const struct settings *settings, const struct kiln_graph_file
     kiln_error_init(&error);
     struct kiln_engine_options options = {0};
     options.cache_directory = settings->cache_directory;
+    options.lower = settings->lower;
     options.codegen.max_workers = (uint32_t)settings->jobs;
     struct kiln_engine *engine = NULL;
     struct kiln_cache_store *store = NULL;
@@ -324,6 +328,7 @@ static void set_option(struct kiln_command_line *line, enum kiln_option_id optio
         settings->report.quiet = true;
         break;
     default:
+        kiln_lower_choice_take(line, &settings->lower);
         break;
     }
 }
@@ -363,13 +368,17 @@ static int execute(const struct kiln_command_line *line, const struct settings *
 
 int kiln_command_compile(struct kiln_command_line *line)
 {
-    struct settings settings = {.jobs = count_cores()};
+    struct settings settings = {.jobs = count_cores(), .lower.shapes = kiln_shapes_setting()};
     enum kiln_option_id option;
     while ((option = kiln_command_line_next(line)) != KILN_OPTION_END)
         set_option(line, option, &settings);
     if (!line->stopped && line->operand_count == 0 && !settings.manifests.count)
         kiln_command_line_fail(line, "usage: kiln compile [OPTION...] GRAPH...",
                                "GRAPH is missing");
+    /* Kernels of the argument form serve shapes that come later. Jobs take graphs in no fixed
+     * order: if shapes were counted, two runs would fill the cache differently. */
+    if (settings.lower.shapes == KILN_SHAPES_AUTO)
+        settings.lower.shapes = KILN_SHAPES_ARGUMENT;
     int exit_code = line->stopped ? line->exit_code : execute(line, &settings);
     free(settings.targets.texts);
     free(settings.manifests.texts);

@@ -2,15 +2,17 @@
  * kiln explain: what a graph becomes.
  */
 #include "cli/command_line.h"
-#include "cli/contraction_choice.h"
 #include "cli/dot.h"
+#include "cli/dump_choice.h"
 #include "cli/explanation.h"
 #include "cli/graph_input.h"
+#include "cli/lower_choice.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/target_list.h"
 #include "cli/text.h"
 #include "compiler/codegen/isa_text.h"
+#include "runtime/engine/shapes_setting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,12 +27,15 @@ struct settings {
     bool isa;
     bool dot;
     bool json;
+    uint32_t dump;   /* set of enum kiln_dump_stage */
     uint64_t kernel; /* KILN_EVERY_KERNEL, or the one with source and instructions */
 };
 
 /* Everything of one explanation; released in one place. */
 struct work {
     const struct settings *settings;
+    struct kiln_lower_options lower; /* the settings', with the form that the engine chooses */
+    const char *shapes_reason;
     struct kiln_target target;
     struct kiln_graph_input input;
     struct kiln_fusion_view view;
@@ -68,6 +73,9 @@ static void parse(struct kiln_command_line *line, struct settings *settings)
         case KILN_OPTION_EXPLAIN_KERNEL:
             (void)kiln_command_line_number(line, 0, KILN_EVERY_KERNEL - 1, &settings->kernel);
             break;
+        case KILN_OPTION_EXPLAIN_DUMP:
+            kiln_dump_choice_take(line, &settings->dump);
+            break;
         case KILN_OPTION_EXPLAIN_DOT:
             settings->dot = true;
             break;
@@ -75,7 +83,7 @@ static void parse(struct kiln_command_line *line, struct settings *settings)
             settings->json = true;
             break;
         default:
-            kiln_contraction_choice_take(line, &settings->engine.lower.contraction);
+            kiln_lower_choice_take(line, &settings->engine.lower);
             break;
         }
     }
@@ -83,6 +91,10 @@ static void parse(struct kiln_command_line *line, struct settings *settings)
         (settings->json || settings->ir || settings->source || settings->isa)) {
         kiln_command_line_fail(line, NULL,
                                "option '--dot' prints a Graphviz graph and nothing else");
+    } else if (!line->stopped && settings->dump != 0 &&
+               (settings->json || settings->ir || settings->source || settings->isa ||
+                settings->dot)) {
+        kiln_command_line_fail(line, NULL, "option '--dump' prints its stages and nothing else");
     } else if (!line->stopped && settings->kernel != KILN_EVERY_KERNEL && !settings->source &&
                !settings->isa) {
         kiln_command_line_fail(line, NULL, "option '--kernel' goes with --source and --isa");
@@ -142,11 +154,8 @@ static enum kiln_status disassemble(struct work *work, struct kiln_error *error)
 static enum kiln_status compile(struct work *work, struct kiln_error *error)
 {
     kiln_progress_start("compiling", 0);
-    enum kiln_status status = kiln_engine_create(&work->settings->engine, &work->engine, error);
-    if (status == KILN_OK) {
-        status = kiln_engine_compile(work->engine, &work->input.graph, &work->target,
-                                     &work->compiled, &work->origin, error);
-    }
+    enum kiln_status status = kiln_engine_compile(work->engine, &work->input.graph, &work->target,
+                                                  &work->compiled, &work->origin, error);
     if (status == KILN_OK && work->settings->isa)
         status = disassemble(work, error);
     return status;
@@ -192,9 +201,8 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
 {
     struct kiln_error compile_error;
     kiln_error_init(&compile_error);
-    enum kiln_status status =
-        kiln_lower(&work->input.graph, &work->target, &work->settings->engine.lower,
-                   &work->view.arena, &work->program, NULL, error);
+    enum kiln_status status = kiln_lower(&work->input.graph, &work->target, &work->lower,
+                                         &work->view.arena, &work->program, NULL, error);
     if (status != KILN_OK)
         return status;
     status = compile(work, &compile_error);
@@ -216,6 +224,8 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
     struct kiln_explanation explanation = {
         .graph = &work->input.graph,
         .target = &work->target,
+        .shapes = work->lower.shapes,
+        .shapes_reason = work->shapes_reason,
         .view = &work->view,
         .program = &work->program,
         .compiled = work->compiled,
@@ -226,13 +236,38 @@ static enum kiln_status print_explanation(struct work *work, struct kiln_error *
         .isa = isa,
         .kernel = (uint32_t)work->settings->kernel,
     };
+    status = KILN_OK; /* what was not compiled is explained too */
     kiln_progress_finish();
     if (work->settings->json)
         kiln_explanation_print_json(&explanation);
     else
-        kiln_explanation_print(&explanation);
+        status = kiln_explanation_print(&explanation, error);
     free(isa);
-    return KILN_OK;
+    return status;
+}
+
+static enum kiln_status print_dump(struct work *work, struct kiln_error *error)
+{
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    const struct kiln_dump dump = {.stages = work->settings->dump, .text = &text};
+    enum kiln_status status = kiln_lower(&work->input.graph, &work->target, &work->lower,
+                                         &work->view.arena, &work->program, &dump, error);
+    if (status == KILN_OK)
+        status = kiln_buffer_check(&text, error);
+    if (status == KILN_OK) {
+        kiln_progress_finish();
+        kiln_text_write(stdout, kiln_buffer_text(&text), true);
+    }
+    kiln_buffer_fini(&text);
+    return status;
+}
+
+static enum kiln_status print(struct work *work, struct kiln_error *error)
+{
+    if (work->settings->dump != 0)
+        return print_dump(work, error);
+    return work->settings->dot ? print_dot(work, error) : print_explanation(work, error);
 }
 
 static enum kiln_status explain(struct work *work, const char *path, int *ret_exit_code,
@@ -242,15 +277,22 @@ static enum kiln_status explain(struct work *work, const char *path, int *ret_ex
     enum kiln_status status = choose_target(work, ret_exit_code, error);
     if (status == KILN_OK)
         status = kiln_graph_input_read(path, &work->input, error);
+    if (status == KILN_OK)
+        status = kiln_engine_create(&work->settings->engine, &work->engine, error);
+    if (status == KILN_OK) {
+        work->lower = work->settings->engine.lower;
+        status = kiln_engine_shapes(work->engine, &work->input.graph, &work->target,
+                                    &work->lower.shapes, &work->shapes_reason, error);
+    }
     if (status == KILN_OK) {
         kiln_progress_start("planning the kernels", 0);
-        status = kiln_fusion_view_make(&work->input.graph, &work->target,
-                                       &work->settings->engine.lower, &work->view, error);
+        status = kiln_fusion_view_make(&work->input.graph, &work->target, &work->lower, &work->view,
+                                       error);
     }
     if (status == KILN_OK)
         status = check_kernel(work, ret_exit_code, error);
     if (status == KILN_OK)
-        status = work->settings->dot ? print_dot(work, error) : print_explanation(work, error);
+        status = print(work, error);
     return status;
 }
 
@@ -270,7 +312,8 @@ static void release(struct work *work)
 
 int kiln_command_explain(struct kiln_command_line *line)
 {
-    struct settings settings = {.kernel = KILN_EVERY_KERNEL};
+    struct settings settings = {.kernel = KILN_EVERY_KERNEL,
+                                .engine.lower.shapes = kiln_shapes_setting()};
     parse(line, &settings);
     if (line->stopped)
         return line->exit_code;

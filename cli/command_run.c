@@ -2,11 +2,11 @@
  * kiln run: one execution, checked.
  */
 #include "cli/command_line.h"
-#include "cli/contraction_choice.h"
 #include "cli/copy_rate.h"
 #include "cli/graph_input.h"
 #include "cli/input_file.h"
 #include "cli/kernel_timer.h"
+#include "cli/lower_choice.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/random_input.h"
@@ -16,6 +16,7 @@
 #include "cli/text.h"
 #include "compiler/reference/reference.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/shapes_setting.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +90,7 @@ static bool parse(struct kiln_command_line *line, struct settings *settings)
                 return false;
             break;
         default:
-            kiln_contraction_choice_take(line, &settings->engine.lower.contraction);
+            kiln_lower_choice_take(line, &settings->engine.lower);
             break;
         }
     }
@@ -143,6 +144,15 @@ static enum kiln_status prepare_memories(struct run *run, struct kiln_error *err
         if (status != KILN_OK)
             return status;
     }
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        if (!kiln_tensor_is_ragged(tensor))
+            continue;
+        enum kiln_status status = kiln_tensor_memory_find_spans(
+            &run->memories[i], graph, i, &run->memories[tensor->ragged.offsets], error);
+        if (status != KILN_OK)
+            return status;
+    }
     return KILN_OK;
 }
 
@@ -190,8 +200,12 @@ static enum kiln_status profile(struct run *run, const struct kiln_buffer_bindin
     run->profiles = kiln_cli_calloc((size_t)count + 1, sizeof(*run->profiles));
     struct kiln_kernel_work *work = kiln_cli_calloc((size_t)count + 1, sizeof(*work));
     double copy_bytes_per_s = 0;
-    enum kiln_status status = kiln_plan_work(run->plan, &run->input.graph,
-                                             &run->settings->engine.lower, work, NULL, error);
+    struct kiln_lower_options lower = run->settings->engine.lower;
+    const char *reason = NULL;
+    enum kiln_status status = kiln_engine_shapes(
+        run->engine, &run->input.graph, &run->device->target, &lower.shapes, &reason, error);
+    if (status == KILN_OK)
+        status = kiln_plan_work(run->plan, &run->input.graph, &lower, work, NULL, error);
     if (status == KILN_OK)
         status = kiln_copy_rate(run->engine, run->device, &copy_bytes_per_s, error);
     if (status == KILN_OK)
@@ -378,7 +392,9 @@ static void release(struct run *run)
 int kiln_command_run(struct kiln_command_line *line)
 {
     struct settings settings = {
-        .seed = 1, .outputs.are_outputs = true, .engine.device = kiln_device_default_names()};
+        .seed = 1,
+        .outputs.are_outputs = true,
+        .engine = {.device = kiln_device_default_names(), .lower.shapes = kiln_shapes_setting()}};
     int exit_code = KILN_EXIT_USAGE;
     if (!parse(line, &settings)) {
         exit_code = line->exit_code;

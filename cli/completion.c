@@ -2,7 +2,8 @@
  * Completion scripts of shells, from the tables. They are static: completing a word starts no kiln.
  */
 #include "cli/bench/bench_suite.h"
-#include "cli/contraction_choice.h"
+#include "cli/dump_choice.h"
+#include "cli/lower_choice.h"
 #include "cli/reference.h"
 #include "cli/target_list.h"
 #include "compiler/codegen/target.h"
@@ -44,7 +45,21 @@ static void append_devices(struct kiln_buffer *words)
 static void append_schedules(struct kiln_buffer *words)
 {
     const char *name;
-    for (size_t i = 0; (name = kiln_contraction_choice_name(i)) != NULL; i++)
+    for (size_t i = 0; (name = kiln_schedule_choice_name(i)) != NULL; i++)
+        append_word(words, name);
+}
+
+static void append_shapes(struct kiln_buffer *words)
+{
+    const char *name;
+    for (size_t i = 0; (name = kiln_shapes_name(i)) != NULL; i++)
+        append_word(words, name);
+}
+
+static void append_stages(struct kiln_buffer *words)
+{
+    const char *name;
+    for (size_t i = 0; (name = kiln_dump_choice_name(i)) != NULL; i++)
         append_word(words, name);
 }
 
@@ -87,10 +102,8 @@ static enum value_kind value_of(const struct kiln_option *option, struct kiln_bu
         const char *name;
         void (*append)(struct kiln_buffer *words);
     } lists[] = {
-        {"target", append_targets},
-        {"device", append_devices},
-        {"schedule", append_schedules},
-        {"completion", append_shells},
+        {"target", append_targets}, {"device", append_devices}, {"schedule", append_schedules},
+        {"shapes", append_shapes},  {"dump", append_stages},    {"completion", append_shells},
     };
     kiln_buffer_init(ret_words);
     if (!option->argument)

@@ -7,8 +7,8 @@
 #include "cli/fusion_view.h"
 #include "runtime/support/buffer.h"
 
-/* Boxes are tensors in memory, cylinders intermediates in the workspace, rounded boxes operations;
- * an operation that several kernels compute stands in each of them. */
+/* Boxes are the caller's tensors, cylinders values in the workspace, rounded boxes nodes. A node
+ * stands once, in the kernel that makes its result; its label names the others. */
 void kiln_dot_append(const struct kiln_graph *graph, const struct kiln_fusion_view *view,
                      const char *target, struct kiln_buffer *dot);
 

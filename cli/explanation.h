@@ -5,6 +5,7 @@
 #define KILN_CLI_EXPLANATION_H
 
 #include "cli/fusion_view.h"
+#include "compiler/program.h"
 #include "runtime/engine/engine.h"
 
 #include <stdbool.h>
@@ -15,6 +16,8 @@
 struct kiln_explanation {
     const struct kiln_graph *graph;
     const struct kiln_target *target;
+    enum kiln_shapes shapes;
+    const char *shapes_reason;
     const struct kiln_fusion_view *view;
     const struct kiln_program *program;           /* sources */
     const struct kiln_compiled_program *compiled; /* code; NULL when it could not be compiled */
@@ -28,7 +31,9 @@ struct kiln_explanation {
 
 /* True for kernels whose source and instructions are shown. */
 bool kiln_explanation_shows(const struct kiln_explanation *explanation, uint32_t index);
-void kiln_explanation_print(const struct kiln_explanation *explanation);
+/* KILN_NO_MEMORY. */
+enum kiln_status kiln_explanation_print(const struct kiln_explanation *explanation,
+                                        struct kiln_error *error) KILN_NODISCARD;
 void kiln_explanation_print_json(const struct kiln_explanation *explanation);
 
 #endif

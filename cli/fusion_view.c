@@ -1,6 +1,7 @@
 #include "cli/fusion_view.h"
 
 #include "compiler/ir/import.h"
+#include "compiler/schedule/schedule_group.h"
 
 #include <string.h>
 
@@ -16,6 +17,9 @@ enum kiln_status kiln_fusion_view_make(const struct kiln_graph *graph,
     if (status == KILN_OK)
         status =
             kiln_kernel_plan_make(graph, target, options, &ret_view->arena, &ret_view->plan, error);
+    if (status == KILN_OK)
+        status = kiln_find_node_kernels(&ret_view->plan, graph, &ret_view->arena, &ret_view->nodes,
+                                        error);
     return status;
 }
 
@@ -24,27 +28,40 @@ void kiln_fusion_view_fini(struct kiln_fusion_view *view)
     kiln_arena_fini(&view->arena);
 }
 
-static bool is_loaded(const struct kiln_fusion_group *group, uint32_t value)
+void kiln_fusion_view_print_home(const struct kiln_fusion_view *view,
+                                 const struct kiln_graph *graph, uint32_t node,
+                                 struct kiln_buffer *buffer)
 {
-    for (uint32_t i = 0; i < group->load_count; i++)
-        if (group->accesses[i].value == value && !group->accesses[i].is_accumulator)
-            return true;
-    return false;
+    const struct kiln_node_home *home = &view->nodes.homes[node];
+    switch (home->fate) {
+    case KILN_NODE_COMPUTED:
+        kiln_buffer_printf(buffer, "in kernel %u", (unsigned)home->kernel);
+        break;
+    case KILN_NODE_CONSTANT:
+        kiln_buffer_append_text(buffer, "at compile time");
+        break;
+    case KILN_NODE_FORWARDED:
+        kiln_buffer_append_text(buffer, "nowhere, as its result is ");
+        kiln_tensor_print_name(&graph->tensors[home->tensor], buffer);
+        break;
+    case KILN_NODE_UNUSED:
+        kiln_buffer_append_text(buffer, "nowhere, as no output needs it");
+        break;
+    }
 }
 
-void kiln_fusion_view_members(const struct kiln_graph *graph, const struct kiln_ir *ir,
-                              const struct kiln_fusion_group *group, bool *ret_member)
+struct kiln_alternatives kiln_fusion_view_alternatives(const struct kiln_fusion_view *view,
+                                                       const struct kiln_graph *graph,
+                                                       uint32_t kernel)
 {
-    memset(ret_member, 0, graph->node_count * sizeof(*ret_member));
-    for (uint32_t i = 0; i < group->op_count; i++) {
-        const struct kiln_op *op = &ir->ops[group->ops[i]];
-        if (kiln_opcode_info(op->opcode)->op_class != KILN_OP_CLASS_SOURCE &&
-            !is_loaded(group, group->ops[i]))
-            ret_member[op->node] = true;
-    }
-    for (uint32_t i = group->load_count; i < group->access_count; i++) {
-        uint32_t tensor = group->accesses[i].tensor;
-        if (tensor != KILN_NONE && graph->tensors[tensor].producer != KILN_NONE)
-            ret_member[graph->tensors[tensor].producer] = true;
-    }
+    const struct kiln_planned_kernel planned = kiln_kernel_plan_find(&view->plan, kernel);
+    const struct kiln_kernel_plan *part = planned.part;
+    struct kiln_alternatives alternatives = {0};
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_find_alternatives(&part->ir, part->graph != NULL ? part->graph : graph,
+                               &part->partition.groups[planned.index], &part->target,
+                               &part->schedules[planned.index], &alternatives, &error) != KILN_OK)
+        alternatives.count = 0;
+    return alternatives;
 }

@@ -1,15 +1,19 @@
 /*
- * A graph's kernels, for showing: the IR before the passes, and the plan that kiln_lower makes.
+ * A graph's kernels, for showing: the IR before the passes, the plan that kiln_lower makes, and the
+ * kernels that compute each node.
  */
 #ifndef KILN_CLI_FUSION_VIEW_H
 #define KILN_CLI_FUSION_VIEW_H
 
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
+#include "compiler/plan/node_kernels.h"
+#include "compiler/schedule/alternatives.h"
 
 struct kiln_fusion_view {
     struct kiln_arena arena;
     struct kiln_ir imported; /* before the passes */
     struct kiln_kernel_plan plan;
+    struct kiln_node_kernels nodes;
 };
 
 /* The view is initialised in any case: fini it. */
@@ -20,12 +24,16 @@ enum kiln_status kiln_fusion_view_make(const struct kiln_graph *graph,
                                        struct kiln_error *error) KILN_NODISCARD;
 void kiln_fusion_view_fini(struct kiln_fusion_view *view);
 
-/*
- * Which graph nodes a group evaluates: ret_member[i] for node i of the graph. A node can be in
- * several groups (its value is computed again) and in none (nothing needs it, or an equal node's
- * value serves for both).
- */
-void kiln_fusion_view_members(const struct kiln_graph *graph, const struct kiln_ir *ir,
-                              const struct kiln_fusion_group *group, bool *ret_member);
+/* "in kernel 2", "at compile time", "nowhere, as its result is uid 1 'x'" or "nowhere, as no output
+ * needs it". */
+void kiln_fusion_view_print_home(const struct kiln_fusion_view *view,
+                                 const struct kiln_graph *graph, uint32_t node,
+                                 struct kiln_buffer *buffer);
+
+/* The schedule of a kernel, and two that were passed over (schedule/alternatives.h). The list is
+ * empty if there are none or memory is out. */
+struct kiln_alternatives kiln_fusion_view_alternatives(const struct kiln_fusion_view *view,
+                                                       const struct kiln_graph *graph,
+                                                       uint32_t kernel);
 
 #endif

@@ -75,6 +75,16 @@ void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_
     random->dtype = graph->tensors[tensor].dtype;
     random->range = KILN_INPUT_ANY;
     random->stream = mix(mix(seed) + tensor);
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_ragged *ragged = &graph->tensors[i].ragged;
+        if (ragged->multiplier == 0 || ragged->offsets != tensor ||
+            (random->range == KILN_INPUT_OFFSETS && ragged->longest >= random->ragged.longest))
+            continue;
+        random->range = KILN_INPUT_OFFSETS;
+        random->ragged = *ragged;
+    }
+    if (random->range == KILN_INPUT_OFFSETS)
+        return;
     /* The first reader with a wish decides. */
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct kiln_node *node = &graph->nodes[i];
@@ -85,6 +95,17 @@ void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_
             return;
         }
     }
+}
+
+/* As many tokens in front of a batch as the batches before it have. */
+static struct kiln_constant make_offset(const struct kiln_random_input *random, int64_t batch)
+{
+    int64_t tokens = 0;
+    for (int64_t b = 0; b < batch; b++)
+        tokens +=
+            (int64_t)(mix(random->stream + (uint64_t)b) % ((uint64_t)random->ragged.longest + 1));
+    int64_t offset = tokens * random->ragged.token / random->ragged.multiplier;
+    return (struct kiln_constant){(double)offset, offset};
 }
 
 static struct kiln_constant make_integer(const struct kiln_random_input *random, uint64_t bits)
@@ -105,6 +126,8 @@ struct kiln_constant kiln_random_input_element(void *context, int64_t index)
 {
     const struct kiln_random_input *random = context;
     uint64_t bits = mix(random->stream + (uint64_t)index);
+    if (random->range == KILN_INPUT_OFFSETS)
+        return make_offset(random, index);
     if (kiln_dtype_is_integer(random->dtype))
         return make_integer(random, bits);
     double unit = (double)(bits >> 11) * 0x1p-53; /* [0, 1) */
@@ -127,6 +150,8 @@ struct kiln_constant kiln_random_input_element(void *context, int64_t index)
         break;
     case KILN_INPUT_FLAG:
         value = (double)(bits & 1);
+        break;
+    case KILN_INPUT_OFFSETS: /* integers */
         break;
     }
     return (struct kiln_constant){value, 0};

@@ -17,12 +17,14 @@ enum kiln_input_range {
     KILN_INPUT_GRID,     /* multiples of 0.5 from -2 to 2, so that comparisons see equal values */
     KILN_INPUT_FRACTION, /* 0 to 1 */
     KILN_INPUT_FLAG,     /* 0 or 1 */
+    KILN_INPUT_OFFSETS,  /* of a ragged tensor: batches of any length up to the longest */
 };
 
 struct kiln_random_input {
     enum kiln_dtype dtype;
     enum kiln_input_range range;
     uint64_t stream;
+    struct kiln_ragged ragged; /* OFFSETS: of the tensor with the shortest sequence */
 };
 
 void kiln_random_input_init(struct kiln_random_input *random, const struct kiln_graph *graph,

@@ -1,4 +1,5 @@
 #include "cli/roofline.h"
+#include "compiler/schedule/schedule_group.h"
 
 /* Where the rate of arithmetic is not known, a kernel is taken to be bound by memory from here on.
  */

@@ -4,7 +4,7 @@
 #ifndef KILN_CLI_ROOFLINE_H
 #define KILN_CLI_ROOFLINE_H
 
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
 #include "runtime/engine/engine.h"
 
 /* Peak rates; 0 where a rate is not known. */

@@ -29,18 +29,17 @@ struct finding {
     int64_t nans;
 };
 
-static void summarize(struct finding *finding, const unsigned char *first)
+static void summarize(struct finding *finding, const struct kiln_span *spans,
+                      const unsigned char *first)
 {
-    size_t element_bytes = kiln_dtype_info(finding->tensor->dtype)->bytes;
     double sum = 0;
+    int64_t numbers = 0;
     struct kiln_tensor_walk walk;
     finding->smallest = INFINITY;
     finding->largest = -INFINITY;
-    for (kiln_tensor_walk_init(&walk, finding->tensor); walk.index < walk.count;
+    for (kiln_tensor_walk_init(&walk, finding->tensor, spans); walk.index < walk.count;
          kiln_tensor_walk_next(&walk)) {
-        double value =
-            kiln_element_load(finding->tensor->dtype, first + (size_t)walk.offset * element_bytes)
-                .real;
+        double value = kiln_element_load_at(finding->tensor->dtype, first, walk.offset).real;
         if (isnan(value)) {
             finding->nans++;
             continue;
@@ -48,8 +47,8 @@ static void summarize(struct finding *finding, const unsigned char *first)
         finding->smallest = fmin(finding->smallest, value);
         finding->largest = fmax(finding->largest, value);
         sum += value;
+        numbers++;
     }
-    int64_t numbers = walk.count - finding->nans;
     finding->mean = numbers ? sum / (double)numbers : NAN;
     if (!numbers)
         finding->smallest = finding->largest = NAN;
@@ -61,7 +60,7 @@ static struct finding examine(const struct kiln_run_report *report, uint32_t ord
     struct finding finding = {.tensor = &report->graph->tensors[ordinal]};
     finding.stray_bytes = kiln_tensor_memory_stray_bytes(memory);
     finding.odd_bools = kiln_tensor_memory_odd_bools(memory);
-    summarize(&finding, kiln_tensor_memory_after(memory));
+    summarize(&finding, memory->spans, kiln_tensor_memory_after(memory));
     if (report->reference) {
         kiln_reference_compare(report->graph, ordinal, kiln_tensor_memory_after(memory),
                                &report->reference[ordinal], &finding.comparison);

@@ -3,6 +3,7 @@
 #include "cli/input_file.h"
 #include "cli/tensor_walk.h"
 #include "compiler/reference/convert.h"
+#include "compiler/reference/ragged_memory.h"
 #include "runtime/support/buffer.h"
 #include "runtime/support/file.h"
 
@@ -70,19 +71,44 @@ void kiln_tensor_memory_fini(struct kiln_tensor_memory *memory, struct kiln_devi
         device->ops->release(device, memory->device_allocation);
     free(memory->before);
     free(memory->after);
+    free(memory->spans);
     *memory = (struct kiln_tensor_memory){0};
+}
+
+enum kiln_status kiln_tensor_memory_find_spans(struct kiln_tensor_memory *memory,
+                                               const struct kiln_graph *graph, uint32_t ordinal,
+                                               const struct kiln_tensor_memory *offsets,
+                                               struct kiln_error *error)
+{
+    memory->spans = calloc((size_t)memory->tensor->dims[KILN_RAGGED_BATCH], sizeof *memory->spans);
+    if (memory->spans == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for the batches of a tensor");
+    kiln_ragged_read_spans(graph, ordinal, kiln_tensor_memory_before(offsets), memory->spans);
+    return KILN_OK;
+}
+
+/* Of a ragged tensor all that any offsets reach. */
+static void fill_all(struct kiln_tensor_memory *memory, kiln_element_maker maker, void *context)
+{
+    size_t element_bytes = kiln_dtype_info(memory->tensor->dtype)->bytes;
+    for (size_t i = 0; i < memory->bytes / element_bytes; i++)
+        kiln_element_store(memory->tensor->dtype, maker(context, (int64_t)i),
+                           memory->before + memory->offset + i * element_bytes);
 }
 
 void kiln_tensor_memory_fill(struct kiln_tensor_memory *memory, kiln_element_maker maker,
                              void *context)
 {
-    size_t element_bytes = kiln_dtype_info(memory->tensor->dtype)->bytes;
     unsigned char *first = memory->before + memory->offset;
     struct kiln_tensor_walk walk;
-    for (kiln_tensor_walk_init(&walk, memory->tensor); walk.index < walk.count;
+    if (kiln_tensor_is_ragged(memory->tensor)) {
+        fill_all(memory, maker, context);
+        return;
+    }
+    for (kiln_tensor_walk_init(&walk, memory->tensor, memory->spans); walk.index < walk.count;
          kiln_tensor_walk_next(&walk)) {
-        kiln_element_store(memory->tensor->dtype, maker(context, walk.index),
-                           first + (size_t)walk.offset * element_bytes);
+        kiln_element_store_at(memory->tensor->dtype, maker(context, walk.index), first,
+                              walk.offset);
     }
 }
 
@@ -102,7 +128,8 @@ enum kiln_status kiln_tensor_memory_load(struct kiln_tensor_memory *memory, cons
             kiln_error_hint(error, FILE_HINT);
         return status;
     }
-    if (content.size != memory->bytes) {
+    bool is_shorter = kiln_tensor_is_ragged(memory->tensor) && content.size < memory->bytes;
+    if (content.size != memory->bytes && !is_shorter) {
         status = kiln_error_set(error, KILN_BAD_ARGUMENT,
                                 "input file '%s' has %zu bytes, the tensor with uid %lld has %zu",
                                 path, content.size, (long long)memory->tensor->uid, memory->bytes);
@@ -217,10 +244,12 @@ uint64_t kiln_tensor_memory_stray_bytes(const struct kiln_tensor_memory *memory)
     if (!expected)
         return UINT64_MAX;
     memcpy(expected, memory->before, size);
-    if (is_output(memory)) {
+    if (is_output(memory) && kiln_dtype_is_packed(memory->tensor->dtype)) {
+        memcpy(expected + memory->offset, memory->after + memory->offset, memory->bytes);
+    } else if (is_output(memory)) {
         size_t element_bytes = kiln_dtype_info(memory->tensor->dtype)->bytes;
         struct kiln_tensor_walk walk;
-        for (kiln_tensor_walk_init(&walk, memory->tensor); walk.index < walk.count;
+        for (kiln_tensor_walk_init(&walk, memory->tensor, memory->spans); walk.index < walk.count;
              kiln_tensor_walk_next(&walk)) {
             size_t at = memory->offset + (size_t)walk.offset * element_bytes;
             memcpy(expected + at, memory->after + at, element_bytes);
@@ -240,7 +269,7 @@ int64_t kiln_tensor_memory_odd_bools(const struct kiln_tensor_memory *memory)
     const unsigned char *first = kiln_tensor_memory_after(memory);
     int64_t odd = 0;
     struct kiln_tensor_walk walk;
-    for (kiln_tensor_walk_init(&walk, memory->tensor); walk.index < walk.count;
+    for (kiln_tensor_walk_init(&walk, memory->tensor, memory->spans); walk.index < walk.count;
          kiln_tensor_walk_next(&walk)) {
         odd += first[walk.offset] > 1;
     }

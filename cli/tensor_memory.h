@@ -6,7 +6,7 @@
 #ifndef KILN_CLI_TENSOR_MEMORY_H
 #define KILN_CLI_TENSOR_MEMORY_H
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/ragged.h"
 #include "runtime/device/device.h"
 #include "runtime/support/error.h"
 
@@ -21,6 +21,7 @@ struct kiln_tensor_memory {
     unsigned char *before;   /* owned: the allocation as given to the device */
     unsigned char *after;    /* owned: as it came back; NULL until then */
     void *device_allocation; /* NULL for host scalars */
+    struct kiln_span *spans; /* owned: where the batches of a ragged tensor lie; otherwise NULL */
 };
 
 /* Writes elements at strides; index i counts row-major over dims. `context` is the caller's. */
@@ -39,10 +40,17 @@ enum kiln_status kiln_tensor_memory_init(struct kiln_tensor_memory *memory,
                                          struct kiln_error *error) KILN_NODISCARD;
 void kiln_tensor_memory_fini(struct kiln_tensor_memory *memory, struct kiln_device *device);
 
-/* Sets the elements of an input; before upload. */
+/* Finds the batches of a ragged tensor, by the content of its offsets; before what looks at single
+ * elements. */
+enum kiln_status kiln_tensor_memory_find_spans(struct kiln_tensor_memory *memory,
+                                               const struct kiln_graph *graph, uint32_t ordinal,
+                                               const struct kiln_tensor_memory *offsets,
+                                               struct kiln_error *error) KILN_NODISCARD;
+/* Sets the elements of an input; before upload. Of a ragged one all that any offsets reach. */
 void kiln_tensor_memory_fill(struct kiln_tensor_memory *memory, kiln_element_maker maker,
                              void *context);
-/* Sets the whole footprint from a file of exactly that many bytes. */
+/* Sets the whole footprint from a file of exactly that many bytes. That of a ragged tensor may be
+ * shorter: it ends where the last batch does. */
 enum kiln_status kiln_tensor_memory_load(struct kiln_tensor_memory *memory, const char *path,
                                          struct kiln_error *error) KILN_NODISCARD;
 /* Writes the footprint, after download. */

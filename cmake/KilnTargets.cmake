@@ -70,12 +70,12 @@ endfunction()
 
 function(kiln_set_test_properties name timeout environment labels)
     if(NOT timeout)
-        set(timeout 300)
+        set(timeout 600)
     endif()
     # Tests that take long start first, so that none is left over in the end: those that compile, and before them those that
     # do one thing after another.
     set(cost 0)
-    if(name MATCHES "^(code_objects|kernel_forms|shared_cache|test_reduction_run|kiln_bench_test|store_faults)$")
+    if(name MATCHES "^(code_objects|kernel_forms|shared_cache|reduction_run_test|kiln_bench_test|store_faults)$")
         set(cost 100)
     elseif(labels MATCHES compiler)
         set(cost 10)

@@ -1,8 +1,9 @@
 #include "compiler/dtype.h"
 
 static const struct kiln_dtype_info dtypes[KILN_DTYPE_COUNT] = {
-#define KILN_DTYPE(name, text, bytes, scalar, wire, precision, device)                             \
-    [KILN_DTYPE_##name] = {text, bytes, KILN_SCALAR_##scalar, wire, precision, #device},
+#define KILN_DTYPE(name, text, bits, scalar, wire, precision, device)                              \
+    [KILN_DTYPE_##                                                                                 \
+        name] = {text, bits, ((bits) + 7) / 8, KILN_SCALAR_##scalar, wire, precision, #device},
 #include "compiler/dtype.def"
 };
 
@@ -41,4 +42,41 @@ const char *kiln_scalar_text(enum kiln_scalar scalar)
 bool kiln_dtype_is_integer(enum kiln_dtype dtype)
 {
     return dtypes[dtype].precision == 0;
+}
+
+bool kiln_dtype_is_packed(enum kiln_dtype dtype)
+{
+    return dtypes[dtype].bits < 8;
+}
+
+uint32_t kiln_dtype_unit(enum kiln_dtype dtype)
+{
+    switch (dtypes[dtype].bits) {
+    case 4:
+        return 2;
+    case 6:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
+int64_t kiln_dtype_memory_bytes(enum kiln_dtype dtype, int64_t elements)
+{
+    int64_t bits = dtypes[dtype].bits;
+    return bits % 8 == 0 ? elements * (bits / 8) : (elements * bits + 7) / 8;
+}
+
+enum kiln_dtype kiln_dtype_unpacked(enum kiln_dtype dtype)
+{
+    switch (dtype) {
+    case KILN_DTYPE_F4E2M1:
+    case KILN_DTYPE_F6E2M3:
+    case KILN_DTYPE_F6E3M2:
+        return KILN_DTYPE_F8E4M3;
+    case KILN_DTYPE_I4:
+        return KILN_DTYPE_I8;
+    default:
+        return dtype;
+    }
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum kiln_dtype {
-#define KILN_DTYPE(name, text, bytes, scalar, wire, precision, device) KILN_DTYPE_##name,
+#define KILN_DTYPE(name, text, bits, scalar, wire, precision, device) KILN_DTYPE_##name,
 #include "compiler/dtype.def"
     KILN_DTYPE_COUNT
 };
@@ -27,7 +27,8 @@ enum kiln_scalar {
 
 struct kiln_dtype_info {
     const char *text;
-    uint8_t bytes;
+    uint8_t bits;
+    uint8_t bytes; /* of one element by itself, as registers and local memory have it */
     enum kiln_scalar scalar;
     int wire;
     uint8_t precision;
@@ -44,5 +45,15 @@ enum kiln_dtype kiln_scalar_dtype(enum kiln_scalar scalar);
 const char *kiln_scalar_text(enum kiln_scalar scalar);
 /* Integer or bool: exact, no rounding. */
 bool kiln_dtype_is_integer(enum kiln_dtype dtype);
+
+/* True if elements are smaller than a byte, and memory has them packed. */
+bool kiln_dtype_is_packed(enum kiln_dtype dtype);
+/* The fewest elements that fill whole bytes: 2 of FP4, 4 of FP6, otherwise 1. */
+uint32_t kiln_dtype_unit(enum kiln_dtype dtype);
+/* The bytes of so many elements in memory; the last byte may be partly filled. The count times 64
+ * must fit. */
+int64_t kiln_dtype_memory_bytes(enum kiln_dtype dtype, int64_t elements);
+/* A type of whole bytes that holds every value of a packed one; any other type itself. */
+enum kiln_dtype kiln_dtype_unpacked(enum kiln_dtype dtype);
 
 #endif

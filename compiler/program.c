@@ -2,7 +2,8 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/emit/template_text.h"
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
+#include "compiler/plan/plan_print.h"
 
 #include <inttypes.h>
 
@@ -11,118 +12,116 @@ const char *kiln_templates_digest(void)
     return kiln_generated_digest;
 }
 
-void kiln_lower_options_append_key(const struct kiln_lower_options *options,
-                                   struct kiln_buffer *key)
+static struct kiln_emission emission_of(const struct kiln_program *program,
+                                        const struct kiln_graph *graph, uint32_t index)
 {
-    kiln_buffer_append_u32(key, options->no_fusion);
-    kiln_buffer_append_u32(key, options->max_vector_elements);
-    kiln_buffer_append_u32(key, options->host_wave_size);
-    kiln_buffer_append_u32(key, options->max_groups);
-    kiln_buffer_append_u32(key, options->skipped_forms);
-    kiln_buffer_append_u32(key, options->max_part_weight);
-    const struct kiln_contraction_options *contraction = &options->contraction;
-    kiln_buffer_append_u32(key, contraction->form);
-    kiln_buffer_append_u32(key, contraction->tile_m);
-    kiln_buffer_append_u32(key, contraction->tile_n);
-    kiln_buffer_append_u32(key, contraction->tile_k);
-    kiln_buffer_append_u32(key, contraction->waves_m);
-    kiln_buffer_append_u32(key, contraction->waves_n);
-    kiln_buffer_append_u32(key, contraction->waves_k);
-    kiln_buffer_append_u32(key, contraction->segments);
-}
-
-static void explain_part(const struct kiln_kernel_plan *plan, struct kiln_buffer *explanation)
-{
-    kiln_buffer_append_text(explanation, "fusion ir\n");
-    kiln_ir_print(&plan->ir, explanation);
-    if (plan->no_attention != NULL)
-        kiln_buffer_printf(explanation, "no kernel of attention: %s\n", plan->no_attention);
-    if (plan->partition.is_plain)
-        kiln_buffer_append_text(explanation,
-                                "plain partition: the graph is too large to find out what could "
-                                "share a kernel, so each node has kernels of its own\n");
-}
-
-/* Kernel `index` of a part, the `number`th of the program. */
-static void explain_group(const struct kiln_kernel_plan *plan, uint32_t index, uint32_t number,
-                          struct kiln_buffer *explanation)
-{
-    const struct kiln_ir *ir = &plan->ir;
-    const struct kiln_fusion_group *group = &plan->partition.groups[index];
-    const struct kiln_domain *domain = &ir->domains[group->domain];
-    kiln_buffer_printf(explanation, "kernel %" PRIu32 ": %" PRIu32 " values over [", number,
-                       group->op_count);
-    for (uint32_t i = 0; i < domain->rank; i++)
-        kiln_buffer_printf(explanation, "%s%" PRId64, i == 0 ? "" : "x", domain->dims[i]);
-    kiln_buffer_printf(explanation, "], %" PRIu32 " live registers an element\n",
-                       group->live_registers);
-    kiln_buffer_printf(explanation, "  a kernel of its own because %s\n",
-                       kiln_boundary_text(group->boundary));
-    kiln_print_betweens(ir, &plan->partition, group, explanation);
-    kiln_schedule_print(&plan->schedules[index], group, explanation);
+    const struct kiln_planned_kernel planned = kiln_kernel_plan_find(program->plan, index);
+    const struct kiln_kernel_plan *plan = planned.part;
+    return (struct kiln_emission){.ir = &plan->ir,
+                                  .graph = plan->graph != NULL ? plan->graph : graph,
+                                  .group = &plan->partition.groups[planned.index],
+                                  .schedule = &plan->schedules[planned.index],
+                                  .target = &plan->target,
+                                  .sources = program->sources};
 }
 
 static enum kiln_status emit_kernel(const struct kiln_program *program,
                                     const struct kiln_graph *graph, uint32_t index,
                                     struct kiln_error *error)
 {
-    const struct kiln_planned_kernel planned = kiln_kernel_plan_find(program->plan, index);
-    const struct kiln_kernel_plan *plan = planned.part;
     struct kiln_kernel *kernel = &program->kernels[index];
-    const struct kiln_schedule *schedule = &plan->schedules[planned.index];
-    struct kiln_emission emission = {.ir = &plan->ir,
-                                     .graph = plan->graph != NULL ? plan->graph : graph,
-                                     .group = &plan->partition.groups[planned.index],
-                                     .schedule = schedule,
-                                     .target = &plan->target,
-                                     .sources = program->sources};
+    const struct kiln_emission emission = emission_of(program, graph, index);
+    const struct kiln_schedule *schedule = emission.schedule;
     enum kiln_status status = kiln_emit_kernel(&emission, kernel, error);
     if (status != KILN_OK)
         return status;
-    kernel->bytes_moved = schedule->bytes_moved;
-    kernel->bytes_fewest = schedule->bytes_fewest;
+    kernel->bytes_moved = schedule->traffic.bytes_moved;
+    kernel->bytes_fewest = schedule->traffic.bytes_fewest;
     kernel->form = schedule->form;
     return KILN_OK;
 }
 
+/* ---- the pipeline ---- */
+
+/* graph -> ir -> passes -> groups -> schedules: kiln_part_plan_make, in plan_pipeline.c. */
+static enum kiln_status make_plan(const struct kiln_graph *graph, const struct kiln_target *target,
+                                  const struct kiln_lower_options *options,
+                                  struct kiln_arena *arena, const struct kiln_dump *dump,
+                                  struct kiln_program *program, struct kiln_error *error)
+{
+    program->plan = kiln_arena_calloc(arena, 1, sizeof *program->plan);
+    program->sources = kiln_arena_calloc(arena, 1, sizeof *program->sources);
+    if (program->plan == NULL || program->sources == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
+    struct kiln_buffer *ir = dump != NULL && (dump->stages & KILN_DUMP_IR) ? dump->text : NULL;
+    return kiln_kernel_plan_make_dumped(graph, target, options, ir, arena, program->plan, error);
+}
+
+/* schedules -> the forms that the options ask for. */
+static enum kiln_status skip_forms(struct kiln_program *program, const struct kiln_graph *graph,
+                                   const struct kiln_lower_options *options,
+                                   struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    program->kernel_count = kiln_kernel_plan_kernels(program->plan);
+    program->workspace_bytes = program->plan->partition.workspace_bytes;
+    for (uint32_t i = 0; i < program->kernel_count && status == KILN_OK; i++)
+        status = kiln_kernel_plan_relax_to(program->plan, graph, i, options->skipped_forms, error);
+    return status;
+}
+
+/* schedules -> source. */
+static enum kiln_status emit_kernels(struct kiln_program *program, const struct kiln_graph *graph,
+                                     struct kiln_arena *arena, struct kiln_error *error)
+{
+    enum kiln_status status = KILN_OK;
+    program->kernels = kiln_arena_calloc(arena, program->kernel_count, sizeof *program->kernels);
+    if (program->kernels == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
+    for (uint32_t i = 0; i < program->kernel_count && status == KILN_OK; i++)
+        status = emit_kernel(program, graph, i, error);
+    return status;
+}
+
+static void dump_program(const struct kiln_program *program, const struct kiln_graph *graph,
+                         const struct kiln_dump *dump)
+{
+    if (dump == NULL)
+        return;
+    if (dump->stages & KILN_DUMP_GROUPS)
+        kiln_plan_print_groups(program->plan, graph, dump->text);
+    if (dump->stages & KILN_DUMP_SCHEDULE)
+        kiln_plan_print_schedules(program->plan, graph, dump->text);
+    for (uint32_t i = 0; (dump->stages & KILN_DUMP_SOURCE) && i < program->kernel_count; i++) {
+        kiln_buffer_printf(dump->text, "source of kernel %" PRIu32 "\n", i);
+        kiln_buffer_append_text(dump->text, program->kernels[i].source);
+    }
+}
+
 enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
                             const struct kiln_lower_options *options, struct kiln_arena *arena,
-                            struct kiln_program *ret_program, struct kiln_buffer *explanation,
+                            struct kiln_program *ret_program, const struct kiln_dump *dump,
                             struct kiln_error *error)
 {
-    struct kiln_kernel_plan *plan = kiln_arena_calloc(arena, 1, sizeof *plan);
-    if (plan == NULL)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
-    enum kiln_status status = kiln_kernel_plan_make(graph, target, options, arena, plan, error);
+    struct kiln_program program = {0};
+    enum kiln_status status = make_plan(graph, target, options, arena, dump, &program, error);
+    if (status == KILN_OK)
+        status = skip_forms(&program, graph, options, error);
+    if (status == KILN_OK)
+        status = emit_kernels(&program, graph, arena, error);
     if (status != KILN_OK)
         return status;
-    for (const struct kiln_kernel_plan *part = plan; explanation != NULL && part != NULL;
-         part = part->next)
-        explain_part(part, explanation);
-
-    uint32_t count = kiln_kernel_plan_kernels(plan);
-    struct kiln_program program = {
-        .kernel_count = count,
-        .workspace_bytes = plan->partition.workspace_bytes,
-        .kernels = kiln_arena_calloc(arena, count, sizeof *program.kernels),
-        .plan = plan,
-        .sources = kiln_arena_calloc(arena, 1, sizeof *program.sources),
-    };
-    if (program.kernels == NULL || program.sources == NULL)
-        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while lowering the graph");
-    for (uint32_t i = 0; i < count; i++) {
-        status = kiln_kernel_plan_relax_to(plan, graph, i, options->skipped_forms, error);
-        if (status != KILN_OK)
-            return status;
-        struct kiln_planned_kernel planned = kiln_kernel_plan_find(plan, i);
-        if (explanation != NULL)
-            explain_group(planned.part, planned.index, i, explanation);
-        status = emit_kernel(&program, graph, i, error);
-        if (status != KILN_OK)
-            return status;
-    }
+    dump_program(&program, graph, dump);
     *ret_program = program;
     return KILN_OK;
+}
+
+enum kiln_status kiln_program_outline(const struct kiln_program *program,
+                                      const struct kiln_graph *graph, uint32_t kernel,
+                                      struct kiln_buffer *text, struct kiln_error *error)
+{
+    const struct kiln_emission emission = emission_of(program, graph, kernel);
+    return kiln_emit_outline(&emission, text, error);
 }
 
 enum kiln_status kiln_program_relax(struct kiln_program *program, const struct kiln_graph *graph,

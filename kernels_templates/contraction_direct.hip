@@ -1,54 +1,51 @@
 /*
- * Sums of products of which one operand has few rows for each group: a work-item computes elements of the result by
- * itself, KILN_ITEM_ROWS rows of a vector of KILN_RESULT_VECTOR columns. A depthwise convolution: rows are
- * pixels, columns are channels (or the other way round), k are taps, and each channel is a group; of the gradient of its weights
- * rows are taps and k pixels, in segments. The operand that has a few
- * rows of each group, `weights`, is shared by the work-group: KILN_TAPS of k at a time are in LDS, as what is computed of
- * them. Of the other one, `image`, a work-item loads what it needs; what a neighbour has loaded comes from the nearest cache.
+ * Contractions where one operand has few rows per group, without tiles. Each work-item computes elements of the result by itself:
+ * KILN_ITEM_ROWS rows of a vector of KILN_RESULT_VECTOR columns. An example is a depthwise convolution. Its rows are pixels and
+ * its columns channels (or the other way round), k runs over taps, and each channel is a group. In the gradient of its weights
+ * the rows are taps, and k runs over pixels, in segments.
  *
- * A work-group has `slots` x `vectors` work-items with something to do, both arguments: neighbours take neighbouring vectors
- * of columns, or (KILN_ARE_ROWS_FAST) neighbouring rows; the rows of one are `slots` apart. Sizes and strides are arguments too. Rows beyond the end are read again from
- * the last one and not stored.
+ * The work-group shares `weights`, the operand with few rows per group: LDS holds their computed values for KILN_TAPS of k at a
+ * time. Each work-item loads its own part of the other operand, `image`. Elements that a neighbour has loaded come from the
+ * nearest cache.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_ITEM_ROWS, KILN_RESULT_VECTOR, KILN_ARE_ROWS_FAST, KILN_ARE_WEIGHTS_LEFT
- * (weights are rows of the result, not columns), KILN_ARE_WEIGHTS_ALONG_K (their memory runs along k), KILN_WEIGHTS (rows of
- * weights in LDS at most), KILN_TAPS, KILN_PRODUCTS (1), KILN_CHIPLETS, KILN_CHIPLET_RUN, KILN_SUPER_ROWS (device/contraction/place.h),
- * KILN_HAS_PHASES and KILN_HAS_SEGMENTS (defined where they are; as for contraction.hip), kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments, kiln_batch and kiln_locate_batch, for
- * both operands, `image` standing for either,
- *   kiln_image_source         where the operand is; start()
- *   kiln_image_inputs         what is loaded for one index of k: of the image KILN_RESULT_VECTOR elements, of the weights one;
- *                             kiln_image_load
- *   kiln_image_values         what is computed of it, zero outside of a window
- * and kiln_result_source, kiln_result_start, kiln_result_inputs, kiln_result_load and kiln_finish.
+ * A work-group has `slots` x `vectors` active work-items; both are arguments. Neighbours take neighbouring vectors of columns, or
+ * (KILN_ARE_ROWS_FAST) neighbouring rows. The rows of one work-item are `slots` apart. Sizes and strides are arguments too. For
+ * rows beyond the end a work-item reads the last row again and does not store.
+ *
+ * The prelude defines these constants:
+ *   KILN_SYMBOL, KILN_BLOCK, KILN_ITEM_ROWS, KILN_RESULT_VECTOR, KILN_ARE_ROWS_FAST
+ *   KILN_ARE_WEIGHTS_LEFT     weights are rows of the result, not columns
+ *   KILN_ARE_WEIGHTS_ALONG_K  their memory runs along k
+ *   KILN_WEIGHTS              most rows of weights in LDS
+ *   KILN_TAPS, KILN_TILE_K    number of indices of k in LDS; both are equal
+ *   KILN_PRODUCTS             1
+ *   KILN_CHIPLETS, KILN_CHIPLET_RUN, KILN_SUPER_ROWS  device/contraction/place.h
+ * It includes the choices of contraction.hip for turns, the part of k (k_whole.h, k_segments.h) and phases, and one of
+ * padding_of_items.h, padding_of_items_none.h. It has the facts of device/contraction/direct_operand.h about `image` and `weights`, and
+ * defines
+ *   kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments
+ * and the result's facts, for device/contraction/finish.h.
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_direct_prelude.h"
 #endif
 
+#include "device/contraction/batch.h"
 /* place.h counts tiles, whose sizes are arguments. */
 #define KILN_TILE_M       1
 #define KILN_TILE_COLUMNS 1
-#define KILN_TILE_K       KILN_TAPS
-#ifdef KILN_HAS_SEGMENTS
-#define KILN_CUTS_K 1
-#else
-#define KILN_CUTS_K 0
-#endif
 
-#include "device/turns.h"
 #include "device/contraction/place.h"
-#include "device/contraction/padding.h"
+#include "device/contraction/direct_operand.h"
 #include "device/contraction/shared_weights.h"
+
+KILN_DIRECT_OPERAND(image, IMAGE, !KILN_ARE_WEIGHTS_LEFT, KILN_RESULT_VECTOR)
+KILN_DIRECT_OPERAND(weights, WEIGHTS, KILN_ARE_WEIGHTS_LEFT, 1)
 
 /* Indices of k that are loaded together, of a window of 3 x 3 a line, and weights that are. Where k is pixels, there are few
  * work-items to wait for memory and many indices. */
-#if KILN_CUTS_K
-#define KILN_AHEAD       8
-#define KILN_STAGE_TURNS 16
-#else
-#define KILN_AHEAD       3
-#define KILN_STAGE_TURNS 4
-#endif
+#define KILN_AHEAD       (KILN_CUTS_K ? 8 : 3)
+#define KILN_STAGE_TURNS (KILN_CUTS_K ? 16 : 4)
 
 /* What a work-item computes: clamped to what there is. */
 struct kiln_item {
@@ -82,7 +79,7 @@ KILN_DEVICE void kiln_stage_weights(const kiln_arguments &arguments,
             const unsigned at = KILN_ARE_WEIGHTS_ALONG_K ? unit / KILN_TAPS : unit % KILN_WEIGHTS;
             const unsigned tap = KILN_ARE_WEIGHTS_ALONG_K ? unit % KILN_TAPS : unit / KILN_WEIGHTS;
             kiln_sum values[1];
-            kiln_weights_values(arguments, inputs[turn], values);
+            kiln_weights_values(inputs[turn], values);
             if (at < rows && tap < count)
                 lines[tap].at[at] = values[0];
         }
@@ -128,7 +125,7 @@ KILN_DEVICE void kiln_add_taps(const kiln_arguments &arguments, const kiln_image
         KILN_UNROLL
         for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
             kiln_sum values[KILN_RESULT_VECTOR];
-            kiln_image_values(arguments, inputs[t][r], values);
+            kiln_image_values(inputs[t][r], values);
             KILN_UNROLL
             for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
                 sums[r][e] =
@@ -140,12 +137,8 @@ KILN_DEVICE void kiln_add_taps(const kiln_arguments &arguments, const kiln_image
 KILN_DEVICE bool kiln_has_row(const kiln_arguments &arguments, const kiln_batch &batch,
                               unsigned row)
 {
-#ifdef KILN_HAS_PHASES
-    if (!kiln_phase_has_row(arguments, batch, row))
-        return false;
-#endif
     (void)batch;
-    return row < (unsigned)arguments.m;
+    return kiln_is_row_of_phase(arguments, batch, row) && row < (unsigned)arguments.m;
 }
 
 KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
@@ -155,27 +148,15 @@ KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
     const unsigned slots = (unsigned)arguments.slots, vectors = (unsigned)arguments.vectors;
     const unsigned tile_rows = slots * KILN_ITEM_ROWS, tile_columns = vectors * KILN_RESULT_VECTOR;
     kiln_batch batch;
-    kiln_k_range range;
-    range.first = 0;
-    range.is_empty = false;
-#if KILN_CUTS_K
-    batch.segment = kiln_uniform(group % (unsigned)arguments.segments);
-    group /= (unsigned)arguments.segments;
-#endif
+    kiln_take_segment(arguments, group, batch);
     kiln_place place =
         kiln_place_group(group, (rows + tile_rows - 1) / tile_rows,
                          (columns + tile_columns - 1) / tile_columns);
     place.row *= tile_rows;
     place.column *= tile_columns;
     kiln_locate_batch(arguments, place.batch, batch);
-    range.size = (unsigned)arguments.k;
-#ifdef KILN_HAS_PHASES
-    range.size = kiln_phase_k(arguments, batch);
-    range.is_empty = kiln_phase_is_empty(batch);
-#endif
-#if KILN_CUTS_K
-    range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
-#endif
+    const kiln_k_range range =
+        kiln_range_of_group(arguments, batch, kiln_k_of_batch(arguments, batch));
     const unsigned end = range.first + range.size;
 
     const unsigned fast = KILN_ARE_ROWS_FAST ? slots : vectors;
@@ -227,9 +208,7 @@ KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
             kiln_add_taps<1>(arguments, image, item, lines, first, tap, sums);
     }
 
-#if KILN_HAS_PADDING
     const bool has_nan = !range.is_empty && kiln_has_any_nan(sums);
-#endif
     kiln_result_source result;
     kiln_result_start(arguments, batch, place.row, place.column, result);
     const bool has_columns = has_work && is_inside;
@@ -252,12 +231,10 @@ KILN_TURN_KERNEL(kiln_weights_line, lines, KILN_TAPS)
             values[0][e] = range.is_empty ? (kiln_sum)0 : sums[r][e];
         kiln_finish(arguments, result, item.at_row + r * slots, item.at_column, inputs[r], values);
     }
-#if KILN_HAS_PADDING
     KILN_NO_UNROLL
     for (unsigned r = 0; has_nan && r < KILN_ITEM_ROWS; r++) {
         const unsigned at_row = item.at_row + r * slots;
         if (has_columns && kiln_has_row(arguments, batch, place.row + at_row))
             kiln_finish_inside(arguments, result, at_row, item.at_column);
     }
-#endif
 }

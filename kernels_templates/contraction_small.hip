@@ -7,25 +7,28 @@
  * and their strides are arguments.
  *
  * The prelude defines
- *   KILN_SYMBOL, KILN_BLOCK, KILN_HAS_TURNS and KILN_GRID (device/turns.h)
+ *   KILN_SYMBOL, KILN_BLOCK, device/turns.h or device/turns_none.h
  *   KILN_PRODUCTS             1, or 2 that share the left operand
  *   KILN_ITEM_ROWS, KILN_ITEM_COLUMNS, KILN_RESULT_VECTOR, a divisor of the latter
  *   KILN_PRODUCT_ITEMS        work-items of a product, and KILN_COLUMN_ITEMS of them along its columns
  *   KILN_K, KILN_STEP         all of k, and what is loaded together
- *   kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments, kiln_batch and kiln_locate_batch
- * For each operand, `left` standing for left, right and second (the right one of the second product), there are
- *   kiln_left_source          pointers to the item's rows; start(), advance() along k
- *   kiln_left_inputs          loads for an element; kiln_left_load
- *   kiln_left_value           the operand's value, computed from it
- * The result has kiln_result_source, kiln_result_start, kiln_result_inputs, kiln_result_load and kiln_finish. If values are reduced
- * along rows, an item has whole rows. Then there are kiln_row, kiln_row_start, KILN_ROW_PASSES and kiln_row_pass_<n> instead of the
- * last three (contraction.hip).
+ *   kiln_sum, KILN_MMA_ADD(a, b, sum), kiln_arguments, kiln_offset, kiln_batch_sizes
+ * and for each operand (left, right, and second, the right one of the second product) the facts of device/contraction/element_operand.h.
+ * The result has the facts of device/contraction/finish.h. If values are reduced along rows, an item has whole rows, and those of
+ * row_passes.h instead.
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_small_prelude.h"
 #endif
 
-#include "device/turns.h"
+#include "device/contraction/batch.h"
+#include "device/contraction/element_operand.h"
+
+KILN_ELEMENT_OPERAND(left, LEFT)
+KILN_ELEMENT_OPERAND(right, RIGHT)
+#if KILN_PRODUCTS > 1
+KILN_ELEMENT_OPERAND(second, SECOND)
+#endif
 
 /* The sums of a work-item. */
 struct kiln_block {
@@ -46,7 +49,7 @@ struct kiln_block {
     for (unsigned r = 0; r < rows; r++)                                                            \
         KILN_UNROLL                                                                                \
     for (unsigned k = 0; k < count; k++)                                                           \
-        values[r][k] = kiln_##side##_value(arguments, inputs_of_##side[r][k]);
+        values[r][k] = kiln_##side##_value(inputs_of_##side[r][k]);
 
 template <unsigned Count>
 KILN_DEVICE void kiln_multiply_block(const kiln_sum (&left)[KILN_ITEM_ROWS][Count],
@@ -183,10 +186,10 @@ KILN_DEVICE void kiln_make_block(const kiln_arguments &arguments, unsigned index
     KILN_NO_UNROLL
     for (unsigned step = 0; step < KILN_K / KILN_STEP; step++) {
         kiln_add_products<KILN_STEP>(arguments, KILN_OPERANDS, sums);
-        kiln_left_advance(arguments, left);
-        kiln_right_advance(arguments, right);
+        kiln_left_advance(arguments, KILN_STEP, left);
+        kiln_right_advance(arguments, KILN_STEP, right);
 #if KILN_PRODUCTS > 1
-        kiln_second_advance(arguments, second);
+        kiln_second_advance(arguments, KILN_STEP, second);
 #endif
     }
 #if KILN_K % KILN_STEP != 0

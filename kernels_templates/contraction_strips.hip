@@ -1,32 +1,32 @@
 /*
  * Sums of products as in contraction_direct.hip, where the rows of the result are pixels of an image and the last axis of k is a
- * line of a window's taps: a work-item computes a strip, KILN_ITEM_ROWS neighbouring pixels of one line of the result, in a
+ * line of a window's taps. A work-item computes a strip, KILN_ITEM_ROWS neighbouring pixels of one line of the result, in a
  * vector of KILN_RESULT_VECTOR columns. It loads each pixel of the image once for each line of the window, all of a line's at
  * once, and uses it for every tap and every pixel of the strip that it belongs to. So how many taps a line has (KILN_STRIP_TAPS)
  * and how far apart in the image neighbours of the result are (KILN_STRIP_STEP) are in the text; all else is arguments.
  *
- * A work-group has `slots` x `vectors` work-items with something to do: neighbours take neighbouring vectors of columns, then
- * neighbouring strips of a line, `line_slots` of them, then neighbouring lines, whose windows overlap: what one has loaded, the
- * next one finds in the nearest cache. It makes `steps` such tiles, each below the one before, with the same weights. Strips and lines
+ * A work-group has `slots` x `vectors` work-items with something to do. Neighbours take neighbouring vectors of columns, then
+ * neighbouring strips of a line, `line_slots` of them, then neighbouring lines. Their windows overlap, so the next line finds in the
+ * nearest cache what one has loaded. It makes `steps` such tiles, each below the one before, with the same weights. Strips and lines
  * beyond the end are read again from the last one and not stored.
  *
  * The prelude is that of contraction_direct.hip, without rows that are neighbours' (KILN_ARE_ROWS_FAST), weights that are rows of the result
- * (KILN_ARE_WEIGHTS_LEFT), phases, and kiln_image_load. Instead of the latter:
- *   kiln_first_tap(arguments)         which tap of a line of the window belongs to the strip's first pixel of the image: 0, or
- *                                     the last one, if taps go the other way
- *   kiln_image_line                   where a strip's pixels of one line of the window are, and which are inside of the image
- *   KILN_AHEAD                        lines of a window that are loaded together
- *   kiln_image_find_line(..., row, k, line), k being the first pixel's of the first row
- *   kiln_image_load_pixel(..., line, row, column, k, pixel, inputs)
+ * (KILN_ARE_WEIGHTS_LEFT), and phases. Besides:
+ *   KILN_STRIP_WINDOW  device/contraction/strip_operand.h
+ *   KILN_AHEAD         lines of a window that are loaded together
  */
 #ifndef KILN_SYMBOL
 #include "default/contraction_strips_prelude.h"
 #endif
 
-#include "device/turns.h"
+#include "device/contraction/batch.h"
 #include "device/contraction/chiplet.h"
-#include "device/contraction/padding.h"
 #include "device/contraction/shared_weights.h"
+#include "device/contraction/strip_operand.h"
+
+KILN_DIRECT_OPERAND(image, IMAGE, true, KILN_RESULT_VECTOR)
+KILN_DIRECT_OPERAND(weights, WEIGHTS, false, 1)
+KILN_STRIP_OPERAND(image, IMAGE)
 
 #define KILN_STAGED_LINES (KILN_TAPS / KILN_STRIP_TAPS)
 #define KILN_STAGED_TAPS  (KILN_STAGED_LINES * KILN_STRIP_TAPS)
@@ -57,7 +57,7 @@ KILN_DEVICE void kiln_stage_lines(const kiln_arguments &arguments, const kiln_we
             if (tap / KILN_STRIP_TAPS * KILN_STRIP_TAPS >= count)
                 continue;
             kiln_sum values[1];
-            kiln_weights_values(arguments, inputs[tap], values);
+            kiln_weights_values(inputs[tap], values);
             lines[tap].at[at] = values[0];
         }
     }
@@ -93,7 +93,7 @@ KILN_DEVICE void kiln_add_lines(const kiln_arguments &arguments, const kiln_imag
         KILN_UNROLL
         for (unsigned p = 0; p < KILN_STRIP_PIXELS; p++) {
             kiln_sum values[KILN_RESULT_VECTOR];
-            kiln_image_values(arguments, inputs[l][p], values);
+            kiln_image_values(inputs[l][p], values);
             KILN_UNROLL
             for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
                 if (p < r * KILN_STRIP_STEP || p - r * KILN_STRIP_STEP >= KILN_STRIP_TAPS)
@@ -222,19 +222,16 @@ KILN_TURN_KERNEL(kiln_weights_line, staged, KILN_STAGED_TAPS)
     kiln_slot slot;
     kiln_strip strip;
     kiln_find_slot(arguments, tile_strip, column, slot, strip);
-    [[maybe_unused]] bool has_nan = false;
+    bool has_nan = false;
     const bool has_all = (unsigned)arguments.k <= KILN_STAGED_TAPS;
     KILN_NO_UNROLL
     for (unsigned step = 0; step < steps; step++) {
         kiln_sum sums[KILN_ITEM_ROWS][KILN_RESULT_VECTOR];
         kiln_find_strip(arguments, first + step * tile_lines, slot, strip);
         kiln_add_taps(arguments, image, weights, strip, column, has_all && step != 0, staged, sums);
-#if KILN_HAS_PADDING
         has_nan |= kiln_has_any_nan(sums);
-#endif
         kiln_finish_strip(arguments, result, strip, sums);
     }
-#if KILN_HAS_PADDING
     KILN_NO_UNROLL
     for (unsigned step = 0; has_nan && step < steps; step++) {
         kiln_find_strip(arguments, first + step * tile_lines, slot, strip);
@@ -242,5 +239,4 @@ KILN_TURN_KERNEL(kiln_weights_line, staged, KILN_STAGED_TAPS)
         for (unsigned r = 0; r < strip.count; r++)
             kiln_finish_inside(arguments, result, strip.row + r, strip.at_column);
     }
-#endif
 }

@@ -1,21 +1,28 @@
 /*
- * Elementwise work whose operands disagree on the fastest axis: a work-group takes a tile of KILN_TILE x KILN_TILE
- * elements over the inner axis ("column") and the tile axis ("line"). Operands that are dense along the tile
- * axis pass through LDS (device/tile.h), so that every access to memory is wide and consecutive over the work-items.
+ * Elementwise work whose operands disagree on the fastest axis. A work-group takes a tile of KILN_TILE x KILN_TILE elements over
+ * the inner axis ("column") and the tile axis ("line"). Operands that are dense along the tile axis pass through LDS
+ * (device/tile.h), so that all memory accesses are wide and coalesced.
  *
- * Operands are transposed in registers: a work-item loads a square of KILN_VECTOR vectors along the tile axis,
- * and writes it to LDS as vectors along the inner axis, in which all work is done; stores go the other way. All that a
- * work-item loads before the barrier is in flight together.
+ * Work-items transpose operands in registers. A work-item loads a square of KILN_VECTOR vectors along the tile axis, and writes it
+ * to LDS as vectors along the inner axis. All arithmetic uses vectors along the inner axis; stores are transposed back. All loads
+ * of a work-item before the barrier are in flight together.
  *
  * KILN_HAS_TURNS and KILN_GRID are as in device/turns.h.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_CHUNK(turn) (which one is next),
- * KILN_VECTOR, KILN_VECTORS_PER_ITEM (loaded together; all that a work-item does of a tile, or a divisor of it), KILN_TILE,
- * KILN_COLS and KILN_LINES (sizes of the two axes), KILN_HAS_TAILS (one of them is no whole number of vectors),
- * KILN_HAS_TRANSPOSED_LOADS and _STORES, kiln_index, kiln_arguments, kiln_tiles, kiln_position and kiln_locate_tile, the
- * group's kiln_square, kiln_fetch, kiln_stage_in and kiln_stage_out for a square, kiln_inputs, kiln_load (from memory),
- * kiln_load_staged (from LDS) and kiln_compute for a vector, and with tails kiln_stage_in, kiln_stage_out, kiln_inputs,
- * kiln_load (from both) and kiln_compute for an element.
+ * The prelude defines:
+ *   KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_VECTOR, KILN_TILE
+ *   KILN_CHUNK(turn)                number of the next chunk
+ *   KILN_VECTORS_PER_ITEM           vectors loaded together: all that a work-item has of a tile, or a divisor of that number
+ *   KILN_COLS, KILN_LINES           sizes of the two axes
+ *   KILN_COLS_ARE_TILES, KILN_LINES_ARE_TILES        true if the size is known to be a whole number of tiles
+ *   KILN_HAS_COLUMN_TAILS, KILN_HAS_LINE_TAILS       true if the size may not be a whole number of vectors
+ *   KILN_HAS_TAILS                                   true if either has tails
+ *   KILN_HAS_TRANSPOSED_LOADS, KILN_HAS_TRANSPOSED_STORES
+ *   kiln_index, kiln_arguments, kiln_tiles, kiln_position, kiln_locate_tile
+ * and the group's functions and types:
+ *   for a square     kiln_square, kiln_fetch, kiln_stage_in, kiln_stage_out
+ *   for a vector     kiln_inputs, kiln_load (from memory), kiln_load_staged (from LDS), kiln_compute
+ *   for an element   with tails: kiln_stage_in, kiln_stage_out, kiln_inputs, kiln_load (from both), kiln_compute
  */
 #ifndef KILN_SYMBOL
 #include "default/pointwise_tiled_prelude.h"
@@ -25,22 +32,25 @@
 #define KILN_VECTORS_OF_ALL (KILN_SQUARES / KILN_BLOCK * KILN_VECTOR)
 
 /* Whether a place of the tile lies inside the domain. */
-KILN_DEVICE bool kiln_is_inside(const kiln_position &origin, kiln_index column, kiln_index line)
+KILN_DEVICE bool kiln_is_inside([[maybe_unused]] const kiln_arguments &arguments,
+                                const kiln_position &origin, kiln_index column, kiln_index line)
 {
-    return (KILN_COLS % KILN_TILE == 0 || origin.column + column < (kiln_index)(KILN_COLS)) &&
-           (KILN_LINES % KILN_TILE == 0 || origin.line + line < (kiln_index)(KILN_LINES));
+    return (KILN_COLS_ARE_TILES || origin.column + column < (kiln_index)(KILN_COLS)) &&
+           (KILN_LINES_ARE_TILES || origin.line + line < (kiln_index)(KILN_LINES));
 }
 
 /* Whether a vector along the axis that starts inside of the domain ends there too. */
-KILN_DEVICE bool kiln_columns_are_whole(const kiln_position &origin, kiln_index column)
+KILN_DEVICE bool kiln_columns_are_whole([[maybe_unused]] const kiln_arguments &arguments,
+                                        const kiln_position &origin, kiln_index column)
 {
-    return KILN_COLS % KILN_VECTOR == 0 ||
+    return !KILN_HAS_COLUMN_TAILS ||
            origin.column + column + KILN_VECTOR <= (kiln_index)(KILN_COLS);
 }
 
-KILN_DEVICE bool kiln_lines_are_whole(const kiln_position &origin, kiln_index line)
+KILN_DEVICE bool kiln_lines_are_whole([[maybe_unused]] const kiln_arguments &arguments,
+                                      const kiln_position &origin, kiln_index line)
 {
-    return KILN_LINES % KILN_VECTOR == 0 ||
+    return !KILN_HAS_LINE_TAILS ||
            origin.line + line + KILN_VECTOR <= (kiln_index)(KILN_LINES);
 }
 
@@ -57,7 +67,7 @@ KILN_DEVICE void kiln_fetch_square(const kiln_arguments &arguments, const kiln_p
 {
     const kiln_index column = KILN_SQUARE_COLUMN(number);
     const kiln_index line = KILN_SQUARE_LINE(number);
-    if (kiln_is_inside(origin, column, line) && kiln_lines_are_whole(origin, line))
+    if (kiln_is_inside(arguments, origin, column, line) && kiln_lines_are_whole(arguments, origin, line))
         kiln_fetch(arguments, origin, column, line, square);
 }
 
@@ -68,18 +78,18 @@ KILN_DEVICE void kiln_stage_square_in(const kiln_arguments &arguments, kiln_tile
     const kiln_index column = KILN_SQUARE_COLUMN(number);
     const kiln_index line = KILN_SQUARE_LINE(number);
     (void)arguments;
-    if (!kiln_is_inside(origin, column, line))
+    if (!kiln_is_inside(arguments, origin, column, line))
         return;
-    if (kiln_lines_are_whole(origin, line)) {
+    if (kiln_lines_are_whole(arguments, origin, line)) {
         kiln_stage_in(tiles, column, line, square);
         return;
     }
-#if KILN_LINES % KILN_VECTOR != 0
+#if KILN_HAS_LINE_TAILS
     KILN_NO_UNROLL
     for (kiln_index k = line; origin.line + k < (kiln_index)(KILN_LINES); k++) {
         KILN_UNROLL
         for (kiln_index e = column; e < column + KILN_VECTOR; e++) {
-            if (kiln_is_inside(origin, e, k))
+            if (kiln_is_inside(arguments, origin, e, k))
                 kiln_stage_in_element(arguments, tiles, origin, e, k);
         }
     }
@@ -93,9 +103,9 @@ KILN_DEVICE void kiln_stage_square_out(const kiln_arguments &arguments, kiln_til
 {
     const kiln_index column = KILN_SQUARE_COLUMN(number);
     const kiln_index line = KILN_SQUARE_LINE(number);
-    if (!kiln_is_inside(origin, column, line))
+    if (!kiln_is_inside(arguments, origin, column, line))
         return;
-    if (kiln_columns_are_whole(origin, column) && kiln_lines_are_whole(origin, line)) {
+    if (kiln_columns_are_whole(arguments, origin, column) && kiln_lines_are_whole(arguments, origin, line)) {
         kiln_stage_out(arguments, tiles, origin, column, line);
         return;
     }
@@ -103,9 +113,9 @@ KILN_DEVICE void kiln_stage_square_out(const kiln_arguments &arguments, kiln_til
     /* Rolled: of unrolled steps with conditions a compiler reads all from local memory, those outside of the domain, which
      * nobody has written, included. */
     KILN_NO_UNROLL
-    for (kiln_index k = line; k < line + KILN_VECTOR && kiln_is_inside(origin, column, k); k++) {
+    for (kiln_index k = line; k < line + KILN_VECTOR && kiln_is_inside(arguments, origin, column, k); k++) {
         KILN_NO_UNROLL
-        for (kiln_index e = column; e < column + KILN_VECTOR && kiln_is_inside(origin, e, k); e++)
+        for (kiln_index e = column; e < column + KILN_VECTOR && kiln_is_inside(arguments, origin, e, k); e++)
             kiln_stage_out_element(arguments, tiles, origin, e, k);
     }
 #endif
@@ -122,7 +132,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 #endif
     {
         const kiln_index chunk = KILN_CHUNK(turn);
-        const kiln_position origin = kiln_locate_tile(chunk);
+        const kiln_position origin = kiln_locate_tile(arguments, chunk);
         kiln_inputs inputs[KILN_VECTORS_PER_ITEM];
 #if KILN_HAS_TRANSPOSED_LOADS
         kiln_square square;
@@ -134,7 +144,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
                 const unsigned vector = (first + i) * KILN_BLOCK + kiln_work_item();
                 const kiln_index column = KILN_VECTOR_COLUMN(vector);
                 const kiln_index line = KILN_VECTOR_LINE(vector);
-                if (kiln_is_inside(origin, column, line) && kiln_columns_are_whole(origin, column))
+                if (kiln_is_inside(arguments, origin, column, line) && kiln_columns_are_whole(arguments, origin, column))
                     kiln_load(arguments, tiles[0], origin, column, line, inputs[i]);
             }
 #if KILN_HAS_TRANSPOSED_LOADS
@@ -153,23 +163,23 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
                 const unsigned vector = (first + i) * KILN_BLOCK + kiln_work_item();
                 const kiln_index column = KILN_VECTOR_COLUMN(vector);
                 const kiln_index line = KILN_VECTOR_LINE(vector);
-                if (kiln_is_inside(origin, column, line) &&
-                    kiln_columns_are_whole(origin, column)) {
+                if (kiln_is_inside(arguments, origin, column, line) &&
+                    kiln_columns_are_whole(arguments, origin, column)) {
                     kiln_load_staged(tiles[0], column, line, inputs[i]);
                     kiln_compute(arguments, tiles[0], origin, column, line, inputs[i]);
                 }
             }
         }
-#if KILN_COLS % KILN_VECTOR != 0
+#if KILN_HAS_COLUMN_TAILS
         KILN_NO_UNROLL
         for (unsigned vector = kiln_work_item(); vector < KILN_VECTORS_OF_ALL * KILN_BLOCK;
              vector += KILN_BLOCK) {
             kiln_index column = KILN_VECTOR_COLUMN(vector);
             const kiln_index line = KILN_VECTOR_LINE(vector);
-            if (kiln_columns_are_whole(origin, column))
+            if (kiln_columns_are_whole(arguments, origin, column))
                 continue;
             KILN_NO_UNROLL
-            for (; kiln_is_inside(origin, column, line); column++) {
+            for (; kiln_is_inside(arguments, origin, column, line); column++) {
                 kiln_inputs_element element;
                 kiln_load_element(arguments, tiles[0], origin, column, line, element);
                 kiln_compute_element(arguments, tiles[0], origin, column, line, element);

@@ -1,48 +1,53 @@
 /*
  * Reductions over rows with the elementwise work before, between and after them. A work-group has KILN_ITEMS_ALONG_REDUCED x
- * KILN_ITEMS_ALONG_KEPT work-items. Each walks over its steps of a row, once per pass, and accumulates; then the
- * accumulators of the work-items of a row are merged: by exchange within a wave, through local memory between waves.
+ * KILN_ITEMS_ALONG_KEPT work-items. Each walks over its steps of a row, once per pass, and accumulates. Then the work-items of a
+ * row merge their accumulators: by exchange within a wave, through local memory between waves.
  *
  *   rows      a step is a vector along the row; neighbouring work-items share the row. What does not fill a vector (the
  *             "tails") is shared out to the work-items element by element.
  *   columns   a step is an element of each of KILN_VECTOR neighbouring rows; neighbouring work-items have neighbouring rows.
  *             The last vector of rows is moved back to where it is whole, so some rows are done twice, with equal results.
  *
- * All merges are in an order that depends on nothing but the schedule.
+ * The order of all merges depends only on the schedule.
  *
- * The prelude defines KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_VECTOR and
- *   KILN_HAS_TURNS, KILN_GRID                whether there are fewer work-groups than chunks, and then how many
- *   KILN_SIZES_ARE_ARGUMENTS                 KILN_CHUNKS, KILN_KEPT, KILN_STEPS and KILN_CHAINS are members of
- *                                            `arguments`, so that this is a kernel of all sizes
- *   KILN_CHUNK(turn)                         which of the chunks is next
+ * The prelude defines these constants:
+ *   KILN_SYMBOL, KILN_BLOCK, KILN_CHUNKS, KILN_VECTOR
+ *   KILN_HAS_TURNS, KILN_GRID                true if there are fewer work-groups than chunks; their number
+ *   KILN_SIZES_ARE_ARGUMENTS                 KILN_CHUNKS, KILN_KEPT, KILN_STEPS, KILN_TAILS, KILN_CHAINS and all else that
+ *                                            depends on a size are members of `arguments`: one kernel serves many sizes
+ *   KILN_CHUNK(turn)                         number of the next chunk
  *   KILN_IS_COLUMNS, KILN_ITEMS_ALONG_REDUCED, KILN_ITEMS_ALONG_KEPT
- *   KILN_KEPT                                rows, of `columns` vectors of rows
- *   KILN_STEPS, KILN_TAILS                   of a row
- *   KILN_SEGMENTS                            how many work-groups share a row
+ *   KILN_KEPT                                number of rows; in `columns`, of vectors of rows
+ *   KILN_STEPS, KILN_HAS_TAILS, KILN_TAILS   of a row
+ *   KILN_IS_SEGMENTED, KILN_SEGMENTS         true if work-groups share a row; the number of them
  *   KILN_SEGMENTS_TAKE_TURNS                 as the work-items of a row do; otherwise each has a stretch of it
  *   KILN_SEGMENT_STEPS, KILN_SEGMENT_TAILS   from the first of a segment to the first of the next
- *   KILN_STRIDE                              from a work-item's step to its next, and likewise of tails
- *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    how many steps are loaded at once, and whether that is all there are
- *   KILN_RESIDENT_TAILS                      the same of tails; 0: tails are loaded one by one in every pass
- *   KILN_CHAINS, KILN_CHAIN_STEPS            into how many chains a work-item's steps (and tails) are cut, and how many each
- *                                            has: accumulators start anew in each, since the error of floating-point
- *                                            sums and means grows with how much one has taken in
- *   KILN_HAS_CHAINS                          whether there is more than one
- *   KILN_SHUFFLES, KILN_FIRST_SHUFFLE        how many exchanges merge a row within a wave: lanes that differ by
+ *   KILN_STRIDE, KILN_OVER_STRIDE(n)         from a work-item's step to its next, and likewise of tails; n divided by it
+ *   KILN_STEPS_PER_ITEM, KILN_IS_RESIDENT    steps loaded at once; true if these are all the steps of a work-item
+ *   KILN_CHECKS_FULL                         true if rows with exactly that many steps run without conditions
+ *   KILN_RESIDENT_TAILS                      tails loaded at once; 0: every pass loads tails one by one
+ *   KILN_CHAINS, KILN_CHAIN_STEPS            number of chains that a work-item's steps (and tails) are cut into; length of each.
+ *                                            Each chain has fresh accumulators, since the error of floating-point sums and
+ *                                            means grows with the number of elements in one
+ *   KILN_HAS_CHAINS                          true if there is more than one
+ *   KILN_SHUFFLES, KILN_FIRST_SHUFFLE        number of exchanges that merge a row within a wave: between lanes that differ by
  *                                            KILN_FIRST_SHUFFLE, then by twice as much and so on
- *   KILN_WAVES_PER_ROW                       how many accumulators are left then
+ *   KILN_WAVES_PER_ROW                       number of accumulators left after that
  *   KILN_PASSES(run)                         run(0) run(1) ...
- * and kiln_index, kiln_arguments, kiln_position, kiln_locate_row, kiln_locate_step and kiln_locate_tail, kiln_row and
- * kiln_start_row (values that are the same in all of a row), kiln_inputs, with tails kiln_inputs_element, kiln_shared,
- * and for each pass kiln_pass_<n>, a structure of functions:
+ * It also defines these types and functions:
+ *   kiln_index, kiln_arguments, kiln_position, kiln_locate_row, kiln_locate_step, kiln_locate_tail, kiln_inputs, kiln_shared
+ *   kiln_locate_chunk                        if rows are segmented
+ *   kiln_row, kiln_start_row                 values that are the same in all of a row
+ *   kiln_inputs_element                      with tails
+ * Each pass has a structure kiln_pass_<n> of functions:
  *   lanes, start                             accumulators of a work-item, one per element of the vector
- *   load, update                             load a step; accumulate it, nth being how many have been before, and store
- *   merged                                   accumulators of all elements of the vector (of `columns`: of a row each)
+ *   load, update                             load a step; accumulate it, nth counting the steps before it, and store
+ *   merged                                   accumulators of all elements of the vector (in `columns`: of a row each)
  *   load_element, update_element             the same for a tail
- * and, where it has accumulators,
+ * A pass with accumulators also has:
  *   fold                                     lanes to merged
  *   shuffle, put, get, merge                 exchange between work-items
- *   finish                                   what is known of the row now
+ *   finish                                   computes the row's values from the merged accumulators
  */
 #ifndef KILN_SYMBOL
 #include "default/reduction_prelude.h"
@@ -55,10 +60,24 @@
 /* All work-items have the same number of steps, and whole turns of them. */
 #if KILN_SIZES_ARE_ARGUMENTS
 #define KILN_ARE_EVEN 0
+#define KILN_ARE_ROWS_WHOLE (KILN_ITEMS_ALONG_KEPT == 1)
 #else
+#define KILN_ARE_ROWS_WHOLE (KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0)
 #define KILN_ARE_EVEN                                                                              \
     (!KILN_HAS_CHAINS && KILN_STEPS > 0 &&                                                         \
      KILN_STEPS % (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) == 0)
+#endif
+
+/* Rows may have all the steps that work-items hold: no condition is needed then, and what is
+ * computed of a step in one pass can serve another one. */
+#if KILN_CHECKS_FULL
+#define KILN_IF_FULL(is_full)  is_full
+#define KILN_PASS_SHUFFLE      Pass::template shuffle<is_full>
+#define KILN_PASS_MERGE        Pass::template merge<is_full>
+#else
+#define KILN_IF_FULL(is_full)  false
+#define KILN_PASS_SHUFFLE      Pass::shuffle
+#define KILN_PASS_MERGE        Pass::merge
 #endif
 
 /* A work-item's share. */
@@ -66,7 +85,7 @@ struct kiln_share {
     kiln_position position; /* on the kept axes */
     kiln_index step;        /* its first one */
     kiln_index end;         /* not after the segment's */
-#if KILN_TAILS > 0
+#if KILN_HAS_TAILS
     kiln_index tail;
     kiln_index end_of_tails;
 #endif
@@ -83,7 +102,7 @@ struct kiln_share {
 /* What is loaded, from pass to pass where it stays. */
 struct kiln_held {
     kiln_inputs inputs[KILN_STEPS_PER_ITEM];
-#if KILN_TAILS > 0
+#if KILN_HAS_TAILS
     kiln_inputs_element tails[KILN_TAILS_AT_ONCE];
 #endif
 };
@@ -109,7 +128,7 @@ KILN_DEVICE unsigned kiln_place_along_kept()
 /* Where a segment's part of the `count` steps or tails of a row ends. */
 KILN_DEVICE kiln_index kiln_end_of_segment(kiln_index segment, kiln_index size, kiln_index count)
 {
-    if (KILN_SEGMENTS == 1 || KILN_SEGMENTS_TAKE_TURNS || (segment + 1) * size > count)
+    if (!KILN_IS_SEGMENTED || KILN_SEGMENTS_TAKE_TURNS || (segment + 1) * size > count)
         return count;
     return (segment + 1) * size;
 }
@@ -119,21 +138,18 @@ KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &argument
                                  kiln_index chunk, kiln_share &share)
 {
     const unsigned place = kiln_place_along_reduced();
-#if KILN_IS_COLUMNS
-    const kiln_index tiles = KILN_CHUNKS / KILN_SEGMENTS;
-    const kiln_index tile = KILN_SEGMENTS == 1 ? chunk : chunk % tiles;
-    const kiln_index segment = KILN_SEGMENTS == 1 ? 0 : chunk / tiles;
-#else
-    const kiln_index tile = chunk / KILN_SEGMENTS;
-    const kiln_index segment = chunk % KILN_SEGMENTS;
+    kiln_index tile = chunk;
+    kiln_index segment = 0;
+#if KILN_IS_SEGMENTED
+    kiln_locate_chunk(arguments, chunk, tile, segment);
 #endif
     const kiln_index kept = tile * KILN_ITEMS_ALONG_KEPT + kiln_place_along_kept();
     kiln_locate_row(arguments, kept, segment, share.position);
-    share.is_inside = KILN_KEPT % KILN_ITEMS_ALONG_KEPT == 0 || kept < KILN_KEPT;
+    share.is_inside = KILN_ARE_ROWS_WHOLE || kept < KILN_KEPT;
     share.is_first = place == 0;
     share.step = segment * KILN_SEGMENT_STEPS + place;
     share.end = kiln_end_of_segment(segment, KILN_SEGMENT_STEPS, KILN_STEPS);
-#if KILN_TAILS > 0
+#if KILN_HAS_TAILS
     share.tail = segment * KILN_SEGMENT_TAILS + place;
     share.end_of_tails = kiln_end_of_segment(segment, KILN_SEGMENT_TAILS, KILN_TAILS);
 #endif
@@ -142,11 +158,13 @@ KILN_DEVICE void kiln_take_share([[maybe_unused]] const kiln_arguments &argument
 KILN_DEVICE unsigned kiln_count_steps([[maybe_unused]] const kiln_arguments &arguments,
                                       const kiln_share &share)
 {
-    if (KILN_ARE_EVEN)
-        return share.is_inside ? KILN_STEPS / (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED) : 0;
+#if KILN_ARE_EVEN
+    return share.is_inside ? KILN_STEPS / (KILN_SEGMENTS * KILN_ITEMS_ALONG_REDUCED) : 0;
+#else
     if (!share.is_inside || share.step >= share.end)
         return 0;
-    return (unsigned)((share.end - share.step + KILN_STRIDE - 1) / KILN_STRIDE);
+    return (unsigned)KILN_OVER_STRIDE(share.end - share.step + KILN_STRIDE - 1);
+#endif
 }
 
 template <class Pass>
@@ -170,7 +188,7 @@ KILN_DEVICE void kiln_update_step(const kiln_arguments &arguments, const kiln_sh
 
 #if KILN_IS_RESIDENT
 
-template <class Pass>
+template <class Pass, bool is_full>
 KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &share,
                            const kiln_row &row, kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
                            typename Pass::lanes &lanes)
@@ -178,20 +196,20 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
         const kiln_index step = share.step + i * KILN_STRIDE;
-        if (KILN_ARE_EVEN || step < share.end)
+        if (KILN_ARE_EVEN || KILN_IF_FULL(is_full) || step < share.end)
             kiln_load_step<Pass>(arguments, share, step, inputs[i]);
     }
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_STEPS_PER_ITEM; i++) {
         const kiln_index step = share.step + i * KILN_STRIDE;
-        if (KILN_ARE_EVEN || step < share.end)
+        if (KILN_ARE_EVEN || KILN_IF_FULL(is_full) || step < share.end)
             kiln_update_step<Pass>(arguments, share, row, step, inputs[i], i, lanes);
     }
 }
 
 #else
 
-template <class Pass>
+template <class Pass, bool is_full>
 KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &share,
                            const kiln_row &row, kiln_inputs (&inputs)[KILN_STEPS_PER_ITEM],
                            typename Pass::lanes &lanes)
@@ -227,7 +245,7 @@ KILN_DEVICE void kiln_walk(const kiln_arguments &arguments, const kiln_share &sh
 
 #endif
 
-#if KILN_TAILS > 0
+#if KILN_HAS_TAILS
 
 template <class Pass>
 KILN_DEVICE void kiln_do_tail(const kiln_arguments &arguments, const kiln_share &share,
@@ -263,12 +281,12 @@ kiln_walk_tails(const kiln_arguments &arguments, const kiln_share &share, const 
 
 /* Afterwards all work-items of the row have the same, in the last pass perhaps only the first of
  * them. */
-template <class Pass>
+template <class Pass, bool is_full>
 KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename Pass::merged &merged)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_SHUFFLES; i++)
-        Pass::shuffle(KILN_FIRST_SHUFFLE << i, merged);
+        KILN_PASS_SHUFFLE(KILN_FIRST_SHUFFLE << i, merged);
 #if KILN_WAVES_PER_ROW > 1
     /* Nobody may still read what an earlier merge has left. */
     if (!Pass::is_first || KILN_HAS_TURNS)
@@ -282,7 +300,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
     Pass::get(shared, first + lane % KILN_WAVES_PER_ROW, merged);
     KILN_UNROLL
     for (unsigned mask = 1; mask < KILN_WAVES_PER_ROW; mask *= 2)
-        Pass::shuffle(mask, merged);
+        KILN_PASS_SHUFFLE(mask, merged);
 #else
     const unsigned together = KILN_ITEMS_ALONG_REDUCED / KILN_WAVES_PER_ROW;
     const unsigned wave = kiln_place_along_reduced() / together;
@@ -299,7 +317,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
         kiln_barrier();
         if (wave < half) {
             Pass::get(shared, wave * KILN_ITEMS_ALONG_KEPT + place, other);
-            Pass::merge(other, merged);
+            KILN_PASS_MERGE(other, merged);
         }
     }
     if (!Pass::is_last) {
@@ -314,7 +332,7 @@ KILN_DEVICE void kiln_merge_row([[maybe_unused]] kiln_shared &shared, typename P
 }
 
 /* All steps and tails of a share, from new accumulators. */
-template <class Pass>
+template <class Pass, bool is_full>
 KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_share &share,
                                  const kiln_row &row, kiln_held &held,
                                  [[maybe_unused]] typename Pass::merged &merged)
@@ -322,10 +340,13 @@ KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_sha
     typename Pass::lanes lanes;
     Pass::start(lanes);
     if (share.is_inside)
-        kiln_walk<Pass>(arguments, share, row, held.inputs, lanes);
+        kiln_walk<Pass, is_full>(arguments, share, row, held.inputs, lanes);
     if constexpr (Pass::has_accumulators)
-        Pass::fold(lanes, kiln_count_steps(arguments, share), merged);
-#if KILN_TAILS > 0
+        Pass::fold(lanes,
+                   KILN_IF_FULL(is_full) ? (unsigned)KILN_STEPS_PER_ITEM
+                                         : kiln_count_steps(arguments, share),
+                   merged);
+#if KILN_HAS_TAILS
     if (share.is_inside)
         kiln_walk_tails<Pass>(arguments, share, row, held.tails, merged);
 #endif
@@ -333,9 +354,9 @@ KILN_DEVICE void kiln_walk_share(const kiln_arguments &arguments, const kiln_sha
 
 #if KILN_HAS_CHAINS
 
-KILN_DEVICE kiln_index kiln_end_of_chain(kiln_index start, kiln_index end)
+KILN_DEVICE kiln_index kiln_end_of_chain(kiln_index start, kiln_index length, kiln_index end)
 {
-    const kiln_index after = start + KILN_CHAIN_STEPS * KILN_STRIDE;
+    const kiln_index after = start + length;
     return after < end ? after : end;
 }
 
@@ -344,7 +365,7 @@ KILN_DEVICE_APART void kiln_walk_chain(const kiln_arguments &arguments, const ki
                                        const kiln_row &row, kiln_held &held,
                                        typename Pass::merged &merged)
 {
-    kiln_walk_share<Pass>(arguments, chain, row, held, merged);
+    kiln_walk_share<Pass, false>(arguments, chain, row, held, merged);
 }
 
 /* The same in chains. */
@@ -357,25 +378,26 @@ KILN_DEVICE void kiln_walk_chains(const kiln_arguments &arguments, const kiln_sh
     Pass::start(lanes);
     Pass::fold(lanes, 0, merged);
     kiln_share chain = share;
+    const kiln_index length = KILN_CHAIN_STEPS * KILN_STRIDE;
     KILN_NO_UNROLL
     for (kiln_index i = 0; i < KILN_CHAINS; i++) {
         typename Pass::merged added;
-        chain.end = kiln_end_of_chain(chain.step, share.end);
-#if KILN_TAILS > 0
-        chain.end_of_tails = kiln_end_of_chain(chain.tail, share.end_of_tails);
+        chain.end = kiln_end_of_chain(chain.step, length, share.end);
+#if KILN_HAS_TAILS
+        chain.end_of_tails = kiln_end_of_chain(chain.tail, length, share.end_of_tails);
 #endif
         kiln_walk_chain<Pass>(arguments, chain, row, held, added);
         Pass::merge(added, merged);
-        chain.step += KILN_CHAIN_STEPS * KILN_STRIDE;
-#if KILN_TAILS > 0
-        chain.tail += KILN_CHAIN_STEPS * KILN_STRIDE;
+        chain.step += length;
+#if KILN_HAS_TAILS
+        chain.tail += length;
 #endif
     }
 }
 
 #endif
 
-template <class Pass>
+template <class Pass, bool is_full>
 KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share &share,
                                kiln_held &held, [[maybe_unused]] kiln_shared &shared, kiln_row &row)
 {
@@ -385,16 +407,18 @@ KILN_DEVICE void kiln_run_pass(const kiln_arguments &arguments, const kiln_share
         kiln_walk_chains<Pass>(arguments, share, row, held, merged);
     else
 #endif
-        kiln_walk_share<Pass>(arguments, share, row, held, merged);
+        kiln_walk_share<Pass, is_full>(arguments, share, row, held, merged);
     if constexpr (Pass::has_accumulators) {
-        kiln_merge_row<Pass>(shared, merged);
+        kiln_merge_row<Pass, is_full>(shared, merged);
         if (share.is_inside && (share.is_first || !Pass::is_last))
             Pass::finish(arguments, share.position, merged, share.is_first, row);
     }
 }
 
 #define KILN_RUN_PASS(number)                                                                      \
-    kiln_run_pass<kiln_pass_##number>(arguments, share, held, shared[0], row);
+    kiln_run_pass<kiln_pass_##number, false>(arguments, share, held, shared[0], row);
+#define KILN_RUN_FULL_PASS(number)                                                                 \
+    kiln_run_pass<kiln_pass_##number, true>(arguments, share, held, shared[0], row);
 
 KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
 {
@@ -416,6 +440,14 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
         if (share.is_inside)
             kiln_start_row(arguments, share.position, share.is_first, row);
         kiln_held held;
+#if KILN_CHECKS_FULL
+        const bool are_inside = (chunk + 1) * KILN_ITEMS_ALONG_KEPT <= KILN_KEPT;
+        if (are_inside && KILN_STEPS == KILN_ITEMS_ALONG_REDUCED * KILN_STEPS_PER_ITEM) {
+            share.is_inside = true;
+            KILN_PASSES(KILN_RUN_FULL_PASS)
+            return;
+        }
+#endif
         KILN_PASSES(KILN_RUN_PASS)
     }
 }

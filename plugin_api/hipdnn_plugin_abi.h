@@ -113,6 +113,21 @@ HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginGetWorkspaceSizeFrom
 HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraph(
     hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
     void *workspace, const hipdnnPluginDeviceBuffer_t *device_buffers, uint32_t num_device_buffers);
+/* Shape i is that of tensor override_unique_ids[i]. */
+HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraphWithOverrides(
+    hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
+    void *workspace, const hipdnnPluginDeviceBuffer_t *device_buffers, uint32_t num_device_buffers,
+    uint32_t num_overrides, const int64_t *override_unique_ids, const uint32_t *override_lengths,
+    const int64_t *const *override_shapes, const int64_t *const *override_strides);
+/* A plugin that exports one of these exports all three. The plugin owns the bytes of the first. */
+HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginSerializeExecutionContext(
+    hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
+    hipdnnPluginConstData_t *serialized_context);
+HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginDestroySerializedExecutionContext(
+    hipdnnEnginePluginHandle_t handle, hipdnnPluginConstData_t *serialized_context);
+HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginCreateExecutionContextFromSerialized(
+    hipdnnEnginePluginHandle_t handle, const hipdnnPluginConstData_t *serialized_context,
+    hipdnnEnginePluginExecutionContext_t *execution_context);
 HIPDNN_PLUGIN_EXPORT hipdnnPluginStatus_t hipdnnEnginePluginGetEngineName(int64_t engine_id,
                                                                           const char **engine_name);
 

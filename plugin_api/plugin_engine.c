@@ -6,12 +6,14 @@
  * first, excepted).
  */
 #include "compiler/graph/wire_messages.h"
+#include "plugin_api/engine_details.h"
 #include "plugin_api/engine_identity.h"
 #include "plugin_api/hipdnn_plugin_abi.h"
 #include "plugin_api/last_error.h"
 #include "plugin_api/log_bridge.h"
 #include "plugin_api/plugin_state.h"
 #include "runtime/device/device.h"
+#include "runtime/engine/plan_knobs.h"
 #include "runtime/support/log.h"
 
 #include <string.h>
@@ -137,29 +139,6 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetApplicableEngineIds(
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
-/* The same bytes for every handle and graph, made once: never NULL with KILN_OK. */
-static struct {
-    pthread_once_t once;
-    enum kiln_status status;
-    struct kiln_error error;
-    struct kiln_buffer bytes;
-} details = {.once = PTHREAD_ONCE_INIT};
-
-static void make_details(void)
-{
-    static const enum kiln_behavior_note notes[] = {KILN_BEHAVIOR_RUNTIME_COMPILATION};
-    kiln_buffer_init(&details.bytes);
-    kiln_error_init(&details.error);
-    details.status =
-        kiln_engine_details_write(kiln_engine_id(), KILN_ENGINE_NAME, notes,
-                                  sizeof(notes) / sizeof(notes[0]), &details.bytes, &details.error);
-}
-
-__attribute__((destructor)) static void free_details(void)
-{
-    kiln_buffer_fini(&details.bytes);
-}
-
 hipdnnPluginStatus_t hipdnnEnginePluginGetEngineDetails(hipdnnEnginePluginHandle_t handle,
                                                         int64_t engine_id,
                                                         const hipdnnPluginConstData_t *op_graph,
@@ -174,11 +153,13 @@ hipdnnPluginStatus_t hipdnnEnginePluginGetEngineDetails(hipdnnEnginePluginHandle
         return missing("op_graph");
     if (!engine_details)
         return missing("engine_details");
-    pthread_once(&details.once, make_details);
-    if (details.status)
-        return kiln_last_error_set(&details.error);
-    engine_details->ptr = details.bytes.data;
-    engine_details->size = details.bytes.size;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    const struct kiln_buffer *details = NULL;
+    if (kiln_engine_details_of(handle->engine, op_graph->ptr, op_graph->size, &details, &error))
+        return kiln_last_error_set(&error);
+    engine_details->ptr = details->data;
+    engine_details->size = details->size;
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
@@ -189,7 +170,7 @@ hipdnnPluginStatus_t hipdnnEnginePluginDestroyEngineDetails(hipdnnEnginePluginHa
         return bad_handle(handle);
     if (!engine_details)
         return missing("engine_details");
-    if (!engine_details->ptr || engine_details->ptr != details.bytes.data)
+    if (!kiln_engine_details_are_ours(engine_details->ptr))
         return kiln_last_error_bad_param("the engine details '%p' are not of this plugin",
                                          engine_details->ptr);
     engine_details->ptr = NULL;
@@ -206,10 +187,12 @@ static hipdnnPluginStatus_t check_bytes(const hipdnnPluginConstData_t *data, con
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
-/* What GetWorkspaceSize and CreateExecutionContext share: handle, config for our engine, graph. */
+/* Checks the arguments of GetWorkspaceSize and CreateExecutionContext: handle, config for our
+ * engine, graph. Reads the knobs of the config. */
 static hipdnnPluginStatus_t check_request(hipdnnEnginePluginHandle_t handle,
                                           const hipdnnPluginConstData_t *engine_config,
-                                          const hipdnnPluginConstData_t *op_graph)
+                                          const hipdnnPluginConstData_t *op_graph,
+                                          struct kiln_plan_knobs *ret_knobs)
 {
     if (!kiln_plugin_handle_is_valid(handle))
         return bad_handle(handle);
@@ -220,12 +203,15 @@ static hipdnnPluginStatus_t check_request(hipdnnEnginePluginHandle_t handle,
         return status;
     struct kiln_error error;
     kiln_error_init(&error);
-    int64_t engine_id = 0;
-    if (kiln_engine_config_read(engine_config->ptr, engine_config->size, &engine_id, &error))
+    struct kiln_engine_config config;
+    if (kiln_engine_config_read(engine_config->ptr, engine_config->size, &config, &error))
         return kiln_last_error_set(&error);
-    if (engine_id != kiln_engine_id())
+    if (config.engine_id != kiln_engine_id())
         return kiln_last_error_bad_param("engine id %lld of the config is not of this plugin",
-                                         (long long)engine_id);
+                                         (long long)config.engine_id);
+    kiln_plan_knobs_init(ret_knobs);
+    if (kiln_plan_knobs_set(config.settings, config.setting_count, ret_knobs, &error))
+        return kiln_last_error_set(&error);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
@@ -234,7 +220,8 @@ hipdnnEnginePluginGetWorkspaceSize(hipdnnEnginePluginHandle_t handle,
                                    const hipdnnPluginConstData_t *engine_config,
                                    const hipdnnPluginConstData_t *op_graph, size_t *workspace_size)
 {
-    hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph);
+    struct kiln_plan_knobs knobs;
+    hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph, &knobs);
     if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
         return status;
     if (!workspace_size)
@@ -242,7 +229,8 @@ hipdnnEnginePluginGetWorkspaceSize(hipdnnEnginePluginHandle_t handle,
     struct kiln_error error;
     kiln_error_init(&error);
     uint64_t bytes = 0;
-    if (kiln_engine_workspace_bytes(handle->engine, op_graph->ptr, op_graph->size, &bytes, &error))
+    if (kiln_engine_workspace_bytes(handle->engine, op_graph->ptr, op_graph->size, &knobs, &bytes,
+                                    &error))
         return fail_here(&error);
     *workspace_size = bytes;
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
@@ -254,7 +242,8 @@ hipdnnEnginePluginCreateExecutionContext(hipdnnEnginePluginHandle_t handle,
                                          const hipdnnPluginConstData_t *op_graph,
                                          hipdnnEnginePluginExecutionContext_t *execution_context)
 {
-    hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph);
+    struct kiln_plan_knobs knobs;
+    hipdnnPluginStatus_t status = check_request(handle, engine_config, op_graph, &knobs);
     if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
         return status;
     if (!execution_context)
@@ -263,8 +252,10 @@ hipdnnEnginePluginCreateExecutionContext(hipdnnEnginePluginHandle_t handle,
     struct kiln_error error;
     kiln_error_init(&error);
     struct kiln_plan *plan = NULL;
-    if (kiln_plan_create(handle->engine, op_graph->ptr, op_graph->size, &plan, &error) ||
-        kiln_plugin_context_create(plan, execution_context, &error))
+    if (kiln_plan_create_with_knobs(handle->engine, op_graph->ptr, op_graph->size, &knobs, &plan,
+                                    &error) ||
+        kiln_plugin_context_create(plan, engine_config->ptr, engine_config->size, execution_context,
+                                   &error))
         return fail_here(&error);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
@@ -316,28 +307,67 @@ static hipdnnPluginStatus_t check_stream(hipdnnEnginePluginHandle_t handle, kiln
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }
 
+/* The checks of both forms of execution. Gives the stream. */
+static hipdnnPluginStatus_t check_execution(hipdnnEnginePluginHandle_t handle,
+                                            hipdnnEnginePluginExecutionContext_t context,
+                                            const hipdnnPluginDeviceBuffer_t *device_buffers,
+                                            uint32_t num_device_buffers, kiln_stream *ret_stream)
+{
+    if (!kiln_plugin_handle_is_valid(handle))
+        return bad_handle(handle);
+    if (!kiln_plugin_context_is_valid(context))
+        return bad_context(context);
+    if (!device_buffers && num_device_buffers > 0)
+        return missing("device_buffers");
+    *ret_stream = atomic_load_explicit(&handle->stream, memory_order_relaxed);
+    return *ret_stream ? check_stream(handle, *ret_stream, context->plan)
+                       : HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+static const struct kiln_buffer_binding *
+bindings_of(const hipdnnPluginDeviceBuffer_t *device_buffers)
+{
+    return (const struct kiln_buffer_binding *)(const void *)device_buffers;
+}
+
 hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraph(
     hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
     void *workspace, const hipdnnPluginDeviceBuffer_t *device_buffers, uint32_t num_device_buffers)
 {
-    if (!kiln_plugin_handle_is_valid(handle))
-        return bad_handle(handle);
-    if (!kiln_plugin_context_is_valid(execution_context))
-        return bad_context(execution_context);
-    if (!device_buffers && num_device_buffers > 0)
-        return missing("device_buffers");
-    kiln_stream stream = atomic_load_explicit(&handle->stream, memory_order_relaxed);
-    hipdnnPluginStatus_t status = HIPDNN_PLUGIN_STATUS_SUCCESS;
-    if (stream)
-        status = check_stream(handle, stream, execution_context->plan);
+    kiln_stream stream = NULL;
+    hipdnnPluginStatus_t status =
+        check_execution(handle, execution_context, device_buffers, num_device_buffers, &stream);
     if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
         return status;
     struct kiln_error error;
     kiln_error_init(&error);
-    const struct kiln_buffer_binding *buffers =
-        (const struct kiln_buffer_binding *)(const void *)device_buffers;
-    if (kiln_plan_execute(execution_context->plan, stream, workspace, buffers, num_device_buffers,
-                          &error))
+    if (kiln_plan_execute(execution_context->plan, stream, workspace, bindings_of(device_buffers),
+                          num_device_buffers, &error))
+        return kiln_last_error_set(&error);
+    return HIPDNN_PLUGIN_STATUS_SUCCESS;
+}
+
+hipdnnPluginStatus_t hipdnnEnginePluginExecuteOpGraphWithOverrides(
+    hipdnnEnginePluginHandle_t handle, hipdnnEnginePluginExecutionContext_t execution_context,
+    void *workspace, const hipdnnPluginDeviceBuffer_t *device_buffers, uint32_t num_device_buffers,
+    uint32_t num_overrides, const int64_t *override_unique_ids, const uint32_t *override_lengths,
+    const int64_t *const *override_shapes, const int64_t *const *override_strides)
+{
+    const struct kiln_shape_overrides overrides = {.count = num_overrides,
+                                                   .uids = override_unique_ids,
+                                                   .ranks = override_lengths,
+                                                   .dims = override_shapes,
+                                                   .strides = override_strides};
+    kiln_stream stream = NULL;
+    hipdnnPluginStatus_t status =
+        check_execution(handle, execution_context, device_buffers, num_device_buffers, &stream);
+    if (status != HIPDNN_PLUGIN_STATUS_SUCCESS)
+        return status;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    if (kiln_plan_execute_with_overrides(execution_context->plan, stream, workspace,
+                                         bindings_of(device_buffers), num_device_buffers,
+                                         &overrides, &error))
         return kiln_last_error_set(&error);
     return HIPDNN_PLUGIN_STATUS_SUCCESS;
 }

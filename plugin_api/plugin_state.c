@@ -2,6 +2,7 @@
 
 #include "runtime/engine/engine_statistics.h"
 #include "runtime/engine/settings_check.h"
+#include "runtime/engine/shapes_setting.h"
 
 static struct kiln_slot_table handles =
     KILN_SLOT_TABLE_INITIALIZER(struct HipdnnEnginePluginHandle);
@@ -23,7 +24,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
     enum kiln_status status = KILN_OK;
     (void)kiln_process_mutex_lock(&shared.lock);
     if (shared.users == 0) {
-        const struct kiln_engine_options options = {0};
+        const struct kiln_engine_options options = {.lower.shapes = kiln_shapes_setting()};
         kiln_settings_check_once();
         kiln_statistics_start();
         status = kiln_engine_create(&options, &shared.engine, error);
@@ -43,6 +44,7 @@ static enum kiln_status acquire_shared(hipdnnEnginePluginHandle_t handle, struct
 static void drop_context(hipdnnEnginePluginExecutionContext_t context)
 {
     kiln_plan_unref(context->plan);
+    kiln_buffer_fini(&context->config);
     kiln_slot_table_give_back(&contexts, context);
 }
 
@@ -105,7 +107,8 @@ bool kiln_plugin_handle_is_valid(hipdnnEnginePluginHandle_t handle)
     return kiln_slot_table_contains(&handles, handle);
 }
 
-enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan,
+enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan, const void *config,
+                                            size_t config_bytes,
                                             hipdnnEnginePluginExecutionContext_t *ret_context,
                                             struct kiln_error *error)
 {
@@ -115,6 +118,13 @@ enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan,
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory for an execution context");
     }
     context->plan = plan;
+    kiln_buffer_init(&context->config);
+    kiln_buffer_append(&context->config, config, config_bytes);
+    enum kiln_status status = kiln_buffer_check(&context->config, error);
+    if (status) {
+        drop_context(context);
+        return status;
+    }
     kiln_slot_publish(context);
     *ret_context = context;
     return KILN_OK;

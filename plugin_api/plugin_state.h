@@ -22,7 +22,8 @@ struct HipdnnEnginePluginHandle {
 /* Belongs to no handle: threads with a handle each may share it. */
 struct HipdnnEnginePluginExecutionContext {
     struct kiln_slot slot;
-    struct kiln_plan *plan; /* one reference */
+    struct kiln_plan *plan;    /* one reference */
+    struct kiln_buffer config; /* the EngineConfig that it was made with */
 };
 
 /* Makes a handle; the first one makes the engine. */
@@ -35,8 +36,9 @@ bool kiln_plugin_handle_destroy(hipdnnEnginePluginHandle_t handle);
 /* `handle` may be any value. */
 bool kiln_plugin_handle_is_valid(hipdnnEnginePluginHandle_t handle);
 
-/* Takes over the reference of `plan`, also when it fails. */
-enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan,
+/* Takes over the reference of `plan`, also when it fails. Copies the EngineConfig. */
+enum kiln_status kiln_plugin_context_create(struct kiln_plan *plan, const void *config,
+                                            size_t config_bytes,
                                             hipdnnEnginePluginExecutionContext_t *ret_context,
                                             struct kiln_error *error) KILN_NODISCARD;
 bool kiln_plugin_context_destroy(hipdnnEnginePluginExecutionContext_t context);

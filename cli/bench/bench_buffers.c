@@ -52,16 +52,14 @@ static enum kiln_status fill_tensor(const struct kiln_bench_buffers *buffers,
 {
     struct kiln_device *device = buffers->device;
     const struct kiln_tensor *tensor = &graph->tensors[index];
-    uint64_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
-    uint64_t elements = (uint64_t)kiln_tensor_footprint_elements(tensor);
-    uint64_t made = elements < RANDOM_ELEMENTS ? elements : RANDOM_ELEMENTS;
+    int64_t elements = kiln_tensor_footprint_elements(tensor);
+    int64_t made = elements < RANDOM_ELEMENTS ? elements : RANDOM_ELEMENTS;
     struct kiln_random_input random;
     kiln_random_input_init(&random, graph, index, SEED);
-    for (uint64_t i = 0; i < made; i++)
-        kiln_element_store(tensor->dtype, kiln_random_input_element(&random, (int64_t)i),
-                           scratch + i * element_bytes);
-    uint64_t bytes = elements * element_bytes;
-    uint64_t filled = made * element_bytes;
+    for (int64_t i = 0; i < made; i++)
+        kiln_element_store_at(tensor->dtype, kiln_random_input_element(&random, i), scratch, i);
+    uint64_t bytes = (uint64_t)kiln_tensor_footprint_bytes(tensor);
+    uint64_t filled = (uint64_t)kiln_dtype_memory_bytes(tensor->dtype, made);
     enum kiln_status status = device->ops->copy_in(device, memory, scratch, filled, error);
     while (filled < bytes && status == KILN_OK) {
         uint64_t part = filled < bytes - filled ? filled : bytes - filled;

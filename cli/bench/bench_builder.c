@@ -52,8 +52,17 @@ void kiln_bench_set_line(struct kiln_bench_builder *builder, int64_t elements)
     builder->dims[0] = at_least(elements, 2);
 }
 
+static bool takes_sizes(struct kiln_bench_builder *builder, uint32_t rank)
+{
+    if (builder->sizes != NULL)
+        kiln_bench_set_shape(builder, rank, builder->sizes);
+    return builder->sizes != NULL;
+}
+
 void kiln_bench_set_rows(struct kiln_bench_builder *builder, int64_t elements)
 {
+    if (takes_sizes(builder, 2))
+        return;
     builder->rank = 2;
     builder->dims[0] = at_least(elements / ROW_ELEMENTS, 2);
     builder->dims[1] = ROW_ELEMENTS;
@@ -61,6 +70,8 @@ void kiln_bench_set_rows(struct kiln_bench_builder *builder, int64_t elements)
 
 void kiln_bench_set_square(struct kiln_bench_builder *builder, int64_t elements)
 {
+    if (takes_sizes(builder, 2))
+        return;
     int64_t side = at_least((int64_t)sqrt((double)elements), 2);
     if (side > SIDE_MULTIPLE)
         side -= side % SIDE_MULTIPLE;
@@ -71,6 +82,9 @@ void kiln_bench_set_square(struct kiln_bench_builder *builder, int64_t elements)
 void kiln_bench_set_images(struct kiln_bench_builder *builder, bool is_channels_last,
                            int64_t elements)
 {
+    builder->is_channels_last = is_channels_last;
+    if (takes_sizes(builder, 4))
+        return;
     int64_t side = IMAGE_SIDE;
     int64_t images = 1;
     while (images * 2 * CHANNELS * side * side <= elements)
@@ -83,7 +97,6 @@ void kiln_bench_set_images(struct kiln_bench_builder *builder, bool is_channels_
     builder->dims[0] = images;
     builder->dims[1] = CHANNELS;
     builder->dims[2] = builder->dims[3] = side;
-    builder->is_channels_last = is_channels_last;
 }
 
 void kiln_bench_set_shape(struct kiln_bench_builder *builder, uint32_t rank, const int64_t *dims)

@@ -30,6 +30,9 @@ struct kiln_bench_builder {
     int64_t dims[KILN_MAX_RANK];
     bool is_channels_last; /* axis 1 is the fastest */
     const void *layer;     /* struct kiln_bench_case.layer */
+    /* Rows and columns, or the sizes of images, instead of what follows from a number of elements;
+     * NULL: they follow. */
+    const int64_t *sizes;
 };
 
 /* Memory belongs to the arena. */

@@ -23,6 +23,7 @@
     REAL("share_of_bound", r->share_of_bound)                                                      \
     CONTESTANT("fused", fused)                                                                     \
     CONTESTANT("unfused", unfused)                                                                 \
+    CONTESTANT("argument", argument)                                                               \
     COUNT("copy_bytes_moved", r->copy_bytes)                                                       \
     TIME("copy", r->copy)                                                                          \
     REAL("copy_bytes_per_s", kiln_bench_copy_rate(r))                                              \
@@ -30,6 +31,7 @@
     REAL("share_of_copy", kiln_bench_share_of_copy(r))                                             \
     REAL("moved_share_of_copy", kiln_bench_moved_share_of_copy(r))                                 \
     REAL("speed_up", kiln_bench_speed_up(r))                                                       \
+    REAL("argument_speed", kiln_bench_argument_speed(r))                                           \
     REAL("promised_speed_up", kiln_bench_promised_speed_up(r))                                     \
     TEXT("failure", r->failure != NULL ? r->failure : "")
 

@@ -39,12 +39,14 @@ static enum kiln_status make_directory(struct kiln_error *error)
     return KILN_OK;
 }
 
-struct kiln_lower_options
-kiln_bench_lower_options(enum kiln_bench_form form,
-                         const struct kiln_contraction_options *contraction)
+struct kiln_lower_options kiln_bench_lower_options(enum kiln_bench_form form,
+                                                   const struct kiln_lower_options *lower)
 {
-    return (struct kiln_lower_options){.no_fusion = form == KILN_BENCH_UNFUSED,
-                                       .contraction = *contraction};
+    struct kiln_lower_options options = *lower;
+    options.no_fusion = form == KILN_BENCH_UNFUSED;
+    if (form == KILN_BENCH_ARGUMENT)
+        options.shapes = KILN_SHAPES_ARGUMENT;
+    return options;
 }
 
 /* A graph of as many kernels as there are workers, so that each of them gets one: nothing is shared
@@ -74,14 +76,14 @@ static enum kiln_status write_warm_up(struct kiln_buffer *bytes, struct kiln_err
 
 static enum kiln_status open_engine(struct kiln_engine **engine, const char *device,
                                     const char *cache, enum kiln_bench_form form,
-                                    const struct kiln_contraction_options *contraction,
+                                    const struct kiln_lower_options *lower,
                                     const struct kiln_buffer *warm_up, struct kiln_error *error)
 {
     const struct kiln_engine_options options = {
         .cache_directory = cache,
         .is_cache_isolated = true,
         .device = device,
-        .lower = kiln_bench_lower_options(form, contraction),
+        .lower = kiln_bench_lower_options(form, lower),
     };
     struct kiln_plan *plan = NULL;
     enum kiln_status status = kiln_engine_create(&options, engine, error);
@@ -92,9 +94,10 @@ static enum kiln_status open_engine(struct kiln_engine **engine, const char *dev
 }
 
 enum kiln_status kiln_bench_engines_init(struct kiln_bench_engines *engines, const char *device,
-                                         const struct kiln_contraction_options *contraction,
+                                         const struct kiln_lower_options *lower, uint32_t forms,
                                          struct kiln_error *error)
 {
+    static const char *const names[] = {"fused", "unfused", "argument"};
     *engines = (struct kiln_bench_engines){.copying = NULL};
     char cache[PATH_MAX];
     struct kiln_buffer warm_up;
@@ -106,16 +109,17 @@ enum kiln_status kiln_bench_engines_init(struct kiln_bench_engines *engines, con
      * have kernels in common, which each is to compile. */
     for (int i = 0; i < 2 * KILN_BENCH_FORM_COUNT && status == KILN_OK; i++) {
         enum kiln_bench_form form = (enum kiln_bench_form)(i % KILN_BENCH_FORM_COUNT);
+        if (((forms >> form) & 1u) == 0)
+            continue;
         struct kiln_engine **group =
             i < KILN_BENCH_FORM_COUNT ? engines->compiling : engines->reading;
-        (void)snprintf(cache, sizeof(cache), "%s/%s", directory,
-                       form == KILN_BENCH_FUSED ? "fused" : "unfused");
-        status = open_engine(&group[form], device, cache, form, contraction, &warm_up, error);
+        (void)snprintf(cache, sizeof(cache), "%s/%s", directory, names[form]);
+        status = open_engine(&group[form], device, cache, form, lower, &warm_up, error);
     }
     if (status == KILN_OK) {
         (void)snprintf(cache, sizeof(cache), "%s/copies", directory);
-        status = open_engine(&engines->copying, device, cache, KILN_BENCH_FUSED, contraction,
-                             &warm_up, error);
+        status =
+            open_engine(&engines->copying, device, cache, KILN_BENCH_FUSED, lower, &warm_up, error);
     }
     kiln_buffer_fini(&warm_up);
     return status;

@@ -11,7 +11,8 @@
 
 enum kiln_bench_form {
     KILN_BENCH_FUSED,
-    KILN_BENCH_UNFUSED, /* one kernel per node */
+    KILN_BENCH_UNFUSED,  /* one kernel per node */
+    KILN_BENCH_ARGUMENT, /* fused, with sizes as arguments */
     KILN_BENCH_FORM_COUNT
 };
 
@@ -21,18 +22,18 @@ struct kiln_bench_engines {
     struct kiln_engine *copying;                          /* of copies, with a cache of its own */
 };
 
-/* The device is opened and the workers of every compiler are started and warm afterwards. `device`
- * as in kiln_device_open. The engines are initialised in any case: fini them. */
+/* The device is opened and, for forms with a bit in `forms`, the workers of every compiler are
+ * started and warm afterwards. `device` as in kiln_device_open. The engines are initialised in any
+ * case: fini them. */
 enum kiln_status kiln_bench_engines_init(struct kiln_bench_engines *engines, const char *device,
-                                         const struct kiln_contraction_options *contraction,
+                                         const struct kiln_lower_options *lower, uint32_t forms,
                                          struct kiln_error *error) KILN_NODISCARD;
 /* Removes the temporary directory too. */
 void kiln_bench_engines_fini(struct kiln_bench_engines *engines);
 
 /* Options of a form. */
-struct kiln_lower_options
-kiln_bench_lower_options(enum kiln_bench_form form,
-                         const struct kiln_contraction_options *contraction);
+struct kiln_lower_options kiln_bench_lower_options(enum kiln_bench_form form,
+                                                   const struct kiln_lower_options *lower);
 
 /* Makes the plan of a graph, and measures how long that takes cold and cached: the contestant's
  * compile times and its number of kernels. A time is 0 when it could not be had: this engine has

@@ -105,12 +105,14 @@ static json_t *result_to_json(const struct kiln_bench_result *result)
     set_derived(object, "share_of_bound", result->share_of_bound);
     kiln_json_set(object, "fused", contestant_to_json(result, &result->fused));
     kiln_json_set(object, "unfused", contestant_to_json(result, &result->unfused));
+    kiln_json_set(object, "argument", contestant_to_json(result, &result->argument));
     kiln_json_set(object, "copy", copy_to_json(result));
     kiln_json_set(object, "profile", profiles_to_json(result));
     set_derived(object, "host_overhead_us", 1e6 * result->host_overhead_s);
     set_derived(object, "share_of_copy", kiln_bench_share_of_copy(result));
     set_derived(object, "moved_share_of_copy", kiln_bench_moved_share_of_copy(result));
     set_derived(object, "speed_up", kiln_bench_speed_up(result));
+    set_derived(object, "argument_speed", kiln_bench_argument_speed(result));
     set_derived(object, "promised_speed_up", kiln_bench_promised_speed_up(result));
     return object;
 }

@@ -42,6 +42,7 @@ struct kiln_bench_result {
     enum kiln_bound bound;                /* that the fused plan is closest to */
     double share_of_bound;                /* 0: not known */
     struct kiln_bench_contestant unfused; /* one kernel per node, same templates; all 0: left out */
+    struct kiln_bench_contestant argument; /* fused, with sizes as arguments; all 0: left out */
     /* The ceiling: a copy that moves bytes_fewest in all, by the faster of Kiln's own kernel and
      * the device's copy function, measured in turns with the contestants. */
     uint64_t copy_bytes;
@@ -73,10 +74,12 @@ double kiln_bench_copy_rate(const struct kiln_bench_result *result);
 double kiln_bench_flop_rate(const struct kiln_bench_result *result);
 /* The fused rate as a share of the copy's; 1: as fast as a copy of as many bytes. */
 double kiln_bench_share_of_copy(const struct kiln_bench_result *result);
-/* The same of all bytes that the fused kernels move: what is left to gain for a graph that has to
- * read something twice, such as a batch norm of more than fits on the chip. */
+/* Rate of all bytes that the fused kernels move, as a share of the copy's rate. It shows what is
+ * left to gain if a graph must read data twice, such as a batch norm too large for the chip. */
 double kiln_bench_moved_share_of_copy(const struct kiln_bench_result *result);
-/* Unfused over fused time; and what the bytes moved promise. */
+/* Fused time over the argument form's time. */
+double kiln_bench_argument_speed(const struct kiln_bench_result *result);
+/* Unfused time over fused time; promised: the ratio predicted from the bytes moved. */
 double kiln_bench_speed_up(const struct kiln_bench_result *result);
 double kiln_bench_promised_speed_up(const struct kiln_bench_result *result);
 /* From the 10th to the 90th percentile, as a share of the median. */

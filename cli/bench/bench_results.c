@@ -52,6 +52,11 @@ double kiln_bench_moved_share_of_copy(const struct kiln_bench_result *result)
     return ratio(rate, kiln_bench_copy_rate(result));
 }
 
+double kiln_bench_argument_speed(const struct kiln_bench_result *result)
+{
+    return ratio(result->fused.time.median_s, result->argument.time.median_s);
+}
+
 double kiln_bench_speed_up(const struct kiln_bench_result *result)
 {
     return ratio(result->unfused.time.median_s, result->fused.time.median_s);

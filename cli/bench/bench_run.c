@@ -15,7 +15,7 @@ enum {
 };
 
 /* What takes turns. */
-enum { FUSED, UNFUSED, COPY_KERNEL, COPY_FUNCTION, RUNNER_COUNT };
+enum { FUSED, UNFUSED, ARGUMENT, COPY_KERNEL, COPY_FUNCTION, RUNNER_COUNT };
 
 /* The context of a runner. */
 struct contestant {
@@ -37,12 +37,23 @@ struct measurement {
     void *workspace; /* of both forms, aligned or not as allocated */
 };
 
+static bool has_form(const struct kiln_bench_settings *settings, enum kiln_bench_form form)
+{
+    bool has_unfused = !settings->no_unfused && !settings->has_both_shapes;
+    return form == KILN_BENCH_FUSED ||
+           (form == KILN_BENCH_UNFUSED ? has_unfused : settings->has_both_shapes);
+}
+
 enum kiln_status kiln_bench_run_init(struct kiln_bench_run *run, struct kiln_device *device,
                                      const struct kiln_bench_settings *settings,
                                      struct kiln_error *error)
 {
     *run = (struct kiln_bench_run){.settings = *settings, .device = device};
-    return kiln_bench_engines_init(&run->engines, device->ops->name, &settings->contraction, error);
+    uint32_t forms = 0;
+    for (int form = 0; form < KILN_BENCH_FORM_COUNT; form++)
+        forms |= (uint32_t)has_form(settings, (enum kiln_bench_form)form) << form;
+    return kiln_bench_engines_init(&run->engines, device->ops->name, &settings->lower, forms,
+                                   error);
 }
 
 void kiln_bench_run_fini(struct kiln_bench_run *run)
@@ -68,11 +79,6 @@ static enum kiln_status execute_copy(void *context, uint64_t turn, struct kiln_e
                                     contestant->copy_bytes, error);
 }
 
-static bool has_form(const struct measurement *measurement, enum kiln_bench_form form)
-{
-    return form == KILN_BENCH_FUSED || !measurement->run->settings.no_unfused;
-}
-
 /* Counts the work of the kernels of a form, and keeps that of the fused ones. */
 static enum kiln_status count_work(const struct measurement *measurement, enum kiln_bench_form form,
                                    struct kiln_bench_contestant *contestant,
@@ -83,7 +89,7 @@ static enum kiln_status count_work(const struct measurement *measurement, enum k
     bool is_fused = form == KILN_BENCH_FUSED;
     struct kiln_kernel_work *work = kiln_cli_calloc((size_t)contestant->kernels + 1, sizeof(*work));
     const struct kiln_lower_options options =
-        kiln_bench_lower_options(form, &measurement->run->settings.contraction);
+        kiln_bench_lower_options(form, &measurement->run->settings.lower);
     enum kiln_status status = kiln_plan_work(plan, &measurement->input->graph, &options, work,
                                              is_fused ? &result->flop : NULL, error);
     if (status == KILN_OK && is_fused)
@@ -102,12 +108,13 @@ static enum kiln_status count_work(const struct measurement *measurement, enum k
 static enum kiln_status compile(struct measurement *measurement, struct kiln_error *error)
 {
     struct kiln_bench_result *result = measurement->result;
-    struct kiln_bench_contestant *contestants[] = {&result->fused, &result->unfused};
+    struct kiln_bench_contestant *contestants[] = {&result->fused, &result->unfused,
+                                                   &result->argument};
     const struct kiln_buffer *bytes = &measurement->input->bytes;
     enum kiln_status status = KILN_OK;
     for (int i = 0; i < KILN_BENCH_FORM_COUNT && status == KILN_OK; i++) {
         enum kiln_bench_form form = (enum kiln_bench_form)i;
-        if (!has_form(measurement, form))
+        if (!has_form(&measurement->run->settings, form))
             continue;
         status = kiln_bench_compile(&measurement->run->engines, form, bytes->data, bytes->size,
                                     &measurement->plans[form], contestants[form], error);
@@ -242,7 +249,7 @@ static enum kiln_status measure(struct measurement *measurement, struct kiln_err
     uint32_t places[RUNNER_COUNT];
     for (uint32_t i = 0; i < RUNNER_COUNT; i++) {
         bool is_copy = i == COPY_KERNEL || i == COPY_FUNCTION;
-        if (!is_copy && !has_form(measurement, i == FUSED ? KILN_BENCH_FUSED : KILN_BENCH_UNFUSED))
+        if (!is_copy && measurement->plans[i] == NULL)
             continue;
         contestants[i] = (struct contestant){
             .plan = is_copy ? measurement->copy_plan : measurement->plans[i],
@@ -262,8 +269,10 @@ static enum kiln_status measure(struct measurement *measurement, struct kiln_err
     if (status)
         return status;
     result->fused.time = runners[places[FUSED]].time;
-    if (has_form(measurement, KILN_BENCH_UNFUSED))
+    if (measurement->plans[KILN_BENCH_UNFUSED] != NULL)
         result->unfused.time = runners[places[UNFUSED]].time;
+    if (measurement->plans[KILN_BENCH_ARGUMENT] != NULL)
+        result->argument.time = runners[places[ARGUMENT]].time;
     const struct kiln_bench_time *kernel = &runners[places[COPY_KERNEL]].time;
     const struct kiln_bench_time *function = &runners[places[COPY_FUNCTION]].time;
     result->copy = function->median_s < kernel->median_s ? *function : *kernel;

@@ -1,5 +1,6 @@
 /*
- * Measuring one graph: fused, unfused and a copy of as many bytes, in turns on one device.
+ * Measuring one graph: fused, unfused or with sizes as arguments, and a copy of as many bytes, in
+ * turns on one device.
  */
 #ifndef KILN_CLI_BENCH_BENCH_RUN_H
 #define KILN_CLI_BENCH_BENCH_RUN_H
@@ -9,10 +10,11 @@
 #include "cli/graph_input.h"
 
 struct kiln_bench_settings {
-    uint32_t samples; /* per contestant, at least 1 */
-    double limit_s;   /* as in kiln_bench_time_runners */
-    bool no_unfused;  /* the unfused contestant is left out */
-    struct kiln_contraction_options contraction;
+    uint32_t samples;     /* per contestant, at least 1 */
+    double limit_s;       /* as in kiln_bench_time_runners */
+    bool no_unfused;      /* the unfused contestant is left out */
+    bool has_both_shapes; /* the argument form is a contestant, and the unfused one is left out */
+    struct kiln_lower_options lower;
 };
 
 /* Everything that serves all graphs of a run. */

@@ -357,7 +357,7 @@ void kiln_bench_case_name(const struct kiln_bench_case *which, char ret_name[KIL
 }
 
 static enum kiln_status make(const struct kiln_bench_case *which, const char *name,
-                             int64_t elements, struct kiln_arena *arena,
+                             int64_t elements, const int64_t *sizes, struct kiln_arena *arena,
                              struct kiln_graph *ret_graph, struct kiln_error *error)
 {
     if (elements < 1 || elements > KILN_BENCH_MAX_ELEMENTS)
@@ -369,6 +369,7 @@ static enum kiln_status make(const struct kiln_bench_case *which, const char *na
     if (status != KILN_OK)
         return status;
     builder.layer = which->layer;
+    builder.sizes = sizes;
     which->build(&builder, elements);
     return kiln_bench_builder_finish(&builder, arena, ret_graph, error);
 }
@@ -379,7 +380,16 @@ enum kiln_status kiln_bench_case_make(const struct kiln_bench_case *which, int64
 {
     char name[KILN_BENCH_NAME_BYTES];
     kiln_bench_case_name(which, name);
-    return make(which, name, elements, arena, ret_graph, error);
+    return make(which, name, elements, NULL, arena, ret_graph, error);
+}
+
+enum kiln_status kiln_bench_case_make_shape(const struct kiln_bench_case *which,
+                                            const int64_t *sizes, struct kiln_arena *arena,
+                                            struct kiln_graph *ret_graph, struct kiln_error *error)
+{
+    char name[KILN_BENCH_NAME_BYTES];
+    kiln_bench_case_name(which, name);
+    return make(which, name, 1, sizes, arena, ret_graph, error);
 }
 
 static void build_line(struct kiln_bench_builder *builder, int64_t elements)
@@ -394,5 +404,5 @@ enum kiln_status kiln_bench_copy_make(int64_t tensor_bytes, struct kiln_arena *a
 {
     int64_t elements = tensor_bytes / (int64_t)sizeof(float);
     const struct kiln_bench_case copy = {.dtype = KILN_DTYPE_F32, .build = build_line};
-    return make(&copy, "copy of bytes", elements > 0 ? elements : 1, arena, ret_graph, error);
+    return make(&copy, "copy of bytes", elements > 0 ? elements : 1, NULL, arena, ret_graph, error);
 }

@@ -56,6 +56,13 @@ enum kiln_status kiln_bench_case_make(const struct kiln_bench_case *which, int64
                                       struct kiln_arena *arena, struct kiln_graph *ret_graph,
                                       struct kiln_error *error) KILN_NODISCARD;
 
+/* Builds a graph of the suite with tensors of these rows and columns, or of these images, channels,
+ * heights and widths. */
+enum kiln_status kiln_bench_case_make_shape(const struct kiln_bench_case *which,
+                                            const int64_t *sizes, struct kiln_arena *arena,
+                                            struct kiln_graph *ret_graph,
+                                            struct kiln_error *error) KILN_NODISCARD;
+
 /* A graph of one identity node on a tensor of so many bytes, rounded down to whole floats: the copy
  * that rates are compared with. Errors as above. */
 enum kiln_status kiln_bench_copy_make(int64_t tensor_bytes, struct kiln_arena *arena,

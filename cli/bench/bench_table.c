@@ -5,15 +5,27 @@
 #include "runtime/support/version.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum { COLUMNS = 8, TEXT_COLUMNS = 1 };
 
-static void add_heading(struct kiln_table *table)
+/* The argument form takes the columns of the unfused one. */
+static bool has_argument_form(const struct kiln_bench_results *results)
 {
-    static const char *const names[COLUMNS] = {"graph",   "time us",  "spread",  "GB/s",
-                                               "GFLOP/s", "of bound", "unfused", "speed-up"};
-    for (int i = 0; i < COLUMNS; i++)
+    for (size_t i = 0; i < results->count; i++)
+        if (results->results[i].argument.kernels != 0)
+            return true;
+    return false;
+}
+
+static void add_heading(struct kiln_table *table, bool has_argument)
+{
+    static const char *const names[COLUMNS - 2] = {"graph", "time us", "spread",
+                                                   "GB/s",  "GFLOP/s", "of bound"};
+    for (int i = 0; i < COLUMNS - 2; i++)
         kiln_table_add(table, "%s", names[i]);
+    kiln_table_add(table, has_argument ? "argument" : "unfused");
+    kiln_table_add(table, has_argument ? "its speed" : "speed-up");
 }
 
 static void add_kernel(struct kiln_table *table, const struct kiln_kernel_profile *profile,
@@ -39,8 +51,12 @@ static void add_result(struct kiln_table *table, const struct kiln_bench_result 
     kiln_profile_add_number(table, kiln_bench_rate(result, &result->fused) / 1e9);
     kiln_profile_add_number(table, kiln_bench_flop_rate(result) / 1e9);
     kiln_profile_add_bound(table, result->bound, result->share_of_bound);
-    kiln_profile_add_number(table, 1e6 * result->unfused.time.median_s);
-    if (kiln_bench_speed_up(result) > 0)
+    bool is_argument = result->argument.kernels != 0;
+    kiln_profile_add_number(table, 1e6 * (is_argument ? result->argument.time.median_s
+                                                      : result->unfused.time.median_s));
+    if (is_argument)
+        kiln_table_add(table, "%.1f%%", 100 * kiln_bench_argument_speed(result));
+    else if (kiln_bench_speed_up(result) > 0)
         kiln_table_add(table, "%.2fx", kiln_bench_speed_up(result));
     else
         kiln_table_add(table, "-");
@@ -61,12 +77,33 @@ static void print_origin(const struct kiln_bench_results *results)
     printf(", load %.1f, kiln %s\n", origin->load_average[0], kiln_version.text);
 }
 
+/* The argument form against the constant one. */
+static void print_argument_speed(const struct kiln_bench_results *results)
+{
+    double logarithms = 0;
+    double least = INFINITY;
+    size_t count = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        double speed = kiln_bench_argument_speed(&results->results[i]);
+        if (!(speed > 0))
+            continue;
+        logarithms += log(speed);
+        least = fmin(least, speed);
+        count++;
+    }
+    if (count != 0)
+        printf(
+            "\nspeed with sizes as arguments: %.1f%% of that with constants in the geometric mean "
+            "of %zu graphs, %.1f%% at least\n",
+            100 * exp(logarithms / (double)count), count, 100 * least);
+}
+
 void kiln_bench_print_table(const struct kiln_bench_results *results)
 {
     struct kiln_table table;
     size_t failures = 0;
     kiln_table_init(&table, COLUMNS, ~0U << TEXT_COLUMNS);
-    add_heading(&table);
+    add_heading(&table, has_argument_form(results));
     for (size_t i = 0; i < results->count; i++) {
         if (results->results[i].failure == NULL)
             add_result(&table, &results->results[i]);
@@ -76,6 +113,8 @@ void kiln_bench_print_table(const struct kiln_bench_results *results)
     if (failures < results->count) {
         print_origin(results);
         kiln_table_print(&table);
+        if (has_argument_form(results))
+            print_argument_speed(results);
     }
     kiln_table_fini(&table);
     for (size_t i = 0; i < results->count; i++) {

@@ -285,9 +285,10 @@ static json_t *row_json(const struct kiln_cache_store *store, const struct row *
     bool is_program = row->kind == KILN_ENTRY_PROGRAM;
     bool is_kernel = row->kind == KILN_ENTRY_KERNEL;
     kiln_json_set(object, "kind",
-                  is_program  ? json_string("program")
-                  : is_kernel ? json_string("kernel")
-                              : json_null());
+                  is_program                       ? json_string("program")
+                  : is_kernel                      ? json_string("kernel")
+                  : row->kind == KILN_ENTRY_CHOICE ? json_string("tuned")
+                                                   : json_null());
     kiln_json_set(object, "target", text_or_null(row->target));
     kiln_json_set(object, "build", text_or_null(row->build));
     kiln_json_set(object, "compiler", text_or_null(row->compiler));

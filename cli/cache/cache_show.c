@@ -123,7 +123,8 @@ static void print_options(const struct kiln_lower_options *options)
     static const struct kiln_contraction_options chosen;
     bool is_forced = memcmp(&options->contraction, &chosen, sizeof chosen) != 0;
     if (!options->no_fusion && !options->max_vector_elements && !options->host_wave_size &&
-        !options->max_groups && !options->skipped_forms && !options->max_part_weight && !is_forced)
+        !options->max_groups && !options->skipped_forms && !options->max_part_weight &&
+        !options->workspace_limit && !is_forced && options->shapes == KILN_SHAPES_CONSTANT)
         fputs("default", stdout);
     const char *gap = "";
     if (options->no_fusion) {
@@ -150,8 +151,16 @@ static void print_options(const struct kiln_lower_options *options)
         printf("%sparts of at most weight %" PRIu32, gap, options->max_part_weight);
         gap = ", ";
     }
-    if (is_forced)
+    if (options->workspace_limit) {
+        printf("%sa workspace of at most %" PRIu64 " bytes", gap, options->workspace_limit);
+        gap = ", ";
+    }
+    if (is_forced) {
         printf("%sa forced schedule of matrix products", gap);
+        gap = ", ";
+    }
+    if (options->shapes == KILN_SHAPES_ARGUMENT)
+        printf("%sshapes are arguments", gap);
     putchar('\n');
 }
 

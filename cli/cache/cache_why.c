@@ -11,6 +11,7 @@
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/miss_reason.h"
 #include "runtime/engine/program_key.h"
+#include "runtime/engine/shapes_setting.h"
 #include "runtime/support/environment.h"
 
 #include <inttypes.h>
@@ -151,22 +152,68 @@ static enum kiln_status find(struct kiln_cache_store *store, struct answer *answ
     return status;
 }
 
+/* True if a cache has an entry of the key, even a damaged one. */
+static bool has_entry(struct kiln_cache_store *store, const struct answer *answer,
+                      const struct kiln_cache_key *key)
+{
+    const struct kiln_cache_query query = {.key = key, .reach = KILN_CACHE_ALL};
+    struct kiln_cache_found found;
+    struct kiln_error ignored;
+    kiln_error_init(&ignored);
+    if (answer->damage.status != KILN_OK)
+        return true;
+    if (kiln_cache_store_find(store, &query, &found, &ignored) != KILN_OK)
+        return false;
+    kiln_cache_found_fini(&found);
+    return true;
+}
+
+/* The key of the program in this form. */
+static enum kiln_status make_key(struct kiln_cache_store *store, const struct kiln_graph *graph,
+                                 const struct kiln_lower_options *options, struct answer *answer,
+                                 struct kiln_cache_key *key, struct kiln_error *error)
+{
+    kiln_cache_key_fini(key);
+    kiln_cache_key_init(key);
+    enum kiln_status status = kiln_program_key_append(graph, &answer->target, options, key, error);
+    if (status == KILN_OK)
+        status = kiln_cache_key_finish(key, error);
+    if (status != KILN_OK)
+        return status;
+    kiln_cache_key_hex(key, answer->hex);
+    return check_damage(store, answer, error);
+}
+
+/* The constant form, unless a cache has an entry of the other one only. The engine also asks if all
+ * kernels are there, so it may prefer the argument form where both have entries. */
+static enum kiln_status choose_key(struct kiln_cache_store *store, const struct kiln_graph *graph,
+                                   const struct kiln_lower_options *options, struct answer *answer,
+                                   struct kiln_cache_key *key, struct kiln_error *error)
+{
+    static const enum kiln_shapes forms[] = {KILN_SHAPES_CONSTANT, KILN_SHAPES_ARGUMENT,
+                                             KILN_SHAPES_CONSTANT};
+    if (options->shapes != KILN_SHAPES_AUTO)
+        return make_key(store, graph, options, answer, key, error);
+    enum kiln_status status = KILN_OK;
+    bool is_chosen = false;
+    for (size_t i = 0; status == KILN_OK && !is_chosen && i < sizeof forms / sizeof *forms; i++) {
+        struct kiln_lower_options form = *options;
+        form.shapes = forms[i];
+        status = make_key(store, graph, &form, answer, key, error);
+        is_chosen = status == KILN_OK && has_entry(store, answer, key);
+    }
+    return status;
+}
+
 static enum kiln_status look(struct kiln_cache_store *store, const struct kiln_graph *graph,
                              struct answer *answer, struct kiln_error *error)
 {
-    static const struct kiln_lower_options options;
+    const struct kiln_lower_options options = {.shapes = kiln_shapes_setting()};
     struct kiln_cache_key key;
     kiln_cache_key_init(&key);
-    enum kiln_status status =
-        kiln_program_key_append(graph, &answer->target, &options, &key, error);
+    enum kiln_status status = kiln_graph_hash(graph, &answer->graph, error);
     if (status == KILN_OK)
-        status = kiln_cache_key_finish(&key, error);
-    if (status == KILN_OK)
-        status = kiln_graph_hash(graph, &answer->graph, error);
-    if (status == KILN_OK) {
-        kiln_cache_key_hex(&key, answer->hex);
-        status = check_damage(store, answer, error);
-    }
+        status = choose_key(store, graph, &options, answer, &key, error);
     if (status == KILN_OK)
         status = find(store, answer, &key, error);
     kiln_cache_key_fini(&key);

@@ -12,15 +12,21 @@ enum { MOST_OPERATIONS = 6 }; /* in a summary; runs of equal ones count once */
 static void describe_program(const struct kiln_entry_view *view, bool with_payload,
                              struct kiln_entry_description *description)
 {
-    if (kiln_program_key_read(view->key, view->key_bytes, &description->arena, &description->key,
+    const void *key = view->key;
+    size_t key_bytes = view->key_bytes;
+    bool is_choice = kiln_program_key_strip_mark(&key, &key_bytes);
+    if (kiln_program_key_read(key, key_bytes, &description->arena, &description->key,
                               &description->reason) != KILN_OK)
         return;
-    description->kind = KILN_ENTRY_PROGRAM;
+    description->kind = is_choice ? KILN_ENTRY_CHOICE : KILN_ENTRY_PROGRAM;
     description->target = description->key.target;
     description->compile_options = description->key.compile_options;
-    if (with_payload &&
-        kiln_program_format_read(view->payload, view->payload_bytes, &description->key.graph,
-                                 &description->program, &description->reason) != KILN_OK)
+    if (is_choice)
+        (void)kiln_error_set(&description->reason, KILN_UNSUPPORTED,
+                             "it is a tuned choice and has no kernels");
+    else if (with_payload &&
+             kiln_program_format_read(view->payload, view->payload_bytes, &description->key.graph,
+                                      &description->program, &description->reason) != KILN_OK)
         description->program = NULL;
 }
 
@@ -170,8 +176,10 @@ void kiln_entry_summary(const struct kiln_entry_description *description,
                                : "");
         return;
     }
-    if (description->kind != KILN_ENTRY_PROGRAM)
+    if (description->kind == KILN_ENTRY_UNKNOWN)
         return;
+    if (description->kind == KILN_ENTRY_CHOICE)
+        kiln_buffer_append_text(buffer, "tuned choice: ");
     const struct kiln_graph *graph = &description->key.graph;
     uint32_t shown = 0;
     uint32_t at = 0;

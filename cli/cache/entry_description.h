@@ -14,6 +14,7 @@ enum kiln_entry_kind {
     KILN_ENTRY_UNKNOWN, /* of another version, or of another program */
     KILN_ENTRY_PROGRAM, /* the recipe of a graph */
     KILN_ENTRY_KERNEL,
+    KILN_ENTRY_CHOICE, /* of tuning, for a graph */
 };
 
 struct kiln_entry_description {

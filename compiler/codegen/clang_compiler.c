@@ -118,24 +118,10 @@ static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_err
     if (path == NULL)
         return kiln_compiler_absent(error, "there is no clang %d or newer with lld here",
                                     OLDEST_VERSION);
-    struct kiln_buffer identity;
-    kiln_buffer_init(&identity);
-    kiln_buffer_append_text(&identity, "clang " OPTIONS_VERSION);
-    enum kiln_status status = KILN_OK;
-    if (!kiln_binary_append_identity(path, &identity) ||
-        !kiln_binary_append_identity(linker, &identity))
-        status = kiln_compiler_absent(error, "cannot read '%s' or its linker", path);
+    enum kiln_status status =
+        kiln_compiler_adopt(ret_compiler, path, linker, "clang " OPTIONS_VERSION, error);
     free(linker);
-    if (status == KILN_OK)
-        status = kiln_buffer_check(&identity, error);
-    if (status != KILN_OK) {
-        free(path);
-        kiln_buffer_fini(&identity);
-        return status;
-    }
-    ret_compiler->path = path;
-    ret_compiler->identity = identity.data; /* takes the memory */
-    return KILN_OK;
+    return status;
 }
 
 /* The processors of one clang, asked once per process. */

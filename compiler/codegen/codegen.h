@@ -10,7 +10,7 @@
 #define KILN_COMPILER_CODEGEN_CODEGEN_H
 
 #include "compiler/codegen/target.h"
-#include "compiler/program.h"
+#include "compiler/kernel.h"
 #include "runtime/support/buffer.h"
 #include "runtime/support/error.h"
 

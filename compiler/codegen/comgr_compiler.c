@@ -38,37 +38,13 @@ static const char *options_version(void)
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
-    static const char *const names[] = {"libamd_comgr.so.3", "libamd_comgr.so.2",
-                                        "libamd_comgr.so"};
-    const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_COMGR_LIBRARY);
-    char *path = NULL;
-    if (configured != NULL && *configured != '\0') {
-        path = kiln_library_find(configured, NULL);
-    } else {
-        for (size_t i = 0; i < sizeof names / sizeof *names && path == NULL; i++)
-            path = kiln_library_find(names[i], NULL);
-    }
+    static const char *const names[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so",
+                                        NULL};
+    char *path = kiln_compiler_search(kiln_library_find, KILN_ENVIRONMENT_KILN_COMGR_LIBRARY, names,
+                                      "'libamd_comgr.so.{3,2}'", error);
     if (path == NULL)
-        return kiln_compiler_absent(
-            error, "there is no '%s' here",
-            configured != NULL && *configured != '\0' ? configured : "libamd_comgr.so.{3,2}");
-
-    struct kiln_buffer identity;
-    kiln_buffer_init(&identity);
-    kiln_buffer_append_text(&identity, "comgr " OPTIONS_VERSION);
-    enum kiln_status status = KILN_OK;
-    if (!kiln_binary_append_identity(path, &identity))
-        status = kiln_compiler_absent(error, "cannot read '%s'", path);
-    if (status == KILN_OK)
-        status = kiln_buffer_check(&identity, error);
-    if (status != KILN_OK) {
-        free(path);
-        kiln_buffer_fini(&identity);
-        return status;
-    }
-    ret_compiler->path = path;
-    ret_compiler->identity = identity.data; /* takes the memory */
-    return KILN_OK;
+        return error->status;
+    return kiln_compiler_adopt(ret_compiler, path, NULL, "comgr " OPTIONS_VERSION, error);
 }
 
 /*

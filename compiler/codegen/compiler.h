@@ -16,6 +16,7 @@
 
 #include "compiler/codegen/target.h"
 #include "runtime/support/buffer.h"
+#include "runtime/support/environment.h"
 #include "runtime/support/error.h"
 
 #include <stdbool.h>
@@ -80,6 +81,24 @@ size_t kiln_compiler_count(void);
 const struct kiln_compiler_ops *kiln_compiler_at(size_t index);
 /* NULL when there is none of that name. */
 const struct kiln_compiler_ops *kiln_compiler_by_name(const char *name);
+
+/*
+ * For `find` of compilers: the path that `search` (kiln_library_find, kiln_program_find) gives for
+ * the name that the environment sets, or else for the first of `names`, which end with NULL, that
+ * is there. NULL with a filled error when there is none; `what` is the subject of its sentence.
+ */
+char *kiln_compiler_search(char *(*search)(const char *name),
+                           enum kiln_environment_variable configured, const char *const *names,
+                           const char *what, struct kiln_error *error);
+
+/*
+ * The end of `find`: fills path and identity. The identity is `start`, then what
+ * identifies the file `path` and, unless NULL, the program `linker`. Takes `path`, also on failure.
+ * KILN_NOT_FOUND when a file cannot be read, KILN_NO_MEMORY.
+ */
+enum kiln_status kiln_compiler_adopt(struct kiln_compiler *ret_compiler, char *path,
+                                     const char *linker, const char *start,
+                                     struct kiln_error *error);
 
 void kiln_compiler_fini(struct kiln_compiler *compiler);
 

@@ -123,7 +123,7 @@ static char *find_in_linker_cache(const char *name)
     return found;
 }
 
-char *kiln_library_find(const char *name, const char *directories)
+char *kiln_library_find_in(const char *name, const char *directories)
 {
     static const char usual[] = "/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib:/opt/rocm/lib"
                                 ":/opt/rocm/lib64"
@@ -143,6 +143,11 @@ char *kiln_library_find(const char *name, const char *directories)
     if (found == NULL && !is_shortage(errno))
         found = find_in_directories(usual, name);
     return found;
+}
+
+char *kiln_library_find(const char *name)
+{
+    return kiln_library_find_in(name, NULL);
 }
 
 static bool is_program(const char *path)
@@ -251,7 +256,8 @@ bool kiln_binary_append_identity(const char *path, struct kiln_buffer *identity)
         for (size_t i = 0;
              i < NEEDED_LIMIT && kiln_elf_dynamic_text(&elf, DT_NEEDED, i, name, sizeof name);
              i++) {
-            char *needed = is_compiler_library(name) ? kiln_library_find(name, directories) : NULL;
+            char *needed =
+                is_compiler_library(name) ? kiln_library_find_in(name, directories) : NULL;
             struct kiln_elf needed_elf;
             int needed_descriptor;
             if (needed != NULL && open_binary(needed, &needed_descriptor, &needed_elf)) {

@@ -16,7 +16,8 @@
  * Returns a new path with links resolved. NULL when there is none, or when it could not be looked
  * for: errno says which (kiln_compiler_absent).
  */
-char *kiln_library_find(const char *name, const char *directories);
+char *kiln_library_find_in(const char *name, const char *directories);
+char *kiln_library_find(const char *name); /* without directories of its own */
 
 /* The executable file that PATH gives for a name (a name with a slash is taken as it is), as it is
  * called: links not resolved, because some compilers look at their name. A new path; NULL, with

@@ -13,6 +13,7 @@
 
 #include "runtime/support/environment.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,36 +54,16 @@ static const char *options_version(void)
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
-    static const char *const names[] = {"c++", "g++", "clang++"};
-    const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_HOST_CXX);
-    char *path = NULL;
-    bool is_configured = configured != NULL && *configured != '\0';
-    if (is_configured) {
-        path = kiln_program_find(configured);
-    } else {
-        for (size_t i = 0; i < sizeof names / sizeof *names && path == NULL; i++)
-            path = kiln_program_find(names[i]);
-    }
+    static const char *const names[] = {"c++", "g++", "clang++", NULL};
+    char *path = kiln_compiler_search(kiln_program_find, KILN_ENVIRONMENT_KILN_HOST_CXX, names,
+                                      "C++ compiler", error);
     if (path == NULL)
-        return is_configured ? kiln_compiler_absent(error, "there is no '%s' here", configured)
-                             : kiln_compiler_absent(error, "there is no C++ compiler here");
-    struct kiln_buffer identity;
-    kiln_buffer_init(&identity);
+        return error->status;
     /* ccache and its like are one program for all compilers: what it is called says which. */
-    kiln_buffer_printf(&identity, "host %s called=%s", options_version(), strrchr(path, '/') + 1);
-    enum kiln_status status = KILN_OK;
-    if (!kiln_binary_append_identity(path, &identity))
-        status = kiln_compiler_absent(error, "cannot read '%s'", path);
-    if (status == KILN_OK)
-        status = kiln_buffer_check(&identity, error);
-    if (status != KILN_OK) {
-        free(path);
-        kiln_buffer_fini(&identity);
-        return status;
-    }
-    ret_compiler->path = path;
-    ret_compiler->identity = identity.data; /* takes the memory */
-    return KILN_OK;
+    char start[NAME_MAX + 64];
+    (void)snprintf(start, sizeof start, "host %s called=%s", options_version(),
+                   strrchr(path, '/') + 1);
+    return kiln_compiler_adopt(ret_compiler, path, NULL, start, error);
 }
 
 static enum kiln_status serves(const struct kiln_compiler *compiler,

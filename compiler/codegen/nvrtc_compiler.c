@@ -37,32 +37,12 @@ static const char *options_version(void)
 
 static enum kiln_status find(struct kiln_compiler *ret_compiler, struct kiln_error *error)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-    const char *configured = kiln_environment_text(KILN_ENVIRONMENT_KILN_NVRTC_LIBRARY);
-    bool is_configured = configured != NULL && *configured != '\0';
-    char *path = is_configured ? kiln_library_find(configured, NULL) : NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && path == NULL && !is_configured; i++)
-        path = kiln_library_find(names[i], NULL);
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    char *path = kiln_compiler_search(kiln_library_find, KILN_ENVIRONMENT_KILN_NVRTC_LIBRARY, names,
+                                      "'libnvrtc.so.{13,12}'", error);
     if (path == NULL)
-        return kiln_compiler_absent(error, "there is no '%s' here",
-                                    is_configured ? configured : "libnvrtc.so.{13,12}");
-
-    struct kiln_buffer identity;
-    kiln_buffer_init(&identity);
-    kiln_buffer_append_text(&identity, "nvrtc " OPTIONS_VERSION);
-    enum kiln_status status = KILN_OK;
-    if (!kiln_binary_append_identity(path, &identity))
-        status = kiln_compiler_absent(error, "cannot read '%s'", path);
-    if (status == KILN_OK)
-        status = kiln_buffer_check(&identity, error);
-    if (status != KILN_OK) {
-        free(path);
-        kiln_buffer_fini(&identity);
-        return status;
-    }
-    ret_compiler->path = path;
-    ret_compiler->identity = identity.data; /* takes the memory */
-    return KILN_OK;
+        return error->status;
+    return kiln_compiler_adopt(ret_compiler, path, NULL, "nvrtc " OPTIONS_VERSION, error);
 }
 
 static enum kiln_status check(const struct kiln_nvrtc_library *nvrtc, int code, const char *what,

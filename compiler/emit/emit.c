@@ -12,8 +12,9 @@
 static bool fill_arguments(const struct kiln_emission *emission, struct kiln_kernel *kernel)
 {
     const struct kiln_fusion_group *group = emission->group;
-    const struct kiln_emit_family *family = kiln_emit_family(emission->schedule->family);
-    uint32_t integers = family->integers == NULL ? 0 : family->integers(emission, NULL);
+    struct kiln_integer_walk walk = {.emission = emission};
+    kiln_visit_integers(&walk);
+    uint32_t integers = walk.count;
     kernel->argument_count = group->access_count + integers;
     kernel->arguments =
         kiln_arena_calloc(emission->ir->arena, kernel->argument_count, sizeof *kernel->arguments);
@@ -22,8 +23,8 @@ static bool fill_arguments(const struct kiln_emission *emission, struct kiln_ker
         free(values);
         return false;
     }
-    if (integers != 0)
-        (void)family->integers(emission, values);
+    walk = (struct kiln_integer_walk){.emission = emission, .values = values};
+    kiln_visit_integers(&walk);
     for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access *access = &group->accesses[i];
         bool workspace = access->kind == KILN_ARGUMENT_WORKSPACE;
@@ -57,14 +58,16 @@ static void append_text(const struct kiln_emission *emission,
     const struct kiln_emit_family *family = kiln_emit_family(schedule->family);
     char template_path[64];
     (void)snprintf(template_path, sizeof template_path, "%s.hip", schedule->template_name);
-    kiln_buffer_printf(text, "#define KILN_WAVE_SIZE %" PRIu32 "\n", emission->target->wave_size);
-    kiln_buffer_printf(text, "#define KILN_BLOCK %" PRIu32 "\n", schedule->block);
+    kiln_emit_constant("WAVE_SIZE", emission->target->wave_size, text);
+    kiln_emit_constant("BLOCK", schedule->launch.block, text);
     family->defines(emission, text);
     kiln_template_append(inclusion, headers[emission->target->kind], text);
     kiln_template_append(inclusion, "device/memory.h", text);
     family->headers(emission, inclusion, text);
-    kiln_buffer_append_text(text, "#line 1 \"generated\"\n");
-    family->text(emission, text);
+    kiln_template_mark_generated(inclusion, text);
+    family->text(emission, inclusion, text);
+    if (family->forms != NULL)
+        family->forms(emission, inclusion, text);
     kiln_template_append(inclusion, template_path, text);
 }
 
@@ -90,10 +93,35 @@ static void append_source(const struct kiln_emission *emission,
                    digits);
 }
 
-enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
-                                  struct kiln_kernel *ret_kernel, struct kiln_error *error)
+static struct kiln_emission with_details(const struct kiln_emission *emission)
 {
     const struct kiln_schedule *schedule = emission->schedule;
+    const struct kiln_emit_family *family = kiln_emit_family(schedule->family);
+    struct kiln_emission whole = *emission;
+    whole.details = family->details != NULL ? family->details(schedule) : schedule->details;
+    return whole;
+}
+
+enum kiln_status kiln_emit_outline(const struct kiln_emission *emission, struct kiln_buffer *text,
+                                   struct kiln_error *error)
+{
+    const struct kiln_emission whole = with_details(emission);
+    struct kiln_template_inclusion inclusion = {
+        .included = calloc(kiln_template_file_count, sizeof(bool)), .is_outline = true};
+    if (inclusion.included == NULL)
+        return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while emitting a kernel");
+    append_text(&whole, &inclusion, text);
+    free(inclusion.included);
+    return kiln_buffer_check(text, error);
+}
+
+enum kiln_status kiln_emit_kernel(const struct kiln_emission *kernel_emission,
+                                  struct kiln_kernel *ret_kernel, struct kiln_error *error)
+{
+    const struct kiln_schedule *schedule = kernel_emission->schedule;
+    const struct kiln_emit_family *family = kiln_emit_family(schedule->family);
+    const struct kiln_emission whole = with_details(kernel_emission);
+    const struct kiln_emission *emission = &whole;
     struct kiln_arena *arena = emission->ir->arena;
     char symbol[64] = "";
     struct kiln_template_inclusion inclusion = {.included =
@@ -106,10 +134,10 @@ enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
     free(inclusion.included);
     struct kiln_kernel kernel = {
         .source_bytes = (uint32_t)source.size,
-        .grid = {schedule->grid, 1, 1},
-        .block = {schedule->block, 1, 1},
-        .lds_bytes = schedule->lds_bytes,
-        .uses_barrier = kiln_emit_family(schedule->family)->uses_barrier(schedule),
+        .grid = {schedule->launch.grid, 1, 1},
+        .block = {schedule->launch.block, 1, 1},
+        .lds_bytes = schedule->launch.lds_bytes,
+        .uses_barrier = family->uses_barrier(schedule),
     };
     is_whole = is_whole && kiln_source_table_add(emission->sources, arena, symbol, &source,
                                                  &kernel.symbol, &kernel.source);

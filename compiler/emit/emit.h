@@ -11,24 +11,17 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_H
 #define KILN_COMPILER_EMIT_EMIT_H
 
-#include "compiler/emit/source_table.h"
-#include "compiler/fuse/partition.h"
-#include "compiler/program.h"
-#include "compiler/schedule/schedule.h"
-
-/* Everything an emitter needs to know about one kernel. */
-struct kiln_emission {
-    const struct kiln_ir *ir;
-    const struct kiln_graph *graph;
-    const struct kiln_fusion_group *group;
-    const struct kiln_schedule *schedule;
-    const struct kiln_target *target;
-    struct kiln_source_table *sources; /* of the program; NULL: each kernel has its own text */
-};
+#include "compiler/emit/emission.h"
+#include "compiler/kernel.h"
 
 /* Fills a kernel; its memory belongs to the arena of the IR. */
 enum kiln_status kiln_emit_kernel(const struct kiln_emission *emission,
                                   struct kiln_kernel *ret_kernel,
                                   struct kiln_error *error) KILN_NODISCARD;
+
+/* Appends what is the kernel's own in its text: the generated parts in order, without the symbol.
+ * Where the text has a file of kernels_templates/, there is an #include line. KILN_NO_MEMORY. */
+enum kiln_status kiln_emit_outline(const struct kiln_emission *emission, struct kiln_buffer *text,
+                                   struct kiln_error *error) KILN_NODISCARD;
 
 #endif

@@ -1,7 +1,8 @@
 #include "compiler/emit/emit_access.h"
 
 #include "compiler/emit/emit_coordinates.h"
-#include "compiler/emit/emit_tile.h"
+#include "compiler/emit/emit_family.h"
+#include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ const char *kiln_storage_suffix(const struct kiln_access *access)
 
 const char *kiln_element_suffix(const struct kiln_emission *emission, uint32_t elements)
 {
-    return elements == emission->schedule->vector_elems ? "" : "_element";
+    return elements == emission->schedule->walk.vector_elems ? "" : "_element";
 }
 
 static enum kiln_access_mode access_mode(const struct kiln_emission *emission, uint32_t access)
@@ -40,10 +41,15 @@ void kiln_emit_arguments(const struct kiln_emission *emission, struct kiln_buffe
         if (access->kind == KILN_ARGUMENT_HOST_SCALAR)
             kiln_buffer_printf(source, "    alignas(8) kiln_storage_%s a%" PRIu32 ";\n",
                                kiln_storage_suffix(access), i);
+        else if (kiln_dtype_is_packed(access->dtype))
+            kiln_buffer_printf(source, "    kiln_memory_%s a%" PRIu32 ";\n",
+                               kiln_storage_suffix(access), i);
         else
             kiln_buffer_printf(source, "    %skiln_storage_%s *a%" PRIu32 ";\n",
                                access->is_store ? "" : "const ", kiln_storage_suffix(access), i);
     }
+    struct kiln_integer_walk walk = {.emission = emission, .source = source};
+    kiln_visit_integers(&walk);
     kiln_buffer_append_text(source, "};\n");
 }
 
@@ -66,7 +72,9 @@ void kiln_emit_input_members(const struct kiln_emission *emission, const bool *s
 {
     const struct kiln_fusion_group *group = emission->group;
     for (uint32_t i = 0; i < group->load_count; i++) {
-        bool is_vector = elements > 1 && emission->schedule->accesses[i].mode == KILN_ACCESS_VECTOR;
+        bool is_vector = elements > 1 &&
+                         emission->schedule->accesses[i].mode == KILN_ACCESS_VECTOR &&
+                         !kiln_dtype_is_packed(group->accesses[i].dtype);
         if (is_selected(selected, i))
             kiln_buffer_printf(source,
                                is_vector ? "    KILN_INPUT(kiln_storage_%s, x%" PRIu32 ", %" PRIu32
@@ -77,10 +85,92 @@ void kiln_emit_input_members(const struct kiln_emission *emission, const bool *s
     }
 }
 
+void kiln_emit_tile_access(const struct kiln_emission *emission, uint32_t access, bool is_store,
+                           uint32_t elements, const char *vector, const char *line,
+                           struct kiln_buffer *source)
+{
+    const struct kiln_access *memory = &emission->group->accesses[access];
+    uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
+    uint32_t whole = emission->schedule->walk.vector_elems;
+    uint32_t piece = whole * bytes <= KILN_ACCESS_BYTES ? whole : KILN_ACCESS_BYTES / bytes;
+    for (uint32_t i = 0; i < elements; i += piece) {
+        char place[128];
+        (void)snprintf(place, sizeof place,
+                       "tiles.t%" PRIu32
+                       "[kiln_tile_place((unsigned)%s, (unsigned)column + %" PRIu32 ", %" PRIu32
+                       ")]",
+                       access, line, i, piece);
+        if (elements == 1 && is_store)
+            kiln_buffer_printf(source, "    %s = %s[0];\n", place, vector);
+        else if (elements == 1)
+            kiln_buffer_printf(source, "    %s[0] = %s;\n", vector, place);
+        else if (is_store)
+            kiln_buffer_printf(source, "    KILN_STORE_LOCAL(%" PRIu32 ", &%s, &%s[%" PRIu32 "])\n",
+                               piece * bytes, place, vector, i);
+        else
+            kiln_buffer_printf(source, "    KILN_LOAD_LOCAL(%" PRIu32 ", &%s[%" PRIu32 "], &%s)\n",
+                               piece * bytes, vector, i, place);
+    }
+}
+
+/* "4, 16, 8": template arguments of a vector of packed elements: bits, count, bytes at once. */
+static void append_packed_vector(const struct kiln_emission *emission, uint32_t access,
+                                 uint32_t elements, struct kiln_buffer *source)
+{
+    enum kiln_dtype dtype = emission->group->accesses[access].dtype;
+    uint32_t bits = kiln_dtype_info(dtype)->bits;
+    uint32_t step = kiln_packed_access_bytes(dtype, elements);
+    uint32_t aligned = emission->schedule->accesses[access].alignment_bytes;
+    if (emission->target->kind == KILN_TARGET_CUDA && aligned < step)
+        step = aligned;
+    kiln_buffer_printf(source, "%" PRIu32 ", %" PRIu32 ", %" PRIu32, bits, elements, step);
+}
+
+static void append_packed_load(const struct kiln_emission *emission, uint32_t access,
+                               uint32_t elements, struct kiln_buffer *source)
+{
+    uint32_t unit = kiln_dtype_unit(emission->group->accesses[access].dtype);
+    if (elements % unit == 0) {
+        kiln_buffer_append_text(source, "    kiln_load_packed<");
+        append_packed_vector(emission, access, elements, source);
+        kiln_buffer_printf(source, ">(arguments.a%" PRIu32 ".vector(", access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_printf(source, "), inputs.x%" PRIu32 ");\n", access);
+        return;
+    }
+    for (uint32_t e = 0; e < elements; e++) {
+        kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[%" PRIu32 "] = arguments.a%" PRIu32 "[",
+                           access, e, access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_printf(source, " + %" PRIu32 "];\n", e);
+    }
+}
+
+/* The work-item that stores an element by itself has stored those before it in its byte. */
+static void append_packed_store(const struct kiln_emission *emission, uint32_t access,
+                                uint32_t elements, struct kiln_buffer *source)
+{
+    if (elements == 1) {
+        kiln_buffer_printf(source, "    arguments.a%" PRIu32 ".store(", access);
+        kiln_emit_offset(emission, access, source);
+        kiln_buffer_printf(source, ", y%" PRIu32 "[0]);\n", access);
+        return;
+    }
+    kiln_buffer_append_text(source, "    kiln_store_packed<");
+    append_packed_vector(emission, access, elements, source);
+    kiln_buffer_printf(source, ">(arguments.a%" PRIu32 ".vector(", access);
+    kiln_emit_offset(emission, access, source);
+    kiln_buffer_printf(source, "), y%" PRIu32 ");\n", access);
+}
+
 /* A single element is no vector. */
 static void append_vector_load(const struct kiln_emission *emission, uint32_t access,
                                uint32_t elements, struct kiln_buffer *source)
 {
+    if (kiln_dtype_is_packed(emission->group->accesses[access].dtype)) {
+        append_packed_load(emission, access, elements, source);
+        return;
+    }
     if (elements == 1)
         kiln_buffer_printf(source, "    inputs.x%" PRIu32 "[0] = *(arguments.a%" PRIu32 " + (",
                            access, access);
@@ -119,7 +209,7 @@ void kiln_emit_loads(const struct kiln_emission *emission, const bool *selected,
             kiln_buffer_append_text(source, "];\n");
             break;
         case KILN_ACCESS_TRANSPOSED:
-            if (elements == schedule->vector_elems)
+            if (elements == schedule->walk.vector_elems)
                 break; /* kiln_load_staged */
             (void)snprintf(element, sizeof element, "inputs.x%" PRIu32, i);
             kiln_emit_tile_access(emission, i, false, 1, element, "line", source);
@@ -131,7 +221,7 @@ void kiln_emit_loads(const struct kiln_emission *emission, const bool *selected,
     }
     if (gathers) {
         kiln_emit_element_loop("    ", elements, source);
-        if (schedule->flattened)
+        if (schedule->walk.form == KILN_WALK_FLATTENED)
             kiln_emit_line_coordinates(emission, source);
         for (uint32_t i = 0; i < group->load_count; i++) {
             if (!is_selected(selected, i) || access_mode(emission, i) != KILN_ACCESS_GATHER)
@@ -163,7 +253,7 @@ static void append_guard(const struct kiln_emission *emission, uint32_t access,
     const struct kiln_schedule *schedule = emission->schedule;
     uint32_t guard = schedule->accesses[access].guard_axes;
     bool any = false;
-    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+    for (uint32_t axis = 0; axis < schedule->walk.rank; axis++) {
         if (!((guard >> axis) & 1u))
             continue;
         kiln_buffer_append_text(source, any ? " && " : "    if (");
@@ -181,15 +271,15 @@ static void append_element_guard(const struct kiln_emission *emission, uint32_t 
     const struct kiln_schedule *schedule = emission->schedule;
     uint32_t guard = schedule->accesses[access].guard_axes;
     bool any = false;
-    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
+    for (uint32_t axis = 0; axis < schedule->walk.rank; axis++) {
         if (!((guard >> axis) & 1u))
             continue;
         kiln_buffer_append_text(source, any ? " && " : "        if (");
-        if (schedule->flattened) {
+        if (schedule->walk.form == KILN_WALK_FLATTENED) {
             kiln_buffer_printf(source, "k%" PRIu32, axis);
         } else {
             kiln_emit_coordinate(emission, axis, source);
-            if (axis == schedule->rank - 1)
+            if (axis == schedule->walk.rank - 1)
                 kiln_buffer_append_text(source, " + (kiln_index)e");
         }
         kiln_buffer_append_text(source, " == 0");
@@ -202,6 +292,10 @@ static void append_element_guard(const struct kiln_emission *emission, uint32_t 
 static void append_store(const struct kiln_emission *emission, uint32_t access, uint32_t elements,
                          struct kiln_buffer *source)
 {
+    if (kiln_dtype_is_packed(emission->group->accesses[access].dtype)) {
+        append_packed_store(emission, access, elements, source);
+        return;
+    }
     switch (access_mode(emission, access)) {
     case KILN_ACCESS_VECTOR:
         append_guard(emission, access, source);
@@ -243,7 +337,7 @@ static void append_gathered_stores(const struct kiln_emission *emission, const b
             continue;
         if (!any) {
             kiln_emit_element_loop("    ", elements, source);
-            if (schedule->flattened)
+            if (schedule->walk.form == KILN_WALK_FLATTENED)
                 kiln_emit_line_coordinates(emission, source);
         }
         any = true;

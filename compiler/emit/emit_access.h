@@ -9,9 +9,9 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_ACCESS_H
 #define KILN_COMPILER_EMIT_EMIT_ACCESS_H
 
-#include "compiler/emit/emit.h"
+#include "compiler/emit/emission.h"
 
-/* struct kiln_arguments. */
+/* struct kiln_arguments: pointers and host scalars, then integers. */
 void kiln_emit_arguments(const struct kiln_emission *emission, struct kiln_buffer *source);
 
 /* The suffix of the device type that an access has elements of: "f16". Static. */
@@ -36,5 +36,11 @@ void kiln_emit_output_arrays(const struct kiln_emission *emission, const bool *s
 /* Statements that store them, where their guards allow. */
 void kiln_emit_stores(const struct kiln_emission *emission, const bool *selected, uint32_t elements,
                       struct kiln_buffer *source);
+
+/* Statements that copy the array `vector`, as long as a vector or one element, to (is_store) or
+ * from the access's tile, at `column` of the line that is called `line`. */
+void kiln_emit_tile_access(const struct kiln_emission *emission, uint32_t access, bool is_store,
+                           uint32_t elements, const char *vector, const char *line,
+                           struct kiln_buffer *source);
 
 #endif

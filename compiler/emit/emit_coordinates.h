@@ -9,7 +9,7 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_COORDINATES_H
 #define KILN_COMPILER_EMIT_EMIT_COORDINATES_H
 
-#include "compiler/emit/emit.h"
+#include "compiler/emit/emission.h"
 
 bool kiln_emission_is_tiled(const struct kiln_emission *emission);
 
@@ -17,19 +17,21 @@ bool kiln_emission_is_tiled(const struct kiln_emission *emission);
 void kiln_emit_position(const struct kiln_emission *emission, struct kiln_buffer *source);
 /* kiln_locate or kiln_locate_tile. */
 void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *source);
-/* kiln_locate_row, kiln_locate_step and kiln_locate_tail of a reduction: each sets the coordinates
- * on the axes that it counts along. */
+/* kiln_locate_chunk (of segments), kiln_locate_row, kiln_locate_step and kiln_locate_tail of a
+ * kernel that reduces rows: each sets the coordinates on the axes that it counts along. */
 void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_buffer *source);
+/* True if rows that are reduced have elements that are in no vector. Segments whose sizes are
+ * arguments may have some in any case, so that there are fewer kernels. */
+bool kiln_rows_have_tails(const struct kiln_emission *emission);
+/* Whole vectors of a line of rows, at least 1. */
+uint64_t kiln_steps_of_line(const struct kiln_schedule *schedule);
 /* Vectors of an axis of rows, in the form `columns`, and where the last one begins: so that it is
  * whole, perhaps within the one before. */
 int64_t kiln_vectors_of_rows(const struct kiln_schedule *schedule);
 int64_t kiln_last_vector_of_rows(const struct kiln_schedule *schedule);
-/* Whether sizes and strides are members of kiln_arguments (emit_reduction_arguments.h), and whether
- * that of an access along a collapsed axis is: 0 and 1 stand in the text, since less is left to
- * compute then. */
-bool kiln_sizes_are_arguments(const struct kiln_emission *emission);
-bool kiln_is_axis_stride_argument(const struct kiln_emission *emission, uint32_t access,
-                                  uint32_t axis);
+/* Vectors of a line, and tiles along an axis of tiles. */
+uint64_t kiln_vectors_of_line(const struct kiln_schedule *schedule);
+uint64_t kiln_tiles_along(const struct kiln_schedule *schedule, uint32_t axis);
 /* The coordinate on a collapsed axis when elements are not taken from a flattened line. */
 void kiln_emit_coordinate(const struct kiln_emission *emission, uint32_t axis,
                           struct kiln_buffer *source);

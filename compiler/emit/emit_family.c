@@ -1,37 +1,58 @@
 #include "compiler/emit/emit_family.h"
 
+#include "compiler/emit/emit_counts.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
-#define KILN_FAMILY(name, lower, op_class, text)                                                   \
+#define KILN_FAMILY(name, lower, op_class, text, reason)                                           \
     extern const struct kiln_emit_family kiln_emit_family_##lower;
 #include "compiler/kernel_family.def"
 
 const struct kiln_emit_family *kiln_emit_family(enum kiln_kernel_family family)
 {
     static const struct kiln_emit_family *const families[] = {
-#define KILN_FAMILY(name, lower, op_class, text) &kiln_emit_family_##lower,
+#define KILN_FAMILY(name, lower, op_class, text, reason) &kiln_emit_family_##lower,
 #include "compiler/kernel_family.def"
     };
     return families[family];
+}
+
+void kiln_emit_constant(const char *name, uint64_t value, struct kiln_buffer *source)
+{
+    kiln_buffer_printf(source, "#define KILN_%s %" PRIu64 "\n", name, value);
+}
+
+void kiln_visit_integers(struct kiln_integer_walk *walk)
+{
+    const struct kiln_emit_family *family = kiln_emit_family(walk->emission->schedule->family);
+    if (family->visit_integers != NULL)
+        family->visit_integers(walk);
 }
 
 void kiln_emit_grid(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     bool has_turns = kiln_schedule_has_turns(schedule);
-    kiln_buffer_printf(source, "#define KILN_HAS_TURNS %d\n", has_turns);
+    kiln_emit_constant("HAS_TURNS", has_turns, source);
     if (has_turns)
-        kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "u\n", schedule->grid);
+        kiln_buffer_printf(source, "#define KILN_GRID %" PRIu32 "u\n", schedule->launch.grid);
 }
 
 void kiln_emit_turns(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    kiln_buffer_append_text(source, schedule->walks_back
+    kiln_buffer_append_text(source, schedule->walk.is_backward
                                         ? "#define KILN_CHUNK(turn) (KILN_CHUNKS - 1 - (turn))\n"
                                         : "#define KILN_CHUNK(turn) (turn)\n");
-    kiln_buffer_printf(source, "#define KILN_VECTOR %" PRIu32 "\n", schedule->vector_elems);
+    kiln_emit_constant("VECTOR", schedule->walk.vector_elems, source);
+}
+
+void kiln_emit_turns_header(const struct kiln_emission *emission,
+                            struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
+{
+    bool has_turns = kiln_schedule_has_turns(emission->schedule);
+    kiln_template_append(inclusion, has_turns ? "device/turns.h" : "device/turns_none.h", source);
 }
 
 void kiln_emit_convert_header(enum kiln_dtype dtype, struct kiln_template_inclusion *inclusion,
@@ -55,10 +76,13 @@ void kiln_emit_operation_headers(const struct kiln_emission *emission,
 {
     for (uint32_t i = 0; i < emission->group->op_count; i++) {
         const struct kiln_op *op = &emission->ir->ops[emission->group->ops[i]];
-        const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+        bool divides = kiln_sum_over_count(emission, op) != KILN_NONE;
+        const struct kiln_opcode_info *info = kiln_opcode_info(divides ? KILN_OP_DIV : op->opcode);
         char path[128];
         if (op->opcode == KILN_OP_ROUND) {
             kiln_emit_convert_header(op->dtype, inclusion, source);
+        } else if (op->opcode == KILN_OP_ROUND_UP) {
+            kiln_template_append(inclusion, "device/math/round_up.h", source);
         } else if (info->op_class == KILN_OP_CLASS_ELEMENTWISE) {
             (void)snprintf(path, sizeof path, "device/math/%s_%s.h", info->text,
                            kiln_scalar_text(op->scalar));

@@ -5,12 +5,12 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_INTEGERS_H
 #define KILN_COMPILER_EMIT_EMIT_INTEGERS_H
 
-#include "compiler/emit/emit.h"
+#include "compiler/emit/emission.h"
 
 /* A walk over all of a kernel's integers, which starts with `count` 0. */
 struct kiln_integer_walk {
     const struct kiln_emission *emission;
-    struct kiln_buffer *source; /* members of kiln_arguments are appended to it; NULL: no text */
+    struct kiln_buffer *source; /* gets the members of kiln_arguments; NULL: no text */
     int64_t *values;            /* gets the value of each; NULL: they are only counted */
     uint32_t count;             /* visited so far */
 };

@@ -2,7 +2,6 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
-#include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,34 +32,6 @@ void kiln_emit_tiles(const struct kiln_emission *emission, struct kiln_buffer *s
     kiln_buffer_append_text(source, "};\n");
 }
 
-void kiln_emit_tile_access(const struct kiln_emission *emission, uint32_t access, bool is_store,
-                           uint32_t elements, const char *vector, const char *line,
-                           struct kiln_buffer *source)
-{
-    const struct kiln_access *memory = &emission->group->accesses[access];
-    uint32_t bytes = kiln_dtype_info(memory->dtype)->bytes;
-    uint32_t whole = emission->schedule->vector_elems;
-    uint32_t piece = whole * bytes <= KILN_ACCESS_BYTES ? whole : KILN_ACCESS_BYTES / bytes;
-    for (uint32_t i = 0; i < elements; i += piece) {
-        char place[128];
-        (void)snprintf(place, sizeof place,
-                       "tiles.t%" PRIu32
-                       "[kiln_tile_place((unsigned)%s, (unsigned)column + %" PRIu32 ", %" PRIu32
-                       ")]",
-                       access, line, i, piece);
-        if (elements == 1 && is_store)
-            kiln_buffer_printf(source, "    %s = %s[0];\n", place, vector);
-        else if (elements == 1)
-            kiln_buffer_printf(source, "    %s[0] = %s;\n", vector, place);
-        else if (is_store)
-            kiln_buffer_printf(source, "    KILN_STORE_LOCAL(%" PRIu32 ", &%s, &%s[%" PRIu32 "])\n",
-                               piece * bytes, place, vector, i);
-        else
-            kiln_buffer_printf(source, "    KILN_LOAD_LOCAL(%" PRIu32 ", &%s[%" PRIu32 "], &%s)\n",
-                               piece * bytes, vector, i, place);
-    }
-}
-
 /* Opens the loop over a square's vectors along the tile axis, k being the column. */
 static void append_square_loop(const struct kiln_emission *emission, bool clamps,
                                struct kiln_buffer *source)
@@ -72,7 +43,7 @@ static void append_square_loop(const struct kiln_emission *emission, bool clamps
                                     "    position.column += column + (kiln_index)k;\n"
                                     "    position.line += line;\n");
     /* A column outside the domain loads the last column again; its elements are never used. */
-    if (clamps && schedule->dims[schedule->rank - 1] % schedule->vector_elems != 0)
+    if (clamps && schedule->walk.dims[schedule->walk.rank - 1] % schedule->walk.vector_elems != 0)
         kiln_buffer_append_text(source, "    if (position.column >= (kiln_index)(KILN_COLS))\n"
                                         "        position.column = (kiln_index)(KILN_COLS) - 1;\n");
 }
@@ -82,7 +53,7 @@ static void append_memory_access(const struct kiln_emission *emission, uint32_t 
                                  const char *vector, struct kiln_buffer *source)
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
-    uint32_t elements = emission->schedule->vector_elems;
+    uint32_t elements = emission->schedule->walk.vector_elems;
     uint32_t bytes = kiln_vector_bytes(memory, elements);
     if (elements == 1 && !memory->is_store)
         kiln_buffer_printf(source, "    %s[0] = ", vector);
@@ -149,8 +120,8 @@ static void append_stage_in(const struct kiln_emission *emission, struct kiln_bu
         (void)snprintf(from, sizeof from, "square.s%" PRIu32 "[i][e]", i);
         kiln_buffer_append_text(source, "    {\n");
         append_transposed(emission, i, from, source);
-        kiln_emit_tile_access(emission, i, true, emission->schedule->vector_elems, "across", "at",
-                              source);
+        kiln_emit_tile_access(emission, i, true, emission->schedule->walk.vector_elems, "across",
+                              "at", source);
         kiln_buffer_append_text(source, "    }\n");
     }
     kiln_buffer_append_text(source, "    }\n}\n");
@@ -173,8 +144,8 @@ static void append_stage_out(const struct kiln_emission *emission, struct kiln_b
                            "    for (int e = 0; e < KILN_VECTOR; e++) {\n"
                            "    const kiln_index at = line + (kiln_index)e;\n",
                            kiln_storage_suffix(&group->accesses[i]));
-        kiln_emit_tile_access(emission, i, false, emission->schedule->vector_elems, "square[e]",
-                              "at", source);
+        kiln_emit_tile_access(emission, i, false, emission->schedule->walk.vector_elems,
+                              "square[e]", "at", source);
         kiln_buffer_append_text(source, "    }\n");
         append_square_loop(emission, false, source);
         append_transposed(emission, i, "square[i][k]", source);
@@ -194,7 +165,7 @@ static void append_load_staged(const struct kiln_emission *emission, struct kiln
         char vector[24];
         (void)snprintf(vector, sizeof vector, "inputs.x%" PRIu32, i);
         if (is_staged(emission, i, false))
-            kiln_emit_tile_access(emission, i, false, emission->schedule->vector_elems, vector,
+            kiln_emit_tile_access(emission, i, false, emission->schedule->walk.vector_elems, vector,
                                   "line", source);
     }
     kiln_buffer_append_text(source, "}\n");
@@ -235,7 +206,7 @@ static void append_staged_element(const struct kiln_emission *emission, bool sto
 void kiln_emit_tile_functions(const struct kiln_emission *emission, uint32_t elements,
                               struct kiln_buffer *source)
 {
-    if (elements == emission->schedule->vector_elems) {
+    if (elements == emission->schedule->walk.vector_elems) {
         append_fetch(emission, source);
         append_stage_in(emission, source);
         append_load_staged(emission, source);

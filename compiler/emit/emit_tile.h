@@ -1,11 +1,11 @@
 /*
- * The tiled pointwise template's own part: tiles in local memory, and the functions that stage
+ * Kernels that walk in tiles: tiles in local memory, and the functions that stage
  * operands through them. Tile t<i> belongs to access i.
  */
 #ifndef KILN_COMPILER_EMIT_EMIT_TILE_H
 #define KILN_COMPILER_EMIT_EMIT_TILE_H
 
-#include "compiler/emit/emit.h"
+#include "compiler/emit/emission.h"
 
 /* struct kiln_tiles; struct kiln_square: the elements that a work-item loads before it stages them.
  */
@@ -15,11 +15,5 @@ void kiln_emit_tiles(const struct kiln_emission *emission, struct kiln_buffer *s
  * kiln_stage_in_element, kiln_stage_out_element. */
 void kiln_emit_tile_functions(const struct kiln_emission *emission, uint32_t elements,
                               struct kiln_buffer *source);
-
-/* Statements that copy the array `vector`, as long as a vector or one element, to (is_store) or
- * from the access's tile, at `column` of the line that is called `line`. */
-void kiln_emit_tile_access(const struct kiln_emission *emission, uint32_t access, bool is_store,
-                           uint32_t elements, const char *vector, const char *line,
-                           struct kiln_buffer *source);
 
 #endif

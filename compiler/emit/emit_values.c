@@ -2,6 +2,7 @@
 
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_counts.h"
 #include "compiler/emit/emit_family.h"
 
 #include <inttypes.h>
@@ -15,8 +16,15 @@ const char *kiln_scalar_type(enum kiln_scalar scalar)
     return types[scalar];
 }
 
-static void append_constant(const struct kiln_op *op, struct kiln_buffer *source)
+static void append_constant(const struct kiln_value_table *table, uint32_t value,
+                            struct kiln_buffer *source)
 {
+    const struct kiln_op *op = &table->ir->ops[value];
+    if (table->is_count[value]) {
+        kiln_buffer_printf(source, "(%s)arguments.count%" PRIu32, kiln_scalar_type(op->scalar),
+                           table->number[value]);
+        return;
+    }
     double real = op->constant.real;
     bool single = op->scalar == KILN_SCALAR_F32;
     if (op->scalar == KILN_SCALAR_BOOL) {
@@ -40,14 +48,14 @@ static void append_constant(const struct kiln_op *op, struct kiln_buffer *source
 
 /* The collapsed axis that an INDEX counts along. KILN_NONE: it is 0 everywhere, since the axis has
  * size 1 in its own domain, however long it is in a domain that it is repeated to; or the group's
- * result is a sum along it, as gradients of keys that heads share are of the scores' heads. */
+ * result is a sum along it. */
 static uint32_t index_axis(const struct kiln_emission *emission, const struct kiln_op *op)
 {
     const struct kiln_domain *own = &emission->ir->domains[op->domain];
     uint32_t rank = emission->ir->domains[emission->group->domain].rank;
     if (own->dims[op->axis] == 1 || op->axis + rank < own->rank)
         return KILN_NONE;
-    return emission->schedule->domain_axis[op->axis + rank - own->rank];
+    return emission->schedule->walk.domain_axis[op->axis + rank - own->rank];
 }
 
 void kiln_value_table_fini(struct kiln_value_table *table)
@@ -57,27 +65,21 @@ void kiln_value_table_fini(struct kiln_value_table *table)
     free(table->load);
     free(table->varies);
     free(table->is_row);
+    free(table->is_count);
 }
 
-/* The template and the family's text do it, so that it is no statement of its own. */
-static bool is_done_once(const struct kiln_op *op)
-{
-    enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    return op_class == KILN_OP_CLASS_REDUCE || op_class == KILN_OP_CLASS_CONTRACT ||
-           op_class == KILN_OP_CLASS_ATTENTION;
-}
-
-/* Computed values differ within a vector when an operand does. Of a reduction those of a vector of
- * rows do. */
+/* Computed values differ within a vector when an operand does. The family knows it of core
+ * operations, which template and family's text do. */
 static bool result_varies(const struct kiln_emission *emission,
                           const struct kiln_value_table *table, const struct kiln_op *op)
 {
     const struct kiln_schedule *schedule = emission->schedule;
     if (op->opcode == KILN_OP_INDEX) {
         uint32_t axis = index_axis(emission, op);
-        return axis != KILN_NONE && (schedule->flattened || axis == schedule->rank - 1);
+        return axis != KILN_NONE &&
+               (schedule->walk.form == KILN_WALK_FLATTENED || axis == schedule->walk.rank - 1);
     }
-    if (is_done_once(op)) {
+    if (kiln_op_is_core(op)) {
         const struct kiln_emit_family *family = kiln_emit_family(schedule->family);
         return family->result_varies != NULL &&
                family->result_varies(schedule, table->varies[op->operands[0]]);
@@ -98,11 +100,12 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         .load = calloc(ir->op_count, sizeof *table.load),
         .varies = calloc(ir->op_count, sizeof *table.varies),
         .is_row = calloc(ir->op_count, sizeof *table.is_row),
+        .is_count = calloc(ir->op_count, sizeof *table.is_count),
         .ir = ir,
         .has_literals = kiln_emit_family(group->family)->has_literals,
     };
     if (table.number == NULL || table.alias == NULL || table.load == NULL || table.varies == NULL ||
-        table.is_row == NULL) {
+        table.is_row == NULL || table.is_count == NULL) {
         kiln_value_table_fini(&table);
         return false;
     }
@@ -110,6 +113,7 @@ bool kiln_value_table_init(const struct kiln_emission *emission, struct kiln_val
         table.number[group->ops[i]] = i;
         table.alias[group->ops[i]] = group->ops[i];
         table.load[group->ops[i]] = KILN_NONE;
+        table.is_count[group->ops[i]] = kiln_value_is_count(emission, group->ops[i]);
     }
     for (uint32_t i = 0; i < group->load_count; i++) {
         if (group->accesses[i].is_accumulator)
@@ -146,7 +150,7 @@ void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
     const struct kiln_op *op = &table->ir->ops[variable];
     bool is_array = table->varies[variable];
     if (table->has_literals && op->opcode == KILN_OP_CONSTANT)
-        append_constant(op, source);
+        append_constant(table, variable, source);
     else if (!table->is_row[variable] || (table->has_row_variables && !is_array))
         kiln_buffer_printf(source, "v%" PRIu32, table->number[variable]);
     else
@@ -162,11 +166,11 @@ static void append_index(const struct kiln_emission *emission, const struct kiln
     kiln_buffer_printf(source, "(%s)(", kiln_scalar_type(op->scalar));
     if (axis == KILN_NONE) {
         kiln_buffer_append_text(source, "0");
-    } else if (schedule->flattened) {
+    } else if (schedule->walk.form == KILN_WALK_FLATTENED) {
         kiln_buffer_printf(source, "k%" PRIu32, axis);
     } else {
         kiln_emit_coordinate(emission, axis, source);
-        if (axis == schedule->rank - 1)
+        if (axis == schedule->walk.rank - 1)
             kiln_buffer_append_text(source, " + (kiln_index)e");
     }
     kiln_buffer_append_text(source, ")");
@@ -209,27 +213,32 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
                          uint32_t value, const char *indent, struct kiln_buffer *source)
 {
     const struct kiln_op *op = &emission->ir->ops[value];
-    const struct kiln_opcode_info *info = kiln_opcode_info(op->opcode);
+    uint32_t sum = kiln_sum_over_count(emission, op);
+    enum kiln_opcode opcode = sum != KILN_NONE ? KILN_OP_DIV : op->opcode;
+    const struct kiln_opcode_info *info = kiln_opcode_info(opcode);
     kiln_buffer_append_text(source, indent);
     if (!table->is_row[value])
         kiln_buffer_printf(source, "const %s ", kiln_scalar_type(op->scalar));
     kiln_emit_value(table, value, source);
     kiln_buffer_append_text(source, " = ");
     uint32_t load = table->load[value];
+    if (load != KILN_NONE && table->are_parameters) {
+        kiln_buffer_printf(source, "kiln_decode_%s(x%" PRIu32 ");\n",
+                           kiln_storage_suffix(&emission->group->accesses[load]), load);
+        return;
+    }
     if (load != KILN_NONE) {
         kiln_buffer_printf(source, "kiln_decode_%s(inputs.x%" PRIu32 "[%s]);\n",
                            kiln_storage_suffix(&emission->group->accesses[load]), load,
-                           table->elements != NULL ? table->elements[load]
-                           : table->varies[value]  ? "e"
-                                                   : "0");
+                           table->varies[value] ? "e" : "0");
         return;
     }
     if (op->opcode == KILN_OP_CONSTANT) {
-        append_constant(op, source);
+        append_constant(table, value, source);
         kiln_buffer_append_text(source, ";\n");
         return;
     }
-    if (is_done_once(op))
+    if (kiln_op_is_core(op))
         return;
     if (op->opcode == KILN_OP_INDEX) {
         append_index(emission, op, source);
@@ -240,14 +249,14 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
     load = table->load[op->operands[0]];
     if (op->opcode == KILN_OP_CONVERT && op->scalar == KILN_SCALAR_F32 &&
         table->are_floats != NULL && load != KILN_NONE && table->are_floats[load]) {
-        kiln_buffer_printf(source, "floats%" PRIu32 "[e];\n", load);
+        kiln_buffer_printf(source, "floats%" PRIu32 ";\n", load);
         return;
     }
     if (op->opcode == KILN_OP_CONVERT)
         kiln_buffer_printf(source, "kiln_convert_%s_%s(", kiln_scalar_text(operand_scalar),
                            kiln_scalar_text(op->scalar));
-    else if (op->opcode == KILN_OP_ROUND)
-        kiln_buffer_printf(source, "kiln_round_%s_%s(", kiln_dtype_info(op->dtype)->device,
+    else if (info->rule == KILN_OP_RULE_ROUND)
+        kiln_buffer_printf(source, "kiln_%s_%s_%s(", info->text, kiln_dtype_info(op->dtype)->device,
                            kiln_scalar_text(op->scalar));
     else
         kiln_buffer_printf(
@@ -256,7 +265,7 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
             kiln_scalar_text(info->rule == KILN_OP_RULE_COMPARE ? operand_scalar : op->scalar));
     for (uint32_t k = 0; k < info->arity; k++) {
         kiln_buffer_append_text(source, k == 0 ? "" : ", ");
-        kiln_emit_value(table, op->operands[k], source);
+        kiln_emit_value(table, op->operands[sum == 1 ? 1 - k : k], source);
     }
     kiln_buffer_append_text(source, ");\n");
 }

@@ -6,7 +6,7 @@
 #ifndef KILN_COMPILER_EMIT_EMIT_VALUES_H
 #define KILN_COMPILER_EMIT_EMIT_VALUES_H
 
-#include "compiler/emit/emit.h"
+#include "compiler/emit/emission.h"
 
 /* What the emitter knows of each IR value of the group, by its index in the IR. */
 struct kiln_value_table {
@@ -14,16 +14,18 @@ struct kiln_value_table {
     uint32_t *alias;  /* the value whose variable holds it: through broadcasts that are computed */
     uint32_t *load;   /* access that loads it, or KILN_NONE */
     bool *varies;     /* differs between the elements of a vector */
-    /* A row value of a reduction group: a member of `row`, an array if it varies. Constants are
+    /* A value of rows: a member of `row`, an array if it varies. Constants are
      * not: there they stand in the text as they are. */
     bool *is_row;
-    /* The element of inputs.x<i> that a value takes, per access, where that is not "e" of what
-     * varies and "0" of what does not; else NULL. */
-    const char *const *elements;
-    /* Per access: an array floats<access> holds its numbers as floats; or NULL. */
+    bool *is_count; /* a constant that is an argument: kiln_value_is_count */
+    /* The text is the body of a function of one element; its parameters x<access> hold the loaded
+     * elements. */
+    bool are_parameters;
+    /* With are_parameters, per access: the parameter floats<access> is its number as a float. Or
+     * NULL. */
     const bool *are_floats;
     const struct kiln_ir *ir;
-    bool has_literals;      /* it is a reduction group's */
+    bool has_literals;      /* struct kiln_emit_family */
     bool has_row_variables; /* where text is going now, v7 is what row.v7 is, if that is no array */
 };
 
@@ -45,8 +47,8 @@ void kiln_emit_value(const struct kiln_value_table *table, uint32_t value,
  * is v6 that is encoded: to round it twice changes nothing, and few compilers see that. */
 void kiln_emit_encoded(const struct kiln_emission *emission, const struct kiln_value_table *table,
                        uint32_t access, struct kiln_buffer *source);
-/* "const float v7 = kiln_mul_f32(v3, v5);". Of a reduction's result only what stands left of the
- * '=' and the '='. */
+/* "const float v7 = kiln_mul_f32(v3, v5);". For a core operation, the text ends after the
+ * '='. */
 void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln_value_table *table,
                          uint32_t value, const char *indent, struct kiln_buffer *source);
 

@@ -57,8 +57,8 @@ static unsigned count_lines(const char *text, const char *end)
     return lines;
 }
 
-void kiln_template_append(struct kiln_template_inclusion *inclusion, const char *path,
-                          struct kiln_buffer *source)
+static void paste(struct kiln_template_inclusion *inclusion, const char *path,
+                  struct kiln_buffer *source)
 {
     const struct kiln_template_file *file = kiln_template_find(path);
     if (file == NULL || inclusion->included[file - kiln_template_files])
@@ -78,7 +78,7 @@ void kiln_template_append(struct kiln_template_inclusion *inclusion, const char 
         line += count_lines(cursor, include) + 1;
         kiln_buffer_append(source, cursor, (size_t)(include - cursor));
         if (parse_include(include, (size_t)(next - include), included, sizeof included)) {
-            kiln_template_append(inclusion, included, source);
+            paste(inclusion, included, source);
             kiln_buffer_printf(source, "#line %u \"%s\"\n", line, path);
         } else {
             kiln_buffer_append(source, include, (size_t)(next - include));
@@ -86,4 +86,22 @@ void kiln_template_append(struct kiln_template_inclusion *inclusion, const char 
         cursor = next;
     }
     kiln_buffer_append(source, cursor, (size_t)(end - cursor));
+}
+
+void kiln_template_append(struct kiln_template_inclusion *inclusion, const char *path,
+                          struct kiln_buffer *source)
+{
+    size_t begin = source->size;
+    paste(inclusion, path, source);
+    if (!inclusion->is_outline || source->size == begin)
+        return;
+    source->size = begin;
+    kiln_buffer_printf(source, "#include \"%s\"\n", path);
+}
+
+void kiln_template_mark_generated(const struct kiln_template_inclusion *inclusion,
+                                  struct kiln_buffer *source)
+{
+    if (!inclusion->is_outline)
+        kiln_buffer_append_text(source, "#line 1 \"generated\"\n");
 }

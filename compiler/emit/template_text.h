@@ -26,15 +26,21 @@ const struct kiln_template_file *kiln_template_find(const char *path);
 
 /* Which files are already part of a source text. */
 struct kiln_template_inclusion {
-    bool *included; /* kiln_template_file_count entries, zeroed by the caller */
+    bool *included;  /* kiln_template_file_count entries, zeroed by the caller */
+    bool is_outline; /* the text is for readers: a file is an #include line */
 };
 
 /*
  * Appends a file with the files it includes in place of its `#include "device/..."` lines, each
  * once, with #line directives so that compilers name the template's own file and line. A path that
- * does not exist is left out.
+ * does not exist is left out. In an outline the file is one #include line, with all that it
+ * includes.
  */
 void kiln_template_append(struct kiln_template_inclusion *inclusion, const char *path,
                           struct kiln_buffer *source);
+
+/* Tells compilers that the text which follows is generated. An outline needs no such line. */
+void kiln_template_mark_generated(const struct kiln_template_inclusion *inclusion,
+                                  struct kiln_buffer *source);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Accumulators: the rows of accumulator.def, and which one a reduction needs.
+ * Accumulators: the rows of accumulator.def, and which one a REDUCE needs.
  */
 #ifndef KILN_COMPILER_FUSE_ACCUMULATOR_H
 #define KILN_COMPILER_FUSE_ACCUMULATOR_H

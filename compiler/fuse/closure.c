@@ -12,9 +12,9 @@ static bool is_load(const struct kiln_group_builder *builder, uint32_t value)
     uint32_t cluster = builder->closure_cluster;
     /* COMBINE loads accumulators. */
     if (builder->accumulated_in[value] != KILN_NONE)
-        return !kiln_cluster_has_reduction(builder, cluster, value) ||
+        return !kiln_cluster_has_core(builder, cluster, value) ||
                builder->clusters[cluster].role == KILN_ROLE_COMBINE;
-    return builder->ir->ops[value].opcode == KILN_OP_LOAD || builder->reads_memory[value] ||
+    return kiln_op_is_load(&builder->ir->ops[value]) || builder->reads_memory[value] ||
            (builder->cut[value] && builder->own[value] != builder->stamp_now);
 }
 
@@ -61,11 +61,10 @@ bool kiln_closure_begin(struct kiln_group_builder *builder, uint32_t cluster, co
     builder->steps += item_count;
     for (uint32_t i = 0; i < item_count; i++)
         reach_item(builder, &builder->items[items[i]]);
-    for (uint32_t value = cluster == KILN_NONE ? KILN_NONE
-                                               : builder->clusters[cluster].first_reduction;
-         value != KILN_NONE; value = builder->next_reduction[value]) {
-        /* Of a PARTIAL cluster's reductions each COMBINE one has some. */
-        if (kiln_cluster_has_reduction(builder, cluster, value))
+    for (uint32_t value = cluster == KILN_NONE ? KILN_NONE : builder->clusters[cluster].first_core;
+         value != KILN_NONE; value = builder->next_core[value]) {
+        /* A COMBINE cluster has only some of the core operations that its PARTIAL cluster lists. */
+        if (kiln_cluster_has_core(builder, cluster, value))
             reach(builder, value);
     }
     return follow(builder, most);
@@ -143,7 +142,7 @@ bool kiln_group_exceeds_limits(const struct kiln_group_builder *builder, uint32_
 {
     uint32_t cluster = builder->closure_cluster;
     enum kiln_kernel_family family =
-        cluster == KILN_NONE ? KILN_FAMILY_POINTWISE : builder->clusters[cluster].family;
+        cluster == KILN_NONE ? KILN_FAMILY_FIRST : builder->clusters[cluster].family;
     uint32_t loads = 0;
     for (uint32_t i = 0; i < builder->op_count; i++)
         loads += builder->is_load[builder->ops[i]];

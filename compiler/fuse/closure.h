@@ -9,7 +9,7 @@
 /*
  * Finds all values that a kernel storing these items (indices into builder->items) evaluates or
  * loads: ops, op_count, is_load, cost, live and live_registers of the builder. It is the kernel of
- * this cluster, and does its reductions too; KILN_NONE: it does none.
+ * this cluster, and does its core operations too; KILN_NONE: it does none.
  */
 void kiln_group_closure(struct kiln_group_builder *builder, uint32_t cluster, const uint32_t *items,
                         uint32_t item_count);

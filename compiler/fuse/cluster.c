@@ -1,7 +1,6 @@
 #include "compiler/fuse/cluster.h"
 
 #include "compiler/fuse/fuse_family.h"
-#include "compiler/fuse/operand_sums.h"
 #include "compiler/fuse/recompute.h"
 
 #include <string.h>
@@ -30,8 +29,8 @@ uint32_t kiln_value_level(const struct kiln_group_builder *builder, uint32_t val
     return cluster == KILN_NONE ? builder->level[value] : builder->clusters[cluster].level;
 }
 
-bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32_t cluster,
-                                uint32_t value)
+bool kiln_cluster_has_core(const struct kiln_group_builder *builder, uint32_t cluster,
+                           uint32_t value)
 {
     if (cluster == KILN_NONE || builder->accumulated_in[value] == KILN_NONE)
         return false;
@@ -47,7 +46,8 @@ static struct kiln_cluster *cluster_at(const struct kiln_group_builder *builder,
 bool kiln_reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
                             uint32_t operand)
 {
-    return builder->reads_memory[index] ||
+    bool repeats = builder->reads_memory[index] && !kiln_op_is_source(&builder->ir->ops[operand]);
+    return repeats ||
            (builder->always_cut[operand] && kiln_cluster_of(builder, operand) == KILN_NONE);
 }
 
@@ -60,20 +60,47 @@ uint32_t kiln_cluster_add(struct kiln_group_builder *builder, enum kiln_kernel_f
     builder->clusters[builder->cluster_count] = (struct kiln_cluster){
         .family = family,
         .role = role,
+        .boundary =
+            role == KILN_ROLE_COMBINE ? KILN_BOUNDARY_SEGMENTS : kiln_family_boundary(family),
         .domain = domain,
         .row_domain = op->domain,
         .axes = kiln_domain_reduced_axes(&ir->domains[domain], &ir->domains[op->domain]),
+        .map = op->map,
         .level = level,
         .first_reader = KILN_NONE,
+        .packed_store = KILN_NONE,
         .merged_into = KILN_NONE,
         .node = op->node,
         .segment_count = 1,
         .combine = KILN_NONE,
-        .operand_sum = KILN_NONE,
-        .sum_domain = KILN_NONE,
         .is_closed = builder->bare[index],
     };
     return builder->cluster_count++;
+}
+
+uint32_t kiln_cluster_begin(struct kiln_group_builder *builder, enum kiln_kernel_family family,
+                            enum kiln_group_role role, uint32_t index, uint32_t level)
+{
+    uint32_t added =
+        kiln_cluster_add(builder, family, role, index, builder->ir->ops[index].domain, level);
+    builder->clusters[added].core_count = builder->clusters[added].anchor_count = 1;
+    builder->clusters[added].anchors[0] = index;
+    builder->accumulated_in[index] = builder->cluster[index] = added;
+    return added;
+}
+
+uint32_t kiln_cluster_add_combine(struct kiln_group_builder *builder,
+                                  enum kiln_kernel_family family, uint32_t index, uint32_t partial,
+                                  uint32_t segments)
+{
+    uint32_t level = builder->clusters[partial].level + 1;
+    uint32_t combine = kiln_cluster_add(builder, family, KILN_ROLE_COMBINE, index,
+                                        builder->ir->ops[index].domain, level);
+    builder->clusters[partial].first_reader = level;
+    builder->clusters[partial].segment_count = segments;
+    builder->clusters[partial].combine = combine;
+    builder->clusters[combine].segment_count = segments;
+    return combine;
 }
 
 bool kiln_cluster_can_be_at(const struct kiln_cluster *cluster, uint32_t level)
@@ -91,10 +118,11 @@ void kiln_cluster_raise_to(struct kiln_cluster *cluster, uint32_t level)
 /* An element value that others need: whether they read it rather than compute it again. */
 static bool is_stored_for_others(struct kiln_group_builder *builder, uint32_t value)
 {
-    builder->has_shared_values = true;
-    if (builder->strategy->store_shared_values)
+    builder->choices |= KILN_CHOICE_STORE_SHARED_VALUES;
+    if ((builder->strategy->choices & KILN_CHOICE_STORE_SHARED_VALUES) != 0)
         return true;
-    return builder->store_op[value] != KILN_NONE && kiln_load_set_of(builder, value).count > 1;
+    return builder->store_op[value] != KILN_NONE &&
+           kiln_load_set_of(&builder->load_sets, value).count > 1;
 }
 
 /*
@@ -124,15 +152,15 @@ static bool require_in_memory(struct kiln_group_builder *builder, uint32_t value
         /* What rows have is not stored once more for each of their elements. */
         bool repeats_row = op->opcode == KILN_OP_BROADCAST &&
                            builder->ir->ops[op->operands[0]].domain == maker->row_domain;
-        bool is_border = op->domain == maker->row_domain || kiln_op_has_cluster(op) ||
+        bool is_border = op->domain == maker->row_domain || kiln_op_is_core(op) ||
                          (kiln_fuse_family(maker->family)->stores_elements && !repeats_row);
-        /* A product that stages it computes it from what is stored before it; so may others. */
+        /* A kernel that stages it computes it from what is stored before it; so may others. */
         bool is_deferred = builder->is_deferred[current];
         if (builder->cut[current] ||
             (!is_deferred && (is_border || is_stored_for_others(builder, current)))) {
             builder->needed[current] = true;
             if (!builder->cut[current])
-                good = kiln_load_sets_cut(builder, current) && good;
+                good = kiln_load_sets_cut(&builder->load_sets, current) && good;
             continue;
         }
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
@@ -164,20 +192,21 @@ static bool can_compute(const struct kiln_group_builder *builder,
 {
     const struct kiln_op *op = &builder->ir->ops[index];
     uint32_t enclosing = builder->enclosed_in[index];
+    if ((builder->load_kinds[index] & ~kiln_fuse_family(cluster->family)->load_kinds) != 0)
+        return false;
     if (enclosing != KILN_NONE)
         return kiln_cluster_of(builder, enclosing) == (uint32_t)(cluster - builder->clusters);
     return kiln_cluster_may_share(builder, cluster, op->node) &&
-           kiln_fuse_family(cluster->family)->may_compute(cluster, op) &&
-           kiln_operand_sum_allows(builder, cluster, index);
+           kiln_fuse_family(cluster->family)->may_compute(builder, cluster, index);
 }
 
 bool kiln_cluster_may_reduce(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster, uint32_t index, uint32_t axes)
 {
     const struct kiln_fuse_family *family = kiln_fuse_family(cluster->family);
-    return family->may_reduce != NULL &&
+    return family->may_reduce != NULL && builder->ir->ops[index].map == cluster->map &&
            kiln_cluster_may_share(builder, cluster, builder->ir->ops[index].node) &&
-           cluster->reduction_count < KILN_CLUSTER_MAX_REDUCTIONS &&
+           cluster->core_count < KILN_CLUSTER_MAX_CORES &&
            family->may_reduce(builder, cluster, index, axes);
 }
 
@@ -186,11 +215,12 @@ static bool can_merge(const struct kiln_group_builder *builder, const struct kil
 {
     uint32_t level = a->level > b->level ? a->level : b->level;
     const struct kiln_fuse_family *family = kiln_fuse_family(a->family);
-    return a->family == b->family && family->may_merge != NULL &&
+    return a->family == b->family && a->map == b->map && family->may_merge != NULL &&
            family->may_merge(builder, a, b) && !a->is_closed &&
+           (a->packed_store == KILN_NONE || b->packed_store == KILN_NONE) &&
            kiln_cluster_may_share(builder, b, a->node) && kiln_cluster_can_be_at(a, level) &&
            kiln_cluster_can_be_at(b, level) &&
-           a->reduction_count + b->reduction_count <= KILN_CLUSTER_MAX_REDUCTIONS;
+           a->core_count + b->core_count <= KILN_CLUSTER_MAX_CORES;
 }
 
 static void merge(struct kiln_group_builder *builder, uint32_t into, uint32_t other)
@@ -200,9 +230,11 @@ static void merge(struct kiln_group_builder *builder, uint32_t into, uint32_t ot
     kiln_cluster_raise_to(a, b->level);
     if (b->first_reader < a->first_reader)
         a->first_reader = b->first_reader;
-    a->reduction_count += b->reduction_count;
-    for (uint32_t i = 0; i < b->contract_count; i++)
-        a->contracts[a->contract_count++] = b->contracts[i];
+    a->core_count += b->core_count;
+    if (a->packed_store == KILN_NONE)
+        a->packed_store = b->packed_store;
+    for (uint32_t i = 0; i < b->anchor_count; i++)
+        a->anchors[a->anchor_count++] = b->anchors[i];
     b->merged_into = into;
 }
 
@@ -238,7 +270,7 @@ void kiln_require_operands(struct kiln_group_builder *builder, uint32_t index, u
         uint32_t operand = op->operands[k];
         uint32_t other = kiln_cluster_of(builder, operand);
         if (kiln_reads_from_memory(builder, index, operand))
-            read_from_memory(builder, operand, level);
+            read_from_memory(builder, kiln_value_in_memory(builder, operand), level);
         else if (other != KILN_NONE && other != cluster)
             good = require_in_memory(builder, operand, level) && good;
     }
@@ -281,12 +313,33 @@ static void place_elementwise(struct kiln_group_builder *builder, uint32_t index
             kiln_cluster_join(builder, index, cluster))
             return;
     }
-    builder->is_attention_cut |= builder->enclosed_in[index] != KILN_NONE;
+    uint32_t enclosing = builder->enclosed_in[index];
+    if (enclosing != KILN_NONE)
+        builder->broken = kiln_fuse_family_of_op(&builder->ir->ops[enclosing])->broken;
     builder->level[index] = kiln_level_needed(builder, index, KILN_NONE);
     kiln_require_operands(builder, index, KILN_NONE, builder->level[index]);
 }
 
-/* Cuts what others than a value's own node read, and what reductions alone in their kernel do. */
+/* A cluster that computes the value may store it to a packed tensor. Otherwise a kernel without a
+ * cluster does, and what a cluster computes of the value is in memory. */
+static void place_packed_store(struct kiln_group_builder *builder, uint32_t index)
+{
+    uint32_t number = kiln_cluster_of(builder, builder->ir->ops[index].operands[0]);
+    struct kiln_cluster *cluster = number == KILN_NONE ? NULL : cluster_at(builder, number);
+    const struct kiln_fuse_family *family =
+        cluster == NULL ? NULL : kiln_fuse_family(cluster->family);
+    if (family != NULL && family->may_store_packed != NULL && !cluster->is_closed &&
+        cluster->packed_store == KILN_NONE && family->may_store_packed(builder, cluster, index)) {
+        builder->cluster[index] = number;
+        cluster->packed_store = index;
+        return;
+    }
+    builder->level[index] = kiln_level_needed(builder, index, KILN_NONE);
+    kiln_require_operands(builder, index, KILN_NONE, builder->level[index]);
+}
+
+/* Cuts what others than a value's own node read, and what core operations alone in their kernel
+ * do. */
 static void find_always_cut(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
@@ -298,32 +351,60 @@ static void find_always_cut(struct kiln_group_builder *builder)
             const struct kiln_op *operand = &ir->ops[op->operands[k]];
             bool is_other_node = builder->options->no_fusion && op->opcode != KILN_OP_STORE &&
                                  kiln_op_is_result(operand) && operand->node != op->node;
-            bool is_read = kiln_op_has_cluster(op) && builder->bare[i];
+            bool is_read = kiln_op_is_core(op) && builder->bare[i];
+            is_read = is_read || (kiln_op_is_core(op) && (builder->load_kinds[op->operands[k]] &
+                                                          ~family->operand_load_kinds) != 0);
             if (family->may_evaluate_operand != NULL)
                 is_read = is_read || !family->may_evaluate_operand(builder, i, k);
-            if (is_other_node || (is_read && !kiln_op_is_source(operand)))
-                builder->always_cut[op->operands[k]] = true;
+            if (!is_other_node && (!is_read || kiln_op_is_source(operand)))
+                continue;
+            builder->always_cut[op->operands[k]] = true;
+            builder->why_cut[op->operands[k]] = is_other_node      ? KILN_BOUNDARY_NO_FUSION
+                                                : builder->bare[i] ? builder->why_bare[i]
+                                                                   : KILN_BOUNDARY_OPERAND;
         }
     }
     memcpy(builder->cut, builder->always_cut, ir->op_count * sizeof *builder->cut);
 }
 
+static const struct kiln_fuse_family *family_at(uint32_t number)
+{
+    return kiln_fuse_family((enum kiln_kernel_family)number);
+}
+
 static void reset(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
-    builder->cluster_count = builder->between_count = 0;
-    builder->has_segments = builder->has_shared_values = builder->has_statistics = false;
-    builder->has_operand_sums = false;
+    builder->cluster_count = 0;
+    builder->choices = 0;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         builder->cluster[i] = builder->accumulated_in[i] = KILN_NONE;
         builder->first_reader[i] = KILN_NONE;
         builder->level[i] = 0;
         builder->is_deferred[i] = false;
+        builder->why_cut[i] = KILN_BOUNDARY_RECOMPUTE;
         builder->needed[i] = builder->reads_memory[i] = builder->is_required[i] = false;
     }
+    for (uint32_t f = 0; f < KILN_FAMILY_COUNT; f++) {
+        if (family_at(f)->forget != NULL)
+            family_at(f)->forget(builder);
+    }
     find_always_cut(builder);
-    kiln_find_operand_sums(builder);
-    kiln_load_sets_reset(builder);
+    for (uint32_t f = 0; f < KILN_FAMILY_COUNT; f++) {
+        if (family_at(f)->prepare != NULL)
+            family_at(f)->prepare(builder);
+    }
+    kiln_load_sets_reset(&builder->load_sets);
+}
+
+/* True if another family takes the operation into one of its clusters. */
+static bool is_adopted(struct kiln_group_builder *builder, uint32_t index)
+{
+    for (uint32_t f = 0; f < KILN_FAMILY_COUNT; f++) {
+        if (family_at(f)->adopt != NULL && family_at(f)->adopt(builder, index))
+            return true;
+    }
+    return false;
 }
 
 static void place(struct kiln_group_builder *builder, uint32_t index)
@@ -334,29 +415,35 @@ static void place(struct kiln_group_builder *builder, uint32_t index)
     /* What it repeats is in memory: nothing is gained by having it there at full length. */
     if (builder->reads_memory[index])
         builder->always_cut[index] = builder->cut[index] = false;
-    if (!kiln_load_sets_place(builder, index))
+    if (!kiln_load_sets_place(&builder->load_sets, index))
         builder->failed = true;
-    else if (family->place != NULL)
-        family->place(builder, index);
-    else if (!kiln_op_is_source(op) && op->opcode != KILN_OP_STORE)
+    else if (family->place != NULL) {
+        if (!is_adopted(builder, index))
+            family->place(builder, index);
+    } else if (op->opcode == KILN_OP_STORE) {
+        if (kiln_dtype_is_packed(builder->graph->tensors[op->tensor].dtype))
+            place_packed_store(builder, index);
+    } else if (!kiln_op_is_source(op)) {
         place_elementwise(builder, index);
+    }
 }
 
-/* Lists the reductions of every cluster. */
-static void list_reductions(struct kiln_group_builder *builder)
+/* Lists the core operations of every cluster. */
+static void list_cores(struct kiln_group_builder *builder)
 {
     for (uint32_t i = 0; i < builder->cluster_count; i++)
-        builder->clusters[i].first_reduction = KILN_NONE;
+        builder->clusters[i].first_core = KILN_NONE;
     for (uint32_t i = builder->ir->op_count; i-- > 0;) {
         if (builder->accumulated_in[i] == KILN_NONE)
             continue;
         uint32_t number = kiln_cluster_find(builder, builder->accumulated_in[i]);
         struct kiln_cluster *cluster = cluster_at(builder, number);
-        builder->next_reduction[i] = cluster->first_reduction;
-        cluster->first_reduction = i;
-        /* A product of which statistics are accumulated is complete in its own kernel. */
+        builder->next_core[i] = cluster->first_core;
+        cluster->first_core = i;
+        /* The COMBINE cluster lists the operation too, unless the PARTIAL kernel completes it
+         * itself. */
         if (cluster->role == KILN_ROLE_PARTIAL && kiln_cluster_of(builder, i) != number)
-            cluster_at(builder, kiln_cluster_of(builder, i))->first_reduction = i;
+            cluster_at(builder, kiln_cluster_of(builder, i))->first_core = i;
     }
 }
 
@@ -365,6 +452,6 @@ bool kiln_assign_clusters(struct kiln_group_builder *builder)
     reset(builder);
     for (uint32_t i = 0; i < builder->ir->op_count && kiln_may_go_on(builder); i++)
         place(builder, i);
-    list_reductions(builder);
+    list_cores(builder);
     return kiln_may_go_on(builder);
 }

@@ -1,49 +1,25 @@
 /*
- * Clusters: reductions that one kernel computes, with the elementwise work before, between and
- * after them. Internal to the partitioner.
+ * Clusters: core operations (kernel_family.h) that one kernel computes, with the elementwise work
+ * before, between and after them. Internal to the partitioner.
  *
- * Every value has a level, the number of kernels that must have run before it can be computed, and
- * either a cluster, whose kernel alone can compute it without reading memory that the kernel itself
- * writes, or none: then any kernel of that level or a later one can. Groups of one level never read
- * what another of that level writes; so levels order the kernels.
+ * Every value has a level: the number of kernels that must run before it can be computed. If a
+ * value has a cluster, only that cluster's kernel can compute it without reading memory that the
+ * same kernel writes. A value without a cluster can be computed by any kernel of its level or a
+ * later one. A group never reads what another group of its level writes, so levels order the
+ * kernels.
  *
- * What a kernel needs of a cluster of a lower level it reads from memory: the values on the border
- * between rows and elements, from which it computes element values again, or an element value where
- * that moves fewer bytes.
+ * A kernel reads the values of lower clusters from memory. These are the values on the border
+ * between rows and elements; the kernel computes element values from them again. If it moves fewer
+ * bytes, the kernel reads an element value instead.
  */
 #ifndef KILN_COMPILER_FUSE_CLUSTER_H
 #define KILN_COMPILER_FUSE_CLUSTER_H
 
 #include "compiler/fuse/group_builder.h"
 
-/* More reductions than this make a kernel of their own: each holds registers, and LDS, for its
+/* More core operations than this make a kernel of their own: each holds registers, and LDS, for its
  * accumulator. */
-enum { KILN_CLUSTER_MAX_REDUCTIONS = 16 };
-
-struct kiln_cluster {
-    enum kiln_kernel_family family;
-    enum kiln_group_role role;
-    uint32_t domain;     /* that its kernel walks over: of what is reduced, or of the results */
-    uint32_t row_domain; /* of the results */
-    uint32_t axes;       /* reduced axes of `domain` */
-    uint32_t level;
-    uint32_t
-        first_reader; /* lowest level of another kernel that reads its values; KILN_NONE: none */
-    uint32_t merged_into; /* KILN_NONE: it stands for itself */
-    uint32_t node;        /* graph node of its first reduction */
-    uint32_t reduction_count;
-    uint32_t contract_count; /* of contractions: those that share its tiles */
-    uint32_t contracts[KILN_GROUP_MAX_CONTRACTS];
-    bool has_result; /* attention: some ATTEND is among them; from then on `domain` is its result's
-                      */
-    uint32_t segment_count;   /* PARTIAL, COMBINE */
-    uint32_t combine;         /* PARTIAL: the cluster that yields what it accumulates */
-    bool is_of_tiles;         /* COMBINE: the segments are tiles of a product's result */
-    uint32_t operand_sum;     /* of contractions: the REDUCE that sums an operand, or KILN_NONE */
-    uint32_t sum_domain;      /* and its domain, where the kernel has the whole sum */
-    uint32_t first_reduction; /* once all are assigned; the others: next_reduction of the builder */
-    bool is_closed;           /* takes no elementwise work but what its reductions need */
-};
+enum { KILN_CLUSTER_MAX_CORES = 16 };
 
 /* The cluster that stands for this one now. */
 uint32_t kiln_cluster_find(const struct kiln_group_builder *builder, uint32_t cluster);
@@ -54,9 +30,9 @@ uint32_t kiln_cluster_of(const struct kiln_group_builder *builder, uint32_t valu
 /* The level of a value: its cluster's, if it has one. */
 uint32_t kiln_value_level(const struct kiln_group_builder *builder, uint32_t value);
 
-/* Whether the cluster's kernel computes this REDUCE (PARTIAL: accumulates it). */
-bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32_t cluster,
-                                uint32_t value);
+/* True if the cluster's kernel computes this core operation (PARTIAL: accumulates it). */
+bool kiln_cluster_has_core(const struct kiln_group_builder *builder, uint32_t cluster,
+                           uint32_t value);
 
 /* ---- for families that place their operations ---- */
 
@@ -64,6 +40,16 @@ bool kiln_cluster_has_reduction(const struct kiln_group_builder *builder, uint32
 uint32_t kiln_cluster_add(struct kiln_group_builder *builder, enum kiln_kernel_family family,
                           enum kiln_group_role role, uint32_t index, uint32_t domain,
                           uint32_t level);
+
+/* Adds a cluster whose first anchor an operation is, and gives it to the operation. */
+uint32_t kiln_cluster_begin(struct kiln_group_builder *builder, enum kiln_kernel_family family,
+                            enum kiln_group_role role, uint32_t index, uint32_t level);
+
+/* Adds the cluster, of `family`, that combines what a PARTIAL one has left of operation `index` in
+ * so many segments: the first kernel that reads it. */
+uint32_t kiln_cluster_add_combine(struct kiln_group_builder *builder,
+                                  enum kiln_kernel_family family, uint32_t index, uint32_t partial,
+                                  uint32_t segments);
 
 /* Whether operation `index` reads its operand from memory wherever it is computed. */
 bool kiln_reads_from_memory(const struct kiln_group_builder *builder, uint32_t index,
@@ -99,9 +85,9 @@ void kiln_require_operands(struct kiln_group_builder *builder, uint32_t index, u
 /* ---- for the partitioner ---- */
 
 /*
- * Gives every value its level and cluster; fills level, cluster, accumulated_in, cut, needed,
- * reads_memory, first_reader, load_sets and next_reduction of the builder. May be called again
- * after bare[] was changed. False: kiln_may_go_on.
+ * Gives every value its level and cluster. Fills level, cluster, accumulated_in, cut, needed,
+ * reads_memory, first_reader, load_sets and next_core of the builder. The caller may change bare[]
+ * and call it again. Returns kiln_may_go_on.
  */
 bool kiln_assign_clusters(struct kiln_group_builder *builder);
 

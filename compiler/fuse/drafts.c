@@ -8,8 +8,8 @@
 
 bool kiln_drafting_init(struct kiln_drafting *drafting, const struct kiln_group_builder *builder)
 {
-    /* At most two clusters per reduction, and items as counted in kiln_group_builder_init. Levels
-     * and domains are no more than that either: an operation adds two levels at most. */
+    /* At most two clusters per core operation, and items as counted in kiln_group_builder_init.
+     * Levels and domains are no more than that either: an operation adds two levels at most. */
     size_t most = 2 * (size_t)builder->ir->op_count + 1;
     size_t domains = builder->ir->domain_count;
     size_t slots = 16;
@@ -44,28 +44,18 @@ bool kiln_drafting_init(struct kiln_drafting *drafting, const struct kiln_group_
 
 /* ---- making drafts ---- */
 
-/* The reason for a boundary, unless all boundaries have the same one. */
-static enum kiln_boundary boundary_for(const struct kiln_group_builder *builder,
-                                       enum kiln_boundary reason)
-{
-    if (builder->is_plain)
-        return KILN_BOUNDARY_PLAIN;
-    return builder->options->no_fusion ? KILN_BOUNDARY_NO_FUSION : reason;
-}
-
 static void collect_items(struct kiln_group_builder *builder)
 {
     const struct kiln_ir *ir = builder->ir;
     builder->item_count = 0;
     for (uint32_t i = 0; i < ir->op_count; i++) {
-        struct kiln_group_item item = {
-            .value = i,
-            .store = builder->store_op[i],
-            .boundary = boundary_for(builder, builder->needed[i] ? KILN_BOUNDARY_RECOMPUTE
-                                                                 : KILN_BOUNDARY_DOMAIN)};
+        struct kiln_group_item item = {.value = i, .store = builder->store_op[i]};
         if (builder->needed[i] && item.store == KILN_NONE)
             builder->items[builder->item_count++] = item;
         for (; item.store != KILN_NONE; item.store = builder->next_store[item.store])
+            builder->items[builder->item_count++] = item;
+        for (item.store = builder->packed_store[i]; item.store != KILN_NONE;
+             item.store = builder->next_store[item.store])
             builder->items[builder->item_count++] = item;
     }
 }
@@ -76,21 +66,21 @@ static void draft_clusters(const struct kiln_group_builder *builder, struct kiln
         const struct kiln_cluster *cluster = &builder->clusters[i];
         if (cluster->merged_into != KILN_NONE)
             continue;
-        enum kiln_boundary boundary = kiln_fuse_family(cluster->family)->boundary(cluster);
         drafting->draft_of_cluster[i] = drafting->count;
         drafting->drafts[drafting->count] = (struct kiln_group_draft){
             .cluster = i,
             .domain = cluster->domain,
             .level = cluster->level,
             .number = drafting->count,
-            .first_value = cluster->first_reduction,
-            .boundary = boundary_for(builder, boundary),
+            .first_value = cluster->first_core,
+            .packed_tensor = KILN_NONE,
         };
         drafting->count++;
     }
 }
 
-/* Where the number of the pointwise draft of a domain and level is, plus 1; 0: where to put it. */
+/* Where the number of the draft without a cluster of a domain and level is, plus 1; 0: where to put
+ * it. */
 static uint32_t *find_slot(struct kiln_drafting *drafting, uint32_t domain, uint32_t level)
 {
     uint64_t hash = ((uint64_t)domain << 32 | level) * UINT64_C(0x9e3779b97f4a7c15);
@@ -103,6 +93,13 @@ static uint32_t *find_slot(struct kiln_drafting *drafting, uint32_t domain, uint
     return &drafting->slots[slot];
 }
 
+static uint32_t item_level(const struct kiln_group_builder *builder,
+                           const struct kiln_group_item *item)
+{
+    return kiln_item_is_packed(builder, item) ? builder->level[item->store]
+                                              : kiln_value_level(builder, item->value);
+}
+
 static uint32_t add_draft(const struct kiln_group_builder *builder, struct kiln_drafting *drafting,
                           const struct kiln_group_item *item)
 {
@@ -110,10 +107,46 @@ static uint32_t add_draft(const struct kiln_group_builder *builder, struct kiln_
         (struct kiln_group_draft){.cluster = KILN_NONE,
                                   .number = drafting->count,
                                   .domain = builder->ir->ops[item->value].domain,
-                                  .level = kiln_value_level(builder, item->value),
+                                  .level = item_level(builder, item),
                                   .first_value = item->value,
-                                  .boundary = item->boundary};
+                                  .packed_tensor = KILN_NONE};
     return drafting->count++;
+}
+
+/* True if two packed tensors have their elements in one order, so that a walk in this order stores
+ * whole bytes of both. */
+static bool lies_as(const struct kiln_tensor *a, const struct kiln_tensor *b)
+{
+    for (uint32_t i = 0; i < a->rank && i < b->rank; i++) {
+        if (a->strides[a->rank - 1 - i] != b->strides[b->rank - 1 - i])
+            return false;
+    }
+    return true;
+}
+
+/* The draft of an item that is stored to a packed tensor. Items of one domain and level share a
+ * draft, unless their packed tensors have different layouts. */
+static uint32_t find_packed_draft(const struct kiln_group_builder *builder,
+                                  struct kiln_drafting *drafting,
+                                  const struct kiln_group_item *item)
+{
+    const struct kiln_tensor *tensors = builder->graph->tensors;
+    uint32_t tensor = builder->ir->ops[item->store].tensor;
+    uint32_t found = KILN_NONE;
+    if (!builder->options->no_fusion) {
+        uint32_t *slot =
+            find_slot(drafting, builder->ir->ops[item->value].domain, builder->level[item->store]);
+        if (*slot == 0)
+            *slot = add_draft(builder, drafting, item) + 1;
+        found = *slot - 1;
+        uint32_t other = drafting->drafts[found].packed_tensor;
+        if (other != KILN_NONE && !lies_as(&tensors[tensor], &tensors[other]))
+            found = KILN_NONE;
+    }
+    if (found == KILN_NONE)
+        found = add_draft(builder, drafting, item);
+    drafting->drafts[found].packed_tensor = tensor;
+    return found;
 }
 
 /* An item's draft: of its cluster; else of its domain and level; without fusion, of its value
@@ -124,10 +157,13 @@ static uint32_t find_draft(const struct kiln_group_builder *builder, struct kiln
 {
     const struct kiln_group_item *item = &builder->items[index];
     uint32_t cluster = kiln_cluster_of(builder, item->value);
+    if (kiln_item_is_packed(builder, item) && builder->cluster[item->store] == KILN_NONE)
+        return find_packed_draft(builder, drafting, item);
     if (cluster != KILN_NONE)
         return drafting->draft_of_cluster[cluster];
     if (builder->options->no_fusion) {
-        bool again = index != 0 && item[-1].value == item->value;
+        bool again =
+            index != 0 && item[-1].value == item->value && !kiln_item_is_packed(builder, &item[-1]);
         return again ? drafting->draft_of[index - 1] : add_draft(builder, drafting, item);
     }
     uint32_t *slot = find_slot(drafting, builder->ir->ops[item->value].domain,
@@ -184,7 +220,7 @@ static void move_item(struct kiln_drafting *drafting, uint32_t item, uint32_t dr
  * computed from. */
 static bool shares_load(const struct kiln_group_builder *builder, uint32_t value)
 {
-    struct kiln_load_set set = kiln_load_set_of(builder, value);
+    struct kiln_load_set set = kiln_load_set_of(&builder->load_sets, value);
     for (uint32_t i = 0; set.loads != NULL && i < set.count; i++) {
         if (kiln_closure_loads(builder, set.loads[i]))
             return true;
@@ -192,17 +228,20 @@ static bool shares_load(const struct kiln_group_builder *builder, uint32_t value
     return false;
 }
 
-/* Whether a cluster's kernel could store a pointwise draft's item: it walks over the item's
- * elements (or rows), late enough to compute it and early enough for whoever reads it. */
+/* True if a cluster's kernel could store the item of a draft without a cluster. The kernel walks
+ * over the item's elements (or rows), late enough to compute the item and early enough for its
+ * readers. */
 static bool could_ride_along(const struct kiln_group_builder *builder,
                              const struct kiln_cluster *cluster,
                              const struct kiln_group_draft *draft, uint32_t value)
 {
-    return kiln_fuse_family(cluster->family)->may_ride_along && draft->cluster == KILN_NONE &&
+    const struct kiln_fuse_family *family = kiln_fuse_family(cluster->family);
+    return family->may_ride_along && draft->cluster == KILN_NONE &&
+           (builder->load_kinds[value] & ~family->load_kinds) == 0 &&
            draft->level <= cluster->level && builder->first_reader[value] > cluster->level;
 }
 
-/* Lists the pointwise items of every domain, ascending. */
+/* Lists the items without a cluster of every domain, ascending. */
 static void list_by_domain(const struct kiln_group_builder *builder, struct kiln_drafting *drafting)
 {
     for (uint32_t i = 0; i < builder->ir->domain_count; i++)
@@ -216,8 +255,8 @@ static void list_by_domain(const struct kiln_group_builder *builder, struct kiln
     }
 }
 
-/* Moves pointwise items into the kernel of a cluster that computes them anyway, or loads what they
- * are computed from. */
+/* Moves items without one into the kernel of a cluster that computes them anyway, or loads what
+ * they are computed from. */
 static void absorb_into_cluster(struct kiln_group_builder *builder, struct kiln_drafting *drafting,
                                 uint32_t target)
 {
@@ -235,7 +274,8 @@ static void absorb_into_cluster(struct kiln_group_builder *builder, struct kiln_
         uint32_t index = **link;
         const struct kiln_group_item *item = &builder->items[index];
         builder->steps++;
-        if (drafting->drafts[drafting->draft_of[index]].cluster != KILN_NONE) {
+        if (drafting->drafts[drafting->draft_of[index]].cluster != KILN_NONE ||
+            kiln_item_is_packed(builder, item)) {
             **link = drafting->next[index];
             continue;
         }
@@ -276,7 +316,7 @@ static bool could_absorb(const struct kiln_ir *ir, const struct kiln_group_draft
            kiln_domain_elements(from) < kiln_domain_elements(to);
 }
 
-/* Lists the pointwise drafts of every level, and their items. */
+/* Lists the drafts without a cluster of every level, and their items. */
 static void list_by_level(const struct kiln_group_builder *builder, struct kiln_drafting *drafting)
 {
     for (uint32_t i = 0; i < drafting->count; i++) {
@@ -315,7 +355,8 @@ static void absorb_draft(struct kiln_group_builder *builder, struct kiln_draftin
     for (uint32_t *link = &drafting->head[small]; *link != KILN_NONE;) {
         uint32_t item = *link;
         builder->steps++;
-        if (!kiln_group_computes(builder, builder->items[item].value)) {
+        if (kiln_item_is_packed(builder, &builder->items[item]) ||
+            !kiln_group_computes(builder, builder->items[item].value)) {
             link = &drafting->next[item];
             continue;
         }

@@ -9,13 +9,15 @@
 
 /* A group to be: a cluster with its items, or items of one domain and level. */
 struct kiln_group_draft {
-    uint32_t cluster; /* KILN_NONE: pointwise */
+    uint32_t cluster; /* KILN_NONE: none */
     uint32_t domain;
     uint32_t level;
     uint32_t number;      /* as in draft_of, whatever the order */
     uint32_t first_value; /* decides the order within a level */
     uint32_t item_count;
-    enum kiln_boundary boundary;
+    uint32_t
+        packed_tensor; /* a packed tensor that it stores, or KILN_NONE; others lie as it does */
+    enum kiln_boundary boundary; /* boundaries.h */
 };
 
 /* Items are indices into builder->items. */
@@ -27,12 +29,12 @@ struct kiln_drafting {
     uint32_t *first_item; /* per draft: where in items its own begin */
     /* For searches: */
     uint32_t *draft_of_cluster;
-    uint32_t *slots; /* hash table of pointwise drafts by domain and level */
+    uint32_t *slots; /* hash table of drafts without a cluster, by domain and level */
     uint32_t slot_mask;
     uint32_t *first_of; /* per domain or level: the first of a list, or KILN_NONE */
     uint32_t *next;     /* per item */
     uint32_t *head;     /* per draft: the first of its items while they move */
-    uint32_t *sibling;  /* per draft: the next pointwise one of the same level */
+    uint32_t *sibling;  /* per draft: the next one without a cluster of the same level */
 };
 
 /* Allocates the arrays; false when memory is out. */

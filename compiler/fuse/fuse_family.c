@@ -1,13 +1,13 @@
 #include "compiler/fuse/fuse_family.h"
 
-#define KILN_FAMILY(name, lower, op_class, text)                                                   \
+#define KILN_FAMILY(name, lower, op_class, text, reason)                                           \
     extern const struct kiln_fuse_family kiln_fuse_##lower;
 #include "compiler/kernel_family.def"
 
 const struct kiln_fuse_family *kiln_fuse_family(enum kiln_kernel_family family)
 {
     static const struct kiln_fuse_family *const families[] = {
-#define KILN_FAMILY(name, lower, op_class, text) &kiln_fuse_##lower,
+#define KILN_FAMILY(name, lower, op_class, text, reason) &kiln_fuse_##lower,
 #include "compiler/kernel_family.def"
     };
     return families[family];
@@ -15,14 +15,13 @@ const struct kiln_fuse_family *kiln_fuse_family(enum kiln_kernel_family family)
 
 const struct kiln_fuse_family *kiln_fuse_family_of_op(const struct kiln_op *op)
 {
-    switch (kiln_opcode_info(op->opcode)->op_class) {
-#define KILN_FAMILY(name, lower, op_class, text)                                                   \
-    case KILN_OP_CLASS_##op_class:                                                                 \
-        return &kiln_fuse_##lower;
-#include "compiler/kernel_family.def"
-    default:
-        return &kiln_fuse_pointwise;
-    }
+    return kiln_fuse_family(kiln_family_of_op(op));
+}
+
+bool kiln_value_has_segment_axis(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_fuse_family *family = kiln_fuse_family_of_op(&ir->ops[value]);
+    return family->has_segment_axis != NULL && family->has_segment_axis(ir, value);
 }
 
 uint32_t kiln_group_place_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
@@ -30,4 +29,12 @@ uint32_t kiln_group_place_domain(const struct kiln_ir *ir, const struct kiln_fus
 {
     const struct kiln_fuse_family *family = kiln_fuse_family(group->family);
     return family->place_domain == NULL ? group->domain : family->place_domain(ir, group, place);
+}
+
+void kiln_group_explain(const struct kiln_ir *ir, const struct kiln_graph *graph,
+                        const struct kiln_fusion_group *group, struct kiln_buffer *buffer)
+{
+    const struct kiln_fuse_family *family = kiln_fuse_family(group->family);
+    if (family->explain != NULL)
+        family->explain(ir, graph, group, buffer);
 }

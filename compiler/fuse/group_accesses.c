@@ -4,6 +4,8 @@
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/layout_tensor.h"
+#include "compiler/graph/ragged.h"
+#include "compiler/ir/view.h"
 
 #include <string.h>
 
@@ -26,8 +28,11 @@ static void pack_strides(const struct kiln_group_builder *builder, const struct 
 {
     int64_t wanted[KILN_MAX_RANK] = {0};
     uint32_t order[KILN_MAX_RANK];
-    for (uint32_t i = 0; layout_tensor != KILN_NONE && i < shape->rank; i++) {
-        const struct kiln_tensor *tensor = &builder->graph->tensors[layout_tensor];
+    const struct kiln_tensor *tensor =
+        layout_tensor == KILN_NONE ? NULL : &builder->graph->tensors[layout_tensor];
+    bool is_split = tensor != NULL &&
+                    kiln_view_strides(shape, tensor->dims, tensor->strides, tensor->rank, wanted);
+    for (uint32_t i = 0; tensor != NULL && !is_split && i < shape->rank; i++) {
         if (i < tensor->rank && shape->dims[shape->rank - 1 - i] != 1)
             wanted[shape->rank - 1 - i] = tensor->strides[tensor->rank - 1 - i];
     }
@@ -57,6 +62,30 @@ static uint32_t guard_axes(const struct kiln_domain *group, const struct kiln_do
     return guard;
 }
 
+/* The domain along whose axes a value sees memory: its own, or its operand's if it repeats that. */
+static const struct kiln_domain *seen_along(const struct kiln_group_builder *builder,
+                                            uint32_t value)
+{
+    const struct kiln_op *op = &builder->ir->ops[value];
+    bool repeats = op->opcode == KILN_OP_BROADCAST || op->opcode == KILN_OP_REPEAT;
+    if (repeats && builder->reads_memory[value])
+        op = &builder->ir->ops[op->operands[0]];
+    return &builder->ir->domains[op->domain];
+}
+
+/* Strides of a value's memory, along the axes of a domain that the value's own aligns to. */
+static void find_strides(const struct kiln_group_builder *builder, uint32_t domain, uint32_t value,
+                         const int64_t *dims, const int64_t *strides, uint32_t rank,
+                         int64_t *ret_strides)
+{
+    const struct kiln_domain *seen = seen_along(builder, value);
+    int64_t own[KILN_MAX_RANK];
+    if (kiln_view_strides(seen, dims, strides, rank, own))
+        align_strides(&builder->ir->domains[domain], seen->dims, own, seen->rank, ret_strides);
+    else
+        align_strides(&builder->ir->domains[domain], dims, strides, rank, ret_strides);
+}
+
 /* The memory of a graph tensor as seen from the group's domain. */
 static struct kiln_access tensor_access(const struct kiln_group_builder *builder, uint32_t domain,
                                         uint32_t value, uint32_t tensor_ordinal)
@@ -69,8 +98,43 @@ static struct kiln_access tensor_access(const struct kiln_group_builder *builder
         .tensor = tensor_ordinal,
         .dtype = tensor->dtype,
     };
-    align_strides(&builder->ir->domains[domain], tensor->dims, tensor->strides, tensor->rank,
-                  access.strides);
+    find_strides(builder, domain, value, tensor->dims, tensor->strides, tensor->rank,
+                 access.strides);
+    return access;
+}
+
+/* The shape that a value has in the workspace: its tensor's, so that whoever splits its axes and
+ * whoever does not can read it. */
+static struct kiln_domain shape_in_memory(const struct kiln_group_builder *builder,
+                                          const struct kiln_op *op)
+{
+    struct kiln_domain shape = builder->ir->domains[op->domain];
+    if (op->tensor == KILN_NONE)
+        return shape;
+    const struct kiln_tensor *tensor = &builder->graph->tensors[op->tensor];
+    if (kiln_domain_splits(&shape, tensor->dims, tensor->rank)) {
+        shape.rank = tensor->rank;
+        memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    }
+    return shape;
+}
+
+/* The offsets of a ragged tensor: one for each batch, the axis that lengths have. */
+static struct kiln_access length_access(const struct kiln_group_builder *builder, uint32_t domain,
+                                        uint32_t value)
+{
+    const struct kiln_tensor *tensors = builder->graph->tensors;
+    uint32_t ordinal = tensors[builder->ir->ops[value].tensor].ragged.offsets;
+    const int64_t batch[KILN_RAGGED_RANK] = {
+        tensors[builder->ir->ops[value].tensor].dims[KILN_RAGGED_BATCH], 1, 1, 1};
+    const int64_t strides[KILN_RAGGED_RANK] = {tensors[ordinal].strides[0]};
+    struct kiln_access access = {
+        .value = value,
+        .kind = KILN_ARGUMENT_TENSOR,
+        .tensor = ordinal,
+        .dtype = tensors[ordinal].dtype,
+    };
+    align_strides(&builder->ir->domains[domain], batch, strides, KILN_RAGGED_RANK, access.strides);
     return access;
 }
 
@@ -83,21 +147,25 @@ static struct kiln_access home_access(struct kiln_group_builder *builder, uint32
         return tensor_access(builder, domain, value,
                              builder->ir->ops[builder->store_op[in_memory]].tensor);
     const struct kiln_op *op = &builder->ir->ops[in_memory];
-    const struct kiln_domain *shape = &builder->ir->domains[op->domain];
+    /* Rows of elements look the same along any axes. */
+    const struct kiln_domain shape =
+        builder->is_viewed[in_memory] ? *seen_along(builder, value) : shape_in_memory(builder, op);
+    uint32_t layout =
+        builder->is_viewed[in_memory] ? KILN_NONE : kiln_layout_tensor(builder, in_memory);
     int64_t packed[KILN_MAX_RANK];
-    pack_strides(builder, shape, kiln_layout_tensor(builder, in_memory), packed);
+    pack_strides(builder, &shape, layout, packed);
     struct kiln_access access = {
         .value = value,
         .kind = KILN_ARGUMENT_WORKSPACE,
         .tensor = op->tensor,
         .dtype = kiln_value_dtype(builder, in_memory),
     };
-    align_strides(&builder->ir->domains[domain], shape->dims, packed, shape->rank, access.strides);
+    find_strides(builder, domain, value, shape.dims, packed, shape.rank, access.strides);
     return access;
 }
 
-/* Whether the mean of the same operand is a reduction of the cluster too, whose accumulator this
- * one shares. */
+/* True for a sum of squares if the cluster also has the mean of its operand. The two share the
+ * mean's accumulator. */
 static bool shares_accumulator(const struct kiln_group_builder *builder,
                                const struct kiln_fusion_group *group, uint32_t cluster,
                                uint32_t value)
@@ -106,19 +174,18 @@ static bool shares_accumulator(const struct kiln_group_builder *builder,
     for (uint32_t i = 0; op->opcode == KILN_OP_REDUCE_SQUARES && i < group->op_count; i++) {
         const struct kiln_op *other = &builder->ir->ops[group->ops[i]];
         if (other->opcode == KILN_OP_REDUCE_MEAN && other->operands[0] == op->operands[0] &&
-            kiln_cluster_has_reduction(builder, cluster, group->ops[i]))
+            kiln_cluster_has_core(builder, cluster, group->ops[i]))
             return true;
     }
     return false;
 }
 
-/* What is computed of an operand's sums is stored where they are. */
 static enum kiln_place place_of_store(const struct kiln_fusion_group *group, uint32_t value)
 {
-    uint32_t position = kiln_group_position(group, value);
-    return group->places != NULL && (group->places[position] >> KILN_PLACE_SUM & 1) != 0
-               ? KILN_PLACE_SUM
-               : KILN_PLACE_ELEMENT;
+    const struct kiln_fuse_family *family = kiln_fuse_family(group->family);
+    return family->store_place == NULL || group->places == NULL
+               ? KILN_PLACE_ELEMENT
+               : family->store_place(group, kiln_group_position(group, value));
 }
 
 /* Appends an access per component of every accumulator of the cluster. */
@@ -130,7 +197,7 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         bool is_complete =
             is_store && kiln_cluster_of(builder, group->ops[i]) == cluster; /* in this kernel */
-        if (!kiln_cluster_has_reduction(builder, cluster, group->ops[i]) || is_complete ||
+        if (!kiln_cluster_has_core(builder, cluster, group->ops[i]) || is_complete ||
             shares_accumulator(builder, group, cluster, group->ops[i]))
             continue;
         int64_t packed[KILN_MAX_RANK];
@@ -138,8 +205,8 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
         enum kiln_place place =
             is_store ? place_of_store(group, group->ops[i]) : KILN_PLACE_ELEMENT;
         const struct kiln_domain *domain = &ir->domains[kiln_group_place_domain(ir, group, place)];
-        /* A reduction's rows lie as what it reduces, a product as itself. */
-        uint32_t like = kiln_op_is_contraction(op) ? group->ops[i] : op->operands[0];
+        /* The rows of a REDUCE lie as its operand, other results as themselves. */
+        uint32_t like = kiln_op_reduces(op) ? op->operands[0] : group->ops[i];
         pack_strides(builder, rows, kiln_layout_tensor(builder, like), packed);
         uint32_t components = kiln_accumulator_info(kiln_accumulator_of(op->opcode))->components;
         for (uint32_t component = 0; component < components; component++) {
@@ -160,6 +227,18 @@ static void append_accumulators(struct kiln_group_builder *builder, struct kiln_
     }
 }
 
+/* Axes of the map and of the access align at the right. */
+static void set_repeats(const struct kiln_ir *ir, const struct kiln_op *repeat,
+                        const struct kiln_domain *domain, struct kiln_access *access)
+{
+    const struct kiln_map *map = &ir->maps[repeat->map];
+    for (uint32_t i = 0; i < map->axis_count && i < domain->rank; i++) {
+        uint32_t axis = domain->rank - 1 - i;
+        if (access->strides[axis] != 0 && map->axes[i].repeat.value > 1)
+            access->repeats[axis] = map->axes[i].repeat.value;
+    }
+}
+
 /* Loads of values that are wanted in this place. */
 static void append_loads_of_place(struct kiln_group_builder *builder,
                                   struct kiln_fusion_group *group, uint32_t cluster,
@@ -169,21 +248,30 @@ static void append_loads_of_place(struct kiln_group_builder *builder,
     for (uint32_t i = 0; i < group->op_count; i++) {
         uint32_t value = group->ops[i];
         const struct kiln_op *op = &builder->ir->ops[value];
-        if (!builder->is_load[value] || kiln_cluster_has_reduction(builder, cluster, value) ||
+        if (!builder->is_load[value] || kiln_cluster_has_core(builder, cluster, value) ||
             (group->places != NULL && !(group->places[i] >> place & 1)))
             continue;
         struct kiln_access *access = &group->accesses[group->access_count++];
-        *access = op->opcode == KILN_OP_LOAD ? tensor_access(builder, domain, value, op->tensor)
-                                             : home_access(builder, domain, value);
+        const struct kiln_op *source = &builder->ir->ops[kiln_value_in_memory(builder, value)];
+        *access = source->opcode == KILN_OP_LOAD
+                      ? tensor_access(builder, domain, value, source->tensor)
+                  : op->opcode == KILN_OP_LENGTH ? length_access(builder, domain, value)
+                                                 : home_access(builder, domain, value);
+        if (op->opcode == KILN_OP_REPEAT)
+            set_repeats(builder->ir, op, &builder->ir->domains[domain], access);
         access->place = place;
     }
+}
+
+static enum kiln_place place_count(const struct kiln_fusion_group *group)
+{
+    return group->places == NULL ? KILN_PLACE_ELEMENT + 1 : KILN_PLACE_COUNT;
 }
 
 static void append_loads(struct kiln_group_builder *builder, struct kiln_fusion_group *group,
                          uint32_t cluster)
 {
-    enum kiln_place places = group->places == NULL ? KILN_PLACE_ELEMENT + 1 : KILN_PLACE_COUNT;
-    for (enum kiln_place place = 0; place < places; place++)
+    for (enum kiln_place place = 0; place < place_count(group); place++)
         append_loads_of_place(builder, group, cluster, place);
     if (group->role == KILN_ROLE_COMBINE)
         append_accumulators(builder, group, cluster, false);
@@ -197,9 +285,9 @@ bool kiln_group_build_accesses(struct kiln_group_builder *builder, struct kiln_f
     const struct kiln_domain *domain = &ir->domains[group->domain];
     uint32_t most = item_count;
     for (uint32_t i = 0; i < group->op_count; i++)
-        most += KILN_PLACE_COUNT * (uint32_t)builder->is_load[group->ops[i]] +
-                KILN_ACCUMULATOR_MAX_COMPONENTS *
-                    (uint32_t)kiln_op_has_cluster(&ir->ops[group->ops[i]]);
+        most +=
+            place_count(group) * (uint32_t)builder->is_load[group->ops[i]] +
+            KILN_ACCUMULATOR_MAX_COMPONENTS * (uint32_t)kiln_op_is_core(&ir->ops[group->ops[i]]);
     group->accesses = kiln_arena_calloc(builder->ir->arena, most, sizeof *group->accesses);
     if (group->accesses == NULL)
         return false;

@@ -1,6 +1,7 @@
 #include "compiler/fuse/load_sets.h"
 
-#include "compiler/fuse/group_builder.h"
+#include "compiler/fuse/fusion_group.h"
+#include "compiler/kernel_family.h"
 
 #include <string.h>
 
@@ -12,14 +13,13 @@ static uint32_t arity_of(const struct kiln_op *op)
     return kiln_opcode_info(op->opcode)->arity;
 }
 
-static bool find_users(struct kiln_group_builder *builder)
+static bool find_users(struct kiln_load_sets *sets)
 {
-    const struct kiln_ir *ir = builder->ir;
-    struct kiln_load_sets *sets = &builder->load_sets;
+    const struct kiln_ir *ir = sets->ir;
     size_t uses = 0;
     for (uint32_t i = 0; i < ir->op_count; i++)
         uses += arity_of(&ir->ops[i]);
-    sets->users = kiln_arena_calloc(builder->arena, uses + 1, sizeof *sets->users);
+    sets->users = kiln_arena_calloc(sets->arena, uses + 1, sizeof *sets->users);
     if (sets->users == NULL)
         return false;
     for (uint32_t i = 0; i < ir->op_count; i++) {
@@ -38,38 +38,36 @@ static bool find_users(struct kiln_group_builder *builder)
     return true;
 }
 
-bool kiln_load_sets_init(struct kiln_group_builder *builder)
+bool kiln_load_sets_init(struct kiln_load_sets *sets)
 {
-    struct kiln_arena *arena = builder->arena;
-    uint32_t count = builder->ir->op_count;
-    struct kiln_load_sets *sets = &builder->load_sets;
-    *sets = (struct kiln_load_sets){
-        .set_of = kiln_arena_calloc(arena, count, sizeof *sets->set_of),
-        .first_user = kiln_arena_calloc(arena, (size_t)count + 2, sizeof *sets->first_user),
-        .first_reader = kiln_arena_calloc(arena, count, sizeof *sets->first_reader),
-        .generation = kiln_arena_calloc(arena, count, sizeof *sets->generation),
-        .changed = {.heap = kiln_arena_calloc(arena, count, sizeof *sets->changed.heap),
-                    .is_in = kiln_arena_calloc(arena, count, sizeof *sets->changed.is_in),
-                    .is_ascending = true},
+    struct kiln_arena *arena = sets->arena;
+    uint32_t count = sets->ir->op_count;
+    sets->set_of = kiln_arena_calloc(arena, count, sizeof *sets->set_of);
+    sets->first_user = kiln_arena_calloc(arena, (size_t)count + 2, sizeof *sets->first_user);
+    sets->first_reader = kiln_arena_calloc(arena, count, sizeof *sets->first_reader);
+    sets->generation = kiln_arena_calloc(arena, count, sizeof *sets->generation);
+    sets->changed = (struct kiln_value_queue){
+        .heap = kiln_arena_calloc(arena, count, sizeof *sets->changed.heap),
+        .is_in = kiln_arena_calloc(arena, count, sizeof *sets->changed.is_in),
+        .is_ascending = true,
     };
     return sets->set_of != NULL && sets->first_user != NULL && sets->first_reader != NULL &&
            sets->generation != NULL && sets->changed.heap != NULL && sets->changed.is_in != NULL &&
-           find_users(builder);
+           find_users(sets);
 }
 
-void kiln_load_sets_reset(struct kiln_group_builder *builder)
+void kiln_load_sets_reset(struct kiln_load_sets *sets)
 {
-    struct kiln_load_sets *sets = &builder->load_sets;
     sets->set_count = sets->set_capacity == 0 ? 0 : FIXED_SETS;
     sets->member_count = sets->reader_count = sets->placed = 0;
-    for (uint32_t i = 0; i < builder->ir->op_count; i++) {
+    for (uint32_t i = 0; i < sets->ir->op_count; i++) {
         sets->first_reader[i] = KILN_NONE;
         sets->generation[i] = 0;
     }
 }
 
 /* Makes room for `more` items behind `count`. */
-static void *reserve(struct kiln_group_builder *builder, void *items, uint32_t count, uint32_t more,
+static void *reserve(struct kiln_load_sets *sets, void *items, uint32_t count, uint32_t more,
                      uint32_t *capacity, size_t bytes)
 {
     if (count + more <= *capacity)
@@ -77,7 +75,7 @@ static void *reserve(struct kiln_group_builder *builder, void *items, uint32_t c
     uint32_t grown = *capacity == 0 ? 256 : *capacity;
     while (grown < count + more)
         grown *= 2;
-    void *memory = kiln_arena_calloc(builder->arena, grown, bytes);
+    void *memory = kiln_arena_calloc(sets->arena, grown, bytes);
     if (memory == NULL)
         return NULL;
     if (count != 0)
@@ -86,12 +84,11 @@ static void *reserve(struct kiln_group_builder *builder, void *items, uint32_t c
     return memory;
 }
 
-static bool reserve_set(struct kiln_group_builder *builder, uint32_t members)
+static bool reserve_set(struct kiln_load_sets *sets, uint32_t members)
 {
-    struct kiln_load_sets *sets = &builder->load_sets;
-    void *more_sets = reserve(builder, sets->sets, sets->set_count, FIXED_SETS + 1,
+    void *more_sets = reserve(sets, sets->sets, sets->set_count, FIXED_SETS + 1,
                               &sets->set_capacity, sizeof *sets->sets);
-    void *more_members = reserve(builder, sets->members, sets->member_count, members,
+    void *more_members = reserve(sets, sets->members, sets->member_count, members,
                                  &sets->member_capacity, sizeof *sets->members);
     if (more_sets == NULL || more_members == NULL)
         return false;
@@ -112,16 +109,15 @@ static uint32_t add_set(struct kiln_load_sets *sets, uint32_t count)
 }
 
 /* Of two sets with members; there is room for one more. */
-static uint32_t merge_sets(struct kiln_group_builder *builder, uint32_t left, uint32_t right)
+static uint32_t merge_sets(struct kiln_load_sets *sets, uint32_t left, uint32_t right)
 {
-    struct kiln_load_sets *sets = &builder->load_sets;
     const uint32_t *a = sets->members + sets->sets[left].first;
     const uint32_t *b = sets->members + sets->sets[right].first;
     uint32_t a_count = sets->sets[left].count;
     uint32_t b_count = sets->sets[right].count;
     uint32_t *merged = sets->members + sets->member_count;
     uint32_t count = 0;
-    builder->steps += a_count + b_count;
+    *sets->steps += a_count + b_count;
     for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
         bool from_a = j == b_count || (i < a_count && a[i] <= b[j]);
         uint32_t load = from_a ? a[i] : b[j];
@@ -137,7 +133,7 @@ static uint32_t merge_sets(struct kiln_group_builder *builder, uint32_t left, ui
 }
 
 /* False when memory is out. */
-static bool unite(struct kiln_group_builder *builder, uint32_t *set, uint32_t other)
+static bool unite(struct kiln_load_sets *sets, uint32_t *set, uint32_t other)
 {
     if (*set == other || other == EMPTY || *set == TOO_MANY)
         return true;
@@ -145,80 +141,77 @@ static bool unite(struct kiln_group_builder *builder, uint32_t *set, uint32_t ot
         *set = other;
         return true;
     }
-    if (!reserve_set(builder, 2 * KILN_GROUP_MAX_ACCESSES))
+    if (!reserve_set(sets, 2 * KILN_GROUP_MAX_ACCESSES))
         return false;
-    *set = merge_sets(builder, *set, other);
+    *set = merge_sets(sets, *set, other);
     return true;
 }
 
 /* What the set of a value has to be now. False when memory is out. */
-static bool find_set(struct kiln_group_builder *builder, uint32_t value, uint32_t *ret_set)
+static bool find_set(struct kiln_load_sets *sets, uint32_t value, uint32_t *ret_set)
 {
-    const struct kiln_op *op = &builder->ir->ops[value];
-    struct kiln_load_sets *sets = &builder->load_sets;
+    const struct kiln_op *op = &sets->ir->ops[value];
     *ret_set = EMPTY;
-    builder->steps++;
-    if (op->opcode == KILN_OP_LOAD || builder->cut[value]) {
-        if (!reserve_set(builder, 1))
+    (*sets->steps)++;
+    if (kiln_op_is_load(op) || sets->cut[value]) {
+        if (!reserve_set(sets, 1))
             return false;
         sets->members[sets->member_count] = value;
         *ret_set = add_set(sets, 1);
         return true;
     }
-    if (kiln_op_is_source(op) || kiln_op_has_cluster(op) || builder->reads_memory[value] ||
+    if (kiln_op_is_source(op) || kiln_op_is_core(op) || sets->reads_memory[value] ||
         op->opcode == KILN_OP_STORE)
         return true;
-    /* A smaller operand is computed from smaller loads only: reductions are never behind it. */
+    /* A smaller operand is computed from smaller loads only. */
     for (uint32_t k = 0; k < arity_of(op); k++) {
-        if (builder->ir->ops[op->operands[k]].domain == op->domain &&
-            !unite(builder, ret_set, sets->set_of[op->operands[k]]))
+        if (sets->ir->ops[op->operands[k]].domain == op->domain &&
+            !unite(sets, ret_set, sets->set_of[op->operands[k]]))
             return false;
     }
     return true;
 }
 
-bool kiln_load_sets_place(struct kiln_group_builder *builder, uint32_t value)
+bool kiln_load_sets_place(struct kiln_load_sets *sets, uint32_t value)
 {
-    builder->load_sets.placed = value + 1;
-    return find_set(builder, value, &builder->load_sets.set_of[value]);
+    sets->placed = value + 1;
+    return find_set(sets, value, &sets->set_of[value]);
 }
 
-struct kiln_load_set kiln_load_set_of(const struct kiln_group_builder *builder, uint32_t value)
+struct kiln_load_set kiln_load_set_of(const struct kiln_load_sets *sets, uint32_t value)
 {
-    const struct kiln_load_sets *sets = &builder->load_sets;
     uint32_t set = sets->set_of[value];
     if (set < FIXED_SETS)
         return (struct kiln_load_set){NULL, set == EMPTY ? 0 : UINT32_MAX};
     return (struct kiln_load_set){sets->members + sets->sets[set].first, sets->sets[set].count};
 }
 
-bool kiln_load_sets_add_reader(struct kiln_group_builder *builder, uint32_t reduction)
+bool kiln_load_sets_add_reader(struct kiln_load_sets *sets, uint32_t op)
 {
-    struct kiln_load_sets *sets = &builder->load_sets;
-    struct kiln_load_set set = kiln_load_set_of(builder, builder->ir->ops[reduction].operands[0]);
-    sets->generation[reduction]++;
+    struct kiln_load_set set = kiln_load_set_of(sets, sets->ir->ops[op].operands[0]);
+    sets->generation[op]++;
     for (uint32_t i = 0; set.loads != NULL && i < set.count; i++) {
-        void *more = reserve(builder, sets->readers, sets->reader_count, 1, &sets->reader_capacity,
+        void *more = reserve(sets, sets->readers, sets->reader_count, 1, &sets->reader_capacity,
                              sizeof *sets->readers);
         if (more == NULL)
             return false;
         sets->readers = more;
         uint32_t load = set.loads[i];
         sets->readers[sets->reader_count] = (struct kiln_load_reader){
-            .reduction = reduction,
-            .generation = sets->generation[reduction],
+            .op = op,
+            .generation = sets->generation[op],
             .next = sets->first_reader[load],
         };
         sets->first_reader[load] = sets->reader_count++;
-        builder->steps++;
+        (*sets->steps)++;
     }
     return true;
 }
 
-bool kiln_load_reader_is_valid(const struct kiln_group_builder *builder,
+bool kiln_load_reader_is_valid(const struct kiln_load_sets *sets,
                                const struct kiln_load_reader *reader)
 {
-    return builder->load_sets.generation[reader->reduction] == reader->generation;
+    return sets->generation[reader->op] == reader->generation;
 }
 
 static bool is_same_set(const struct kiln_load_sets *sets, uint32_t a, uint32_t b)
@@ -230,32 +223,30 @@ static bool is_same_set(const struct kiln_load_sets *sets, uint32_t a, uint32_t 
                   sets->sets[a].count * sizeof *sets->members) == 0;
 }
 
-static void add_users(struct kiln_group_builder *builder, uint32_t value)
+static void add_users(struct kiln_load_sets *sets, uint32_t value)
 {
-    struct kiln_load_sets *sets = &builder->load_sets;
     for (uint32_t i = sets->first_user[value]; i < sets->first_user[value + 1]; i++) {
-        builder->steps++;
+        (*sets->steps)++;
         if (sets->users[i] < sets->placed)
             kiln_value_queue_add(&sets->changed, sets->users[i]);
     }
 }
 
-bool kiln_load_sets_cut(struct kiln_group_builder *builder, uint32_t value)
+bool kiln_load_sets_cut(struct kiln_load_sets *sets, uint32_t value)
 {
-    struct kiln_load_sets *sets = &builder->load_sets;
-    builder->cut[value] = true;
-    bool good = find_set(builder, value, &sets->set_of[value]);
-    add_users(builder, value);
+    sets->cut[value] = true;
+    bool good = find_set(sets, value, &sets->set_of[value]);
+    add_users(sets, value);
     while (sets->changed.count != 0) {
         uint32_t user = kiln_value_queue_take(&sets->changed);
         uint32_t set = EMPTY;
         if (sets->generation[user] != 0)
-            good = good && kiln_load_sets_add_reader(builder, user);
-        good = good && find_set(builder, user, &set);
+            good = good && kiln_load_sets_add_reader(sets, user);
+        good = good && find_set(sets, user, &set);
         if (!good || is_same_set(sets, set, sets->set_of[user]))
             continue;
         sets->set_of[user] = set;
-        add_users(builder, user);
+        add_users(sets, user);
     }
     return good;
 }

@@ -6,6 +6,7 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
 {
     switch (op->opcode) {
     case KILN_OP_EXP:
+    case KILN_OP_EXP2:
     case KILN_OP_EXPM1:
     case KILN_OP_LOG:
     case KILN_OP_LOG1P:
@@ -15,6 +16,7 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
     case KILN_OP_SIGMOID:
     case KILN_OP_TANH:
     case KILN_OP_DIV:
+    case KILN_OP_DIV_UP:
         return TRANSCENDENTAL_COST;
     case KILN_OP_ERF:
     case KILN_OP_NORMAL_CDF:

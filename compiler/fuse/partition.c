@@ -1,9 +1,11 @@
 #include "compiler/fuse/partition.h"
 
 #include "compiler/fuse/accumulator.h"
+#include "compiler/fuse/boundaries.h"
 #include "compiler/fuse/closure.h"
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/drafts.h"
+#include "compiler/fuse/fuse_family.h"
 #include "compiler/fuse/split_group.h"
 #include "compiler/fuse/workspace.h"
 
@@ -12,48 +14,25 @@
 
 /*
  * The plan of this file:
- *   1. kiln_assign_clusters (cluster.h): which reductions share a kernel, which values are read
- * from memory and not computed again, and in which order kernels can run
- *   2. kiln_draft_groups (drafts.h): everything that must be stored, outputs and values that others
- * read, in one group per cluster, and one per domain and level for the rest; what a group computes
- * anyway rides along
- *   3. check_clusters: a cluster that is too much for one kernel: its reductions get kernels of
- * their own, and all begins again, MAX_ROUNDS times at most
- *   4. append_drafts: pointwise groups are split until they fit the target's registers and the
- * kernel limits
- *   5. place_workspace: offsets of what lives between kernels
+ *   1. kiln_assign_clusters (cluster.h) decides the core operations that share a kernel, the
+ *      values read from memory instead of computed again, and the order of kernels.
+ *   2. kiln_draft_groups (drafts.h) drafts a group per cluster, and one per domain and level for
+ *      the rest. They store all outputs and all values that others read. A value that a group
+ *      computes anyway rides along.
+ *   3. check_clusters breaks up each cluster that is too much for one kernel. Its core operations
+ *      get kernels of their own, and everything starts over, at most MAX_ROUNDS times.
+ *   4. append_drafts splits groups without a cluster until they fit the target's registers and
+ *      the kernel limits.
+ *   5. place_workspace assigns offsets to the values that live between kernels.
  *
- * All of this counts its steps. When they run out, kernels are formed as without fusion, each
- * reduction in one of its own: what a kernel evaluates is one node then, so that the work follows
- * the size of the graph.
+ * All of this counts its steps. When they run out, kernels are formed without fusion: each core
+ * operation gets its own. A kernel then evaluates one node, so the work is proportional to the
+ * graph's size.
  */
 
 /* What did not fit into one cluster may turn up in the next one, each time: with thousands of
  * clusters that would take minutes. */
 enum { MAX_ROUNDS = 16 };
-
-const char *kiln_boundary_text(enum kiln_boundary boundary)
-{
-    static const char *const texts[] = {
-#define KILN_BOUNDARY(name, text) text,
-#include "compiler/fuse/boundary.def"
-    };
-    return texts[boundary];
-}
-
-uint32_t kiln_group_position(const struct kiln_fusion_group *group, uint32_t value)
-{
-    uint32_t low = 0; /* they ascend */
-    uint32_t high = group->op_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (group->ops[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < group->op_count && group->ops[low] == value ? low : KILN_NONE;
-}
 
 static int compare_drafts(const void *left, const void *right)
 {
@@ -69,45 +48,51 @@ static int compare_drafts(const void *left, const void *right)
 /* Components of the accumulators that a cluster's kernel stores or loads besides its items. */
 static uint32_t accumulator_accesses(const struct kiln_cluster *cluster)
 {
-    return cluster->role == KILN_ROLE_WHOLE
-               ? 0
-               : KILN_ACCUMULATOR_MAX_COMPONENTS * cluster->reduction_count;
+    return cluster->role == KILN_ROLE_WHOLE ? 0
+                                            : KILN_ACCUMULATOR_MAX_COMPONENTS * cluster->core_count;
 }
 
-/* Whether one kernel cannot do what this draft of a cluster asks for. */
+/* True if one kernel cannot do the work of this draft; sets the reason. */
 static bool is_too_much(struct kiln_group_builder *builder, const struct kiln_drafting *drafting,
-                        const struct kiln_group_draft *draft)
+                        const struct kiln_group_draft *draft, enum kiln_boundary *ret_reason)
 {
     const uint32_t *items = kiln_draft_items(drafting, draft->number);
     uint32_t stores = draft->item_count + accumulator_accesses(&builder->clusters[draft->cluster]);
-    enum kiln_boundary reason;
+    *ret_reason = KILN_BOUNDARY_SIZE;
     if (!kiln_closure_begin(builder, draft->cluster, items, draft->item_count, KILN_GROUP_MAX_OPS))
         return true;
     kiln_closure_finish(builder);
-    return kiln_group_exceeds_limits(builder, stores, &reason);
+    return kiln_group_exceeds_limits(builder, stores, ret_reason);
 }
 
 static void set_all_bare(struct kiln_group_builder *builder)
 {
-    for (uint32_t i = 0; i < builder->ir->op_count; i++)
-        builder->bare[i] = kiln_op_has_cluster(&builder->ir->ops[i]);
+    for (uint32_t i = 0; i < builder->ir->op_count; i++) {
+        if (builder->bare[i] || !kiln_op_is_core(&builder->ir->ops[i]))
+            continue;
+        builder->bare[i] = true;
+        builder->why_bare[i] = KILN_BOUNDARY_PLAIN;
+    }
 }
 
-/* Gives the reductions of clusters that are too much for one kernel kernels of their own, in the
- * last round those of all clusters; false when none is too much. */
+/* Breaks up clusters that are too much for one kernel: each of their core operations gets its own.
+ * In the last round, one such cluster breaks up all. Returns false if there was none. */
 static bool check_clusters(struct kiln_group_builder *builder, const struct kiln_drafting *drafting,
                            bool is_last_round)
 {
     bool any = false;
+    enum kiln_boundary reason;
     for (uint32_t i = 0; i < drafting->count && kiln_may_go_on(builder); i++) {
         const struct kiln_group_draft *draft = &drafting->drafts[i];
         if (draft->cluster == KILN_NONE || builder->clusters[draft->cluster].is_closed ||
-            !is_too_much(builder, drafting, draft))
+            !is_too_much(builder, drafting, draft, &reason))
             continue;
         any = true;
-        for (uint32_t value = builder->clusters[draft->cluster].first_reduction; value != KILN_NONE;
-             value = builder->next_reduction[value])
+        for (uint32_t value = builder->clusters[draft->cluster].first_core; value != KILN_NONE;
+             value = builder->next_core[value]) {
             builder->bare[value] = true;
+            builder->why_bare[value] = reason;
+        }
     }
     if (any && is_last_round)
         set_all_bare(builder);
@@ -121,6 +106,8 @@ static bool append_drafts(struct kiln_group_builder *builder, struct kiln_drafti
     if (!kiln_splitter_init(&splitter, builder))
         return false;
     qsort(drafting->drafts, drafting->count, sizeof *drafting->drafts, compare_drafts);
+    if (!kiln_find_boundaries(builder, drafting))
+        return false;
     for (uint32_t i = 0; i < drafting->count; i++) {
         const struct kiln_group_draft *draft = &drafting->drafts[i];
         const uint32_t *items = kiln_draft_items(drafting, draft->number);
@@ -187,7 +174,7 @@ static uint64_t content_bytes(const struct kiln_ir *ir, const struct kiln_fusion
     uint64_t elements = (uint64_t)kiln_domain_elements(&ir->domains[ir->ops[access->value].domain]);
     if (access->is_accumulator)
         elements *= group->segment_count;
-    return elements * kiln_dtype_info(access->dtype)->bytes;
+    return (uint64_t)kiln_dtype_memory_bytes(access->dtype, (int64_t)elements);
 }
 
 /* Workspace for every value that a group writes there, alive until the last group that reads it.
@@ -285,21 +272,26 @@ static bool finish(const struct kiln_group_builder *builder, struct kiln_partiti
     *ret_partition = (struct kiln_partition){
         .groups = keep(builder, builder->groups, builder->group_count, sizeof *builder->groups),
         .group_count = builder->group_count,
-        .betweens =
-            keep(builder, builder->betweens, builder->between_count, sizeof *builder->betweens),
-        .between_count = builder->between_count,
-        .has_segments = builder->has_segments,
-        .has_shared_values = builder->has_shared_values,
-        .has_statistics = builder->has_statistics,
-        .has_operand_sums = builder->has_operand_sums,
-        .is_attention_cut = builder->is_attention_cut,
+        .choices = builder->choices,
+        .broken = builder->broken,
         .is_plain = builder->is_plain,
         .steps = builder->steps,
     };
-    if (ret_partition->groups == NULL || ret_partition->betweens == NULL)
+    if (ret_partition->groups == NULL)
         return false;
     name_contents(builder, ret_partition);
     return place_workspace(builder->ir, ret_partition);
+}
+
+/* Lets each family allocate what it keeps, and look at the program. */
+static bool begin_families(struct kiln_group_builder *builder)
+{
+    for (uint32_t f = 0; f < KILN_FAMILY_COUNT; f++) {
+        const struct kiln_fuse_family *family = kiln_fuse_family((enum kiln_kernel_family)f);
+        if (family->begin != NULL && !family->begin(builder))
+            return false;
+    }
+    return true;
 }
 
 /* Forms the groups with one builder, in so many steps; false when memory or the steps run out. */
@@ -308,7 +300,7 @@ static bool partition_with(struct kiln_group_builder *builder, struct kiln_parti
     struct kiln_arena arena;
     kiln_arena_init(&arena);
     builder->arena = &arena;
-    bool good = kiln_group_builder_init(builder);
+    bool good = kiln_group_builder_init(builder) && begin_families(builder);
     if (good && builder->is_plain)
         set_all_bare(builder);
     good = good && form_groups(builder) && finish(builder, ret_partition);

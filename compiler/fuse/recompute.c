@@ -1,6 +1,5 @@
 #include "compiler/fuse/recompute.h"
 
-#include "compiler/fuse/cluster.h"
 #include "compiler/fuse/op_cost.h"
 
 enum {
@@ -12,11 +11,11 @@ enum {
     RECOMPUTE_MIN_ELEMENTS = 65536,
 };
 
-/* Where a walk towards the loads ends: memory, and reductions, which are never done again. */
+/* Where a walk towards the loads ends: memory, and core operations, which are never done again. */
 static bool is_leaf(const struct kiln_group_builder *builder, uint32_t value)
 {
     const struct kiln_op *op = &builder->ir->ops[value];
-    return kiln_op_is_source(op) || kiln_op_has_cluster(op) || builder->cut[value] ||
+    return kiln_op_is_source(op) || kiln_op_is_core(op) || builder->cut[value] ||
            builder->reads_memory[value];
 }
 
@@ -50,6 +49,8 @@ bool kiln_broadcast_reads_memory(struct kiln_group_builder *builder, uint32_t in
 {
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_op *op = &ir->ops[index];
+    if (op->opcode == KILN_OP_VIEW || op->opcode == KILN_OP_REPEAT)
+        return true;
     if (op->opcode != KILN_OP_BROADCAST || builder->options->no_fusion)
         return false;
     const struct kiln_op *operand = &ir->ops[op->operands[0]];

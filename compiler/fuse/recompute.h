@@ -6,8 +6,8 @@
 
 #include "compiler/fuse/group_builder.h"
 
-/* Whether a BROADCAST reads its operand from memory because computing that again for every element
- * would cost too much; false for other operations. */
+/* True if the operation reads its operand from memory: a VIEW, and a BROADCAST if computing the
+ * operand again for every element would cost too much. */
 bool kiln_broadcast_reads_memory(struct kiln_group_builder *builder, uint32_t index);
 
 #endif

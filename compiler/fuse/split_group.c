@@ -9,6 +9,7 @@
  */
 #include "compiler/fuse/split_group.h"
 
+#include "compiler/fuse/append_group.h"
 #include "compiler/fuse/closure.h"
 #include "compiler/fuse/op_cost.h"
 
@@ -266,6 +267,8 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
 {
     struct kiln_group_builder *builder = splitter->builder;
     begin(splitter, items, item_count);
+    if (splitter->copy_count != 0 && boundary == kiln_family_boundary(KILN_FAMILY_FIRST))
+        boundary = KILN_BOUNDARY_SIZE;
     bool good = true;
     while (kiln_may_go_on(builder)) {
         kiln_group_closure(builder, KILN_NONE, splitter->items, splitter->item_count);
@@ -279,6 +282,9 @@ bool kiln_group_split_append(struct kiln_splitter *splitter, uint32_t domain,
                 kiln_group_append(builder, domain, boundary, splitter->items, splitter->item_count);
             break;
         }
+        /* Then another kernel has its shape: the one with the rest. */
+        if (boundary == kiln_family_boundary(KILN_FAMILY_FIRST))
+            boundary = reason;
         find_differences(splitter, domain);
         good = append_front(splitter, domain, boundary, choose_position(splitter));
         if (!good)

@@ -4,6 +4,7 @@
  * Operands by role, forward and backward alike: what a node does not have is not checked.
  */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/ragged.h"
 
 enum { RANK = 4 };
 
@@ -270,13 +271,15 @@ static enum kiln_status check_type(const struct view *view, uint32_t ordinal, ui
 {
     const struct kiln_tensor *tensor = &view->graph->tensors[ordinal];
     if (role == KILN_OPERAND_SEQ_LEN_Q || role == KILN_OPERAND_SEQ_LEN_KV ||
-        !kiln_dtype_is_integer(tensor->dtype) ||
+        kiln_is_offsets_role((enum kiln_operand)role) ||
+        (!kiln_dtype_is_integer(tensor->dtype) && !kiln_dtype_is_packed(tensor->dtype)) ||
         (role == KILN_OPERAND_ATTN_MASK && tensor->dtype == KILN_DTYPE_BOOL))
         return KILN_OK;
-    return kiln_reject_tensor(view->error, KILN_REJECT_UNSUPPORTED_TYPE, view->graph, view->node,
-                              tensor, "%s is %s, must be of a floating-point type",
-                              kiln_operand_text((enum kiln_operand)role),
-                              kiln_dtype_info(tensor->dtype)->text);
+    return kiln_reject_tensor(
+        view->error, KILN_REJECT_UNSUPPORTED_TYPE, view->graph, view->node, tensor,
+        kiln_dtype_is_packed(tensor->dtype) ? "%s is %s, whose elements are packed"
+                                            : "%s is %s, must be of a floating-point type",
+        kiln_operand_text((enum kiln_operand)role), kiln_dtype_info(tensor->dtype)->text);
 }
 
 static enum kiln_status check_types(const struct view *view)
@@ -310,5 +313,7 @@ enum kiln_status kiln_attention_check(const struct kiln_graph *graph, const stru
         status = check_lengths(&view, KILN_OPERAND_SEQ_LEN_KV);
     if (status == KILN_OK)
         status = check_scales(&view);
+    if (status == KILN_OK)
+        status = kiln_ragged_check_attention(graph, node, error);
     return status;
 }

@@ -1,5 +1,9 @@
 #include "compiler/graph/graph.h"
 
+#include "runtime/support/buffer.h"
+
+#include <inttypes.h>
+
 static const struct kiln_pointwise_mode_info modes[KILN_POINTWISE_MODE_COUNT] = {
 #define KILN_POINTWISE_MODE(name, number, arity, gradient, integer, formula)                       \
     [number] = {#name, arity, gradient, integer, formula},
@@ -35,39 +39,15 @@ const char *kiln_node_operation(const struct kiln_node *node)
 #define KILN_REDUCTION_MODE(name, number, integer, formula) [number] = "REDUCE_" #name,
 #include "compiler/graph/reduction_mode.def"
     };
-    switch (node->kind) {
-    case KILN_NODE_POINTWISE:
+    static const char *const texts[KILN_NODE_KIND_COUNT] = {
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight) text,
+#include "compiler/graph/node_kind.def"
+    };
+    if (node->kind == KILN_NODE_POINTWISE)
         return kiln_pointwise_mode_info(node->pointwise.mode)->name;
-    case KILN_NODE_REDUCTION:
+    if (node->kind == KILN_NODE_REDUCTION)
         return reductions[node->reduction.mode];
-    case KILN_NODE_LAYERNORM:
-        return "LAYERNORM";
-    case KILN_NODE_LAYERNORM_BACKWARD:
-        return "LAYERNORM_BWD";
-    case KILN_NODE_RMSNORM:
-        return "RMSNORM";
-    case KILN_NODE_RMSNORM_BACKWARD:
-        return "RMSNORM_BWD";
-    case KILN_NODE_BATCHNORM_INFERENCE:
-        return "BATCHNORM_INFERENCE";
-    case KILN_NODE_BATCHNORM_TRAINING:
-        return "BATCHNORM_TRAINING";
-    case KILN_NODE_BATCHNORM_BACKWARD:
-        return "BATCHNORM_BWD";
-    case KILN_NODE_MATMUL:
-        return "MATMUL";
-    case KILN_NODE_CONVOLUTION_FORWARD:
-        return "CONVOLUTION_FORWARD";
-    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-        return "CONVOLUTION_DATA_GRADIENT";
-    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        return "CONVOLUTION_WEIGHT_GRADIENT";
-    case KILN_NODE_ATTENTION:
-        return "ATTENTION";
-    case KILN_NODE_ATTENTION_BACKWARD:
-        return "ATTENTION_BWD";
-    }
-    return "?";
+    return texts[node->kind];
 }
 
 static uint32_t find_role(const uint8_t *roles, const uint32_t *tensors, uint32_t count,
@@ -95,6 +75,12 @@ bool kiln_node_is_convolution(const struct kiln_node *node)
     return node->kind == KILN_NODE_CONVOLUTION_FORWARD ||
            node->kind == KILN_NODE_CONVOLUTION_DATA_GRADIENT ||
            node->kind == KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT;
+}
+
+bool kiln_node_is_grouped(const struct kiln_node *node)
+{
+    return node->kind == KILN_NODE_GROUPED_MATMUL ||
+           node->kind == KILN_NODE_GROUPED_MATMUL_BACKWARD;
 }
 
 bool kiln_node_is_attention(const struct kiln_node *node)
@@ -144,6 +130,10 @@ int64_t kiln_tensor_elements(const struct kiln_tensor *tensor)
 int64_t kiln_tensor_footprint_elements(const struct kiln_tensor *tensor)
 {
     int64_t footprint = 1;
+    if (kiln_tensor_is_ragged(tensor)) {
+        int64_t most = tensor->dims[0] * tensor->ragged.longest * tensor->ragged.token;
+        return most > 0 ? most : 1;
+    }
     for (uint32_t i = 0; i < tensor->rank; i++)
         footprint += (tensor->dims[i] - 1) * tensor->strides[i];
     return footprint;
@@ -151,5 +141,29 @@ int64_t kiln_tensor_footprint_elements(const struct kiln_tensor *tensor)
 
 int64_t kiln_tensor_footprint_bytes(const struct kiln_tensor *tensor)
 {
-    return kiln_tensor_footprint_elements(tensor) * kiln_dtype_info(tensor->dtype)->bytes;
+    return kiln_dtype_memory_bytes(tensor->dtype, kiln_tensor_footprint_elements(tensor));
+}
+
+void kiln_name_append(const char *name, struct kiln_buffer *buffer)
+{
+    if (*name == '\0')
+        return;
+    kiln_buffer_append_text(buffer, " '");
+    for (; *name != '\0'; name++) {
+        unsigned char byte = (unsigned char)*name;
+        kiln_buffer_printf(buffer, byte < 0x20 ? "\\x%02x" : "%c", byte);
+    }
+    kiln_buffer_append_text(buffer, "'");
+}
+
+void kiln_tensor_print_name(const struct kiln_tensor *tensor, struct kiln_buffer *buffer)
+{
+    kiln_buffer_printf(buffer, "uid %" PRId64, tensor->uid);
+    kiln_name_append(tensor->name, buffer);
+}
+
+void kiln_node_print_name(const struct kiln_graph *graph, uint32_t node, struct kiln_buffer *buffer)
+{
+    kiln_buffer_printf(buffer, "node %" PRIu32, node);
+    kiln_name_append(graph->nodes[node].name, buffer);
 }

@@ -8,6 +8,8 @@
  *   - nodes are topologically sorted; every tensor has at most one producer;
  *   - 0 <= rank <= 8, every dim >= 1, the footprint in bytes of each tensor fits in int64;
  *   - the stride of a dim of size 1 is 0 (it is meaningless on the wire);
+ *   - a ragged tensor is an operand of attention and nothing else, with the limits of ragged.h; its
+ *     stride along the batch is 0, since its offsets say where a batch begins;
  *   - a constant has one element and its value; a virtual tensor has a producer;
  *   - no two elements of a tensor that a node writes are at the same place;
  *   - every non-virtual, non-constant tensor is an input (no producer) or an output (a producer);
@@ -31,8 +33,8 @@
 
 enum {
     KILN_MAX_RANK = 8,
-    KILN_MAX_SPATIAL_AXES = 3, /* of a convolution */
-    KILN_MAX_NODE_OPERANDS = 16,
+    KILN_MAX_SPATIAL_AXES = 3,   /* of a convolution */
+    KILN_MAX_NODE_OPERANDS = 24, /* attention has 15, and offsets of 7 */
     /* Inputs, outputs and host scalars together: executing keeps a word for each on the stack. */
     KILN_MAX_GRAPH_BINDINGS = 4096,
 };
@@ -59,6 +61,18 @@ struct kiln_constant {
     int64_t integer;
 };
 
+/*
+ * Where the batches of a ragged tensor lie, [batch, heads, sequence, depth]: one after the other,
+ * each as long as its own sequence (ragged.h). The dimension of the sequence is the largest length,
+ * and no memory.
+ */
+struct kiln_ragged {
+    int64_t multiplier; /* elements that an offset counts, positive; 0: the tensor is not ragged */
+    uint32_t offsets;   /* the tensor of them: int32 or int64, batch + 1 elements */
+    int64_t token;      /* elements from one of the sequence to the next */
+    int64_t longest;    /* tokens that a batch has at most, as declared: may be 0 */
+};
+
 struct kiln_tensor {
     int64_t uid;
     const char *name; /* never NULL; untrusted text, print with care */
@@ -70,29 +84,15 @@ struct kiln_tensor {
     struct kiln_constant constant;  /* for KILN_TENSOR_CONSTANT: already converted to dtype */
     uint32_t alignment_bytes;       /* what the user promises for the pointer; a power of two */
     uint32_t producer;              /* node index or KILN_NONE */
+    struct kiln_ragged ragged;
 };
 
 enum kiln_node_kind {
-    KILN_NODE_POINTWISE,
-    KILN_NODE_REDUCTION,
-    KILN_NODE_LAYERNORM,
-    KILN_NODE_LAYERNORM_BACKWARD,
-    KILN_NODE_RMSNORM,
-    KILN_NODE_RMSNORM_BACKWARD,
-    KILN_NODE_BATCHNORM_INFERENCE, /* both forms; which one: the operands say (VARIANCE or
-                                      INV_VARIANCE) */
-    KILN_NODE_BATCHNORM_TRAINING,
-    KILN_NODE_BATCHNORM_BACKWARD,
-    KILN_NODE_MATMUL,
-    KILN_NODE_CONVOLUTION_FORWARD,         /* X, W -> Y */
-    KILN_NODE_CONVOLUTION_DATA_GRADIENT,   /* DY, W -> DX */
-    KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT, /* X, DY -> DW */
-    KILN_NODE_ATTENTION,
-    KILN_NODE_ATTENTION_BACKWARD,
-    /* The numbers are in the canonical form: new kinds go to the end. */
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    KILN_NODE_##name,
+#include "compiler/graph/node_kind.def"
+    KILN_NODE_KIND_COUNT
 };
-
-enum { KILN_NODE_KIND_COUNT = KILN_NODE_ATTENTION_BACKWARD + 1 };
 
 /* What an operand is to its node. */
 enum kiln_operand {
@@ -149,6 +149,38 @@ struct kiln_normalization {
     double momentum; /* where there is no MOMENTUM operand: 0.1 */
 };
 
+enum kiln_grouped_mode {
+    KILN_GROUPED_NONE,    /* row r of TOKEN makes row r of OUTPUT */
+    KILN_GROUPED_GATHER,  /* row TOKEN_INDEX[r] of TOKEN makes row r of OUTPUT */
+    KILN_GROUPED_SCATTER, /* row r of TOKEN makes row TOKEN_INDEX[r] * top_k + TOKEN_KS[r] */
+    KILN_GROUPED_MODE_COUNT,
+};
+
+/*
+ * Attributes of a grouped matrix product, as mixtures of experts have it. Group g of G has the rows
+ * r from start[g] to before start[g + 1], start[G] being R, and expert g % E:
+ *
+ *   OUTPUT[to(r)] = TOKEN[from(r)] * WEIGHT[g % E]
+ *
+ * Rows of OUTPUT that no row makes are 0. Its gradient has G = E:
+ *
+ *   DWEIGHT[e] = sum over the rows r of group e of TOKEN[r] transposed * DOUTPUT[r]
+ *
+ * Offsets and indices are unchecked data. start[g] is the largest of 0 and
+ * FIRST_TOKEN_OFFSET[0..g], at most R. A row whose TOKEN_INDEX names no row of TOKEN is 0. A row
+ * is not scattered if TOKEN_INDEX is negative, TOKEN_KS is not in [0, top_k) or OUTPUT has no such
+ * row. If two rows go to one row of OUTPUT, each element of that is one of theirs.
+ *
+ * Source: hipdnn-november-2026.md 2.6. Invariants, over the shapes that operand.def states:
+ *   - R, K, N and T are at most INT32_MAX, G at most 65536, and the terms are counted in 63 bits;
+ *   - offsets and indices are INT32 tensors in memory that no node writes;
+ *   - top_k is from 1 to E for SCATTER, and 0 otherwise.
+ */
+struct kiln_grouped_matmul {
+    enum kiln_grouped_mode mode;
+    uint32_t top_k;
+};
+
 /*
  * Attributes of a convolution, the same for its two gradients. Forward, with g the group of output
  * channel k and Cg = C / groups, positions and taps per spatial axis:
@@ -177,6 +209,64 @@ struct kiln_convolution {
     int64_t groups;
 };
 
+/* The result of a window. The numbers are in the canonical form. */
+enum kiln_pooling_mode {
+    KILN_POOLING_MAX,            /* its largest number */
+    KILN_POOLING_MEAN_OF_IMAGE,  /* the sum by the number of elements that are no padding */
+    KILN_POOLING_MEAN_OF_WINDOW, /* the sum by the number of taps */
+    KILN_POOLING_MODE_COUNT,
+};
+
+/*
+ * Attributes of pooling and its gradients. The window of result o begins at
+ * o * stride - pre_padding of the image, per spatial axis, and has `window` taps. Taps outside of
+ * the image are padding. They are visited in row-major order. Forward:
+ *
+ *   MAX   y[n, c, o] and index[n, c, o] begin as the lowest finite number of the type that the node
+ *         computes in, and -1. A larger element replaces them by itself and its position, the
+ *         row-major number within the image x[n, c]. NaN is not larger. Padding is 0 with position
+ *         -1 if pads_zeros, and otherwise not visited.
+ *   MEAN  y[n, c, o] is the sum of the elements over the divisor, which is at least 1; padding adds
+ *         nothing. Each index is -1.
+ *
+ * Backward, where o are the windows with a tap at p, and divisors are those of o:
+ *
+ *   MAX   dx[n, c, p] = sum over o of dy[n, c, o] where index[n, c, o] is the position of p
+ *   MEAN  dx[n, c, p] = sum over o of dy[n, c, o] / divisor
+ *
+ * Source: hipdnn-november-2026.md 2.2, 2.3. Invariants, over the shapes that operand.def states:
+ *   - paddings are at least 0, strides and windows at least 1;
+ *   - forward, the window fits into the padded image, whose size is at most INT32_MAX;
+ *   - backward, DX's size with pre_padding, and the distance from the first to the last tap of DY's
+ *     windows, are at most INT32_MAX; post_padding is 0;
+ *   - as many strides of what is read along that axis are at most 2^61 bytes;
+ *   - positions fit in INDEX's type forward, and in int32 backward, if they are used;
+ *   - a window has at most 2^30 elements, and those of all windows can be counted in 63 bits.
+ */
+struct kiln_resample {
+    enum kiln_pooling_mode mode;
+    uint32_t spatial_count; /* 1 to 3: the rank of each operand less 2 */
+    int64_t pre_padding[KILN_MAX_SPATIAL_AXES];
+    int64_t post_padding[KILN_MAX_SPATIAL_AXES]; /* says how large the result is, nothing else */
+    int64_t stride[KILN_MAX_SPATIAL_AXES];
+    int64_t window[KILN_MAX_SPATIAL_AXES];
+    bool pads_zeros; /* forward MAX: padding counts as 0, not as nothing */
+};
+
+/*
+ * Attributes of block scaling. Elements whose coordinates divided by the block sizes, rounded down,
+ * are equal form a block, and SCALE has one element for each block; the last block along an axis
+ * may be shorter. Dequantising: y = x * scale of its block, or x * 2^-scale if is_negative.
+ *
+ * Source: hipdnn-november-2026.md 2.5. Invariants: there are as many block sizes as X has dims,
+ * each from 1 to the dim.
+ */
+struct kiln_block_scale {
+    uint32_t block_count;
+    int64_t blocks[KILN_MAX_RANK];
+    bool is_negative;
+};
+
 /*
  * Attributes of attention, the same for its gradients. Query i of a head sees key j when
  *
@@ -199,6 +289,10 @@ struct kiln_convolution {
  *
  * O is o * SCALE_O, STATS m + ln(l), MAX m, SUM_EXP l, AMAX_S the largest p, AMAX_O the largest
  * |o|.
+ *
+ * If Q and O are ragged, a batch has as many queries as the shortest of them, and of the statistics
+ * that are; if K and V are, as many keys as the shorter one. Where SEQ_LEN_Q or SEQ_LEN_KV are
+ * there too, the smaller number counts. A ragged tensor has no elements behind its own length.
  *
  * Backward, with p = exp(x - STATS) where the key is seen and STATS is not -infinity, and 0
  * otherwise:
@@ -225,6 +319,24 @@ struct kiln_attention {
     double scale;         /* where there is no SCALE operand */
 };
 
+/*
+ * Attributes of block-scale quantisation. Blocks are `block_size` neighbours along `axis`; the last
+ * one may be shorter. For each block:
+ *
+ *   SCALE = max |x| / (largest number of Y's type), rounded up to SCALE's type. Above the largest
+ *           number of that type it is that number.
+ *   y     = x / SCALE, or 0 where SCALE is 0, limited to the numbers of Y's type
+ *
+ * NaN and infinities in X may give anything. Source: hipdnn-november-2026.md 2.4. Invariants, over
+ * the shapes that operand.def states:
+ *   - axis is below X's rank;
+ *   - block_size is from 1 to X's size along the axis: larger ones mean one block.
+ */
+struct kiln_block_quantize {
+    uint32_t axis;
+    int64_t block_size;
+};
+
 struct kiln_node {
     enum kiln_node_kind kind;
     const char *name; /* never NULL */
@@ -240,16 +352,23 @@ struct kiln_node {
     uint8_t input_roles[KILN_MAX_NODE_OPERANDS];
     uint8_t output_roles[KILN_MAX_NODE_OPERANDS];
     union {
+        struct kiln_grouped_matmul grouped_matmul; /* forward */
         struct kiln_pointwise pointwise;
         struct kiln_reduction reduction;
         struct kiln_normalization normalization;
         struct kiln_convolution convolution; /* all three directions */
         struct kiln_attention attention;     /* forward and backward */
+        struct kiln_resample resample;       /* forward and backward */
+        struct kiln_block_quantize block_quantize;
+        struct kiln_block_scale block_scale;
     };
 };
 
 struct kiln_graph {
     enum kiln_wire_era era;
+    /* Built for shapes that are given at execute time (override_shapes.h). The canonical form does
+     * not say so. */
+    bool takes_overrides;
     const char *name; /* never NULL */
     uint32_t tensor_count;
     uint32_t node_count;
@@ -289,6 +408,8 @@ uint32_t kiln_node_output(const struct kiln_node *node, enum kiln_operand operan
 
 bool kiln_node_is_convolution(const struct kiln_node *node);
 bool kiln_node_is_attention(const struct kiln_node *node);
+/* A grouped product or its gradient. */
+bool kiln_node_is_grouped(const struct kiln_node *node);
 
 /* The sizes of attention, forward or backward. */
 struct kiln_attention_sizes {
@@ -310,11 +431,27 @@ struct kiln_convolution_tensors {
 
 struct kiln_convolution_tensors kiln_convolution_tensors_of(const struct kiln_node *node);
 
+static inline bool kiln_tensor_is_ragged(const struct kiln_tensor *tensor)
+{
+    return tensor->ragged.multiplier != 0;
+}
+
 /* Number of elements: the product of the dims (1 for rank 0). */
 int64_t kiln_tensor_elements(const struct kiln_tensor *tensor);
-/* Elements from the first to behind the last that an index reaches: 1 + sum (dim-1)*stride. */
+/* Elements from the first to behind the last that an index reaches: 1 + sum (dim-1)*stride. A
+ * ragged tensor has as many as valid offsets can describe. */
 int64_t kiln_tensor_footprint_elements(const struct kiln_tensor *tensor);
 /* Same in bytes. */
 int64_t kiln_tensor_footprint_bytes(const struct kiln_tensor *tensor);
+
+struct kiln_buffer; /* runtime/support/buffer.h */
+
+/* " 'name'", or nothing without a name. Control characters are \xNN, so it stays in its line. */
+void kiln_name_append(const char *name, struct kiln_buffer *buffer);
+/* "uid 7 'scale'", or "uid 7" of a tensor without a name. */
+void kiln_tensor_print_name(const struct kiln_tensor *tensor, struct kiln_buffer *buffer);
+/* "node 3 'average'", or "node 3". */
+void kiln_node_print_name(const struct kiln_graph *graph, uint32_t node,
+                          struct kiln_buffer *buffer);
 
 #endif

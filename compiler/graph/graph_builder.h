@@ -8,6 +8,7 @@
 #define KILN_COMPILER_GRAPH_GRAPH_BUILDER_H
 
 #include "compiler/graph/graph_reader.h"
+#include "compiler/graph/size_inference.h"
 #include "compiler/graph/wire_graph.h"
 
 /* Names are labels: longer ones are cut, so that shared strings cannot multiply memory. */
@@ -29,8 +30,14 @@ struct kiln_graph_builder {
     struct kiln_uid_entry *uids; /* sorted by uid */
     uint32_t *producers;         /* per wire tensor: node or KILN_NONE */
     uint32_t *ordinals;          /* per wire tensor: ordinal or KILN_NONE */
+    /* The graph with its declared shapes, which sizes of virtual tensors are inferred from. NULL:
+     * the wire has the declared shapes. */
+    const struct kiln_graph *declared;
     struct kiln_graph graph;
 };
+
+/* compiler/graph/graph_reader.c: the steps of kiln_graph_read after parsing. */
+enum kiln_status kiln_graph_build(struct kiln_graph_builder *builder) KILN_NODISCARD;
 
 /* Reading one kind of node. */
 struct kiln_node_reader {
@@ -41,6 +48,8 @@ struct kiln_node_reader {
      * are none. */
     enum kiln_status (*complete)(const struct kiln_graph *graph, struct kiln_node *node,
                                  struct kiln_error *error);
+    /* Sizes of results where override shapes change those of inputs; NULL: as declared. */
+    kiln_size_rule *infer;
     /* Checks shapes and types once all nodes are complete. */
     enum kiln_status (*check)(const struct kiln_graph *graph, const struct kiln_node *node,
                               struct kiln_error *error);
@@ -50,44 +59,37 @@ struct kiln_node_reader {
 const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type);
 /* The reader that makes nodes of a kind. */
 const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind);
-/* The spelling of a union type in an era, NULL when the era does not know it. */
-const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era);
-
-/* compiler/graph/node_pointwise.c */
-extern const struct kiln_node_reader kiln_pointwise_reader;
-/* compiler/graph/node_reduction.c */
-extern const struct kiln_node_reader kiln_reduction_reader;
-/* compiler/graph/node_matmul.c */
-extern const struct kiln_node_reader kiln_matmul_reader;
 /* Types whose products have a rule: exact in float, double, or int32. */
 bool kiln_dtype_is_factor(enum kiln_dtype dtype);
-/* compiler/graph/node_convolution.c */
-extern const struct kiln_node_reader kiln_convolution_forward_reader;
-extern const struct kiln_node_reader kiln_convolution_data_gradient_reader;
-extern const struct kiln_node_reader kiln_convolution_weight_gradient_reader;
 /* compiler/graph/convolution_shapes.c: the check of all three. */
 enum kiln_status kiln_convolution_check(const struct kiln_graph *graph,
                                         const struct kiln_node *node, struct kiln_error *error);
-/* compiler/graph/node_attention.c */
-extern const struct kiln_node_reader kiln_attention_reader;
-extern const struct kiln_node_reader kiln_attention_backward_reader;
+/* compiler/graph/resample_shapes.c: the check of both. */
+enum kiln_status kiln_resample_check(const struct kiln_graph *graph, const struct kiln_node *node,
+                                     struct kiln_error *error);
 /* compiler/graph/attention_shapes.c: the check of both. */
 enum kiln_status kiln_attention_check(const struct kiln_graph *graph, const struct kiln_node *node,
                                       struct kiln_error *error);
 /* The checks that completing attention's bounds takes for granted: ranks and sizes. */
 enum kiln_status kiln_attention_check_sizes(const struct kiln_graph *graph,
                                             const struct kiln_node *node, struct kiln_error *error);
-/* compiler/graph/node_layernorm.c */
-extern const struct kiln_node_reader kiln_layernorm_reader;
-extern const struct kiln_node_reader kiln_layernorm_backward_reader;
-/* compiler/graph/node_rmsnorm.c */
-extern const struct kiln_node_reader kiln_rmsnorm_reader;
-extern const struct kiln_node_reader kiln_rmsnorm_backward_reader;
-/* compiler/graph/node_batchnorm.c */
-extern const struct kiln_node_reader kiln_batchnorm_inference_reader;
-extern const struct kiln_node_reader kiln_batchnorm_inference_variance_reader;
-extern const struct kiln_node_reader kiln_batchnorm_training_reader;
-extern const struct kiln_node_reader kiln_batchnorm_backward_reader;
+
+/* A vector of a node that has an entry for each spatial axis, and where its entries go. */
+struct kiln_spatial_parameter {
+    const char *name;
+    const struct kiln_wire_list *wire;
+    int64_t smallest; /* entries are from this to INT32_MAX */
+    int64_t *ret_items;
+};
+
+/* compiler/graph/spatial_parameters.c. Reads the vectors of a node. The first one tells the number
+ * of spatial axes, 1 to KILN_MAX_SPATIAL_AXES. Declines with `reason`. */
+enum kiln_status kiln_spatial_parameters_read(struct kiln_graph_builder *builder,
+                                              const struct kiln_node *node,
+                                              enum kiln_reject_reason reason,
+                                              const struct kiln_spatial_parameter *lists,
+                                              size_t list_count,
+                                              uint32_t *ret_spatial_count) KILN_NODISCARD;
 
 /*
  * compiler/graph/trailing_ones.c. Statistics of layernorms and of attention, and lengths of
@@ -97,14 +99,24 @@ extern const struct kiln_node_reader kiln_batchnorm_backward_reader;
  */
 enum kiln_status kiln_trailing_ones_pad(struct kiln_graph_builder *builder) KILN_NODISCARD;
 
+/*
+ * compiler/graph/ragged.c. Finds the offsets of ragged tensors, once all tensors are imported;
+ * declines those that are anything but operands of attention.
+ */
+enum kiln_status kiln_ragged_complete(struct kiln_graph_builder *builder) KILN_NODISCARD;
+/* The offsets' sizes and types, and what attention asks of ragged operands. */
+enum kiln_status kiln_ragged_check_attention(const struct kiln_graph *graph,
+                                             const struct kiln_node *node,
+                                             struct kiln_error *error) KILN_NODISCARD;
+
 /* compiler/graph/uid_index.c. Builds builder->uids; declines duplicates. */
 enum kiln_status kiln_uid_index_build(struct kiln_graph_builder *builder) KILN_NODISCARD;
 /* The wire tensor that `operand` of a node names; declines unknown uids. */
 enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const struct kiln_node *node,
                                   const char *operand, int64_t uid,
                                   uint32_t *ret_tensor) KILN_NODISCARD;
-/* Whether a tensor of the wire has the uid. */
-bool kiln_uid_exists(const struct kiln_graph_builder *builder, int64_t uid);
+/* The wire tensor with the uid, or KILN_NONE. */
+uint32_t kiln_uid_find(const struct kiln_graph_builder *builder, int64_t uid);
 
 /* compiler/graph/node_order.c. Finds producers and sorts graph.nodes topologically, stably. */
 enum kiln_status kiln_node_order(struct kiln_graph_builder *builder) KILN_NODISCARD;

@@ -22,9 +22,6 @@ static enum kiln_status check_graph_fields(const struct kiln_wire_graph *wire,
         return kiln_reject(error, KILN_REJECT_NO_NODES, "the graph has no nodes");
     if (wire->tensor_count == 0)
         return kiln_reject(error, KILN_REJECT_NO_TENSORS, "the graph has nodes and no tensors");
-    if (wire->has_override_shapes)
-        return kiln_reject(error, KILN_REJECT_OVERRIDE_SHAPES,
-                           "the graph is built for shapes given at execute time");
     const struct kiln_wire_version *version = &wire->min_api_version;
     if (version->present && (version->major != API_MAJOR || version->minor > API_MINOR ||
                              (version->minor == API_MINOR && version->patch > API_PATCH)))
@@ -200,9 +197,10 @@ static enum kiln_status check_nodes(const struct kiln_graph_builder *builder)
     return KILN_OK;
 }
 
-static enum kiln_status build(struct kiln_graph_builder *builder)
+enum kiln_status kiln_graph_build(struct kiln_graph_builder *builder)
 {
     builder->graph.era = builder->wire->era;
+    builder->graph.takes_overrides = builder->wire->has_override_shapes;
     builder->graph.name = kiln_name_copy(builder->arena, builder->wire->name);
     if (builder->graph.name == NULL)
         return kiln_graph_no_memory(builder->error);
@@ -215,6 +213,10 @@ static enum kiln_status build(struct kiln_graph_builder *builder)
         status = kiln_node_order(builder);
     if (status == KILN_OK)
         status = import_tensors(builder);
+    if (status == KILN_OK && builder->declared != NULL)
+        kiln_infer_sizes(builder->declared, builder->graph.tensors, true);
+    if (status == KILN_OK)
+        status = kiln_ragged_complete(builder);
     if (status == KILN_OK)
         status = complete_nodes(builder);
     if (status == KILN_OK)
@@ -233,7 +235,7 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
     if (status == KILN_OK) {
         struct kiln_graph_builder builder = {
             .wire = &wire, .arena = arena, .scratch = &scratch, .error = error};
-        status = build(&builder);
+        status = kiln_graph_build(&builder);
         if (status == KILN_OK)
             *ret_graph = builder.graph;
         else if (builder.graph.name != NULL)

@@ -41,13 +41,21 @@ enum kiln_status kiln_graph_read(const void *bytes, size_t size, struct kiln_are
  * wire layout. It is what cache keys hold.
  */
 void kiln_graph_append_canonical(const struct kiln_graph *graph, struct kiln_buffer *buffer);
+/* The same without sizes and strides of tensors: equal for all shapes of a computation. */
+void kiln_graph_append_computation(const struct kiln_graph *graph, struct kiln_buffer *buffer);
 /* The hash of the canonical form, which names the graph in messages and captures. KILN_NO_MEMORY.
  */
 enum kiln_status kiln_graph_hash(const struct kiln_graph *graph, struct kiln_hash128 *ret_hash,
                                  struct kiln_error *error) KILN_NODISCARD;
 
-/* Human-readable dump, one line per tensor and node, ending in a newline. */
+/* Human-readable dump, one line per tensor and node, ending in a newline. Tensors are named by
+ * ordinal, "%4". */
 void kiln_graph_print(const struct kiln_graph *graph, struct kiln_buffer *buffer);
+/* Prints the same text, with the user's names instead of ordinals. */
+void kiln_graph_print_for_user(const struct kiln_graph *graph, struct kiln_buffer *buffer);
+/* Prints the line of one node in that text, without its indentation. */
+void kiln_graph_print_node_for_user(const struct kiln_graph *graph, uint32_t node,
+                                    struct kiln_buffer *buffer);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,9 @@
 /* Attention and its gradients: operands, parameters, masks. Sizes: attention_shapes.c. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/node_attributes.h"
+#include "compiler/graph/ragged.h"
+
+#include <inttypes.h>
 
 /* An operand in the order of the wire's slots. */
 struct slot {
@@ -85,6 +89,12 @@ static enum kiln_status check_unsupported(struct kiln_graph_builder *builder,
 
 /* ---- masks ---- */
 
+static bool has_ragged(const struct kiln_node *node)
+{
+    return kiln_node_input(node, KILN_OPERAND_Q_OFFSETS) != KILN_NONE ||
+           kiln_node_input(node, KILN_OPERAND_K_OFFSETS) != KILN_NONE;
+}
+
 /* A deprecated causal flag acts as if its setter had run before the stored bounds and alignment:
  * a right bound of 0 unless one is stored, and for the second flag the bottom right. */
 static enum kiln_status read_causal(struct kiln_graph_builder *builder,
@@ -100,12 +110,15 @@ static enum kiln_status read_causal(struct kiln_graph_builder *builder,
     return KILN_OK;
 }
 
-/* Lengths are read where padding_mask is set, and given there alone. */
+/* Lengths are read where padding_mask is set, and given there alone. Ragged operands have lengths
+ * without it; others may come with them, set or not. */
 static enum kiln_status check_padding(struct kiln_graph_builder *builder,
                                       const struct kiln_wire_attention *wire,
                                       const struct kiln_node *node)
 {
     static const enum kiln_operand roles[] = {KILN_OPERAND_SEQ_LEN_Q, KILN_OPERAND_SEQ_LEN_KV};
+    if (has_ragged(node))
+        return KILN_OK;
     for (size_t i = 0; !wire->has_padding_mask && i < sizeof roles / sizeof *roles; i++) {
         if (wire->operands[roles[i]].present)
             return reject_operand(builder, node, kiln_operand_text(roles[i]),
@@ -152,6 +165,31 @@ static void append_operand(struct kiln_node *node, struct slot slot, uint32_t te
     }
 }
 
+/* Offsets of ragged operands are inputs too: they are read before the others. */
+static enum kiln_status append_offsets(struct kiln_graph_builder *builder, const struct slot *slots,
+                                       size_t slot_count, const struct kiln_wire_attention *wire,
+                                       struct kiln_node *node)
+{
+    for (size_t i = 0; i < slot_count; i++) {
+        const struct kiln_wire_uid *uid = &wire->operands[slots[i].role];
+        enum kiln_operand role = kiln_ragged_offsets_role(slots[i].role);
+        uint32_t tensor;
+        if (!uid->present || role == KILN_OPERAND_COUNT)
+            continue;
+        enum kiln_status status =
+            kiln_uid_resolve(builder, node, kiln_operand_text(slots[i].role), uid->uid, &tensor);
+        const struct kiln_wire_uid *offsets = &builder->wire->tensors[tensor].ragged_offsets;
+        if (status == KILN_OK && offsets->present) {
+            status =
+                kiln_uid_resolve(builder, node, kiln_operand_text(role), offsets->uid, &tensor);
+            append_operand(node, (struct slot){role, false}, tensor);
+        }
+        if (status != KILN_OK)
+            return status;
+    }
+    return KILN_OK;
+}
+
 static enum kiln_status read_attention(struct kiln_graph_builder *builder,
                                        const struct kiln_wire_attention *wire,
                                        const struct slot *slots, size_t slot_count,
@@ -169,7 +207,11 @@ static enum kiln_status read_attention(struct kiln_graph_builder *builder,
         append_operand(node, slots[i], tensor);
     }
     node->attention.scale = wire->scale.present ? (double)wire->scale.value : 1;
-    enum kiln_status status = check_unsupported(builder, wire, node);
+    enum kiln_status status = KILN_OK;
+    if (node->kind == KILN_NODE_ATTENTION)
+        status = append_offsets(builder, slots, slot_count, wire, node);
+    if (status == KILN_OK)
+        status = check_unsupported(builder, wire, node);
     if (status == KILN_OK)
         status = read_masks(builder, wire, node);
     return status;
@@ -252,7 +294,8 @@ static enum kiln_status complete_attention(const struct kiln_graph *graph, struc
         return status;
     struct kiln_attention_sizes sizes = kiln_attention_sizes_of(graph, node);
     bool has_length = kiln_node_input(node, KILN_OPERAND_SEQ_LEN_Q) != KILN_NONE ||
-                      kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE;
+                      kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE ||
+                      has_ragged(node);
     complete_bounds(&sizes, has_length, attention);
     /* Kernels count in 32 bits from a query, by the bound and the corner, to a key. */
     if (attention->is_bottom_right && attention->last_key > INT32_MAX - sizes.queries - sizes.keys)
@@ -266,11 +309,43 @@ static enum kiln_status complete_attention(const struct kiln_graph *graph, struc
 const struct kiln_node_reader kiln_attention_reader = {
     .read = read_forward,
     .complete = complete_attention,
+    .infer = kiln_infer_attention,
     .check = kiln_attention_check,
 };
 
 const struct kiln_node_reader kiln_attention_backward_reader = {
     .read = read_backward,
     .complete = complete_attention,
+    .infer = kiln_infer_attention,
     .check = kiln_attention_check,
 };
+
+/* The scale is stored where no operand has it. */
+static void visit_attention(struct kiln_fields *fields, struct kiln_node *node)
+{
+    struct kiln_attention *attention = &node->attention;
+    kiln_field_bool(fields, &attention->has_first_key);
+    if (attention->has_first_key)
+        kiln_field_i64(fields, &attention->first_key);
+    kiln_field_bool(fields, &attention->has_last_key);
+    if (attention->has_last_key)
+        kiln_field_i64(fields, &attention->last_key);
+    kiln_field_bool(fields, &attention->is_bottom_right);
+    if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
+        kiln_field_real(fields, &attention->scale);
+}
+
+static void print_attention(const struct kiln_node *node, struct kiln_buffer *buffer)
+{
+    const struct kiln_attention *attention = &node->attention;
+    if (kiln_node_input(node, KILN_OPERAND_SCALE) == KILN_NONE)
+        kiln_buffer_printf(buffer, " scale %.9g", attention->scale);
+    if (attention->has_first_key)
+        kiln_buffer_printf(buffer, " first_key i%+" PRId64, attention->first_key);
+    if (attention->has_last_key)
+        kiln_buffer_printf(buffer, " last_key i%+" PRId64, attention->last_key);
+    if (attention->is_bottom_right)
+        kiln_buffer_append_text(buffer, " from each batch's corner");
+}
+
+const struct kiln_node_attributes kiln_attention_attributes = {visit_attention, print_attention};

@@ -152,23 +152,27 @@ static enum kiln_status read_backward(struct kiln_graph_builder *builder,
 const struct kiln_node_reader kiln_batchnorm_inference_reader = {
     .read = read_inference,
     .complete = complete_batchnorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };
 
 const struct kiln_node_reader kiln_batchnorm_inference_variance_reader = {
     .read = read_inference_variance,
     .complete = complete_batchnorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };
 
 const struct kiln_node_reader kiln_batchnorm_training_reader = {
     .read = read_training,
     .complete = complete_batchnorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };
 
 const struct kiln_node_reader kiln_batchnorm_backward_reader = {
     .read = read_backward,
     .complete = complete_batchnorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };

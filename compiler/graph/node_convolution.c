@@ -1,18 +1,13 @@
 /* Convolutions and their gradients: operands, parameters, groups. Sizes: convolution_shapes.c. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/node_attributes.h"
+
+#include <inttypes.h>
 
 /* What tells the directions apart: operands in the order of the wire's slots. */
 struct direction {
     enum kiln_node_kind kind;
     enum kiln_operand roles[3]; /* two inputs and the output */
-};
-
-/* One vector of parameters and where it goes. */
-struct parameters {
-    const char *name;
-    const struct kiln_wire_list *wire;
-    int64_t smallest;
-    int64_t *ret_items;
 };
 
 /* hipDNN's front end writes CROSS_CORRELATION where its user says nothing, so an unset mode is a
@@ -30,48 +25,20 @@ static enum kiln_status read_mode(struct kiln_graph_builder *builder, const stru
     return KILN_OK;
 }
 
-static enum kiln_status read_parameters(struct kiln_graph_builder *builder,
-                                        const struct kiln_node *node,
-                                        const struct parameters *parameters, uint32_t spatial_count)
-{
-    if (parameters->wire->count != spatial_count)
-        return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
-                                "%s has %u %s and pre_padding %u, must be one for each "
-                                "spatial axis",
-                                parameters->name, parameters->wire->count,
-                                parameters->wire->count == 1 ? "entry" : "entries", spatial_count);
-    for (uint32_t i = 0; i < spatial_count; i++) {
-        int64_t item = parameters->wire->items[i];
-        if (item < parameters->smallest || item > INT32_MAX)
-            return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
-                                    "%s %u is %lld, must be from %lld to %d", parameters->name, i,
-                                    (long long)item, (long long)parameters->smallest, INT32_MAX);
-        parameters->ret_items[i] = item;
-    }
-    return KILN_OK;
-}
-
 static enum kiln_status read_attributes(struct kiln_graph_builder *builder,
                                         const struct kiln_wire_convolution *wire,
                                         struct kiln_node *node)
 {
     struct kiln_convolution *convolution = &node->convolution;
-    const struct parameters lists[] = {
+    const struct kiln_spatial_parameter lists[] = {
         {"pre_padding", &wire->pre_padding, 0, convolution->pre_padding},
         {"post_padding", &wire->post_padding, 0, convolution->post_padding},
         {"stride", &wire->stride, 1, convolution->stride},
         {"dilation", &wire->dilation, 1, convolution->dilation},
     };
-    uint32_t spatial_count = wire->pre_padding.count;
-    if (spatial_count < 1 || spatial_count > KILN_MAX_SPATIAL_AXES)
-        return kiln_reject_node(builder->error, KILN_REJECT_CONVOLUTION, &builder->graph, node,
-                                "pre_padding has %u entries, must be one for each of 1 to %d "
-                                "spatial axes",
-                                spatial_count, KILN_MAX_SPATIAL_AXES);
-    convolution->spatial_count = spatial_count;
-    enum kiln_status status = KILN_OK;
-    for (size_t i = 0; status == KILN_OK && i < sizeof lists / sizeof *lists; i++)
-        status = read_parameters(builder, node, &lists[i], spatial_count);
+    enum kiln_status status =
+        kiln_spatial_parameters_read(builder, node, KILN_REJECT_CONVOLUTION, lists,
+                                     sizeof lists / sizeof *lists, &convolution->spatial_count);
     if (status == KILN_OK)
         status = read_mode(builder, node, wire->mode, &convolution->is_flipped);
     return status;
@@ -166,17 +133,54 @@ static enum kiln_status complete_convolution(const struct kiln_graph *graph, str
 const struct kiln_node_reader kiln_convolution_forward_reader = {
     .read = read_forward,
     .complete = complete_convolution,
+    .infer = kiln_infer_convolution,
     .check = kiln_convolution_check,
 };
 
 const struct kiln_node_reader kiln_convolution_data_gradient_reader = {
     .read = read_data_gradient,
     .complete = complete_convolution,
+    .infer = kiln_infer_convolution,
     .check = kiln_convolution_check,
 };
 
 const struct kiln_node_reader kiln_convolution_weight_gradient_reader = {
     .read = read_weight_gradient,
     .complete = complete_convolution,
+    .infer = kiln_infer_convolution,
     .check = kiln_convolution_check,
 };
+
+static void visit_convolution(struct kiln_fields *fields, struct kiln_node *node)
+{
+    struct kiln_convolution *convolution = &node->convolution;
+    kiln_field_u8(fields, &convolution->spatial_count, 1, KILN_MAX_SPATIAL_AXES + 1);
+    kiln_field_list(fields, convolution->pre_padding, convolution->spatial_count);
+    kiln_field_list(fields, convolution->post_padding, convolution->spatial_count);
+    kiln_field_list(fields, convolution->stride, convolution->spatial_count);
+    kiln_field_list(fields, convolution->dilation, convolution->spatial_count);
+    kiln_field_bool(fields, &convolution->is_flipped);
+    kiln_field_i64(fields, &convolution->groups);
+}
+
+static void print_convolution(const struct kiln_node *node, struct kiln_buffer *buffer)
+{
+    const struct kiln_convolution *convolution = &node->convolution;
+    const struct {
+        const char *text;
+        const int64_t *items;
+    } lists[] = {{" pre_padding ", convolution->pre_padding},
+                 {" post_padding ", convolution->post_padding},
+                 {" stride ", convolution->stride},
+                 {" dilation ", convolution->dilation}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        kiln_buffer_append_text(buffer, lists[i].text);
+        kiln_print_list(buffer, lists[i].items, convolution->spatial_count);
+    }
+    kiln_buffer_printf(buffer, " groups %" PRId64, convolution->groups);
+    if (convolution->is_flipped)
+        kiln_buffer_append_text(buffer, " flipped");
+}
+
+const struct kiln_node_attributes kiln_convolution_attributes = {visit_convolution,
+                                                                 print_convolution};

@@ -1,96 +1,73 @@
-/* Which kinds of nodes exist on the wire, and which of them have a reader. */
+/* The tables of node kinds, on the wire and of Kiln, joined. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/node_attributes.h"
+
+#include <stddef.h>
+
+struct wire_kind {
+    const char *text;
+    enum kiln_wire_era first_era;
+    const struct kiln_node_reader *reader;
+};
+
+#define KILN_WIRE_NODE(number, name, text, first_era, reader)                                      \
+    extern const struct kiln_node_reader kiln_##reader##_reader;
+#include "compiler/graph/wire_node.def"
+
+/* The reader of kinds that no file reads. */
+const struct kiln_node_reader kiln_none_reader;
+
+static const struct wire_kind wire_kinds[] = {
+#define KILN_WIRE_NODE(number, name, text, first_era, reader)                                      \
+    [number] = {text, KILN_WIRE_ERA_##first_era, &kiln_##reader##_reader},
+#include "compiler/graph/wire_node.def"
+};
+
+/* Number 0 stands for no attributes. */
+static const struct wire_kind *find_wire_kind(uint8_t attributes_type)
+{
+    bool is_known = attributes_type < sizeof wire_kinds / sizeof *wire_kinds;
+    return &wire_kinds[is_known ? attributes_type : 0];
+}
+
+static const uint8_t wire_types[KILN_NODE_KIND_COUNT] = {
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    KILN_WIRE_NODE_##name,
+#include "compiler/graph/node_kind.def"
+};
 
 const struct kiln_node_reader *kiln_node_reader(uint8_t attributes_type)
 {
-    switch (attributes_type) {
-    case KILN_WIRE_NODE_BATCHNORM_INFERENCE:
-        return &kiln_batchnorm_inference_reader;
-    case KILN_WIRE_NODE_POINTWISE:
-        return &kiln_pointwise_reader;
-    case KILN_WIRE_NODE_BATCHNORM_BACKWARD:
-        return &kiln_batchnorm_backward_reader;
-    case KILN_WIRE_NODE_BATCHNORM_TRAINING:
-        return &kiln_batchnorm_training_reader;
-    case KILN_WIRE_NODE_CONVOLUTION_FORWARD:
-        return &kiln_convolution_forward_reader;
-    case KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT:
-        return &kiln_convolution_data_gradient_reader;
-    case KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        return &kiln_convolution_weight_gradient_reader;
-    case KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE:
-        return &kiln_batchnorm_inference_variance_reader;
-    case KILN_WIRE_NODE_MATMUL:
-        return &kiln_matmul_reader;
-    case KILN_WIRE_NODE_RMSNORM:
-        return &kiln_rmsnorm_reader;
-    case KILN_WIRE_NODE_LAYERNORM:
-        return &kiln_layernorm_reader;
-    case KILN_WIRE_NODE_ATTENTION:
-        return &kiln_attention_reader;
-    case KILN_WIRE_NODE_ATTENTION_BACKWARD:
-        return &kiln_attention_backward_reader;
-    case KILN_WIRE_NODE_RMSNORM_BACKWARD:
-        return &kiln_rmsnorm_backward_reader;
-    case KILN_WIRE_NODE_REDUCTION:
-        return &kiln_reduction_reader;
-    case KILN_WIRE_NODE_LAYERNORM_BACKWARD:
-        return &kiln_layernorm_backward_reader;
-    /* Readers of other kinds are added here, in files named node_<kind>.c. */
-    default:
-        return NULL;
-    }
+    const struct kiln_node_reader *reader = find_wire_kind(attributes_type)->reader;
+    return reader == &kiln_none_reader ? NULL : reader;
 }
 
 const struct kiln_node_reader *kiln_node_kind_reader(enum kiln_node_kind kind)
 {
-    switch (kind) {
-    case KILN_NODE_POINTWISE:
-        break;
-    case KILN_NODE_REDUCTION:
-        return &kiln_reduction_reader;
-    case KILN_NODE_LAYERNORM:
-        return &kiln_layernorm_reader;
-    case KILN_NODE_LAYERNORM_BACKWARD:
-        return &kiln_layernorm_backward_reader;
-    case KILN_NODE_RMSNORM:
-        return &kiln_rmsnorm_reader;
-    case KILN_NODE_RMSNORM_BACKWARD:
-        return &kiln_rmsnorm_backward_reader;
-    case KILN_NODE_BATCHNORM_INFERENCE:
-        /* Both forms complete and check alike. */
-        return &kiln_batchnorm_inference_reader;
-    case KILN_NODE_BATCHNORM_TRAINING:
-        return &kiln_batchnorm_training_reader;
-    case KILN_NODE_BATCHNORM_BACKWARD:
-        return &kiln_batchnorm_backward_reader;
-    case KILN_NODE_MATMUL:
-        return &kiln_matmul_reader;
-    case KILN_NODE_CONVOLUTION_FORWARD:
-        return &kiln_convolution_forward_reader;
-    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-        return &kiln_convolution_data_gradient_reader;
-    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        return &kiln_convolution_weight_gradient_reader;
-    case KILN_NODE_ATTENTION:
-        return &kiln_attention_reader;
-    case KILN_NODE_ATTENTION_BACKWARD:
-        return &kiln_attention_backward_reader;
-    }
-    return &kiln_pointwise_reader;
+    return kiln_node_reader(wire_types[kind]);
+}
+
+uint8_t kiln_node_wire_type(enum kiln_node_kind kind)
+{
+    return wire_types[kind];
 }
 
 const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era)
 {
-    static const struct {
-        const char *text;
-        enum kiln_wire_era first_era;
-    } kinds[] = {
-#define KILN_WIRE_NODE(number, text, first_era) [number] = {text, KILN_WIRE_ERA_##first_era},
-#include "compiler/graph/wire_node.def"
+    const struct wire_kind *kind = find_wire_kind(attributes_type);
+    return era >= kind->first_era ? kind->text : NULL;
+}
+
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    extern const struct kiln_node_attributes kiln_##attributes##_attributes;
+#include "compiler/graph/node_kind.def"
+
+const struct kiln_node_attributes *kiln_node_attributes(enum kiln_node_kind kind)
+{
+    static const struct kiln_node_attributes *const rows[KILN_NODE_KIND_COUNT] = {
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    &kiln_##attributes##_attributes,
+#include "compiler/graph/node_kind.def"
     };
-    if (attributes_type >= sizeof kinds / sizeof *kinds || kinds[attributes_type].text == NULL ||
-        era < kinds[attributes_type].first_era)
-        return NULL;
-    return kinds[attributes_type].text;
+    return rows[kind];
 }

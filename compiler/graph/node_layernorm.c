@@ -136,11 +136,13 @@ static enum kiln_status complete_layernorm(const struct kiln_graph *graph, struc
 const struct kiln_node_reader kiln_layernorm_reader = {
     .read = read_layernorm,
     .complete = complete_layernorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };
 
 const struct kiln_node_reader kiln_layernorm_backward_reader = {
     .read = read_layernorm_backward,
     .complete = complete_layernorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };

@@ -1,5 +1,6 @@
 /* Matrix products: no attributes; shapes and strides say which. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/node_attributes.h"
 
 static enum kiln_status read_matmul(struct kiln_graph_builder *builder,
                                     const struct kiln_wire_node *wire_node, struct kiln_node *node)
@@ -21,7 +22,8 @@ static enum kiln_status read_matmul(struct kiln_graph_builder *builder,
 
 bool kiln_dtype_is_factor(enum kiln_dtype dtype)
 {
-    return !kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8;
+    return !kiln_dtype_is_packed(dtype) &&
+           (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8);
 }
 
 static enum kiln_status check_factor(const struct kiln_graph *graph, const struct kiln_node *node,
@@ -115,5 +117,9 @@ static enum kiln_status check_matmul(const struct kiln_graph *graph, const struc
 
 const struct kiln_node_reader kiln_matmul_reader = {
     .read = read_matmul,
+    .infer = kiln_infer_matmul,
     .check = check_matmul,
 };
+
+/* Shapes say everything. */
+const struct kiln_node_attributes kiln_matmul_attributes = {NULL, NULL};

@@ -3,6 +3,7 @@
  * X's shape on some of X's axes and 1 on the others, or one element.
  */
 #include "compiler/graph/node_normalization.h"
+#include "compiler/graph/node_attributes.h"
 
 enum { ALL_AXES = (1 << KILN_MAX_RANK) - 1 };
 
@@ -45,7 +46,7 @@ bool kiln_normalization_is_uid_zero(const struct kiln_graph_builder *builder,
         if (i != operand && operands[i].present && operands[i].uid == 0)
             return false;
     }
-    return kiln_uid_exists(builder, 0);
+    return kiln_uid_find(builder, 0) != KILN_NONE;
 }
 
 enum kiln_status kiln_normalization_check_phase(struct kiln_graph_builder *builder,
@@ -228,3 +229,29 @@ enum kiln_status kiln_normalization_check(const struct kiln_graph *graph,
         status = check_operand(graph, node, node->outputs[i], node->output_roles[i], error);
     return status;
 }
+
+/* Epsilon and momentum are stored where no operand has them. */
+static void visit_normalization(struct kiln_fields *fields, struct kiln_node *node)
+{
+    kiln_field_u32(fields, &node->normalization.axes);
+    if (kiln_node_input(node, KILN_OPERAND_EPSILON) == KILN_NONE)
+        kiln_field_real(fields, &node->normalization.epsilon);
+    if (kiln_node_input(node, KILN_OPERAND_MOMENTUM) == KILN_NONE)
+        kiln_field_real(fields, &node->normalization.momentum);
+}
+
+/* Epsilon and momentum where they are no operands and are read. */
+static void print_normalization(const struct kiln_node *node, struct kiln_buffer *buffer)
+{
+    bool has_statistics = kiln_node_input(node, KILN_OPERAND_INV_VARIANCE) != KILN_NONE ||
+                          kiln_node_input(node, KILN_OPERAND_INV_RMS) != KILN_NONE;
+    bool has_running = kiln_node_output(node, KILN_OPERAND_NEXT_RUNNING_MEAN) != KILN_NONE;
+    kiln_print_axes(buffer, node->normalization.axes);
+    if (!has_statistics && kiln_node_input(node, KILN_OPERAND_EPSILON) == KILN_NONE)
+        kiln_buffer_printf(buffer, " epsilon %.9g", node->normalization.epsilon);
+    if (has_running && kiln_node_input(node, KILN_OPERAND_MOMENTUM) == KILN_NONE)
+        kiln_buffer_printf(buffer, " momentum %.9g", node->normalization.momentum);
+}
+
+const struct kiln_node_attributes kiln_normalization_attributes = {visit_normalization,
+                                                                   print_normalization};

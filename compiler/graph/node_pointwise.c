@@ -1,5 +1,6 @@
 /* Pointwise nodes: operands by arity, parameters with hipDNN's defaults, the broadcast rule. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/node_attributes.h"
 
 #include <math.h>
 
@@ -121,5 +122,78 @@ static enum kiln_status check_pointwise(const struct kiln_graph *graph,
 
 const struct kiln_node_reader kiln_pointwise_reader = {
     .read = read_pointwise,
+    .infer = kiln_infer_pointwise,
     .check = check_pointwise,
 };
+
+static void visit_pointwise(struct kiln_fields *fields, struct kiln_node *node)
+{
+    struct kiln_pointwise *pointwise = &node->pointwise;
+    uint32_t mode = pointwise->mode;
+    kiln_field_u8(fields, &mode, 1, KILN_POINTWISE_MODE_COUNT);
+    pointwise->mode = (enum kiln_pointwise_mode)mode;
+    switch (pointwise->mode) {
+    case KILN_POINTWISE_RELU_BWD:
+        kiln_field_bool(fields, &pointwise->has_relu_parameter);
+        if (!pointwise->has_relu_parameter)
+            break;
+        /* fall through */
+    case KILN_POINTWISE_RELU_FWD:
+        kiln_field_real(fields, &pointwise->relu_lower_clip);
+        kiln_field_real(fields, &pointwise->relu_upper_clip);
+        kiln_field_real(fields, &pointwise->relu_lower_clip_slope);
+        break;
+    case KILN_POINTWISE_SWISH_FWD:
+    case KILN_POINTWISE_SWISH_BWD:
+        kiln_field_real(fields, &pointwise->swish_beta);
+        break;
+    case KILN_POINTWISE_ELU_FWD:
+    case KILN_POINTWISE_ELU_BWD:
+        kiln_field_real(fields, &pointwise->elu_alpha);
+        break;
+    case KILN_POINTWISE_SOFTPLUS_FWD:
+    case KILN_POINTWISE_SOFTPLUS_BWD:
+        kiln_field_real(fields, &pointwise->softplus_beta);
+        break;
+    case KILN_POINTWISE_GEN_INDEX:
+        kiln_field_u32(fields, &pointwise->axis);
+        break;
+    default:
+        break;
+    }
+}
+
+static void print_pointwise(const struct kiln_node *node, struct kiln_buffer *buffer)
+{
+    const struct kiln_pointwise *pointwise = &node->pointwise;
+    switch (pointwise->mode) {
+    case KILN_POINTWISE_RELU_FWD:
+    case KILN_POINTWISE_RELU_BWD:
+        if (!pointwise->has_relu_parameter)
+            break;
+        kiln_buffer_printf(buffer, " lower %.9g", pointwise->relu_lower_clip);
+        if (!isinf(pointwise->relu_upper_clip))
+            kiln_buffer_printf(buffer, " upper %.9g", pointwise->relu_upper_clip);
+        kiln_buffer_printf(buffer, " slope %.9g", pointwise->relu_lower_clip_slope);
+        break;
+    case KILN_POINTWISE_SWISH_FWD:
+    case KILN_POINTWISE_SWISH_BWD:
+        kiln_buffer_printf(buffer, " beta %.9g", pointwise->swish_beta);
+        break;
+    case KILN_POINTWISE_ELU_FWD:
+    case KILN_POINTWISE_ELU_BWD:
+        kiln_buffer_printf(buffer, " alpha %.9g", pointwise->elu_alpha);
+        break;
+    case KILN_POINTWISE_SOFTPLUS_FWD:
+    case KILN_POINTWISE_SOFTPLUS_BWD:
+        kiln_buffer_printf(buffer, " beta %.9g", pointwise->softplus_beta);
+        break;
+    case KILN_POINTWISE_GEN_INDEX:
+        kiln_buffer_printf(buffer, " axis %u", pointwise->axis);
+        break;
+    default:
+        break;
+    }
+}
+
+const struct kiln_node_attributes kiln_pointwise_attributes = {visit_pointwise, print_pointwise};

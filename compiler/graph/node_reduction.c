@@ -1,5 +1,6 @@
 /* Reduction nodes: the axes follow from the shapes. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/node_attributes.h"
 
 static enum kiln_status read_reduction(struct kiln_graph_builder *builder,
                                        const struct kiln_wire_node *wire_node,
@@ -52,5 +53,21 @@ static enum kiln_status check_reduction(const struct kiln_graph *graph,
 const struct kiln_node_reader kiln_reduction_reader = {
     .read = read_reduction,
     .complete = complete_reduction,
+    .infer = kiln_infer_reduction,
     .check = check_reduction,
 };
+
+static void visit_reduction(struct kiln_fields *fields, struct kiln_node *node)
+{
+    uint32_t mode = node->reduction.mode;
+    kiln_field_u8(fields, &mode, 1, KILN_REDUCTION_MODE_COUNT);
+    node->reduction.mode = (enum kiln_reduction_mode)mode;
+    kiln_field_u32(fields, &node->reduction.axes);
+}
+
+static void print_reduction(const struct kiln_node *node, struct kiln_buffer *buffer)
+{
+    kiln_print_axes(buffer, node->reduction.axes);
+}
+
+const struct kiln_node_attributes kiln_reduction_attributes = {visit_reduction, print_reduction};

@@ -68,11 +68,13 @@ static enum kiln_status complete_rmsnorm(const struct kiln_graph *graph, struct 
 const struct kiln_node_reader kiln_rmsnorm_reader = {
     .read = read_rmsnorm,
     .complete = complete_rmsnorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };
 
 const struct kiln_node_reader kiln_rmsnorm_backward_reader = {
     .read = read_rmsnorm_backward,
     .complete = complete_rmsnorm,
+    .infer = kiln_infer_normalization,
     .check = kiln_normalization_check,
 };

@@ -1,5 +1,6 @@
 /* One tensor of the wire to a tensor of the graph: type, role, shape, strides, constant. */
 #include "compiler/graph/graph_builder.h"
+#include "compiler/graph/ragged.h"
 #include "compiler/reference/convert.h"
 
 #include <string.h>
@@ -74,6 +75,10 @@ static enum kiln_status import_shape(const struct import *import)
                       KILN_NOUN(wire->dim_count, "dimension"));
     tensor->rank = wire->dim_count;
     for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (i == KILN_RAGGED_SEQUENCE && kiln_tensor_is_ragged(tensor) && wire->dims[i] == 0) {
+            tensor->dims[i] = 1; /* no batch has a token */
+            continue;
+        }
         if (wire->dims[i] < 1)
             return REJECT(import, DIMENSION, "dimension %u is %lld, must be at least 1", i,
                           (long long)wire->dims[i]);
@@ -83,14 +88,56 @@ static enum kiln_status import_shape(const struct import *import)
         tensor->dims[i] = wire->dims[i];
         tensor->strides[i] = wire->dims[i] > 1 ? wire->strides[i] : 0;
     }
+    if (kiln_tensor_is_ragged(tensor))
+        tensor->strides[KILN_RAGGED_BATCH] = 0;
     return KILN_OK;
 }
 
-/* Elements and footprint, both in bytes, fit in int64. */
+/* Reads the members that only ragged tensors have. Their offsets are found later (ragged.c). */
+static enum kiln_status import_ragged(const struct import *import)
+{
+    const struct kiln_wire_tensor *wire = import->wire;
+    struct kiln_ragged *ragged = &import->tensor->ragged;
+    if (wire->dim_count != KILN_RAGGED_RANK || wire->stride_count != KILN_RAGGED_RANK)
+        return REJECT(import, RAGGED,
+                      "a ragged tensor of rank %u, must have %d: batch, heads, "
+                      "sequence, depth",
+                      wire->dim_count, KILN_RAGGED_RANK);
+    if (wire->ragged_multiplier < 1)
+        return REJECT(import, RAGGED, "ragged_offset_multiplier is %lld, must be at least 1",
+                      (long long)wire->ragged_multiplier);
+    ragged->multiplier = wire->ragged_multiplier;
+    ragged->offsets = KILN_NONE;
+    ragged->token = wire->strides[KILN_RAGGED_SEQUENCE];
+    ragged->longest = wire->dims[KILN_RAGGED_SEQUENCE];
+    return KILN_OK;
+}
+
+/* Tokens do not overlap, and all that valid offsets can ask for, in bytes, fits in int64. */
+static enum kiln_status check_ragged_size(const struct import *import)
+{
+    const struct kiln_tensor *tensor = import->tensor;
+    const struct kiln_ragged *ragged = &tensor->ragged;
+    int64_t span = 1, bytes = kiln_dtype_info(tensor->dtype)->bytes;
+    for (uint32_t i = 0; i < KILN_RAGGED_RANK; i++)
+        span += i == KILN_RAGGED_SEQUENCE ? 0 : (tensor->dims[i] - 1) * tensor->strides[i];
+    if (ragged->token < span)
+        return REJECT(import, RAGGED,
+                      "a ragged tensor with stride %lld along its sequence, less than the %lld "
+                      "elements that a token has",
+                      (long long)ragged->token, (long long)span);
+    if (__builtin_mul_overflow(bytes, tensor->dims[0], &bytes) ||
+        __builtin_mul_overflow(bytes, ragged->token, &bytes) ||
+        __builtin_mul_overflow(bytes, ragged->longest > 0 ? ragged->longest : 1, &bytes))
+        return REJECT(import, TOO_LARGE, "its size in bytes exceeds 2^63");
+    return KILN_OK;
+}
+
+/* Elements and footprint, both in bytes, fit in int64; packed elements are counted in bits too. */
 static enum kiln_status check_size(const struct import *import)
 {
     const struct kiln_tensor *tensor = import->tensor;
-    int64_t bytes = kiln_dtype_info(tensor->dtype)->bytes;
+    int64_t bytes = kiln_dtype_is_packed(tensor->dtype) ? 8 : kiln_dtype_info(tensor->dtype)->bytes;
     int64_t dense = bytes;
     int64_t span = bytes;
     for (uint32_t i = 0; i < tensor->rank; i++) {
@@ -100,7 +147,7 @@ static enum kiln_status check_size(const struct import *import)
             __builtin_mul_overflow(step, bytes, &step) || __builtin_add_overflow(span, step, &span))
             return REJECT(import, TOO_LARGE, "its size in bytes exceeds 2^63");
     }
-    return KILN_OK;
+    return kiln_tensor_is_ragged(tensor) ? check_ragged_size(import) : KILN_OK;
 }
 
 /*
@@ -113,7 +160,7 @@ static enum kiln_status check_overlap(const struct import *import)
     const struct kiln_tensor *tensor = import->tensor;
     uint32_t order[KILN_MAX_RANK];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tensor->rank; i++) {
+    for (uint32_t i = kiln_tensor_is_ragged(tensor) ? 1 : 0; i < tensor->rank; i++) {
         if (tensor->dims[i] == 1)
             continue;
         uint32_t hole = count++;
@@ -130,6 +177,35 @@ static enum kiln_status check_overlap(const struct import *import)
                           "may be at the same place",
                           (long long)tensor->strides[i], i);
         reach += (tensor->dims[i] - 1) * tensor->strides[i];
+    }
+    return KILN_OK;
+}
+
+/* Packed elements fill their bytes: the strides are those of some order of the dims without gaps.
+ */
+static enum kiln_status check_packed(const struct import *import)
+{
+    const struct kiln_tensor *tensor = import->tensor;
+    if (!kiln_dtype_is_packed(tensor->dtype))
+        return KILN_OK;
+    if (tensor->role == KILN_TENSOR_CONSTANT || tensor->role == KILN_TENSOR_HOST_SCALAR)
+        return REJECT(import, UNSUPPORTED_TYPE, "a %s of type %s",
+                      tensor->role == KILN_TENSOR_CONSTANT ? "constant" : "host scalar",
+                      kiln_dtype_info(tensor->dtype)->text);
+    int64_t dense = 1;
+    uint32_t done = 0;
+    for (uint32_t placed = 0; placed < tensor->rank; placed++) {
+        uint32_t next = 0;
+        while (next < tensor->rank && ((done >> next & 1) != 0 ||
+                                       (tensor->dims[next] != 1 && tensor->strides[next] != dense)))
+            next++;
+        if (next == tensor->rank)
+            return REJECT(
+                import, PACKED_LAYOUT,
+                "its elements of type %s are packed, and its strides leave gaps or overlap",
+                kiln_dtype_info(tensor->dtype)->text);
+        done |= 1u << next;
+        dense *= tensor->dims[next];
     }
     return KILN_OK;
 }
@@ -151,6 +227,8 @@ static int64_t clamp_to_dtype(enum kiln_dtype dtype, int64_t value)
         return value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value;
     case KILN_DTYPE_I8:
         return value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : value;
+    case KILN_DTYPE_I4:
+        return value < -8 ? -8 : value > 7 ? 7 : value;
     case KILN_DTYPE_I32:
         return value < INT32_MIN ? INT32_MIN : value > INT32_MAX ? INT32_MAX : value;
     case KILN_DTYPE_BOOL:
@@ -268,18 +346,20 @@ enum kiln_status kiln_tensor_import(struct kiln_graph_builder *builder,
         .uid = wire->uid, .name = name, .producer = builder->producers[wire_tensor]};
     const struct import import = {builder, node, wire, ret_tensor};
 
-    if (wire->is_ragged)
-        return REJECT(&import, RAGGED, "ragged tensors are not supported");
-    if (wire->ragged_multiplier != 1)
+    if (!wire->ragged_offsets.present && wire->ragged_multiplier != 1)
         return REJECT(&import, RAGGED, "ragged_offset_multiplier is %lld, and it has no offsets",
                       (long long)wire->ragged_multiplier);
     enum kiln_status status = import_type(&import);
+    if (status == KILN_OK && wire->ragged_offsets.present)
+        status = import_ragged(&import);
     if (status == KILN_OK)
         status = import_shape(&import);
     if (status == KILN_OK)
         status = check_size(&import);
     if (status == KILN_OK)
         status = import_role(&import);
+    if (status == KILN_OK)
+        status = check_packed(&import);
     if (status == KILN_OK && ret_tensor->producer != KILN_NONE)
         status = check_overlap(&import);
     if (status == KILN_OK)

@@ -65,20 +65,21 @@ static uint32_t lower_bound(const struct kiln_graph_builder *builder, int64_t ui
     return low;
 }
 
-bool kiln_uid_exists(const struct kiln_graph_builder *builder, int64_t uid)
+uint32_t kiln_uid_find(const struct kiln_graph_builder *builder, int64_t uid)
 {
     uint32_t entry = lower_bound(builder, uid);
-    return entry != builder->wire->tensor_count && builder->uids[entry].uid == uid;
+    bool is_known = entry != builder->wire->tensor_count && builder->uids[entry].uid == uid;
+    return is_known ? builder->uids[entry].tensor : KILN_NONE;
 }
 
 enum kiln_status kiln_uid_resolve(struct kiln_graph_builder *builder, const struct kiln_node *node,
                                   const char *operand, int64_t uid, uint32_t *ret_tensor)
 {
-    uint32_t entry = lower_bound(builder, uid);
-    if (entry == builder->wire->tensor_count || builder->uids[entry].uid != uid)
+    uint32_t tensor = kiln_uid_find(builder, uid);
+    if (tensor == KILN_NONE)
         return kiln_reject_node(builder->error, KILN_REJECT_UNKNOWN_UID, &builder->graph, node,
                                 "operand %s has uid %lld, and no tensor has this uid", operand,
                                 (long long)uid);
-    *ret_tensor = builder->uids[entry].tensor;
+    *ret_tensor = tensor;
     return KILN_OK;
 }

@@ -6,6 +6,11 @@
 #include "compiler/graph/wire_reading.hpp"
 
 #include "compiler/graph/graph_reader.h"
+#include "compiler/graph/wire_block_quantize.hpp"
+#include "compiler/graph/wire_block_scale.hpp"
+#include "compiler/graph/wire_resample.hpp"
+
+#include "compiler/graph/wire_grouped_matmul.hpp"
 
 #include <algorithm>
 
@@ -178,7 +183,8 @@ void read_newer_fields(const nov2025::TensorAttributes &, struct kiln_wire_tenso
 void read_newer_fields(const current::TensorAttributes &tensor, struct kiln_wire_tensor *ret_tensor)
 {
     ret_tensor->is_runtime_scalar = tensor.is_runtime_pass_by_value();
-    ret_tensor->is_ragged = tensor.ragged_offset_tensor_uid().has_value();
+    ret_tensor->ragged_offsets.present = tensor.ragged_offset_tensor_uid().has_value();
+    ret_tensor->ragged_offsets.uid = tensor.ragged_offset_tensor_uid().value_or(0);
     ret_tensor->ragged_multiplier = tensor.ragged_offset_multiplier();
     ret_tensor->alignment_bytes = tensor.alignment();
 }
@@ -351,6 +357,12 @@ void read_newer_attributes(const current::Node &node, struct kiln_wire_node *ret
             *node.attributes_as_BatchnormInferenceAttributesVarianceExt(),
             &ret_node->normalization);
         break;
+    case KILN_WIRE_NODE_GROUPED_MATMUL:
+        read_grouped_matmul(node, &ret_node->grouped_matmul);
+        break;
+    case KILN_WIRE_NODE_GROUPED_MATMUL_BACKWARD:
+        read_grouped_matmul_backward(node, &ret_node->grouped_matmul);
+        break;
     case KILN_WIRE_NODE_MATMUL: {
         const auto &attributes = *node.attributes_as_MatmulAttributes();
         ret_node->matmul = {attributes.a_tensor_uid(), attributes.b_tensor_uid(),
@@ -377,6 +389,18 @@ void read_newer_attributes(const current::Node &node, struct kiln_wire_node *ret
                                attributes.out_tensor_uid()};
         break;
     }
+    case KILN_WIRE_NODE_BLOCK_SCALE_QUANTIZE:
+        read_block_quantize(node, &ret_node->block_quantize);
+        break;
+    case KILN_WIRE_NODE_BLOCK_SCALE_DEQUANTIZE:
+        read_dequantize(node, &ret_node->dequantize);
+        break;
+    case KILN_WIRE_NODE_RESAMPLE_FORWARD:
+        read_resample_forward(node, &ret_node->resample);
+        break;
+    case KILN_WIRE_NODE_RESAMPLE_BACKWARD:
+        read_resample_backward(node, &ret_node->resample);
+        break;
     case KILN_WIRE_NODE_LAYERNORM_BACKWARD:
         read_layernorm_backward(*node.attributes_as_LayernormBackwardAttributes(),
                                 &ret_node->normalization);

@@ -21,24 +21,10 @@ enum {
     KILN_MAX_GRAPH_BYTES = 64 << 20,
 };
 
-/* Union types of NodeAttributes that a reader exists for. */
+/* Union types of NodeAttributes. */
 enum {
-    KILN_WIRE_NODE_BATCHNORM_INFERENCE = 1,
-    KILN_WIRE_NODE_POINTWISE = 2,
-    KILN_WIRE_NODE_BATCHNORM_BACKWARD = 3,
-    KILN_WIRE_NODE_BATCHNORM_TRAINING = 4,
-    KILN_WIRE_NODE_CONVOLUTION_FORWARD = 5,
-    KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT = 6,
-    KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT = 7,
-    KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE = 8,
-    KILN_WIRE_NODE_MATMUL = 9,
-    KILN_WIRE_NODE_RMSNORM = 10,
-    KILN_WIRE_NODE_LAYERNORM = 11,
-    KILN_WIRE_NODE_ATTENTION = 12,
-    KILN_WIRE_NODE_ATTENTION_BACKWARD = 15,
-    KILN_WIRE_NODE_RMSNORM_BACKWARD = 17,
-    KILN_WIRE_NODE_REDUCTION = 18,
-    KILN_WIRE_NODE_LAYERNORM_BACKWARD = 20,
+#define KILN_WIRE_NODE(number, name, text, first_era, reader) KILN_WIRE_NODE_##name = number,
+#include "compiler/graph/wire_node.def"
 };
 
 /* Phases of the forward norms. */
@@ -80,29 +66,29 @@ struct kiln_wire_text {
     uint32_t length;
 };
 
+struct kiln_wire_uid {
+    bool present;
+    int64_t uid;
+};
+
 struct kiln_wire_tensor {
     int64_t uid;
     struct kiln_wire_text name;
     uint8_t data_type;
     bool is_virtual;
     bool is_runtime_scalar;
-    bool is_ragged;
-    int64_t ragged_multiplier; /* of offsets; 1 where the wire says nothing */
-    uint8_t value_kind;        /* enum kiln_wire_value_kind or an unknown number */
-    bool is_value_known;       /* `real` or `integer` holds a value of this kind */
-    bool has_dims;             /* `dims` is on the wire, if only as an empty vector */
-    uint32_t dim_count;        /* as on the wire; the first KILN_MAX_RANK are copied */
-    uint32_t stride_count;     /* same */
-    int64_t alignment_bytes;   /* 16 where the wire says nothing */
-    double real;               /* value of the floating-point kinds */
-    int64_t integer;           /* value of the others */
+    uint8_t value_kind;      /* enum kiln_wire_value_kind or an unknown number */
+    bool is_value_known;     /* `real` or `integer` holds a value of this kind */
+    bool has_dims;           /* `dims` is on the wire, if only as an empty vector */
+    uint32_t dim_count;      /* as on the wire; the first KILN_MAX_RANK are copied */
+    uint32_t stride_count;   /* same */
+    int64_t alignment_bytes; /* 16 where the wire says nothing */
+    double real;             /* value of the floating-point kinds */
+    int64_t integer;         /* value of the others */
     int64_t dims[KILN_MAX_RANK];
     int64_t strides[KILN_MAX_RANK];
-};
-
-struct kiln_wire_uid {
-    bool present;
-    int64_t uid;
+    struct kiln_wire_uid ragged_offsets;
+    int64_t ragged_multiplier; /* of offsets; 1 where the wire says nothing */
 };
 
 struct kiln_wire_float {
@@ -142,6 +128,19 @@ struct kiln_wire_list {
     int64_t items[KILN_MAX_RANK];
 };
 
+enum kiln_wire_grouped_mode {
+    KILN_WIRE_GROUPED_NONE,
+    KILN_WIRE_GROUPED_GATHER,
+    KILN_WIRE_GROUPED_SCATTER,
+};
+
+/* A grouped matrix product, or its gradient. */
+struct kiln_wire_grouped_matmul {
+    struct kiln_wire_uid operands[KILN_OPERAND_COUNT]; /* by enum kiln_operand */
+    uint8_t mode;  /* enum kiln_wire_grouped_mode or anything; the gradient: NONE */
+    int32_t top_k; /* the gradient: 0 */
+};
+
 /* All three directions. */
 struct kiln_wire_convolution {
     int64_t operands[3]; /* two inputs and the output, in the order of the wire's slots */
@@ -150,6 +149,50 @@ struct kiln_wire_convolution {
     struct kiln_wire_list stride;
     struct kiln_wire_list dilation;
     uint8_t mode; /* enum kiln_wire_convolution_mode or anything */
+};
+
+enum kiln_wire_resample_mode {
+    KILN_WIRE_RESAMPLE_UNSET,
+    KILN_WIRE_RESAMPLE_MAXPOOL,
+    KILN_WIRE_RESAMPLE_AVGPOOL_EXCLUDE_PADDING,
+    KILN_WIRE_RESAMPLE_AVGPOOL_INCLUDE_PADDING,
+};
+
+enum kiln_wire_padding_mode {
+    KILN_WIRE_PADDING_UNSET,
+    KILN_WIRE_PADDING_NEG_INF,
+    KILN_WIRE_PADDING_ZERO,
+};
+
+/* Both directions. */
+struct kiln_wire_resample {
+    int64_t input;  /* x, or dy */
+    int64_t output; /* y, or dx */
+    struct kiln_wire_uid index;
+    struct kiln_wire_list pre_padding;
+    struct kiln_wire_list post_padding;
+    struct kiln_wire_list stride;
+    struct kiln_wire_list window;
+    uint8_t mode;         /* enum kiln_wire_resample_mode or anything */
+    uint8_t padding_mode; /* enum kiln_wire_padding_mode or anything */
+    bool wants_index;     /* generate_index is there and true */
+};
+
+struct kiln_wire_block_quantize {
+    int64_t x;
+    int64_t y;
+    int64_t scale;
+    int64_t block_size;
+    struct kiln_wire_uid axis; /* an index, not a uid */
+    bool transposes;
+};
+
+struct kiln_wire_dequantize {
+    int64_t x;
+    int64_t scale;
+    int64_t y;
+    struct kiln_wire_list blocks;
+    bool is_negative_scale;
 };
 
 /*
@@ -196,12 +239,16 @@ struct kiln_wire_node {
     uint8_t attributes_type; /* union type, see wire_node.def */
     bool has_attributes;
     union {
+        struct kiln_wire_grouped_matmul grouped_matmul;
         struct kiln_wire_pointwise pointwise;         /* KILN_WIRE_NODE_POINTWISE */
         struct kiln_wire_reduction reduction;         /* KILN_WIRE_NODE_REDUCTION */
         struct kiln_wire_matmul matmul;               /* KILN_WIRE_NODE_MATMUL */
         struct kiln_wire_convolution convolution;     /* KILN_WIRE_NODE_CONVOLUTION_x */
         struct kiln_wire_normalization normalization; /* the norms and batch norms */
         struct kiln_wire_attention attention;         /* KILN_WIRE_NODE_ATTENTION, its gradients */
+        struct kiln_wire_resample resample;           /* KILN_WIRE_NODE_RESAMPLE_* */
+        struct kiln_wire_block_quantize block_quantize; /* KILN_WIRE_NODE_BLOCK_SCALE_QUANTIZE */
+        struct kiln_wire_dequantize dequantize;         /* KILN_WIRE_NODE_BLOCK_SCALE_DEQUANTIZE */
         /* Other kinds get their fields here. */
     };
 };
@@ -237,6 +284,11 @@ enum kiln_status kiln_wire_graph_parse(const void *bytes, size_t size, struct ki
 /* The first half of the above: era and verification. `bytes` must be 8-byte aligned. */
 enum kiln_status kiln_wire_graph_verify(const void *bytes, size_t size, enum kiln_wire_era *ret_era,
                                         struct kiln_error *error) KILN_NODISCARD;
+
+/* The union type that a kind is written with; batchnorm inference has a second one. */
+uint8_t kiln_node_wire_type(enum kiln_node_kind kind);
+/* The spelling of a union type, NULL when the era does not know it. Static. */
+const char *kiln_wire_node_text(uint8_t attributes_type, enum kiln_wire_era era);
 
 #ifdef __cplusplus
 }

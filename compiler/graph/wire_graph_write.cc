@@ -6,10 +6,16 @@
  */
 #include "compiler/graph/wire_writing.hpp"
 
+#include "compiler/graph/ragged.h"
+#include "compiler/graph/wire_block_quantize.hpp"
+#include "compiler/graph/wire_block_scale.hpp"
 #include "compiler/graph/wire_messages.h"
+#include "compiler/graph/wire_resample.hpp"
 
 #include <cmath>
 #include <vector>
+
+#include "compiler/graph/wire_grouped_matmul.hpp"
 
 using namespace kiln::wire;
 
@@ -62,6 +68,7 @@ WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
     case KILN_DTYPE_F8E5M2:
     case KILN_DTYPE_F8E4M3FNUZ:
     case KILN_DTYPE_F8E5M2FNUZ:
+    case KILN_DTYPE_E8M0:
         kiln_element_store(tensor.dtype, constant, &raw);
         return write_struct<current::Float8Value>(builder, KILN_WIRE_VALUE_FLOAT8, raw);
     case KILN_DTYPE_I8:
@@ -78,6 +85,18 @@ WireValue write_value(Builder &builder, const struct kiln_tensor &tensor)
     }
 }
 
+/* The largest length, and not what a ragged tensor is lowered with where that is 0. */
+flatbuffers::Offset<flatbuffers::Vector<int64_t>> write_dims(Builder &builder,
+                                                             const struct kiln_tensor &tensor)
+{
+    int64_t dims[KILN_MAX_RANK];
+    for (uint32_t i = 0; i < tensor.rank; i++)
+        dims[i] = tensor.dims[i];
+    if (kiln_tensor_is_ragged(&tensor))
+        dims[KILN_RAGGED_SEQUENCE] = tensor.ragged.longest;
+    return builder.CreateVector(dims, tensor.rank);
+}
+
 /* Reading ignores the stride of a dim of size 1; 1 is what a dense tensor would have there. */
 flatbuffers::Offset<flatbuffers::Vector<int64_t>> write_strides(Builder &builder,
                                                                 const struct kiln_tensor &tensor)
@@ -85,28 +104,36 @@ flatbuffers::Offset<flatbuffers::Vector<int64_t>> write_strides(Builder &builder
     int64_t strides[KILN_MAX_RANK];
     for (uint32_t i = 0; i < tensor.rank; i++)
         strides[i] = tensor.dims[i] == 1 ? 1 : tensor.strides[i];
+    if (kiln_tensor_is_ragged(&tensor))
+        strides[KILN_RAGGED_SEQUENCE] = tensor.ragged.token;
     return builder.CreateVector(strides, tensor.rank);
 }
 
-void write_newer_fields(nov2025::TensorAttributesBuilder &, const struct kiln_tensor &)
+void write_newer_fields(nov2025::TensorAttributesBuilder &, const struct kiln_graph &,
+                        const struct kiln_tensor &)
 {
 }
 
-void write_newer_fields(current::TensorAttributesBuilder &out, const struct kiln_tensor &tensor)
+void write_newer_fields(current::TensorAttributesBuilder &out, const struct kiln_graph &graph,
+                        const struct kiln_tensor &tensor)
 {
+    if (kiln_tensor_is_ragged(&tensor)) {
+        out.add_ragged_offset_tensor_uid(graph.tensors[tensor.ragged.offsets].uid);
+        out.add_ragged_offset_multiplier(tensor.ragged.multiplier);
+    }
     out.add_is_runtime_pass_by_value(tensor.role == KILN_TENSOR_HOST_SCALAR);
     out.add_alignment(tensor.alignment_bytes);
 }
 
 template <typename Era>
-flatbuffers::Offset<typename Era::Tensor> write_tensor(Builder &builder,
-                                                       const struct kiln_tensor &tensor)
+flatbuffers::Offset<typename Era::Tensor>
+write_tensor(Builder &builder, const struct kiln_graph &graph, const struct kiln_tensor &tensor)
 {
     WireValue value;
     if (tensor.role == KILN_TENSOR_CONSTANT)
         value = write_value(builder, tensor);
     auto name = builder.CreateString(tensor.name);
-    auto dims = builder.CreateVector(tensor.dims, tensor.rank);
+    auto dims = write_dims(builder, tensor);
     auto strides = write_strides(builder, tensor);
     typename Era::TensorBuilder out(builder);
     out.add_uid(tensor.uid);
@@ -119,7 +146,7 @@ flatbuffers::Offset<typename Era::Tensor> write_tensor(Builder &builder,
         out.add_value_type(static_cast<typename Era::TensorValue>(value.kind));
         out.add_value(value.offset);
     }
-    write_newer_fields(out, tensor);
+    write_newer_fields(out, graph, tensor);
     return out.Finish();
 }
 
@@ -350,10 +377,9 @@ flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struc
                                                    const struct kiln_node &node)
 {
     flatbuffers::Offset<void> attributes;
-    uint8_t type = 0;
+    uint8_t type = kiln_node_wire_type(node.kind);
     switch (node.kind) {
     case KILN_NODE_POINTWISE:
-        type = KILN_WIRE_NODE_POINTWISE;
         attributes = write_pointwise<Era>(builder, graph, node).Union();
         break;
     case KILN_NODE_BATCHNORM_INFERENCE:
@@ -361,61 +387,63 @@ flatbuffers::Offset<typename Era::Node> write_node(Builder &builder, const struc
             type = KILN_WIRE_NODE_BATCHNORM_INFERENCE_VARIANCE;
             attributes = write_batchnorm_inference_variance(builder, graph, node).Union();
         } else {
-            type = KILN_WIRE_NODE_BATCHNORM_INFERENCE;
             attributes = write_batchnorm_inference<Era>(builder, graph, node).Union();
         }
         break;
     case KILN_NODE_BATCHNORM_TRAINING:
-        type = KILN_WIRE_NODE_BATCHNORM_TRAINING;
         attributes = write_batchnorm_training<Era>(builder, graph, node).Union();
         break;
     case KILN_NODE_BATCHNORM_BACKWARD:
-        type = KILN_WIRE_NODE_BATCHNORM_BACKWARD;
         attributes = write_batchnorm_backward<Era>(builder, graph, node).Union();
         break;
     case KILN_NODE_REDUCTION:
-        type = KILN_WIRE_NODE_REDUCTION;
         attributes = write_reduction(builder, graph, node).Union();
         break;
     case KILN_NODE_LAYERNORM:
-        type = KILN_WIRE_NODE_LAYERNORM;
         attributes = write_layernorm(builder, graph, node).Union();
         break;
     case KILN_NODE_LAYERNORM_BACKWARD:
-        type = KILN_WIRE_NODE_LAYERNORM_BACKWARD;
         attributes = write_layernorm_backward(builder, graph, node).Union();
         break;
     case KILN_NODE_RMSNORM:
-        type = KILN_WIRE_NODE_RMSNORM;
         attributes = write_rmsnorm(builder, graph, node).Union();
         break;
     case KILN_NODE_RMSNORM_BACKWARD:
-        type = KILN_WIRE_NODE_RMSNORM_BACKWARD;
         attributes = write_rmsnorm_backward(builder, graph, node).Union();
         break;
+    case KILN_NODE_GROUPED_MATMUL:
+        attributes = write_grouped_matmul(builder, graph, node);
+        break;
+    case KILN_NODE_GROUPED_MATMUL_BACKWARD:
+        attributes = write_grouped_matmul_backward(builder, graph, node);
+        break;
     case KILN_NODE_MATMUL:
-        type = KILN_WIRE_NODE_MATMUL;
         attributes = write_matmul(builder, graph, node).Union();
         break;
     case KILN_NODE_CONVOLUTION_FORWARD:
-        type = KILN_WIRE_NODE_CONVOLUTION_FORWARD;
-        attributes = write_convolution(builder, Era::era, graph, node);
-        break;
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-        type = KILN_WIRE_NODE_CONVOLUTION_DATA_GRADIENT;
-        attributes = write_convolution(builder, Era::era, graph, node);
-        break;
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        type = KILN_WIRE_NODE_CONVOLUTION_WEIGHT_GRADIENT;
         attributes = write_convolution(builder, Era::era, graph, node);
         break;
     case KILN_NODE_ATTENTION:
-        type = KILN_WIRE_NODE_ATTENTION;
         attributes = write_attention(builder, graph, node);
         break;
     case KILN_NODE_ATTENTION_BACKWARD:
-        type = KILN_WIRE_NODE_ATTENTION_BACKWARD;
         attributes = write_attention_backward(builder, graph, node);
+        break;
+    case KILN_NODE_RESAMPLE_FORWARD:
+        attributes = write_resample_forward(builder, graph, node);
+        break;
+    case KILN_NODE_BLOCK_SCALE_QUANTIZE:
+        attributes = write_block_quantize(builder, graph, node);
+        break;
+    case KILN_NODE_BLOCK_SCALE_DEQUANTIZE:
+        attributes = write_dequantize(builder, graph, node);
+        break;
+    case KILN_NODE_RESAMPLE_BACKWARD:
+        attributes = write_resample_backward(builder, graph, node);
+        break;
+    case KILN_NODE_KIND_COUNT:
         break;
     }
     auto name = builder.CreateString(node.name);
@@ -437,41 +465,33 @@ void write_graph_type(current::GraphBuilder &out, uint8_t compute_type)
     out.add_compute_data_type(static_cast<current::DataType>(compute_type));
 }
 
+void write_overrides(nov2025::GraphBuilder &, bool)
+{
+}
+
+void write_overrides(current::GraphBuilder &out, bool takes_overrides)
+{
+    out.add_is_override_shape_enabled(takes_overrides);
+}
+
 /* Batchnorm inference's third input has one meaning in each layout; the current one has another
  * kind of node for a variance, whose epsilon is an operand. */
 bool is_node_expressible(const struct kiln_node &node, enum kiln_wire_era era)
 {
-    const bool is_old = era == KILN_WIRE_ERA_NOV2025;
-    switch (node.kind) {
-    case KILN_NODE_POINTWISE:
-    case KILN_NODE_BATCHNORM_TRAINING:
-    case KILN_NODE_BATCHNORM_BACKWARD:
-    case KILN_NODE_CONVOLUTION_FORWARD:
-    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        return true;
-    case KILN_NODE_BATCHNORM_INFERENCE:
-        if (is_old)
-            return has_operand(node, KILN_OPERAND_VARIANCE) &&
-                   !has_operand(node, KILN_OPERAND_EPSILON);
-        return has_operand(node, KILN_OPERAND_VARIANCE) == has_operand(node, KILN_OPERAND_EPSILON);
-    case KILN_NODE_REDUCTION:
-    case KILN_NODE_LAYERNORM:
-    case KILN_NODE_LAYERNORM_BACKWARD:
-    case KILN_NODE_RMSNORM:
-    case KILN_NODE_RMSNORM_BACKWARD:
-    case KILN_NODE_MATMUL:
-    case KILN_NODE_ATTENTION:
-    case KILN_NODE_ATTENTION_BACKWARD:
-        return !is_old;
-    }
-    return false;
+    const bool has_variance = has_operand(node, KILN_OPERAND_VARIANCE);
+    const bool has_epsilon = has_operand(node, KILN_OPERAND_EPSILON);
+    if (node.kind != KILN_NODE_BATCHNORM_INFERENCE)
+        return kiln_wire_node_text(kiln_node_wire_type(node.kind), era) != nullptr;
+    return era == KILN_WIRE_ERA_NOV2025 ? has_variance && !has_epsilon
+                                        : has_variance == has_epsilon;
 }
 
 enum kiln_status check_expressible(const struct kiln_graph &graph, enum kiln_wire_era era,
                                    struct kiln_error *error)
 {
     const bool is_old = era == KILN_WIRE_ERA_NOV2025;
+    if (is_old && graph.takes_overrides)
+        return cannot_say(error, "override shapes");
     for (uint32_t i = 0; i < graph.tensor_count; i++) {
         const struct kiln_tensor &tensor = graph.tensors[i];
         const bool has_memory =
@@ -480,6 +500,8 @@ enum kiln_status check_expressible(const struct kiln_graph &graph, enum kiln_wir
             return cannot_say(error, kiln_dtype_info(tensor.dtype)->text);
         if (is_old && tensor.role == KILN_TENSOR_HOST_SCALAR)
             return cannot_say(error, "a host scalar");
+        if (is_old && kiln_tensor_is_ragged(&tensor))
+            return cannot_say(error, "a ragged tensor");
         if (is_old && has_memory && tensor.alignment_bytes != default_alignment_bytes)
             return cannot_say(error, "an alignment");
     }
@@ -499,7 +521,7 @@ template <typename Era> void write_graph(Builder &builder, const struct kiln_gra
     std::vector<flatbuffers::Offset<typename Era::Tensor>> tensors;
     std::vector<flatbuffers::Offset<typename Era::Node>> nodes;
     for (uint32_t i = 0; i < graph.tensor_count; i++)
-        tensors.push_back(write_tensor<Era>(builder, graph.tensors[i]));
+        tensors.push_back(write_tensor<Era>(builder, graph, graph.tensors[i]));
     for (uint32_t i = 0; i < graph.node_count; i++)
         nodes.push_back(write_node<Era>(builder, graph, graph.nodes[i]));
     auto name = builder.CreateString(graph.name);
@@ -511,6 +533,7 @@ template <typename Era> void write_graph(Builder &builder, const struct kiln_gra
         write_graph_type(out, wire_type(graph.nodes[0].compute_type, Era::era));
     out.add_tensors(tensor_list);
     out.add_nodes(node_list);
+    write_overrides(out, graph.takes_overrides);
     builder.Finish(out.Finish());
 }
 

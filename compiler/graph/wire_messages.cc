@@ -9,6 +9,7 @@
 #include "compiler/graph/wire_messages.h"
 
 #include <algorithm>
+#include <vector>
 
 using namespace kiln::wire;
 
@@ -34,42 +35,129 @@ enum kiln_status with_message(const void *bytes, size_t size, const char *what,
 
 } // namespace
 
-extern "C" enum kiln_status kiln_engine_config_read(const void *bytes, size_t size,
-                                                    int64_t *ret_engine_id,
-                                                    struct kiln_error *error)
+namespace {
+
+void read_setting(const current::KnobSetting &wire, struct kiln_knob_setting &setting)
 {
-    return with_message<current::EngineConfig>(
-        bytes, size, "EngineConfig", error,
-        [&](const current::EngineConfig &config) { *ret_engine_id = config.engine_id(); });
+    const struct kiln_wire_text id = text(wire.knob_id());
+    const size_t length = std::min<size_t>(id.length, KILN_KNOB_ID_BYTES - 1);
+    const current::IntValue *value = wire.value_as_IntValue();
+    setting = {};
+    std::memcpy(setting.id, id.bytes, length);
+    setting.is_integer = value != nullptr;
+    setting.value = value != nullptr ? value->value() : 0;
 }
 
-extern "C" enum kiln_status kiln_engine_config_write(int64_t engine_id, struct kiln_buffer *buffer,
-                                                     struct kiln_error *error)
+flatbuffers::Offset<current::Knob> write_knob(Builder &builder,
+                                              const struct kiln_knob_description &knob)
+{
+    const auto id = builder.CreateString(knob.id);
+    const auto text = builder.CreateString(knob.text);
+    const auto value = current::CreateIntValue(builder, knob.none);
+    const auto constraint = current::CreateIntConstraint(builder, knob.least, knob.most, knob.step);
+    return current::CreateKnob(builder, id, text, current::KnobValue_IntValue, value.Union(),
+                               current::KnobConstraint_IntConstraint, constraint.Union());
+}
+
+} // namespace
+
+extern "C" enum kiln_status kiln_engine_config_read(const void *bytes, size_t size,
+                                                    struct kiln_engine_config *ret_config,
+                                                    struct kiln_error *error)
+{
+    uint32_t count = 0;
+    enum kiln_status status = with_message<current::EngineConfig>(
+        bytes, size, "EngineConfig", error, [&](const current::EngineConfig &config) {
+            const auto *settings = config.knobs();
+            count = settings != nullptr ? settings->size() : 0;
+            if (count > KILN_MAX_KNOB_SETTINGS)
+                return;
+            ret_config->engine_id = config.engine_id();
+            ret_config->setting_count = count;
+            for (uint32_t i = 0; i < count; i++)
+                read_setting(*settings->Get(i), ret_config->settings[i]);
+        });
+    if (status == KILN_OK && count > KILN_MAX_KNOB_SETTINGS)
+        return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                              "the config sets %u knobs, at most %d are supported", count,
+                              KILN_MAX_KNOB_SETTINGS);
+    return status;
+}
+
+extern "C" enum kiln_status
+kiln_engine_config_write(int64_t engine_id, const struct kiln_knob_setting *settings,
+                         size_t setting_count, struct kiln_buffer *buffer, struct kiln_error *error)
 {
     return guard(error, [&] {
         Builder builder(64);
-        builder.Finish(current::CreateEngineConfig(builder, engine_id));
+        std::vector<flatbuffers::Offset<current::KnobSetting>> list;
+        for (size_t i = 0; i < setting_count; i++) {
+            const auto id = builder.CreateString(settings[i].id);
+            const auto value =
+                settings[i].is_integer
+                    ? current::CreateIntValue(builder, settings[i].value).Union()
+                    : current::CreateFloatValue(builder, static_cast<double>(settings[i].value))
+                          .Union();
+            list.push_back(current::CreateKnobSetting(builder, id,
+                                                      settings[i].is_integer
+                                                          ? current::KnobValue_IntValue
+                                                          : current::KnobValue_FloatValue,
+                                                      value));
+        }
+        const auto knobs = list.empty() ? 0 : builder.CreateVector(list);
+        builder.Finish(current::CreateEngineConfig(builder, engine_id, knobs));
         return finish(builder, buffer, error);
     });
 }
 
-extern "C" enum kiln_status kiln_engine_details_write(int64_t engine_id, const char *name,
-                                                      const enum kiln_behavior_note *notes,
-                                                      size_t note_count, struct kiln_buffer *buffer,
+extern "C" enum kiln_status kiln_engine_details_write(const struct kiln_engine_details *details,
+                                                      struct kiln_buffer *buffer,
                                                       struct kiln_error *error)
 {
     return guard(error, [&] {
         Builder builder(256);
         flatbuffers::Offset<flatbuffers::String> name_text;
         flatbuffers::Offset<flatbuffers::Vector<int32_t>> note_list;
-        if (name != nullptr)
-            name_text = builder.CreateString(name);
-        if (note_count != 0)
-            note_list = builder.CreateVector<int32_t>(
-                note_count, [notes](size_t i) { return static_cast<int32_t>(notes[i]); });
-        builder.Finish(current::CreateEngineDetails(builder, engine_id, 0, note_list, name_text));
+        flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<current::Knob>>> knob_list;
+        if (details->name != nullptr)
+            name_text = builder.CreateString(details->name);
+        if (details->note_count != 0)
+            note_list = builder.CreateVector<int32_t>(details->note_count, [details](size_t i) {
+                return static_cast<int32_t>(details->notes[i]);
+            });
+        if (details->knob_count != 0) {
+            std::vector<flatbuffers::Offset<current::Knob>> list;
+            for (size_t i = 0; i < details->knob_count; i++)
+                list.push_back(write_knob(builder, details->knobs[i]));
+            knob_list = builder.CreateVector(list);
+        }
+        builder.Finish(current::CreateEngineDetails(builder, details->engine_id, knob_list,
+                                                    note_list, name_text));
         return finish(builder, buffer, error);
     });
+}
+
+extern "C" bool kiln_engine_details_find_knob(const void *bytes, size_t size, const char *id,
+                                              struct kiln_knob_description *ret_knob)
+{
+    bool is_found = false;
+    struct kiln_error ignored;
+    const enum kiln_status status = with_message<current::EngineDetails>(
+        bytes, size, "EngineDetails", &ignored, [&](const current::EngineDetails &details) {
+            const auto *knobs = details.knobs();
+            for (uint32_t i = 0; knobs != nullptr && i < knobs->size() && !is_found; i++) {
+                const current::Knob &knob = *knobs->Get(i);
+                const auto *value = knob.default_value_as_IntValue();
+                const auto *range = knob.constraint_as_IntConstraint();
+                is_found = value != nullptr && range != nullptr && knob.knob_id() != nullptr &&
+                           knob.knob_id()->str() == id;
+                if (is_found)
+                    *ret_knob = {
+                        nullptr,       nullptr,       range->min_value(), range->max_value(),
+                        range->step(), value->value()};
+            }
+        });
+    return status == KILN_OK && is_found;
 }
 
 extern "C" enum kiln_status kiln_engine_details_read(const void *bytes, size_t size,

@@ -1,60 +1,124 @@
 #include "compiler/ir/contraction.h"
 
-#include <stddef.h>
+#include <inttypes.h>
+
+struct kiln_contraction_axis kiln_contraction_axis_at(const struct kiln_contraction *contraction,
+                                                      uint32_t index)
+{
+    return (struct kiln_contraction_axis){
+        .role = contraction->roles[index],
+        .size = contraction->sizes[index],
+        .of = {contraction->maps[KILN_CONTRACT_LEFT].axes[index],
+               contraction->maps[KILN_CONTRACT_RIGHT].axes[index],
+               contraction->maps[KILN_CONTRACT_RESULT].axes[index]},
+    };
+}
+
+void kiln_contraction_append(struct kiln_contraction *contraction, enum kiln_axis_role role,
+                             int64_t size, struct kiln_map_axis left, struct kiln_map_axis right,
+                             struct kiln_map_axis result)
+{
+    const struct kiln_map_axis of[KILN_CONTRACT_OPERAND_COUNT] = {left, right, result};
+    uint32_t index = contraction->axis_count++;
+    contraction->roles[index] = role;
+    contraction->sizes[index] = size;
+    for (uint32_t side = 0; side < KILN_CONTRACT_OPERAND_COUNT; side++) {
+        contraction->maps[side].axes[index] = of[side];
+        contraction->maps[side].axis_count = contraction->axis_count;
+    }
+}
 
 int64_t kiln_contraction_size(const struct kiln_contraction *contraction, enum kiln_axis_role role)
 {
     int64_t size = 1;
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        if (contraction->axes[i].role == role)
-            size *= contraction->axes[i].size;
+        if (contraction->roles[i] == role)
+            size *= contraction->sizes[i];
     }
     return size;
 }
 
-const struct kiln_contraction_axis *
-kiln_contraction_only_axis(const struct kiln_contraction *contraction, enum kiln_axis_role role)
+bool kiln_contraction_only_axis(const struct kiln_contraction *contraction,
+                                enum kiln_axis_role role, struct kiln_contraction_axis *ret_axis)
 {
-    const struct kiln_contraction_axis *found = NULL;
+    uint32_t found = KILN_NONE;
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        if (contraction->axes[i].role != role)
+        if (contraction->roles[i] != role)
             continue;
-        if (found != NULL)
-            return NULL;
-        found = &contraction->axes[i];
+        if (found != KILN_NONE)
+            return false;
+        found = i;
     }
-    return found;
+    if (found == KILN_NONE)
+        return false;
+    *ret_axis = kiln_contraction_axis_at(contraction, found);
+    return true;
 }
 
-const struct kiln_contraction_window *
-kiln_contraction_window_over(const struct kiln_contraction *contraction, bool is_right,
-                             uint8_t axis)
+bool kiln_routing_has_rows(enum kiln_routing routing)
 {
-    for (uint32_t i = 0; i < contraction->window_count; i++) {
-        if (contraction->is_right_windowed == is_right && contraction->windows[i].axis == axis)
-            return &contraction->windows[i];
+    return routing == KILN_ROUTING_ROWS || routing == KILN_ROUTING_GATHER ||
+           routing == KILN_ROUTING_SCATTER;
+}
+
+const struct kiln_map *kiln_contraction_image(const struct kiln_contraction *contraction)
+{
+    return &contraction->maps[contraction->image];
+}
+
+struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction)
+{
+    struct kiln_contraction swapped = *contraction;
+    for (uint32_t i = 0; i < swapped.axis_count; i++) {
+        if (contraction->roles[i] == KILN_AXIS_M)
+            swapped.roles[i] = KILN_AXIS_N;
+        else if (contraction->roles[i] == KILN_AXIS_N)
+            swapped.roles[i] = KILN_AXIS_M;
     }
-    return NULL;
+    swapped.maps[KILN_CONTRACT_LEFT] = contraction->maps[KILN_CONTRACT_RIGHT];
+    swapped.maps[KILN_CONTRACT_RIGHT] = contraction->maps[KILN_CONTRACT_LEFT];
+    bool is_left = kiln_contraction_image(contraction)->window_count == 0 ||
+                   contraction->image == KILN_CONTRACT_RIGHT;
+    swapped.image = is_left ? KILN_CONTRACT_LEFT : KILN_CONTRACT_RIGHT;
+    return swapped;
+}
+
+bool kiln_contraction_is_equal(const struct kiln_contraction *a, const struct kiln_contraction *b)
+{
+    if (a->axis_count != b->axis_count || a->image != b->image || a->routing != b->routing ||
+        a->top_k != b->top_k)
+        return false;
+    for (uint32_t i = 0; i < a->axis_count; i++) {
+        if (a->roles[i] != b->roles[i] || a->sizes[i] != b->sizes[i])
+            return false;
+    }
+    for (uint32_t side = 0; side < KILN_CONTRACT_OPERAND_COUNT; side++) {
+        if (!kiln_map_is_equal(&a->maps[side], &b->maps[side]))
+            return false;
+    }
+    return true;
 }
 
 bool kiln_contraction_is_depthwise_gradient(const struct kiln_contraction *contraction)
 {
-    const struct kiln_contraction_axis *groups = NULL;
+    const struct kiln_map_axis *left = contraction->maps[KILN_CONTRACT_LEFT].axes;
+    const struct kiln_map_axis *right = contraction->maps[KILN_CONTRACT_RIGHT].axes;
+    uint32_t groups = KILN_NONE;
     bool has_channel = false; /* of the image, among the rows */
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if (axis->role == KILN_AXIS_BATCH && axis->size > 1)
-            groups = axis;
+        if (contraction->roles[i] == KILN_AXIS_BATCH && contraction->sizes[i] > 1)
+            groups = i;
     }
-    if (groups == NULL || groups->left == KILN_NO_AXIS || groups->right == KILN_NO_AXIS ||
-        contraction->is_right_windowed)
+    if (groups == KILN_NONE || left[groups].along == KILN_NO_AXIS ||
+        right[groups].along == KILN_NO_AXIS || contraction->image == KILN_CONTRACT_RIGHT)
         return false;
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if (axis->role == KILN_AXIS_K && axis->left == groups->left)
+        if (left[i].along != left[groups].along)
+            continue;
+        if (contraction->roles[i] == KILN_AXIS_K)
             return false;
-        if (axis->role == KILN_AXIS_M && axis->left == groups->left) {
-            if (axis->size > 1)
+        if (contraction->roles[i] == KILN_AXIS_M) {
+            if (contraction->sizes[i] > 1)
                 return false;
             has_channel = true;
         }
@@ -62,22 +126,26 @@ bool kiln_contraction_is_depthwise_gradient(const struct kiln_contraction *contr
     return has_channel;
 }
 
-struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction)
+void kiln_contraction_print_maps(const struct kiln_contraction *contraction,
+                                 struct kiln_buffer *buffer)
 {
-    struct kiln_contraction swapped = *contraction;
-    for (uint32_t i = 0; i < swapped.axis_count; i++) {
-        const struct kiln_contraction_axis *old = &contraction->axes[i];
-        struct kiln_contraction_axis *axis = &swapped.axes[i];
-        axis->role = old->role == KILN_AXIS_M   ? KILN_AXIS_N
-                     : old->role == KILN_AXIS_N ? KILN_AXIS_M
-                                                : old->role;
-        axis->left = old->right;
-        axis->right = old->left;
-        axis->left_repeat = old->right_repeat;
-        axis->right_repeat = old->left_repeat;
-        axis->left_step = old->right_step;
-        axis->right_step = old->left_step;
+    static const char *const roles[KILN_AXIS_ROLE_COUNT] = {"b", "m", "n", "k", "g"};
+    static const char *const names[KILN_CONTRACT_OPERAND_COUNT] = {" left ", " right ", " result "};
+    for (uint32_t i = 0; i < contraction->axis_count; i++)
+        kiln_buffer_printf(buffer, "%s%s%" PRId64, i == 0 ? "" : " ", roles[contraction->roles[i]],
+                           contraction->sizes[i]);
+    for (uint32_t side = 0; side < KILN_CONTRACT_OPERAND_COUNT; side++) {
+        kiln_buffer_append_text(buffer, names[side]);
+        kiln_map_print(&contraction->maps[side], buffer);
     }
-    swapped.is_right_windowed = contraction->window_count != 0 && !contraction->is_right_windowed;
-    return swapped;
+    static const char *const routings[] = {
+        [KILN_ROUTING_NONE] = "",
+        [KILN_ROUTING_ROWS] = " in groups of m",
+        [KILN_ROUTING_GATHER] = " in groups of m, gathered",
+        [KILN_ROUTING_SCATTER] = " in groups of m, scattered",
+        [KILN_ROUTING_SUMS] = " in groups of k",
+    };
+    kiln_buffer_append_text(buffer, routings[contraction->routing]);
+    if (contraction->top_k != 0)
+        kiln_buffer_printf(buffer, " top %" PRId64, contraction->top_k);
 }

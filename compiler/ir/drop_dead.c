@@ -7,34 +7,34 @@ static bool drop_domains(struct kiln_ir *ir)
     uint32_t *names = kiln_arena_calloc(ir->arena, ir->domain_count, sizeof *names);
     if (names == NULL)
         return false;
-    for (uint32_t i = 0; i < ir->op_count; i++)
+    for (uint32_t i = 0; i < ir->op_count; i++) {
         names[ir->ops[i].domain] = 1;
+        if (ir->ops[i].map != KILN_NONE)
+            names[ir->ops[i].iteration] = 1;
+    }
     uint32_t count = 0;
-    for (uint32_t i = 0; i < ir->domain_count; i++)
-        count += names[i];
-    if (count == ir->domain_count)
-        return true;
-    /* In a new place: another version of the program may have the old ones. */
-    struct kiln_domain *domains = kiln_arena_calloc(ir->arena, count, sizeof *domains);
-    if (domains == NULL)
-        return false;
-    count = 0;
     for (uint32_t i = 0; i < ir->domain_count; i++) {
         if (names[i] == 0)
             continue;
-        domains[count] = ir->domains[i];
+        ir->domains[count] = ir->domains[i];
         names[i] = count++;
     }
-    ir->domains = domains;
+    if (count == ir->domain_count)
+        return true;
+    ir->domain_count = count;
     ir->domain_slot_count = 0; /* names change: the table is void */
-    ir->domain_count = ir->domain_capacity = count;
-    for (uint32_t i = 0; i < ir->op_count; i++)
-        ir->ops[i].domain = names[ir->ops[i].domain];
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        struct kiln_op *op = &ir->ops[i];
+        op->domain = names[op->domain];
+        op->iteration = op->map != KILN_NONE ? names[op->iteration] : KILN_NONE;
+    }
     return true;
 }
 
-enum kiln_status kiln_ir_drop_dead(struct kiln_ir *ir, struct kiln_error *error)
+enum kiln_status kiln_ir_drop_dead(struct kiln_ir *ir, struct kiln_pass_context *context,
+                                   struct kiln_error *error)
 {
+    (void)context;
     struct kiln_rewrite rewrite;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);
     if (status != KILN_OK)

@@ -1,5 +1,6 @@
 #include "compiler/ir/evaluate.h"
 #include "compiler/reference/convert.h"
+#include "compiler/reference/round_up.h"
 
 #include <math.h>
 
@@ -54,6 +55,8 @@ static double evaluate_real(enum kiln_opcode opcode, double a, double b)
         return floor(a);
     case KILN_OP_EXP:
         return exp(a);
+    case KILN_OP_EXP2:
+        return exp2(a);
     case KILN_OP_EXPM1:
         return expm1(a);
     case KILN_OP_LOG:
@@ -182,6 +185,9 @@ struct kiln_constant kiln_op_evaluate(const struct kiln_op *op,
     case KILN_OP_RULE_CONVERT:
         return convert(operand_scalars[0], operands[0], op->scalar);
     case KILN_OP_RULE_ROUND:
+        if (op->opcode == KILN_OP_ROUND_UP)
+            return (struct kiln_constant){.real =
+                                              kiln_round_up_to_dtype(op->dtype, operands[0].real)};
         return round_through(op->dtype, op->scalar, operands[0]);
     default:
         break;
@@ -190,6 +196,9 @@ struct kiln_constant kiln_op_evaluate(const struct kiln_op *op,
     if (!is_float(op->scalar))
         return from_integer(
             evaluate_integer(op->opcode, op->scalar, operands[0].integer, second.integer));
+    if (op->opcode == KILN_OP_DIV_UP)
+        return (struct kiln_constant){
+            .real = kiln_quotient_up(op->scalar, operands[0].real, second.real)};
     double real = evaluate_real(op->opcode, operands[0].real, second.real);
     return (struct kiln_constant){
         .real = op->scalar == KILN_SCALAR_F32 ? kiln_round_to_dtype(KILN_DTYPE_F32, real) : real};

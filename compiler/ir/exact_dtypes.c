@@ -4,9 +4,11 @@
 #include <math.h>
 
 #define B(name) KILN_DTYPE_BIT(KILN_DTYPE_##name)
-#define ALL     (KILN_DTYPE_BIT(KILN_DTYPE_COUNT) - 1)
+/* Every type with a zero. */
+#define ALL ((KILN_DTYPE_BIT(KILN_DTYPE_COUNT) - 1) & ~B(E8M0))
 /* That have a -0. */
-#define FLOATS (B(F64) | B(F32) | B(F16) | B(BF16) | B(F8E4M3) | B(F8E5M2))
+#define FP6    (B(F6E2M3) | B(F6E3M2))
+#define FLOATS (B(F64) | B(F32) | B(F16) | B(BF16) | B(F8E4M3) | B(F8E5M2) | FP6 | B(F4E2M1))
 
 /* The types that hold all values which rounding to the row's type can give. */
 static const uint32_t supersets[KILN_DTYPE_COUNT] = {
@@ -23,6 +25,11 @@ static const uint32_t supersets[KILN_DTYPE_COUNT] = {
     [KILN_DTYPE_F8E5M2FNUZ] = B(F8E5M2FNUZ) | B(F16) | B(BF16) | B(F32) | B(F64),
     [KILN_DTYPE_I64] = B(I64),
     [KILN_DTYPE_BOOL] = ALL,
+    [KILN_DTYPE_E8M0] = B(E8M0) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F4E2M1] = FLOATS,
+    [KILN_DTYPE_F6E2M3] = B(F6E2M3) | B(F8E4M3) | B(F16) | B(BF16) | B(F32) | B(F64),
+    [KILN_DTYPE_F6E3M2] = FLOATS & ~(B(F6E2M3) | B(F4E2M1)),
+    [KILN_DTYPE_I4] = ALL & ~(FP6 | B(F4E2M1) | B(BOOL) | B(U8)),
 };
 
 static uint32_t constant_dtypes(const struct kiln_op *op)
@@ -52,6 +59,16 @@ static uint32_t convert_dtypes(enum kiln_scalar scalar, uint32_t operand_set)
     return supersets[own];
 }
 
+/* A power of two times few bits of significand: the least bit of each type below times 2^-127 is a
+ * number of bfloat16, and overflow is the same as in float. */
+static uint32_t product_dtypes(uint32_t a, uint32_t b)
+{
+    const uint32_t few_bits = FP6 | B(F4E2M1) | B(I8);
+    bool is_scaled =
+        ((a & B(E8M0)) != 0 && (b & few_bits) != 0) || ((b & B(E8M0)) != 0 && (a & few_bits) != 0);
+    return is_scaled ? B(BF16) | B(F32) | B(F64) : 0;
+}
+
 uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph *graph,
                               const uint32_t *sets)
 {
@@ -60,6 +77,8 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
     switch (op->opcode) {
     case KILN_OP_STORE:
         return 0;
+    case KILN_OP_LENGTH:
+        return own;
     case KILN_OP_LOAD: {
         enum kiln_dtype dtype = graph->tensors[op->tensor].dtype;
         /* Memory may hold an fp8 infinity, which rounding to fp8 never gives. */
@@ -75,11 +94,16 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
         return (sets[op->operands[0]] & KILN_DTYPE_BIT(op->dtype)) != 0
                    ? sets[op->operands[0]]
                    : supersets[op->dtype] | own;
+    case KILN_OP_ROUND_UP:
+        return supersets[op->dtype] | own;
     case KILN_OP_CONVERT:
         return convert_dtypes(op->scalar, sets[op->operands[0]]);
-    case KILN_OP_BROADCAST:
-    case KILN_OP_REDUCE_MIN: /* one of the elements */
+    case KILN_OP_REDUCE_MIN: /* one of the elements, or padding */
     case KILN_OP_REDUCE_MAX:
+        return op->map != KILN_NONE ? own : sets[op->operands[0]];
+    case KILN_OP_BROADCAST:
+    case KILN_OP_VIEW:
+    case KILN_OP_REPEAT:
     case KILN_OP_SCORE_MAX:
         return sets[op->operands[0]];
     case KILN_OP_NEG:
@@ -90,6 +114,10 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
         /* Integers up to 2^precision are in every floating-point type, and beyond every number is
          * integral. */
         return (sets[op->operands[0]] & FLOATS) | own;
+    case KILN_OP_MUL:
+        return op->scalar == KILN_SCALAR_F32
+                   ? product_dtypes(sets[op->operands[0]], sets[op->operands[1]]) | own
+                   : own;
     case KILN_OP_MIN:
     case KILN_OP_MAX:
         return (sets[op->operands[0]] & sets[op->operands[1]]) | own;

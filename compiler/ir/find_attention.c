@@ -54,13 +54,16 @@ static void find_scores(struct finder *finder)
 
 static bool has_plain_steps(const struct kiln_contraction *contraction)
 {
-    bool is_plain = contraction->window_count == 0;
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        is_plain =
-            is_plain && axis->left_step == 1 && axis->right_step == 1 && axis->result_step == 1;
+    for (uint32_t side = 0; side < KILN_CONTRACT_OPERAND_COUNT; side++) {
+        const struct kiln_map *map = &contraction->maps[side];
+        for (uint32_t i = 0; i < map->axis_count; i++) {
+            if (map->axes[i].step.value != 1)
+                return false;
+        }
+        if (map->window_count != 0)
+            return false;
     }
-    return is_plain;
+    return true;
 }
 
 /* Whether both products have the same batches of scores, each along one axis of these and of the
@@ -68,18 +71,18 @@ static bool has_plain_steps(const struct kiln_contraction *contraction)
 static bool have_same_batches(const struct kiln_contraction *first,
                               const struct kiln_contraction *second, uint32_t side)
 {
+    const struct kiln_map_axis *of_scores = first->maps[KILN_CONTRACT_RESULT].axes;
     for (uint32_t i = 0; i < second->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &second->axes[i];
-        uint8_t along = side == 0 ? axis->left : axis->right;
-        int64_t repeat = side == 0 ? axis->left_repeat : axis->right_repeat;
-        bool is_found = axis->size == 1;
-        if (axis->role != KILN_AXIS_BATCH)
+        const struct kiln_contraction_axis axis = kiln_contraction_axis_at(second, i);
+        uint8_t result = axis.of[KILN_CONTRACT_RESULT].along;
+        bool is_found = axis.size == 1;
+        if (axis.role != KILN_AXIS_BATCH)
             continue;
         for (uint32_t k = 0; k < first->axis_count; k++)
-            is_found = is_found ||
-                       (first->axes[k].role == KILN_AXIS_BATCH &&
-                        first->axes[k].result == axis->result && first->axes[k].size == axis->size);
-        if (!is_found || (axis->size > 1 && (along != axis->result || repeat != 1)))
+            is_found = is_found || (first->roles[k] == KILN_AXIS_BATCH &&
+                                    of_scores[k].along == result && first->sizes[k] == axis.size);
+        if (!is_found ||
+            (axis.size > 1 && (axis.of[side].along != result || axis.of[side].repeat.value != 1)))
             return false;
     }
     return kiln_contraction_size(first, KILN_AXIS_BATCH) ==
@@ -92,13 +95,16 @@ static bool has_own_operands(const struct kiln_contraction *first,
                              const struct kiln_contraction *second, uint32_t side)
 {
     for (uint32_t i = 0; i < second->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &second->axes[i];
-        uint8_t value = side == 0 ? axis->right : axis->left;
-        if (axis->role != KILN_AXIS_BATCH || axis->size == 1 || value == KILN_NO_AXIS)
+        const struct kiln_contraction_axis axis = kiln_contraction_axis_at(second, i);
+        if (axis.role != KILN_AXIS_BATCH || axis.size == 1 ||
+            axis.of[1 - side].along == KILN_NO_AXIS)
             continue;
         for (uint32_t k = 0; k < first->axis_count; k++) {
-            if (first->axes[k].role == KILN_AXIS_BATCH && first->axes[k].result == axis->result &&
-                first->axes[k].left != KILN_NO_AXIS && first->axes[k].right != KILN_NO_AXIS)
+            const struct kiln_contraction_axis of_score = kiln_contraction_axis_at(first, k);
+            if (of_score.role == KILN_AXIS_BATCH &&
+                of_score.of[KILN_CONTRACT_RESULT].along == axis.of[KILN_CONTRACT_RESULT].along &&
+                of_score.of[KILN_CONTRACT_LEFT].along != KILN_NO_AXIS &&
+                of_score.of[KILN_CONTRACT_RIGHT].along != KILN_NO_AXIS)
                 return true;
         }
     }
@@ -116,27 +122,27 @@ static enum kiln_attention_miss fit_axes(const struct finder *finder,
     const struct kiln_contraction *second =
         &ir->contractions[op_at(ir, attention->attend)->contraction];
     bool is_left = attention->side == 0;
-    const struct kiln_contraction_axis *m = kiln_contraction_only_axis(first, KILN_AXIS_M);
-    const struct kiln_contraction_axis *n = kiln_contraction_only_axis(first, KILN_AXIS_N);
-    const struct kiln_contraction_axis *c = kiln_contraction_only_axis(first, KILN_AXIS_K);
-    const struct kiln_contraction_axis *rows =
-        kiln_contraction_only_axis(second, is_left ? KILN_AXIS_M : KILN_AXIS_N);
-    const struct kiln_contraction_axis *d =
-        kiln_contraction_only_axis(second, is_left ? KILN_AXIS_N : KILN_AXIS_M);
-    const struct kiln_contraction_axis *sums = kiln_contraction_only_axis(second, KILN_AXIS_K);
-    if (m == NULL || n == NULL || c == NULL || rows == NULL || d == NULL || sums == NULL ||
-        !has_plain_steps(first) || !has_plain_steps(second))
+    struct kiln_contraction_axis m, n, c, rows, d, sums;
+    if (!kiln_contraction_only_axis(first, KILN_AXIS_M, &m) ||
+        !kiln_contraction_only_axis(first, KILN_AXIS_N, &n) ||
+        !kiln_contraction_only_axis(first, KILN_AXIS_K, &c) ||
+        !kiln_contraction_only_axis(second, is_left ? KILN_AXIS_M : KILN_AXIS_N, &rows) ||
+        !kiln_contraction_only_axis(second, is_left ? KILN_AXIS_N : KILN_AXIS_M, &d) ||
+        !kiln_contraction_only_axis(second, KILN_AXIS_K, &sums) || !has_plain_steps(first) ||
+        !has_plain_steps(second))
         return KILN_ATTENTION_MISS_AXES;
-    uint8_t row_axis = is_left ? rows->left : rows->right;
-    uint8_t column_axis = is_left ? sums->left : sums->right;
-    bool is_standard = row_axis == 1 && column_axis == 0 && rows->result == 1 && d->result == 0 &&
-                       ((m->result == 1 && n->result == 0) || (m->result == 0 && n->result == 1));
-    attention->are_scores_transposed = m->result != 1;
-    if (!is_standard || sums->size == 1 || d->size == 1 ||
+    uint8_t m_result = m.of[KILN_CONTRACT_RESULT].along;
+    uint8_t n_result = n.of[KILN_CONTRACT_RESULT].along;
+    bool is_standard = rows.of[attention->side].along == 1 && sums.of[attention->side].along == 0 &&
+                       rows.of[KILN_CONTRACT_RESULT].along == 1 &&
+                       d.of[KILN_CONTRACT_RESULT].along == 0 &&
+                       ((m_result == 1 && n_result == 0) || (m_result == 0 && n_result == 1));
+    attention->are_scores_transposed = m_result != 1;
+    if (!is_standard || sums.size == 1 || d.size == 1 ||
         !have_same_batches(first, second, attention->side))
         return KILN_ATTENTION_MISS_AXES;
-    return c->size <= finder->most && d->size <= finder->most ? KILN_ATTENTION_MISS_NOTHING
-                                                              : KILN_ATTENTION_MISS_SIZE;
+    return c.size <= finder->most && d.size <= finder->most ? KILN_ATTENTION_MISS_NOTHING
+                                                            : KILN_ATTENTION_MISS_SIZE;
 }
 
 /* ---- nobody else ---- */
@@ -186,7 +192,7 @@ static bool is_private(struct finder *finder, const struct kiln_found_attention 
             uint32_t operand = op->operands[k];
             if (finder->stamp[operand] != mark || finder->stamp[i] == mark)
                 continue;
-            bool is_sum = attention->is_online && op->opcode == KILN_OP_REDUCE_SUM &&
+            bool is_sum = attention->is_online && kiln_op_reduces_all(op, KILN_OP_REDUCE_SUM) &&
                           op->domain == attention->row_domain && operand == attention->exp;
             if (is_sum)
                 finder->all.attention_of[i] = index;

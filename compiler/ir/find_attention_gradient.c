@@ -67,15 +67,16 @@ static void find_sets(struct finder *finder)
 
 /* ---- axes ---- */
 
-/* The batch axis of a contraction at an axis of its result; NULL where there is none. */
-static const struct kiln_contraction_axis *batch_at(const struct kiln_contraction *contraction,
-                                                    uint8_t result)
+/* The index of a contraction's batch axis at an axis of its result; KILN_NONE where there is none.
+ */
+static uint32_t batch_at(const struct kiln_contraction *contraction, uint8_t result)
 {
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        if (contraction->axes[i].role == KILN_AXIS_BATCH && contraction->axes[i].result == result)
-            return &contraction->axes[i];
+        if (contraction->roles[i] == KILN_AXIS_BATCH &&
+            contraction->maps[KILN_CONTRACT_RESULT].axes[i].along == result)
+            return i;
     }
-    return NULL;
+    return KILN_NONE;
 }
 
 static const struct kiln_contraction *contraction_at(const struct kiln_ir *ir, uint32_t value)
@@ -88,17 +89,22 @@ static const struct kiln_contraction *contraction_at(const struct kiln_ir *ir, u
 static bool fits_score(const struct finder *finder, uint32_t value)
 {
     const struct kiln_contraction *contraction = contraction_at(finder->ir, value);
-    const struct kiln_contraction_axis *m = kiln_contraction_only_axis(contraction, KILN_AXIS_M);
-    const struct kiln_contraction_axis *n = kiln_contraction_only_axis(contraction, KILN_AXIS_N);
-    const struct kiln_contraction_axis *c = kiln_contraction_only_axis(contraction, KILN_AXIS_K);
-    if (op_at(finder->ir, value)->scalar != KILN_SCALAR_F32 || m == NULL || n == NULL ||
-        c == NULL || contraction->window_count != 0 || c->size > finder->most ||
-        m->result + n->result != 1)
+    struct kiln_contraction_axis m, n, c;
+    if (op_at(finder->ir, value)->scalar != KILN_SCALAR_F32 ||
+        !kiln_contraction_only_axis(contraction, KILN_AXIS_M, &m) ||
+        !kiln_contraction_only_axis(contraction, KILN_AXIS_N, &n) ||
+        !kiln_contraction_only_axis(contraction, KILN_AXIS_K, &c) ||
+        kiln_contraction_image(contraction)->window_count != 0 || c.size > finder->most ||
+        m.of[KILN_CONTRACT_RESULT].along + n.of[KILN_CONTRACT_RESULT].along != 1)
         return false;
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if (axis->left_step != 1 || axis->right_step != 1 || axis->result_step != 1 ||
-            (axis->role == KILN_AXIS_BATCH && batch_at(contraction, axis->result) != axis))
+        const struct kiln_contraction_axis axis = kiln_contraction_axis_at(contraction, i);
+        for (uint32_t side = 0; side < KILN_CONTRACT_OPERAND_COUNT; side++) {
+            if (axis.of[side].step.value != 1)
+                return false;
+        }
+        if (axis.role == KILN_AXIS_BATCH &&
+            batch_at(contraction, axis.of[KILN_CONTRACT_RESULT].along) != i)
             return false;
     }
     return true;
@@ -107,9 +113,10 @@ static bool fits_score(const struct finder *finder, uint32_t value)
 static bool have_same_batches(const struct kiln_contraction *a, const struct kiln_contraction *b)
 {
     for (uint32_t i = 0; i < a->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &a->axes[i];
-        const struct kiln_contraction_axis *other = batch_at(b, axis->result);
-        if (axis->role == KILN_AXIS_BATCH && (other == NULL || other->size != axis->size))
+        if (a->roles[i] != KILN_AXIS_BATCH)
+            continue;
+        uint32_t other = batch_at(b, a->maps[KILN_CONTRACT_RESULT].axes[i].along);
+        if (other == KILN_NONE || b->sizes[other] != a->sizes[i])
             return false;
     }
     return kiln_contraction_size(a, KILN_AXIS_BATCH) == kiln_contraction_size(b, KILN_AXIS_BATCH);
@@ -123,59 +130,65 @@ static struct kiln_contraction oriented(const struct kiln_ir *ir,
     return attend->side == 0 ? *contraction : kiln_contraction_swap(contraction);
 }
 
-/* Which of its axes of k are the scores' columns, or rows, and which one goes along batches. */
+/* True if one axis of k is the scores' columns, or rows, and at most one other goes along batches:
+ * *ret_outer is its index, or KILN_NONE. */
 static bool find_sums(struct kiln_gradient_attend *attend, const struct kiln_contraction *second,
-                      uint8_t column_axis, const struct kiln_contraction_axis **ret_outer)
+                      uint8_t column_axis, uint32_t *ret_outer)
 {
     uint32_t found = 0;
-    *ret_outer = NULL;
+    *ret_outer = KILN_NONE;
     for (uint32_t i = 0; i < second->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &second->axes[i];
-        if (axis->role != KILN_AXIS_K)
+        const struct kiln_map_axis *left = &second->maps[KILN_CONTRACT_LEFT].axes[i];
+        const struct kiln_map_axis *right = &second->maps[KILN_CONTRACT_RIGHT].axes[i];
+        if (second->roles[i] != KILN_AXIS_K)
             continue;
-        if (axis->left_step != 1 || axis->right_step != 1 || axis->left == KILN_NO_AXIS ||
-            axis->right == KILN_NO_AXIS)
+        if (left->step.value != 1 || right->step.value != 1 || left->along == KILN_NO_AXIS ||
+            right->along == KILN_NO_AXIS)
             return false;
-        if (axis->left == column_axis) {
+        if (left->along == column_axis) {
             found++;
-        } else if (axis->size > 1) {
-            if (*ret_outer != NULL || axis->left < 2)
+        } else if (second->sizes[i] > 1) {
+            if (*ret_outer != KILN_NONE || left->along < 2)
                 return false;
-            *ret_outer = axis;
-            attend->outer_axis = axis->left;
-            attend->outer = axis->size;
+            *ret_outer = i;
+            attend->outer_axis = left->along;
+            attend->outer = second->sizes[i];
         }
     }
     return found == 1;
 }
 
-/* Whether a batch axis of the scores is one of the second product too, or is summed over, or is
- * counted by both: some neighbours are summed then, and there are so many times as many results. */
+/* True if a batch axis of the scores is one of the second product too, is summed over, or is
+ * counted by both. In that case neighbours are summed in groups. `outer` is the index of the axis
+ * of k along batches. */
 static bool fits_batch(const struct kiln_gradient_attend *attend,
-                       const struct kiln_contraction *second,
-                       const struct kiln_contraction_axis *of_score,
-                       const struct kiln_contraction_axis *outer)
+                       const struct kiln_contraction *second, uint8_t of_score, int64_t size,
+                       uint32_t outer)
 {
-    bool is_outer = of_score->result == attend->outer_axis;
-    const struct kiln_contraction_axis *found = NULL;
+    bool is_outer = of_score == attend->outer_axis;
+    uint32_t found = KILN_NONE;
     int64_t step = is_outer ? attend->outer : 1;
     for (uint32_t i = 0; i < second->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &second->axes[i];
-        if (axis->role == KILN_AXIS_BATCH && axis->left == of_score->result && axis->size > 1) {
-            if (found != NULL)
+        if (second->roles[i] == KILN_AXIS_BATCH && second->sizes[i] > 1 &&
+            second->maps[KILN_CONTRACT_LEFT].axes[i].along == of_score) {
+            if (found != KILN_NONE)
                 return false;
-            found = axis;
+            found = i;
         }
     }
-    if (found == NULL)
-        return of_score->size == step;
-    bool is_value_fit = found->right == KILN_NO_AXIS ? !is_outer
-                        : is_outer                   ? found->right_repeat == 1
+    if (found == KILN_NONE)
+        return size == step;
+    const struct kiln_contraction_axis batch = kiln_contraction_axis_at(second, found);
+    const struct kiln_map_axis *left = &batch.of[KILN_CONTRACT_LEFT];
+    const struct kiln_map_axis *right = &batch.of[KILN_CONTRACT_RIGHT];
+    const struct kiln_map_axis *result = &batch.of[KILN_CONTRACT_RESULT];
+    bool is_value_fit = right->along == KILN_NO_AXIS ? !is_outer
+                        : is_outer                   ? right->repeat.value == 1
                                                      : true;
-    return found->size * step == of_score->size && found->result == of_score->result &&
-           found->result_step == 1 && found->left_repeat == 1 && found->left_step == step &&
-           (found->right == KILN_NO_AXIS || found->right_step == step) && is_value_fit &&
-           (!is_outer || found->right == outer->right);
+    return batch.size * step == size && result->along == of_score && result->step.value == 1 &&
+           left->repeat.value == 1 && left->step.value == step &&
+           (right->along == KILN_NO_AXIS || right->step.value == step) && is_value_fit &&
+           (!is_outer || right->along == second->maps[KILN_CONTRACT_RIGHT].axes[outer].along);
 }
 
 /* Whether a kernel's left operand is the same for all batches that it sums. */
@@ -183,15 +196,16 @@ static bool has_fixed_left(const struct kiln_ir *ir, uint32_t score,
                            const struct kiln_gradient_attend *attend)
 {
     const struct kiln_contraction *first = contraction_at(ir, score);
-    const struct kiln_contraction_axis *batch =
-        attend->outer_axis == KILN_NO_AXIS ? NULL : batch_at(first, attend->outer_axis);
-    if (batch == NULL)
+    uint32_t batch =
+        attend->outer_axis == KILN_NO_AXIS ? KILN_NONE : batch_at(first, attend->outer_axis);
+    if (batch == KILN_NONE)
         return attend->outer_axis == KILN_NO_AXIS;
-    bool is_left =
-        kiln_contraction_only_axis(first, KILN_AXIS_M)->result == (attend->is_transposed ? 0 : 1);
-    uint8_t along = is_left ? batch->left : batch->right;
-    int64_t repeat = is_left ? batch->left_repeat : batch->right_repeat;
-    return along == KILN_NO_AXIS || repeat % attend->outer == 0;
+    struct kiln_contraction_axis m;
+    bool is_left = kiln_contraction_only_axis(first, KILN_AXIS_M, &m) &&
+                   m.of[KILN_CONTRACT_RESULT].along == (attend->is_transposed ? 0 : 1);
+    const struct kiln_map *left = &first->maps[is_left ? KILN_CONTRACT_LEFT : KILN_CONTRACT_RIGHT];
+    return left->axes[batch].along == KILN_NO_AXIS ||
+           left->axes[batch].repeat.value % attend->outer == 0;
 }
 
 /* Fills how the second product sums. */
@@ -201,22 +215,29 @@ static bool fits_attend(const struct finder *finder, const struct score_set *set
     const struct kiln_ir *ir = finder->ir;
     const struct kiln_contraction second = oriented(ir, attend);
     const struct kiln_contraction *first = contraction_at(ir, set->scores[0]);
-    const struct kiln_contraction_axis *rows = kiln_contraction_only_axis(&second, KILN_AXIS_M);
-    const struct kiln_contraction_axis *d = kiln_contraction_only_axis(&second, KILN_AXIS_N);
-    const struct kiln_contraction_axis *outer = NULL;
+    struct kiln_contraction_axis rows, d;
+    uint32_t outer = KILN_NONE;
     attend->outer_axis = KILN_NO_AXIS;
     attend->outer = 1;
-    if (op_at(ir, attend->value)->scalar != KILN_SCALAR_F32 || second.window_count != 0 ||
-        rows == NULL || d == NULL || rows->left > 1 || rows->result != 1 || d->result != 0 ||
-        d->size > finder->most || d->size < 2 || rows->left_step != 1 || rows->result_step != 1 ||
-        d->right_step != 1 || d->result_step != 1)
+    if (op_at(ir, attend->value)->scalar != KILN_SCALAR_F32 ||
+        kiln_contraction_image(&second)->window_count != 0 ||
+        !kiln_contraction_only_axis(&second, KILN_AXIS_M, &rows) ||
+        !kiln_contraction_only_axis(&second, KILN_AXIS_N, &d))
         return false;
-    attend->is_transposed = rows->left == 0;
+    const struct kiln_map_axis *rows_left = &rows.of[KILN_CONTRACT_LEFT];
+    const struct kiln_map_axis *rows_result = &rows.of[KILN_CONTRACT_RESULT];
+    if (rows_left->along > 1 || rows_result->along != 1 || d.of[KILN_CONTRACT_RESULT].along != 0 ||
+        d.size > finder->most || d.size < 2 || rows_left->step.value != 1 ||
+        rows_result->step.value != 1 || d.of[KILN_CONTRACT_RIGHT].step.value != 1 ||
+        d.of[KILN_CONTRACT_RESULT].step.value != 1)
+        return false;
+    attend->is_transposed = rows_left->along == 0;
     if (!find_sums(attend, &second, attend->is_transposed ? 1 : 0, &outer))
         return false;
     for (uint32_t i = 0; i < first->axis_count; i++) {
-        if (first->axes[i].role == KILN_AXIS_BATCH && first->axes[i].size > 1 &&
-            !fits_batch(attend, &second, &first->axes[i], outer))
+        uint8_t of_score = first->maps[KILN_CONTRACT_RESULT].axes[i].along;
+        if (first->roles[i] == KILN_AXIS_BATCH && first->sizes[i] > 1 &&
+            !fits_batch(attend, &second, of_score, first->sizes[i], outer))
             return false;
     }
     int64_t batches = kiln_contraction_size(&second, KILN_AXIS_BATCH) * attend->outer;
@@ -395,7 +416,7 @@ static bool add_reader(const struct finder *finder, struct kiln_attention_gradie
 {
     const struct kiln_op *op = op_at(finder->ir, reader);
     enum kiln_op_class op_class = kiln_opcode_info(op->opcode)->op_class;
-    bool may_read = op->opcode == KILN_OP_STORE || op->opcode == KILN_OP_REDUCE_SUM ||
+    bool may_read = op->opcode == KILN_OP_STORE || kiln_op_reduces_all(op, KILN_OP_REDUCE_SUM) ||
                     op_class == KILN_OP_CLASS_ELEMENTWISE;
     uint32_t before = gradient->fold_count;
     struct kiln_gradient_fold *fold = may_read ? fold_of(finder, gradient, value) : NULL;
@@ -467,9 +488,9 @@ static bool looks_like_attention(const struct finder *finder,
     const struct kiln_ir *ir = finder->ir;
     const struct kiln_contraction *first = contraction_at(ir, gradient->scores[0]);
     for (uint32_t i = 0; i < first->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &first->axes[i];
-        if (axis->role == KILN_AXIS_BATCH && axis->size > 1 && axis->left != KILN_NO_AXIS &&
-            axis->right != KILN_NO_AXIS)
+        if (first->roles[i] == KILN_AXIS_BATCH && first->sizes[i] > 1 &&
+            first->maps[KILN_CONTRACT_LEFT].axes[i].along != KILN_NO_AXIS &&
+            first->maps[KILN_CONTRACT_RIGHT].axes[i].along != KILN_NO_AXIS)
             return true;
     }
     for (uint32_t i = 0; i < gradient->inside_count; i++) {

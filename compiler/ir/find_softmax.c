@@ -97,7 +97,7 @@ static uint32_t find_maximum(const struct kiln_ir *ir, uint32_t shift, uint32_t 
     uint32_t count = 1;
     for (uint32_t i = 0; i < count; i++) {
         const struct kiln_op *op = op_at(ir, values[i]);
-        if (op->opcode == KILN_OP_REDUCE_MAX && op->operands[0] == x)
+        if (kiln_op_reduces_all(op, KILN_OP_REDUCE_MAX) && op->operands[0] == x)
             return values[i];
         for (uint32_t k = 0;
              kiln_opcode_is_elementwise(op->opcode) && k < kiln_opcode_info(op->opcode)->arity;
@@ -165,7 +165,7 @@ static bool has_sum(const struct kiln_ir *ir, uint32_t value, uint32_t exp)
         uint32_t kept;
         switch (op->opcode) {
         case KILN_OP_REDUCE_SUM:
-            return op->operands[0] == exp;
+            return op->operands[0] == exp && op->map == KILN_NONE;
         case KILN_OP_ADD:
         case KILN_OP_MAX:
             if (is_nonnegative(ir, op->operands[0]))
@@ -262,7 +262,8 @@ static bool is_divided_by_sum(const struct kiln_ir *ir,
         if (step->factor == KILN_NONE || op_at(ir, step->value)->opcode != KILN_OP_DIV)
             continue;
         const struct kiln_op *divisor = op_at(ir, step->factor);
-        if (divisor->opcode == KILN_OP_REDUCE_SUM && divisor->operands[0] == attention->exp)
+        if (kiln_op_reduces_all(divisor, KILN_OP_REDUCE_SUM) &&
+            divisor->operands[0] == attention->exp)
             return true;
     }
     return false;
@@ -286,7 +287,6 @@ bool kiln_find_softmax(const struct kiln_ir *ir, const uint32_t *score_of,
         op_at(ir, attention->x)->domain != op_at(ir, attention->score)->domain)
         return false;
     attention->row_domain = op_at(ir, attention->max)->domain;
-    attention->is_plain = attention->shift == attention->max;
     attention->is_guarded = is_guarded_maximum(ir, attention->shift, attention->max);
     attention->is_divided = is_divided_by_sum(ir, attention);
     if (op_at(ir, attention->shift)->domain != attention->row_domain ||

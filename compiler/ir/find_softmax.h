@@ -5,7 +5,8 @@
 #ifndef KILN_COMPILER_IR_FIND_SOFTMAX_H
 #define KILN_COMPILER_IR_FIND_SOFTMAX_H
 
-#include "compiler/ir/find_attention.h"
+#include "compiler/ir/found_attention.h"
+#include "compiler/ir/ir.h"
 
 /*
  * Fills what belongs to the softmax, but not `is_online`; `score`, `attend` and `side` must be set.

@@ -255,13 +255,29 @@ static uint32_t fold_reduction(struct fold *fold, const struct kiln_op *op)
     struct kiln_ir *out = &fold->rewrite.out;
     const struct kiln_op *operand = value_of(fold, op->operands[0]);
     bool keeps_equals = op->opcode == KILN_OP_REDUCE_MIN || op->opcode == KILN_OP_REDUCE_MAX;
-    if (keeps_equals && operand->opcode == KILN_OP_BROADCAST) {
+    if (keeps_equals && op->map == KILN_NONE && operand->opcode == KILN_OP_BROADCAST) {
         uint32_t source = operand->operands[0];
         const struct kiln_domain *domain = &out->domains[value_of(fold, source)->domain];
         if (kiln_domain_broadcasts_to(domain, &out->domains[op->domain]))
             return kiln_ir_broadcast(out, source, op->domain);
     }
     return kiln_ir_append(out, op);
+}
+
+/* A value that is the same everywhere has no axes to see it along; a view of a view may lead back
+ * to where it came from. */
+static uint32_t fold_view(struct fold *fold, const struct kiln_op *op)
+{
+    struct kiln_ir *out = &fold->rewrite.out;
+    uint32_t source = source_of(fold, op->operands[0]);
+    if (is_uniform(fold, source))
+        return kiln_ir_broadcast(out, source, op->domain);
+    const struct kiln_op *operand = value_of(fold, op->operands[0]);
+    if (operand->opcode == KILN_OP_VIEW &&
+        value_of(fold, operand->operands[0])->domain == op->domain)
+        return operand->operands[0];
+    return operand->opcode == KILN_OP_LOAD ? kiln_ir_view(out, op->operands[0], op->domain)
+                                           : kiln_ir_append(out, op);
 }
 
 static uint32_t fold_operation(struct fold *fold, uint32_t index)
@@ -273,10 +289,17 @@ static uint32_t fold_operation(struct fold *fold, uint32_t index)
     case KILN_OP_CLASS_ELEMENTWISE:
         return fold_elementwise(fold, &op);
     case KILN_OP_CLASS_BROADCAST:
+        if (op.opcode == KILN_OP_REPEAT) {
+            uint32_t source = source_of(fold, op.operands[0]);
+            return is_uniform(fold, source) ? kiln_ir_broadcast(out, source, op.domain)
+                                            : kiln_ir_append(out, &op);
+        }
         /* Broadcasting aligns at the right, so two steps are one. */
         if (value_of(fold, op.operands[0])->opcode == KILN_OP_BROADCAST)
             op.operands[0] = value_of(fold, op.operands[0])->operands[0];
         return kiln_ir_append(out, &op);
+    case KILN_OP_CLASS_VIEW:
+        return fold_view(fold, &op);
     case KILN_OP_CLASS_REDUCE:
         return fold_reduction(fold, &op);
     default:
@@ -284,10 +307,10 @@ static uint32_t fold_operation(struct fold *fold, uint32_t index)
     }
 }
 
-enum kiln_status kiln_ir_fold_constants(struct kiln_ir *ir, const struct kiln_graph *graph,
+enum kiln_status kiln_ir_fold_constants(struct kiln_ir *ir, struct kiln_pass_context *context,
                                         struct kiln_error *error)
 {
-    struct fold fold = {.graph = graph};
+    struct fold fold = {.graph = context->graph};
     enum kiln_status status = kiln_rewrite_begin(&fold.rewrite, ir, error);
     if (status != KILN_OK)
         return status;
@@ -299,7 +322,7 @@ enum kiln_status kiln_ir_fold_constants(struct kiln_ir *ir, const struct kiln_gr
         kiln_rewrite_set(&fold.rewrite, i, fold_operation(&fold, i));
         for (; fold.set_count < out->op_count; fold.set_count++)
             fold.sets[fold.set_count] =
-                kiln_op_exact_dtypes(&out->ops[fold.set_count], graph, fold.sets);
+                kiln_op_exact_dtypes(&out->ops[fold.set_count], context->graph, fold.sets);
     }
     return kiln_rewrite_finish(&fold.rewrite, error);
 }

@@ -85,7 +85,7 @@ static uint32_t rewrite_product(struct kiln_rewrite *rewrite, const uint32_t *se
                                                factor_value(rewrite, moved));
 }
 
-enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, const struct kiln_graph *graph,
+enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, struct kiln_pass_context *context,
                                       struct kiln_error *error)
 {
     struct kiln_rewrite rewrite;
@@ -98,7 +98,7 @@ enum kiln_status kiln_ir_hoist_scales(struct kiln_ir *ir, const struct kiln_grap
     for (uint32_t i = 0; i < ir->op_count && !rewrite.out.failed; i++) {
         struct kiln_op op = kiln_rewrite_operands(&rewrite, i);
         bool is_product = op.opcode == KILN_OP_CONTRACT && op.scalar == KILN_SCALAR_F32;
-        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], graph, sets);
+        sets[i] = kiln_op_exact_dtypes(&ir->ops[i], context->graph, sets);
         rewrite.out.node = op.node;
         kiln_rewrite_set(&rewrite, i,
                          is_product ? rewrite_product(&rewrite, sets, i)

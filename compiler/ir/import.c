@@ -1,6 +1,7 @@
 #include "compiler/ir/import.h"
 #include "compiler/ir/import_pointwise.h"
 #include "compiler/ir/importer.h"
+#include "compiler/ir/view.h"
 
 /* Rounds a value of any type once to what a tensor of type `dtype` holds. */
 static uint32_t to_storage(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype)
@@ -11,6 +12,7 @@ static uint32_t to_storage(struct kiln_ir *ir, uint32_t value, enum kiln_dtype d
     enum kiln_scalar scalar = ir->ops[value].scalar;
     switch (dtype) {
     case KILN_DTYPE_U8:
+    case KILN_DTYPE_I4:
     case KILN_DTYPE_I8: /* the conversion to int32 is to nearest and clamps, so that the second step
                            only clamps */
         return kiln_ir_round(ir, kiln_ir_convert(ir, value, own), dtype);
@@ -20,6 +22,10 @@ static uint32_t to_storage(struct kiln_ir *ir, uint32_t value, enum kiln_dtype d
     case KILN_DTYPE_F8E5M2:
     case KILN_DTYPE_F8E4M3FNUZ:
     case KILN_DTYPE_F8E5M2FNUZ:
+    case KILN_DTYPE_E8M0:
+    case KILN_DTYPE_F4E2M1:
+    case KILN_DTYPE_F6E2M3:
+    case KILN_DTYPE_F6E3M2:
         /* Integers would round twice on the way through float. */
         if (scalar == KILN_SCALAR_I32 || scalar == KILN_SCALAR_I64)
             value = kiln_ir_convert(ir, value, KILN_SCALAR_F64);
@@ -75,11 +81,18 @@ void kiln_importer_define(struct kiln_importer *importer, uint32_t ordinal, uint
     struct kiln_ir *ir = importer->ir;
     const struct kiln_tensor *tensor = &importer->graph->tensors[ordinal];
     uint32_t domain = kiln_ir_domain(ir, tensor->dims, tensor->rank);
-    value = kiln_ir_broadcast(ir, to_storage(ir, value, tensor->dtype), domain);
+    value = to_storage(ir, value, tensor->dtype);
+    if (ir->failed)
+        return;
+    /* Such a value has as many elements as the tensor, so there is nothing to repeat. */
+    bool is_split =
+        kiln_domain_splits(&ir->domains[ir->ops[value].domain], tensor->dims, tensor->rank);
+    if (!is_split)
+        value = kiln_ir_broadcast(ir, value, domain);
     if (ir->failed)
         return;
     mark(importer, value, ordinal);
-    importer->values[ordinal] = value;
+    importer->values[ordinal] = kiln_ir_view(ir, value, domain);
     if (tensor->role == KILN_TENSOR_OUTPUT)
         kiln_ir_store(ir, value, ordinal);
 }
@@ -101,7 +114,7 @@ uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count)
                           kiln_import_real(ir, scalar, number));
 }
 
-static void import_pointwise_node(struct kiln_importer *importer, const struct kiln_node *node)
+void kiln_import_pointwise_node(struct kiln_importer *importer, const struct kiln_node *node)
 {
     struct kiln_ir *ir = importer->ir;
     const struct kiln_tensor *output = &importer->graph->tensors[node->outputs[0]];
@@ -133,39 +146,40 @@ static void import_pointwise_node(struct kiln_importer *importer, const struct k
 
 static void import_node(struct kiln_importer *importer, const struct kiln_node *node)
 {
-    switch (node->kind) {
-    case KILN_NODE_POINTWISE:
-        import_pointwise_node(importer, node);
-        break;
-    case KILN_NODE_REDUCTION:
-        kiln_import_reduction(importer, node);
-        break;
-    case KILN_NODE_LAYERNORM:
-    case KILN_NODE_LAYERNORM_BACKWARD:
-    case KILN_NODE_RMSNORM:
-    case KILN_NODE_RMSNORM_BACKWARD:
-        kiln_import_normalization(importer, node);
-        break;
-    case KILN_NODE_BATCHNORM_INFERENCE:
-    case KILN_NODE_BATCHNORM_TRAINING:
-    case KILN_NODE_BATCHNORM_BACKWARD:
-        kiln_import_batchnorm(importer, node);
-        break;
-    case KILN_NODE_MATMUL:
-        kiln_import_matmul(importer, node);
-        break;
-    case KILN_NODE_CONVOLUTION_FORWARD:
-    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        kiln_import_convolution(importer, node);
-        break;
-    case KILN_NODE_ATTENTION:
-        kiln_import_attention(importer, node);
-        break;
-    case KILN_NODE_ATTENTION_BACKWARD:
-        kiln_import_attention_backward(importer, node);
-        break;
+    static void (*const importers[KILN_NODE_KIND_COUNT])(struct kiln_importer *,
+                                                         const struct kiln_node *) = {
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    kiln_import_##importer,
+#include "compiler/graph/node_kind.def"
+    };
+    importers[node->kind](importer, node);
+}
+
+/* Lists what the nodes make; false when memory is out. */
+static bool list_results(const struct kiln_importer *importer, const uint32_t *nodes,
+                         uint32_t count)
+{
+    const struct kiln_graph *graph = importer->graph;
+    uint32_t result_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        result_count += graph->nodes[nodes == NULL ? i : nodes[i]].output_count;
+    struct kiln_result *results =
+        kiln_arena_calloc(importer->ir->arena, result_count, sizeof *results);
+    if (results == NULL)
+        return false;
+    importer->ir->results = results;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct kiln_node *node = &graph->nodes[nodes == NULL ? i : nodes[i]];
+        for (uint32_t k = 0; k < node->output_count; k++) {
+            uint32_t tensor = node->outputs[k];
+            uint32_t value = importer->values[tensor];
+            if (importer->ir->ops[value].opcode == KILN_OP_VIEW)
+                value = importer->ir->ops[value].operands[0];
+            results[importer->ir->result_count++] =
+                (struct kiln_result){.tensor = tensor, .value = value};
+        }
     }
+    return true;
 }
 
 /* All nodes if `nodes` is NULL. */
@@ -182,7 +196,7 @@ static enum kiln_status import_nodes(const struct kiln_graph *graph, const uint3
         ir->node = nodes == NULL ? i : nodes[i];
         import_node(&importer, &graph->nodes[ir->node]);
     }
-    if (ir->failed)
+    if (ir->failed || !list_results(&importer, nodes, count))
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to import the graph");
     return KILN_OK;
 }

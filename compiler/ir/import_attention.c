@@ -104,8 +104,8 @@ static uint32_t import_result(struct kiln_attention_import *attention,
                                                 KILN_OPERAND_DESCALE_V};
     const struct kiln_attention_sizes *sizes = &attention->sizes;
     struct kiln_ir *ir = attention->ir;
-    uint32_t v = kiln_attention_within(attention, kiln_attention_input(attention, KILN_OPERAND_V),
-                                       attention->key_length, 0);
+    uint32_t v =
+        kiln_attention_keys(attention, KILN_OPERAND_V, sizes->value_heads, sizes->value_depth);
     uint32_t descale = kiln_attention_input(attention, KILN_OPERAND_DESCALE_V);
     bool descales_values = is_descale_on_values(attention, descale);
     if (ir->failed)
@@ -113,6 +113,7 @@ static uint32_t import_result(struct kiln_attention_import *attention,
     if (descales_values)
         v = kiln_ir_binary(ir, KILN_OP_MUL, v,
                            kiln_attention_spread(attention, descale, ir->ops[v].domain));
+    v = kiln_attention_within(attention, v, attention->key_length, 0);
     uint32_t weights = softmax->exponentials;
     if (!descales_values)
         weights = kiln_attention_narrow(attention, weights,

@@ -11,13 +11,31 @@ enum { KEY_AXIS = DEPTH_AXIS, QUERY_AXIS = SEQUENCE_AXIS };
 
 /* ---- operands ---- */
 
-static uint32_t length_of(struct kiln_attention_import *attention, enum kiln_operand role)
+/* The smaller of two lengths; KILN_NONE is as long as the tensor. */
+static uint32_t shorter(struct kiln_ir *ir, uint32_t a, uint32_t b)
 {
+    b = kiln_ir_convert(ir, b, KILN_SCALAR_I32);
+    return a == KILN_NONE ? b : kiln_ir_binary(ir, KILN_OP_MIN, a, b);
+}
+
+/* The shortest length: of the operand with lengths, and of each ragged one among others. */
+static uint32_t length_of(struct kiln_attention_import *attention, enum kiln_operand role,
+                          const enum kiln_operand *ragged, size_t ragged_count)
+{
+    const struct kiln_graph *graph = attention->importer->graph;
     uint32_t tensor = kiln_node_input(attention->node, role);
-    if (tensor == KILN_NONE)
-        return KILN_NONE;
-    return kiln_ir_convert(attention->ir, kiln_importer_value(attention->importer, tensor),
-                           KILN_SCALAR_I32);
+    uint32_t length = KILN_NONE;
+    if (tensor != KILN_NONE)
+        length =
+            shorter(attention->ir, KILN_NONE, kiln_importer_value(attention->importer, tensor));
+    for (size_t i = 0; i < ragged_count; i++) {
+        tensor = kiln_node_input(attention->node, ragged[i]);
+        if (tensor == KILN_NONE)
+            tensor = kiln_node_output(attention->node, ragged[i]);
+        if (tensor != KILN_NONE && kiln_tensor_is_ragged(&graph->tensors[tensor]))
+            length = shorter(attention->ir, length, kiln_ir_length(attention->ir, graph, tensor));
+    }
+    return length;
 }
 
 /* A window may leave the first rows or the last ones without keys; a mask or a length any row. */
@@ -30,6 +48,30 @@ static bool may_have_empty_rows(const struct kiln_attention_import *attention)
            (attributes->has_last_key && attributes->last_key < 0) ||
            (attributes->has_first_key &&
             sizes->queries - 1 + attributes->first_key > sizes->keys - 1);
+}
+
+/*
+ * A single key is repeated, and its repetition is hidden. Without it reductions of rows would be
+ * none, and the softmax one that no kernel of attention has.
+ */
+static void repeat_key(struct kiln_attention_import *attention)
+{
+    struct kiln_attention_sizes *sizes = &attention->sizes;
+    sizes->keys = 2;
+    const int64_t scores[] = {sizes->batch, sizes->heads, sizes->queries, sizes->keys};
+    attention->is_key_repeated = true;
+    attention->scores = kiln_ir_domain(attention->ir, scores, 4);
+}
+
+uint32_t kiln_attention_keys(struct kiln_attention_import *attention, enum kiln_operand role,
+                             int64_t heads, int64_t depth)
+{
+    struct kiln_ir *ir = attention->ir;
+    const int64_t dims[] = {attention->sizes.batch, heads, attention->sizes.keys, depth};
+    uint32_t value = kiln_attention_input(attention, role);
+    if (ir->failed || !attention->is_key_repeated)
+        return value;
+    return kiln_ir_broadcast(ir, value, kiln_ir_domain(ir, dims, 4));
 }
 
 bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_importer *importer,
@@ -47,9 +89,16 @@ bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_i
         .scores = kiln_ir_domain(importer->ir, scores, 4),
         .rows = kiln_ir_domain(importer->ir, rows, 4),
     };
-    attention->query_length = length_of(attention, KILN_OPERAND_SEQ_LEN_Q);
-    attention->key_length = length_of(attention, KILN_OPERAND_SEQ_LEN_KV);
+    static const enum kiln_operand queries[] = {KILN_OPERAND_Q, KILN_OPERAND_O, KILN_OPERAND_STATS,
+                                                KILN_OPERAND_MAX, KILN_OPERAND_SUM_EXP};
+    static const enum kiln_operand keys[] = {KILN_OPERAND_K, KILN_OPERAND_V};
+    attention->query_length =
+        length_of(attention, KILN_OPERAND_SEQ_LEN_Q, queries, sizeof queries / sizeof *queries);
+    attention->key_length =
+        length_of(attention, KILN_OPERAND_SEQ_LEN_KV, keys, sizeof keys / sizeof *keys);
     attention->may_have_empty_rows = may_have_empty_rows(attention);
+    if (sizes.keys == 1 && node->kind == KILN_NODE_ATTENTION)
+        repeat_key(attention);
     return !importer->ir->failed;
 }
 
@@ -139,7 +188,8 @@ static uint32_t offset_of(struct kiln_attention_import *attention, int64_t offse
     uint32_t number = kiln_ir_integer(ir, KILN_SCALAR_I32, offset);
     if (!attention->node->attention.is_bottom_right)
         return number;
-    uint32_t keys = cut_length(ir, attention->key_length, attention->sizes.keys);
+    int64_t key_count = attention->is_key_repeated ? 1 : attention->sizes.keys;
+    uint32_t keys = cut_length(ir, attention->key_length, key_count);
     uint32_t queries = cut_length(ir, attention->query_length, attention->sizes.queries);
     uint32_t corner = kiln_ir_binary(ir, KILN_OP_SUB, keys, queries);
     return kiln_attention_spread(attention, kiln_ir_binary(ir, KILN_OP_ADD, corner, number),
@@ -175,6 +225,10 @@ static uint32_t visible_keys(struct kiln_attention_import *attention)
     if (attributes->has_first_key)
         visible =
             and_also(ir, visible, compare_key(attention, KILN_OP_CMP_GE, attributes->first_key));
+    if (attention->is_key_repeated)
+        visible = and_also(ir, visible,
+                           is_within_length(attention, kiln_ir_integer(ir, KILN_SCALAR_I32, 1),
+                                            attention->scores, KEY_AXIS));
     if (attention->key_length != KILN_NONE)
         visible = and_also(
             ir, visible,
@@ -255,7 +309,7 @@ static uint32_t scaled_products(struct kiln_attention_import *attention)
     const struct kiln_attention_sizes *sizes = &attention->sizes;
     struct kiln_ir *ir = attention->ir;
     uint32_t q = kiln_attention_input(attention, KILN_OPERAND_Q);
-    uint32_t k = kiln_attention_input(attention, KILN_OPERAND_K);
+    uint32_t k = kiln_attention_keys(attention, KILN_OPERAND_K, sizes->key_heads, sizes->depth);
     uint32_t factor = kiln_attention_factor(attention);
     uint32_t head_factor = descale(attention, false);
     if (ir->failed)
@@ -305,18 +359,15 @@ uint32_t kiln_attention_narrow(struct kiln_attention_import *attention, uint32_t
 static void append_axis(struct kiln_contraction *contraction, enum kiln_axis_role role,
                         int64_t size, uint8_t left, uint8_t right, uint8_t result)
 {
-    contraction->axes[contraction->axis_count++] = (struct kiln_contraction_axis){
-        .role = role,
-        .size = size,
-        .left = left,
-        .right = right,
-        .result = result,
-        .left_repeat = 1,
-        .right_repeat = 1,
-        .left_step = 1,
-        .right_step = 1,
-        .result_step = 1,
-    };
+    kiln_contraction_append(contraction, role, size, kiln_map_axis_along(left),
+                            kiln_map_axis_along(right), kiln_map_axis_along(result));
+}
+
+/* The part of the last axis in a map. */
+static struct kiln_map_axis *last_axis(struct kiln_contraction *contraction,
+                                       enum kiln_contract_operand side)
+{
+    return &contraction->maps[side].axes[contraction->axis_count - 1];
 }
 
 /* Batch, and heads of which so many neighbours share one of the right operand. */
@@ -331,7 +382,7 @@ static struct kiln_contraction begin_rows(const struct kiln_attention_sizes *siz
         append_axis(&contraction, KILN_AXIS_BATCH, sizes->heads, HEAD_AXIS,
                     right_heads == 1 ? KILN_NO_AXIS : HEAD_AXIS, HEAD_AXIS);
         if (right_heads > 1)
-            contraction.axes[contraction.axis_count - 1].right_repeat = sizes->heads / right_heads;
+            last_axis(&contraction, KILN_CONTRACT_RIGHT)->repeat.value = sizes->heads / right_heads;
     }
     append_axis(&contraction, KILN_AXIS_M, sizes->queries, SEQUENCE_AXIS, KILN_NO_AXIS,
                 SEQUENCE_AXIS);
@@ -372,8 +423,8 @@ uint32_t kiln_attention_weighted_columns(struct kiln_attention_import *attention
                     BATCH_AXIS);
     if (groups > 1) {
         append_axis(&contraction, KILN_AXIS_BATCH, groups, HEAD_AXIS, HEAD_AXIS, HEAD_AXIS);
-        contraction.axes[contraction.axis_count - 1].left_step = group;
-        contraction.axes[contraction.axis_count - 1].right_step = group;
+        last_axis(&contraction, KILN_CONTRACT_LEFT)->step.value = group;
+        last_axis(&contraction, KILN_CONTRACT_RIGHT)->step.value = group;
     }
     append_axis(&contraction, KILN_AXIS_M, sizes->keys, KEY_AXIS, KILN_NO_AXIS, SEQUENCE_AXIS);
     append_axis(&contraction, KILN_AXIS_N, depth, KILN_NO_AXIS, DEPTH_AXIS, DEPTH_AXIS);

@@ -22,6 +22,7 @@ struct kiln_attention_import {
     uint32_t query_length; /* KILN_NONE: all queries */
     uint32_t key_length;   /* KILN_NONE: all keys */
     bool may_have_empty_rows;
+    bool is_key_repeated; /* there is one: sizes.keys is 2, and the second one is hidden */
 };
 
 /* False when memory is out. */
@@ -30,6 +31,9 @@ bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_i
 
 /* The operand's value over its tensor's domain; KILN_NONE when the node has no such operand. */
 uint32_t kiln_attention_input(struct kiln_attention_import *attention, enum kiln_operand role);
+/* K or V, with a second key where there is one: kiln_attention_import.is_key_repeated. */
+uint32_t kiln_attention_keys(struct kiln_attention_import *attention, enum kiln_operand role,
+                             int64_t heads, int64_t depth);
 enum kiln_dtype kiln_attention_dtype(const struct kiln_attention_import *attention,
                                      enum kiln_operand role);
 /* True if there is a mask that is added to the scores; a boolean one says which keys are seen. */

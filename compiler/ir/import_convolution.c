@@ -32,21 +32,30 @@ static uint8_t from_right(const struct shapes *shapes, struct along along)
     return along.axis == KILN_NONE ? KILN_NO_AXIS : (uint8_t)(shapes->rank - 1 - along.axis);
 }
 
+static struct kiln_map_axis map_axis(const struct shapes *shapes, struct along along)
+{
+    struct kiln_map_axis axis = kiln_map_axis_along(from_right(shapes, along));
+    axis.step.value = along.step;
+    return axis;
+}
+
 static void append_axis(const struct shapes *shapes, enum kiln_axis_role role, int64_t size,
                         struct along left, struct along right, struct along result,
                         struct kiln_contraction *contraction)
 {
-    contraction->axes[contraction->axis_count++] = (struct kiln_contraction_axis){
-        .role = role,
-        .size = size,
-        .left = from_right(shapes, left),
-        .right = from_right(shapes, right),
-        .result = from_right(shapes, result),
-        .left_repeat = 1,
-        .right_repeat = 1,
-        .left_step = left.step,
-        .right_step = right.step,
-        .result_step = result.step,
+    kiln_contraction_append(contraction, role, size, map_axis(shapes, left),
+                            map_axis(shapes, right), map_axis(shapes, result));
+}
+
+static void append_window(const struct shapes *shapes, uint32_t axis, int64_t size, int64_t offset,
+                          int64_t divisor, struct kiln_contraction *contraction)
+{
+    struct kiln_map *map = &contraction->maps[contraction->image];
+    map->windows[map->window_count++] = (struct kiln_map_window){
+        .over = (uint8_t)(shapes->rank - 1 - axis),
+        .size = kiln_constant_number(size),
+        .offset = kiln_constant_number(offset),
+        .divisor = kiln_constant_number(divisor),
     };
 }
 
@@ -95,12 +104,7 @@ static void append_image_window(const struct shapes *shapes, uint32_t i,
                    convolution->pre_padding[i];
     if (first_tap(shapes, i) == 0 && tap_step(shapes, i) > 0 && last < shapes->x->dims[axis])
         return;
-    contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
-        .axis = from_right(shapes, along(axis, 1)),
-        .size = shapes->x->dims[axis],
-        .offset = first_tap(shapes, i),
-        .divisor = 1,
-    };
+    append_window(shapes, axis, shapes->x->dims[axis], first_tap(shapes, i), 1, contraction);
 }
 
 static void append_forward(const struct shapes *shapes, struct kiln_contraction *contraction)
@@ -137,12 +141,7 @@ static void append_result_window(const struct shapes *shapes, uint32_t i,
     if (first_tap(shapes, i) == 0 && shapes->w->dims[axis] == 1 && stride == 1 &&
         shapes->x->dims[axis] <= shapes->y->dims[axis])
         return;
-    contraction->windows[contraction->window_count++] = (struct kiln_contraction_window){
-        .axis = from_right(shapes, along(axis, 1)),
-        .size = shapes->y->dims[axis],
-        .offset = -first_tap(shapes, i),
-        .divisor = stride,
-    };
+    append_window(shapes, axis, shapes->y->dims[axis], -first_tap(shapes, i), stride, contraction);
 }
 
 /* An element of the image has a pixel of the result for the taps that are whole strides away. */
@@ -177,7 +176,7 @@ static void append_weight_gradient(const struct shapes *shapes,
     const struct kiln_convolution *convolution = &shapes->convolution;
     int64_t k = shapes->y->dims[CHANNEL_AXIS] / convolution->groups;
     int64_t c = shapes->w->dims[CHANNEL_AXIS];
-    contraction->is_right_windowed = true;
+    contraction->image = KILN_CONTRACT_RIGHT;
     if (convolution->groups > 1)
         append_axis(shapes, KILN_AXIS_BATCH, convolution->groups, along(CHANNEL_AXIS, k),
                     along(CHANNEL_AXIS, c), along(BATCH_AXIS, k), contraction);

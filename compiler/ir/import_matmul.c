@@ -9,27 +9,27 @@ static int64_t dim_from_right(const struct kiln_tensor *tensor, uint32_t axis)
     return tensor->dims[tensor->rank - 1 - axis];
 }
 
+/* A shorter batch dim of an operand repeats. */
+static struct kiln_map_axis map_batch(const struct kiln_tensor *operand, uint32_t axis,
+                                      int64_t size)
+{
+    int64_t own = dim_from_right(operand, axis);
+    if (own == 1)
+        return kiln_map_axis_nowhere();
+    struct kiln_map_axis batch = kiln_map_axis_along((uint8_t)axis);
+    batch.repeat.value = size / own;
+    return batch;
+}
+
 static void append_batch_axis(struct kiln_contraction *contraction, const struct kiln_tensor *a,
                               const struct kiln_tensor *b, const struct kiln_tensor *c,
                               uint32_t axis)
 {
     int64_t size = dim_from_right(c, axis);
-    int64_t left = dim_from_right(a, axis);
-    int64_t right = dim_from_right(b, axis);
     if (size == 1)
         return;
-    contraction->axes[contraction->axis_count++] = (struct kiln_contraction_axis){
-        .role = KILN_AXIS_BATCH,
-        .size = size,
-        .left = left == 1 ? KILN_NO_AXIS : (uint8_t)axis,
-        .right = right == 1 ? KILN_NO_AXIS : (uint8_t)axis,
-        .result = (uint8_t)axis,
-        .left_repeat = left == 1 ? 1 : size / left,
-        .right_repeat = right == 1 ? 1 : size / right,
-        .left_step = 1,
-        .right_step = 1,
-        .result_step = 1,
-    };
+    kiln_contraction_append(contraction, KILN_AXIS_BATCH, size, map_batch(a, axis, size),
+                            map_batch(b, axis, size), kiln_map_axis_along((uint8_t)axis));
 }
 
 void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *node)
@@ -43,39 +43,14 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
     struct kiln_contraction contraction = {0};
     for (uint32_t axis = c->rank - 1; axis >= 2; axis--)
         append_batch_axis(&contraction, a, b, c, axis);
-    contraction.axes[contraction.axis_count++] =
-        (struct kiln_contraction_axis){.role = KILN_AXIS_M,
-                                       .size = dim_from_right(c, 1),
-                                       .left = 1,
-                                       .right = KILN_NO_AXIS,
-                                       .result = 1,
-                                       .left_repeat = 1,
-                                       .right_repeat = 1,
-                                       .left_step = 1,
-                                       .right_step = 1,
-                                       .result_step = 1};
-    contraction.axes[contraction.axis_count++] =
-        (struct kiln_contraction_axis){.role = KILN_AXIS_N,
-                                       .size = dim_from_right(c, 0),
-                                       .left = KILN_NO_AXIS,
-                                       .right = 0,
-                                       .result = 0,
-                                       .left_repeat = 1,
-                                       .right_repeat = 1,
-                                       .left_step = 1,
-                                       .right_step = 1,
-                                       .result_step = 1};
-    contraction.axes[contraction.axis_count++] =
-        (struct kiln_contraction_axis){.role = KILN_AXIS_K,
-                                       .size = dim_from_right(a, 0),
-                                       .left = 0,
-                                       .right = 1,
-                                       .result = KILN_NO_AXIS,
-                                       .left_repeat = 1,
-                                       .right_repeat = 1,
-                                       .left_step = 1,
-                                       .right_step = 1,
-                                       .result_step = 1};
+    const struct kiln_map_axis last = kiln_map_axis_along(0);
+    const struct kiln_map_axis last_but_one = kiln_map_axis_along(1);
+    const struct kiln_map_axis nowhere = kiln_map_axis_nowhere();
+    kiln_contraction_append(&contraction, KILN_AXIS_M, dim_from_right(c, 1), last_but_one, nowhere,
+                            last_but_one);
+    kiln_contraction_append(&contraction, KILN_AXIS_N, dim_from_right(c, 0), nowhere, last, last);
+    kiln_contraction_append(&contraction, KILN_AXIS_K, dim_from_right(a, 0), last, last_but_one,
+                            nowhere);
     uint32_t left = kiln_ir_convert(
         ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_A)), scalar);
     uint32_t right = kiln_ir_convert(

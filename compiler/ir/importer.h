@@ -20,8 +20,8 @@ struct kiln_importer {
 /* The content of a tensor, in the type and the domain of its own: a load the first time, a
  * constant, or what its producer defined. */
 uint32_t kiln_importer_value(struct kiln_importer *importer, uint32_t tensor);
-/* `value`, of any type and of a domain that broadcasts to the tensor's, rounded once, is what the
- * tensor holds from now on; it is stored when the tensor is an output. */
+/* `value`, rounded once, becomes the content of the tensor, and is stored if the tensor is an
+ * output. It has any type, and a domain that broadcasts to the tensor's or splits it. */
 void kiln_importer_define(struct kiln_importer *importer, uint32_t tensor, uint32_t value);
 
 /* A constant of a floating-point type; for float the number nearest to `value`. */
@@ -34,13 +34,9 @@ uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count);
 uint32_t kiln_import_index(struct kiln_ir *ir, enum kiln_scalar scalar, uint32_t domain,
                            uint32_t axis_from_right);
 
-/* One function per kind of node, or for kinds alike. */
-void kiln_import_reduction(struct kiln_importer *importer, const struct kiln_node *node);
-void kiln_import_normalization(struct kiln_importer *importer, const struct kiln_node *node);
-void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *node);
-void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_node *node);
-void kiln_import_attention(struct kiln_importer *importer, const struct kiln_node *node);
-void kiln_import_attention_backward(struct kiln_importer *importer, const struct kiln_node *node);
-void kiln_import_batchnorm(struct kiln_importer *importer, const struct kiln_node *node);
+/* One function per kind of node, or for kinds alike: the column `importer`. */
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    void kiln_import_##importer(struct kiln_importer *context, const struct kiln_node *node);
+#include "compiler/graph/node_kind.def"
 
 #endif

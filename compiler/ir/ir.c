@@ -1,5 +1,7 @@
 #include "compiler/ir/ir.h"
 
+#include "compiler/graph/ragged.h"
+
 #include <string.h>
 
 static const struct kiln_opcode_info opcodes[KILN_OP_COUNT] = {
@@ -13,9 +15,30 @@ const struct kiln_opcode_info *kiln_opcode_info(enum kiln_opcode opcode)
     return &opcodes[opcode];
 }
 
+bool kiln_op_is_source(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_SOURCE;
+}
+
+bool kiln_op_is_load(const struct kiln_op *op)
+{
+    return op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_LENGTH;
+}
+
+bool kiln_op_reduces(const struct kiln_op *op)
+{
+    return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_REDUCE;
+}
+
+bool kiln_op_is_result(const struct kiln_op *op)
+{
+    return op->tensor != KILN_NONE && !kiln_op_is_source(op) && op->opcode != KILN_OP_STORE;
+}
+
 bool kiln_opcode_contracts(enum kiln_opcode opcode)
 {
-    return opcode == KILN_OP_CONTRACT || opcode == KILN_OP_SCORE || opcode == KILN_OP_ATTEND;
+    return kiln_opcode_info(opcode)->op_class == KILN_OP_CLASS_CONTRACT ||
+           opcode == KILN_OP_SCORE || opcode == KILN_OP_ATTEND;
 }
 
 bool kiln_opcode_is_elementwise(enum kiln_opcode opcode)
@@ -24,12 +47,22 @@ bool kiln_opcode_is_elementwise(enum kiln_opcode opcode)
     return op_class == KILN_OP_CLASS_ELEMENTWISE || op_class == KILN_OP_CLASS_BROADCAST;
 }
 
+uint32_t kiln_ir_iteration(const struct kiln_ir *ir, const struct kiln_op *op)
+{
+    return op->map != KILN_NONE ? op->iteration : ir->ops[op->operands[0]].domain;
+}
+
+bool kiln_op_reduces_all(const struct kiln_op *op, enum kiln_opcode opcode)
+{
+    return op->opcode == opcode && op->map == KILN_NONE;
+}
+
 void kiln_ir_init(struct kiln_ir *ir, struct kiln_arena *arena)
 {
     *ir = (struct kiln_ir){.arena = arena};
 }
 
-/* A copy of `count` items, to which none can be added in place. NULL when memory is out. */
+/* A copy of `count` items without spare capacity. NULL when memory is out. */
 static void *copy_items(struct kiln_arena *arena, const void *items, uint32_t count, size_t bytes)
 {
     void *copy = kiln_arena_calloc(arena, count, bytes);
@@ -46,13 +79,20 @@ bool kiln_ir_copy(const struct kiln_ir *ir, struct kiln_arena *arena, struct kil
     copy.domains = copy_items(arena, ir->domains, ir->domain_count, sizeof *ir->domains);
     copy.contractions =
         copy_items(arena, ir->contractions, ir->contraction_count, sizeof *ir->contractions);
+    copy.maps = copy_items(arena, ir->maps, ir->map_count, sizeof *ir->maps);
+    copy.results = copy_items(arena, ir->results, ir->result_count, sizeof *ir->results);
     copy.op_capacity = ir->op_count;
     copy.domain_capacity = ir->domain_count;
     copy.contraction_capacity = ir->contraction_count;
-    copy.domain_slots = NULL;
-    copy.exact_dtypes = NULL;
+    copy.map_capacity = ir->map_count;
+    copy.domain_slots = NULL; /* made when a domain is looked up */
+    if (ir->exact_dtypes != NULL)
+        copy.exact_dtypes =
+            copy_items(arena, ir->exact_dtypes, ir->op_count, sizeof *ir->exact_dtypes);
     copy.domain_slot_count = copy.domain_slots_used = 0;
-    if (copy.ops == NULL || copy.domains == NULL || copy.contractions == NULL)
+    if (copy.ops == NULL || copy.domains == NULL || copy.contractions == NULL ||
+        copy.maps == NULL || copy.results == NULL ||
+        (ir->exact_dtypes != NULL && copy.exact_dtypes == NULL))
         return false;
     *ret_copy = copy;
     return true;
@@ -218,10 +258,20 @@ static struct kiln_op make_op(const struct kiln_ir *ir, enum kiln_opcode opcode,
         .opcode = opcode,
         .scalar = scalar,
         .domain = domain,
-        .operands = {KILN_NONE, KILN_NONE, KILN_NONE},
+        .operands = {KILN_NONE, KILN_NONE, KILN_NONE, KILN_NONE, KILN_NONE},
         .tensor = KILN_NONE,
+        .iteration = KILN_NONE,
+        .map = KILN_NONE,
         .node = ir->node,
     };
+}
+
+bool kiln_ir_is_constant(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_op *op = &ir->ops[value];
+    while (op->opcode == KILN_OP_BROADCAST)
+        op = &ir->ops[op->operands[0]];
+    return op->opcode == KILN_OP_CONSTANT;
 }
 
 uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor)
@@ -229,6 +279,17 @@ uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32
     const struct kiln_tensor *source = &graph->tensors[tensor];
     struct kiln_op op = make_op(ir, KILN_OP_LOAD, kiln_dtype_info(source->dtype)->scalar,
                                 kiln_ir_domain(ir, source->dims, source->rank));
+    op.tensor = tensor;
+    return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_length(struct kiln_ir *ir, const struct kiln_graph *graph, uint32_t tensor)
+{
+    const struct kiln_tensor *ragged = &graph->tensors[tensor];
+    enum kiln_dtype dtype = graph->tensors[ragged->ragged.offsets].dtype;
+    const int64_t batch[] = {ragged->dims[KILN_RAGGED_BATCH], 1, 1, 1};
+    struct kiln_op op = make_op(ir, KILN_OP_LENGTH, kiln_dtype_info(dtype)->scalar,
+                                kiln_ir_domain(ir, batch, KILN_RAGGED_RANK));
     op.tensor = tensor;
     return kiln_ir_append(ir, &op);
 }
@@ -275,6 +336,22 @@ uint32_t kiln_ir_broadcast(struct kiln_ir *ir, uint32_t value, uint32_t domain)
     return kiln_ir_append(ir, &op);
 }
 
+uint32_t kiln_ir_view(struct kiln_ir *ir, uint32_t value, uint32_t domain)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    if (ir->ops[value].domain == domain)
+        return value;
+    if (ir->ops[value].opcode == KILN_OP_LOAD) {
+        struct kiln_op load = ir->ops[value];
+        load.domain = domain;
+        return kiln_ir_append(ir, &load);
+    }
+    struct kiln_op op = make_op(ir, KILN_OP_VIEW, ir->ops[value].scalar, domain);
+    op.operands[0] = value;
+    return kiln_ir_append(ir, &op);
+}
+
 uint32_t kiln_ir_convert(struct kiln_ir *ir, uint32_t value, enum kiln_scalar scalar)
 {
     if (ir->failed)
@@ -286,14 +363,25 @@ uint32_t kiln_ir_convert(struct kiln_ir *ir, uint32_t value, enum kiln_scalar sc
     return kiln_ir_append(ir, &op);
 }
 
-uint32_t kiln_ir_round(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype)
+static uint32_t round_through(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t value,
+                              enum kiln_dtype dtype)
 {
     if (ir->failed)
         return KILN_NONE;
-    struct kiln_op op = make_op(ir, KILN_OP_ROUND, ir->ops[value].scalar, ir->ops[value].domain);
+    struct kiln_op op = make_op(ir, opcode, ir->ops[value].scalar, ir->ops[value].domain);
     op.operands[0] = value;
     op.dtype = dtype;
     return kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_round(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype)
+{
+    return round_through(ir, KILN_OP_ROUND, value, dtype);
+}
+
+uint32_t kiln_ir_round_up(struct kiln_ir *ir, uint32_t value, enum kiln_dtype dtype)
+{
+    return round_through(ir, KILN_OP_ROUND_UP, value, dtype);
 }
 
 uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t value,
@@ -306,34 +394,54 @@ uint32_t kiln_ir_reduce(struct kiln_ir *ir, enum kiln_opcode opcode, uint32_t va
     return kiln_ir_append(ir, &op);
 }
 
-static bool same_contraction(const struct kiln_contraction *a, const struct kiln_contraction *b)
+static uint32_t intern_map(struct kiln_ir *ir, const struct kiln_map *map)
 {
-    if (a->axis_count != b->axis_count || a->is_right_windowed != b->is_right_windowed ||
-        a->window_count != b->window_count)
-        return false;
-    for (uint32_t i = 0; i < a->axis_count; i++) {
-        const struct kiln_contraction_axis *x = &a->axes[i];
-        const struct kiln_contraction_axis *y = &b->axes[i];
-        if (x->role != y->role || x->size != y->size || x->left != y->left ||
-            x->right != y->right || x->result != y->result || x->left_repeat != y->left_repeat ||
-            x->right_repeat != y->right_repeat || x->left_step != y->left_step ||
-            x->right_step != y->right_step || x->result_step != y->result_step)
-            return false;
+    for (uint32_t i = 0; i < ir->map_count; i++) {
+        if (kiln_map_is_equal(&ir->maps[i], map))
+            return i;
     }
-    for (uint32_t i = 0; i < a->window_count; i++) {
-        const struct kiln_contraction_window *x = &a->windows[i];
-        const struct kiln_contraction_window *y = &b->windows[i];
-        if (x->axis != y->axis || x->size != y->size || x->offset != y->offset ||
-            x->divisor != y->divisor)
-            return false;
-    }
-    return true;
+    void *items = ir->maps;
+    if (!reserve(ir, &items, ir->map_count, &ir->map_capacity, sizeof *ir->maps))
+        return KILN_NONE;
+    ir->maps = items;
+    ir->maps[ir->map_count] = *map;
+    return ir->map_count++;
+}
+
+uint32_t kiln_ir_repeat(struct kiln_ir *ir, uint32_t value, const struct kiln_map *map,
+                        uint32_t domain)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op = make_op(ir, KILN_OP_REPEAT, ir->ops[value].scalar, domain);
+    op.operands[0] = value;
+    op.iteration = domain;
+    op.map = intern_map(ir, map);
+    return op.map == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
+}
+
+uint32_t kiln_ir_reduce_windows(struct kiln_ir *ir, enum kiln_opcode opcode,
+                                const uint32_t *operands,
+                                const struct kiln_reduced_windows *windows)
+{
+    const struct kiln_opcode_info *info = kiln_opcode_info(opcode);
+    if (ir->failed)
+        return KILN_NONE;
+    enum kiln_scalar scalar =
+        info->rule == KILN_OP_RULE_POSITION ? KILN_SCALAR_I32 : ir->ops[operands[0]].scalar;
+    struct kiln_op op = make_op(ir, opcode, scalar, windows->domain);
+    for (uint32_t i = 0; i < info->arity; i++)
+        op.operands[i] = operands[i];
+    op.iteration = windows->iteration;
+    op.map = intern_map(ir, windows->map);
+    op.constant = windows->padding;
+    return op.map == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
 }
 
 uint32_t kiln_ir_intern_contraction(struct kiln_ir *ir, const struct kiln_contraction *contraction)
 {
     for (uint32_t i = 0; i < ir->contraction_count; i++) {
-        if (same_contraction(&ir->contractions[i], contraction))
+        if (kiln_contraction_is_equal(&ir->contractions[i], contraction))
             return i;
     }
     void *items = ir->contractions;
@@ -362,6 +470,35 @@ uint32_t kiln_ir_contract(struct kiln_ir *ir, uint32_t left, uint32_t right,
     struct kiln_op op = make_op(ir, KILN_OP_CONTRACT, ir->ops[left].scalar, domain);
     op.operands[0] = left;
     op.operands[1] = right;
+    op.contraction = kiln_ir_intern_contraction(ir, contraction);
+    return op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
+}
+
+enum kiln_opcode kiln_routing_opcode(enum kiln_routing routing)
+{
+    switch (routing) {
+    case KILN_ROUTING_NONE:
+        break;
+    case KILN_ROUTING_ROWS:
+    case KILN_ROUTING_SUMS:
+        return KILN_OP_CONTRACT_GROUPS;
+    case KILN_ROUTING_GATHER:
+        return KILN_OP_CONTRACT_GATHER;
+    case KILN_ROUTING_SCATTER:
+        return KILN_OP_CONTRACT_SCATTER;
+    }
+    return KILN_OP_CONTRACT;
+}
+
+uint32_t kiln_ir_contract_groups(struct kiln_ir *ir, const uint32_t *operands,
+                                 const struct kiln_contraction *contraction, uint32_t domain)
+{
+    if (ir->failed)
+        return KILN_NONE;
+    struct kiln_op op =
+        make_op(ir, kiln_routing_opcode(contraction->routing), ir->ops[operands[0]].scalar, domain);
+    for (uint32_t i = 0; i < opcodes[op.opcode].arity; i++)
+        op.operands[i] = operands[i];
     op.contraction = kiln_ir_intern_contraction(ir, contraction);
     return op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(ir, &op);
 }

@@ -3,8 +3,10 @@
  * and checks that need a sound operand are skipped where the operand was found faulty, so that one
  * defect gives one line.
  */
+#include "compiler/graph/ragged.h"
 #include "compiler/ir/exact_dtypes.h"
 #include "compiler/ir/ir.h"
+#include "compiler/ir/view.h"
 #include "compiler/reference/convert.h"
 
 #include <inttypes.h>
@@ -60,15 +62,19 @@ static bool same_domain(const struct kiln_domain *a, const struct kiln_domain *b
     return a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0;
 }
 
-static bool domain_is_of_tensor(const struct kiln_domain *domain, const struct kiln_tensor *tensor)
+/* The map and the iteration domain exist, and the operation is one that may have them. */
+static bool check_map_form(struct validator *validator)
 {
-    const int64_t *dims = tensor->dims;
-    uint32_t rank = tensor->rank;
-    while (rank > 0 && dims[0] == 1) {
-        dims++;
-        rank--;
-    }
-    return domain->rank == rank && memcmp(domain->dims, dims, rank * sizeof *dims) == 0;
+    const struct kiln_op *op = validator->op;
+    if (validator->info->op_class != KILN_OP_CLASS_REDUCE && op->opcode != KILN_OP_REPEAT)
+        fault(validator, "has a map, but neither reduces nor repeats");
+    else if (op->map >= validator->ir->map_count)
+        fault(validator, "map %" PRIu32 " does not exist", op->map);
+    else if (op->iteration >= validator->ir->domain_count)
+        fault(validator, "iteration domain %" PRIu32 " does not exist", op->iteration);
+    else
+        return true;
+    return false;
 }
 
 /* Opcode, types, domain and operands name things that exist. Everything else relies on it. */
@@ -90,6 +96,8 @@ static bool check_form(struct validator *validator)
         fault(validator, "domain %" PRIu32 " does not exist", op->domain);
         sound = false;
     }
+    if (op->map != KILN_NONE && !check_map_form(validator))
+        sound = false;
     for (uint32_t i = 0; i < KILN_IR_MAX_OPERANDS; i++) {
         uint32_t value = op->operands[i];
         if (i >= validator->info->arity) {
@@ -130,9 +138,17 @@ static void check_types(struct validator *validator)
 {
     const struct kiln_op *op = validator->op;
     uint32_t first_equal = validator->info->rule == KILN_OP_RULE_SELECT ? 1 : 0;
-    for (uint32_t i = first_equal; i < validator->info->arity; i++)
+    bool is_product = validator->info->op_class == KILN_OP_CLASS_CONTRACT;
+    bool is_keyed = validator->info->rule == KILN_OP_RULE_KEYED;
+    uint32_t end = is_product ? KILN_CONTRACT_RESULT : is_keyed ? 1 : validator->info->arity;
+    for (uint32_t i = first_equal; i < end; i++)
         check_allowed_scalar(validator, operand(validator, i)->scalar);
-    for (uint32_t i = first_equal + 1; i < validator->info->arity; i++) {
+    for (uint32_t i = end; is_product && i < validator->info->arity; i++) {
+        if (operand(validator, i)->scalar != KILN_SCALAR_I32 ||
+            operand(validator, i)->opcode != KILN_OP_LOAD)
+            fault(validator, "operand %" PRIu32 " is no LOAD of i32", i);
+    }
+    for (uint32_t i = first_equal + 1; i < end; i++) {
         if (operand(validator, i)->scalar != operand(validator, first_equal)->scalar)
             fault(validator, "operands %" PRIu32 " and %" PRIu32 " differ in type", first_equal, i);
     }
@@ -154,6 +170,16 @@ static void check_types(struct validator *validator)
         if (op->scalar != KILN_SCALAR_BOOL)
             fault(validator, "the result of a comparison is not bool");
         break;
+    case KILN_OP_RULE_POSITION:
+        if (op->scalar != KILN_SCALAR_I32)
+            fault(validator, "the result is a position, and not i32");
+        break;
+    case KILN_OP_RULE_KEYED:
+        if (op->scalar != operand(validator, 0)->scalar)
+            fault(validator, "the result's type is not that of its operands");
+        if (operand(validator, 1)->scalar != KILN_SCALAR_I32)
+            fault(validator, "the key is not i32");
+        break;
     case KILN_OP_RULE_CONVERT:
         if (op->scalar == operand(validator, 0)->scalar)
             fault(validator, "converts a type to itself");
@@ -164,23 +190,58 @@ static void check_types(struct validator *validator)
     }
 }
 
+enum { OPERAND_NAME_BYTES = 96 };
+
+/* "%3 contract: operand 0 (tensor 1)"; of KILN_NONE "%3 contract: the result". */
+static void name_operand(const struct validator *validator, uint32_t i, char *ret_name)
+{
+    const struct kiln_op *value = i == KILN_NONE ? validator->op : operand(validator, i);
+    char which[24] = "the result";
+    char tensor[24] = "";
+    if (i != KILN_NONE)
+        snprintf(which, sizeof which, "operand %" PRIu32, i);
+    if (value->tensor != KILN_NONE)
+        snprintf(tensor, sizeof tensor, " (tensor %" PRIu32 ")", value->tensor);
+    snprintf(ret_name, OPERAND_NAME_BYTES, "%%%" PRIu32 " %s: %s%s", validator->index,
+             validator->info->text, which, tensor);
+}
+
 static void check_domains(struct validator *validator)
 {
     const struct kiln_op *op = validator->op;
     const struct kiln_domain *domains = validator->ir->domains;
     const struct kiln_domain *result = &domains[op->domain];
+    if (op->opcode == KILN_OP_REPEAT) {
+        if (op->map == KILN_NONE)
+            fault(validator, "has no map");
+        else if (op->iteration != op->domain)
+            fault(validator, "iterates over another domain than its own");
+        else if (validator->ir->maps[op->map].window_count != 0)
+            fault(validator, "has windows");
+        return;
+    }
     if (validator->info->op_class == KILN_OP_CLASS_BROADCAST) {
         const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
         if (same_domain(source, result) || !kiln_domain_broadcasts_to(source, result))
             fault(validator, "the operand can't be broadcast to the result's domain");
         return;
     }
+    if (validator->info->op_class == KILN_OP_CLASS_VIEW) {
+        const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
+        if (same_domain(source, result) ||
+            (!kiln_domain_splits(source, result->dims, result->rank) &&
+             !kiln_domain_splits(result, source->dims, source->rank)))
+            fault(validator, "neither domain splits the axes of the other");
+        return;
+    }
     bool reduces_scores = op->opcode == KILN_OP_SCORE_MAX || op->opcode == KILN_OP_SCORE_SUM;
     if (reduces_scores || validator->info->op_class == KILN_OP_CLASS_REDUCE) {
-        const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
+        const struct kiln_domain *source = &domains[kiln_ir_iteration(validator->ir, op)];
         const struct kiln_domain rows =
             reduces_scores ? kiln_domain_of_segment(result, source->rank) : *result;
-        if (same_domain(source, &rows) || !kiln_domain_broadcasts_to(&rows, source))
+        bool may_keep_all = op->map != KILN_NONE; /* windows of one tap */
+        if ((same_domain(source, &rows) && !may_keep_all) ||
+            !kiln_domain_broadcasts_to(&rows, source))
             fault(validator, "the operand's domain can't be reduced to the result's");
         return;
     }
@@ -212,207 +273,92 @@ static void check_domains(struct validator *validator)
         fault(validator, "the domain is that of no operand");
 }
 
-/* The size along an axis counted from the right: 1 beyond the first. */
-static int64_t size_from_right(const struct kiln_domain *domain, uint32_t axis)
+/* Positions among the axes of windows are i32. */
+static bool can_count_positions(const struct kiln_map *map, const int64_t *sizes)
 {
-    return axis < domain->rank ? domain->dims[domain->rank - 1 - axis] : 1;
-}
-
-/* What the axes of a contraction are to one domain, in their order. */
-struct contraction_side {
-    const char *name;
-    const struct kiln_domain *domain;
-    uint8_t axes[KILN_CONTRACTION_MAX_AXES];
-    int64_t sizes[KILN_CONTRACTION_MAX_AXES];
-    int64_t steps[KILN_CONTRACTION_MAX_AXES];
-};
-
-/* How many coordinates of a domain's axis the axes that go along it reach, from the first on, and
- * how many they name, each as often as they do. */
-static void measure_reach(const struct contraction_side *side, uint32_t count, uint32_t axis,
-                          int64_t *ret_reach, int64_t *ret_named)
-{
-    *ret_reach = *ret_named = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        if (side->axes[i] != axis)
-            continue;
-        *ret_reach += (side->sizes[i] - 1) * side->steps[i];
-        *ret_named *= side->sizes[i];
-    }
-}
-
-/* Whether the axes that go along one axis of a domain count it as digits do a number: each by
- * steps of what the finer ones count. */
-static bool are_digits(const struct contraction_side *side, uint32_t count, uint32_t axis)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t finer = 1;
-        for (uint32_t j = 0; j < count; j++) {
-            bool is_finer =
-                side->steps[j] < side->steps[i] || (side->steps[j] == side->steps[i] && j < i);
-            finer *= side->axes[j] == axis && is_finer ? side->sizes[j] : 1;
-        }
-        if (side->axes[i] == axis && side->sizes[i] > 1 && side->steps[i] != finer)
+    int64_t count = 1;
+    for (uint32_t i = 0; i < map->window_count; i++) {
+        if (__builtin_mul_overflow(count, sizes[i], &count))
             return false;
     }
-    return true;
+    return count - 1 <= INT32_MAX;
 }
 
-/* One domain's side of a contraction: each of its axes is named, and left only where there is a
- * window. The result is covered, without overlap. */
-static void check_contraction_side(struct validator *validator,
-                                   const struct kiln_contraction *contraction,
-                                   const struct contraction_side *side, bool is_result,
-                                   bool is_right)
+static void check_positions(struct validator *validator)
 {
-    uint32_t seen = 0;
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        if (side->axes[i] == KILN_NO_AXIS)
-            continue;
-        if (side->axes[i] >= KILN_MAX_RANK) {
-            fault(validator, "axis %" PRIu32 ": %s axis %u is out of range", i, side->name,
-                  side->axes[i]);
-            continue;
-        }
-        bool has_window = !is_result && kiln_contraction_window_over(contraction, is_right,
-                                                                     side->axes[i]) != NULL;
-        int64_t size = size_from_right(side->domain, side->axes[i]);
-        int64_t reach;
-        int64_t named;
-        measure_reach(side, contraction->axis_count, side->axes[i], &reach, &named);
-        if (!has_window && side->steps[i] < 1)
-            fault(validator, "axis %" PRIu32 ": goes back along %s axis %u", i, side->name,
-                  side->axes[i]);
-        else if (!has_window && (reach > size || (is_result && named != size)))
-            fault(validator,
-                  "axis %" PRIu32 ": %s axis %u is of size %" PRId64 ", must be %" PRId64, i,
-                  side->name, side->axes[i], size, is_result ? named : reach);
-        else if (is_result && !are_digits(side, contraction->axis_count, side->axes[i]))
-            fault(validator, "axis %" PRIu32 ": overlaps another one along %s axis %u", i,
-                  side->name, side->axes[i]);
-        seen |= UINT32_C(1) << side->axes[i];
-    }
-    for (uint32_t axis = 0; axis < side->domain->rank; axis++) {
-        if (size_from_right(side->domain, axis) != 1 && (seen >> axis & 1) == 0)
-            fault(validator, "%s axis %" PRIu32 " is missing", side->name, axis);
-    }
+    const struct kiln_op *op = validator->op;
+    const struct kiln_map *map = &validator->ir->maps[op->map];
+    int64_t sizes[KILN_MAP_MAX_WINDOWS];
+    for (uint32_t i = 0; i < map->window_count; i++)
+        sizes[i] = map->windows[i].size.value;
+    if (op->opcode == KILN_OP_REDUCE_SUM_AT)
+        kiln_ir_point_sizes(validator->ir, op, sizes);
+    else if (op->opcode != KILN_OP_REDUCE_ARGMAX)
+        return;
+    if (!can_count_positions(map, sizes))
+        fault(validator, "positions are more than i32 counts");
+    if (op->opcode == KILN_OP_REDUCE_SUM_AT && op->constant.real != 0)
+        fault(validator, "padding adds something");
+    if (op->opcode == KILN_OP_REDUCE_SUM_AT &&
+        operand(validator, 1)->domain != operand(validator, 0)->domain)
+        fault(validator, "the keys have another domain than the elements");
 }
 
-static void check_windows(struct validator *validator, const struct kiln_contraction *contraction,
-                          const struct contraction_side *side)
+/* A REDUCE through a map, or a REPEAT. Its iteration domain exists. */
+static void check_map(struct validator *validator)
 {
-    for (uint32_t i = 0; i < contraction->window_count; i++) {
-        const struct kiln_contraction_window *window = &contraction->windows[i];
-        if (window->axis >= KILN_MAX_RANK || window->divisor < 1 ||
-            window->size != size_from_right(side->domain, window->axis))
-            fault(validator, "window %" PRIu32 " is not one of the %s operand", i, side->name);
-    }
-}
-
-/* Whether an axis is in those of left, right and result that its role says. */
-static bool is_of_its_role(const struct kiln_contraction_axis *axis)
-{
-    bool left = axis->left != KILN_NO_AXIS;
-    bool right = axis->right != KILN_NO_AXIS;
-    bool result = axis->result != KILN_NO_AXIS;
-    bool repeats = axis->left_repeat != 1 || axis->right_repeat != 1;
-    switch (axis->role) {
-    case KILN_AXIS_BATCH:
-        return result && (left || axis->left_repeat == 1) && (right || axis->right_repeat == 1);
-    case KILN_AXIS_M:
-        return left && !right && result && !repeats;
-    case KILN_AXIS_N:
-        return !left && right && result && !repeats;
-    case KILN_AXIS_K:
-        return left && right && !result && !repeats;
-    case KILN_AXIS_ROLE_COUNT:
-        break;
-    }
-    return false;
-}
-
-/* Whether a batch counts groups of what columns of the result are: a kernel may count it with them.
- */
-static bool shares_columns(const struct kiln_contraction *contraction,
-                           const struct kiln_contraction_axis *batch)
-{
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if (axis->role == KILN_AXIS_N && axis->result == batch->result &&
-            axis->result != KILN_NO_AXIS)
-            return true;
-    }
-    return false;
-}
-
-/* Kernels have places for so many axes of a role. */
-static void check_role_counts(struct validator *validator,
-                              const struct kiln_contraction *contraction)
-{
-    static const char *const names[KILN_AXIS_ROLE_COUNT] = {"batches", "rows", "columns", "k"};
-    uint32_t counts[KILN_AXIS_ROLE_COUNT] = {0};
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        counts[axis->role]++;
-        if (axis->role == KILN_AXIS_BATCH && shares_columns(contraction, axis))
-            counts[KILN_AXIS_N]++;
-    }
-    for (uint32_t role = 0; role < KILN_AXIS_ROLE_COUNT; role++) {
-        uint32_t most = role == KILN_AXIS_BATCH ? KILN_CONTRACTION_MAX_BATCH_AXES
-                                                : KILN_CONTRACTION_MAX_ROLE_AXES;
-        if (counts[role] > most)
-            fault(validator, "%" PRIu32 " axes of %s are more than %" PRIu32, counts[role],
-                  names[role], most);
-    }
+    const struct kiln_ir *ir = validator->ir;
+    const struct kiln_op *op = validator->op;
+    if (op->opcode == KILN_OP_REDUCE_MEAN || op->opcode == KILN_OP_REDUCE_SQUARES)
+        fault(validator, "a mean has a map");
+    const struct kiln_domain *iteration = &ir->domains[op->iteration];
+    const struct kiln_domain *source = &ir->domains[operand(validator, 0)->domain];
+    int64_t sizes[KILN_MAX_RANK];
+    for (uint32_t i = 0; i < iteration->rank; i++)
+        sizes[i] = iteration->dims[iteration->rank - 1 - i];
+    char name[OPERAND_NAME_BYTES];
+    name_operand(validator, 0, name);
+    const struct kiln_map_setting setting = {.name = name,
+                                             .sizes = sizes,
+                                             .axis_count = iteration->rank,
+                                             .dims = source->dims,
+                                             .rank = source->rank,
+                                             .may_be_ragged = op->opcode == KILN_OP_REPEAT};
+    uint32_t faults = kiln_map_validate(&ir->maps[op->map], &setting, validator->faults);
+    validator->fault_count += faults;
+    if (faults == 0)
+        check_positions(validator);
 }
 
 static void check_contraction(struct validator *validator)
 {
     const struct kiln_ir *ir = validator->ir;
-    if (validator->op->contraction >= ir->contraction_count) {
-        fault(validator, "contraction %" PRIu32 " does not exist", validator->op->contraction);
+    const struct kiln_op *op = validator->op;
+    if (op->contraction >= ir->contraction_count) {
+        fault(validator, "contraction %" PRIu32 " does not exist", op->contraction);
         return;
     }
-    const struct kiln_contraction *contraction = &ir->contractions[validator->op->contraction];
-    if (contraction->axis_count > KILN_CONTRACTION_MAX_AXES) {
-        fault(validator, "%" PRIu32 " axes are too many", contraction->axis_count);
-        return;
-    }
-    if (contraction->window_count > KILN_MAX_SPATIAL_AXES) {
-        fault(validator, "%" PRIu32 " windows are too many", contraction->window_count);
-        return;
-    }
-    struct contraction_side left = {.name = "left",
-                                    .domain = &ir->domains[operand(validator, 0)->domain]};
-    struct contraction_side right = {.name = "right",
-                                     .domain = &ir->domains[operand(validator, 1)->domain]};
-    const struct kiln_domain *whole = &ir->domains[validator->op->domain];
-    const struct kiln_domain of_segment = kiln_domain_of_segment(whole, left.domain->rank);
-    bool may_be_cut = validator->op->opcode == KILN_OP_ATTEND && validator->op->kernel == 0;
-    struct contraction_side result = {.name = "result", .domain = may_be_cut ? &of_segment : whole};
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        bool divides = axis->size >= 1 && axis->left_repeat >= 1 && axis->right_repeat >= 1 &&
-                       axis->size % axis->left_repeat == 0 && axis->size % axis->right_repeat == 0;
-        if (!divides || !is_of_its_role(axis)) {
-            fault(validator, "axis %" PRIu32 " is not one of its role", i);
-            return;
-        }
-        left.axes[i] = axis->left;
-        right.axes[i] = axis->right;
-        result.axes[i] = axis->result;
-        left.sizes[i] = axis->size / axis->left_repeat;
-        right.sizes[i] = axis->size / axis->right_repeat;
-        result.sizes[i] = axis->size;
-        left.steps[i] = axis->left_step;
-        right.steps[i] = axis->right_step;
-        result.steps[i] = axis->result_step;
-    }
-    check_role_counts(validator, contraction);
-    check_contraction_side(validator, contraction, &left, false, false);
-    check_contraction_side(validator, contraction, &right, false, true);
-    check_contraction_side(validator, contraction, &result, true, false);
-    check_windows(validator, contraction, contraction->is_right_windowed ? &right : &left);
+    enum kiln_routing routing = ir->contractions[op->contraction].routing;
+    if (validator->info->op_class == KILN_OP_CLASS_CONTRACT &&
+        kiln_routing_opcode(routing) != op->opcode)
+        fault(validator, "routing %u is another operation's", (unsigned)routing);
+    const struct kiln_domain *left = &ir->domains[operand(validator, 0)->domain];
+    const struct kiln_domain *right = &ir->domains[operand(validator, 1)->domain];
+    const struct kiln_domain of_segment =
+        kiln_domain_of_segment(&ir->domains[op->domain], left->rank);
+    bool may_be_cut = op->opcode == KILN_OP_ATTEND && op->kernel == 0;
+    const struct kiln_domain *result = may_be_cut ? &of_segment : &ir->domains[op->domain];
+    char names[KILN_CONTRACT_OPERAND_COUNT][OPERAND_NAME_BYTES];
+    name_operand(validator, KILN_CONTRACT_LEFT, names[KILN_CONTRACT_LEFT]);
+    name_operand(validator, KILN_CONTRACT_RIGHT, names[KILN_CONTRACT_RIGHT]);
+    name_operand(validator, KILN_NONE, names[KILN_CONTRACT_RESULT]);
+    const struct kiln_contraction_setting setting = {
+        .names = {names[0], names[1], names[2]},
+        .dims = {left->dims, right->dims, result->dims},
+        .ranks = {left->rank, right->rank, result->rank},
+    };
+    validator->fault_count +=
+        kiln_contraction_validate(&ir->contractions[op->contraction], &setting, validator->faults);
 }
 
 static void check_constant(struct validator *validator)
@@ -431,12 +377,33 @@ static void check_constant(struct validator *validator)
         fault(validator, "%.17g is not an f32", real);
 }
 
+/* The tensor is ragged, and the lengths have its batches and the type of its offsets. */
+static void check_length(struct validator *validator, const struct kiln_tensor *tensor)
+{
+    const struct kiln_op *op = validator->op;
+    const struct kiln_domain *domain = &validator->ir->domains[op->domain];
+    if (!kiln_tensor_is_ragged(tensor)) {
+        fault(validator, "tensor %" PRIu32 " is not ragged", op->tensor);
+        return;
+    }
+    const struct kiln_tensor *offsets = &validator->graph->tensors[tensor->ragged.offsets];
+    if (kiln_dtype_info(offsets->dtype)->scalar != op->scalar)
+        fault(validator, "offsets of tensor %" PRIu32 " are %s", op->tensor,
+              kiln_dtype_info(offsets->dtype)->text);
+    bool has_batches = domain->rank == 0 ? tensor->dims[0] == 1
+                                         : domain->rank == KILN_RAGGED_RANK &&
+                                               domain->dims[0] == tensor->dims[0] &&
+                                               kiln_domain_elements(domain) == tensor->dims[0];
+    if (!has_batches)
+        fault(validator, "tensor %" PRIu32 " has other batches", op->tensor);
+}
+
 /* The tensor that the operation names has the value's type and shape and may be named here. */
 static void check_tensor(struct validator *validator)
 {
     const struct kiln_op *op = validator->op;
     if (op->tensor == KILN_NONE) {
-        if (op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_STORE)
+        if (kiln_op_is_load(op) || op->opcode == KILN_OP_STORE)
             fault(validator, "names no tensor");
         return;
     }
@@ -445,10 +412,14 @@ static void check_tensor(struct validator *validator)
         return;
     }
     const struct kiln_tensor *tensor = &validator->graph->tensors[op->tensor];
+    if (op->opcode == KILN_OP_LENGTH) {
+        check_length(validator, tensor);
+        return;
+    }
     if (kiln_dtype_info(tensor->dtype)->scalar != op->scalar)
         fault(validator, "tensor %" PRIu32 " is %s", op->tensor,
               kiln_dtype_info(tensor->dtype)->text);
-    if (!domain_is_of_tensor(&validator->ir->domains[op->domain], tensor))
+    if (!kiln_domain_splits(&validator->ir->domains[op->domain], tensor->dims, tensor->rank))
         fault(validator, "tensor %" PRIu32 " has another shape", op->tensor);
     if (op->opcode == KILN_OP_LOAD) {
         if (tensor->role != KILN_TENSOR_INPUT && tensor->role != KILN_TENSOR_HOST_SCALAR)
@@ -472,6 +443,11 @@ static void check_operation(struct validator *validator)
         check_constant(validator);
     if (kiln_opcode_contracts(op->opcode))
         check_contraction(validator);
+    if (op->map != KILN_NONE)
+        check_map(validator);
+    else if (op->opcode == KILN_OP_REDUCE_MAX_NUMBER || op->opcode == KILN_OP_REDUCE_ARGMAX ||
+             op->opcode == KILN_OP_REDUCE_SUM_AT)
+        fault(validator, "has no map");
     if (op->opcode == KILN_OP_INDEX && op->axis >= validator->ir->domains[op->domain].rank)
         fault(validator, "axis %" PRIu32 " is out of range", op->axis);
     if (op->opcode == KILN_OP_STORE && (operand(validator, 0)->scalar != op->scalar ||
@@ -483,7 +459,7 @@ static void check_operation(struct validator *validator)
 static void check_exactness(struct validator *validator)
 {
     const struct kiln_op *op = validator->op;
-    if (op->tensor == KILN_NONE || op->opcode == KILN_OP_LOAD)
+    if (op->tensor == KILN_NONE || kiln_op_is_load(op))
         return;
     uint32_t set = op->opcode == KILN_OP_STORE ? validator->sets[op->operands[0]]
                                                : validator->sets[validator->index];

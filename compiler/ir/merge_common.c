@@ -31,10 +31,12 @@ static bool is_commutative(const struct kiln_op *op)
     }
 }
 
+/* The bits of a CONSTANT, or of the padding of a REDUCE. */
 static uint64_t constant_bits(const struct kiln_op *op)
 {
     uint64_t bits;
-    if (op->scalar == KILN_SCALAR_F32 || op->scalar == KILN_SCALAR_F64)
+    if (op->opcode == KILN_OP_REDUCE_ARGMAX || op->scalar == KILN_SCALAR_F32 ||
+        op->scalar == KILN_SCALAR_F64)
         memcpy(&bits, &op->constant.real, sizeof bits);
     else
         memcpy(&bits, &op->constant.integer, sizeof bits);
@@ -55,19 +57,25 @@ static uint64_t hash_op(const struct kiln_op *op)
         hash = hash_step(hash, op->operands[i]);
     switch (op->opcode) {
     case KILN_OP_LOAD:
+    case KILN_OP_LENGTH:
         return hash_step(hash, op->tensor);
     case KILN_OP_CONSTANT:
         return hash_step(hash, constant_bits(op));
     case KILN_OP_ROUND:
+    case KILN_OP_ROUND_UP:
         return hash_step(hash, (uint64_t)op->dtype);
     case KILN_OP_INDEX:
         return hash_step(hash, op->axis);
     case KILN_OP_CONTRACT:
+    case KILN_OP_CONTRACT_GROUPS:
+    case KILN_OP_CONTRACT_GATHER:
+    case KILN_OP_CONTRACT_SCATTER:
     case KILN_OP_SCORE:
     case KILN_OP_ATTEND:
         return hash_step(hash_step(hash, op->contraction), op->kernel);
     default:
-        return hash;
+        hash = hash_step(hash_step(hash, op->iteration), op->map);
+        return op->map == KILN_NONE ? hash : hash_step(hash, constant_bits(op));
     }
 }
 
@@ -78,20 +86,26 @@ static bool same_op(const struct kiln_op *a, const struct kiln_op *b)
         memcmp(a->operands, b->operands, sizeof a->operands) != 0)
         return false;
     switch (a->opcode) {
-    case KILN_OP_LOAD:
+    case KILN_OP_LOAD: /* of one domain: seen along the same axes */
+    case KILN_OP_LENGTH:
         return a->tensor == b->tensor;
     case KILN_OP_CONSTANT:
         return constant_bits(a) == constant_bits(b);
     case KILN_OP_ROUND:
+    case KILN_OP_ROUND_UP:
         return a->dtype == b->dtype;
     case KILN_OP_INDEX:
         return a->axis == b->axis;
     case KILN_OP_CONTRACT:
+    case KILN_OP_CONTRACT_GROUPS:
+    case KILN_OP_CONTRACT_GATHER:
+    case KILN_OP_CONTRACT_SCATTER:
     case KILN_OP_SCORE:
     case KILN_OP_ATTEND:
         return a->contraction == b->contraction && a->kernel == b->kernel;
     default:
-        return true;
+        return a->iteration == b->iteration && a->map == b->map &&
+               (a->map == KILN_NONE || constant_bits(a) == constant_bits(b));
     }
 }
 
@@ -110,8 +124,10 @@ static uint32_t find_or_append(struct value_table *table, struct kiln_ir *out,
     return value;
 }
 
-enum kiln_status kiln_ir_merge_common(struct kiln_ir *ir, struct kiln_error *error)
+enum kiln_status kiln_ir_merge_common(struct kiln_ir *ir, struct kiln_pass_context *context,
+                                      struct kiln_error *error)
 {
+    (void)context;
     struct kiln_rewrite rewrite;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);
     if (status != KILN_OK)

@@ -83,28 +83,21 @@ static enum kiln_scalar product_scalar(const struct kiln_graph *graph, const str
     return all_integer ? KILN_SCALAR_I32 : KILN_SCALAR_F32;
 }
 
+static enum kiln_scalar real_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    return any_double(graph, node) ? KILN_SCALAR_F64 : KILN_SCALAR_F32;
+}
+
 enum kiln_scalar kiln_node_scalar(const struct kiln_graph *graph, const struct kiln_node *node)
 {
-    switch (node->kind) {
-    case KILN_NODE_POINTWISE:
-        return kiln_pointwise_scalar(graph, node);
-    case KILN_NODE_REDUCTION:
-        return reduction_scalar(graph, node);
-    case KILN_NODE_MATMUL:
-    case KILN_NODE_CONVOLUTION_FORWARD:
-    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        return product_scalar(graph, node);
-    case KILN_NODE_LAYERNORM:
-    case KILN_NODE_LAYERNORM_BACKWARD:
-    case KILN_NODE_RMSNORM:
-    case KILN_NODE_RMSNORM_BACKWARD:
-    case KILN_NODE_BATCHNORM_INFERENCE:
-    case KILN_NODE_BATCHNORM_TRAINING:
-    case KILN_NODE_BATCHNORM_BACKWARD:
-    case KILN_NODE_ATTENTION:
-    case KILN_NODE_ATTENTION_BACKWARD:
-        break;
-    }
-    return any_double(graph, node) ? KILN_SCALAR_F64 : KILN_SCALAR_F32;
+    static enum kiln_scalar (*const rules[KILN_NODE_KIND_COUNT])(const struct kiln_graph *,
+                                                                 const struct kiln_node *) = {
+#define RULE_POINTWISE                                                              kiln_pointwise_scalar
+#define RULE_REDUCTION                                                              reduction_scalar
+#define RULE_PRODUCT                                                                product_scalar
+#define RULE_REAL                                                                   real_scalar
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight) RULE_##scalar,
+#include "compiler/graph/node_kind.def"
+    };
+    return rules[node->kind](graph, node);
 }

@@ -7,13 +7,9 @@
  * are, the left operand's of weight gradients, whose right one is the image. */
 static bool may_add_up_rows(const struct kiln_contraction *contraction, uint32_t side)
 {
-    if (contraction->window_count == 0)
-        return true;
-    for (uint32_t i = 0; i < contraction->window_count; i++) {
-        if (contraction->windows[i].divisor > 1)
-            return false;
-    }
-    return contraction->is_right_windowed && side == 0;
+    const struct kiln_map *image = kiln_contraction_image(contraction);
+    return image->window_count == 0 ||
+           (!kiln_map_has_divisor(image) && contraction->image == KILN_CONTRACT_RIGHT && side == 0);
 }
 
 /* The axes of an operand, bits counted from the left, that k goes along, each once and in steps of
@@ -25,22 +21,20 @@ static uint32_t summed_axes(const struct kiln_contraction *contraction,
     uint32_t row_axes = 0;
     uint32_t summed = 0;
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        uint8_t along = side == 0 ? axis->left : axis->right;
-        int64_t step = side == 0 ? axis->left_step : axis->right_step;
-        int64_t repeat = side == 0 ? axis->left_repeat : axis->right_repeat;
-        if (axis->size == 1)
+        enum kiln_axis_role role = contraction->roles[i];
+        const struct kiln_map_axis *axis = &contraction->maps[side].axes[i];
+        if (contraction->sizes[i] == 1)
             continue;
-        if (axis->role == rows)
+        if (role == rows)
             row_axes++;
-        if (axis->role == KILN_AXIS_BATCH && (along == KILN_NO_AXIS || repeat != 1))
+        if (role == KILN_AXIS_BATCH && (axis->along == KILN_NO_AXIS || axis->repeat.value != 1))
             return 0;
-        if (axis->role != KILN_AXIS_K)
+        if (role != KILN_AXIS_K)
             continue;
-        if (along >= domain->rank || step != 1 ||
-            domain->dims[domain->rank - 1 - along] != axis->size)
+        if (axis->along >= domain->rank || axis->step.value != 1 ||
+            domain->dims[domain->rank - 1 - axis->along] != contraction->sizes[i])
             return 0;
-        summed |= UINT32_C(1) << (domain->rank - 1 - along);
+        summed |= UINT32_C(1) << (domain->rank - 1 - axis->along);
     }
     return row_axes > 1 ? 0 : summed;
 }
@@ -50,7 +44,7 @@ bool kiln_ir_is_operand_sum(const struct kiln_ir *ir, uint32_t reduce, uint32_t 
 {
     const struct kiln_op *sum = &ir->ops[reduce];
     const struct kiln_op *product = &ir->ops[contract];
-    if (sum->opcode != KILN_OP_REDUCE_SUM || product->opcode != KILN_OP_CONTRACT ||
+    if (!kiln_op_reduces_all(sum, KILN_OP_REDUCE_SUM) || product->opcode != KILN_OP_CONTRACT ||
         sum->scalar != product->scalar)
         return false;
     const struct kiln_contraction *contraction = &ir->contractions[product->contraction];
@@ -94,8 +88,8 @@ static bool mark_late(const struct kiln_ir *ir, uint32_t *products, uint32_t *ne
     bool is_any = false;
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = &ir->ops[i];
-        is_late[i] =
-            op->opcode == KILN_OP_REDUCE_SUM && is_sum_of_later_product(ir, i, products, next);
+        is_late[i] = kiln_op_reduces_all(op, KILN_OP_REDUCE_SUM) &&
+                     is_sum_of_later_product(ir, i, products, next);
         for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++)
             is_late[i] |= is_late[op->operands[k]];
         is_any |= is_late[i];
@@ -103,8 +97,11 @@ static bool mark_late(const struct kiln_ir *ir, uint32_t *products, uint32_t *ne
     return is_any;
 }
 
-enum kiln_status kiln_ir_put_sums_behind_products(struct kiln_ir *ir, struct kiln_error *error)
+enum kiln_status kiln_ir_put_sums_behind_products(struct kiln_ir *ir,
+                                                  struct kiln_pass_context *context,
+                                                  struct kiln_error *error)
 {
+    (void)context;
     struct kiln_rewrite rewrite;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);
     size_t count = (size_t)ir->op_count + 1;

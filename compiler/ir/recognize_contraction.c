@@ -71,19 +71,11 @@ static bool find_axes(const struct kiln_ir *ir, const struct kiln_domain *points
             return false;
         if (role != KILN_AXIS_BATCH && counts[role]++ != 0)
             role = KILN_AXIS_BATCH;
-        product->contraction.axes[product->contraction.axis_count++] =
-            (struct kiln_contraction_axis){
-                .role = role,
-                .size = points->dims[from_left],
-                .left = is_left ? (uint8_t)axis : KILN_NO_AXIS,
-                .right = is_right ? (uint8_t)axis : KILN_NO_AXIS,
-                .result = is_result ? (uint8_t)axis : KILN_NO_AXIS,
-                .left_repeat = 1,
-                .right_repeat = 1,
-                .left_step = 1,
-                .right_step = 1,
-                .result_step = 1,
-            };
+        const struct kiln_map_axis along = kiln_map_axis_along((uint8_t)axis);
+        const struct kiln_map_axis nowhere = kiln_map_axis_nowhere();
+        kiln_contraction_append(&product->contraction, role, points->dims[from_left],
+                                is_left ? along : nowhere, is_right ? along : nowhere,
+                                is_result ? along : nowhere);
     }
     /* With one row, or one column, the sum reads no element twice either. */
     return counts[KILN_AXIS_K] == 1 && counts[KILN_AXIS_M] != 0 && counts[KILN_AXIS_N] != 0;
@@ -105,7 +97,7 @@ static bool is_of_fit_size(const struct kiln_contraction *contraction)
 static bool is_product(const struct kiln_ir *ir, const struct kiln_op *sum,
                        struct product *ret_product)
 {
-    if (sum->opcode != KILN_OP_REDUCE_SUM || sum->scalar == KILN_SCALAR_I64)
+    if (!kiln_op_reduces_all(sum, KILN_OP_REDUCE_SUM) || sum->scalar == KILN_SCALAR_I64)
         return false;
     const struct kiln_op *products = op_at(ir, sum->operands[0]);
     if (products->opcode != KILN_OP_MUL)
@@ -118,8 +110,11 @@ static bool is_product(const struct kiln_ir *ir, const struct kiln_op *sum,
            is_of_fit_size(&ret_product->contraction);
 }
 
-enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir, struct kiln_error *error)
+enum kiln_status kiln_ir_recognize_contractions(struct kiln_ir *ir,
+                                                struct kiln_pass_context *context,
+                                                struct kiln_error *error)
 {
+    (void)context;
     struct kiln_rewrite rewrite;
     struct product product;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);

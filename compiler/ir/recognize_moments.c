@@ -40,7 +40,8 @@ static bool is_mean_of(const struct kiln_ir *ir, uint32_t value, uint32_t operan
     bool is_swapped =
         op->opcode == KILN_OP_MUL && op_at(ir, op->operands[0])->opcode == KILN_OP_CONSTANT;
     const struct kiln_op *sum = op_at(ir, op->operands[is_swapped]);
-    if (sum->opcode != KILN_OP_REDUCE_SUM || sum->operands[0] != operand || sum->domain != domain)
+    if (!kiln_op_reduces_all(sum, KILN_OP_REDUCE_SUM) || sum->operands[0] != operand ||
+        sum->domain != domain)
         return false;
     double n = (double)(kiln_domain_elements(&ir->domains[op_at(ir, operand)->domain]) /
                         kiln_domain_elements(&ir->domains[domain]));
@@ -51,7 +52,7 @@ static bool is_mean_of(const struct kiln_ir *ir, uint32_t value, uint32_t operan
 static bool is_variance(const struct kiln_ir *ir, const struct kiln_op *sum,
                         struct variance *ret_variance)
 {
-    if (sum->opcode != KILN_OP_REDUCE_SUM ||
+    if (!kiln_op_reduces_all(sum, KILN_OP_REDUCE_SUM) ||
         (sum->scalar != KILN_SCALAR_F32 && sum->scalar != KILN_SCALAR_F64))
         return false;
     const struct kiln_op *square = op_at(ir, sum->operands[0]);
@@ -67,8 +68,10 @@ static bool is_variance(const struct kiln_ir *ir, const struct kiln_op *sum,
     return is_mean_of(ir, variance.mean, variance.operand, sum->domain);
 }
 
-enum kiln_status kiln_ir_recognize_moments(struct kiln_ir *ir, struct kiln_error *error)
+enum kiln_status kiln_ir_recognize_moments(struct kiln_ir *ir, struct kiln_pass_context *context,
+                                           struct kiln_error *error)
 {
+    (void)context;
     struct kiln_rewrite rewrite;
     struct variance variance;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);

@@ -4,7 +4,8 @@
  *
  * Calling sequence: begin; per old operation either append a copy with renamed operands
  * (kiln_rewrite_operands) or name a replacement, and tell kiln_rewrite_set; finish puts the new
- * program in the old one's place.
+ * program in the old one's place. Between begin and finish the old one is only read: the new one
+ * adds its domains and contractions to the same arrays.
  */
 #ifndef KILN_COMPILER_IR_REWRITE_H
 #define KILN_COMPILER_IR_REWRITE_H
@@ -13,7 +14,7 @@
 
 struct kiln_rewrite {
     struct kiln_ir *ir; /* the old program */
-    struct kiln_ir out; /* the new one; shares the domain table */
+    struct kiln_ir out; /* the new one, which takes over the tables of domains and contractions */
     uint32_t *map;      /* old value -> new value */
 };
 

@@ -14,6 +14,7 @@
 #include "compiler/ir/rewrite.h"
 
 #include <math.h>
+#include <stdio.h>
 
 struct rewriting {
     struct kiln_rewrite base;
@@ -55,7 +56,7 @@ static uint32_t rewrite_exponential(struct rewriting *rewriting,
     op.tensor = KILN_NONE;
     uint32_t value = kiln_ir_append(out, &op);
     *ret_row_factor = KILN_NONE;
-    if (attention->is_plain) {
+    if (attention->shift == attention->max) {
         uint32_t is_empty =
             kiln_ir_binary(out, KILN_OP_CMP_EQ, max, kiln_ir_real(out, op.scalar, -INFINITY));
         *ret_row_factor = kiln_ir_select(out, is_empty, kiln_ir_real(out, op.scalar, NAN),
@@ -92,6 +93,7 @@ static uint32_t rewrite_weights(struct rewriting *rewriting,
     for (uint32_t p = attention->path_count; p-- > 0;) {
         const struct kiln_attention_step *step = &attention->path[p];
         struct kiln_op op = kiln_rewrite_operands(&rewriting->base, step->value);
+        out->node = op.node;
         if (op.opcode == KILN_OP_ROUND) {
             value = is_rounded ? value : kiln_ir_round(out, value, op.dtype);
             is_rounded = true;
@@ -115,10 +117,11 @@ static uint32_t rewrite_attend(struct rewriting *rewriting,
     if (!attention->is_online)
         return kiln_ir_append(out, &op);
     op.operands[0] = rewrite_weights(rewriting, attention);
+    out->node = op.node;
     op.tensor = KILN_NONE;
     uint32_t value = kiln_ir_append(out, &op);
     /* Of a row of -infinity the sum is NaN already, and all that is divided by it. */
-    bool is_in_sum = attention->is_plain && attention->is_divided;
+    bool is_in_sum = attention->shift == attention->max && attention->is_divided;
     if (row_factor != KILN_NONE && !is_in_sum)
         value =
             kiln_ir_binary(out, KILN_OP_MUL, value, kiln_ir_broadcast(out, row_factor, op.domain));
@@ -127,6 +130,7 @@ static uint32_t rewrite_attend(struct rewriting *rewriting,
         if (step->factor == KILN_NONE)
             continue;
         uint32_t factor = rewriting->base.map[step->factor];
+        out->node = rewriting->base.ir->ops[step->value].node;
         if (out->failed)
             return KILN_NONE;
         if (out->domains[out->ops[factor].domain].rank != 0)
@@ -165,16 +169,39 @@ static uint32_t rewrite(struct rewriting *rewriting, uint32_t index)
     return KILN_NONE;
 }
 
-enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, int64_t most, bool *ret_found,
-                                             struct kiln_missed_attention *ret_missed,
+/* Leaves the explanation out if memory is short. */
+static void explain_miss(const struct kiln_ir *ir, struct kiln_pass_context *context,
+                         const struct kiln_missed_attention *missed)
+{
+    enum { TEXT_BYTES = 512 };
+    char *text = NULL;
+    if (missed->miss != KILN_ATTENTION_MISS_NOTHING)
+        text = kiln_arena_calloc(ir->arena, TEXT_BYTES, 1);
+    if (text == NULL)
+        return;
+    const char *why = kiln_attention_miss_text(missed->miss);
+    const char *score = context->graph->nodes[missed->score_node].name;
+    const char *attend = context->graph->nodes[missed->attend_node].name;
+    if (missed->score_node == missed->attend_node)
+        (void)snprintf(text, TEXT_BYTES, "products of node %u '%s': %s",
+                       (unsigned)missed->score_node, score, why);
+    else
+        (void)snprintf(text, TEXT_BYTES, "nodes %u '%s' and %u '%s': %s",
+                       (unsigned)missed->score_node, score, (unsigned)missed->attend_node, attend,
+                       why);
+    context->miss = text;
+}
+
+enum kiln_status kiln_ir_recognize_attention(struct kiln_ir *ir, struct kiln_pass_context *context,
                                              struct kiln_error *error)
 {
     struct rewriting rewriting;
-    enum kiln_status status = kiln_find_attention(ir, most, &rewriting.all, error);
+    enum kiln_status status =
+        kiln_find_attention(ir, KILN_ATTENTION_MAX_ROW, &rewriting.all, error);
     if (status != KILN_OK)
         return status;
-    *ret_found = rewriting.all.count > 0;
-    *ret_missed = rewriting.all.missed;
+    context->is_found = rewriting.all.count > 0;
+    explain_miss(ir, context, &rewriting.all.missed);
     if (rewriting.all.count == 0)
         return KILN_OK;
     rewriting.row_factor =

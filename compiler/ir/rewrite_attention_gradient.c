@@ -60,8 +60,10 @@ static uint32_t make_inside(struct rewriting *rewriting, const struct kernel *ke
         op.opcode = KILN_OP_SCORE;
         op.kernel = rewriting->first_kernel[kernel->gradient] + kernel->number;
         const struct kiln_contraction *contraction = &out->contractions[op.contraction];
+        struct kiln_contraction_axis m;
         uint8_t rows = kernel->is_transposed ? 0 : 1;
-        if (kiln_contraction_only_axis(contraction, KILN_AXIS_M)->result != rows)
+        if (kiln_contraction_only_axis(contraction, KILN_AXIS_M, &m) &&
+            m.of[KILN_CONTRACT_RESULT].along != rows)
             kiln_ir_swap_operands(out, &op);
     }
     for (uint32_t k = 0; old->opcode != KILN_OP_CONTRACT && k < arity_of(old); k++) {
@@ -120,7 +122,7 @@ static uint32_t fold_domain(struct rewriting *rewriting, uint32_t value, uint32_
     struct kiln_ir *out = &rewriting->base.out;
     const struct kiln_domain source = out->domains[op_at(rewriting, value)->domain];
     const struct kiln_domain *result = &out->domains[op_at(rewriting, sum)->domain];
-    uint32_t batches = (1u << (source.rank - 2)) - 1;
+    uint32_t batches = source.rank < 2 ? 0 : (1u << (source.rank - 2)) - 1;
     uint32_t axes = kiln_domain_reduced_axes(&source, result);
     return (axes & ~batches) == 0
                ? op_at(rewriting, sum)->domain
@@ -227,17 +229,19 @@ static bool begin_kernels(struct rewriting *rewriting, struct kiln_arena *arena)
     return true;
 }
 
-enum kiln_status kiln_ir_recognize_attention_gradient(struct kiln_ir *ir, int64_t most,
-                                                      bool *ret_found, struct kiln_error *error)
+enum kiln_status kiln_ir_recognize_attention_gradient(struct kiln_ir *ir,
+                                                      struct kiln_pass_context *context,
+                                                      struct kiln_error *error)
 {
     uint32_t products = 0;
-    *ret_found = false;
+    context->is_found = false;
     for (uint32_t i = 0; i < ir->op_count; i++)
         products += ir->ops[i].opcode == KILN_OP_CONTRACT;
     if (products < 3)
         return KILN_OK;
     struct rewriting rewriting = {0};
-    enum kiln_status status = kiln_find_attention_gradients(ir, most, &rewriting.all, error);
+    enum kiln_status status =
+        kiln_find_attention_gradients(ir, KILN_ATTENTION_MAX_ROW, &rewriting.all, error);
     if (status != KILN_OK || rewriting.all.count == 0)
         return status;
     status = kiln_rewrite_begin(&rewriting.base, ir, error);
@@ -249,6 +253,6 @@ enum kiln_status kiln_ir_recognize_attention_gradient(struct kiln_ir *ir, int64_
         rewriting.base.out.node = ir->ops[i].node;
         kiln_rewrite_set(&rewriting.base, i, rewrite(&rewriting, i));
     }
-    *ret_found = true;
+    context->is_found = true;
     return kiln_rewrite_finish(&rewriting.base, error);
 }

@@ -80,7 +80,7 @@ static bool choose_dtype(const struct kiln_ir *ir, const struct knowledge *knowl
     return !is_half || are_exponentials(ir, weights);
 }
 
-enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, const struct kiln_graph *graph,
+enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, struct kiln_pass_context *context,
                                        struct kiln_error *error)
 {
     struct kiln_rewrite rewrite;
@@ -102,7 +102,7 @@ enum kiln_status kiln_ir_round_weights(struct kiln_ir *ir, const struct kiln_gra
     for (uint32_t i = 0; i < ir->op_count; i++) {
         struct kiln_op op = kiln_rewrite_operands(&rewrite, i);
         enum kiln_dtype dtype;
-        knowledge.sets[i] = kiln_op_exact_dtypes(&ir->ops[i], graph, knowledge.sets);
+        knowledge.sets[i] = kiln_op_exact_dtypes(&ir->ops[i], context->graph, knowledge.sets);
         rewrite.out.node = op.node;
         if (op.opcode == KILN_OP_ATTEND && choose_dtype(ir, &knowledge, i, &dtype))
             op.operands[0] = kiln_ir_round(&rewrite.out, op.operands[0], dtype);

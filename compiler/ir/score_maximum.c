@@ -21,7 +21,7 @@ static bool mixes_rows(const struct kiln_ir *ir, uint32_t max, const struct kiln
     case KILN_OP_CLASS_CONTRACT:
         return true;
     case KILN_OP_CLASS_REDUCE:
-        return !is_segmented(ir, max) ||
+        return !is_segmented(ir, max) || op->map != KILN_NONE ||
                kiln_domain_reduced_axes(&ir->domains[ir->ops[op->operands[i]].domain],
                                         &ir->domains[op->domain]) != 1;
     case KILN_OP_CLASS_ATTENTION:

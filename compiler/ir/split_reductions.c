@@ -17,14 +17,15 @@ static uint32_t row_axis(const struct kiln_ir *ir, const struct kiln_op *product
     uint32_t found = 0;
     uint32_t others = 0; /* groups go along a convolution's channels too */
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if (axis->role != KILN_AXIS_N && axis->size > 1 && axis->result < rank)
-            others |= UINT32_C(1) << (rank - 1 - axis->result);
-        if (axis->role != KILN_AXIS_N)
+        uint8_t along = contraction->maps[KILN_CONTRACT_RESULT].axes[i].along;
+        bool is_column = contraction->roles[i] == KILN_AXIS_N;
+        if (!is_column && contraction->sizes[i] > 1 && along < rank)
+            others |= UINT32_C(1) << (rank - 1 - along);
+        if (!is_column)
             continue;
-        if (found != 0 || axis->result >= rank || axis->size > most)
+        if (found != 0 || along >= rank || contraction->sizes[i] > most)
             return 0;
-        found = UINT32_C(1) << (rank - 1 - axis->result);
+        found = UINT32_C(1) << (rank - 1 - along);
     }
     return found & ~others;
 }
@@ -56,7 +57,7 @@ static bool is_split(enum kiln_opcode opcode)
 static uint32_t first_domain(const struct kiln_ir *ir, struct kiln_ir *out,
                              const uint32_t *products, const struct kiln_op *op, int64_t most)
 {
-    if (!is_split(op->opcode) || products[op->operands[0]] == KILN_NONE)
+    if (!is_split(op->opcode) || op->map != KILN_NONE || products[op->operands[0]] == KILN_NONE)
         return KILN_NONE;
     const struct kiln_op *product = &ir->ops[products[op->operands[0]]];
     uint32_t axis = row_axis(ir, product, product->scalar == KILN_SCALAR_F64 ? most / 2 : most);
@@ -67,9 +68,10 @@ static uint32_t first_domain(const struct kiln_ir *ir, struct kiln_ir *out,
     return kiln_ir_reduced_domain(out, domain.dims, domain.rank, axis);
 }
 
-enum kiln_status kiln_ir_split_reductions(struct kiln_ir *ir, int64_t most,
+enum kiln_status kiln_ir_split_reductions(struct kiln_ir *ir, struct kiln_pass_context *context,
                                           struct kiln_error *error)
 {
+    (void)context;
     struct kiln_rewrite rewrite;
     enum kiln_status status = kiln_rewrite_begin(&rewrite, ir, error);
     uint32_t *products = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof *products);
@@ -82,7 +84,7 @@ enum kiln_status kiln_ir_split_reductions(struct kiln_ir *ir, int64_t most,
         struct kiln_op op = kiln_rewrite_operands(&rewrite, i);
         products[i] = product_behind(ir, products, i);
         out->node = op.node;
-        uint32_t first = first_domain(ir, out, products, &ir->ops[i], most);
+        uint32_t first = first_domain(ir, out, products, &ir->ops[i], KILN_CONTRACTION_MAX_ROW);
         if (first != KILN_NONE) {
             uint32_t rows = kiln_ir_reduce(out, op.opcode, op.operands[0], first);
             kiln_rewrite_set(&rewrite, i, kiln_ir_reduce(out, op.opcode, rows, op.domain));

@@ -1,5 +1,5 @@
-#include "compiler/reference/attention_reference.h"
 #include "compiler/reference/attention_scores_reference.h"
+#include "compiler/reference/node_evaluators.h"
 #include "compiler/reference/sum_bound.h"
 
 #include <math.h>

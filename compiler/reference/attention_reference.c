@@ -1,4 +1,27 @@
-#include "compiler/reference/attention_reference.h"
+/*
+ * Attention and its gradients: values in double, and the error bound of an implementation that
+ * computes the formulas of struct kiln_attention in the computing type.
+ *
+ * An implementation may shift the scores of a softmax by any amount, in one pass or two. SCALE may
+ * multiply q, the products or the exponent. Sums may have any order. Between the two products the
+ * weights (forward the exponentials, backward p and ds) may be rounded to 16 bits. Their type is
+ * then the other operand's, and half for fp8. Elements at or beyond a length are not checked.
+ *
+ * The following are not checked either:
+ *   - results of a row with a score that is NaN or infinite before the mask is added;
+ *   - products of a weight that is 0 with an operand that is NaN or infinite: a kernel may skip
+ *     them, or multiply. This concerns keys that a query does not see, before a length or behind
+ *     it, and queries beyond their length;
+ *   - gradients of what a row sees, and of its query, where its STATS is NaN, or -infinity although
+ *     it has keys.
+ *
+ * The bounds of a row's probabilities follow from the bounds of its scores. Let r bound the error
+ * of a score x. With the roundings of the exponent, d = r + ulp*(2*(|x| + |maximum|) + 4) bounds
+ * the error of the exponent, so exp(x) is known to a factor of exp(+-d). The bounds of the sum are
+ * the sums of these bounds. The rest uses intervals (interval.h) and order-independent sum bounds
+ * (sum_bound.h).
+ */
+#include "compiler/reference/node_evaluators.h"
 
 #include "compiler/reference/attention_scores_reference.h"
 

@@ -108,6 +108,36 @@ static int64_t length_at(const struct kiln_attention_operand *length, int64_t b,
     return number < 0 ? 0 : number < size ? number : size;
 }
 
+/* The least of `size` and the lengths that ragged operands among these have in a batch. */
+static int64_t ragged_length(const struct kiln_attention_view *view, const enum kiln_operand *roles,
+                             size_t role_count, int64_t b, int64_t size)
+{
+    for (size_t i = 0; i < role_count; i++) {
+        uint32_t ordinal = kiln_node_input(view->node, roles[i]);
+        if (ordinal == KILN_NONE)
+            ordinal = kiln_node_output(view->node, roles[i]);
+        const struct kiln_span *spans = ordinal != KILN_NONE ? view->tensors[ordinal].spans : NULL;
+        if (spans != NULL && spans[b].length < size)
+            size = spans[b].length;
+    }
+    return size;
+}
+
+static int64_t query_count(const struct kiln_attention_view *view, int64_t b)
+{
+    static const enum kiln_operand roles[] = {KILN_OPERAND_Q, KILN_OPERAND_O, KILN_OPERAND_STATS,
+                                              KILN_OPERAND_MAX, KILN_OPERAND_SUM_EXP};
+    return ragged_length(view, roles, sizeof roles / sizeof *roles, b,
+                         length_at(&view->query_length, b, view->sizes.queries));
+}
+
+static int64_t key_count(const struct kiln_attention_view *view, int64_t b)
+{
+    static const enum kiln_operand roles[] = {KILN_OPERAND_K, KILN_OPERAND_V};
+    return ragged_length(view, roles, sizeof roles / sizeof *roles, b,
+                         length_at(&view->key_length, b, view->sizes.keys));
+}
+
 bool kiln_attention_row_init(struct kiln_attention_row *row, const struct kiln_attention_view *view,
                              struct kiln_arena *arena)
 {
@@ -197,8 +227,8 @@ void kiln_attention_row_evaluate(const struct kiln_attention_view *view, int64_t
     row->query = i;
     row->key_head = h / (sizes->heads / sizes->key_heads);
     row->value_head = h / (sizes->heads / sizes->value_heads);
-    row->queries = length_at(&view->query_length, b, sizes->queries);
-    row->keys = length_at(&view->key_length, b, sizes->keys);
+    row->queries = query_count(view, b);
+    row->keys = key_count(view, b);
     struct kiln_interval factor = kiln_attention_row_factor(view, row);
     for (int64_t key = 0; key < sizes->keys; key++) {
         row->seen[key] = is_seen(view, row, key);

@@ -68,8 +68,9 @@ void kiln_attention_row_evaluate(const struct kiln_attention_view *view, int64_t
 /* Roundings of an exponent x - shift and of its exponential, relative to the exponential. */
 double kiln_attention_exponent_error(const struct kiln_arithmetic *arithmetic, double x,
                                      double shift);
-/* How far a weight moves when it is rounded as the header of attention_reference.h allows, for an
- * operand of a type: relative to itself, and at least. */
+/* The error of rounding a weight to 16 bits, where attention_reference.c allows it for an operand's
+ * type. The error is `relative` to the weight, but at least `absolute`. The largest finite weight
+ * is `overflow`. */
 struct kiln_attention_narrowing {
     double relative, absolute, overflow;
 };

@@ -17,18 +17,23 @@ struct float_format {
     uint64_t nan_code;
     bool saturates; /* overflow and infinity become the largest finite number */
     bool is_fnuz;   /* the sign alone is NaN; there is no -0 */
+    bool has_no_nan;
 };
 
 /* IEEE 754-2019 table 3.5; bfloat16: upper half of binary32; fp8: OCP OFP8 1.0, tables 1 and 2;
- * FNUZ: Float8E4M3FNUZ and Float8E5M2FNUZ of LLVM's APFloat.h. */
+ * FNUZ: Float8E4M3FNUZ and Float8E5M2FNUZ of LLVM's APFloat.h; FP4 and FP6: OCP Microscaling 1.0,
+ * tables 3 to 5. NaN becomes the largest number there, as in HIP. */
 static const struct float_format formats[KILN_DTYPE_COUNT] = {
-    [KILN_DTYPE_F32] = {24, -126, 0x7f7fffff, 0x7f800000, 0x7fc00000, false, false},
-    [KILN_DTYPE_F16] = {11, -14, 0x7bff, 0x7c00, 0x7e00, false, false},
-    [KILN_DTYPE_BF16] = {8, -126, 0x7f7f, 0x7f80, 0x7fc0, false, false},
-    [KILN_DTYPE_F8E4M3] = {4, -6, 0x7e, 0, 0x7f, true, false},
-    [KILN_DTYPE_F8E5M2] = {3, -14, 0x7b, 0x7c, 0x7f, true, false},
-    [KILN_DTYPE_F8E4M3FNUZ] = {4, -7, 0x7f, 0, 0x80, true, true},
-    [KILN_DTYPE_F8E5M2FNUZ] = {3, -15, 0x7f, 0, 0x80, true, true},
+    [KILN_DTYPE_F32] = {24, -126, 0x7f7fffff, 0x7f800000, 0x7fc00000, false, false, false},
+    [KILN_DTYPE_F16] = {11, -14, 0x7bff, 0x7c00, 0x7e00, false, false, false},
+    [KILN_DTYPE_BF16] = {8, -126, 0x7f7f, 0x7f80, 0x7fc0, false, false, false},
+    [KILN_DTYPE_F8E4M3] = {4, -6, 0x7e, 0, 0x7f, true, false, false},
+    [KILN_DTYPE_F8E5M2] = {3, -14, 0x7b, 0x7c, 0x7f, true, false, false},
+    [KILN_DTYPE_F8E4M3FNUZ] = {4, -7, 0x7f, 0, 0x80, true, true, false},
+    [KILN_DTYPE_F8E5M2FNUZ] = {3, -15, 0x7f, 0, 0x80, true, true, false},
+    [KILN_DTYPE_F4E2M1] = {2, 0, 0x07, 0, 0x07, true, false, true},
+    [KILN_DTYPE_F6E2M3] = {4, 0, 0x1f, 0, 0x1f, true, false, true},
+    [KILN_DTYPE_F6E3M2] = {3, -2, 0x1f, 0, 0x1f, true, false, true},
 };
 
 enum { DOUBLE_FRACTION_BITS = 52, DOUBLE_EXPONENT_MASK = 0x7ff, DOUBLE_BIAS = 1023 };
@@ -93,18 +98,50 @@ static double decode_magnitude(const struct float_format *format, uint64_t code)
            double_from_bits((uint64_t)(quantum + DOUBLE_BIAS) << DOUBLE_FRACTION_BITS);
 }
 
+/* E8M0 takes the nearest power of two. A tie goes to the even code; 255 is NaN. */
+enum { E8M0_BIAS = 127, E8M0_LARGEST = 254, E8M0_NAN = 255 };
+
+static uint64_t encode_e8m0(double value)
+{
+    if (value != value)
+        return E8M0_NAN;
+    uint64_t bits = double_bits(value);
+    int exponent = (int)(bits >> DOUBLE_FRACTION_BITS) - DOUBLE_BIAS;
+    if (value < 0x1p-127) /* negative too */
+        return 0;
+    if (exponent >= E8M0_LARGEST - E8M0_BIAS)
+        return E8M0_LARGEST;
+    uint64_t code = (uint64_t)(exponent + E8M0_BIAS);
+    uint64_t fraction = bits & ((UINT64_C(1) << DOUBLE_FRACTION_BITS) - 1);
+    uint64_t half = UINT64_C(1) << (DOUBLE_FRACTION_BITS - 1);
+    return code + (fraction > half || (fraction == half && (code & 1) != 0));
+}
+
+static double decode_e8m0(uint64_t code)
+{
+    if (code == E8M0_NAN)
+        return double_from_bits(UINT64_C(0x7ff8000000000000));
+    return double_from_bits((code + (uint64_t)(DOUBLE_BIAS - E8M0_BIAS)) << DOUBLE_FRACTION_BITS);
+}
+
 static uint64_t encode(enum kiln_dtype dtype, double value)
 {
+    if (dtype == KILN_DTYPE_E8M0)
+        return encode_e8m0(value);
+    if (formats[dtype].has_no_nan && value != value)
+        return formats[dtype].nan_code;
     uint64_t bits = double_bits(value);
     uint64_t magnitude = encode_magnitude(&formats[dtype], bits & ~(UINT64_C(1) << 63));
     if (formats[dtype].is_fnuz && (magnitude == 0 || magnitude == formats[dtype].nan_code))
         return magnitude;
-    return magnitude | (bits >> 63) << (8 * kiln_dtype_info(dtype)->bytes - 1);
+    return magnitude | (bits >> 63) << (kiln_dtype_info(dtype)->bits - 1);
 }
 
 static double decode(enum kiln_dtype dtype, uint64_t code)
 {
-    uint64_t sign = UINT64_C(1) << (8 * kiln_dtype_info(dtype)->bytes - 1);
+    if (dtype == KILN_DTYPE_E8M0)
+        return decode_e8m0(code);
+    uint64_t sign = UINT64_C(1) << (kiln_dtype_info(dtype)->bits - 1);
     if (formats[dtype].is_fnuz && code == formats[dtype].nan_code)
         return double_from_bits(UINT64_C(0x7ff8000000000000));
     double magnitude = decode_magnitude(&formats[dtype], code & (sign - 1));
@@ -139,6 +176,10 @@ static void integer_range(enum kiln_dtype dtype, int64_t *ret_low, int64_t *ret_
     case KILN_DTYPE_I8:
         *ret_low = INT8_MIN;
         *ret_high = INT8_MAX;
+        break;
+    case KILN_DTYPE_I4:
+        *ret_low = -8;
+        *ret_high = 7;
         break;
     case KILN_DTYPE_I32:
         *ret_low = INT32_MIN;
@@ -181,6 +222,9 @@ struct kiln_constant kiln_element_load(enum kiln_dtype dtype, const void *memory
     case KILN_DTYPE_I8:
         value.integer = *(const int8_t *)memory;
         break;
+    case KILN_DTYPE_I4:
+        value.integer = ((*(const uint8_t *)memory & 0xf) ^ 8) - 8;
+        break;
     case KILN_DTYPE_I32: {
         int32_t element;
         memcpy(&element, memory, sizeof element);
@@ -196,6 +240,8 @@ struct kiln_constant kiln_element_load(enum kiln_dtype dtype, const void *memory
         uint64_t code = 0;
         for (int i = 7; i >= 0; i--)
             code = code << 8 | bytes[i];
+        if (kiln_dtype_is_packed(dtype))
+            code &= (UINT64_C(1) << kiln_dtype_info(dtype)->bits) - 1;
         value.real = decode(dtype, code);
         return value;
     }
@@ -219,7 +265,55 @@ void kiln_element_store(enum kiln_dtype dtype, struct kiln_constant value, void 
     } else {
         code = encode(dtype, value.real);
     }
+    if (kiln_dtype_is_packed(dtype))
+        code &= (UINT64_C(1) << kiln_dtype_info(dtype)->bits) - 1;
     uint8_t *bytes = memory;
     for (unsigned i = 0; i < kiln_dtype_info(dtype)->bytes; i++)
         bytes[i] = (uint8_t)(code >> (8 * i));
+}
+
+/* An element of 4 or 6 bits lies in one byte or in two neighbours. */
+struct packed_place {
+    int64_t byte;
+    uint32_t shift, mask;
+    bool has_two;
+};
+
+static struct packed_place packed_place(enum kiln_dtype dtype, int64_t index)
+{
+    uint32_t bits = kiln_dtype_info(dtype)->bits;
+    struct packed_place place = {.byte = index * bits / 8, .shift = (uint32_t)(index * bits % 8)};
+    place.mask = ((1u << bits) - 1) << place.shift;
+    place.has_two = place.shift + bits > 8;
+    return place;
+}
+
+struct kiln_constant kiln_element_load_at(enum kiln_dtype dtype, const void *memory, int64_t index)
+{
+    const uint8_t *bytes = memory;
+    if (!kiln_dtype_is_packed(dtype))
+        return kiln_element_load(dtype, bytes + index * kiln_dtype_info(dtype)->bytes);
+    struct packed_place place = packed_place(dtype, index);
+    uint32_t word = bytes[place.byte];
+    if (place.has_two)
+        word |= (uint32_t)bytes[place.byte + 1] << 8;
+    uint8_t code = (uint8_t)((word & place.mask) >> place.shift);
+    return kiln_element_load(dtype, &code);
+}
+
+void kiln_element_store_at(enum kiln_dtype dtype, struct kiln_constant value, void *memory,
+                           int64_t index)
+{
+    uint8_t *bytes = memory;
+    if (!kiln_dtype_is_packed(dtype)) {
+        kiln_element_store(dtype, value, bytes + index * kiln_dtype_info(dtype)->bytes);
+        return;
+    }
+    struct packed_place place = packed_place(dtype, index);
+    uint8_t code;
+    kiln_element_store(dtype, value, &code);
+    uint32_t word = (uint32_t)code << place.shift;
+    bytes[place.byte] = (uint8_t)((bytes[place.byte] & ~place.mask) | word);
+    if (place.has_two)
+        bytes[place.byte + 1] = (uint8_t)((bytes[place.byte + 1] & ~(place.mask >> 8)) | word >> 8);
 }

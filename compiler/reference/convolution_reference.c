@@ -1,14 +1,20 @@
 /*
+ * Convolutions and their gradients: the value in double and its error bound. The bound covers any
+ * order of the sum, and products rounded or not, like matrix products (matmul_reference.c). The
+ * length of a sum is the number of its terms inside the image.
+ *
+ * Padding contributes nothing, even if the other factor is an infinity or NaN.
+ *
  * Each direction is a sum of products of its two inputs, left and right:
  *
  *   result[a, b, s] = sum over d < depth and the pairs (l, r) of s of
  *                         left[left_start + d * left_step + l] * right[right_start + d * right_step
  * + r]
  *
- * Along one spatial axis, the triples (output position, tap, image position) of the forward
- * convolution say which pairs there are; the directions differ in which of the three is s.
+ * Along one spatial axis, the pairs come from the triples (output position, tap, image position) of
+ * the forward convolution. Each direction takes another member of the triple as s.
  */
-#include "compiler/reference/convolution_reference.h"
+#include "compiler/reference/node_evaluators.h"
 
 #include "compiler/reference/error_bound.h"
 #include "compiler/reference/reduction_reference.h"

@@ -1,4 +1,17 @@
-#include "compiler/reference/matmul_reference.h"
+/*
+ * Matrix products: the value in double and its error bound. The bound covers any order of the sum,
+ * and products rounded or not.
+ *
+ * Float and double products use sum_bound.h, with each product known to one ulp. This covers the
+ * matrix units of GPUs: products of 16-bit and narrower operands are exact in float, and their sums
+ * round at least as well as float's. Products of int8 and uint8 are exact in int32 and wrap around.
+ *
+ * An intermediate operand of 16 bits may have been divided or multiplied by a factor that is
+ * constant along k. An implementation may apply that factor after the product, as it does with
+ * softmax's division (compiler/ir/rewrite_attention.c). It then rounds the operand before the
+ * factor, so the bound includes one more rounding.
+ */
+#include "compiler/reference/node_evaluators.h"
 
 #include "compiler/reference/error_bound.h"
 #include "compiler/reference/reduction_reference.h"
@@ -197,9 +210,12 @@ static struct kiln_bounded integer_product(const struct factor *a, const struct 
                  : kiln_bounded_unchecked((double)value, dtype);
 }
 
-void kiln_matmul_evaluate(const struct kiln_graph *graph, const struct kiln_node *node,
-                          enum kiln_scalar scalar, struct kiln_reference_tensor *tensors)
+enum kiln_status kiln_matmul_evaluate(const struct kiln_graph *graph, const struct kiln_node *node,
+                                      enum kiln_scalar scalar,
+                                      struct kiln_reference_tensor *tensors,
+                                      struct kiln_arena *arena, struct kiln_error *error)
 {
+    (void)arena, (void)error;
     const struct kiln_tensor *c = &graph->tensors[node->outputs[0]];
     struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
     struct factor a = {.tensor = &graph->tensors[node->inputs[0]],
@@ -226,4 +242,5 @@ void kiln_matmul_evaluate(const struct kiln_graph *graph, const struct kiln_node
         if (result->integer != NULL)
             result->integer[n] = value.integer;
     }
+    return KILN_OK;
 }

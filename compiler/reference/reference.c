@@ -1,11 +1,9 @@
 #include "compiler/reference/reference.h"
 #include "compiler/ir/import.h"
-#include "compiler/reference/attention_reference.h"
 #include "compiler/reference/convert.h"
-#include "compiler/reference/convolution_reference.h"
 #include "compiler/reference/error_bound.h"
-#include "compiler/reference/matmul_reference.h"
-#include "compiler/reference/normalization_reference.h"
+#include "compiler/reference/node_evaluators.h"
+#include "compiler/reference/ragged_memory.h"
 #include "compiler/reference/reduction_reference.h"
 #include "compiler/reference/tensor_rows.h"
 
@@ -21,7 +19,22 @@ struct cursor {
     int64_t strides[KILN_MAX_RANK];
     int64_t index[KILN_MAX_RANK];
     int64_t offset;
+    const struct kiln_span *spans; /* of a ragged tensor's batches, or NULL */
 };
+
+/* True if the element is in memory. */
+static bool is_present(const struct cursor *cursor)
+{
+    return cursor->spans == NULL || cursor->index[KILN_RAGGED_SEQUENCE] <
+                                        cursor->spans[cursor->index[KILN_RAGGED_BATCH]].length;
+}
+
+/* Where it is. */
+static int64_t place_of(const struct cursor *cursor)
+{
+    int64_t base = cursor->spans != NULL ? cursor->spans[cursor->index[KILN_RAGGED_BATCH]].base : 0;
+    return base + cursor->offset;
+}
 
 static void cursor_next(struct cursor *cursor)
 {
@@ -35,9 +48,10 @@ static void cursor_next(struct cursor *cursor)
 }
 
 /* Over the tensor's own memory. */
-static struct cursor cursor_of_memory(const struct kiln_tensor *tensor)
+static struct cursor cursor_of_memory(const struct kiln_tensor *tensor,
+                                      const struct kiln_span *spans)
 {
-    struct cursor cursor = {.rank = tensor->rank, .dims = tensor->dims};
+    struct cursor cursor = {.rank = tensor->rank, .dims = tensor->dims, .spans = spans};
     for (uint32_t axis = 0; axis < tensor->rank; axis++)
         cursor.strides[axis] = tensor->strides[axis];
     return cursor;
@@ -69,14 +83,16 @@ static struct kiln_bounded element(const struct kiln_reference_tensor *content,
     };
 }
 
-static void evaluate_pointwise(const struct kiln_graph *graph, const struct kiln_node *node,
-                               struct kiln_reference_tensor *tensors)
+enum kiln_status kiln_pointwise_evaluate(const struct kiln_graph *graph,
+                                         const struct kiln_node *node, enum kiln_scalar scalar,
+                                         struct kiln_reference_tensor *tensors,
+                                         struct kiln_arena *arena, struct kiln_error *error)
 {
+    (void)arena, (void)error;
     const struct kiln_tensor *output = &graph->tensors[node->outputs[0]];
     struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
-    enum kiln_scalar scalar = kiln_pointwise_scalar(graph, node);
     bool is_index = node->pointwise.mode == KILN_POINTWISE_GEN_INDEX;
-    struct cursor position = cursor_of_memory(output);
+    struct cursor position = cursor_of_memory(output, NULL);
     struct cursor cursors[KILN_MAX_NODE_OPERANDS];
     struct kiln_bounded operands[KILN_MAX_NODE_OPERANDS];
     for (uint32_t i = 0; i < node->input_count; i++)
@@ -100,17 +116,17 @@ static void evaluate_pointwise(const struct kiln_graph *graph, const struct kiln
         for (uint32_t i = 0; i < node->input_count; i++)
             cursor_next(&cursors[i]);
     }
+    return KILN_OK;
 }
 
-static enum kiln_status evaluate_reduction(const struct kiln_graph *graph,
-                                           const struct kiln_node *node,
-                                           struct kiln_reference_tensor *tensors,
-                                           struct kiln_arena *arena, struct kiln_error *error)
+enum kiln_status kiln_reduction_evaluate(const struct kiln_graph *graph,
+                                         const struct kiln_node *node, enum kiln_scalar scalar,
+                                         struct kiln_reference_tensor *tensors,
+                                         struct kiln_arena *arena, struct kiln_error *error)
 {
     const struct kiln_tensor *in = &graph->tensors[node->inputs[0]];
     const struct kiln_tensor *out = &graph->tensors[node->outputs[0]];
     struct kiln_reference_tensor *result = &tensors[node->outputs[0]];
-    enum kiln_scalar scalar = kiln_node_scalar(graph, node);
     struct kiln_tensor_rows rows;
     kiln_tensor_rows_init(&rows, in, node->reduction.axes);
     struct kiln_row_view view = kiln_row_view_of(&rows, in);
@@ -135,37 +151,13 @@ static enum kiln_status evaluate_node(const struct kiln_graph *graph, const stru
                                       struct kiln_reference_tensor *tensors,
                                       struct kiln_arena *arena, struct kiln_error *error)
 {
-    switch (node->kind) {
-    case KILN_NODE_POINTWISE:
-        evaluate_pointwise(graph, node, tensors);
-        return KILN_OK;
-    case KILN_NODE_REDUCTION:
-        return evaluate_reduction(graph, node, tensors, arena, error);
-    case KILN_NODE_LAYERNORM:
-    case KILN_NODE_LAYERNORM_BACKWARD:
-    case KILN_NODE_RMSNORM:
-    case KILN_NODE_RMSNORM_BACKWARD:
-    case KILN_NODE_BATCHNORM_INFERENCE:
-    case KILN_NODE_BATCHNORM_TRAINING:
-    case KILN_NODE_BATCHNORM_BACKWARD:
-        return kiln_normalization_evaluate(graph, node, kiln_node_scalar(graph, node), tensors,
-                                           arena, error);
-    case KILN_NODE_MATMUL:
-        kiln_matmul_evaluate(graph, node, kiln_node_scalar(graph, node), tensors);
-        break;
-    case KILN_NODE_CONVOLUTION_FORWARD:
-    case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
-    case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
-        return kiln_convolution_evaluate(graph, node, kiln_node_scalar(graph, node), tensors, arena,
-                                         error);
-    case KILN_NODE_ATTENTION:
-        return kiln_attention_evaluate(graph, node, kiln_node_scalar(graph, node), tensors, arena,
-                                       error);
-    case KILN_NODE_ATTENTION_BACKWARD:
-        return kiln_attention_backward_evaluate(graph, node, kiln_node_scalar(graph, node), tensors,
-                                                arena, error);
-    }
-    return KILN_OK;
+    static kiln_node_evaluator *const evaluators[KILN_NODE_KIND_COUNT] = {
+#define KILN_NODE_KIND(name, text, attributes, importer, evaluator, scalar, weight)                \
+    kiln_##evaluator##_evaluate,
+#include "compiler/graph/node_kind.def"
+    };
+    return evaluators[node->kind](graph, node, kiln_node_scalar(graph, node), tensors, arena,
+                                  error);
 }
 
 static void set_element(struct kiln_reference_tensor *content, int64_t n,
@@ -208,15 +200,36 @@ static enum kiln_status read_tensor(const struct kiln_graph *graph, uint32_t ord
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "no memory was given for input tensor '%s' (uid %" PRId64 ")",
                               tensor->name, tensor->uid);
-    const unsigned char *bytes = memory;
-    size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
-    struct cursor cursor = cursor_of_memory(tensor);
+    struct cursor cursor = cursor_of_memory(tensor, content->spans);
     int64_t elements = kiln_tensor_elements(tensor);
     for (int64_t n = 0; n < elements; n++) {
-        set_element(
-            content, n,
-            kiln_element_load(tensor->dtype, bytes + (size_t)cursor.offset * element_bytes));
+        if (is_present(&cursor))
+            set_element(content, n, kiln_element_load_at(tensor->dtype, memory, place_of(&cursor)));
         cursor_next(&cursor);
+    }
+    return KILN_OK;
+}
+
+/* Finds where the batches of ragged tensors lie. Their offsets are inputs. */
+static enum kiln_status find_spans(const struct kiln_graph *graph, const void *const *memory,
+                                   struct kiln_reference_tensor *tensors, struct kiln_arena *arena,
+                                   struct kiln_error *error)
+{
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        if (!kiln_tensor_is_ragged(tensor))
+            continue;
+        struct kiln_span *spans =
+            kiln_arena_calloc(arena, (size_t)tensor->dims[KILN_RAGGED_BATCH], sizeof *spans);
+        if (spans == NULL)
+            return kiln_error_set(error, KILN_NO_MEMORY, "no memory for the reference");
+        if (memory[tensor->ragged.offsets] == NULL)
+            return kiln_error_set(error, KILN_BAD_ARGUMENT,
+                                  "no memory was given for the offsets of tensor '%s' (uid %" PRId64
+                                  ")",
+                                  tensor->name, tensor->uid);
+        kiln_ragged_read_spans(graph, i, memory[tensor->ragged.offsets], spans);
+        tensors[i].spans = spans;
     }
     return KILN_OK;
 }
@@ -232,7 +245,15 @@ enum kiln_status kiln_reference_run(const struct kiln_graph *graph, const void *
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory for the reference");
     for (uint32_t i = 0; i < graph->tensor_count; i++) {
         enum kiln_status status = allocate(&graph->tensors[i], arena, &tensors[i], error);
-        if (status == KILN_OK && graph->tensors[i].producer == KILN_NONE)
+        if (status != KILN_OK)
+            return status;
+    }
+    enum kiln_status found = find_spans(graph, memory, tensors, arena, error);
+    if (found != KILN_OK)
+        return found;
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        enum kiln_status status = KILN_OK;
+        if (graph->tensors[i].producer == KILN_NONE)
             status = read_tensor(graph, i, memory[i], &tensors[i], error);
         if (status != KILN_OK)
             return status;
@@ -263,15 +284,18 @@ void kiln_reference_compare(const struct kiln_graph *graph, uint32_t ordinal, co
                             struct kiln_comparison *ret_comparison)
 {
     const struct kiln_tensor *tensor = &graph->tensors[ordinal];
-    const unsigned char *bytes = memory;
-    size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
-    struct cursor cursor = cursor_of_memory(tensor);
+    struct cursor cursor = cursor_of_memory(tensor, reference->spans);
     struct kiln_comparison comparison = {.elements = kiln_tensor_elements(tensor),
                                          .first_wrong = -1};
+    int64_t absent = 0;
     for (int64_t n = 0; n < comparison.elements; n++) {
+        if (!is_present(&cursor)) {
+            cursor_next(&cursor);
+            absent++;
+            continue;
+        }
         struct kiln_bounded expected = element(reference, tensor->dtype, n);
-        struct kiln_constant got =
-            kiln_element_load(tensor->dtype, bytes + (size_t)cursor.offset * element_bytes);
+        struct kiln_constant got = kiln_element_load_at(tensor->dtype, memory, place_of(&cursor));
         cursor_next(&cursor);
         if (isinf(expected.bound)) {
             comparison.unchecked++;
@@ -289,5 +313,6 @@ void kiln_reference_compare(const struct kiln_graph *graph, uint32_t ordinal, co
             comparison.bound = expected.bound;
         }
     }
+    comparison.elements -= absent;
     *ret_comparison = comparison;
 }

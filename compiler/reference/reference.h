@@ -1,19 +1,20 @@
 /*
  * The oracle: a double-precision interpreter of graphs, with an error bound for every element.
  *
- * Values are computed node by node in double (64-bit integers exactly), rounded where a tensor's
- * type says so. Beside each value runs a bound on how far an implementation may be off that
- * computes in the scalar type of compiler/ir/import.h: input perturbation pushed through the mode's
- * reference function, plus the mode's own error in units in the last place, plus one rounding to
- * the tensor's type. Where the perturbation straddles a jump (floor, comparisons, rounding to
- * integers) the bound is the height of the jump; where it straddles a pole or an overflow the bound
- * is infinite and the element counts as unchecked. Reductions and norms have bounds that hold for
- * every order of summation: reduction_reference.h, normalization_reference.h, sum_bound.h.
+ * Values are computed node by node in double (64-bit integers exactly) and rounded to each tensor's
+ * type. Each value has an error bound for implementations that compute in the scalar type of
+ * compiler/ir/import.h. It is the sum of three errors: the input perturbation pushed through the
+ * mode's reference function, the mode's own error in ulps, and one rounding to the tensor's type.
+ *
+ * If the perturbation straddles a jump (floor, comparisons, rounding to integers), the bound is the
+ * height of the jump. If it straddles a pole or an overflow, the bound is infinite and the element
+ * counts as unchecked. Bounds of reductions and norms hold for every order of summation:
+ * reduction_reference.h, normalization_reference.c, sum_bound.h.
  */
 #ifndef KILN_COMPILER_REFERENCE_REFERENCE_H
 #define KILN_COMPILER_REFERENCE_REFERENCE_H
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/ragged.h"
 #include "runtime/support/arena.h"
 #include "runtime/support/error.h"
 
@@ -22,6 +23,9 @@ struct kiln_reference_tensor {
     double *real;     /* value; for integer types also here, rounded */
     int64_t *integer; /* exact value for integer types, else NULL */
     double *bound;    /* absolute error bound, >= 0, may be infinite */
+    /* Where each batch of a ragged tensor lies; NULL for other tensors. Elements after a batch's
+     * length have no memory, and are 0 in inputs. */
+    const struct kiln_span *spans;
 };
 
 /*

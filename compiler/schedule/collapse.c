@@ -5,12 +5,10 @@
 uint64_t kiln_access_traffic_bytes(const struct kiln_domain *domain,
                                    const struct kiln_access *access)
 {
-    uint64_t bytes = kiln_dtype_info(access->dtype)->bytes;
-    for (uint32_t i = 0; i < domain->rank; i++) {
-        if (access->strides[i] != 0)
-            bytes *= (uint64_t)domain->dims[i];
-    }
-    return bytes;
+    uint64_t elements = 1;
+    for (uint32_t i = 0; i < domain->rank; i++)
+        elements *= (uint64_t)kiln_access_elements_along(access, i, domain->dims[i]);
+    return (uint64_t)kiln_dtype_memory_bytes(access->dtype, (int64_t)elements);
 }
 
 /* The access that moves the most; a store wins a tie. */
@@ -29,15 +27,28 @@ static const struct kiln_access *heaviest_access(const struct kiln_domain *domai
     return heaviest;
 }
 
+/* A store of packed elements: its vectors have to be whole bytes; or NULL. A group has stores of
+ * one layout at most. */
+static const struct kiln_access *packed_store(const struct kiln_fusion_group *group)
+{
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        if (kiln_dtype_is_packed(group->accesses[i].dtype))
+            return &group->accesses[i];
+    }
+    return NULL;
+}
+
 /*
- * The access whose memory order the walk follows: among the axes that are dense (stride 1) in some
- * access, the one that carries the most traffic decides; a store breaks ties, since a scattered
- * write costs more. With no such axis it is the heaviest access of all: a row value's would know
- * nothing about the order of the reduced axes.
+ * The access whose memory order the walk follows. A store of packed elements goes first. Otherwise,
+ * among the axes that are dense (stride 1) in some access, the one that carries the most traffic
+ * decides; a store breaks ties, since a scattered write costs more. With no such axis it is the
+ * heaviest access of all: a row value's would know nothing about the order of the reduced axes.
  */
 static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
                                                const struct kiln_fusion_group *group)
 {
+    if (packed_store(group) != NULL)
+        return packed_store(group);
     const struct kiln_access *leader = heaviest_access(domain, group);
     uint64_t best = 0;
     for (uint32_t axis = 0; axis < domain->rank; axis++) {
@@ -46,7 +57,7 @@ static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
         const struct kiln_access *candidate = NULL;
         for (uint32_t i = 0; i < group->access_count; i++) {
             const struct kiln_access *access = &group->accesses[i];
-            if (domain->dims[axis] == 1 || access->strides[axis] != 1)
+            if (domain->dims[axis] == 1 || access->strides[axis] != 1 || access->repeats[axis] != 0)
                 continue;
             uint64_t bytes = 2 * kiln_access_traffic_bytes(domain, access) + access->is_store;
             traffic += bytes;
@@ -63,10 +74,29 @@ static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
     return leader;
 }
 
+/* True if a window of a core operation moves along the axis of its result. */
+static bool moves_along(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                        uint32_t axis)
+{
+    uint32_t from_right = ir->domains[group->domain].rank - 1 - axis;
+    for (uint32_t i = 0; i < group->anchor_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->anchors[i]];
+        if (kiln_opcode_info(op->opcode)->op_class != KILN_OP_CLASS_REDUCE || op->map == KILN_NONE)
+            continue;
+        const struct kiln_map *map = &ir->maps[op->map];
+        if (kiln_map_window_over(map, map->axes[from_right].along) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* True if the kernel needs the coordinate along the axis. */
 static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                          uint32_t axis)
 {
     uint32_t rank = ir->domains[group->domain].rank;
+    if (moves_along(ir, group, axis))
+        return true;
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         const struct kiln_domain *own = &ir->domains[op->domain];
@@ -108,9 +138,9 @@ static void append_segment_axis(const struct kiln_fusion_group *group,
         if (group->accesses[i].is_accumulator)
             schedule->accesses[i].strides[0] = group->accesses[i].segment_stride;
     }
-    schedule->dims[0] = group->segment_count;
-    schedule->rank = 1;
-    schedule->reduced_axes = 1;
+    schedule->walk.dims[0] = group->segment_count;
+    schedule->walk.rank = 1;
+    schedule->walk.reduced_axes = 1;
 }
 
 /* Guards of an access, as bits over the domain's axes. A row value is stored once per row whatever
@@ -122,13 +152,17 @@ static uint32_t effective_guards(const struct kiln_fusion_group *group,
     return is_row ? access->guard_axes & ~group->reduced_axes : access->guard_axes;
 }
 
-static bool can_merge(const struct kiln_schedule *schedule, uint32_t access_count, uint32_t outer,
-                      int64_t dim, const int64_t *inner_strides, const bool *inner_guarded)
+/* Blocks go on from one line to the next if lines are whole blocks. */
+static bool can_merge(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                      uint32_t outer, uint32_t axis, int64_t dim, const int64_t *inner_strides,
+                      const bool *inner_guarded)
 {
-    for (uint32_t i = 0; i < access_count; i++) {
+    for (uint32_t i = 0; i < group->access_count; i++) {
         const struct kiln_access_schedule *access = &schedule->accesses[i];
+        int64_t repeat = group->accesses[i].repeats[axis];
         int64_t expected;
-        if (__builtin_mul_overflow(inner_strides[i], dim, &expected) ||
+        if (access->repeats[outer] != 0 || (repeat != 0 && dim % repeat != 0) ||
+            __builtin_mul_overflow(inner_strides[i], repeat != 0 ? dim / repeat : dim, &expected) ||
             access->strides[outer] != expected ||
             ((access->guard_axes >> outer) & 1u) != inner_guarded[i])
             return false;
@@ -151,9 +185,9 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
         return false;
 
     for (uint32_t i = 0; i < KILN_MAX_RANK; i++)
-        schedule->domain_axis[i] = KILN_NONE;
-    schedule->rank = 0;
-    schedule->reduced_axes = 0;
+        schedule->walk.domain_axis[i] = KILN_NONE;
+    schedule->walk.rank = 0;
+    schedule->walk.reduced_axes = 0;
     if (group->role == KILN_ROLE_COMBINE) {
         assert(count < KILN_MAX_RANK);
         append_segment_axis(group, schedule);
@@ -167,27 +201,28 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
             inner_guarded[i] = (effective_guards(group, &group->accesses[i]) >> axis) & 1u;
         }
         bool merge = !counted && !previous_counted && reduced == previous_reduced &&
-                     can_merge(schedule, group->access_count, schedule->rank - 1,
-                               domain->dims[axis], inner_strides, inner_guarded);
+                     can_merge(schedule, group, schedule->walk.rank - 1, axis, domain->dims[axis],
+                               inner_strides, inner_guarded);
         if (!merge) {
-            schedule->dims[schedule->rank] = 1;
-            schedule->rank++;
+            schedule->walk.dims[schedule->walk.rank] = 1;
+            schedule->walk.rank++;
         }
-        uint32_t collapsed = schedule->rank - 1;
-        schedule->dims[collapsed] *= domain->dims[axis];
-        schedule->reduced_axes |= (uint32_t)reduced << collapsed;
-        schedule->domain_axis[axis] = counted ? collapsed : KILN_NONE;
+        uint32_t collapsed = schedule->walk.rank - 1;
+        schedule->walk.dims[collapsed] *= domain->dims[axis];
+        schedule->walk.reduced_axes |= (uint32_t)reduced << collapsed;
+        schedule->walk.domain_axis[axis] = counted ? collapsed : KILN_NONE;
         for (uint32_t i = 0; i < group->access_count; i++) {
             schedule->accesses[i].strides[collapsed] = inner_strides[i];
+            schedule->accesses[i].repeats[collapsed] = group->accesses[i].repeats[axis];
             schedule->accesses[i].guard_axes &= ~(1u << collapsed);
             schedule->accesses[i].guard_axes |= (uint32_t)inner_guarded[i] << collapsed;
         }
         previous_counted = counted;
         previous_reduced = reduced;
     }
-    if (schedule->rank == 0) {
-        schedule->rank = 1;
-        schedule->dims[0] = 1;
+    if (schedule->walk.rank == 0) {
+        schedule->walk.rank = 1;
+        schedule->walk.dims[0] = 1;
     }
     return true;
 }

@@ -9,8 +9,8 @@
 /*
  * Fills rank, dims, domain_axis, reduced_axes, and strides and guard_axes of the accesses
  * (which must be zeroed). Merged are neighbouring axes a, b with stride[a] == stride[b] * dim[b]
- * for every access, unless an INDEX counts along one, or one is reduced and the other is not. False
- * when memory is out.
+ * for every access, unless an INDEX counts along one, a window of a REDUCE moves along one, or one
+ * is reduced and the other is not. False when memory is out.
  */
 bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                           struct kiln_schedule *schedule);

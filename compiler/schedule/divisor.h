@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 /*
- * What device/contraction/divide.h divides by, for 1 <= size <= INT32_MAX: with s the smallest
- * power that 2^s >= size, floor(2^(31 + s) / size) + 1 in the low half, s in the high one. Then n /
- * size is n * multiplier / 2^(31 + s) for all n below 2^31, since multiplier * size exceeds 2^(31 +
- * s) by at most 2^s (Granlund and Montgomery, Division by Invariant Integers using Multiplication,
- * 1994).
+ * The kernel argument for divisions by `size`, 1 <= size <= INT32_MAX. Its high half is s, the
+ * smallest number with 2^s >= size. Its low half is multiplier = floor(2^(31 + s) / size) + 1.
+ * Then n / size = n * multiplier / 2^(31 + s) for all n below 2^31, because multiplier * size
+ * exceeds 2^(31 + s) by at most 2^s. (Granlund and Montgomery, Division by Invariant Integers using
+ * Multiplication, 1994.)
  */
 static inline int64_t kiln_divisor_argument(int64_t size)
 {

@@ -14,8 +14,29 @@ static inline uint32_t kiln_max_u32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+static inline uint64_t kiln_min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t kiln_max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t kiln_min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* a / b rounded up, for a + b below 2^64 and b > 0. */
 static inline uint64_t kiln_ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* a / b rounded up, for a >= 0 and b > 0. */
+static inline int64_t kiln_ceil_div_i64(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
 }

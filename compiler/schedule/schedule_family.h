@@ -1,10 +1,11 @@
 /*
- * What the stage asks a family of kernels. One struct per row of compiler/kernel_family.def,
- * defined in the family's file: schedule_pointwise.c, schedule_reduction.c, schedule_contraction.c.
+ * The functions that scheduling calls in a family of kernels. Each row of
+ * compiler/kernel_family.def has one struct, defined in compiler/families/<name>/schedule_<name>.c.
  */
 #ifndef KILN_COMPILER_SCHEDULE_SCHEDULE_FAMILY_H
 #define KILN_COMPILER_SCHEDULE_SCHEDULE_FAMILY_H
 
+#include "compiler/schedule/alternatives.h"
 #include "compiler/schedule/schedule.h"
 
 /* A group that is to be scheduled; memory comes from the arena of `ir`. */
@@ -13,12 +14,14 @@ struct kiln_schedule_task {
     const struct kiln_graph *graph;
     const struct kiln_fusion_group *group;
     const struct kiln_target *target;
-    const struct kiln_contraction_options *forced;
+    struct kiln_alternatives *alternatives; /* NULL: not wanted */
 };
 
 struct kiln_schedule_family {
-    /* Fills a schedule that has family, limits, forced, max_groups, accesses (zeroed), tile_axis
-     * KILN_NONE and grid_unit 1; the rest is zero. The grid follows from chunk_count. */
+    size_t details_bytes;
+    bool takes_ragged; /* its kernels read and write ragged tensors */
+    /* Fills a schedule that has family, limits, options, details and accesses (both zeroed)
+     * and grid_unit 1; the rest is zero. The grid follows from chunk_count. */
     enum kiln_status (*schedule)(const struct kiln_schedule_task *task,
                                  struct kiln_schedule *schedule, struct kiln_error *error);
     /* Lowers the limit in `limits` (those of `schedule`) that the family gives up next, by an
@@ -27,12 +30,21 @@ struct kiln_schedule_family {
     bool (*relax)(const struct kiln_schedule *schedule, struct kiln_register_limits *limits);
     /* Whether what the family has in a schedule is the same in both. */
     bool (*is_same)(const struct kiln_schedule *a, const struct kiln_schedule *b);
-    /* kiln_schedule_walks_in_order. */
+    /* kiln_schedule_walks_in_order. NULL: never. */
     bool (*walks_in_order)(const struct kiln_schedule *schedule);
     /* Sets what `work` has of products, which is 0. NULL: the family has none. */
     void (*count_products)(const struct kiln_schedule *schedule, struct kiln_kernel_work *work);
     /* The kernel's time without its launch: kiln_schedule_time. */
     double (*time)(const struct kiln_schedule *schedule, const struct kiln_target *target);
+    /* Appends what tells the schedule from others of its group, as what the search notes
+     * (alternatives.h). NULL: kiln explain shows no others. */
+    void (*describe)(const struct kiln_schedule *schedule, struct kiln_buffer *buffer);
+    /* kiln_schedule_explain. NULL: there are no rules. */
+    void (*explain)(const struct kiln_schedule *schedule, const struct kiln_target *target,
+                    struct kiln_buffer *buffer);
+    /* Sets the options to another form of the schedule, which a rule has passed over. False if
+     * there is none. NULL: never. */
+    bool (*force_other)(const struct kiln_schedule *schedule, struct kiln_lower_options *options);
     /* Appends to the line of kiln_schedule_print, behind the template's name. */
     void (*print)(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
                   struct kiln_buffer *buffer);

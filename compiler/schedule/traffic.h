@@ -12,4 +12,9 @@
 void kiln_measure_traffic(const struct kiln_fusion_group *group, const uint32_t *reads,
                           bool stays_on_chip, struct kiln_schedule *schedule);
 
+/* Fills bytes_moved and bytes_fewest. Each access of a place counts once: what a tile reads again
+ * comes out of a cache. */
+void kiln_measure_places(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                         struct kiln_schedule *schedule);
+
 #endif

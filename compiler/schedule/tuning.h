@@ -9,7 +9,7 @@
 /* Columns of tuning.def. */
 struct kiln_tuning {
     uint32_t bytes_in_flight;
-    uint32_t reduction_bytes_in_flight;
+    uint32_t row_bytes_in_flight;
     uint32_t sector_bytes;
     uint32_t access_bytes;
     uint32_t busy_cost;

@@ -1,5 +1,8 @@
 #include "compiler/schedule/vector_access.h"
 
+/* Size of every axis where sizes are arguments, so that weights follow from strides alone. */
+enum { NOMINAL_SIZE = 64 };
+
 uint32_t kiln_floor_power_of_two(uint64_t value)
 {
     uint32_t power = 1;
@@ -16,43 +19,62 @@ uint32_t kiln_ceil_power_of_two(uint64_t value)
     return power;
 }
 
+/* Distinct elements of an access along a collapsed axis of so many points. */
+static int64_t elements_along(const struct kiln_schedule *schedule, uint32_t access, uint32_t axis,
+                              int64_t size)
+{
+    const struct kiln_access_schedule *layout = &schedule->accesses[access];
+    if (layout->strides[axis] == 0)
+        return 1;
+    return layout->repeats[axis] != 0 ? (size - 1) / layout->repeats[axis] + 1 : size;
+}
+
 uint64_t kiln_scheduled_access_bytes(const struct kiln_fusion_group *group,
                                      const struct kiln_schedule *schedule, uint32_t access)
 {
-    uint64_t bytes = kiln_dtype_info(group->accesses[access].dtype)->bytes;
-    for (uint32_t axis = 0; axis < schedule->rank; axis++) {
-        if (schedule->accesses[access].strides[axis] != 0)
-            bytes *= (uint64_t)schedule->dims[axis];
-    }
+    enum kiln_dtype dtype = group->accesses[access].dtype;
+    uint64_t elements = 1;
+    for (uint32_t axis = 0; axis < schedule->walk.rank; axis++)
+        elements *= (uint64_t)elements_along(schedule, access, axis, schedule->walk.dims[axis]);
     if (group->role == KILN_ROLE_PARTIAL && group->accesses[access].is_accumulator)
-        bytes *= group->segment_count;
-    return bytes;
+        elements *= group->segment_count;
+    return (uint64_t)kiln_dtype_memory_bytes(dtype, (int64_t)elements);
 }
 
-uint64_t kiln_heaviest_access_bytes(const struct kiln_fusion_group *group,
-                                    const struct kiln_schedule *schedule)
+uint64_t kiln_access_weight(const struct kiln_fusion_group *group,
+                            const struct kiln_schedule *schedule, uint32_t access)
+{
+    uint64_t elements = 1;
+    if (schedule->options->shapes == KILN_SHAPES_CONSTANT)
+        return kiln_scheduled_access_bytes(group, schedule, access);
+    for (uint32_t axis = 0; axis < schedule->walk.rank; axis++)
+        elements *= (uint64_t)elements_along(schedule, access, axis, NOMINAL_SIZE);
+    return (uint64_t)kiln_dtype_memory_bytes(group->accesses[access].dtype, (int64_t)elements);
+}
+
+uint64_t kiln_heaviest_access(const struct kiln_fusion_group *group,
+                              const struct kiln_schedule *schedule)
 {
     uint64_t heaviest = 0;
     for (uint32_t i = 0; i < group->access_count; i++) {
-        uint64_t bytes = kiln_scheduled_access_bytes(group, schedule, i);
-        if (bytes > heaviest)
-            heaviest = bytes;
+        uint64_t weight = kiln_access_weight(group, schedule, i);
+        if (weight > heaviest)
+            heaviest = weight;
     }
     return heaviest;
 }
 
 bool kiln_access_is_heavy(const struct kiln_fusion_group *group,
-                          const struct kiln_schedule *schedule, uint32_t access,
-                          uint64_t heaviest_bytes)
+                          const struct kiln_schedule *schedule, uint32_t access, uint64_t heaviest)
 {
-    return 4 * kiln_scheduled_access_bytes(group, schedule, access) >= heaviest_bytes;
+    return 4 * kiln_access_weight(group, schedule, access) >= heaviest;
 }
 
 void kiln_dense_element_bytes(const struct kiln_fusion_group *group,
                               const struct kiln_schedule *schedule, const bool *is_dense,
                               uint32_t *ret_narrowest, uint32_t *ret_widest)
 {
-    uint64_t heaviest = kiln_heaviest_access_bytes(group, schedule);
+    uint64_t heaviest = kiln_heaviest_access(group, schedule);
     uint32_t narrowest = 0;
     uint32_t widest = 0;
     for (uint32_t i = 0; i < group->access_count; i++) {
@@ -66,42 +88,72 @@ void kiln_dense_element_bytes(const struct kiln_fusion_group *group,
     *ret_widest = widest;
 }
 
+uint32_t kiln_packed_access_bytes(enum kiln_dtype dtype, uint32_t vector_elems)
+{
+    uint32_t bytes = kiln_dtype_info(dtype)->bits * vector_elems / 8;
+    uint32_t step = KILN_ACCESS_BYTES;
+    while (bytes % step != 0)
+        step /= 2;
+    return step;
+}
+
 uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype dtype,
                                uint32_t vector_elems)
 {
     uint32_t bytes = kiln_dtype_info(dtype)->bytes;
-    if (target->kind != KILN_TARGET_CUDA)
+    if (target->kind != KILN_TARGET_CUDA || kiln_dtype_is_packed(dtype))
         return bytes;
     return bytes * vector_elems < KILN_ACCESS_BYTES ? bytes * vector_elems : KILN_ACCESS_BYTES;
 }
 
-/* Whether a vector along `axis` of this length starts aligned wherever the other coordinates are:
- * not where the last vector of rows is moved back to where it is whole. */
+/* True if every vector along `axis` starts at a multiple of `vector` elements. Columns whose last
+ * vector is moved back to where it is whole do not. */
 static bool keeps_alignment(const struct kiln_schedule *schedule, const struct kiln_access *access,
-                            const struct kiln_access_schedule *layout, uint32_t axis)
+                            const struct kiln_access_schedule *layout, uint32_t axis,
+                            int64_t vector)
 {
-    int64_t vector = schedule->vector_elems;
-    bool has_columns =
-        schedule->reduced_axes != 0 && !((schedule->reduced_axes >> (schedule->rank - 1)) & 1u);
-    if (has_columns && schedule->dims[axis] % vector != 0)
+    bool has_columns = schedule->walk.reduced_axes != 0 &&
+                       !((schedule->walk.reduced_axes >> (schedule->walk.rank - 1)) & 1u);
+    if (has_columns && schedule->walk.dims[axis] % schedule->walk.vector_elems != 0)
         return false;
-    for (uint32_t i = 0; i < schedule->rank; i++) {
+    for (uint32_t i = 0; i < schedule->walk.rank; i++) {
         if (i != axis && layout->strides[i] % vector != 0)
             return false;
     }
     return access->segment_stride % vector == 0 || layout->strides[axis] == access->segment_stride;
 }
 
-/* Only CUDA traps on a vector that is aligned to its elements alone; AMDGPU and the host do not. */
+/* Only CUDA traps on a vector that is aligned to its elements alone; AMDGPU and the host do not.
+ * Vectors of packed elements start at whole bytes everywhere. */
 bool kiln_vector_is_possible(const struct kiln_graph *graph, const struct kiln_target *target,
                              const struct kiln_schedule *schedule,
                              const struct kiln_fusion_group *group, uint32_t access, uint32_t axis)
 {
+    const struct kiln_access *memory = &group->accesses[access];
+    const struct kiln_access_schedule *layout = &schedule->accesses[access];
+    if (kiln_dtype_is_packed(memory->dtype))
+        return schedule->walk.form == KILN_WALK_FLATTENED ||
+               keeps_alignment(schedule, memory, layout, axis, kiln_dtype_unit(memory->dtype));
     if (target->kind != KILN_TARGET_CUDA)
         return true;
-    const struct kiln_access *memory = &group->accesses[access];
-    uint32_t needed = kiln_vector_alignment(target, memory->dtype, schedule->vector_elems);
-    return keeps_alignment(schedule, memory, &schedule->accesses[access], axis) &&
+    uint32_t needed = kiln_vector_alignment(target, memory->dtype, schedule->walk.vector_elems);
+    return keeps_alignment(schedule, memory, layout, axis, schedule->walk.vector_elems) &&
            (memory->kind == KILN_ARGUMENT_WORKSPACE ||
             graph->tensors[memory->tensor].alignment_bytes >= needed);
+}
+
+uint32_t kiln_packed_alignment(const struct kiln_graph *graph, const struct kiln_target *target,
+                               const struct kiln_schedule *schedule,
+                               const struct kiln_fusion_group *group, uint32_t access,
+                               uint32_t axis)
+{
+    const struct kiln_access *memory = &group->accesses[access];
+    uint32_t vector = schedule->walk.vector_elems;
+    if (target->kind != KILN_TARGET_CUDA ||
+        (schedule->walk.form != KILN_WALK_FLATTENED &&
+         !keeps_alignment(schedule, memory, &schedule->accesses[access], axis, vector)))
+        return 1;
+    uint32_t step = kiln_packed_access_bytes(memory->dtype, vector);
+    uint32_t promised = graph->tensors[memory->tensor].alignment_bytes;
+    return step < promised ? step : promised;
 }

@@ -25,12 +25,15 @@ uint32_t kiln_ceil_power_of_two(uint64_t value);
 uint64_t kiln_scheduled_access_bytes(const struct kiln_fusion_group *group,
                                      const struct kiln_schedule *schedule, uint32_t access);
 
-/* Whether an access is worth shaping the schedule for: at least a quarter of the heaviest one. */
+/* The weight of an access within its kernel: its bytes. If sizes are arguments, the weight does not
+ * depend on them, so all sizes have the same kernel. */
+uint64_t kiln_access_weight(const struct kiln_fusion_group *group,
+                            const struct kiln_schedule *schedule, uint32_t access);
+uint64_t kiln_heaviest_access(const struct kiln_fusion_group *group,
+                              const struct kiln_schedule *schedule);
+/* True if an access is worth shaping the schedule for: at least a quarter of the heaviest one. */
 bool kiln_access_is_heavy(const struct kiln_fusion_group *group,
-                          const struct kiln_schedule *schedule, uint32_t access,
-                          uint64_t heaviest_bytes);
-uint64_t kiln_heaviest_access_bytes(const struct kiln_fusion_group *group,
-                                    const struct kiln_schedule *schedule);
+                          const struct kiln_schedule *schedule, uint32_t access, uint64_t heaviest);
 
 /* Bytes of the narrowest and the widest element among the heavy accesses for which is_dense is
  * true; 0 and 0 when there is none. */
@@ -41,6 +44,15 @@ void kiln_dense_element_bytes(const struct kiln_fusion_group *group,
 /* What the pointer of an access must be a multiple of to be read in vectors. */
 uint32_t kiln_vector_alignment(const struct kiln_target *target, enum kiln_dtype dtype,
                                uint32_t vector_elems);
+
+/* Bytes that an access of a vector of packed elements takes at once: 1, 2, 4, 8 or 16. The vector
+ * is whole bytes. */
+uint32_t kiln_packed_access_bytes(enum kiln_dtype dtype, uint32_t vector_elems);
+/* Alignment of the pointer for vectors of packed elements along a collapsed axis. */
+uint32_t kiln_packed_alignment(const struct kiln_graph *graph, const struct kiln_target *target,
+                               const struct kiln_schedule *schedule,
+                               const struct kiln_fusion_group *group, uint32_t access,
+                               uint32_t axis);
 
 /* Whether an access that is dense along a collapsed axis can be done in vectors of
  * schedule->vector_elems along it. */

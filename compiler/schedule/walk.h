@@ -1,6 +1,6 @@
 /*
- * What schedules share whose kernels walk over the collapsed domain, one piece of work after
- * another: those of pointwise groups and of reductions. Internal to the stage.
+ * Common parts of schedules whose kernels walk over the collapsed domain. Such a kernel takes one
+ * piece of work after another, and has no tiles of products.
  */
 #ifndef KILN_COMPILER_SCHEDULE_WALK_H
 #define KILN_COMPILER_SCHEDULE_WALK_H

@@ -17,6 +17,10 @@
 #endif
 #define KILN_BLOCK               256
 #define KILN_PRODUCTS            1
+#define KILN_BATCH_RANK          0
+#define KILN_INDEX_RANK          1
+#define KILN_WINDOWS             0
+#define KILN_K_GRANULE           1
 #define KILN_RESULT_VECTOR       8
 #define KILN_ITEM_ROWS           4
 #define KILN_ARE_ROWS_FAST       0
@@ -24,6 +28,7 @@
 #define KILN_ARE_WEIGHTS_ALONG_K 1
 #define KILN_WEIGHTS             128
 #define KILN_TAPS                16
+#define KILN_TILE_K          KILN_TAPS
 #define KILN_CHIPLETS            8
 #define KILN_CHIPLET_RUN         16
 #define KILN_SUPER_ROWS          8
@@ -37,6 +42,9 @@
 typedef float kiln_sum;
 #define KILN_MMA_ADD(a, b, sum) kiln_fma_f32(a, b, sum)
 
+#include "device/contraction/axes.h"
+#include "device/contraction/divide.h"
+
 struct kiln_arguments {
     const kiln_storage_f16 *a0;
     const kiln_storage_f16 *a1;
@@ -48,97 +56,50 @@ struct kiln_arguments {
     long long s2_0;
 };
 
-struct kiln_batch {};
+typedef unsigned kiln_offset;
 
-KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch &)
+KILN_FACT kiln_map kiln_map_0 = {KILN_ARGUMENT(s0_0), KILN_ARGUMENT(s0_0), true};
+KILN_FACT kiln_split kiln_split_0 = {false, false, false, 0u, {}, {}, {}, {}};
+KILN_FACT kiln_number kiln_across_0[KILN_INDEX_RANK] = {KILN_CONSTANT(1)};
+KILN_FACT kiln_map kiln_map_1 = {KILN_ARGUMENT(s1_0), KILN_CONSTANT(1), false};
+KILN_FACT kiln_split kiln_split_1 = {false, false, false, 0u, {}, {}, {}, {}};
+KILN_FACT kiln_number kiln_across_1[KILN_INDEX_RANK] = {KILN_CONSTANT(0)};
+KILN_FACT kiln_axes kiln_m_axes = {1, {{}}};
+KILN_FACT kiln_axes kiln_n_axes = {1, {{}}};
+KILN_FACT kiln_axes kiln_k_axes = {1, {{}}};
+#include "device/contraction/index.h"
+
+#define KILN_IMAGE_HAS_WINDOWS   0
+#define KILN_IMAGE_IS_MOVED      1
+#define KILN_IMAGE_ACCESSES(use) use(image, 0, f16, PLAIN)
+KILN_DEVICE void kiln_image_element(kiln_sum &out, kiln_storage_f16 x0)
 {
+    out = kiln_decode_f16(x0);
 }
 
-struct kiln_image_source {
-    const kiln_storage_f16 *p0;
-};
-
-struct kiln_image_inputs {
-    kiln_storage_f16 x0[KILN_RESULT_VECTOR];
-};
-
-KILN_DEVICE void kiln_image_start(const kiln_arguments &arguments, const kiln_batch &,
-                                  kiln_image_source &source)
+#define KILN_WEIGHTS_HAS_WINDOWS   0
+#define KILN_WEIGHTS_IS_MOVED      1
+#define KILN_WEIGHTS_ACCESSES(use) use(weights, 1, f16, PLAIN)
+KILN_DEVICE void kiln_weights_element(kiln_sum &out, kiln_storage_f16 x1)
 {
-    source.p0 = arguments.a0;
+    out = kiln_decode_f16(x1);
 }
 
-KILN_DEVICE void kiln_image_load(const kiln_arguments &arguments, const kiln_image_source &source,
-                                 unsigned row, unsigned column, unsigned k,
-                                 kiln_image_inputs &inputs)
+KILN_FACT kiln_result_access kiln_result_2 = {{KILN_ARGUMENT(s2_0), KILN_CONSTANT(1), true}};
+#define KILN_RESULT_LOADS(use)
+#define KILN_RESULT_STORES(use) use(2, f16, PLAIN)
+
+KILN_DEVICE void kiln_result_element(const kiln_arguments &, const kiln_batch &, unsigned, unsigned,
+                                     kiln_sum value0, kiln_storage_f16 &y2)
 {
-    KILN_LOAD_VECTOR(16, inputs.x0,
-                     (const kiln_storage_f16 *)((const char *)source.p0 +
-                                                2 * ((row + k) * (unsigned)arguments.s0_0 + column)))
+    y2 = kiln_encode_f16(value0);
 }
 
-KILN_DEVICE void kiln_image_values(const kiln_arguments &, const kiln_image_inputs &inputs,
-                                   kiln_sum (&values)[KILN_RESULT_VECTOR])
-{
-    KILN_UNROLL
-    for (int e = 0; e < KILN_RESULT_VECTOR; e++)
-        values[e] = kiln_decode_f16(inputs.x0[e]);
-}
-
-struct kiln_weights_source {
-    const kiln_storage_f16 *p1;
-};
-
-struct kiln_weights_inputs {
-    kiln_storage_f16 x1[1];
-};
-
-KILN_DEVICE void kiln_weights_start(const kiln_arguments &arguments, const kiln_batch &,
-                                    kiln_weights_source &source)
-{
-    source.p1 = arguments.a1;
-}
-
-KILN_DEVICE void kiln_weights_load(const kiln_arguments &arguments,
-                                   const kiln_weights_source &source, unsigned, unsigned column,
-                                   unsigned k, kiln_weights_inputs &inputs)
-{
-    inputs.x1[0] = source.p1[column * (unsigned)arguments.s1_0 + k];
-}
-
-KILN_DEVICE void kiln_weights_values(const kiln_arguments &, const kiln_weights_inputs &inputs,
-                                     kiln_sum (&values)[1])
-{
-    values[0] = kiln_decode_f16(inputs.x1[0]);
-}
-
-struct kiln_result_source {
-    kiln_storage_f16 *p2;
-};
-
-KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_batch &,
-                                   unsigned row, unsigned column, kiln_result_source &source)
-{
-    source.p2 = arguments.a2 + ((long long)row * arguments.s2_0 + (long long)column);
-}
-
-struct kiln_result_inputs {
-};
-
-KILN_DEVICE void kiln_result_load(const kiln_arguments &, const kiln_result_source &, unsigned,
-                                  unsigned, kiln_result_inputs &)
-{
-}
-
-KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_source &source,
-                             unsigned row, unsigned column, const kiln_result_inputs &,
-                             const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
-{
-    kiln_storage_f16 y2[KILN_RESULT_VECTOR];
-    KILN_UNROLL
-    for (int e = 0; e < KILN_RESULT_VECTOR; e++)
-        y2[e] = kiln_encode_f16(values[0][e]);
-    KILN_STORE_VECTOR(16, source.p2 + (row * (unsigned)arguments.s2_0 + column), y2)
-}
+/* The plain choices. */
+#include "device/turns_none.h"
+#include "device/contraction/finish.h"
+#include "device/contraction/k_whole.h"
+#include "device/contraction/phases_none.h"
+#include "device/contraction/padding_of_items_none.h"
 
 #endif

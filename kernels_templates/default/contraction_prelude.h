@@ -16,25 +16,30 @@
 #define KILN_WAVE_SIZE 1
 #endif
 #endif
+#ifdef KILN_DEFAULT_HAS_WGMMA /* a test of wgmma.h and specialized.h */
+#define KILN_WAVES_M                 4
+#define KILN_WAVES_N                 1
+#else
 #define KILN_WAVES_M                 2
 #define KILN_WAVES_N                 2
+#endif
 #define KILN_BLOCK                   (KILN_WAVES_M * KILN_WAVES_N * KILN_WAVE_SIZE)
 #define KILN_TILE_M                  64
 #define KILN_TILE_N                  64
+#ifdef KILN_DEFAULT_HAS_WGMMA
+#define KILN_TILE_K                  64
+#define KILN_ROW_PACKS               8
+#else
 #define KILN_TILE_K                  32
+#define KILN_ROW_PACKS               4
+#endif
 #define KILN_BUFFERS                 2
-#define KILN_IS_PINGPONG             0
 #define KILN_PRODUCTS                1
-#define KILN_IS_STREAMED             0
 #define KILN_WAVES_K                 1
-#define KILN_GROUPS_K                1
 #define KILN_ROW_PARTS               1
-#define KILN_ROW_LANES               0
 #define KILN_FINISHED_TOGETHER       1
-#define KILN_STATISTICS              0
 #define KILN_STATISTICS_PACKS        0
 #define KILN_PACK_ELEMENTS           8
-#define KILN_ROW_PACKS               4
 #define KILN_RESULT_VECTOR           8
 #define KILN_CHIPLETS                8
 #define KILN_CHIPLET_RUN             16
@@ -45,10 +50,20 @@
 #define KILN_RIGHT_IS_ALONG_K        1
 #define KILN_LEFT_PIECES             1
 #define KILN_RIGHT_PIECES            1
-#define KILN_LEFT_WORK               0
-#define KILN_RIGHT_WORK              0
-#define KILN_K_END                   1
-#define KILN_HAS_SEGMENTS            0
+#define KILN_LEFT_VECTOR             8
+#define KILN_RIGHT_VECTOR            8
+#ifdef KILN_PHASES /* a test of phases.h */
+#define KILN_BATCH_RANK              1
+#define KILN_DEFAULT_BATCH_STRIDES   , {{KILN_CONSTANT(1), KILN_CONSTANT(1)}}, {KILN_CONSTANT(1)}
+#elif defined(KILN_DEFAULT_HAS_GROUPS) /* contraction_groups.hip */
+#define KILN_BATCH_RANK              1
+#define KILN_DEFAULT_BATCH_STRIDES   , {{KILN_CONSTANT(1), KILN_CONSTANT(1)}}
+#else
+#define KILN_BATCH_RANK              0
+#define KILN_DEFAULT_BATCH_STRIDES
+#endif
+#define KILN_HAS_SEGMENTS            1 /* a batch has a member for them */
+#define KILN_K_END                   KILN_K_END_FIRST
 
 #include "device/device.h"
 
@@ -79,6 +94,20 @@ typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(16)));
 typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(8)));
 #endif
 #include "device/mma/wmma.h"
+#elif defined(KILN_DEFAULT_HAS_WGMMA)
+#define KILN_HAS_TURNS            0
+#define KILN_LDS_IS_DYNAMIC
+#define KILN_CONSUMERS            128
+#define KILN_PRODUCERS            128
+#define KILN_STAGE_GROUPS         1
+#define KILN_LEFT_IS_COPIED       1
+#define KILN_LEFT_IS_TRANSPOSED   0
+#define KILN_RIGHT_IS_COPIED      0
+#define KILN_RIGHT_IS_TRANSPOSED  0
+KILN_DEVICE void kiln_wgmma(float (&)[KILN_TILE_N / 2], unsigned long long, unsigned long long, bool)
+{
+}
+#include "device/mma/wgmma.h"
 #elif defined(__CUDACC__)
 #define KILN_MMA_TYPE "f16"
 #include "device/mma/mma_sync.h"
@@ -91,6 +120,10 @@ typedef _Float16 kiln_mma_operand __attribute__((ext_vector_type(8)));
 #include "device/mma/scalar.h"
 #endif
 
+#include "device/contraction/divide.h"
+#include "device/contraction/find_phase.h"
+#include "device/contraction/map.h"
+
 struct kiln_arguments {
     const kiln_storage_f16 *a0;
     const kiln_storage_f16 *a1;
@@ -99,98 +132,71 @@ struct kiln_arguments {
     long long s0_0;
     long long s1_0;
     long long s2_0;
+    long long segments; /* of k; 1 here */
+    long long tiles;    /* that are multiplied: work-groups after them add up an operand */
+    long long n_divisor; /* for kiln_divide */
+    long long k_run;
+#ifdef KILN_DEFAULT_HAS_GROUPS
+    const int *a3, *a4, *a5;
+    long long batch0; /* experts */
+    long long groups, row_tiles, group_tiles, tokens, top_k;
+#endif
 };
-
-struct kiln_batch {};
-
-KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned, kiln_batch &)
+#ifdef KILN_DEFAULT_HAS_GROUPS
+KILN_FACT kiln_number kiln_batch_sizes[] = {KILN_ARGUMENT(batch0)};
+KILN_DEVICE int kiln_group_offset(const kiln_arguments &arguments, unsigned index)
 {
+    return arguments.a3[index];
+}
+[[maybe_unused]] KILN_DEVICE int kiln_row_index(const kiln_arguments &arguments, unsigned index)
+{
+    return arguments.a4[index];
+}
+[[maybe_unused]] KILN_DEVICE int kiln_row_ks(const kiln_arguments &arguments, unsigned index)
+{
+    return arguments.a5[index];
+}
+#endif
+
+typedef unsigned kiln_offset;
+
+KILN_FACT kiln_map kiln_map_0 = {KILN_ARGUMENT(s0_0), KILN_CONSTANT(1), true KILN_DEFAULT_BATCH_STRIDES};
+#ifndef KILN_LEFT_ACCESSES /* a test of a form of accesses has its own */
+#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, PLAIN)
+#endif
+#define KILN_LEFT_PACKING(use)  use(left, LEFT, 0, COPIED, 0, f16)
+
+KILN_FACT kiln_map kiln_map_1 = {KILN_ARGUMENT(s1_0), KILN_CONSTANT(1), true KILN_DEFAULT_BATCH_STRIDES};
+#define KILN_RIGHT_ACCESSES(use) use(right, 1, f16, PLAIN)
+#define KILN_RIGHT_PACKING(use)  use(right, RIGHT, 0, COPIED, 1, f16)
+
+KILN_FACT kiln_result_access kiln_result_2 = {{KILN_ARGUMENT(s2_0), KILN_CONSTANT(1), true KILN_DEFAULT_BATCH_STRIDES}};
+#define KILN_RESULT_LOADS(use)
+#define KILN_RESULT_STORES(use) use(2, f16, PLAIN)
+
+KILN_DEVICE void kiln_result_element(const kiln_arguments &, const kiln_batch &, unsigned, unsigned,
+                                     kiln_sum value0, kiln_storage_f16 &y2)
+{
+    y2 = kiln_encode_f16(value0);
 }
 
-#define KILN_DEFAULT_OPERAND(side, pointer, stride)                                                \
-    struct kiln_##side##_source {                                                                  \
-        const kiln_storage_f16 *p;                                                                 \
-    };                                                                                             \
-    struct kiln_##side##_inputs {                                                                  \
-        kiln_storage_f16 x[8];                                                                     \
-    };                                                                                             \
-    KILN_DEVICE void kiln_##side##_start(const kiln_arguments &arguments, const kiln_batch &,      \
-                                         unsigned row, kiln_##side##_source &source)               \
-    {                                                                                              \
-        source.p = arguments.pointer + (long long)row * arguments.stride;                          \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_advance(const kiln_arguments &, unsigned k,                     \
-                                           kiln_##side##_source &source)                           \
-    {                                                                                              \
-        source.p += (long long)k;                                                                  \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_load(const kiln_arguments &arguments,                           \
-                                        const kiln_##side##_source &source, unsigned row,          \
-                                        unsigned k, unsigned rest, kiln_##side##_inputs &inputs)   \
-    {                                                                                              \
-        const unsigned at = KILN_K_WITHIN(k, rest);                                                \
-        KILN_LOAD_VECTOR(16, inputs.x,                                                             \
-                         (const kiln_storage_f16 *)((const char *)source.p +                       \
-                                                    2 * (row * (unsigned)arguments.stride + at)))  \
-    }                                                                                              \
-    struct kiln_##side##_lane {};                                                                  \
-    KILN_DEVICE void kiln_##side##_locate(const kiln_arguments &, unsigned, unsigned,              \
-                                          kiln_##side##_lane &)                                    \
-    {                                                                                              \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_keep(kiln_##side##_lane &)                                      \
-    {                                                                                              \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_load_at(const kiln_arguments &arguments,                        \
-                                           const kiln_##side##_source &source,                     \
-                                           const kiln_##side##_lane &, unsigned row, unsigned k,   \
-                                           unsigned rest, kiln_##side##_inputs &inputs)            \
-    {                                                                                              \
-        kiln_##side##_load(arguments, source, row, k, rest, inputs);                               \
-    }                                                                                              \
-    KILN_DEVICE kiln_pack kiln_##side##_pack(const kiln_arguments &,                               \
-                                             const kiln_##side##_inputs &inputs, unsigned,         \
-                                             unsigned, unsigned k, unsigned rest)                  \
-    {                                                                                              \
-        kiln_element out[KILN_PACK_ELEMENTS];                                                      \
-        KILN_UNROLL                                                                                \
-        for (int e = 0; e < KILN_PACK_ELEMENTS; e++)                                               \
-            out[e] = KILN_OR_ZERO(k + (unsigned)e, rest, inputs.x[e]);                             \
-        kiln_pack pack;                                                                            \
-        __builtin_memcpy(&pack, out, sizeof pack);                                                 \
-        return pack;                                                                               \
-    }
-
-KILN_DEFAULT_OPERAND(left, a0, s0_0)
-KILN_DEFAULT_OPERAND(right, a1, s1_0)
-
-struct kiln_result_source {
-    kiln_storage_f16 *p2;
-};
-
-KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_batch &,
-                                   unsigned row, unsigned column, kiln_result_source &source)
-{
-    source.p2 = arguments.a2 + ((long long)row * arguments.s2_0 + (long long)column);
-}
-
-struct kiln_result_inputs {
-};
-
-KILN_DEVICE void kiln_result_load(const kiln_arguments &, const kiln_result_source &, unsigned,
-                                  unsigned, kiln_result_inputs &)
-{
-}
-
-KILN_DEVICE void kiln_finish(const kiln_arguments &arguments, const kiln_result_source &source,
-                             unsigned row, unsigned column, const kiln_result_inputs &,
-                             const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
-{
-    kiln_storage_f16 y2[KILN_RESULT_VECTOR];
-    KILN_UNROLL
-    for (int e = 0; e < KILN_RESULT_VECTOR; e++)
-        y2[e] = kiln_encode_f16(values[0][e]);
-    KILN_STORE_VECTOR(16, source.p2 + (row * (unsigned)arguments.s2_0 + column), y2)
-}
+/* The plain choices. tests/kernels_templates/alone_check.sh makes others. */
+#ifndef KILN_HAS_OWN_CHOICES
+#include "device/turns_none.h"
+#include "device/contraction/finish.h"
+#include "device/contraction/k_whole.h"
+#include "device/contraction/phases_none.h"
+#include "device/contraction/padding_none.h"
+#include "device/contraction/operand_sums_none.h"
+#include "device/contraction/operands.h"
+#include "device/contraction/make_after.h"
+#ifdef KILN_MMA_OVERLAPS
+#include "device/contraction/core_ahead.h"
+#else
+#include "device/contraction/core_in_steps.h"
+#endif
+#include "device/contraction/staged.h"
+#include "device/contraction/store.h"
+#endif
 
 #endif

@@ -16,6 +16,8 @@
 #endif
 #define KILN_BLOCK         256
 #define KILN_PRODUCTS      1
+#define KILN_BATCH_RANK 1
+#define KILN_HAS_LANE_BATCHES 1
 #define KILN_ITEM_ROWS     3
 #define KILN_ITEM_COLUMNS  3
 #define KILN_RESULT_VECTOR 1
@@ -33,6 +35,8 @@
 typedef float kiln_sum;
 #define KILN_MMA_ADD(a, b, sum) kiln_fma_f32(a, b, sum)
 
+#include "device/contraction/map.h"
+
 struct kiln_arguments {
     const kiln_storage_f16 *a0;
     const kiln_storage_f16 *a1;
@@ -42,73 +46,38 @@ struct kiln_arguments {
     long long s0_2, s1_2, s2_2;
 };
 
-struct kiln_batch {
-    unsigned c0;
-};
+typedef unsigned kiln_offset;
+KILN_FACT kiln_number kiln_batch_sizes[] = {KILN_ARGUMENT(batch0)};
 
-KILN_DEVICE void kiln_locate_batch(const kiln_arguments &, unsigned rest, kiln_batch &batch)
+/* Rows of the right one are columns of the result. */
+KILN_FACT kiln_map kiln_map_0 = {
+    KILN_CONSTANT(3), KILN_CONSTANT(1), false, {{KILN_ARGUMENT(s0_2), KILN_CONSTANT(1)}}};
+#define KILN_LEFT_ACCESSES(use) use(left, 0, f16, PLAIN)
+KILN_DEVICE void kiln_left_element(kiln_sum &out, kiln_storage_f16 x0)
 {
-    batch.c0 = rest;
+    out = kiln_decode_f16(x0);
 }
 
-/* Rows of the operand `number`: of the right one columns of the result. */
-#define KILN_DEFAULT_SIDE(side, number, row_stride, k_stride)                                      \
-    struct kiln_##side##_source {                                                                  \
-        const kiln_storage_f16 *p##number;                                                         \
-    };                                                                                             \
-    struct kiln_##side##_inputs {                                                                  \
-        kiln_storage_f16 x##number[1];                                                             \
-    };                                                                                             \
-    KILN_DEVICE void kiln_##side##_start(const kiln_arguments &arguments, const kiln_batch &batch, \
-                                         unsigned row, kiln_##side##_source &source)               \
-    {                                                                                              \
-        source.p##number = arguments.a##number + (0ll + (long long)batch.c0 * arguments.s##number##_2 + \
-                                                  (long long)row * row_stride);                    \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_advance(const kiln_arguments &, kiln_##side##_source &source)   \
-    {                                                                                              \
-        source.p##number += KILN_STEP * k_stride;                                                  \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_load(const kiln_arguments &, const kiln_##side##_source &source, \
-                                        unsigned row, unsigned k, kiln_##side##_inputs &inputs)    \
-    {                                                                                              \
-        inputs.x##number[0] = source.p##number[(int)row * row_stride + (int)k * k_stride];         \
-    }                                                                                              \
-    KILN_DEVICE kiln_sum kiln_##side##_value(const kiln_arguments &,                               \
-                                             const kiln_##side##_inputs &inputs)                   \
-    {                                                                                              \
-        return kiln_decode_f16(inputs.x##number[0]);                                               \
-    }
-
-KILN_DEFAULT_SIDE(left, 0, 3, 1)
-KILN_DEFAULT_SIDE(right, 1, 1, 3)
-
-struct kiln_result_source {
-    kiln_storage_f16 *p2;
-};
-
-KILN_DEVICE void kiln_result_start(const kiln_arguments &arguments, const kiln_batch &batch,
-                                   unsigned row, unsigned column, kiln_result_source &source)
+KILN_FACT kiln_map kiln_map_1 = {
+    KILN_CONSTANT(1), KILN_CONSTANT(3), false, {{KILN_ARGUMENT(s1_2), KILN_CONSTANT(1)}}};
+#define KILN_RIGHT_ACCESSES(use) use(right, 1, f16, PLAIN)
+KILN_DEVICE void kiln_right_element(kiln_sum &out, kiln_storage_f16 x1)
 {
-    source.p2 = arguments.a2 +
-                ((long long)batch.c0 * arguments.s2_2 + (long long)row * 3 + (long long)column);
+    out = kiln_decode_f16(x1);
 }
 
-struct kiln_result_inputs {
-};
+KILN_FACT kiln_result_access kiln_result_2 = {
+    {KILN_CONSTANT(3), KILN_CONSTANT(1), false, {{KILN_ARGUMENT(s2_2), KILN_CONSTANT(1)}}}};
+#define KILN_RESULT_LOADS(use)
+#define KILN_RESULT_STORES(use) use(2, f16, PLAIN)
 
-KILN_DEVICE void kiln_result_load(const kiln_arguments &, const kiln_result_source &, unsigned,
-                                  unsigned, kiln_result_inputs &)
+KILN_DEVICE void kiln_result_element(const kiln_arguments &, const kiln_batch &, unsigned, unsigned,
+                                     kiln_sum value0, kiln_storage_f16 &y2)
 {
+    y2 = kiln_encode_f16(value0);
 }
 
-KILN_DEVICE void kiln_finish(const kiln_arguments &, const kiln_result_source &source, unsigned row,
-                             unsigned column, const kiln_result_inputs &,
-                             const kiln_sum (&values)[KILN_PRODUCTS][KILN_RESULT_VECTOR])
-{
-    KILN_UNROLL
-    for (unsigned e = 0; e < KILN_RESULT_VECTOR; e++)
-        source.p2[row * 3u + column + e] = kiln_encode_f16(values[0][e]);
-}
+#include "device/turns_none.h"
+#include "device/contraction/finish.h"
 
 #endif

@@ -13,6 +13,8 @@
 #define KILN_VECTOR 4
 #define KILN_VECTORS_PER_ITEM 1
 #define KILN_HAS_TAILS 0
+#define KILN_IS_EVEN 0
+#define KILN_CHECKS_CHUNKS 0
 #define KILN_COLS 4000u
 #define KILN_VECTORS 1000u
 
@@ -36,7 +38,7 @@ struct kiln_inputs {
     KILN_INPUT(kiln_storage_f32, x0, KILN_VECTOR);
 };
 
-KILN_DEVICE kiln_position kiln_locate(kiln_index vector)
+KILN_DEVICE kiln_position kiln_locate(const kiln_arguments &, kiln_index vector)
 {
     kiln_position position;
     position.column = vector * KILN_VECTOR;

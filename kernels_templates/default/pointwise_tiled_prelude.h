@@ -15,6 +15,10 @@
 #define KILN_VECTORS_PER_ITEM 4
 #define KILN_TILE 64
 #define KILN_HAS_TAILS 0
+#define KILN_COLS_ARE_TILES 0
+#define KILN_LINES_ARE_TILES 0
+#define KILN_HAS_COLUMN_TAILS 0
+#define KILN_HAS_LINE_TAILS 0
 #define KILN_COLS 300u
 #define KILN_LINES 500u
 #define KILN_HAS_TRANSPOSED_LOADS 1
@@ -50,7 +54,7 @@ struct kiln_inputs {
     kiln_storage_f32 x0[KILN_VECTOR];
 };
 
-KILN_DEVICE kiln_position kiln_locate_tile(kiln_index rest)
+KILN_DEVICE kiln_position kiln_locate_tile(const kiln_arguments &, kiln_index rest)
 {
     kiln_position position;
     position.column = rest % 5 * KILN_TILE;

@@ -13,6 +13,8 @@
 #define KILN_DEVICE_APART   KILN_DEVICE
 #define KILN_DEVICE_MEMBER  __attribute__((device, always_inline))
 #define KILN_CONSTANT_TABLE static __attribute__((constant)) const
+#define KILN_CONSTEXPR      static constexpr
+#define KILN_FACT           static constexpr
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("clang loop unroll(disable) vectorize(disable)")
 

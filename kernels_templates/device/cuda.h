@@ -30,6 +30,8 @@
 #define KILN_DEVICE_APART   KILN_DEVICE
 #define KILN_DEVICE_MEMBER  __device__ __forceinline__
 #define KILN_CONSTANT_TABLE static __device__ __constant__ const
+#define KILN_CONSTEXPR      static __host__ __device__ constexpr
+#define KILN_FACT           static __device__ constexpr
 #define KILN_UNROLL         _Pragma("unroll")
 #define KILN_NO_UNROLL      _Pragma("unroll 1")
 

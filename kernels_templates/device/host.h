@@ -16,6 +16,8 @@
 #define KILN_DEVICE_APART   static __attribute__((noinline))
 #define KILN_DEVICE_MEMBER  inline
 #define KILN_CONSTANT_TABLE static const
+#define KILN_CONSTEXPR      static constexpr
+#define KILN_FACT           static constexpr
 /* Arrays need no registers of their own here: left as loops, kernels compile in less than half of the time and
  * vectorise all the same. */
 #define KILN_UNROLL

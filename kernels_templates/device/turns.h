@@ -1,7 +1,6 @@
 /*
- * Kernels whose work-groups may take several pieces of work, one after the other. KILN_HAS_TURNS is 1 where a launch with a
- * work-group for each would be larger than a device takes: the grid is KILN_GRID then, and arguments.chunks counts the pieces.
- * An ordinary launch has no loop; its kernel is another text.
+ * A kernel whose work-groups take several pieces of work, one after the other: a launch with a work-group for each would be larger
+ * than a device takes. The grid is KILN_GRID, and arguments.chunks counts the pieces. (The other choice: turns_none.h.)
  *
  *   KILN_TURN_KERNEL(type, name, count)
  *   {
@@ -13,11 +12,6 @@
 #ifndef KILN_DEVICE_TURNS_H
 #define KILN_DEVICE_TURNS_H
 
-#ifndef KILN_HAS_TURNS
-#define KILN_HAS_TURNS 0
-#endif
-
-#if KILN_HAS_TURNS
 #define KILN_EACH_TURN(turn)                                                                       \
     KILN_NO_UNROLL                                                                                 \
     for (unsigned turn = kiln_work_group_x(); turn < (unsigned)arguments.chunks; turn += KILN_GRID)
@@ -36,12 +30,5 @@
     }                                                                                              \
     KILN_DEVICE void kiln_take_turn(const kiln_arguments &arguments, unsigned turn, type *name)
 #define KILN_TURN(group, type, name, count) unsigned group = turn;
-#else
-#define KILN_EACH_TURN(turn) if (const unsigned turn = kiln_work_group_x(); true)
-#define KILN_TURN_KERNEL(type, name, count) KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
-#define KILN_TURN(group, type, name, count)                                                        \
-    KILN_LDS(type, name, count);                                                                   \
-    unsigned group = kiln_work_group_x();
-#endif
 
 #endif

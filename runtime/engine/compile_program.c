@@ -43,7 +43,7 @@ struct compile_job {
 
 static const struct kiln_target *target_of(const struct compile_job *job)
 {
-    return job->compilation->scope.target;
+    return job->compilation->scope->target;
 }
 
 static bool is_refused(const struct compile_job *job, uint32_t index)
@@ -62,10 +62,10 @@ static void make_kernel(struct compile_job *job, uint32_t index)
     candidate->origin = KILN_ORIGIN_COMPILED;
     if (is_refused(job, index))
         candidate->status =
-            kiln_kernel_cache_replace(compilation->kernels, &compilation->scope, kernel,
+            kiln_kernel_cache_replace(compilation->kernels, compilation->scope, kernel,
                                       compilation->refused, &candidate->made, &candidate->error);
     else
-        candidate->status = kiln_kernel_cache_get(compilation->kernels, &compilation->scope, kernel,
+        candidate->status = kiln_kernel_cache_get(compilation->kernels, compilation->scope, kernel,
                                                   candidate->is_settled, &candidate->made,
                                                   &candidate->origin, &candidate->error);
 }
@@ -164,13 +164,13 @@ static enum kiln_status keep_spilling(struct compile_job *job, struct candidate 
     const struct kiln_compilation *compilation = job->compilation;
     if (kiln_shared_kernel_has_code(candidate->best)) {
         if (candidate->best->was_compiled_here)
-            kiln_kernel_cache_keep(&compilation->scope, candidate->best);
+            kiln_kernel_cache_keep(compilation->scope, candidate->best);
         return KILN_OK;
     }
     struct kiln_shared_kernel *whole = NULL;
     enum kiln_program_origin origin;
     enum kiln_status status =
-        kiln_kernel_cache_get(compilation->kernels, &compilation->scope, &candidate->best_kernel,
+        kiln_kernel_cache_get(compilation->kernels, compilation->scope, &candidate->best_kernel,
                               true, &whole, &origin, error);
     if (status)
         return status;

@@ -10,7 +10,7 @@
 
 struct kiln_compilation {
     struct kiln_kernel_cache *kernels;
-    struct kiln_kernel_scope scope;
+    const struct kiln_kernel_scope *scope;
     const struct kiln_graph *graph;
     struct kiln_lowered_program *lowered; /* made from this graph; changes */
     /* The program's recipe, where it is known and kernels of it are missing: each is taken in the

@@ -9,6 +9,7 @@ void kiln_declined_graphs_init(struct kiln_declined_graphs *graphs)
 {
     memset(graphs->places, 0, sizeof(graphs->places));
     atomic_init(&graphs->is_used, false);
+    atomic_init(&graphs->epoch, 0);
     kiln_process_mutex_init(&graphs->lock);
 }
 
@@ -22,6 +23,11 @@ void kiln_declined_graphs_fini(struct kiln_declined_graphs *graphs)
 bool kiln_declined_graphs_any(const struct kiln_declined_graphs *graphs)
 {
     return atomic_load_explicit(&graphs->is_used, memory_order_acquire);
+}
+
+uint32_t kiln_declined_graphs_epoch(const struct kiln_declined_graphs *graphs)
+{
+    return atomic_load_explicit(&graphs->epoch, memory_order_acquire);
 }
 
 static struct kiln_declined_graph *place_of(struct kiln_declined_graphs *graphs,
@@ -85,6 +91,7 @@ void kiln_declined_graphs_add(struct kiln_declined_graphs *graphs, const struct 
         return;
     store(graphs, key, &graph);
     atomic_store_explicit(&graphs->is_used, true, memory_order_release);
+    atomic_fetch_add_explicit(&graphs->epoch, 1, memory_order_release);
 }
 
 void kiln_declined_graphs_remove(struct kiln_declined_graphs *graphs,

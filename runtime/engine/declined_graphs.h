@@ -29,6 +29,7 @@ struct kiln_declined_graph {
 struct kiln_declined_graphs {
     struct kiln_process_mutex lock;
     atomic_bool is_used; /* false: nothing was ever added, and nobody needs to make a key */
+    _Atomic uint32_t epoch;
     struct kiln_declined_graph places[KILN_DECLINED_GRAPHS_PLACES];
 };
 
@@ -37,6 +38,9 @@ void kiln_declined_graphs_fini(struct kiln_declined_graphs *graphs);
 
 /* False while kiln_declined_graphs_check cannot find anything: one atomic read. */
 bool kiln_declined_graphs_any(const struct kiln_declined_graphs *graphs);
+/* Changes after each addition. A graph that was not among them, when the epoch had been read, is
+ * not among them as long as the epoch is the same. */
+uint32_t kiln_declined_graphs_epoch(const struct kiln_declined_graphs *graphs);
 /* KILN_OK for a graph that is not among them, else what was said of it. */
 enum kiln_status kiln_declined_graphs_check(struct kiln_declined_graphs *graphs,
                                             const struct kiln_cache_key *key,

@@ -1,7 +1,7 @@
 #include "runtime/engine/engine.h"
 
 #include "compiler/graph/graph_reader.h"
-#include "runtime/engine/engine_report.h"
+#include "runtime/engine/engine_knobs.h"
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/plan.h"
 #include "runtime/support/log.h"
@@ -17,6 +17,8 @@ static void destroy(struct kiln_engine *engine)
     kiln_program_cache_fini(&engine->programs);
     kiln_engine_devices_fini(&engine->devices);
     kiln_declined_graphs_fini(&engine->declined);
+    kiln_seen_graphs_fini(&engine->seen);
+    kiln_tuned_choices_fini(&engine->tuned);
     kiln_codegen_unref(engine->codegen);
     free(engine->cache_directory);
     free(engine->device_name);
@@ -56,6 +58,7 @@ static enum kiln_status init(struct kiln_engine *engine, const struct kiln_engin
     if (status == KILN_OK)
         status = kiln_codegen_create(&options->codegen, &engine->codegen, error);
     kiln_declined_graphs_init(&engine->declined);
+    kiln_tuned_choices_init(&engine->tuned);
     kiln_engine_devices_init(&engine->devices, engine->device_name, engine->codegen);
     const struct kiln_cache_options store = store_options_of(engine, options);
     if (status == KILN_OK)
@@ -106,74 +109,6 @@ void kiln_engine_codegen_counters(const struct kiln_engine *engine,
     kiln_codegen_counters(engine->codegen, ret_counters);
 }
 
-/* What is compiled already needs no compiler; else the compilers are asked. */
-static enum kiln_status check_program(struct kiln_engine *engine, const struct kiln_graph *graph,
-                                      const struct kiln_engine_device *device,
-                                      const struct kiln_cache_key *key, struct kiln_error *error)
-{
-    /* Until then no cache is asked for the graph again, which may take a server's time. */
-    enum { MISS_MILLISECONDS = 30000 };
-    struct kiln_program_cache *programs = &engine->programs;
-    const struct kiln_target *target = &device->device->target;
-    enum kiln_status status = kiln_program_cache_find(programs, graph, target, key, error);
-    if (status == KILN_OK || kiln_status_may_pass(status))
-        return status;
-    kiln_error_init(error);
-    if (!programs->is_precompiled)
-        status = kiln_compile_ability_ask(device->ability, target, error);
-    if (status == KILN_OK || kiln_status_may_pass(status))
-        return status;
-    struct kiln_error second;
-    kiln_error_init(&second);
-    enum kiln_status found = kiln_program_cache_find_kernels(programs, graph, target, &second);
-    if (found == KILN_OK)
-        return KILN_OK;
-    if (kiln_status_may_pass(found) || programs->is_precompiled)
-        *error = second;
-    else
-        kiln_program_cache_tell_miss(graph, error);
-    if (!kiln_status_may_pass(found))
-        kiln_declined_graphs_add(&engine->declined, key, error, MISS_MILLISECONDS);
-    return error->status;
-}
-
-static enum kiln_status check_graph(struct kiln_engine *engine, const struct kiln_graph *graph,
-                                    const struct kiln_engine_device *device,
-                                    struct kiln_error *error)
-{
-    bool can_compile =
-        !engine->programs.is_precompiled && kiln_compile_ability_is_known(device->ability);
-    if (can_compile && !kiln_declined_graphs_any(&engine->declined))
-        return KILN_OK;
-    struct kiln_cache_key key;
-    enum kiln_status status =
-        kiln_program_cache_make_key(&engine->programs, graph, &device->device->target, &key, error);
-    if (status == KILN_OK)
-        status = kiln_declined_graphs_check(&engine->declined, &key, error);
-    if (status == KILN_OK && !can_compile)
-        status = check_program(engine, graph, device, &key, error);
-    kiln_cache_key_fini(&key);
-    return status;
-}
-
-enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
-                                   struct kiln_error *error)
-{
-    struct kiln_arena arena;
-    kiln_arena_init(&arena);
-    struct kiln_graph graph;
-    enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
-    bool is_readable = status == KILN_OK;
-    const struct kiln_engine_device *device = NULL;
-    if (status == KILN_OK)
-        status = kiln_engine_devices_current(&engine->devices, &device, error);
-    if (status == KILN_OK)
-        status = check_graph(engine, &graph, device, error);
-    kiln_report_answer(&graph, is_readable, graph_bytes, size, status ? error : NULL);
-    kiln_arena_fini(&arena);
-    return status;
-}
-
 /* A device in trouble and a full disk say nothing about the next attempt. */
 static bool would_fail_again(enum kiln_status status)
 {
@@ -220,40 +155,48 @@ void kiln_engine_note_outcome(struct kiln_engine *engine, const struct kiln_grap
         !(status == KILN_OK && kiln_declined_graphs_any(&engine->declined)))
         return;
     struct kiln_error ignored;
-    struct kiln_cache_key key;
+    struct kiln_program_request request;
     kiln_error_init(&ignored);
-    if (kiln_program_cache_make_key(&engine->programs, graph, &device->device->target, &key,
-                                    &ignored) == KILN_OK) {
-        if (status == KILN_OK)
-            kiln_declined_graphs_remove(&engine->declined, &key);
-        else
-            decline(engine, graph, device, &key, reason);
-    }
-    kiln_cache_key_fini(&key);
+    if (kiln_program_request_init(&engine->programs, graph, &device->device->target, NULL, &request,
+                                  &ignored) != KILN_OK)
+        return;
+    if (status == KILN_OK)
+        kiln_declined_graphs_remove(&engine->declined, &request.key);
+    else
+        decline(engine, graph, device, &request.key, reason);
+    kiln_program_request_fini(&request);
 }
 
 enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
-                                             size_t size, uint64_t *ret_bytes,
-                                             struct kiln_error *error)
+                                             size_t size, const struct kiln_plan_knobs *knobs,
+                                             uint64_t *ret_bytes, struct kiln_error *error)
 {
     struct kiln_arena arena;
     kiln_arena_init(&arena);
     struct kiln_graph graph;
+    struct kiln_lower_options lower;
     const struct kiln_engine_device *device = NULL;
     uint64_t exact = 0;
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &device, error);
     if (status == KILN_OK) {
-        status = kiln_program_cache_workspace_bytes(&engine->programs, &graph,
-                                                    &device->device->target, &exact, error);
-        if (status)
+        status = kiln_engine_lower_options(engine, &graph, device, knobs, &lower, error);
+        if (status == KILN_OK)
+            status = kiln_engine_program_workspace(engine, &graph, &device->device->target, &lower,
+                                                   &exact, error);
+        if (status && (!knobs || kiln_plan_knobs_are_default(knobs)))
             kiln_engine_note_outcome(engine, &graph, device, status, error);
     }
     if (status == KILN_OK)
-        *ret_bytes = kiln_workspace_padded_bytes(exact);
+        *ret_bytes = kiln_workspace_padded_bytes(kiln_workspace_with_room(&graph, knobs, exact));
     kiln_arena_fini(&arena);
     return status;
+}
+
+bool kiln_engine_may_compile(const struct kiln_engine *engine)
+{
+    return !engine->programs.is_precompiled;
 }
 
 enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct kiln_graph *graph,
@@ -261,12 +204,19 @@ enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct ki
                                      const struct kiln_compiled_program **ret_program,
                                      enum kiln_program_origin *ret_origin, struct kiln_error *error)
 {
+    struct kiln_program_request request;
     struct kiln_shared_program *program = NULL;
     enum kiln_status status =
-        kiln_program_cache_get(&engine->programs, graph, target, &program, ret_origin, error);
-    if (status == KILN_OK)
-        *ret_program = &program->program;
-    return status;
+        kiln_program_request_init(&engine->programs, graph, target, NULL, &request, error);
+    if (status)
+        return status;
+    status = kiln_program_cache_get(&request, &program, error);
+    kiln_program_request_fini(&request);
+    if (status)
+        return status;
+    *ret_program = &program->program;
+    *ret_origin = request.origin;
+    return KILN_OK;
 }
 
 enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struct kiln_graph *graph,
@@ -274,11 +224,27 @@ enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struc
                                          char ret_hex[KILN_CACHE_HASH_HEX + 1],
                                          struct kiln_error *error)
 {
-    struct kiln_cache_key key;
+    struct kiln_program_request request;
     enum kiln_status status =
-        kiln_program_cache_make_key(&engine->programs, graph, target, &key, error);
-    if (status == KILN_OK)
-        kiln_cache_key_hex(&key, ret_hex);
-    kiln_cache_key_fini(&key);
-    return status;
+        kiln_program_request_init(&engine->programs, graph, target, NULL, &request, error);
+    if (status)
+        return status;
+    kiln_cache_key_hex(&request.key, ret_hex);
+    kiln_program_request_fini(&request);
+    return KILN_OK;
+}
+
+enum kiln_status kiln_engine_shapes(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                    const struct kiln_target *target, enum kiln_shapes *ret_shapes,
+                                    const char **ret_reason, struct kiln_error *error)
+{
+    struct kiln_program_request request;
+    enum kiln_status status =
+        kiln_program_request_init(&engine->programs, graph, target, NULL, &request, error);
+    if (status)
+        return status;
+    *ret_shapes = request.lower.shapes;
+    *ret_reason = kiln_shape_reason_text(request.reason);
+    kiln_program_request_fini(&request);
+    return KILN_OK;
 }

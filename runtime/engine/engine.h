@@ -12,13 +12,16 @@
 #include "cache/cache_key.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/graph/graph.h"
-#include "compiler/program.h"
+#include "compiler/graph/override_shapes.h"
+#include "compiler/kernel.h"
+#include "compiler/lower_options.h"
 #include "runtime/device/device.h"
 #include "runtime/support/error.h"
 
 struct kiln_cache_store;
 struct kiln_engine; /* ref-counted; owns the store, the compile pool and the module table */
-struct kiln_plan;   /* ref-counted; a graph compiled for and loaded on one device */
+struct kiln_plan_knobs;
+struct kiln_plan; /* ref-counted; a graph compiled for and loaded on one device */
 
 struct kiln_engine_options {
     const char *cache_directory; /* NULL: as in cache/cache_store.h */
@@ -47,11 +50,36 @@ void kiln_engine_unref(struct kiln_engine *engine);
 enum kiln_status kiln_engine_check(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                    struct kiln_error *error) KILN_NODISCARD;
 
-/* The workspace that a plan of the graph will ask for, as kiln_plan_workspace_bytes, without
- * compiling it. */
+/* The workspace that a plan of the graph with these knobs will ask for, as
+ * kiln_plan_workspace_bytes, without compiling it. `knobs`: as in kiln_plan_create_with_knobs. */
 enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const void *graph_bytes,
-                                             size_t size, uint64_t *ret_bytes,
+                                             size_t size, const struct kiln_plan_knobs *knobs,
+                                             uint64_t *ret_bytes,
                                              struct kiln_error *error) KILN_NODISCARD;
+
+/* False where KILN_ENFORCE_PRECOMPILED forbids to compile at run time. */
+bool kiln_engine_may_compile(const struct kiln_engine *engine);
+
+/* The result of tuning a graph. */
+struct kiln_tuning_result {
+    uint32_t candidates; /* distinct plans that were timed; 0: none */
+    uint64_t untuned_ns; /* medians of an execution */
+    uint64_t tuned_ns;
+    char choice[96]; /* "streamed, tile 16x64", for people */
+};
+
+/*
+ * Times the plans that the graph could have on the current device and keeps the fastest in memory
+ * and in the cache, for all later plans of equal graphs (tuning.h). A graph without products or
+ * attention has no candidates.
+ */
+enum kiln_status kiln_engine_tune(struct kiln_engine *engine, const void *graph_bytes, size_t size,
+                                  struct kiln_tuning_result *ret_result,
+                                  struct kiln_error *error) KILN_NODISCARD;
+/* The result that memory or a cache has; without one, no candidates. */
+enum kiln_status kiln_engine_find_tuned(struct kiln_engine *engine, const void *graph_bytes,
+                                        size_t size, struct kiln_tuning_result *ret_result,
+                                        struct kiln_error *error) KILN_NODISCARD;
 
 /* The cache of compiled programs, opened if nothing was asked of it yet, for callers that want to
  * know early whether it can be used, or what it kept. The engine owns it. Fails as
@@ -103,8 +131,16 @@ enum kiln_status kiln_engine_compile(struct kiln_engine *engine, const struct ki
                                      struct kiln_error *error) KILN_NODISCARD;
 void kiln_compiled_program_unref(const struct kiln_compiled_program *program);
 
+/* The form that the engine's programs of a graph have for a target, and why, as a static text. With
+ * KILN_SHAPES_AUTO in the options the first call for a graph asks the caches. Compiles nothing. */
+enum kiln_status kiln_engine_shapes(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                    const struct kiln_target *target, enum kiln_shapes *ret_shapes,
+                                    const char **ret_reason,
+                                    struct kiln_error *error) KILN_NODISCARD;
+
 /* The hash of the key under which the caches hold the program of a graph for a target: 32
- * lower-case hex digits and a NUL. Compiles nothing and opens no cache. */
+ * lower-case hex digits and a NUL. Chooses the form as kiln_engine_shapes does. Compiles nothing.
+ */
 enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struct kiln_graph *graph,
                                          const struct kiln_target *target,
                                          char ret_hex[KILN_CACHE_HASH_HEX + 1],
@@ -114,6 +150,32 @@ enum kiln_status kiln_engine_program_key(struct kiln_engine *engine, const struc
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                   struct kiln_plan **ret_plan,
                                   struct kiln_error *error) KILN_NODISCARD;
+/* kiln_plan_create with knobs that a host has set (plan_knobs.h); NULL: none. KILN_UNSUPPORTED if
+ * the plan needs more workspace than they allow, KILN_BAD_ARGUMENT if it has no schedule with these
+ * values. Either declines this plan and not the graph. */
+enum kiln_status kiln_plan_create_with_knobs(struct kiln_engine *engine, const void *graph_bytes,
+                                             size_t size, const struct kiln_plan_knobs *knobs,
+                                             struct kiln_plan **ret_plan,
+                                             struct kiln_error *error) KILN_NODISCARD;
+/*
+ * Plans as bytes (plan_format.h). `config` is the host's EngineConfig, which the bytes keep.
+ * kiln_plan_store appends to an empty buffer.
+ *
+ * kiln_plan_restore makes the plan again, from the stored kernels if they are for the current
+ * device: with neither compiler nor cache, and with equal results. On another target, or if another
+ * Kiln has stored it, the graph is planned as by kiln_plan_create. KILN_BAD_ARGUMENT with a
+ * sentence if the bytes are damaged. kiln_plan_stored_config finds the config in them, which has
+ * the knobs; NULL: none.
+ */
+enum kiln_status kiln_plan_store(const struct kiln_plan *plan, const void *config,
+                                 size_t config_bytes, struct kiln_buffer *ret_bytes,
+                                 struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_plan_stored_config(const void *bytes, size_t size, const void **ret_config,
+                                         size_t *ret_config_bytes,
+                                         struct kiln_error *error) KILN_NODISCARD;
+enum kiln_status kiln_plan_restore(struct kiln_engine *engine, const void *bytes, size_t size,
+                                   const struct kiln_plan_knobs *knobs, struct kiln_plan **ret_plan,
+                                   struct kiln_error *error) KILN_NODISCARD;
 struct kiln_plan *kiln_plan_ref(struct kiln_plan *plan);
 void kiln_plan_unref(struct kiln_plan *plan);
 /* Bytes of workspace that execute needs, at any address: what the kernels use and room to align it;
@@ -143,9 +205,23 @@ enum kiln_status kiln_plan_execute(const struct kiln_plan *plan, kiln_stream str
                                    uint32_t buffer_count, struct kiln_error *error) KILN_NODISCARD;
 
 /*
- * The same on the default stream, with an event before the first kernel and one after each: kernel
- * i ran between events[i] and events[i + 1]. `events` has one more than the plan has kernels; they
- * belong to the plan's device and to the caller.
+ * Executes a plan with override shapes (override_shapes.h). Its graph must be built for them.
+ * Without any shape the call is kiln_plan_execute. A shape that the plan has executed before costs
+ * a lookup: no allocation and no lowering, so that streams can be captured. A new one is checked
+ * and lowered, and its kernels are compiled if neither memory nor a cache has them. Buffers are
+ * those of these shapes; the workspace is the plan's. Thread-safe.
+ */
+enum kiln_status kiln_plan_execute_with_overrides(const struct kiln_plan *plan, kiln_stream stream,
+                                                  void *workspace,
+                                                  const struct kiln_buffer_binding *buffers,
+                                                  uint32_t buffer_count,
+                                                  const struct kiln_shape_overrides *overrides,
+                                                  struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Executes the plan on the default stream, with an event before the first kernel and
+ * one after each: kernel i ran between events[i] and events[i + 1]. `events` has one more than the
+ * plan has kernels; they belong to the plan's device and to the caller.
  */
 enum kiln_status kiln_plan_execute_with_events(const struct kiln_plan *plan, void *workspace,
                                                const struct kiln_buffer_binding *buffers,

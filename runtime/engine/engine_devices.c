@@ -66,14 +66,24 @@ static enum kiln_status open_entry(const struct kiln_engine_devices *devices, co
     return KILN_OK;
 }
 
-/* NULL when the current device is not open yet; called with the lock held. */
-static enum kiln_status find_current(struct kiln_engine_devices *devices,
-                                     const struct kiln_engine_device **ret_device,
-                                     struct kiln_error *error)
+/* Why there is no device, if one was asked for before. */
+static enum kiln_status recall_failure(struct kiln_engine_devices *devices,
+                                       struct kiln_error *error)
+{
+    (void)kiln_process_mutex_lock(&devices->lock);
+    enum kiln_status status = devices->failure ? recall(devices->failure, error) : KILN_OK;
+    kiln_process_mutex_unlock(&devices->lock);
+    return status;
+}
+
+enum kiln_status kiln_engine_devices_find(struct kiln_engine_devices *devices,
+                                          const struct kiln_engine_device **ret_device,
+                                          struct kiln_error *error)
 {
     *ret_device = NULL;
-    if (devices->count == 0)
-        return devices->failure ? recall(devices->failure, error) : KILN_OK;
+    uint32_t count = atomic_load_explicit(&devices->count, memory_order_acquire);
+    if (count == 0)
+        return recall_failure(devices, error);
     struct kiln_device *first = devices->entries[0].device;
     int ordinal = first->ordinal;
     if (first->ops->current_ordinal) {
@@ -81,7 +91,7 @@ static enum kiln_status find_current(struct kiln_engine_devices *devices,
         if (status)
             return status;
     }
-    for (uint32_t i = 0; i < devices->count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (devices->entries[i].device->ordinal == ordinal)
             *ret_device = &devices->entries[i];
     return KILN_OK;
@@ -129,12 +139,11 @@ enum kiln_status kiln_engine_devices_current(struct kiln_engine_devices *devices
                                              struct kiln_error *error)
 {
     const struct kiln_engine_device *device = NULL;
-    (void)kiln_process_mutex_lock(&devices->lock);
-    enum kiln_status status = find_current(devices, &device, error);
-    const char *name = devices->count ? devices->entries[0].device->ops->name : devices->name;
-    kiln_process_mutex_unlock(&devices->lock);
-    if (status == KILN_OK && !device)
+    enum kiln_status status = kiln_engine_devices_find(devices, &device, error);
+    if (status == KILN_OK && !device) {
+        const char *name = devices->count ? devices->entries[0].device->ops->name : devices->name;
         status = open_current(devices, name, &device, error);
+    }
     if (status)
         return status;
     *ret_device = device;

@@ -34,6 +34,13 @@ void kiln_engine_devices_init(struct kiln_engine_devices *devices, const char *n
 void kiln_engine_devices_fini(struct kiln_engine_devices *devices);
 
 /*
+ * The device that is current on this thread, or NULL if it is not open yet. Takes no lock once a
+ * device is open. Fails like kiln_engine_devices_current.
+ */
+enum kiln_status kiln_engine_devices_find(struct kiln_engine_devices *devices,
+                                          const struct kiln_engine_device **ret_device,
+                                          struct kiln_error *error) KILN_NODISCARD;
+/*
  * The device that is current on this thread, opened when it is met for the first time. What went
  * wrong with a device is remembered and told again to every later caller, except for a failure that
  * may pass (kiln_status_may_pass). `ret_device` lives as

@@ -6,6 +6,8 @@
 
 #include "runtime/engine/declined_graphs.h"
 #include "runtime/engine/module_table.h"
+#include "runtime/engine/seen_graphs.h"
+#include "runtime/engine/tuned_choices.h"
 
 struct kiln_engine {
     atomic_uint references;
@@ -16,6 +18,8 @@ struct kiln_engine {
     struct kiln_program_cache programs;
     struct kiln_module_table modules;
     struct kiln_declined_graphs declined;
+    struct kiln_seen_graphs seen;
+    struct kiln_tuned_choices tuned;
 };
 
 /*

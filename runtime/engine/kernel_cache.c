@@ -131,7 +131,7 @@ static enum kiln_status check_key(const struct kiln_entry_view *view,
     return KILN_OK;
 }
 
-/* An entry's payload as the kernel of a key. */
+/* An entry's payload as the kernel of a key. `symbol`: NULL if any will do. */
 static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, const char *symbol,
                                      const struct kiln_entry_view *view, struct kiln_hash128 name,
                                      struct kiln_shared_kernel **ret_kernel,
@@ -147,7 +147,7 @@ static enum kiln_status read_payload(const struct kiln_kernel_scope *scope, cons
         status = decline(status, error->text, error);
     else
         status = copy_key(view->key, view->key_bytes, name, &kernel->key, error);
-    if (status == KILN_OK && strcmp(kernel->symbol, symbol) != 0)
+    if (status == KILN_OK && symbol && strcmp(kernel->symbol, symbol) != 0)
         status = decline(KILN_CORRUPT, "its symbol is another's", error);
     if (status)
         kiln_shared_kernel_unref(kernel);
@@ -189,7 +189,8 @@ static enum kiln_cache_reach reach_of(const struct kiln_kernel_scope *scope)
 
 struct find_request {
     const struct kiln_kernel_scope *scope;
-    const struct kiln_compiled_kernel *recipe;
+    struct kiln_hash128 name;
+    const char *symbol;
     bool was_read;
 };
 
@@ -197,11 +198,11 @@ static enum kiln_status make_found(void *context, const struct kiln_cache_key *t
                                    void **ret_object, struct kiln_error *error)
 {
     struct find_request *request = context;
-    const struct kiln_cache_key key = kiln_cache_key_of_hash(request->recipe->name);
+    const struct kiln_cache_key key = kiln_cache_key_of_hash(request->name);
     struct kiln_shared_kernel *kernel = NULL;
     (void)table_key;
     enum kiln_status status = read_stored(request->scope, reach_of(request->scope), &key,
-                                          request->recipe->symbol, &kernel, error);
+                                          request->symbol, &kernel, error);
     if (status)
         return status;
     request->was_read = true;
@@ -211,14 +212,14 @@ static enum kiln_status make_found(void *context, const struct kiln_cache_key *t
 
 enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
                                         const struct kiln_kernel_scope *scope,
-                                        const struct kiln_compiled_kernel *recipe,
+                                        struct kiln_hash128 name, const char *symbol,
                                         struct kiln_shared_kernel **ret_kernel,
                                         struct kiln_error *error)
 {
-    struct find_request request = {.scope = scope, .recipe = recipe};
+    struct find_request request = {.scope = scope, .name = name, .symbol = symbol};
     struct kiln_cache_key key;
     void *object = NULL;
-    enum kiln_status status = make_table_key(recipe->name, recipe->symbol, scope, &key, error);
+    enum kiln_status status = make_table_key(name, symbol, scope, &key, error);
     if (status == KILN_OK)
         status = kiln_object_table_get(cache->kernels, &key, make_found, &request, &object, error);
     /* Again when memory has only the note that it spills. */
@@ -233,9 +234,65 @@ enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
     struct kiln_shared_kernel *kernel = object;
     /* Taking it from memory is a use of the file all the same. */
     if (!request.was_read && scope->store)
-        (void)kiln_cache_store_note_use(scope->store, recipe->name, kernel->mark, false);
+        (void)kiln_cache_store_note_use(scope->store, name, kernel->mark, false);
     *ret_kernel = kernel;
     return KILN_OK;
+}
+
+/* ---- of an entry that a caller has ---- */
+
+static enum kiln_status give_kernel(void *context, const struct kiln_cache_key *table_key,
+                                    void **ret_object, struct kiln_error *error)
+{
+    (void)table_key;
+    (void)error;
+    *ret_object = kiln_shared_kernel_ref(context);
+    return KILN_OK;
+}
+
+/* Puts it into memory. A note that the kernel spills makes way. */
+static enum kiln_status put_kernel(struct kiln_kernel_cache *cache,
+                                   const struct kiln_kernel_scope *scope,
+                                   struct kiln_shared_kernel *kernel, struct kiln_error *error)
+{
+    struct kiln_cache_key key;
+    void *object = NULL;
+    enum kiln_status status =
+        make_table_key(kiln_shared_kernel_name(kernel), kernel->symbol, scope, &key, error);
+    if (status == KILN_OK)
+        status = kiln_object_table_get(cache->kernels, &key, give_kernel, kernel, &object, error);
+    if (status == KILN_OK && !kiln_shared_kernel_has_code(object)) {
+        kiln_object_table_drop(cache->kernels, &key, object);
+        kiln_shared_kernel_unref(object);
+        status = kiln_object_table_get(cache->kernels, &key, give_kernel, kernel, &object, error);
+    }
+    kiln_cache_key_fini(&key);
+    if (status == KILN_OK)
+        kiln_shared_kernel_unref(object);
+    return status;
+}
+
+enum kiln_status kiln_kernel_cache_admit(struct kiln_kernel_cache *cache,
+                                         const struct kiln_target *target, const void *entry,
+                                         size_t size, struct kiln_shared_kernel **ret_kernel,
+                                         struct kiln_error *error)
+{
+    const struct kiln_kernel_scope scope = {.target = target};
+    struct kiln_shared_kernel *kernel = NULL;
+    struct kiln_entry_view view;
+    enum kiln_status status = kiln_entry_decode(entry, size, &view, error);
+    if (status == KILN_CORRUPT)
+        return error->status = KILN_BAD_ARGUMENT;
+    if (status == KILN_OK)
+        status = read_payload(&scope, NULL, &view, kiln_hash128(view.key, view.key_bytes), &kernel,
+                              error);
+    if (status == KILN_OK)
+        status = put_kernel(cache, &scope, kernel, error);
+    if (status == KILN_OK)
+        *ret_kernel = kernel;
+    else
+        kiln_shared_kernel_unref(kernel);
+    return status;
 }
 
 /* ---- of a source ---- */

@@ -34,11 +34,11 @@ void kiln_kernel_cache_fini(struct kiln_kernel_cache *cache);
 bool kiln_kernel_spills(const struct kiln_target *target,
                         const struct kiln_kernel_resources *resources);
 
-/* The kernel that a recipe names, with its code and a reference for the caller; KILN_NOT_FOUND when
+/* The kernel of this name, with its code and a reference for the caller; KILN_NOT_FOUND when
  * it is neither in memory nor in a cache, or what is there is not that kernel. */
 enum kiln_status kiln_kernel_cache_find(struct kiln_kernel_cache *cache,
                                         const struct kiln_kernel_scope *scope,
-                                        const struct kiln_compiled_kernel *recipe,
+                                        struct kiln_hash128 name, const char *symbol,
                                         struct kiln_shared_kernel **ret_kernel,
                                         struct kiln_error *error) KILN_NODISCARD;
 
@@ -64,6 +64,15 @@ enum kiln_status kiln_kernel_cache_replace(struct kiln_kernel_cache *cache,
                                            const struct kiln_shared_kernel *refused,
                                            struct kiln_shared_kernel **ret_kernel,
                                            struct kiln_error *error) KILN_NODISCARD;
+
+/* The kernel of an entry (cache/entry_format.h) that no cache holds, such as a restored plan's,
+ * with a reference for the caller. Memory gets it too, unless it has one of this name.
+ * KILN_BAD_ARGUMENT if the bytes are no entry, KILN_NOT_FOUND if it is no kernel of this build for
+ * the target. */
+enum kiln_status kiln_kernel_cache_admit(struct kiln_kernel_cache *cache,
+                                         const struct kiln_target *target, const void *entry,
+                                         size_t size, struct kiln_shared_kernel **ret_kernel,
+                                         struct kiln_error *error) KILN_NODISCARD;
 
 /* Stores a kernel with its code over whatever is there. What goes wrong is logged. */
 void kiln_kernel_cache_keep(const struct kiln_kernel_scope *scope,

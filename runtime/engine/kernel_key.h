@@ -19,7 +19,9 @@
 #define KILN_RUNTIME_ENGINE_KERNEL_KEY_H
 
 #include "cache/cache_key.h"
-#include "compiler/program.h"
+#include "compiler/codegen/target.h"
+#include "compiler/kernel.h"
+#include "runtime/support/error.h"
 
 /* The finished key of a kernel; the caller finis it, also after a failure. */
 enum kiln_status kiln_kernel_key_make(const struct kiln_kernel *kernel,

@@ -58,7 +58,10 @@ static enum kiln_status take_entry(void *context, const struct kiln_cache_visite
 {
     struct reading *reading = context;
     struct kiln_known_programs *known = reading->known;
-    if (entry->status || kiln_kernel_key_is_one(entry->view.key, entry->view.key_bytes))
+    const void *key = entry->view.key;
+    size_t key_bytes = entry->view.key_bytes;
+    if (entry->status || kiln_kernel_key_is_one(key, key_bytes) ||
+        kiln_program_key_strip_mark(&key, &key_bytes))
         return KILN_OK;
     known->bytes += entry->bytes;
     if (known->count == KILN_KNOWN_PROGRAMS_LIMIT || known->bytes > KILN_KNOWN_PROGRAMS_LIMIT_BYTES)

@@ -3,6 +3,7 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/graph/canonical_reader.h"
 #include "compiler/graph/graph_reader.h"
+#include "compiler/program.h"
 #include "runtime/support/version.h"
 
 #include <inttypes.h>
@@ -109,7 +110,10 @@ static unsigned differing_fields(const struct wanted *wanted,
         fields |= KILN_PROGRAM_FIELD_COMPILE_OPTIONS;
     struct kiln_buffer options;
     kiln_buffer_init(&options);
-    kiln_lower_options_append_key(&key->options, &options);
+    struct kiln_lower_options known = key->options;
+    if (wanted->missing->options->shapes == KILN_SHAPES_AUTO) /* either form would do */
+        known.shapes = KILN_SHAPES_AUTO;
+    kiln_lower_options_append_key(&known, &options);
     if (options.size != wanted->options.size ||
         (options.size && memcmp(options.data, wanted->options.data, options.size) != 0))
         fields |= KILN_PROGRAM_FIELD_LOWER_OPTIONS;

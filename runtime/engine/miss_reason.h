@@ -22,7 +22,7 @@ const char *kiln_program_field_name(unsigned field);
 struct kiln_missing_program {
     const struct kiln_graph *graph;
     const struct kiln_target *target;
-    const struct kiln_lower_options *options;
+    const struct kiln_lower_options *options; /* with KILN_SHAPES_AUTO either form is meant */
 };
 
 struct kiln_near_program {

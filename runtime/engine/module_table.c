@@ -1,6 +1,5 @@
 #include "runtime/engine/module_table.h"
 
-#include "runtime/engine/program_key.h"
 #include "runtime/support/log.h"
 
 #include <stdlib.h>
@@ -82,11 +81,19 @@ static enum kiln_status load(struct kiln_module_table *table, struct kiln_device
     return KILN_OK;
 }
 
+enum kiln_status kiln_module_table_load(struct kiln_module_table *table, struct kiln_device *device,
+                                        struct kiln_shared_program *program,
+                                        struct kiln_loaded_program **ret_loaded,
+                                        struct kiln_error *error)
+{
+    uint32_t failed;
+    return load(table, device, program, ret_loaded, &failed, error);
+}
+
 struct load_request {
     struct kiln_module_table *table;
-    const struct kiln_graph *graph;
-    const struct kiln_engine_device *device;
-    enum kiln_program_origin origin;
+    struct kiln_device *device;
+    struct kiln_program_request program;
 };
 
 /* Whether the code object is at fault, and not the machine's memory or files or the state the
@@ -107,16 +114,14 @@ static enum kiln_status load_anew(struct load_request *request,
                                   struct kiln_shared_program **program, uint32_t *refused,
                                   struct kiln_loaded_program **ret_loaded, struct kiln_error *error)
 {
-    struct kiln_program_cache *programs = request->table->programs;
-    struct kiln_device *device = request->device->device;
     enum kiln_status status = error->status;
     uint32_t index = *refused;
     kiln_log(KILN_LOG_WARN, "a cached kernel is refused and compiled again: %s", error->text);
     struct kiln_error second;
     kiln_error_init(&second);
     struct kiln_shared_program *fresh = NULL;
-    enum kiln_status compiled = kiln_program_cache_replace(
-        programs, request->graph, &device->target, *program, index, &fresh, &second);
+    enum kiln_status compiled =
+        kiln_program_cache_replace(&request->program, *program, index, &fresh, &second);
     if (compiled == KILN_NO_MEMORY) {
         *error = second;
         return compiled;
@@ -128,11 +133,11 @@ static enum kiln_status load_anew(struct load_request *request,
     }
     kiln_shared_program_unref(*program);
     *program = fresh;
-    request->origin = KILN_ORIGIN_COMPILED;
+    request->program.origin = KILN_ORIGIN_COMPILED;
     kiln_error_init(error);
-    status = load(request->table, device, fresh, ret_loaded, refused, error);
+    status = load(request->table, request->device, fresh, ret_loaded, refused, error);
     if (status == KILN_OK || *refused != index)
-        kiln_program_cache_keep(programs, request->graph, &device->target, fresh, index);
+        kiln_program_cache_keep(&request->program, fresh, index);
     return status;
 }
 
@@ -162,11 +167,9 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
 {
     (void)key;
     struct load_request *request = context;
-    struct kiln_device *device = request->device->device;
+    struct kiln_device *device = request->device;
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status =
-        kiln_program_cache_get(request->table->programs, request->graph, &device->target, &program,
-                               &request->origin, error);
+    enum kiln_status status = kiln_program_cache_get(&request->program, &program, error);
     if (status)
         return status;
     struct kiln_loaded_program *loaded = NULL;
@@ -187,35 +190,53 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
     return status;
 }
 
+/* The key of a loaded program is the program's key and the device's ordinal. The ordinal is enough
+ * because all devices of an engine have the same kind. */
+static enum kiln_status get_loaded(struct load_request *request,
+                                   struct kiln_loaded_program **ret_loaded,
+                                   struct kiln_error *error)
+{
+    const struct kiln_buffer *program = &request->program.key.bytes;
+    int ordinal = request->device->ordinal;
+    struct kiln_cache_key key;
+    void *object = NULL;
+    kiln_cache_key_init(&key);
+    kiln_buffer_append(&key.bytes, program->data, program->size);
+    kiln_cache_key_add(&key, &ordinal, sizeof ordinal);
+    enum kiln_status status = kiln_cache_key_finish(&key, error);
+    if (status == KILN_OK)
+        status = kiln_object_table_get(request->table->loaded, &key, make_loaded, request, &object,
+                                       error);
+    kiln_cache_key_fini(&key);
+    if (status == KILN_OK)
+        *ret_loaded = object;
+    return status;
+}
+
 enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
                                        const struct kiln_graph *graph,
                                        const struct kiln_engine_device *device,
+                                       const struct kiln_lower_options *lower,
                                        struct kiln_loaded_program **ret_loaded,
                                        enum kiln_program_origin *ret_origin,
                                        struct kiln_error *error)
 {
-    struct load_request request = {table, graph, device, KILN_ORIGIN_MEMORY};
-    struct kiln_cache_key key;
-    kiln_cache_key_init(&key);
-    enum kiln_status status = kiln_program_key_append(graph, &device->device->target,
-                                                      &table->programs->lower, &key, error);
-    /* The kind is the same for all devices of an engine, so the ordinal tells them apart. */
-    kiln_cache_key_add(&key, &device->device->ordinal, sizeof(device->device->ordinal));
-    if (status == KILN_OK)
-        status = kiln_cache_key_finish(&key, error);
-    void *object = NULL;
-    if (status == KILN_OK)
-        status = kiln_object_table_get(table->loaded, &key, make_loaded, &request, &object, error);
-    kiln_cache_key_fini(&key);
+    struct load_request request = {.table = table, .device = device->device};
+    struct kiln_loaded_program *loaded = NULL;
+    enum kiln_status status = kiln_program_request_init(
+        table->programs, graph, &device->device->target, lower, &request.program, error);
     if (status)
         return status;
-    struct kiln_loaded_program *loaded = object;
+    status = get_loaded(&request, &loaded, error);
+    kiln_program_request_fini(&request.program);
+    if (status)
+        return status;
     if (loaded->refusal) {
         *error = *loaded->refusal;
         kiln_loaded_program_unref(loaded);
         return error->status;
     }
     *ret_loaded = loaded;
-    *ret_origin = request.origin;
+    *ret_origin = request.program.origin;
     return KILN_OK;
 }

@@ -37,7 +37,8 @@ enum kiln_status kiln_module_table_init(struct kiln_module_table *table,
 void kiln_module_table_fini(struct kiln_module_table *table);
 
 /*
- * The program of the graph, loaded on the device, with a reference for the caller. A kernel from a
+ * The program of the graph, loaded on the device, with a reference for the caller. `lower`: as in
+ * kiln_program_request_init. A kernel from a
  * cache that the device refuses is compiled once more. A program with one that it refuses then, or
  * that comes from the compiler, is declined for as long as the table remembers it, with the
  * sentence of the first time.
@@ -45,9 +46,16 @@ void kiln_module_table_fini(struct kiln_module_table *table);
 enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
                                        const struct kiln_graph *graph,
                                        const struct kiln_engine_device *device,
+                                       const struct kiln_lower_options *lower,
                                        struct kiln_loaded_program **ret_loaded,
                                        enum kiln_program_origin *ret_origin,
                                        struct kiln_error *error) KILN_NODISCARD;
+/* Loads a program that no table has, with a reference for the caller. Kernels that the device
+ * refuses are not compiled again. */
+enum kiln_status kiln_module_table_load(struct kiln_module_table *table, struct kiln_device *device,
+                                        struct kiln_shared_program *program,
+                                        struct kiln_loaded_program **ret_loaded,
+                                        struct kiln_error *error) KILN_NODISCARD;
 void kiln_loaded_program_unref(struct kiln_loaded_program *loaded);
 
 #endif

@@ -1,7 +1,10 @@
 #include "runtime/engine/plan.h"
 
 #include "compiler/graph/graph_reader.h"
+#include "runtime/engine/engine_knobs.h"
 #include "runtime/engine/engine_report.h"
+#include "runtime/engine/plan_shapes.h"
+#include "runtime/support/log.h"
 #include "runtime/support/range_marks.h"
 
 #include <stdlib.h>
@@ -17,6 +20,11 @@ uint64_t kiln_workspace_padded_bytes(uint64_t exact)
 
 static void destroy(struct kiln_plan *plan)
 {
+    kiln_plan_shapes_destroy(plan->shapes);
+    for (uint32_t i = 0; i < plan->spare_count; i++)
+        kiln_shared_kernel_unref(plan->spares[i]);
+    free(plan->spares);
+    free(plan->graph);
     kiln_loaded_program_unref(plan->loaded);
     if (plan->kernels) {
         /* One block for the arguments of all kernels: the first kernel's. */
@@ -194,36 +202,6 @@ static enum kiln_status resolve(struct kiln_plan *plan, const struct kiln_graph 
     return make_kernels(plan, graph, argument_count, error);
 }
 
-static enum kiln_status make_plan(struct kiln_engine *engine, const struct kiln_graph *graph,
-                                  const struct kiln_engine_device *device,
-                                  struct kiln_plan **ret_plan, struct kiln_error *error)
-{
-    struct kiln_plan *plan = calloc(1, sizeof(*plan));
-    if (!plan)
-        return no_memory(error);
-    atomic_init(&plan->references, 1);
-    plan->engine = kiln_engine_ref(engine);
-    plan->name = strdup(*graph->name ? graph->name : "graph");
-    if (!plan->name) {
-        destroy(plan);
-        return no_memory(error);
-    }
-    enum kiln_status status =
-        kiln_module_table_get(&engine->modules, graph, device, &plan->loaded, &plan->origin, error);
-    if (status == KILN_OK)
-        status = resolve(plan, graph, error);
-    if (status == KILN_OK)
-        atomic_init(&plan->extras,
-                    (device->device->ops->is_host_pointer ? KILN_PLAN_CHECKS_POINTERS : 0) |
-                        (kiln_range_marks() ? KILN_PLAN_MARKS_RANGES : 0));
-    if (status) {
-        destroy(plan);
-        return status;
-    }
-    *ret_plan = plan;
-    return KILN_OK;
-}
-
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -231,23 +209,111 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+enum kiln_status kiln_plan_of_program(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                      const struct kiln_engine_device *device,
+                                      const struct kiln_lower_options *lower,
+                                      struct kiln_loaded_program *loaded,
+                                      enum kiln_program_origin origin, struct kiln_plan **ret_plan,
+                                      struct kiln_error *error)
+{
+    struct kiln_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan) {
+        kiln_loaded_program_unref(loaded);
+        return no_memory(error);
+    }
+    atomic_init(&plan->references, 1);
+    plan->engine = kiln_engine_ref(engine);
+    plan->loaded = loaded;
+    plan->origin = origin;
+    plan->device = device;
+    plan->lower = *lower;
+    plan->name = strdup(*graph->name ? graph->name : "graph");
+    enum kiln_status status = plan->name ? resolve(plan, graph, error) : no_memory(error);
+    if (status) {
+        destroy(plan);
+        return status;
+    }
+    atomic_init(&plan->extras,
+                (device->device->ops->is_host_pointer ? KILN_PLAN_CHECKS_POINTERS : 0) |
+                    (kiln_range_marks() ? KILN_PLAN_MARKS_RANGES : 0));
+    *ret_plan = plan;
+    return KILN_OK;
+}
+
+enum kiln_status kiln_plan_make(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                const struct kiln_engine_device *device,
+                                const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
+                                struct kiln_error *error)
+{
+    uint64_t start_ns = now_ns();
+    struct kiln_loaded_program *loaded = NULL;
+    enum kiln_program_origin origin;
+    enum kiln_status status =
+        kiln_module_table_get(&engine->modules, graph, device, lower, &loaded, &origin, error);
+    if (status == KILN_OK)
+        status =
+            kiln_plan_of_program(engine, graph, device, lower, loaded, origin, ret_plan, error);
+    if (status == KILN_OK)
+        kiln_report_plan(*ret_plan, graph, now_ns() - start_ns);
+    return status;
+}
+
+enum kiln_status kiln_plan_keep_graph(struct kiln_plan *plan, const struct kiln_graph *graph,
+                                      const struct kiln_plan_knobs *knobs, const void *graph_bytes,
+                                      size_t size, struct kiln_error *error)
+{
+    plan->workspace_bytes = kiln_workspace_with_room(graph, knobs, plan->workspace_bytes);
+    plan->graph = malloc(size);
+    if (!plan->graph)
+        return no_memory(error);
+    memcpy(plan->graph, graph_bytes, size);
+    plan->graph_bytes = size;
+    if (!graph->takes_overrides)
+        return KILN_OK;
+    plan->shapes = kiln_plan_shapes_create();
+    return plan->shapes ? KILN_OK : no_memory(error);
+}
+
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,
                                   struct kiln_plan **ret_plan, struct kiln_error *error)
 {
+    return kiln_plan_create_with_knobs(engine, graph_bytes, size, NULL, ret_plan, error);
+}
+
+enum kiln_status kiln_plan_create_with_knobs(struct kiln_engine *engine, const void *graph_bytes,
+                                             size_t size, const struct kiln_plan_knobs *knobs,
+                                             struct kiln_plan **ret_plan, struct kiln_error *error)
+{
+    struct kiln_lower_options lower;
     struct kiln_arena arena;
     kiln_arena_init(&arena);
     struct kiln_graph graph;
-    uint64_t start_ns = now_ns();
+    struct kiln_plan *plan = NULL;
     enum kiln_status status = kiln_graph_read(graph_bytes, size, &arena, &graph, error);
     const struct kiln_engine_device *device = NULL;
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &device, error);
     if (status == KILN_OK) {
-        status = make_plan(engine, &graph, device, ret_plan, error);
-        kiln_engine_note_outcome(engine, &graph, device, status, error);
+        status = kiln_engine_lower_options(engine, &graph, device, knobs, &lower, error);
         if (status == KILN_OK)
-            kiln_report_plan(*ret_plan, &graph, now_ns() - start_ns);
+            status = kiln_plan_make(engine, &graph, device, &lower, &plan, error);
+        if (status && !kiln_status_may_pass(status) &&
+            kiln_engine_drop_tuned_choice(engine, &graph, device, &lower)) {
+            kiln_log(KILN_LOG_WARN, "graph '%.64s': its tuned choice is dropped: %s", graph.name,
+                     error->text);
+            kiln_error_init(error);
+            status = kiln_plan_make(engine, &graph, device, &lower, &plan, error);
+        }
+        /* Other values of the knobs may do. */
+        if (!knobs || kiln_plan_knobs_are_default(knobs))
+            kiln_engine_note_outcome(engine, &graph, device, status, error);
     }
+    if (status == KILN_OK)
+        status = kiln_plan_keep_graph(plan, &graph, knobs, graph_bytes, size, error);
+    if (status == KILN_OK)
+        *ret_plan = plan;
+    else
+        kiln_plan_unref(plan);
     kiln_arena_fini(&arena);
     return status;
 }

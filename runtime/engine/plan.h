@@ -38,13 +38,39 @@ struct kiln_plan {
     struct kiln_engine *engine;         /* one reference: keeps device and modules alive */
     struct kiln_loaded_program *loaded; /* one reference */
     enum kiln_program_origin origin;
-    uint64_t workspace_bytes; /* exact */
+    struct kiln_lower_options lower; /* what it was asked for with: `shapes` may be AUTO */
+    uint64_t workspace_bytes;        /* exact */
     uint32_t binding_count;
     uint32_t kernel_count;
     struct kiln_plan_binding *bindings; /* sorted by uid */
     struct kiln_plan_kernel *kernels;
     char *name; /* owned; of the graph, for people */
+    const struct kiln_engine_device *device;
+    /* The plan of an override shape has none of the members below. */
+    unsigned char *graph; /* owned; as the host gave it */
+    size_t graph_bytes;
+    struct kiln_plan_shapes *shapes; /* owned; NULL: the graph takes no override shapes */
+    /* Kernels of a restored plan, one reference to each: they stay in memory for shapes to come. */
+    struct kiln_shared_kernel **spares;
+    uint32_t spare_count;
 };
+
+/* Makes a plan of a loaded program, whose reference it takes over, also when it fails. */
+enum kiln_status kiln_plan_of_program(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                      const struct kiln_engine_device *device,
+                                      const struct kiln_lower_options *lower,
+                                      struct kiln_loaded_program *loaded,
+                                      enum kiln_program_origin origin, struct kiln_plan **ret_plan,
+                                      struct kiln_error *error) KILN_NODISCARD;
+/* Gives the plan the bytes that its graph was read from, and what override shapes need. */
+enum kiln_status kiln_plan_keep_graph(struct kiln_plan *plan, const struct kiln_graph *graph,
+                                      const struct kiln_plan_knobs *knobs, const void *graph_bytes,
+                                      size_t size, struct kiln_error *error) KILN_NODISCARD;
+/* Makes a plan of the graph on a device, without the bytes of the graph, and reports it. */
+enum kiln_status kiln_plan_make(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                const struct kiln_engine_device *device,
+                                const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
+                                struct kiln_error *error) KILN_NODISCARD;
 
 /* What a caller has to allocate so that `exact` bytes fit behind an aligned address: a multiple of
  * KILN_WORKSPACE_ALIGNMENT, 0 for 0. */

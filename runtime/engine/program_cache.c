@@ -4,6 +4,7 @@
 #include "cache/compile_claim.h"
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/compile_program.h"
+#include "runtime/engine/kernel_key.h"
 #include "runtime/engine/program_format.h"
 #include "runtime/support/environment.h"
 #include "runtime/support/log.h"
@@ -42,6 +43,9 @@ enum kiln_status kiln_program_cache_init(struct kiln_program_cache *cache,
         .lower = *lower,
         .is_precompiled = kiln_environment_flag(KILN_ENVIRONMENT_KILN_ENFORCE_PRECOMPILED)};
     kiln_lowered_programs_init(&cache->lowered);
+    cache->choices = kiln_choice_table_create();
+    if (!cache->choices)
+        return kiln_error_set(error, KILN_NO_MEMORY, "no memory for a 'program cache'");
     enum kiln_status status = kiln_kernel_cache_init(&cache->kernels, codegen, error);
     return status ? status : kiln_object_table_create(&type, &cache->programs, error);
 }
@@ -52,6 +56,7 @@ void kiln_program_cache_fini(struct kiln_program_cache *cache)
     kiln_kernel_cache_fini(&cache->kernels);
     kiln_lowered_programs_fini(&cache->lowered);
     kiln_cache_store_close(cache->store);
+    kiln_choice_table_destroy(cache->choices);
     kiln_miss_log_fini(&cache->misses);
 }
 
@@ -74,18 +79,9 @@ enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
     return KILN_OK;
 }
 
-struct make_request {
-    struct kiln_program_cache *cache;
-    const struct kiln_graph *graph;
-    struct kiln_kernel_scope scope;
-    bool is_precompiled; /* what caches lack is not compiled */
-    bool is_miss_told;
-    enum kiln_program_origin origin;
-};
-
 /* Finds the compiler for the request's target and opens the store. Having no compiler is no
  * failure: the caches may have everything. */
-static enum kiln_status open_scope(struct make_request *request, struct kiln_error *error)
+static enum kiln_status open_scope(struct kiln_program_request *request, struct kiln_error *error)
 {
     struct kiln_kernel_scope *scope = &request->scope;
     scope->may_compile = !request->is_precompiled && !request->cache->is_precompiled;
@@ -101,21 +97,21 @@ static enum kiln_status open_scope(struct make_request *request, struct kiln_err
     return kiln_program_cache_store(request->cache, &scope->store, error);
 }
 
-static struct kiln_missing_program missing_program(const struct make_request *request)
+static struct kiln_missing_program missing_program(const struct kiln_program_request *request)
 {
     return (struct kiln_missing_program){request->graph, request->scope.target,
                                          &request->cache->lower};
 }
 
 /* The recipe alone. KILN_NOT_FOUND for a miss, which an entry that does not parse is too. */
-static enum kiln_status read_recipe(const struct make_request *request, enum kiln_cache_reach reach,
-                                    const struct kiln_cache_key *key,
+static enum kiln_status read_recipe(const struct kiln_program_request *request,
+                                    enum kiln_cache_reach reach,
                                     struct kiln_shared_program **ret_program,
                                     struct kiln_error *error)
 {
     const struct kiln_kernel_scope *scope = &request->scope;
     const struct kiln_cache_query query = {
-        .key = key, .compiler = scope->maker.compiler, .reach = reach};
+        .key = &request->key, .compiler = scope->maker.compiler, .reach = reach};
     struct kiln_cache_found found;
     enum kiln_status status = kiln_cache_store_find(scope->store, &query, &found, error);
     if (status)
@@ -136,21 +132,22 @@ static enum kiln_status read_recipe(const struct make_request *request, enum kil
  * The program of a recipe with all its kernels. Otherwise KILN_NOT_FOUND, with the recipe where
  * there is one, and those of its kernels that were found: the caller's, to complete.
  */
-static enum kiln_status read_stored(const struct make_request *request, enum kiln_cache_reach reach,
-                                    const struct kiln_cache_key *key,
+static enum kiln_status read_stored(const struct kiln_program_request *request,
+                                    enum kiln_cache_reach reach,
                                     struct kiln_shared_program **ret_program,
                                     struct kiln_shared_program **ret_recipe,
                                     struct kiln_error *error)
 {
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = read_recipe(request, reach, key, &program, error);
+    enum kiln_status status = read_recipe(request, reach, &program, error);
     if (status)
         return status;
     uint32_t missing = 0;
     for (uint32_t i = 0; i < program->program.kernel_count && !kiln_status_may_pass(status); i++) {
         struct kiln_shared_kernel *kernel = NULL;
-        status = kiln_kernel_cache_find(&request->cache->kernels, &request->scope,
-                                        &program->program.kernels[i], &kernel, error);
+        const struct kiln_compiled_kernel *recipe = &program->program.kernels[i];
+        status = kiln_kernel_cache_find(&request->cache->kernels, &request->scope, recipe->name,
+                                        recipe->symbol, &kernel, error);
         missing += status || !kiln_shared_program_attach(program, i, kernel);
         kiln_shared_kernel_unref(kernel);
     }
@@ -169,7 +166,7 @@ static enum kiln_status read_stored(const struct make_request *request, enum kil
     return kiln_error_set(error, KILN_NOT_FOUND, "the cache has not all kernels of a program");
 }
 
-static void write_recipe(const struct kiln_kernel_scope *scope, const struct kiln_cache_key *key,
+static void write_recipe(const struct kiln_program_request *request,
                          const struct kiln_shared_program *program)
 {
     struct kiln_error error;
@@ -179,8 +176,8 @@ static void write_recipe(const struct kiln_kernel_scope *scope, const struct kil
     kiln_program_format_write(&program->program, &payload);
     enum kiln_status status = kiln_buffer_check(&payload, &error);
     if (status == KILN_OK)
-        status = kiln_cache_store_insert(scope->store, key, &scope->maker, payload.data,
-                                         payload.size, &error);
+        status = kiln_cache_store_insert(request->scope.store, &request->key, &request->scope.maker,
+                                         payload.data, payload.size, &error);
     if (status)
         kiln_cache_warn_once("insert", error.text, "a compiled program is not cached: %s",
                              error.text);
@@ -188,29 +185,37 @@ static void write_recipe(const struct kiln_kernel_scope *scope, const struct kil
 }
 
 /* Of a new program, whose kernels are stored already: a recipe does not name what is not there. */
-static void write_stored(const struct make_request *request, const struct kiln_cache_key *key,
+static void write_stored(const struct kiln_program_request *request,
                          const struct kiln_shared_program *program)
 {
-    write_recipe(&request->scope, key, program);
+    write_recipe(request, program);
     for (uint32_t i = 0; i < program->program.kernel_count; i++)
         kiln_kernel_cache_follow(&request->scope, program->kernels[i],
                                  request->origin != KILN_ORIGIN_COMPILED);
 }
 
-static enum kiln_status compile_as(struct make_request *request, const struct kiln_cache_key *key,
+/* The lowered program is taken from the table or made now. The caller owns it. */
+static enum kiln_status lower(struct kiln_program_request *request,
+                              struct kiln_lowered_program **ret_lowered, struct kiln_error *error)
+{
+    *ret_lowered = kiln_lowered_programs_take(&request->cache->lowered, &request->key);
+    if (*ret_lowered)
+        return KILN_OK;
+    return kiln_lowered_program_create(&request->key, request->graph, request->scope.target,
+                                       &request->lower, ret_lowered, error);
+}
+
+static enum kiln_status compile_as(struct kiln_program_request *request,
                                    const struct kiln_shared_program *recipe,
                                    const struct kiln_shared_kernel *refused,
                                    struct kiln_shared_program **ret_program,
                                    struct kiln_error *error)
 {
     struct kiln_program_cache *cache = request->cache;
-    struct kiln_lowered_program *lowered = kiln_lowered_programs_take(&cache->lowered, key);
-    enum kiln_status status = KILN_OK;
-    if (!lowered)
-        status = kiln_lowered_program_create(key, request->graph, request->scope.target,
-                                             &cache->lower, &lowered, error);
+    struct kiln_lowered_program *lowered = NULL;
+    enum kiln_status status = lower(request, &lowered, error);
     const struct kiln_compilation compilation = {.kernels = &cache->kernels,
-                                                 .scope = request->scope,
+                                                 .scope = &request->scope,
                                                  .graph = request->graph,
                                                  .lowered = lowered,
                                                  .recipe = recipe,
@@ -222,20 +227,20 @@ static enum kiln_status compile_as(struct make_request *request, const struct ki
 }
 
 /* With a recipe: what it has is completed. One that does not fit what lowering makes is dropped. */
-static enum kiln_status compile(struct make_request *request, const struct kiln_cache_key *key,
+static enum kiln_status compile(struct kiln_program_request *request,
                                 const struct kiln_shared_program *recipe,
                                 struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
-    enum kiln_status status = compile_as(request, key, recipe, NULL, ret_program, error);
+    enum kiln_status status = compile_as(request, recipe, NULL, ret_program, error);
     if (status != KILN_NOT_FOUND)
         return status;
     kiln_log(KILN_LOG_WARN, "cache entry is not used: %s", error->text);
     kiln_error_init(error);
-    return compile_as(request, key, NULL, NULL, ret_program, error);
+    return compile_as(request, NULL, NULL, ret_program, error);
 }
 
 /* After a miss: waits for another process that compiles the same, else compiles and stores. */
-static enum kiln_status compile_once(struct make_request *request, const struct kiln_cache_key *key,
+static enum kiln_status compile_once(struct kiln_program_request *request,
                                      struct kiln_shared_program **recipe,
                                      struct kiln_shared_program **ret_program,
                                      struct kiln_error *error)
@@ -244,9 +249,9 @@ static enum kiln_status compile_once(struct make_request *request, const struct 
     enum kiln_status status = KILN_NOT_FOUND;
     if (!request->scope.may_compile) {
         kiln_error_init(error);
-        return compile(request, key, *recipe, ret_program, error);
+        return compile(request, *recipe, ret_program, error);
     }
-    kiln_compile_claim_open(&claim, request->scope.store, key,
+    kiln_compile_claim_open(&claim, request->scope.store, &request->key,
                             kiln_cache_compiler_mark(request->scope.maker.compiler));
     uint64_t deadline = kiln_monotonic_milliseconds() + KILN_CLAIM_WAIT_MILLISECONDS;
     /* Where the recipe is there nobody waits for it: its kernels have claims of their own. */
@@ -257,36 +262,37 @@ static enum kiln_status compile_once(struct make_request *request, const struct 
     if (claimed != KILN_CLAIM_NONE)
         status = read_stored(
             request, claimed == KILN_CLAIM_TAKEN ? KILN_CACHE_OWN_DIRECTORY : KILN_CACHE_SHIPPED,
-            key, ret_program, recipe, error);
+            ret_program, recipe, error);
     if (status == KILN_NOT_FOUND) {
         kiln_error_init(error);
-        status = compile(request, key, *recipe, ret_program, error);
+        status = compile(request, *recipe, ret_program, error);
         if (status == KILN_OK)
-            write_stored(request, key, *ret_program);
+            write_stored(request, *ret_program);
     }
     kiln_compile_claim_close(&claim);
     return status;
 }
 
 /* Takes the program from the caches, or compiles it if the scope permits. */
-static enum kiln_status make(struct make_request *request, const struct kiln_cache_key *key,
+static enum kiln_status make(struct kiln_program_request *request,
                              struct kiln_shared_program **ret_program, struct kiln_error *error)
 {
     struct kiln_shared_program *recipe = NULL;
     request->origin = KILN_ORIGIN_DISK;
     enum kiln_status status =
-        read_stored(request, request->scope.may_compile ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL, key,
+        read_stored(request, request->scope.may_compile ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL,
                     ret_program, &recipe, error);
     /* What was lowered for a program that a cache turned out to have is of no use. */
     if (status == KILN_OK)
-        kiln_lowered_program_free(kiln_lowered_programs_take(&request->cache->lowered, key));
+        kiln_lowered_program_free(
+            kiln_lowered_programs_take(&request->cache->lowered, &request->key));
     if (status == KILN_NOT_FOUND && !recipe && !request->is_miss_told) {
         const struct kiln_missing_program missing = missing_program(request);
         kiln_miss_log_program(&request->cache->misses, request->scope.store, &missing);
     }
     request->is_miss_told = true;
     if (status == KILN_NOT_FOUND)
-        status = compile_once(request, key, &recipe, ret_program, error);
+        status = compile_once(request, &recipe, ret_program, error);
     kiln_shared_program_unref(recipe);
     return status;
 }
@@ -303,7 +309,8 @@ void kiln_program_cache_tell_miss(const struct kiln_graph *graph, struct kiln_er
 }
 
 /* KILN_UNSUPPORTED, with a sentence that names graph and target. */
-static enum kiln_status decline_miss(const struct make_request *request, struct kiln_error *error)
+static enum kiln_status decline_miss(const struct kiln_program_request *request,
+                                     struct kiln_error *error)
 {
     if (request->cache->is_precompiled) {
         (void)kiln_error_set(error, KILN_UNSUPPORTED,
@@ -318,26 +325,27 @@ static enum kiln_status decline_miss(const struct make_request *request, struct 
 static enum kiln_status make_program(void *context, const struct kiln_cache_key *key,
                                      void **ret_object, struct kiln_error *error)
 {
-    struct make_request *request = context;
+    (void)key;
+    struct kiln_program_request *request = context;
     struct kiln_shared_program *program = NULL;
     enum kiln_status status = open_scope(request, error);
     if (status == KILN_SHORTAGE) { /* the next program asks for the store again */
         kiln_error_init(error);
-        status = compile(request, key, NULL, &program, error);
+        status = compile(request, NULL, &program, error);
         if (status == KILN_OK)
             *ret_object = program;
         return status;
     }
     if (status)
         return status;
-    status = make(request, key, &program, error);
+    status = make(request, &program, error);
     /* The compilers that are here do not serve the target, or cannot be started: then what others
      * have made in the directory is better than nothing. */
     if (status == KILN_UNSUPPORTED && request->scope.may_compile) {
         struct kiln_error second;
         kiln_error_init(&second);
         request->scope.may_compile = false;
-        status = make(request, key, &program, &second);
+        status = make(request, &program, &second);
         if (status && kiln_status_may_pass(status))
             *error = second;
         else if (status)
@@ -350,16 +358,6 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     return status;
 }
 
-enum kiln_status kiln_program_cache_make_key(const struct kiln_program_cache *cache,
-                                             const struct kiln_graph *graph,
-                                             const struct kiln_target *target,
-                                             struct kiln_cache_key *key, struct kiln_error *error)
-{
-    kiln_cache_key_init(key);
-    enum kiln_status status = kiln_program_key_append(graph, target, &cache->lower, key, error);
-    return status ? status : kiln_cache_key_finish(key, error);
-}
-
 static enum kiln_status give_program(void *context, const struct kiln_cache_key *key,
                                      void **ret_object, struct kiln_error *error)
 {
@@ -370,115 +368,103 @@ static enum kiln_status give_program(void *context, const struct kiln_cache_key 
     return KILN_OK;
 }
 
-enum kiln_status kiln_program_cache_find(struct kiln_program_cache *cache,
-                                         const struct kiln_graph *graph,
-                                         const struct kiln_target *target,
-                                         const struct kiln_cache_key *key, struct kiln_error *error)
+enum kiln_status kiln_program_cache_find(struct kiln_program_request *request,
+                                         struct kiln_error *error)
 {
-    void *object = kiln_object_table_find(cache->programs, key);
+    struct kiln_object_table *programs = request->cache->programs;
+    void *object = kiln_object_table_find(programs, &request->key);
     if (object) {
         kiln_shared_program_unref(object);
         return KILN_OK;
     }
-    struct make_request request = {.cache = cache, .graph = graph, .scope.target = target};
     struct kiln_shared_program *program = NULL;
     struct kiln_shared_program *recipe = NULL;
-    enum kiln_status status = open_scope(&request, error);
+    enum kiln_status status = open_scope(request, error);
     if (status == KILN_OK)
-        status = read_stored(&request, KILN_CACHE_SHIPPED, key, &program, &recipe, error);
+        status =
+            read_stored(request, request->scope.may_compile ? KILN_CACHE_SHIPPED : KILN_CACHE_ALL,
+                        &program, &recipe, error);
     kiln_shared_program_unref(recipe);
     if (status)
         return status;
-    status = kiln_object_table_get(cache->programs, key, give_program, program, &object, error);
+    request->origin = KILN_ORIGIN_DISK;
+    status = kiln_object_table_get(programs, &request->key, give_program, program, &object, error);
     kiln_shared_program_unref(program);
     if (status == KILN_OK)
         kiln_shared_program_unref(object);
     return status;
 }
 
-/* The key in hand. */
-static enum kiln_status find_workspace(struct kiln_program_cache *cache,
-                                       const struct kiln_graph *graph,
-                                       const struct kiln_target *target,
-                                       const struct kiln_cache_key *key, uint64_t *ret_bytes,
-                                       struct kiln_error *error)
+enum kiln_status kiln_program_cache_find_all_kernels(struct kiln_program_request *request,
+                                                     struct kiln_error *error)
 {
-    struct kiln_shared_program *program = kiln_object_table_find(cache->programs, key);
+    struct kiln_program_cache *cache = request->cache;
+    struct kiln_lowered_program *lowered = NULL;
+    enum kiln_status status = open_scope(request, error);
+    if (status == KILN_OK)
+        status = lower(request, &lowered, error);
+    for (uint32_t i = 0; status == KILN_OK && i < lowered->program.kernel_count; i++) {
+        const struct kiln_kernel *source = &lowered->program.kernels[i];
+        struct kiln_shared_kernel *kernel = NULL;
+        struct kiln_cache_key key;
+        status = kiln_kernel_key_make(source, request->scope.target, &key, error);
+        const struct kiln_hash128 name = {.high = key.hash_high, .low = key.hash_low};
+        if (status == KILN_OK)
+            status = kiln_kernel_cache_find(&cache->kernels, &request->scope, name, source->symbol,
+                                            &kernel, error);
+        kiln_cache_key_fini(&key);
+        kiln_shared_kernel_unref(kernel);
+    }
+    if (status == KILN_OK)
+        kiln_lowered_programs_put(&cache->lowered, lowered);
+    else
+        kiln_lowered_program_free(lowered);
+    return status;
+}
+
+enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_request *request,
+                                                    uint64_t *ret_bytes, struct kiln_error *error)
+{
+    struct kiln_program_cache *cache = request->cache;
+    struct kiln_shared_program *program = kiln_object_table_find(cache->programs, &request->key);
     if (program) {
         *ret_bytes = program->program.workspace_bytes;
         kiln_shared_program_unref(program);
         return KILN_OK;
     }
-    struct kiln_lowered_program *lowered = kiln_lowered_programs_take(&cache->lowered, key);
-    if (!lowered) {
-        enum kiln_status status =
-            kiln_lowered_program_create(key, graph, target, &cache->lower, &lowered, error);
-        if (status)
-            return status;
-    }
+    struct kiln_lowered_program *lowered = NULL;
+    enum kiln_status status = lower(request, &lowered, error);
+    if (status)
+        return status;
     *ret_bytes = lowered->program.workspace_bytes;
     kiln_lowered_programs_put(&cache->lowered, lowered);
     return KILN_OK;
 }
 
-enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_cache *cache,
-                                                    const struct kiln_graph *graph,
-                                                    const struct kiln_target *target,
-                                                    uint64_t *ret_bytes, struct kiln_error *error)
+enum kiln_status kiln_program_cache_get(struct kiln_program_request *request,
+                                        struct kiln_shared_program **ret_program,
+                                        struct kiln_error *error)
 {
-    struct kiln_cache_key key;
-    enum kiln_status status = kiln_program_cache_make_key(cache, graph, target, &key, error);
-    if (status == KILN_OK)
-        status = find_workspace(cache, graph, target, &key, ret_bytes, error);
-    kiln_cache_key_fini(&key);
-    return status;
-}
-
-static enum kiln_status get(struct make_request *request, struct kiln_shared_program **ret_program,
-                            struct kiln_error *error)
-{
-    struct kiln_program_cache *cache = request->cache;
-    struct kiln_cache_key key;
     void *object = NULL;
-    enum kiln_status status =
-        kiln_program_cache_make_key(cache, request->graph, request->scope.target, &key, error);
-    if (status == KILN_OK)
-        status =
-            kiln_object_table_get(cache->programs, &key, make_program, request, &object, error);
-    kiln_cache_key_fini(&key);
+    enum kiln_status status = kiln_object_table_get(request->cache->programs, &request->key,
+                                                    make_program, request, &object, error);
     if (status == KILN_OK)
         *ret_program = object;
     return status;
 }
 
-enum kiln_status
-kiln_program_cache_get(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                       const struct kiln_target *target, struct kiln_shared_program **ret_program,
-                       enum kiln_program_origin *ret_origin, struct kiln_error *error)
-{
-    struct make_request request = {
-        .cache = cache, .graph = graph, .scope.target = target, .origin = KILN_ORIGIN_MEMORY};
-    enum kiln_status status = get(&request, ret_program, error);
-    if (status == KILN_OK)
-        *ret_origin = request.origin;
-    return status;
-}
-
-enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_cache *cache,
-                                                 const struct kiln_graph *graph,
-                                                 const struct kiln_target *target,
+enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_request *request,
                                                  struct kiln_error *error)
 {
-    struct make_request request = {
-        .cache = cache, .graph = graph, .scope.target = target, .is_precompiled = true};
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = get(&request, &program, error);
+    request->is_precompiled = true;
+    enum kiln_status status = kiln_program_cache_get(request, &program, error);
     kiln_shared_program_unref(program);
     return status;
 }
 
-struct replace_request {
-    struct make_request make;
+struct replacement {
+    struct kiln_program_request *request;
     const struct kiln_shared_program *refused;
     uint32_t kernel;
 };
@@ -486,58 +472,45 @@ struct replace_request {
 static enum kiln_status replace_program(void *context, const struct kiln_cache_key *key,
                                         void **ret_object, struct kiln_error *error)
 {
-    struct replace_request *request = context;
+    (void)key;
+    const struct replacement *replacement = context;
     struct kiln_shared_program *program = NULL;
-    enum kiln_status status = open_scope(&request->make, error);
+    enum kiln_status status = open_scope(replacement->request, error);
     if (status && status != KILN_SHORTAGE)
         return status;
     kiln_error_init(error);
-    status = compile_as(&request->make, key, request->refused,
-                        request->refused->kernels[request->kernel], &program, error);
+    status = compile_as(replacement->request, replacement->refused,
+                        replacement->refused->kernels[replacement->kernel], &program, error);
     if (status == KILN_OK)
         *ret_object = program;
     return status;
 }
 
-enum kiln_status
-kiln_program_cache_replace(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                           const struct kiln_target *target,
-                           const struct kiln_shared_program *refused, uint32_t kernel,
-                           struct kiln_shared_program **ret_program, struct kiln_error *error)
+enum kiln_status kiln_program_cache_replace(struct kiln_program_request *request,
+                                            const struct kiln_shared_program *refused,
+                                            uint32_t kernel,
+                                            struct kiln_shared_program **ret_program,
+                                            struct kiln_error *error)
 {
-    struct replace_request request = {
-        .make = {.cache = cache, .graph = graph, .scope.target = target},
-        .refused = refused,
-        .kernel = kernel};
-    struct kiln_cache_key key;
+    struct replacement replacement = {request, refused, kernel};
+    struct kiln_object_table *programs = request->cache->programs;
     void *object = NULL;
-    enum kiln_status status = kiln_program_cache_make_key(cache, graph, target, &key, error);
-    if (status == KILN_OK) {
-        kiln_object_table_drop(cache->programs, &key, refused);
-        status =
-            kiln_object_table_get(cache->programs, &key, replace_program, &request, &object, error);
-    }
-    kiln_cache_key_fini(&key);
+    kiln_object_table_drop(programs, &request->key, refused);
+    enum kiln_status status = kiln_object_table_get(programs, &request->key, replace_program,
+                                                    &replacement, &object, error);
     if (status == KILN_OK)
         *ret_program = object;
     return status;
 }
 
-void kiln_program_cache_keep(struct kiln_program_cache *cache, const struct kiln_graph *graph,
-                             const struct kiln_target *target,
+void kiln_program_cache_keep(struct kiln_program_request *request,
                              const struct kiln_shared_program *program, uint32_t kernel)
 {
     struct kiln_error error;
-    struct kiln_cache_key key;
-    struct make_request request = {.cache = cache, .graph = graph, .scope.target = target};
     kiln_error_init(&error);
-    enum kiln_status status = kiln_program_cache_make_key(cache, graph, target, &key, &error);
-    if (status == KILN_OK)
-        status = open_scope(&request, &error);
-    if (status == KILN_OK) {
-        kiln_kernel_cache_keep(&request.scope, program->kernels[kernel]);
-        write_recipe(&request.scope, &key, program);
-        kiln_kernel_cache_follow(&request.scope, program->kernels[kernel], false);
-    }
-    kiln_cache_key_fini(&key);
+    if (open_scope(request, &error) != KILN_OK)
+        return;
+    kiln_kernel_cache_keep(&request->scope, program->kernels[kernel]);
+    write_recipe(request, program);
+    kiln_kernel_cache_follow(&request->scope, program->kernels[kernel], false);
 }

@@ -3,9 +3,18 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/graph/canonical_reader.h"
 #include "compiler/graph/graph_reader.h"
+#include "compiler/program.h"
 #include "runtime/engine/program_format.h"
 
 #include <string.h>
+
+/* Clearing a buffer forgets that memory was out. */
+static void add_field(struct kiln_cache_key *key, struct kiln_buffer *field, bool *failed)
+{
+    *failed |= field->failed;
+    kiln_cache_key_add(key, field->data, field->size);
+    kiln_buffer_clear(field);
+}
 
 enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
                                          const struct kiln_target *target,
@@ -13,20 +22,19 @@ enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
                                          struct kiln_cache_key *key, struct kiln_error *error)
 {
     struct kiln_buffer field;
+    bool failed = false;
     kiln_buffer_init(&field);
     kiln_buffer_append_u32(&field, KILN_PROGRAM_FORMAT_VERSION);
-    kiln_cache_key_add(key, field.data, field.size);
-    kiln_buffer_clear(&field);
+    add_field(key, &field, &failed);
     kiln_graph_append_canonical(graph, &field);
-    kiln_cache_key_add(key, field.data, field.size);
+    add_field(key, &field, &failed);
     kiln_cache_key_add_text(key, target->name);
     kiln_cache_key_add_text(key, kiln_templates_digest());
-    kiln_buffer_clear(&field);
     kiln_codegen_append_options(target, &field);
-    kiln_cache_key_add(key, field.data, field.size);
-    kiln_buffer_clear(&field);
+    add_field(key, &field, &failed);
     kiln_lower_options_append_key(options, &field);
-    kiln_cache_key_add(key, field.data, field.size);
+    add_field(key, &field, &failed);
+    field.failed = failed;
     enum kiln_status status = kiln_buffer_check(&field, error);
     kiln_buffer_fini(&field);
     return status;
@@ -70,8 +78,26 @@ static void take_options(struct kiln_reader *reader, struct kiln_lower_options *
     contraction->waves_n = kiln_reader_u32(&field);
     contraction->waves_k = kiln_reader_u32(&field);
     contraction->segments = kiln_reader_u32(&field);
-    if (field.failed || field.position != size || no_fusion > 1 || form > KILN_CONTRACTION_SMALL)
+    uint32_t shapes = kiln_reader_u32(&field);
+    options->shapes = (enum kiln_shapes)shapes;
+    options->workspace_limit = kiln_reader_u64(&field);
+    if (field.failed || field.position != size || no_fusion > 1 || form > KILN_CONTRACTION_SMALL ||
+        shapes > KILN_SHAPES_ARGUMENT)
         reader->failed = true;
+}
+
+bool kiln_program_key_strip_mark(const void **bytes, size_t *size)
+{
+    static const char mark[] = KILN_TUNED_KEY_MARK;
+    struct kiln_reader reader;
+    size_t mark_bytes = 0;
+    kiln_reader_init(&reader, *bytes, *size);
+    const void *first = kiln_reader_field(&reader, &mark_bytes);
+    if (reader.failed || mark_bytes != sizeof mark - 1 || memcmp(first, mark, mark_bytes) != 0)
+        return false;
+    *bytes = (const unsigned char *)*bytes + reader.position;
+    *size -= reader.position;
+    return true;
 }
 
 enum kiln_status kiln_program_key_read(const void *bytes, size_t size, struct kiln_arena *arena,

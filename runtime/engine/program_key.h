@@ -6,7 +6,12 @@
 #define KILN_RUNTIME_ENGINE_PROGRAM_KEY_H
 
 #include "cache/cache_key.h"
-#include "compiler/program.h"
+#include "compiler/codegen/target.h"
+#include "compiler/graph/graph.h"
+#include "compiler/lower_options.h"
+#include "runtime/support/arena.h"
+
+#include <stdbool.h>
 
 struct kiln_program_key {
     uint32_t format_version; /* of the payload: KILN_PROGRAM_FORMAT_VERSION */
@@ -27,6 +32,11 @@ enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
                                          const struct kiln_lower_options *options,
                                          struct kiln_cache_key *key,
                                          struct kiln_error *error) KILN_NODISCARD;
+
+/* The first field of the key of a tuned choice; the fields of the program's key follow. */
+#define KILN_TUNED_KEY_MARK "tuned"
+/* True for the key of a tuned choice, and then takes the mark off. */
+bool kiln_program_key_strip_mark(const void **bytes, size_t *size);
 
 /* All memory of the result belongs to the arena; texts are untrusted. KILN_UNSUPPORTED for the key
  * of a Kiln that builds them otherwise, KILN_CORRUPT, KILN_NO_MEMORY. */

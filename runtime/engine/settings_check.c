@@ -50,7 +50,7 @@ static enum kiln_status check_level(const char *name, const char *value, struct 
 
 static enum kiln_status check_library(const char *name, const char *value, struct kiln_error *error)
 {
-    char *path = kiln_library_find(value, NULL);
+    char *path = kiln_library_find(value);
     free(path);
     if (path || kiln_status_may_pass(kiln_status_of_errno(errno)))
         return KILN_OK;

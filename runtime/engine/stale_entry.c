@@ -1,6 +1,7 @@
 #include "runtime/engine/stale_entry.h"
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/program.h"
 #include "runtime/engine/kernel_key.h"
 #include "runtime/engine/program_key.h"
 #include "runtime/support/arena.h"
@@ -58,7 +59,10 @@ static enum kiln_status judge_program(const struct kiln_entry_view *view, struct
                                       const char **ret_reason, struct kiln_error *error)
 {
     struct kiln_program_key key;
-    enum kiln_status status = kiln_program_key_read(view->key, view->key_bytes, arena, &key, error);
+    const void *bytes = view->key;
+    size_t size = view->key_bytes;
+    (void)kiln_program_key_strip_mark(&bytes, &size);
+    enum kiln_status status = kiln_program_key_read(bytes, size, arena, &key, error);
     if (status == KILN_NO_MEMORY)
         return status;
     if (status) {

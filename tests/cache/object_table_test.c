@@ -111,13 +111,16 @@ Test(object_table, a_dropped_object_is_made_again)
 {
     struct kiln_cache_key key = sample_key(1);
     struct object *first = get(1);
+    cr_expect_eq(kiln_object_table_losses(table), 0);
     kiln_object_table_drop(table, &key, first);
+    cr_expect_eq(kiln_object_table_losses(table), 1);
     cr_expect_eq(atomic_load(&first->references), 1, "ours alone");
     struct object *second = get(1);
     cr_expect_neq(first, second);
     cr_expect_eq(atomic_load(&makes), 2);
     /* Of two who find the same object useless the later one must not drop what replaced it. */
     kiln_object_table_drop(table, &key, first);
+    cr_expect_eq(kiln_object_table_losses(table), 1);
     struct object *third = get(1);
     cr_expect_eq(second, third);
     unref_object(first);
@@ -362,6 +365,7 @@ Test(object_table, the_bound_holds_when_everything_is_shared)
     static struct object *held[COUNT];
     for (unsigned i = 0; i < COUNT; i++)
         held[i] = get(i);
+    cr_expect_eq(kiln_object_table_losses(table), COUNT - KILN_OBJECT_TABLE_LIMIT);
     for (unsigned i = 0; i < COUNT; i++)
         unref_object(held[i]);
     cr_assert_eq(atomic_load(&alive), KILN_OBJECT_TABLE_LIMIT);

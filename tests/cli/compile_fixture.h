@@ -9,7 +9,8 @@
 
 #include <jansson.h>
 
-/* A suite's .init: makes the temporary directory and the compiler. */
+/* A suite's .init: makes the temporary directory and the compiler, and has sizes as constants, so
+ * that each graph has a kernel of its own. */
 void compile_fixture_set_up(void);
 /* Another compiler. `extra` is shell to run before it copies; $call is the number of the call. */
 void compile_fixture_write_compiler(const char *extra);

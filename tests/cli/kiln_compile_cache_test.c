@@ -169,3 +169,20 @@ Test(kiln_compile_cache, enforced_what_is_missing_is_named_and_not_compiled)
     cr_expect_eq(compile_fixture_summary(&kiln, "disk"), 1);
     cr_expect_eq(compile_fixture_calls(), 1);
 }
+
+/* Rows and columns of one class, and another number of rows. */
+Test(kiln_compile_cache, kernels_with_sizes_as_arguments_serve_other_shapes)
+{
+    static const char *const elements[] = {"65536", "131072"};
+    static const char *const expected[] = {"2 compiled, 0 from disk,", "0 compiled, 2 from disk,"};
+    for (int i = 0; i < 2; i++) {
+        char folder[1100];
+        (void)snprintf(folder, sizeof folder, "%s", temporary_path(elements[i]));
+        struct kiln_process kiln = KILN("bench", "--save-graphs", folder, "-n", elements[i],
+                                        "bias_gelu_tanh_fp16", "softmax_fp16");
+        cr_assert_eq(kiln.exit_code, 0, "%s", kiln.err);
+        kiln = COMPILE("--shapes", "argument", folder);
+        cr_expect_eq(kiln.exit_code, 0, "%s", kiln.err);
+        cr_expect(strstr(kiln.out, expected[i]), "%s", kiln.out);
+    }
+}

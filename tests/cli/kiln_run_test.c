@@ -269,6 +269,14 @@ Test(kiln_run, input_files_have_the_right_size)
     cr_assert(strstr(kiln.err, "cannot read '/dev/zero': it is a device"), "%s", kiln.err);
 }
 
+Test(kiln_run, says_where_kernels_come_from)
+{
+    struct kiln_process first = KILN("run", "--device", "host", graph());
+    struct kiln_process second = KILN("run", "--device", "host", graph());
+    cr_expect(strstr(first.out, "(compiled)"), "%s%s", first.out, first.err);
+    cr_expect(strstr(second.out, "(disk)"), "%s%s", second.out, second.err);
+}
+
 Test(kiln_run, more_memory_than_there_is_is_asked_for_first)
 {
     static const char text[] =

@@ -42,7 +42,8 @@ static enum kiln_run_verdict judge(bool verified, bool json)
     static const struct kiln_device_ops ops = {.name = "fake"};
     static struct kiln_device device = {.ops = &ops, .target = {.name = "fake:1"}};
     struct kiln_tensor_memory memories[2];
-    struct kiln_reference_tensor reference[2] = {{expected, NULL, bound}, {expected, NULL, bound}};
+    struct kiln_reference_tensor reference[2] = {{expected, NULL, bound, NULL},
+                                                 {expected, NULL, bound, NULL}};
     for (int i = 0; i < 2; i++) {
         tensors[i].rank = 1;
         tensors[i].dims[0] = ELEMENTS;

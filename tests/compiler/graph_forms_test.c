@@ -2,7 +2,7 @@
  * Every kernel of every graph that is stored as a file, for every target: the forms come to an end
  * because the family has nothing left to give up.
  */
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
 #include "tests/compiler/graph/json_graph.h"
 
 #include <criterion/criterion.h>

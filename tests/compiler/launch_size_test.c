@@ -81,8 +81,10 @@ enum { TARGETS = sizeof targets / sizeof *targets };
 
 static bool is_launch_possible(const struct kiln_schedule *schedule)
 {
-    return schedule->grid != 0 && (uint64_t)schedule->grid * schedule->block <= UINT32_MAX &&
-           schedule->grid <= INT32_MAX && schedule->grid % schedule->grid_unit == 0;
+    return schedule->launch.grid != 0 &&
+           (uint64_t)schedule->launch.grid * schedule->launch.block <= UINT32_MAX &&
+           schedule->launch.grid <= INT32_MAX &&
+           schedule->launch.grid % schedule->launch.grid_unit == 0;
 }
 
 TestSuite(launch_size, .timeout = 120);
@@ -103,8 +105,8 @@ Test(launch_size, no_launch_is_larger_than_a_device_takes)
             for (uint32_t i = 0; i < plan.partition.group_count; i++) {
                 const struct kiln_schedule *schedule = &plan.schedules[i];
                 cr_expect(is_launch_possible(schedule), "kernel %u of '%s' for %s: %u x %u",
-                          (unsigned)i, graphs[g].sketch, targets[t], (unsigned)schedule->grid,
-                          (unsigned)schedule->block);
+                          (unsigned)i, graphs[g].sketch, targets[t],
+                          (unsigned)schedule->launch.grid, (unsigned)schedule->launch.block);
                 is_any_clamped |= kiln_schedule_has_turns(schedule);
             }
             sketched_plans_fini(plans);
@@ -149,7 +151,7 @@ Test(launch_size, the_limit_can_be_lowered)
         const struct kiln_lower_options options = {.max_groups = 3};
         const struct kiln_kernel_plan plan = sketched_plans_make(
             plans, "Matmul a=8,256,64:HALF b=8,64,256:HALF c=8,256,256:HALF", targets[t], &options);
-        cr_expect_eq(plan.schedules[0].grid, 3, "%s", targets[t]);
+        cr_expect_eq(plan.schedules[0].launch.grid, 3, "%s", targets[t]);
     }
     sketched_plans_fini(plans);
     free(plans);

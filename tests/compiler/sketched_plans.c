@@ -35,7 +35,7 @@ struct kiln_kernel_plan sketched_plans_make(struct sketched_plans *plans, const 
 }
 
 struct kiln_program sketch_lower(struct kiln_arena *arena, const char *sketch,
-                                 const char *target_name, struct kiln_buffer *explanation)
+                                 const char *target_name, const struct kiln_dump *dump)
 {
     const struct kiln_lower_options options = {0};
     struct kiln_program program;
@@ -45,8 +45,8 @@ struct kiln_program sketch_lower(struct kiln_arena *arena, const char *sketch,
     kiln_error_init(&error);
     graph_sketch_accept(&read, sketch, NULL);
     cr_assert_eq(kiln_target_parse(target_name, &target, &error), KILN_OK);
-    cr_assert_eq(kiln_lower(&read.graph, &target, &options, arena, &program, explanation, &error),
-                 KILN_OK, "%s: %s", sketch, error.text);
+    cr_assert_eq(kiln_lower(&read.graph, &target, &options, arena, &program, dump, &error), KILN_OK,
+                 "%s: %s", sketch, error.text);
     json_graph_fini(&read);
     return program;
 }

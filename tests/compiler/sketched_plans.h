@@ -3,7 +3,7 @@
 #ifndef KILN_TESTS_COMPILER_SKETCHED_PLANS_H
 #define KILN_TESTS_COMPILER_SKETCHED_PLANS_H
 
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
 #include "compiler/program.h"
 #include "tests/compiler/graph/json_graph.h"
 
@@ -25,9 +25,9 @@ struct kiln_kernel_plan sketched_plans_make(struct sketched_plans *plans, const 
                                             const char *target_name,
                                             const struct kiln_lower_options *options);
 
-/* What a sketch becomes, without options; it lives as long as the arena. Fails the test as
- * sketched_plans_make does. `explanation` is appended to, if it is not NULL. */
+/* Lowers a sketch without options. The program lives as long as the arena. Fails the test like
+ * sketched_plans_make. `dump` may be NULL. */
 struct kiln_program sketch_lower(struct kiln_arena *arena, const char *sketch,
-                                 const char *target_name, struct kiln_buffer *explanation);
+                                 const char *target_name, const struct kiln_dump *dump);
 
 #endif

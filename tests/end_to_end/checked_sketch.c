@@ -1,6 +1,5 @@
 #include "tests/end_to_end/checked_sketch.h"
 
-#include "runtime/engine/engine.h"
 #include "tests/compiler/graph/graph_sketch.h"
 #include "tests/end_to_end/checked_graph.h"
 #include "tests/runtime/support/test_share.h"
@@ -12,12 +11,11 @@
 enum { POISON = 0xa5, MAX_BINDINGS = 32 };
 
 /* Against the oracle. */
-static void check(const char *sketch, const struct kiln_lower_options *lower,
-                  struct json_graph *read, void **memory)
+static void check(const char *sketch, struct json_graph *read, void **memory)
 {
     struct checked_elements elements;
     cr_expect_eq(check_outputs(&read->graph, memory, POISON, &read->arena, &elements, &read->error),
-                 KILN_OK, "%s, waves of %u: %s", sketch, lower->host_wave_size, read->error.text);
+                 KILN_OK, "%s: %s", sketch, read->error.text);
     cr_expect_eq(elements.unchecked, 0, "%s", sketch);
 }
 
@@ -41,9 +39,20 @@ void run_sketch(const char *sketch, const struct kiln_lower_options *lower,
         return;
     const struct kiln_engine_options options = {
         .device = "host", .codegen = {.max_workers = 1}, .lower = *lower};
+    struct kiln_engine *engine = NULL;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_engine_create(&options, &engine, &error), KILN_OK, "%s", error.text);
+    run_sketch_on(engine, sketch, prepare, expect);
+    kiln_engine_unref(engine);
+}
+
+void run_sketch_on(struct kiln_engine *engine, const char *sketch,
+                   void (*prepare)(const struct kiln_graph *graph, void *const *memory),
+                   void (*expect)(const struct kiln_graph *graph, void *const *memory))
+{
     struct kiln_random_graph_options fill;
     struct kiln_buffer_binding bindings[MAX_BINDINGS];
-    struct kiln_engine *engine = NULL;
     struct kiln_plan *plan = NULL;
     struct json_graph read;
     uint32_t count = 0;
@@ -54,8 +63,6 @@ void run_sketch(const char *sketch, const struct kiln_lower_options *lower,
     cr_assert_not_null(memory);
     if (prepare != NULL)
         prepare(&read.graph, memory);
-    cr_assert_eq(kiln_engine_create(&options, &engine, &read.error), KILN_OK, "%s",
-                 read.error.text);
     cr_assert_eq(kiln_plan_create(engine, read.bytes.data, read.bytes.size, &plan, &read.error),
                  KILN_OK, "%s: %s", sketch, read.error.text);
     void *workspace = malloc(kiln_plan_workspace_bytes(plan) + 1);
@@ -70,10 +77,9 @@ void run_sketch(const char *sketch, const struct kiln_lower_options *lower,
     if (expect != NULL)
         expect(&read.graph, memory);
     else
-        check(sketch, lower, &read, memory);
+        check(sketch, &read, memory);
     free(workspace);
     free_tensor_memory(&read.graph, memory);
     kiln_plan_unref(plan);
-    kiln_engine_unref(engine);
     json_graph_fini(&read);
 }

@@ -6,7 +6,8 @@
 #define KILN_TESTS_CHECKED_SKETCH_H
 
 #include "compiler/graph/graph.h"
-#include "compiler/program.h"
+#include "compiler/lower_options.h"
+#include "runtime/engine/engine.h"
 
 /* Fails the test unless every element of every output is checked and agrees with the interpreter.
  */
@@ -19,5 +20,11 @@ void run_prepared_sketch(const char *sketch, const struct kiln_lower_options *op
 void run_sketch(const char *sketch, const struct kiln_lower_options *lower,
                 void (*prepare)(const struct kiln_graph *graph, void *const *memory),
                 void (*expect)(const struct kiln_graph *graph, void *const *memory));
+
+/* As run_sketch, with the caller's engine, whose device is the host. A part of a sweep has all of
+ * these runs. */
+void run_sketch_on(struct kiln_engine *engine, const char *sketch,
+                   void (*prepare)(const struct kiln_graph *graph, void *const *memory),
+                   void (*expect)(const struct kiln_graph *graph, void *const *memory));
 
 #endif

@@ -1,5 +1,7 @@
 #include "tests/end_to_end/execute_on_device.h"
 
+#include "compiler/reference/ragged_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,19 @@ struct execution {
     uint32_t binding_count;
 };
 
+/* The memory of a ragged tensor ends where its offsets say, so that the device finds accesses after
+ * that. */
+static size_t memory_bytes(const struct execution *execution, uint32_t ordinal)
+{
+    const struct kiln_tensor *tensor = &execution->graph->tensors[ordinal];
+    if (!kiln_tensor_is_ragged(tensor))
+        return (size_t)kiln_tensor_footprint_bytes(tensor);
+    int64_t elements = kiln_ragged_memory_elements(execution->graph, ordinal,
+                                                   execution->memory[tensor->ragged.offsets]);
+    size_t bytes = (size_t)elements * kiln_dtype_info(tensor->dtype)->bytes;
+    return bytes != 0 ? bytes : 1;
+}
+
 static enum kiln_status upload(struct execution *execution, struct kiln_error *error)
 {
     const struct kiln_device_ops *ops = execution->device->ops;
@@ -24,7 +39,7 @@ static enum kiln_status upload(struct execution *execution, struct kiln_error *e
         if (pointer == NULL)
             continue;
         if (tensor->role != KILN_TENSOR_HOST_SCALAR) {
-            size_t bytes = (size_t)kiln_tensor_footprint_bytes(tensor);
+            size_t bytes = memory_bytes(execution, i);
             status = ops->allocate(execution->device, bytes, &execution->copies[i], error);
             if (status == KILN_OK)
                 status =
@@ -59,16 +74,18 @@ static enum kiln_status download(const struct execution *execution, struct kiln_
     for (uint32_t i = 0; status == KILN_OK && i < execution->graph->tensor_count; i++) {
         const struct kiln_tensor *tensor = &execution->graph->tensors[i];
         if (tensor->role == KILN_TENSOR_OUTPUT)
-            status = execution->device->ops->copy_out(
-                execution->device, execution->memory[i], execution->copies[i],
-                (size_t)kiln_tensor_footprint_bytes(tensor), error);
+            status = execution->device->ops->copy_out(execution->device, execution->memory[i],
+                                                      execution->copies[i],
+                                                      memory_bytes(execution, i), error);
     }
     return status;
 }
 
 enum kiln_status execute_on_device(struct kiln_device *device, const struct kiln_plan *plan,
-                                   const struct kiln_graph *graph, void *const *memory,
-                                   unsigned char poison, struct kiln_error *error)
+                                   const struct kiln_graph *graph,
+                                   const struct kiln_shape_overrides *overrides,
+                                   void *const *memory, unsigned char poison,
+                                   struct kiln_error *error)
 {
     struct execution execution = {
         .device = device,
@@ -85,8 +102,9 @@ enum kiln_status execute_on_device(struct kiln_device *device, const struct kiln
     if (status == KILN_OK)
         status = make_workspace(&execution, (size_t)kiln_plan_workspace_bytes(plan), poison, error);
     if (status == KILN_OK)
-        status = kiln_plan_execute(plan, NULL, execution.workspace, execution.bindings,
-                                   execution.binding_count, error);
+        status =
+            kiln_plan_execute_with_overrides(plan, NULL, execution.workspace, execution.bindings,
+                                             execution.binding_count, overrides, error);
     if (status == KILN_OK)
         status = device->ops->synchronize(device, NULL, error);
     if (status == KILN_OK)

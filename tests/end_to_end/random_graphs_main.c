@@ -3,20 +3,25 @@
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
  * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--groups N]
- * [--form N] [--part-weight N] [--wave-size 32|64] [--repeat] [--device NAME] [--verbose]
+ * [--form N] [--part-weight N] [--wave-size 32|64] [--repeat] [--overrides N] [--shapes
+ * constant|argument] [--narrow] [--device NAME] [--verbose]
  *
- * LIST names pointwise, reductions, norms, products, convolutions, attention or all (of the first
- * four), with commas between; pointwise alone by default.
- * --wave-size schedules as for a GPU with such waves: work-items that wait for each other run as
- * fibers. --repeat runs each program twice, by different numbers of threads, the second time out of
- * a cache or, one in COMPILED_TWICE, compiled again: the outputs must be equal in every bit.
+ * LIST names pointwise, reductions, norms, products, convolutions, attention, ragged, pooling,
+ * blocks or all (the first four), separated by commas. The default is pointwise.
+ * --narrow gives tensors E8M0, FP4, FP6 and INT4 too.
+ * --wave-size schedules as for a GPU with waves of that size. Work-items that wait for each other
+ * run as fibers.
+ * --repeat runs each program twice, with different numbers of threads. The second run loads the
+ * program from a cache, or compiles one program in COMPILED_TWICE again. Outputs must be bit-equal.
+ * --overrides executes each plan in N random smaller shapes, which are given at execution.
+ * --shapes argument makes sizes arguments of kernels.
  * --groups clamps launches, so that work-groups take several pieces of work, as in huge graphs.
- * --form runs every kernel in that form of its schedule, counted from 1, or in its last one, as if
- * its compiler had spilled.
- * --part-weight lowers graphs in parts, as huge ones are: N is the weight of a part at most.
- * --device runs them on a GPU (cuda, hip); the host by default.
+ * --form runs every kernel in form N of its schedule, counted from 1, or in its last form. Kernels
+ * take later forms if their compiler spills.
+ * --part-weight lowers graphs in parts of weight N at most, like huge graphs.
+ * --device runs the graphs on a GPU (cuda, hip). The default is the host.
  *
- * Graph i is made from seed S + i, the families and the two limits alone, so a failure is repeated
+ * Graph i depends only on the seed S + i, the families and the two limits, so a failure is repeated
  * with `--seed S+i --count 1`.
  */
 #include "compiler/graph/graph_reader.h"
@@ -27,6 +32,7 @@
 #include "tests/end_to_end/execute_on_device.h"
 #include "tests/runtime/support/temporary_directory.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/random_overrides.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -44,6 +50,7 @@ struct totals {
     atomic_uint_fast64_t kernels;
     atomic_uint_fast64_t elements;
     atomic_uint_fast64_t unchecked;
+    atomic_uint_fast64_t overrides; /* executions with override shapes */
 };
 
 struct run {
@@ -53,6 +60,7 @@ struct run {
     struct kiln_engine *caching_engine, *compiling_engine;
     uint64_t first_seed;
     uint64_t count;
+    uint64_t overrides; /* shapes of each plan, in place of the declared one; 0: the declared one */
     struct kiln_random_graph_options graph_options;
     atomic_uint_fast64_t next;
     bool verbose;
@@ -89,10 +97,10 @@ struct subject {
     struct kiln_buffer bytes;
 };
 
-static enum kiln_status execute_plan(const struct kiln_plan *plan, const struct subject *subject,
+static enum kiln_status execute_plan(const struct kiln_plan *plan, const struct kiln_graph *graph,
+                                     const struct kiln_shape_overrides *overrides,
                                      void *const *memory, struct kiln_error *error)
 {
-    const struct kiln_graph *graph = &subject->graph;
     struct kiln_buffer_binding *bindings = calloc(graph->tensor_count, sizeof *bindings);
     uint32_t count = 0;
     uint64_t workspace_bytes = kiln_plan_workspace_bytes(plan);
@@ -109,10 +117,64 @@ static enum kiln_status execute_plan(const struct kiln_plan *plan, const struct 
                 (struct kiln_buffer_binding){.uid = graph->tensors[i].uid, .pointer = memory[i]};
     }
     if (status == KILN_OK)
-        status = kiln_plan_execute(plan, NULL, workspace, bindings, count, error);
+        status = kiln_plan_execute_with_overrides(plan, NULL, workspace, bindings, count, overrides,
+                                                  error);
     free(workspace);
     free(bindings);
     return status;
+}
+
+static const struct kiln_shape_overrides no_overrides;
+
+static enum kiln_status execute(const struct run *run, const struct kiln_plan *plan,
+                                const struct kiln_graph *graph,
+                                const struct kiln_shape_overrides *overrides, void *const *memory,
+                                struct kiln_error *error)
+{
+    return run->device != NULL
+               ? execute_on_device(run->device, plan, graph, overrides, memory, POISON, error)
+               : execute_plan(plan, graph, overrides, memory, error);
+}
+
+/* Executes the plan in one other shape. True also where the random sizes do not fit together. */
+static bool run_shape(struct run *run, const struct kiln_plan *plan, const struct subject *subject,
+                      uint64_t seed, struct kiln_error *error)
+{
+    struct kiln_arena arena;
+    struct kiln_shape_overrides overrides;
+    struct kiln_graph graph;
+    kiln_arena_init(&arena);
+    bool good = kiln_random_overrides_make(seed, &subject->graph, &arena, &overrides);
+    if (good && overrides.count != 0 &&
+        kiln_graph_read_with_overrides(subject->bytes.data, subject->bytes.size, &overrides, &arena,
+                                       &graph, error) == KILN_OK) {
+        void **memory = make_tensor_memory(&graph, seed, &run->graph_options, POISON);
+        good = memory != NULL && execute(run, plan, &graph, &overrides, memory, error) == KILN_OK;
+        if (!good)
+            report_graph(subject->seed, &graph, error->text);
+        good = good && compare_outputs(run, subject->seed, &graph, memory, &arena, error);
+        free_tensor_memory(&graph, memory);
+        atomic_fetch_add(&run->totals.overrides, 1);
+    }
+    kiln_error_init(error);
+    kiln_arena_fini(&arena);
+    return good;
+}
+
+/* Each shape twice: new and known. */
+static bool run_shapes(struct run *run, const struct subject *subject, struct kiln_error *error)
+{
+    struct kiln_plan *plan = NULL;
+    bool good = kiln_plan_create(run->engine, subject->bytes.data, subject->bytes.size, &plan,
+                                 error) == KILN_OK;
+    if (!good)
+        report_graph(subject->seed, &subject->graph, error->text);
+    else
+        atomic_fetch_add(&run->totals.kernels, kiln_plan_kernel_count(plan));
+    for (uint64_t i = 0; good && i < 2 * run->overrides; i++)
+        good = run_shape(run, plan, subject, subject->seed + i / 2 * 1000003, error);
+    kiln_plan_unref(plan);
+    return good;
 }
 
 /* Makes a plan and executes it on memory of its own. NULL when that failed, which was reported. */
@@ -128,9 +190,7 @@ static void **run_program(struct run *run, struct kiln_engine *engine,
         status = kiln_plan_create(engine, subject->bytes.data, subject->bytes.size, &plan, error);
     if (status == KILN_OK) {
         atomic_fetch_add(&run->totals.kernels, kiln_plan_kernel_count(plan));
-        status = run->device != NULL
-                     ? execute_on_device(run->device, plan, &subject->graph, memory, POISON, error)
-                     : execute_plan(plan, subject, memory, error);
+        status = execute(run, plan, &subject->graph, &no_overrides, memory, error);
     }
     kiln_plan_unref(plan);
     if (status == KILN_OK)
@@ -168,6 +228,7 @@ static enum kiln_status make_subject(const struct run *run, struct subject *subj
     struct kiln_graph graph;
     enum kiln_status status =
         kiln_random_graph_make(subject->seed, &run->graph_options, &subject->arena, &graph, error);
+    graph.takes_overrides = run->overrides != 0;
     if (status == KILN_OK)
         status = kiln_graph_write(&graph, KILN_WIRE_ERA_CURRENT, &subject->bytes, error);
     if (status == KILN_OK)
@@ -186,7 +247,9 @@ static bool run_graph(struct run *run, uint64_t seed)
     kiln_arena_init(&subject.arena);
     kiln_buffer_init(&subject.bytes);
     bool good = make_subject(run, &subject, &error) == KILN_OK;
-    if (good) {
+    if (good && run->overrides != 0) {
+        good = run_shapes(run, &subject, &error);
+    } else if (good) {
         void **memory = run_program(run, run->engine, &subject, &error);
         good = memory != NULL &&
                compare_outputs(run, seed, &subject.graph, memory, &subject.arena, &error) &&
@@ -235,6 +298,11 @@ static bool parse_families(const char *text, uint32_t *ret_families)
                 {"products", KILN_RANDOM_PRODUCTS},
                 {"convolutions", KILN_RANDOM_CONVOLUTIONS},
                 {"attention", KILN_RANDOM_ATTENTION},
+                {"pooling", KILN_RANDOM_POOLING},
+                {"blocks", KILN_RANDOM_BLOCKS},
+                {"dequantize", KILN_RANDOM_DEQUANTIZE},
+                {"grouped", KILN_RANDOM_GROUPED},
+                {"ragged", KILN_RANDOM_RAGGED},
                 {"all", KILN_RANDOM_ALL}};
     uint32_t families = 0;
     while (*text != '\0') {
@@ -257,6 +325,7 @@ static bool parse_families(const char *text, uint32_t *ret_families)
 struct settings {
     uint64_t jobs, max_nodes, max_elements, wave_size, segments, groups, form, part_weight;
     bool no_fusion, no_vectors, streamed, repeats;
+    enum kiln_shapes shapes;
     const char *device;
 };
 
@@ -278,6 +347,9 @@ static const struct option long_options[] = {
     {"part-weight", required_argument, NULL, 'p'},
     {"wave-size", required_argument, NULL, 'w'},
     {"repeat", no_argument, NULL, 'r'},
+    {"overrides", required_argument, NULL, 'o'},
+    {"narrow", no_argument, NULL, 'N'},
+    {"shapes", required_argument, NULL, 'a'}, /* constant or argument */
     {"device", required_argument, NULL, 'd'},
     {NULL, 0, NULL, 0},
 };
@@ -314,12 +386,20 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
         return parse_number(optarg, &settings->part_weight) && settings->part_weight <= UINT32_MAX;
     case 'f':
         return settings->no_fusion = true;
+    case 'N':
+        return (run->graph_options.dtypes |= KILN_RANDOM_NARROW_DTYPES) != 0;
     case 'V':
         return settings->no_vectors = true;
     case 'S':
         return settings->streamed = true;
     case 'r':
         return settings->repeats = true;
+    case 'o':
+        return parse_number(optarg, &run->overrides);
+    case 'a':
+        settings->shapes =
+            strcmp(optarg, "argument") == 0 ? KILN_SHAPES_ARGUMENT : KILN_SHAPES_CONSTANT;
+        return settings->shapes == KILN_SHAPES_ARGUMENT || strcmp(optarg, "constant") == 0;
     case 'd':
         settings->device = optarg;
         return true;
@@ -339,6 +419,7 @@ static struct kiln_engine *make_engine(const struct settings *settings, const ch
         .codegen = {.max_workers = (uint32_t)settings->jobs},
         .lower = {.no_fusion = settings->no_fusion,
                   .max_vector_elements = settings->no_vectors ? 1 : 0,
+                  .shapes = settings->shapes,
                   .host_wave_size = (uint32_t)settings->wave_size,
                   .max_groups = (uint32_t)settings->groups,
                   .skipped_forms = (uint32_t)settings->form - 1,
@@ -397,6 +478,8 @@ static int print_totals(struct run *run)
            " elements, %.2f%% unchecked, %" PRIu64 " failed\n",
            graphs, run->first_seed, (uint64_t)run->totals.kernels, elements,
            elements != 0 ? 100.0 * (double)unchecked / (double)elements : 0.0, failed);
+    if (run->overrides != 0)
+        printf("executions with override shapes: %" PRIu64 "\n", (uint64_t)run->totals.overrides);
     return graphs == run->count && failed == 0 ? 0 : 1;
 }
 
@@ -415,7 +498,8 @@ int main(int argc, char **argv)
                     "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
                     "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
                     "[--streamed] [--split-k N] [--groups N] [--form N] [--part-weight N] "
-                    "[--wave-size 32|64] [--repeat] [--device NAME] [--verbose]\n");
+                    "[--wave-size 32|64] [--repeat] [--overrides N] [--shapes constant|argument] "
+                    "[--device NAME] [--verbose]\n");
             return 2;
         }
     }

@@ -42,13 +42,13 @@ static void read_json(const uint8_t *data, size_t size, struct kiln_error *error
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kiln_error error;
-    int64_t engine_id;
+    struct kiln_engine_config config;
     kiln_error_init(&error);
     if (size != 0 && (data[0] == '{' || data[0] == '[')) {
         read_json(data, size, &error);
         return 0;
     }
     read_graph(data, size, &error);
-    (void)!kiln_engine_config_read(data, size, &engine_id, &error);
+    (void)!kiln_engine_config_read(data, size, &config, &error);
     return 0;
 }

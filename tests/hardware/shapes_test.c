@@ -26,6 +26,7 @@
 #include <string.h>
 
 enum { SKIPPED = 77, POISON = 0xa5, SEED = 4711 };
+static const struct kiln_shape_overrides no_overrides;
 enum { ALL = KILN_BENCH_ALL_AXES, ROW = KILN_BENCH_ROW_AXIS, COLUMN = KILN_BENCH_COLUMN_AXIS };
 
 struct shape {
@@ -146,7 +147,7 @@ static enum kiln_status execute(struct kiln_engine *engine, struct kiln_device *
     struct kiln_plan *plan = NULL;
     enum kiln_status status = kiln_plan_create(engine, bytes->data, bytes->size, &plan, error);
     if (status == KILN_OK)
-        status = execute_on_device(device, plan, graph, memory, POISON, error);
+        status = execute_on_device(device, plan, graph, &no_overrides, memory, POISON, error);
     kiln_plan_unref(plan);
     return status;
 }

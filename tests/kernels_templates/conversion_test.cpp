@@ -9,14 +9,19 @@
 
 #include "device/convert/bf16.h"
 #include "device/convert/bool.h"
+#include "device/convert/e8m0.h"
 #include "device/convert/f16.h"
 #include "device/convert/f32.h"
+#include "device/convert/f4e2m1.h"
 #include "device/convert/f64.h"
+#include "device/convert/f6e2m3.h"
+#include "device/convert/f6e3m2.h"
 #include "device/convert/f8e4m3.h"
 #include "device/convert/f8e4m3fnuz.h"
 #include "device/convert/f8e5m2.h"
 #include "device/convert/f8e5m2fnuz.h"
 #include "device/convert/i32.h"
+#include "device/convert/i4.h"
 #include "device/convert/i64.h"
 #include "device/convert/i8.h"
 #include "device/convert/u8.h"
@@ -101,6 +106,10 @@ const format formats[] = {
     FORMAT(f8e5m2, KILN_DTYPE_F8E5M2, 0x100),
     FORMAT(f8e4m3fnuz, KILN_DTYPE_F8E4M3FNUZ, 0x100),
     FORMAT(f8e5m2fnuz, KILN_DTYPE_F8E5M2FNUZ, 0x100),
+    FORMAT(e8m0, KILN_DTYPE_E8M0, 0x100),
+    FORMAT(f4e2m1, KILN_DTYPE_F4E2M1, 0x10),
+    FORMAT(f6e2m3, KILN_DTYPE_F6E2M3, 0x40),
+    FORMAT(f6e3m2, KILN_DTYPE_F6E3M2, 0x40),
 };
 
 double reference_decode(const format &f, unsigned code)
@@ -122,7 +131,8 @@ void check_float(const format &f, float x)
     const unsigned expected = reference_encode(f, x);
     const double expected_value = reference_decode(f, expected);
     const unsigned code = f.encode(x);
-    const bool is_right = std::isnan(x) ? std::isnan(f.decode(code)) : code == expected;
+    const bool is_right =
+        std::isnan(x) && std::isnan(expected_value) ? std::isnan(f.decode(code)) : code == expected;
     expect(is_right, f.name, x, f.decode(code), expected_value);
     expect(same(f.round_f32(x), expected_value), f.name, x, f.round_f32(x), expected_value);
 }
@@ -212,6 +222,11 @@ void check_byte_integers()
         expect(kiln_round_u8_i32(x) == as_u8, "round_u8", x, kiln_round_u8_i32(x), as_u8);
         expect(kiln_decode_i8(kiln_encode_i8(x)) == as_i8, "i8", x, kiln_encode_i8(x), as_i8);
         expect(kiln_decode_u8(kiln_encode_u8(x)) == as_u8, "u8", x, kiln_encode_u8(x), as_u8);
+    }
+    for (int i = -1000; i < 1000; i++) {
+        const int as_i4 = i < -8 ? -8 : i > 7 ? 7 : i;
+        expect(kiln_round_i4_i32(i) == as_i4, "round_i4", i, kiln_round_i4_i32(i), as_i4);
+        expect(kiln_decode_i4(kiln_encode_i4(i)) == as_i4, "i4", i, kiln_encode_i4(i), as_i4);
     }
     for (unsigned code = 0; code < 256; code++)
         expect(kiln_decode_bool((unsigned char)code) == (code != 0), "bool", code, 0, 0);

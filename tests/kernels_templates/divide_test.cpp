@@ -1,11 +1,12 @@
 /*
- * device/contraction/divide.h: quotients by reciprocals against the processor's division, with
- * divisors that the host makes and that the device does, and phases against a search.
+ * device/contraction/divide.h and find_phase.h: quotients by reciprocals against the processor's
+ * division, with divisors that the host makes and that the device does, and phases against a
+ * search.
  */
 #include "device/host.h"
 
-#define KILN_HAS_PHASES
 #include "device/contraction/divide.h"
+#include "device/contraction/find_phase.h"
 
 #include "compiler/schedule/divisor.h"
 

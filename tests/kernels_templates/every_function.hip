@@ -10,21 +10,30 @@
 
 #include "device/convert/bf16.h"
 #include "device/convert/bool.h"
+#include "device/convert/e8m0.h"
 #include "device/convert/f16.h"
 #include "device/convert/f32.h"
+#include "device/convert/f4e2m1.h"
 #include "device/convert/f64.h"
+#include "device/convert/f6e2m3.h"
+#include "device/convert/f6e3m2.h"
 #include "device/convert/f8e4m3.h"
 #include "device/convert/f8e4m3fnuz.h"
 #include "device/convert/f8e5m2.h"
 #include "device/convert/f8e5m2fnuz.h"
 #include "device/convert/i32.h"
+#include "device/convert/i4.h"
 #include "device/convert/i64.h"
 #include "device/convert/i8.h"
 #include "device/convert/u8.h"
 #include "device/math/cos_f32.h"
 #include "device/math/cos_f64.h"
+#include "device/math/div_up_f32.h"
+#include "device/math/div_up_f64.h"
 #include "device/math/erf_f32.h"
 #include "device/math/erf_f64.h"
+#include "device/math/exp2_f32.h"
+#include "device/math/exp2_f64.h"
 #include "device/math/exp_f32.h"
 #include "device/math/exp_f64.h"
 #include "device/math/expm1_f32.h"
@@ -35,6 +44,7 @@
 #include "device/math/log_f64.h"
 #include "device/math/normal_cdf_f32.h"
 #include "device/math/normal_cdf_f64.h"
+#include "device/math/round_up.h"
 #include "device/math/rsqrt_f32.h"
 #include "device/math/rsqrt_f64.h"
 #include "device/math/sigmoid_f32.h"
@@ -121,6 +131,7 @@ template <class To, class From> struct mapping {
     UNARY(sqrt, scalar, type)                                                                      \
     UNARY(rsqrt, scalar, type)                                                                     \
     UNARY(exp, scalar, type)                                                                       \
+    UNARY(exp2, scalar, type)                                                                      \
     UNARY(expm1, scalar, type)                                                                     \
     UNARY(log, scalar, type)                                                                       \
     UNARY(log1p, scalar, type)                                                                     \
@@ -137,6 +148,10 @@ template <class To, class From> struct mapping {
     ROUND(f8e5m2, scalar, type)                                                                    \
     ROUND(f8e4m3fnuz, scalar, type)                                                                \
     ROUND(f8e5m2fnuz, scalar, type)                                                                \
+    ROUND(e8m0, scalar, type)                                                                      \
+    ROUND(f4e2m1, scalar, type)                                                                    \
+    ROUND(f6e2m3, scalar, type)                                                                    \
+    ROUND(f6e3m2, scalar, type)                                                                    \
     MOMENTS(scalar, type)
 
 /* in[7] is a count, in[6] a mean and in[5] squares. */
@@ -156,6 +171,16 @@ NUMBER(i32, int)
 NUMBER(i64, long long)
 FLOAT(f32, float)
 FLOAT(f64, double)
+BINARY(div_up, f32, float)
+BINARY(div_up, f64, double)
+UNARY(round_up_f32, f32, float)
+UNARY(round_up_f16, f32, float)
+UNARY(round_up_bf16, f32, float)
+UNARY(round_up_e8m0, f32, float)
+UNARY(round_up_f32, f64, double)
+UNARY(round_up_f16, f64, double)
+UNARY(round_up_bf16, f64, double)
+UNARY(round_up_e8m0, f64, double)
 BINARY(and, bool, bool)
 BINARY(or, bool, bool)
 UNARY(not, bool, bool)
@@ -170,9 +195,15 @@ STORAGE(f8e4m3, f32, float)
 STORAGE(f8e5m2, f32, float)
 STORAGE(f8e4m3fnuz, f32, float)
 STORAGE(f8e5m2fnuz, f32, float)
+STORAGE(e8m0, f32, float)
+STORAGE(f4e2m1, f32, float)
+STORAGE(f6e2m3, f32, float)
+STORAGE(f6e3m2, f32, float)
+STORAGE(i4, i32, int)
 STORAGE(i64, i64, long long)
 STORAGE(bool, bool, bool)
 ROUND(i8, i32, int)
+ROUND(i4, i32, int)
 ROUND(u8, i32, int)
 
 KILN_KERNEL(reverse_through_lds, KILN_BLOCK, mapping<float KILN_COMMA float>)

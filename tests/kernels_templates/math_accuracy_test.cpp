@@ -16,6 +16,8 @@
 #include "device/math/cos_f64.h"
 #include "device/math/erf_f32.h"
 #include "device/math/erf_f64.h"
+#include "device/math/exp2_f32.h"
+#include "device/math/exp2_f64.h"
 #include "device/math/exp_f32.h"
 #include "device/math/exp_f64.h"
 #include "device/math/expm1_f32.h"
@@ -121,6 +123,7 @@ const double normal_cdf_bound = 9.0;
 
 const function functions[] = {
     FUNCTION(exp, std::exp, exp_bound, 1.5, 760, flat),
+    FUNCTION(exp2, std::exp2, 1.5, 1.5, 1100, flat),
     FUNCTION(expm1, std::expm1, 2.5, 2.5, 720, flat),
     FUNCTION(log, std::log, 1.5, 1.5, 4, flat),
     FUNCTION(log1p, std::log1p, 2.0, 2.0, 4, flat),

@@ -6,8 +6,6 @@
 
 #include <cstdio>
 
-#define KILN_LEFT_WORK   1
-#define KILN_RIGHT_WORK  2
 #define KILN_LEFT_PACKS  5
 #define KILN_RIGHT_PACKS 2
 

@@ -20,20 +20,16 @@ typedef unsigned short kiln_element;
 #include "device/mma/pack.h"
 
 /* The left operand's tile is TEST_ROWS rows; so is the right one's. */
-#define KILN_BLOCK                TEST_ITEMS
-#define KILN_TILE_M               TEST_ROWS
-#define KILN_TILE_COLUMNS         TEST_ROWS
-#define KILN_ROW_PACKS            TEST_ROW_PACKS
-#define KILN_PRODUCTS             1
-#define KILN_LEFT_RUN             TEST_RUN
-#define KILN_RIGHT_RUN            1
-#define KILN_RIGHT_PIECES         1
-#define KILN_STAGED_SHAPE         KILN_TILE_SHAPE(KILN_ROW_PACKS, 7)
-#define KILN_LEFT_PACKS           (KILN_LEFT_TURNS * KILN_LEFT_RUN)
-#define KILN_RIGHT_PACKS          (KILN_RIGHT_TURNS * KILN_RIGHT_RUN)
-#define KILN_LEFT_IS_ALONG_K      0
-#define KILN_RIGHT_IS_ALONG_K     1
-#define KILN_ARE_ROWS_APART(rows) (KILN_IS_APART(rows) && KILN_IS_APART(KILN_ROW_PACKS))
+#define KILN_BLOCK            TEST_ITEMS
+#define KILN_TILE_M           TEST_ROWS
+#define KILN_TILE_COLUMNS     TEST_ROWS
+#define KILN_ROW_PACKS        TEST_ROW_PACKS
+#define KILN_PRODUCTS         1
+#define KILN_LEFT_RUN         TEST_RUN
+#define KILN_RIGHT_RUN        1
+#define KILN_RIGHT_PIECES     1
+#define KILN_LEFT_IS_ALONG_K  0
+#define KILN_RIGHT_IS_ALONG_K 1
 
 namespace {
 
@@ -72,11 +68,6 @@ typedef place kiln_right_lane;
     void kiln_##side##_keep(place &)                                                               \
     {                                                                                              \
     }                                                                                              \
-    void kiln_##side##_load(const kiln_arguments &, const kiln_##side##_source &, unsigned row,    \
-                            unsigned k, unsigned, place &inputs)                                   \
-    {                                                                                              \
-        inputs = {row, k};                                                                         \
-    }                                                                                              \
     void kiln_##side##_load_at(const kiln_arguments &, const kiln_##side##_source &,               \
                                const place &, unsigned row, unsigned k, unsigned, place &inputs)   \
     {                                                                                              \
@@ -90,11 +81,9 @@ typedef place kiln_right_lane;
 TEST_OPERAND(left, 4)
 TEST_OPERAND(right, KILN_PACK_ELEMENTS)
 
-#include "device/contraction/stage.h"
-#undef KILN_STAGE_ITEM
-#define KILN_STAGE_ITEM test_item
-KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_STAGED_SHAPE, 1, KILN_ROW_AS_IS)
-KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_STAGED_SHAPE, KILN_PRODUCTS, KILN_ROW_AS_IS)
+#define KILN_STAGE_ITEM  test_item
+#define KILN_STAGE_ITEMS KILN_BLOCK
+#include "device/contraction/make.h"
 #include "device/contraction/stage_ahead.h"
 
 enum {

@@ -370,6 +370,81 @@ static hipdnnPluginStatus_t execute(hipdnnEnginePluginHandle_t with,
     return host.hipdnnEnginePluginExecuteOpGraph(with, context, NULL, all_buffers, 3);
 }
 
+Test(plugin_abi, serialized_contexts)
+{
+    hipdnnEnginePluginExecutionContext_t context = make_context();
+    hipdnnEnginePluginExecutionContext_t restored = NULL;
+    hipdnnPluginConstData_t data = {&data, 7};
+    char byte = 0;
+    BAD(host.hipdnnEnginePluginSerializeExecutionContext(NULL, context, &data), "is not a live");
+    BAD(host.hipdnnEnginePluginSerializeExecutionContext(handle, NULL, &data), "is not a live");
+    BAD(host.hipdnnEnginePluginSerializeExecutionContext(handle, context, NULL),
+        "'serialized_context' is NULL");
+    cr_expect_eq(data.size, 7);
+    cr_assert_eq(host.hipdnnEnginePluginSerializeExecutionContext(handle, context, &data), 0, "%s",
+                 plugin_host_error(&host));
+    BAD(host.hipdnnEnginePluginCreateExecutionContextFromSerialized(NULL, &data, &restored),
+        "is not a live");
+    BAD(host.hipdnnEnginePluginCreateExecutionContextFromSerialized(handle, NULL, &restored),
+        "'serialized_context' is NULL");
+    BAD(host.hipdnnEnginePluginCreateExecutionContextFromSerialized(handle, &data, NULL),
+        "'execution_context' is NULL");
+    hipdnnPluginConstData_t part = {data.ptr, 0};
+    BAD(host.hipdnnEnginePluginCreateExecutionContextFromSerialized(handle, &part, &restored),
+        "'serialized_context' holds no bytes");
+    part.size = 1;
+    BAD(host.hipdnnEnginePluginCreateExecutionContextFromSerialized(handle, &part, &restored),
+        "the 1 bytes are not a plan of Kiln");
+    part.size = data.size - 1;
+    BAD(host.hipdnnEnginePluginCreateExecutionContextFromSerialized(handle, &part, &restored),
+        "bytes, and");
+    cr_expect_null(restored);
+    cr_assert_eq(
+        host.hipdnnEnginePluginCreateExecutionContextFromSerialized(handle, &data, &restored), 0,
+        "%s", plugin_host_error(&host));
+    cr_expect_eq(host.hipdnnEnginePluginDestroyExecutionContext(handle, context), 0);
+    cr_expect_eq(execute(handle, restored), 0, "%s", plugin_host_error(&host));
+    cr_expect_eq(host.hipdnnEnginePluginDestroyExecutionContext(handle, restored), 0);
+    BAD(host.hipdnnEnginePluginDestroySerializedExecutionContext(NULL, &data), "is not a live");
+    BAD(host.hipdnnEnginePluginDestroySerializedExecutionContext(handle, NULL),
+        "'serialized_context' is NULL");
+    hipdnnPluginConstData_t other = {&byte, 1};
+    BAD(host.hipdnnEnginePluginDestroySerializedExecutionContext(handle, &other),
+        "is not of this plugin");
+    cr_expect_eq(host.hipdnnEnginePluginDestroySerializedExecutionContext(handle, &data), 0);
+    cr_expect_null(data.ptr);
+    cr_expect_eq(data.size, 0);
+    BAD(host.hipdnnEnginePluginDestroySerializedExecutionContext(handle, &data),
+        "is not of this plugin");
+}
+
+static hipdnnPluginStatus_t execute_shape(hipdnnEnginePluginHandle_t with,
+                                          hipdnnEnginePluginExecutionContext_t context,
+                                          uint32_t count, const int64_t *size)
+{
+    static const int64_t uid = 1;
+    static const int64_t stride = 1;
+    static const uint32_t rank = 1;
+    const int64_t *const strides = &stride;
+    return host.hipdnnEnginePluginExecuteOpGraphWithOverrides(with, context, NULL, all_buffers, 3,
+                                                              count, &uid, &rank, &size, &strides);
+}
+
+Test(plugin_abi, override_shapes)
+{
+    int64_t size = 10;
+    hipdnnEnginePluginExecutionContext_t context = make_context();
+    BAD(execute_shape(NULL, context, 1, &size), "is not a live one of this plugin");
+    BAD(execute_shape(handle, NULL, 1, &size), "is not a live one of this plugin");
+    BAD(host.hipdnnEnginePluginExecuteOpGraphWithOverrides(handle, context, NULL, NULL, 1, 0, NULL,
+                                                           NULL, NULL, NULL),
+        "'device_buffers' is NULL");
+    BAD(execute_shape(handle, context, 1, &size),
+        "override shapes for a graph that was not built for them");
+    cr_expect_eq(execute_shape(handle, context, 0, &size), 0, "%s", plugin_host_error(&host));
+    cr_expect_eq(host.hipdnnEnginePluginDestroyExecutionContext(handle, context), 0);
+}
+
 Test(plugin_abi, a_context_works_with_every_handle)
 {
     int stream = 0;

@@ -1,8 +1,8 @@
 /*
  * The plugin on real graphs: every graph of a folder goes through a test host. Graphs of pointwise
- * nodes, reductions, norms, batch norms, matrix products, convolutions and attention that say "run"
- * must give the expected outputs on the device; every other graph must be declined without an
- * error.
+ * nodes, reductions, norms, batch norms, matrix products, convolutions, attention and pooling that
+ * say "run" must give the expected outputs on the device; every other graph must be declined
+ * without an error.
  *
  * usage: shared_graphs_test [--device NAME] [--share I/N] PLUGIN FOLDER [NAME...]
  *   --device  host (the default), hip or cuda
@@ -86,6 +86,11 @@ static bool type_from_text(const char *text, enum kiln_dtype *ret_dtype)
         {"BOOLEAN", KILN_DTYPE_BOOL},
         {"FP8_E4M3_FNUZ", KILN_DTYPE_F8E4M3FNUZ},
         {"FP8_E5M2_FNUZ", KILN_DTYPE_F8E5M2FNUZ},
+        {"FP8_E8M0", KILN_DTYPE_E8M0},
+        {"FP4_E2M1", KILN_DTYPE_F4E2M1},
+        {"FP6_E2M3", KILN_DTYPE_F6E2M3},
+        {"FP6_E3M2", KILN_DTYPE_F6E3M2},
+        {"INT4", KILN_DTYPE_I4},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(names[i].text, text) == 0) {
@@ -117,14 +122,14 @@ static const char *text_of(const json_t *object, const char *key)
 /* Either layout's descriptions: "LayerNormBackward", "Reduction:ADD", "BatchnormAttributes". */
 static bool is_kind_supported(const char *text)
 {
-    static const char *const prefixes[] = {"Pointwise", "Reduction:", "Matmul",
-                                           "LayerNorm", "RmsNorm",    "Bn",
-                                           "Batchnorm", "Conv",       "Sdpa"};
+    static const char *const prefixes[] = {"Pointwise", "Reduction:", "Matmul",    "LayerNorm",
+                                           "RmsNorm",   "Bn",         "Batchnorm", "Conv",
+                                           "Sdpa",      "Resample",   "Quantize",  "Dequantize"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     }
-    return false;
+    return strncmp(text, "MoeMatmul", strlen("MoeMatmul")) == 0;
 }
 
 static bool is_supported(const json_t *json)
@@ -160,7 +165,7 @@ static bool read_tensor(const json_t *json, double tolerance, struct tensor *ten
         tensor->strides[i] = json_integer_value(json_array_get(strides, (size_t)i));
         elements += (tensor->dims[i] - 1) * tensor->strides[i];
     }
-    tensor->bytes = (size_t)elements * kiln_dtype_info(tensor->dtype)->bytes;
+    tensor->bytes = (size_t)kiln_dtype_memory_bytes(tensor->dtype, elements);
     return true;
 }
 
@@ -265,18 +270,19 @@ static void release_memory(struct kiln_device *device, struct graph_case *test)
     }
 }
 
-static double value_of(const struct tensor *tensor, const void *memory)
+static double value_of(const struct tensor *tensor, const void *memory, int64_t offset)
 {
-    struct kiln_constant value = kiln_element_load(tensor->dtype, memory);
+    struct kiln_constant value = kiln_element_load_at(tensor->dtype, memory, offset);
     return kiln_dtype_is_integer(tensor->dtype) ? (double)value.integer : value.real;
 }
 
-static bool element_agrees(const struct tensor *tensor, const void *got, const void *expected)
+static bool element_agrees(const struct tensor *tensor, const void *expected, int64_t offset)
 {
     if (kiln_dtype_is_integer(tensor->dtype) && tensor->tolerance == 0)
-        return memcmp(got, expected, kiln_dtype_info(tensor->dtype)->bytes) == 0;
-    double a = value_of(tensor, got);
-    double b = value_of(tensor, expected);
+        return kiln_element_load_at(tensor->dtype, tensor->memory, offset).integer ==
+               kiln_element_load_at(tensor->dtype, expected, offset).integer;
+    double a = value_of(tensor, tensor->memory, offset);
+    double b = value_of(tensor, expected, offset);
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
     return a == b || fabs(a - b) <= tensor->tolerance + tensor->tolerance * fabs(b);
@@ -286,19 +292,19 @@ static bool element_agrees(const struct tensor *tensor, const void *got, const v
 static bool elements_agree(const struct tensor *tensor, const unsigned char *expected,
                            unsigned char *reached, char *ret_text)
 {
-    size_t bytes = kiln_dtype_info(tensor->dtype)->bytes;
     int64_t index[MAX_RANK] = {0};
     for (;;) {
         int64_t offset = 0;
         for (int i = 0; i < tensor->rank; i++)
             offset += index[i] * tensor->strides[i];
-        size_t at = (size_t)offset * bytes;
-        memset(reached + at, 1, bytes);
-        if (!element_agrees(tensor, tensor->memory + at, expected + at)) {
+        size_t at = (size_t)kiln_dtype_memory_bytes(tensor->dtype, offset);
+        size_t end = (size_t)kiln_dtype_memory_bytes(tensor->dtype, offset + 1);
+        memset(reached + at, 1, end - at);
+        if (!element_agrees(tensor, expected, offset)) {
             snprintf(ret_text, PLUGIN_HOST_TEXT_BYTES,
                      "output uid %lld, element %lld: got %.9g, expected %.9g, tolerance %g",
                      (long long)tensor->uid, (long long)offset,
-                     value_of(tensor, tensor->memory + at), value_of(tensor, expected + at),
+                     value_of(tensor, tensor->memory, offset), value_of(tensor, expected, offset),
                      tensor->tolerance);
             return false;
         }

@@ -6,7 +6,7 @@
 
 /* ---- shapes ---- */
 
-enum { MAX_OPERANDS_TRIED = 8, MAX_TENSORS_OF_NODE = 24 };
+enum { MAX_OPERANDS_TRIED = 8, MAX_TENSORS_OF_NODE = 32 };
 
 void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_options)
 {
@@ -15,7 +15,7 @@ void kiln_random_graph_options_init(struct kiln_random_graph_options *ret_option
         .max_nodes = 40,
         .max_elements = 2000,
         .max_rank = KILN_MAX_RANK,
-        .dtypes = UINT32_MAX,
+        .dtypes = UINT32_MAX & ~KILN_RANDOM_NARROW_DTYPES,
         .modes = UINT64_MAX,
         .special_values = true,
         .infinite_factors = true,
@@ -143,6 +143,13 @@ enum kiln_dtype kiln_random_choose_dtype(struct kiln_random_generator *generator
     static const enum kiln_dtype likely[] = {KILN_DTYPE_F32, KILN_DTYPE_F32, KILN_DTYPE_F32,
                                              KILN_DTYPE_F16, KILN_DTYPE_BF16};
     struct kiln_random *random = &generator->random;
+    uint32_t narrow = generator->options->dtypes & KILN_RANDOM_NARROW_DTYPES;
+    if (narrow != 0 && kiln_random_chance(random, 40)) {
+        enum kiln_dtype dtype =
+            generator->dtypes[kiln_random_below(random, generator->dtype_count)];
+        if ((narrow >> dtype & 1) != 0)
+            return dtype;
+    }
     if (kiln_random_chance(random, 75)) {
         enum kiln_dtype dtype = likely[kiln_random_below(random, sizeof likely / sizeof *likely)];
         for (uint32_t i = 0; i < generator->dtype_count; i++) {
@@ -177,8 +184,9 @@ static void choose_strides(struct kiln_random *random, struct kiln_tensor *tenso
 {
     uint32_t order[KILN_MAX_RANK] = {0};
     choose_axis_order(random, tensor->rank, order);
-    bool padded = kiln_random_chance(random, 20);
-    bool repeats = tensor->role == KILN_TENSOR_INPUT && kiln_random_chance(random, 8);
+    bool is_packed = kiln_dtype_is_packed(tensor->dtype); /* dense, then */
+    bool padded = kiln_random_chance(random, 20) && !is_packed;
+    bool repeats = tensor->role == KILN_TENSOR_INPUT && kiln_random_chance(random, 8) && !is_packed;
     int64_t stride = padded && kiln_random_chance(random, 30) ? 2 : 1;
     for (uint32_t i = tensor->rank; i-- > 0;) {
         uint32_t axis = order[i];
@@ -223,7 +231,7 @@ uint32_t kiln_random_append_source(struct kiln_random_generator *generator,
     struct kiln_tensor *tensor = &generator->graph.tensors[ordinal];
     tensor->role = KILN_TENSOR_INPUT;
     bool current = generator->options->era == KILN_WIRE_ERA_CURRENT;
-    if (kiln_tensor_elements(tensor) == 1) {
+    if (kiln_tensor_elements(tensor) == 1 && !kiln_dtype_is_packed(dtype)) {
         uint32_t kind = kiln_random_below(random, 100);
         if (kind < 50) {
             tensor->role = KILN_TENSOR_CONSTANT;
@@ -441,9 +449,28 @@ static void append_nodes(struct kiln_random_generator *generator)
         append_pointwise(generator);
         return;
     }
+    if ((families & KILN_RANDOM_GROUPED) != 0 && generator->options->era == KILN_WIRE_ERA_CURRENT &&
+        kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 40) &&
+        kiln_random_append_grouped(generator))
+        return;
     if ((families & KILN_RANDOM_CONVOLUTIONS) != 0 &&
         kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 50) &&
         kiln_random_append_convolution(generator))
+        return;
+    if ((families & KILN_RANDOM_DEQUANTIZE) != 0 &&
+        generator->options->era == KILN_WIRE_ERA_CURRENT &&
+        kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 45) &&
+        kiln_random_append_dequantize(generator))
+        return;
+    if ((families & KILN_RANDOM_POOLING) != 0 && generator->options->era == KILN_WIRE_ERA_CURRENT &&
+        kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 35) &&
+        kiln_random_append_pooling(generator))
+        return;
+    if ((families & KILN_RANDOM_BLOCKS) != 0 && generator->options->era == KILN_WIRE_ERA_CURRENT &&
+        kiln_random_chance(&generator->random, generator->graph.node_count == 0 ? 90 : 35) &&
+        kiln_random_append_blocks(generator))
+        return;
+    if ((families & KILN_RANDOM_RAGGED) != 0 && kiln_random_append_ragged(generator))
         return;
     if ((families & KILN_RANDOM_ATTENTION) != 0 &&
         generator->options->era == KILN_WIRE_ERA_CURRENT &&
@@ -529,6 +556,8 @@ enum kiln_status kiln_random_graph_make(uint64_t seed,
     while (graph->node_count < nodes)
         append_nodes(&generator);
     choose_outputs(&generator);
+    if ((options->families & KILN_RANDOM_RAGGED) != 0)
+        kiln_random_make_ragged(&generator);
     *ret_graph = *graph;
     return KILN_OK;
 }

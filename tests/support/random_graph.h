@@ -18,16 +18,29 @@
 enum {
     KILN_RANDOM_POINTWISE = 1,
     KILN_RANDOM_REDUCTIONS =
-        2,                 /* alone, and in chains like softmax's, with pointwise nodes between */
-    KILN_RANDOM_NORMS = 4, /* layernorm, RMSNorm, batchnorm: forward and backward */
+        2, /* alone, and in chains like softmax's, with pointwise nodes between */
+    /* Grouped products and their gradients, perhaps with pointwise nodes around; not in ALL. */
+    KILN_RANDOM_GROUPED = 128,
+    KILN_RANDOM_NORMS = 4,    /* layernorm, RMSNorm, batchnorm: forward and backward */
     KILN_RANDOM_PRODUCTS = 8, /* of matrices, with pointwise nodes before them */
     KILN_RANDOM_ALL = 15,
-    /* Forward and both gradients, with what engines are sent before and behind them. Not among all:
-     * they cannot be lowered yet. */
+    /* Forward and both gradients, with the nodes that engines get before and after them. They are
+     * not in ALL: they cannot be lowered yet. */
     KILN_RANDOM_CONVOLUTIONS = 16,
-    /* Nodes, forward and backward, and attention written out. Not among all. */
+    /* Nodes, forward and backward, and attention written out. They are not in ALL. */
     KILN_RANDOM_ATTENTION = 32,
+    KILN_RANDOM_POOLING = 64, /* perhaps with pointwise nodes before it; not in ALL */
+    /* Quantisation by blocks, perhaps with pointwise nodes around it; not in ALL. */
+    KILN_RANDOM_BLOCKS = 512,
+    KILN_RANDOM_DEQUANTIZE = 2048, /* the same of dequantising */
+    KILN_RANDOM_RAGGED = 4096,     /* attention with ragged operands, node by node; not in ALL */
 };
+
+/* Types that graphs have only if they are asked for: E8M0 and the packed ones. */
+#define KILN_RANDOM_NARROW_DTYPES                                                                  \
+    (UINT32_C(1) << KILN_DTYPE_E8M0 | UINT32_C(1) << KILN_DTYPE_F4E2M1 |                           \
+     UINT32_C(1) << KILN_DTYPE_F6E2M3 | UINT32_C(1) << KILN_DTYPE_F6E3M2 |                         \
+     UINT32_C(1) << KILN_DTYPE_I4)
 
 struct kiln_random_graph_options {
     uint32_t families; /* set of KILN_RANDOM_x; not empty */

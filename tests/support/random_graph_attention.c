@@ -6,6 +6,7 @@
 #include "tests/support/random_graph_generator.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MODES(...)                                                                                 \
     (const enum kiln_pointwise_mode[])                                                             \
@@ -163,6 +164,7 @@ struct common {
     struct shapes shapes;
     struct kiln_attention attributes;
     uint32_t q, k, v, mask, scale, query_length, key_length;
+    bool is_ragged; /* it has lengths, whatever operands say, and keeps to what these allow */
 };
 
 static bool chance(struct kiln_random_generator *generator, uint32_t percent)
@@ -258,7 +260,7 @@ static void append_modifiers(struct kiln_random_generator *generator, bool is_ba
     if (has_lengths && (c->query_length == KILN_NONE || chance(generator, 80)))
         c->key_length = append_length(generator, &c->shapes.scores);
     if (chance(generator, 50))
-        choose_bounds(generator, has_lengths, &c->sizes, &c->attributes);
+        choose_bounds(generator, has_lengths || c->is_ragged, &c->sizes, &c->attributes);
     c->attributes.scale = has_scale ? 1 : (double)(1 / sqrtf((float)c->sizes.depth));
     if (!has_scale && chance(generator, 30))
         c->attributes.scale = (double)(float)kiln_random_uniform(random, 0.05, 0.6);
@@ -334,7 +336,7 @@ static uint32_t append_forward(struct kiln_random_generator *generator, const st
     if (kiln_random_chance(random, 15))
         (void)kiln_random_add_output(generator, node, KILN_OPERAND_SUM_EXP, &rows, KILN_DTYPE_F32);
     static const enum kiln_operand largest[] = {KILN_OPERAND_AMAX_S, KILN_OPERAND_AMAX_O};
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < (c->is_ragged ? 1 : 2); i++) {
         struct kiln_random_shape one = one_element(random);
         if (kiln_random_chance(random, 12))
             (void)kiln_random_add_output(generator, node, largest[i], &one, KILN_DTYPE_F32);
@@ -516,7 +518,7 @@ static void keep_real_types(struct kiln_random_generator *generator)
     for (uint32_t i = 0; i < generator->dtype_count; i++) {
         enum kiln_dtype dtype = generator->dtypes[i];
         if (dtype == KILN_DTYPE_F32 || dtype == KILN_DTYPE_F16 || dtype == KILN_DTYPE_BF16 ||
-            (!is_usual && !kiln_dtype_is_integer(dtype)))
+            (!is_usual && !kiln_dtype_is_integer(dtype) && !kiln_dtype_is_packed(dtype)))
             generator->dtypes[count++] = dtype;
     }
     if (count == 0)
@@ -603,5 +605,37 @@ bool kiln_random_append_attention(struct kiln_random_generator *generator)
     generator->dtype_count = before.dtype_count;
     for (uint32_t i = 0; i < KILN_DTYPE_COUNT; i++)
         generator->dtypes[i] = before.dtypes[i];
+    return is_done;
+}
+
+bool kiln_random_append_ragged(struct kiln_random_generator *generator)
+{
+    struct kiln_random *random = &generator->random;
+    const struct kiln_random_generator before = *generator;
+    uint32_t count = 0;
+    bool is_done = false;
+    keep_real_types(generator);
+    for (uint32_t i = 0; i < generator->dtype_count; i++) {
+        if (generator->dtypes[i] != KILN_DTYPE_F64)
+            generator->dtypes[count++] = generator->dtypes[i];
+    }
+    generator->dtype_count = count;
+    for (int64_t limit = 96; count != 0 && !is_done && limit >= 4; limit = limit * 3 / 4) {
+        struct common c = {.q = KILN_NONE, .is_ragged = true};
+        choose_sizes(random, limit, &c.sizes);
+        c.sizes.batch = 1 + kiln_random_below(random, 5);
+        choose_other_sizes(random, limit, &c.sizes);
+        c.sizes.depth += c.sizes.depth == 1;
+        c.sizes.value_depth += c.sizes.value_depth == 1;
+        if (!is_small_enough(generator, &c.sizes) || !find_shapes(generator, &c.sizes, &c.shapes))
+            continue;
+        append_factors(generator, &c);
+        append_modifiers(generator, false, &c);
+        (void)append_forward(generator, &c, NULL);
+        generator->graph.nodes[generator->graph.node_count - 1].compute_type = KILN_DTYPE_F32;
+        is_done = true;
+    }
+    generator->dtype_count = before.dtype_count;
+    memcpy(generator->dtypes, before.dtypes, sizeof before.dtypes);
     return is_done;
 }

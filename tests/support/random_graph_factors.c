@@ -68,11 +68,16 @@ bool kiln_random_find_shape(struct kiln_random_generator *generator,
 
 /* ---- operands ---- */
 
+static bool has_rule(enum kiln_dtype dtype)
+{
+    return !kiln_dtype_is_packed(dtype) &&
+           (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8);
+}
+
 bool kiln_random_is_factor(const struct kiln_random_generator *generator, uint32_t ordinal)
 {
     enum kiln_dtype dtype = generator->graph.tensors[ordinal].dtype;
-    return (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8) &&
-           generator->graph.tensors[ordinal].rank >= 2;
+    return has_rule(dtype) && generator->graph.tensors[ordinal].rank >= 2;
 }
 
 /* A type with a rule, one that the options allow if any is. */
@@ -82,7 +87,7 @@ static enum kiln_dtype choose_factor_dtype(struct kiln_random_generator *generat
     uint32_t count = 0;
     for (uint32_t i = 0; i < generator->dtype_count; i++) {
         enum kiln_dtype dtype = generator->dtypes[i];
-        if (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8)
+        if (has_rule(dtype))
             allowed[count++] = dtype;
     }
     if (count == 0)

@@ -32,6 +32,7 @@ static double choose_number(struct kiln_random *random, enum kiln_random_purpose
         return kiln_random_chance(random, 3) ? -(double)INFINITY
                                              : kiln_random_uniform(random, 2, 20);
     case KILN_RANDOM_LENGTH:
+    case KILN_RANDOM_POSITION:
     case KILN_RANDOM_ANY:
     case KILN_RANDOM_DATA:
     case KILN_RANDOM_FACTOR:
@@ -52,6 +53,8 @@ static int64_t choose_integer(struct kiln_random *random, enum kiln_dtype dtype,
         uint32_t kind = kiln_random_below(random, 100);
         return kind < 3 ? 2 : kind < 20 && dtype != KILN_DTYPE_U8 ? -1 : 1;
     }
+    if (purpose == KILN_RANDOM_POSITION && kiln_random_chance(random, 90))
+        return kiln_random_below(random, kiln_random_chance(random, 50) ? 16 : 128);
     if (purpose == KILN_RANDOM_LENGTH) {
         uint32_t kind = kiln_random_below(random, 100);
         if (kind < 85)
@@ -64,7 +67,7 @@ static int64_t choose_integer(struct kiln_random *random, enum kiln_dtype dtype,
         return 1;
     /* Mostly small; sometimes the whole range, where int32 wraps and float can't follow. */
     bool positive = purpose == KILN_RANDOM_POSITIVE;
-    unsigned bits = 8u * kiln_dtype_info(dtype)->bytes;
+    unsigned bits = kiln_dtype_info(dtype)->bits;
     bool is_small = purpose == KILN_RANDOM_DATA || (purpose == KILN_RANDOM_FACTOR && bits > 8);
     unsigned kept =
         is_small || kiln_random_chance(random, purpose == KILN_RANDOM_FACTOR ? 30 : 85) ? 4 : bits;
@@ -174,10 +177,20 @@ static enum kiln_random_purpose purpose_in_node(const struct kiln_node *node, ui
     case KILN_NODE_REDUCTION:
         return purpose_in_reduction(node->reduction.mode);
     case KILN_NODE_MATMUL:
+    case KILN_NODE_GROUPED_MATMUL:
+    case KILN_NODE_GROUPED_MATMUL_BACKWARD:
     case KILN_NODE_CONVOLUTION_FORWARD:
     case KILN_NODE_CONVOLUTION_DATA_GRADIENT:
     case KILN_NODE_CONVOLUTION_WEIGHT_GRADIENT:
         return KILN_RANDOM_FACTOR;
+    case KILN_NODE_BLOCK_SCALE_DEQUANTIZE:
+        return slot == 1 ? KILN_RANDOM_POSITIVE : KILN_RANDOM_ANY;
+    case KILN_NODE_RESAMPLE_FORWARD:
+    case KILN_NODE_BLOCK_SCALE_QUANTIZE:
+        return KILN_RANDOM_ANY;
+    case KILN_NODE_RESAMPLE_BACKWARD:
+        return node->input_roles[slot] == KILN_OPERAND_INDEX ? KILN_RANDOM_POSITION
+                                                             : KILN_RANDOM_ANY;
     case KILN_NODE_ATTENTION:
     case KILN_NODE_ATTENTION_BACKWARD:
         return purpose_in_attention((enum kiln_operand)node->input_roles[slot]);
@@ -199,11 +212,12 @@ static enum kiln_random_purpose purpose_of(const struct kiln_graph *graph, uint3
                 continue;
             enum kiln_random_purpose other = purpose_in_node(node, slot);
             purpose = other > purpose ? other : purpose;
-            *ret_is_reduced =
-                *ret_is_reduced || node->kind == KILN_NODE_REDUCTION ||
-                node->kind == KILN_NODE_MATMUL || kiln_node_is_convolution(node) ||
-                kiln_node_is_attention(node) ||
-                (node->kind != KILN_NODE_POINTWISE && node->input_roles[slot] == KILN_OPERAND_X);
+            *ret_is_reduced = *ret_is_reduced || node->kind == KILN_NODE_REDUCTION ||
+                              node->kind == KILN_NODE_MATMUL || kiln_node_is_grouped(node) ||
+                              kiln_node_is_convolution(node) || kiln_node_is_attention(node) ||
+                              (node->kind != KILN_NODE_POINTWISE &&
+                               node->kind != KILN_NODE_BLOCK_SCALE_DEQUANTIZE &&
+                               node->input_roles[slot] == KILN_OPERAND_X);
         }
     }
     return purpose;
@@ -231,7 +245,8 @@ static bool is_factor(const struct kiln_graph *graph, uint32_t ordinal)
 {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct kiln_node *node = &graph->nodes[i];
-        if (!kiln_node_is_convolution(node) && node->kind != KILN_NODE_MATMUL)
+        if (!kiln_node_is_convolution(node) && node->kind != KILN_NODE_MATMUL &&
+            !kiln_node_is_grouped(node))
             continue;
         for (uint32_t slot = 0; slot < node->input_count; slot++) {
             if (node->inputs[slot] == ordinal)
@@ -251,6 +266,10 @@ void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_option
                             const struct kiln_graph *graph, uint32_t ordinal, void *memory)
 {
     const struct kiln_tensor *tensor = &graph->tensors[ordinal];
+    memset(memory, 0xFF, (size_t)kiln_tensor_footprint_bytes(tensor));
+    if (kiln_random_fill_routing(seed, graph, ordinal, memory) ||
+        kiln_random_fill_offsets(seed, graph, ordinal, memory))
+        return;
     struct kiln_random random = {seed ^ (UINT64_C(0x51ed270b1a2bd3c5) * (ordinal + 1))};
     (void)kiln_random_next(&random);
     bool positive = kiln_random_chance(&random, 20), is_reduced;
@@ -271,18 +290,23 @@ void kiln_random_graph_fill(uint64_t seed, const struct kiln_random_graph_option
     bool has_infinite = options->infinite_factors && !kiln_dtype_is_integer(tensor->dtype) &&
                         is_factor(graph, ordinal) && kiln_random_chance(&random, 40);
     unsigned char *bytes = memory;
-    size_t element_bytes = kiln_dtype_info(tensor->dtype)->bytes;
-    memset(bytes, 0xFF, (size_t)kiln_tensor_footprint_bytes(tensor));
     int64_t index[KILN_MAX_RANK] = {0};
     int64_t place = 0;
-    for (int64_t n = kiln_tensor_elements(tensor); n > 0; n--) {
+    bool is_ragged = kiln_tensor_is_ragged(tensor);
+    int64_t elements = is_ragged ? kiln_random_ragged_elements(seed, graph, ordinal)
+                                 : kiln_tensor_elements(tensor);
+    for (int64_t n = elements; n > 0; n--) {
         struct kiln_constant value = special && kiln_random_chance(&random, 3)
                                          ? choose_special(&random, tensor->dtype)
                                          : kiln_random_element(&random, tensor->dtype, purpose);
         value.real = value.real * factor + offset;
         if (has_infinite && kiln_random_chance(&random, 1))
             value.real = choose_infinite(&random);
-        kiln_element_store(tensor->dtype, value, bytes + (size_t)place * element_bytes);
+        kiln_element_store_at(tensor->dtype, value, bytes, place);
+        if (is_ragged) { /* element by element, gaps too */
+            place++;
+            continue;
+        }
         for (uint32_t axis = tensor->rank; axis-- > 0;) {
             place += tensor->strides[axis];
             if (++index[axis] < tensor->dims[axis])

@@ -47,6 +47,7 @@ enum kiln_random_purpose {
     KILN_RANDOM_HIDDEN,   /* takes a score's place: -infinity or nearly so */
     KILN_RANDOM_LENGTH,   /* of a sequence: perhaps beyond what there is, or below 0 */
     KILN_RANDOM_LOG_SUM,  /* of a row's exponentials */
+    KILN_RANDOM_POSITION, /* in a small image: perhaps outside of it */
 };
 
 struct kiln_random_generator {
@@ -125,7 +126,8 @@ enum kiln_dtype kiln_random_choose_sum_dtype(struct kiln_random_generator *gener
                                              uint32_t right);
 
 /* ---- random_graph_reductions.c, random_graph_norms.c, random_graph_products.c,
- * random_graph_convolutions.c, random_graph_attention.c ---- */
+ * random_graph_convolutions.c, random_graph_attention.c, random_graph_pooling.c,
+ * random_graph_blocks.c ---- */
 
 /* One reduction, or several nodes of a softmax-like chain. */
 void kiln_random_append_reductions(struct kiln_random_generator *generator);
@@ -135,6 +137,13 @@ uint32_t kiln_random_append_reduction(struct kiln_random_generator *generator,
                                       uint32_t axes);
 /* Statistics of a tensor's rows, now and then of its columns or of matrices. */
 void kiln_random_append_statistics(struct kiln_random_generator *generator, uint32_t operand);
+/* A grouped product or its gradient, perhaps with pointwise nodes around. False when the sizes that
+ * were drawn do not fit; nothing was appended then. */
+bool kiln_random_append_grouped(struct kiln_random_generator *generator);
+/* Fills offsets and indices of grouped products, now and then with damaged ones; false for other
+ * tensors. No two rows are scattered to one. */
+bool kiln_random_fill_routing(uint64_t seed, const struct kiln_graph *graph, uint32_t ordinal,
+                              void *memory);
 /* False when no norm fits the full shape or the layout. */
 bool kiln_random_append_norm(struct kiln_random_generator *generator);
 /* Batchnorm inference of a tensor of floating-point type and rank 2 at least; KILN_NONE when the
@@ -144,12 +153,35 @@ uint32_t kiln_random_append_batchnorm_inference(struct kiln_random_generator *ge
 /* A matrix product, perhaps with pointwise nodes before it. False when the sizes that were drawn do
  * not fit; nothing was appended then. */
 bool kiln_random_append_product(struct kiln_random_generator *generator);
+/* Dequantising in blocks, perhaps with pointwise nodes before it; random_graph_dequantize.c. False
+ * if the sizes do not fit. */
+bool kiln_random_append_dequantize(struct kiln_random_generator *generator);
+/* Pooling, perhaps with pointwise nodes before it. False when the sizes that were drawn do not fit;
+ * nothing was appended then. */
+bool kiln_random_append_pooling(struct kiln_random_generator *generator);
+/* Quantisation by blocks, perhaps with pointwise nodes before and after it. False when the sizes
+ * that were drawn do not fit; nothing was appended then. */
+bool kiln_random_append_blocks(struct kiln_random_generator *generator);
 /* A convolution or one of its gradients, perhaps with nodes before and behind it. False when the
  * sizes that were drawn do not fit; nothing was appended then. */
 bool kiln_random_append_convolution(struct kiln_random_generator *generator);
 /* An attention node, perhaps with its gradients, or nodes that compute the same. False when the
  * sizes that were drawn do not fit; no node was appended then. */
 bool kiln_random_append_attention(struct kiln_random_generator *generator);
+/* An attention node whose operands may be ragged: nothing else makes or reads them. */
+bool kiln_random_append_ragged(struct kiln_random_generator *generator);
+
+/* ---- random_graph_ragged.c ---- */
+
+/* Makes operands of attention ragged, where the finished graph allows it. */
+void kiln_random_make_ragged(struct kiln_random_generator *generator);
+/* Writes the offsets of a ragged tensor; false where the tensor holds none. Tensors that must agree
+ * in their lengths do, unless somebody got offsets wrong. */
+bool kiln_random_fill_offsets(uint64_t seed, const struct kiln_graph *graph, uint32_t ordinal,
+                              void *memory);
+/* Elements that the memory of a ragged tensor has by its last offset. */
+int64_t kiln_random_ragged_elements(uint64_t seed, const struct kiln_graph *graph,
+                                    uint32_t ordinal);
 
 /* ---- random_graph_fill.c ---- */
 

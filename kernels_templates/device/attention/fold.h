@@ -8,6 +8,17 @@
 #ifndef KILN_DEVICE_ATTENTION_FOLD_H
 #define KILN_DEVICE_ATTENTION_FOLD_H
 
+#include "device/attention/run_weights.h"
+#include "device/attention/tiles.h"
+
+#define KILN_ROW_TOTALS(strip, row) kiln_row{},
+#include "device/contraction/alone.h"
+#include "device/contraction/padding_none.h"
+#ifdef KILN_RESULT_STORES /* otherwise the prelude has the functions themselves */
+#include "device/contraction/finish.h"
+#endif
+#include "device/contraction/store.h"
+
 /* Each lane's own, as it has the scores. */
 typedef kiln_sum kiln_totals[KILN_FRAGMENTS_M][KILN_CHAIN_ROWS][KILN_CHAIN_RUNS][KILN_CHAIN_RUN];
 
@@ -28,6 +39,15 @@ KILN_DEVICE kiln_fold_place kiln_place_fold(unsigned id, unsigned rows, unsigned
     return place;
 }
 
+/* Number `rest` of the batches that are not summed, and the `outer`th of those that are. */
+KILN_DEVICE void kiln_locate_folded(const kiln_arguments &arguments, unsigned rest, unsigned outer,
+                                    kiln_batch &batch)
+{
+    batch.outer = outer;
+    kiln_split_batch(arguments, rest, ~KILN_FOLDED_AXES, batch);
+    kiln_split_batch(arguments, outer, KILN_FOLDED_AXES, batch);
+}
+
 /* The first batch from the `outer`th on in which some rows of the tile see some of its columns. */
 KILN_DEVICE bool kiln_find_batch(const kiln_arguments &arguments, const kiln_fold_place &place,
                                  unsigned &outer, kiln_batch &batch, kiln_column_range &range)
@@ -36,7 +56,7 @@ KILN_DEVICE bool kiln_find_batch(const kiln_arguments &arguments, const kiln_fol
     const unsigned end_row = rows - place.row < KILN_TILE_M ? rows : place.row + KILN_TILE_M;
     KILN_NO_UNROLL
     for (; outer < (unsigned)arguments.outer; outer++) {
-        kiln_locate_batch(arguments, place.batch, outer, batch);
+        kiln_locate_folded(arguments, place.batch, outer, batch);
         kiln_find_columns(arguments, batch, place.row, end_row, range);
         if (range.first < range.end && range.first < place.column + KILN_TILE_N &&
             range.end > place.column)
@@ -46,23 +66,21 @@ KILN_DEVICE bool kiln_find_batch(const kiln_arguments &arguments, const kiln_fol
 }
 
 struct kiln_fold_stages {
-    kiln_left_stage left;
-    kiln_right_stage right;
-#if KILN_SCORES > 1
-    kiln_left_1_stage left_1;
-    kiln_right_1_stage right_1;
-#endif
+#define KILN_FOLD_STAGES(nth, left, LEFT, right, RIGHT, size)                                      \
+    kiln_##left##_stage left;                                                                      \
+    kiln_##right##_stage right;
+    KILN_FIRST_PRODUCTS(KILN_FOLD_STAGES)
 };
 
 #define KILN_FOLD_REST(size_c) (KILN_C_END ? (unsigned)arguments.size_c : KILN_WHOLE_K)
-#define KILN_BEGIN_PRODUCT(left, LEFT, right, RIGHT, size_c)                                       \
+#define KILN_BEGIN_PRODUCT(nth, left, LEFT, right, RIGHT, size_c)                                  \
     kiln_##left##_start(arguments, batch, place.row, stages.left.source);                          \
     KILN_FETCH(left, arguments, stages.left,                                                       \
                kiln_last_row((unsigned)arguments.m, place.row, KILN_##LEFT##_RUN),                 \
                KILN_FOLD_REST(size_c));                                                            \
     kiln_##right##_start(arguments, batch, place.column, stages.right.source);                     \
     kiln_##right##_begin(arguments, stages.right, columns, nullptr);
-#define KILN_END_PRODUCT(left, LEFT, right, nth, size_c)                                           \
+#define KILN_END_PRODUCT(nth, left, LEFT, right, RIGHT, size_c)                                    \
     KILN_STORE(left, arguments, stages.left,                                                       \
                kiln_last_row((unsigned)arguments.m, place.row, KILN_##LEFT##_RUN),                 \
                KILN_FOLD_REST(size_c), tiles + nth * KILN_LEFT_TILE_PACKS);                        \
@@ -74,20 +92,14 @@ KILN_DEVICE void kiln_fold_begin(const kiln_arguments &arguments, const kiln_bat
                                  const kiln_fold_place &place, unsigned columns,
                                  kiln_fold_stages &stages)
 {
-    KILN_BEGIN_PRODUCT(left, LEFT, right, RIGHT, c)
-#if KILN_SCORES > 1
-    KILN_BEGIN_PRODUCT(left_1, LEFT_1, right_1, RIGHT_1, c_1)
-#endif
+    KILN_FIRST_PRODUCTS(KILN_BEGIN_PRODUCT)
 }
 
 KILN_DEVICE void kiln_fold_end(const kiln_arguments &arguments, const kiln_fold_place &place,
                                const kiln_fold_stages &stages, unsigned columns,
                                kiln_pack *tiles)
 {
-    KILN_END_PRODUCT(left, LEFT, right, 0, c)
-#if KILN_SCORES > 1
-    KILN_END_PRODUCT(left_1, LEFT_1, right_1, 1, c_1)
-#endif
+    KILN_FIRST_PRODUCTS(KILN_END_PRODUCT)
 }
 
 KILN_DEVICE void kiln_add_weights(const kiln_arguments &arguments, const kiln_score_source &source,
@@ -129,16 +141,16 @@ KILN_DEVICE void kiln_write_totals(
     }
 }
 
-KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
+/* Work-group number `group`. */
+KILN_DEVICE void kiln_attend(const kiln_arguments &arguments, unsigned group, kiln_pack *shared)
 {
-    KILN_TURN(group, kiln_pack, shared, KILN_LDS_PACKS)
     const unsigned wave = kiln_uniform(kiln_work_item() / KILN_WAVE_SIZE);
     const unsigned wave_row = wave * KILN_WAVE_M;
     const kiln_fold_place place =
         kiln_place_fold(group, (unsigned)arguments.m, (unsigned)arguments.n);
     const unsigned rows_left = (unsigned)arguments.m - place.row, last_row = rows_left - 1;
     kiln_lefts lefts;
-    lefts.tiles = shared + wave_row * KILN_C_PACKS;
+    kiln_lefts_start(shared + wave_row * KILN_C_PACKS, lefts);
     kiln_totals totals;
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
@@ -165,7 +177,7 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
         kiln_tile_inputs inputs;
         kiln_scores sums;
         kiln_score_start(own, batch, place.row, source);
-        kiln_rows_start(own, source, wave_row, last_row, false, true, lane_rows);
+        kiln_rows_start(own, source, wave_row, last_row, false, lane_rows);
         kiln_load_scores(own, source, wave_row, last_row, place.column, now.end, inputs);
         kiln_fold_end(own, place, stages, now.end - place.column, shared);
         kiln_barrier();
@@ -177,8 +189,8 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
         kiln_multiply_scores(lefts, shared + KILN_LEFT_PACKS, sums);
         const bool is_edge = place.column < now.whole_first ||
                              place.column + KILN_TILE_N > now.whole_end ||
-                             (KILN_N_END && place.column + KILN_TILE_N > now.end);
-        if ((KILN_HAS_MASK || KILN_N_END) && is_edge)
+                             place.column + KILN_TILE_N > now.end;
+        if (is_edge)
             kiln_add_weights(own, source, inputs, sums, wave_row, place.column, now.end, true,
                              lane_rows, totals);
         else
@@ -190,7 +202,7 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
     KILN_ARGUMENTS_AGAIN(kiln_arguments, arguments, late);
     kiln_sum *strip = (kiln_sum *)shared;
     kiln_result_source result;
-    kiln_locate_batch(late, place.batch, 0, batch);
+    kiln_locate_folded(late, place.batch, 0, batch);
     kiln_result_start(late, batch, place.row, place.column, result);
     KILN_NO_UNROLL
     for (unsigned pass = 0; pass < KILN_FRAGMENTS_M * KILN_ROW_PARTS; pass++) {
@@ -202,8 +214,9 @@ KILN_TURN_KERNEL(kiln_pack, shared, KILN_LDS_PACKS)
             if (i == fragment)
                 kiln_write_totals(strip, strip_row, part, totals[i]);
         kiln_barrier();
+        kiln_tile_totals none;
         kiln_finish_strip(late, result, strip, fragment, part, rows_left,
-                          (unsigned)late.n - place.column);
+                          (unsigned)late.n - place.column, none);
         kiln_barrier();
     }
 }

@@ -4,6 +4,8 @@
 #ifndef KILN_DEVICE_ATTENTION_PLACE_H
 #define KILN_DEVICE_ATTENTION_PLACE_H
 
+#include "device/attention/facts.h"
+
 struct kiln_place {
     unsigned batch;
     unsigned row; /* of the tile's first element */

@@ -7,14 +7,12 @@
 /* Work-groups go to chiplets in turn, each with a cache of its own: so each gets runs of neighbours. */
 KILN_DEVICE unsigned kiln_run_of_chiplet(unsigned tile, unsigned tiles)
 {
-#if KILN_CHIPLETS > 1
     const unsigned turn = KILN_CHIPLETS * KILN_CHIPLET_RUN;
-    if (tile < tiles / turn * turn) {
+    if (KILN_CHIPLETS > 1 && tile < tiles / turn * turn) {
         const unsigned nth = tile / KILN_CHIPLETS;
         tile = nth / KILN_CHIPLET_RUN * turn + tile % KILN_CHIPLETS * KILN_CHIPLET_RUN +
                nth % KILN_CHIPLET_RUN;
     }
-#endif
     return tile;
 }
 

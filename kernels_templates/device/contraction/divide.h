@@ -21,34 +21,4 @@ KILN_DEVICE long long kiln_make_divisor(unsigned size)
     return (long long)(multiplier | (unsigned long long)shift << 32);
 }
 
-#ifdef KILN_HAS_PHASES
-/*
- * A phase of the rows of a window with a divisor: which taps of k have a whole coordinate, and the
- * coordinate of its first row and its first such tap. `coordinate` is offset + phase.
- */
-struct kiln_phase {
-    unsigned first; /* tap */
-    unsigned count; /* at least 1 */
-    int at;
-    bool is_empty; /* there is none: first, count and at are of no use, and harmless */
-};
-
-KILN_DEVICE kiln_phase kiln_find_phase(int coordinate, int step, int divisor, unsigned taps,
-                                       unsigned spread)
-{
-    kiln_phase phase;
-    phase.is_empty = true;
-    phase.first = 0;
-    KILN_NO_UNROLL
-    for (unsigned tap = 0; tap < spread && tap < taps; tap++)
-        if (phase.is_empty && (coordinate + step * (int)tap) % divisor == 0) {
-            phase.is_empty = false;
-            phase.first = tap;
-        }
-    phase.count = (taps - phase.first + spread - 1) / spread;
-    phase.at = (coordinate + step * (int)phase.first) / divisor;
-    return phase;
-}
-#endif
-
 #endif

@@ -1,12 +1,57 @@
 /*
- * Sums of an operand's rows over k, as a bias gradient is beside a weight gradient, by work-groups of their own, which come
- * behind those that multiply: K loops stay as they are, and what these read is in a cache already, or will be.
+ * Sums of an operand's rows over k, such as a bias gradient next to a weight gradient. Work-groups of their own compute them,
+ * after the first arguments.tiles, which multiply: K loops stay as they are, and the sums' reads hit a cache. (The other choice:
+ * operand_sums_none.h.)
  *
- * A work-group has KILN_SUM_ROWS rows of all of k, or of one segment. Each work-item adds up packs of a run of rows, always in the same
- * order, and what they have meets in local memory.
+ * A work-group has KILN_SUM_ROWS rows of all of k, or of one segment. Each work-item adds up packs of a run of rows, always in the
+ * same order, and partial sums meet in local memory.
+ *
+ * From the prelude: KILN_SUM_ROWS; KILN_SUMS_HAVE_SEGMENTS, 1 if each work-group sums one segment of k; KILN_IS_RIGHT_SUMMED, 1
+ * if the right operand is summed; KILN_SUM_DECODE(element); the facts of operand.h about the operand `summed`;
+ * KILN_SUMMED_BATCHES, a bit for each axis of batches along which it varies; and facts about the sums, whose rows are the operand's:
+ *   KILN_SUM_LOADS(use), KILN_SUM_STORES(use)   accesses, kiln_result_<number>, as in result.h
+ *   kiln_sum_element                            computes what is stored for a row, from its sum and operands
  */
 #ifndef KILN_DEVICE_CONTRACTION_OPERAND_SUMS_H
 #define KILN_DEVICE_CONTRACTION_OPERAND_SUMS_H
+
+#include "device/contraction/last_row.h"
+#include "device/contraction/k_range.h"
+#include "device/contraction/k_end.h"
+#include "device/contraction/operand.h"
+
+KILN_OPERAND(summed, SUMMED, KILN_AS_IT_IS)
+
+KILN_DEVICE long long kiln_offset_of_sum(const kiln_arguments &arguments,
+                                         const kiln_result_access &access, const kiln_batch &batch,
+                                         unsigned row)
+{
+    long long offset = kiln_offset_of_batch(arguments, access.map, batch) +
+                       kiln_offset_along(arguments, access.map.row, row);
+#if KILN_HAS_SEGMENTS
+    if (!kiln_is_zero(access.segment_stride))
+        offset += kiln_offset_along(arguments, access.segment_stride, batch.segment);
+#endif
+    return offset;
+}
+
+#define KILN_SUM_PLACE(n)                                                                          \
+    arguments.a##n[kiln_offset_of_sum(arguments, kiln_result_##n, batch, row)]
+#define KILN_SUM_X(n, type, form) KILN_SUM_X_##form(n)
+#define KILN_SUM_X_PLAIN(n) , KILN_SUM_PLACE(n)
+#define KILN_SUM_X_SCALAR(n) , arguments.a##n
+#define KILN_SUM_Y(n, type, form) , y##n
+#define KILN_SUM_OUTPUT(n, type, form) kiln_storage_##type y##n;
+#define KILN_SUM_STORE(n, type, form) KILN_SUM_PLACE(n) = y##n;
+
+KILN_DEVICE void kiln_finish_sum(const kiln_arguments &arguments, const kiln_batch &batch,
+                                 unsigned row, kiln_sum sum)
+{
+    (void)batch, (void)row;
+    KILN_SUM_STORES(KILN_SUM_OUTPUT)
+    kiln_sum_element(arguments, sum KILN_SUM_LOADS(KILN_SUM_X) KILN_SUM_STORES(KILN_SUM_Y));
+    KILN_SUM_STORES(KILN_SUM_STORE)
+}
 
 enum {
     KILN_SUM_RUNS = KILN_SUM_ROWS / KILN_SUMMED_RUN,
@@ -77,11 +122,23 @@ KILN_DEVICE void kiln_sum_run(const kiln_arguments &arguments, kiln_summed_sourc
         kiln_add_inputs(arguments, inputs, k, KILN_WHOLE_K, sums);
     }
     const unsigned rest = size - tiles * KILN_TILE_K;
-    if (KILN_K_END != 0 && tile == tiles && rest != 0) {
+    if (KILN_K_END != KILN_K_END_NONE && tile == tiles && rest != 0) {
         kiln_summed_inputs inputs;
         kiln_summed_load(arguments, source, row, k, rest, inputs);
         kiln_add_inputs(arguments, inputs, k, rest, sums);
     }
+}
+
+/* The operand does not vary along the other axes of batches: the first batch's work-groups do the sums of all. */
+KILN_DEVICE void kiln_locate_sum_batch(const kiln_arguments &arguments, unsigned rest,
+                                       kiln_batch &batch)
+{
+#if KILN_BATCH_RANK > 0
+    KILN_UNROLL
+    for (unsigned axis = 0; axis < KILN_BATCH_RANK; axis++)
+        batch.c[axis] = 0;
+#endif
+    kiln_split_batch(arguments, rest, KILN_SUMMED_BATCHES, batch);
 }
 
 /* Work-group number `group` of those that sum. */
@@ -92,19 +149,15 @@ KILN_DEVICE void kiln_sum_operand(const kiln_arguments &arguments, unsigned grou
     const unsigned item = kiln_work_item();
     const unsigned rows = (unsigned)(KILN_IS_RIGHT_SUMMED ? arguments.n : arguments.m);
     const unsigned tiles = (rows + KILN_SUM_ROWS - 1) / KILN_SUM_ROWS;
-    kiln_batch batch;
+    kiln_batch batch = {};
     kiln_k_range range;
     range.first = 0;
     range.size = (unsigned)arguments.k;
     range.is_empty = false;
-#if KILN_HAS_SEGMENTS
-    batch.segment = 0;
-#endif
-#if KILN_SUMS_HAVE_SEGMENTS
-    batch.segment = kiln_uniform(group % (unsigned)arguments.segments);
-    group /= (unsigned)arguments.segments;
-    range = kiln_range_of_segment(range.size, (unsigned)arguments.segments, batch.segment);
-#endif
+    if (KILN_SUMS_HAVE_SEGMENTS) {
+        kiln_take_segment(arguments, group, batch);
+        range = kiln_range_of_group(arguments, batch, range);
+    }
     const unsigned first = kiln_uniform(group % tiles * KILN_SUM_ROWS);
     kiln_locate_sum_batch(arguments, kiln_uniform(group / tiles), batch);
     const unsigned last = kiln_last_row(rows, first, KILN_SUMMED_RUN);
@@ -145,6 +198,18 @@ KILN_DEVICE void kiln_sum_operand(const kiln_arguments &arguments, unsigned grou
             sum += entries[lane * KILN_SUM_ROWS + row];
         kiln_finish_sum(arguments, batch, first + row, sum);
     }
+}
+
+/* LDS for the sums of lanes. */
+#define KILN_ENTRY_PACKS (KILN_SUM_ROWS * KILN_SUM_LANES * (int)sizeof(kiln_sum) / 16)
+
+/* True if the work-group sums rows instead of multiplying. */
+KILN_DEVICE bool kiln_does_sums(const kiln_arguments &arguments, unsigned group, kiln_pack *shared)
+{
+    if (group < (unsigned)arguments.tiles)
+        return false;
+    kiln_sum_operand(arguments, group - (unsigned)arguments.tiles, shared);
+    return true;
 }
 
 #endif

@@ -4,10 +4,7 @@
 #ifndef KILN_DEVICE_CONTRACTION_OVERLAP_H
 #define KILN_DEVICE_CONTRACTION_OVERLAP_H
 
-#ifndef KILN_MMA_OVERLAPS
-#define KILN_MMA_OVERLAPS 0
-#define KILN_MMA_CALLS    1
-#endif
+#include "device/contraction/multiply.h"
 
 /* Packs of the next tile, which are made while this one is multiplied. */
 struct kiln_packs {
@@ -15,18 +12,6 @@ struct kiln_packs {
     kiln_pack right[KILN_RIGHT_PACKS];
 };
 
-KILN_DEVICE void kiln_multiply_fragments(const kiln_fragment (&left)[KILN_FRAGMENTS_M],
-                                         const kiln_fragment (&right)[KILN_FRAGMENTS_N],
-                                         kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
-{
-    KILN_UNROLL
-    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++)
-        KILN_UNROLL
-    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-        kiln_multiply_add(sums[i][j], left[i], right[j]);
-}
-
-#if KILN_LEFT_WORK > 0 || KILN_RIGHT_WORK > 0
 /*
  * Which packs are made beside product number SHARE of ALL. Where both operands are made, the left one's are in the first half of the products,
  * the right one's in the second half; beside a single product both are. An operand's packs are parts number LEFT_SHARE of OF_LEFT.
@@ -80,7 +65,6 @@ struct kiln_products<LEFT, RIGHT, PHASE, PHASES, COUNT, COUNT> {
         kiln_interleave(COUNT * KILN_MMA_CALLS);
     }
 };
-#endif
 
 template <bool LEFT, bool RIGHT, unsigned PHASE, unsigned PHASES>
 KILN_DEVICE void kiln_multiply_and_make(const kiln_arguments &arguments,
@@ -90,12 +74,10 @@ KILN_DEVICE void kiln_multiply_and_make(const kiln_arguments &arguments,
                                         const kiln_left_stage &left_stage,
                                         const kiln_right_stage &right_stage, kiln_packs &packs)
 {
-#if KILN_LEFT_WORK > 0 || KILN_RIGHT_WORK > 0
-    if (LEFT || RIGHT)
+    if constexpr (LEFT || RIGHT)
         kiln_products<LEFT, RIGHT, PHASE, PHASES, 0, KILN_FRAGMENTS_M * KILN_FRAGMENTS_N>::
             multiply_and_make(arguments, left, right, sums, left_stage, right_stage, packs);
     else
-#endif
         kiln_multiply_fragments(left, right, sums);
     (void)arguments, (void)left_stage, (void)right_stage, (void)packs;
 }

@@ -1,8 +1,52 @@
 /*
- * The third schedule: producers stage tiles into a ring in LDS, consumers multiply them (device/mma/wgmma.h).
+ * The pipeline of producers and consumers: the last KILN_PRODUCERS work-items stage tiles into a ring of KILN_BUFFERS in LDS, the
+ * first KILN_CONSUMERS multiply them (device/mma/wgmma.h).
+ *
+ * kiln_multiply(arguments, task, wave, shared, sums) sets a consumer's sums. From the prelude: both operands (stage.h; the facts of operand_copy.h
+ * too), KILN_<SIDE>_IS_COPIED, KILN_<SIDE>_IS_TRANSPOSED, KILN_STAGE_GROUPS (of producers, which take turns at tiles), KILN_K_END.
  */
 #ifndef KILN_DEVICE_CONTRACTION_SPECIALIZED_H
 #define KILN_DEVICE_CONTRACTION_SPECIALIZED_H
+
+#include "device/contraction/tile.h"
+#include "device/contraction/stage.h"
+#include "device/contraction/operand_copy.h"
+
+/*
+ * KILN_<SIDE>_HAS_END_APART: true if the tile with the end of k has code of its own. Single-element loads need this: a branch per
+ * pack made its loads wait for the loads of the pack before. Operands with windows use so many registers that two copies spill.
+ */
+KILN_OPERAND_COPY(left, LEFT)
+KILN_OPERAND_COPY(right, RIGHT)
+#if KILN_LEFT_IS_SPLIT
+#define KILN_LEFT_HAS_END_APART false
+#else
+#define KILN_LEFT_HAS_END_APART (KILN_LEFT_IS_ALONG_K && KILN_LEFT_VECTOR == 1)
+#endif
+#if KILN_RIGHT_IS_SPLIT
+#define KILN_RIGHT_HAS_END_APART false
+#else
+#define KILN_RIGHT_HAS_END_APART (KILN_RIGHT_IS_ALONG_K && KILN_RIGHT_VECTOR == 1)
+#endif
+
+#define KILN_STAGE_ITEM  ((kiln_work_item() - KILN_CONSUMERS) % KILN_STAGE_ITEMS)
+#define KILN_STAGE_ITEMS (KILN_PRODUCERS / KILN_STAGE_GROUPS)
+
+/* Neighbouring rows of a fragment are neighbours in the tile. */
+#define KILN_LEFT_SPREAD  1
+#define KILN_RIGHT_SPREAD 1
+
+/* Barriers of the ring, after its tiles. */
+#define KILN_RING_PACKS KILN_BUFFERS
+
+KILN_DEVICE bool kiln_has_sums(const kiln_wave &wave)
+{
+    return wave.number < KILN_CONSUMERS / KILN_WAVE_SIZE;
+}
+
+KILN_STAGE(left, LEFT, KILN_TILE_M, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), 1, KILN_ROW_AS_IS)
+KILN_STAGE(right, RIGHT, KILN_TILE_COLUMNS, KILN_TILE_SHAPE(KILN_ROW_PACKS, 7), KILN_PRODUCTS,
+           KILN_ROW_AS_IS)
 
 /*
  * An operand of which nothing is computed goes from global memory to LDS without passing registers, as it lies: its packs are
@@ -29,11 +73,14 @@
                                               kiln_##side##_stage &stage, unsigned last,           \
                                               unsigned rest, kiln_pack *tile)                      \
     {                                                                                              \
-        if (!KILN_##SIDE##_IS_COPIED) {                                                            \
+        if (KILN_##SIDE##_IS_COPIED) {                                                             \
+            kiln_##side##_copy_tile(arguments, stage, last, rest, tile);                           \
+        } else if (KILN_##SIDE##_HAS_END_APART && rest == KILN_WHOLE_K) {                            \
+            kiln_##side##_fetch(arguments, stage, last, KILN_WHOLE_K);                             \
+            kiln_##side##_store(arguments, stage, KILN_WHOLE_K, tile);                             \
+        } else {                                                                                   \
             kiln_##side##_fetch(arguments, stage, last, rest);                                     \
             kiln_##side##_store(arguments, stage, rest, tile);                                     \
-        } else {                                                                                   \
-            kiln_##side##_copy_tile(arguments, stage, last, rest, tile);                           \
         }                                                                                          \
     }
 
@@ -49,7 +96,7 @@ KILN_DEVICE void kiln_produce(const kiln_arguments &arguments, kiln_left_stage &
     const unsigned group = (kiln_work_item() - KILN_CONSUMERS) / KILN_STAGE_ITEMS;
     /* The first tile is what whole ones leave over. */
     const unsigned first = (size - 1) % KILN_TILE_K + 1;
-    unsigned rest = KILN_K_END == 0 || group > 0 ? KILN_WHOLE_K : first;
+    unsigned rest = KILN_K_END == KILN_K_END_NONE || group > 0 ? KILN_WHOLE_K : first;
     unsigned ahead = group > 0 ? KILN_TILE_K : first; /* to the next tile of all */
     if (group > 0) {
         kiln_left_advance(arguments, first + (group - 1) * KILN_TILE_K, left.source);
@@ -92,6 +139,26 @@ KILN_DEVICE void kiln_consume(unsigned size, const kiln_ring &ring, const kiln_p
             kiln_ring_release(ring, step - KILN_WAVES_K);
     }
     kiln_await_products(0);
+}
+
+KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task &task,
+                               const kiln_wave &wave, kiln_pack *shared,
+                               kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    const unsigned size = task.range.is_empty ? 0 : task.range.size;
+    kiln_left_stage left;
+    kiln_right_stage right;
+    kiln_left_start(arguments, task.batch, task.place.row, left.source);
+    kiln_right_start(arguments, task.batch, task.place.column, right.source);
+    kiln_left_advance(arguments, task.range.first, left.source);
+    kiln_right_advance(arguments, task.range.first, right.source);
+    const kiln_ring ring = kiln_ring_init(shared + KILN_LDS_PACKS);
+    if (kiln_has_sums(wave))
+        kiln_consume(size, ring, shared, wave.row, wave.k, sums[0][0]);
+    else
+        kiln_produce(arguments, left, right, task.last_left, task.last_right, size, ring, shared);
+    kiln_barrier();
+    kiln_ring_end(ring);
 }
 
 #endif

@@ -1,17 +1,17 @@
 /*
- * KILN_TILE_K of both operands from global memory, through what is computed of them, into LDS.
+ * Staging: a tile of an operand from global memory, through the elementwise work on it, into LDS.
+ *
+ * KILN_STAGE(side, SIDE, rows, shape, parts, tile_row) defines kiln_<side>_stage, kiln_<side>_fetch (loads) and kiln_<side>_store
+ * (packs to LDS) for a tile of `rows` rows in each of `parts` parts, one for each product.
+ *
+ * From operands.h: kiln_<side>_source, _inputs, _load and _pack. From the prelude: KILN_<SIDE>_RUN, _IS_ALONG_K. From the pipeline:
+ * KILN_STAGE_ITEM, this work-item's number among the KILN_STAGE_ITEMS that stage.
  */
 #ifndef KILN_DEVICE_CONTRACTION_STAGE_H
 #define KILN_DEVICE_CONTRACTION_STAGE_H
 
-/* The work-items that stage: all of them, or the producers, which are the last. */
-#ifdef KILN_CONSUMERS
-#define KILN_STAGE_ITEM  ((kiln_work_item() - KILN_CONSUMERS) % KILN_STAGE_ITEMS)
-#define KILN_STAGE_ITEMS (KILN_PRODUCERS / KILN_STAGE_GROUPS)
-#else
-#define KILN_STAGE_ITEM  kiln_work_item()
-#define KILN_STAGE_ITEMS KILN_BLOCK
-#endif
+#include "device/contraction/last_row.h"
+#include "device/contraction/stage_units.h"
 
 /* What a work-item stages of an operand in a turn: a pack of neighbouring rows. */
 struct kiln_unit {
@@ -43,14 +43,7 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
  * parts of as many rows, one for each product: a unit has the same rows of all. Where a row lies in the
  * tile is tile_row(row). */
 #define KILN_STAGE(side, SIDE, rows, shape, parts, tile_row)                                       \
-    enum {                                                                                         \
-        KILN_##SIDE##_UNITS = (rows) / KILN_##SIDE##_RUN * KILN_SHAPE_PACKS(shape),                \
-        KILN_##SIDE##_TURNS = (KILN_##SIDE##_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS      \
-    };                                                                                             \
-    struct kiln_##side##_stage {                                                                   \
-        kiln_##side##_source source;                                                               \
-        kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
-    };                                                                                             \
+    KILN_STAGE_UNITS(side, SIDE, rows, shape)                                                      \
     [[maybe_unused]] KILN_DEVICE void kiln_##side##_fetch_of(                                      \
         const kiln_arguments &arguments, unsigned item, kiln_##side##_stage &stage, unsigned last, \
         unsigned rest)                                                                             \
@@ -95,11 +88,5 @@ KILN_DEVICE kiln_unit kiln_locate_unit(unsigned item, unsigned turn, unsigned it
     }
 
 #define KILN_ROW_AS_IS(row) (row)
-
-/* The last row of the tile that may be read, a whole run of rows before the end. */
-KILN_DEVICE unsigned kiln_last_row(unsigned size, unsigned first, unsigned run)
-{
-    return size - first - run;
-}
 
 #endif

@@ -1,9 +1,17 @@
 /*
- * Staging of tile after tile: what stays the same in all tiles of k is computed before, and packs can be made apart from being
- * written to LDS.
+ * Staging of tile after tile by all work-items: offsets that stay the same in all tiles of k are computed once (_begin); then
+ * kiln_<side>_fetch_ahead loads a tile and kiln_<side>_store_ahead writes it to LDS.
+ *
+ * For each operand, from the prelude KILN_<SIDE>_RUN, _IS_ALONG_K and _PIECES. From operands.h kiln_<side>_source, _inputs;
+ * kiln_<side>_lane with _locate (fills it) and _keep (once a tile); kiln_<side>_load_at and _pack.
  */
 #ifndef KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
 #define KILN_DEVICE_CONTRACTION_STAGE_AHEAD_H
+
+#include "device/contraction/stage_units.h"
+
+#define KILN_STAGED_SHAPE         KILN_TILE_SHAPE(KILN_ROW_PACKS, 7)
+#define KILN_ARE_ROWS_APART(rows) (KILN_IS_APART(rows) && KILN_IS_APART(KILN_ROW_PACKS))
 
 /* What a work-item stages of an operand in a turn: a pack of neighbouring rows, or a piece of one. Rows and packs are in the sum of two
  * parts where the second one is the same for all work-items, 0 else. */
@@ -98,15 +106,8 @@ KILN_DEVICE void kiln_put_part(kiln_pack *to, const kiln_part_of_tile &unit, con
 #endif
 }
 
-/* What was computed of a pack is computed before what follows in the text. */
-KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned pieces)
-{
-    KILN_UNROLL
-    for (unsigned i = 0; i < 4 / pieces; i++)
-        kiln_compute_here(pack.words[i]);
-}
-
 #define KILN_STAGE_AHEAD(side, SIDE, rows, parts)                                                  \
+    KILN_STAGE_UNITS(side, SIDE, rows, KILN_STAGED_SHAPE)                                          \
     enum { KILN_##SIDE##_PARTS = KILN_##SIDE##_UNITS * KILN_##SIDE##_PIECES };                     \
     struct kiln_##side##_lanes {                                                                   \
         kiln_##side##_lane at[KILN_##SIDE##_TURNS];                                                \
@@ -161,41 +162,6 @@ KILN_DEVICE void kiln_stay_here(kiln_pack &pack, unsigned pieces)
                               kiln_##side##_pack(arguments, stage.inputs[turn], part, r,           \
                                                  kiln_part_k(unit, KILN_##SIDE##_PIECES), rest),                         \
                               KILN_##SIDE##_PIECES);                                               \
-        }                                                                                          \
-    }                                                                                              \
-    /* The same in two steps: a share of the packs of a whole tile of k, then all of them to LDS. */\
-    template <unsigned SHARE, unsigned SHARES>                                                     \
-    KILN_DEVICE void kiln_##side##_make(const kiln_arguments &arguments,                           \
-                                        const kiln_##side##_stage &stage,                          \
-                                        kiln_pack (&packs)[KILN_##SIDE##_PACKS])                   \
-    {                                                                                              \
-        enum {                                                                                     \
-            FIRST = SHARE * KILN_##SIDE##_PACKS / SHARES,                                          \
-            END = (SHARE + 1) * KILN_##SIDE##_PACKS / SHARES                                       \
-        };                                                                                         \
-        KILN_UNROLL                                                                                \
-        for (unsigned n = FIRST; n < END; n++) {                                                   \
-            const unsigned turn = n / (parts * KILN_##SIDE##_RUN);                                 \
-            const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(turn, KILN_##SIDE##_RUN, KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES); \
-            packs[n] = kiln_##side##_pack(                                                         \
-                arguments, stage.inputs[turn], n / KILN_##SIDE##_RUN % parts,                      \
-                n % KILN_##SIDE##_RUN, kiln_part_k(unit, KILN_##SIDE##_PIECES),         \
-                KILN_WHOLE_K);                                                                     \
-            kiln_stay_here(packs[n], KILN_##SIDE##_PIECES);                                        \
-        }                                                                                          \
-    }                                                                                              \
-    KILN_DEVICE void kiln_##side##_write(const kiln_pack (&packs)[KILN_##SIDE##_PACKS],            \
-                                         kiln_pack *tile)                                          \
-    {                                                                                              \
-        KILN_UNROLL                                                                                \
-        for (unsigned n = 0; n < KILN_##SIDE##_PACKS; n++) {                                       \
-            const kiln_part_of_tile unit =                                                         \
-                kiln_locate_unit_of_turn(n / (parts * KILN_##SIDE##_RUN), KILN_##SIDE##_RUN,       \
-                                 KILN_##SIDE##_IS_ALONG_K, rows, KILN_##SIDE##_PIECES);                                  \
-            kiln_put_part(tile + kiln_part_place(unit, n / KILN_##SIDE##_RUN % parts, rows,        \
-                                                 n % KILN_##SIDE##_RUN),                           \
-                          unit, packs[n], KILN_##SIDE##_PIECES);                                   \
         }                                                                                          \
     }
 

@@ -1,9 +1,24 @@
 /*
- * Stage and core in one, where one operand has few rows: each lane loads its part of the fragments itself,
- * several steps ahead.
+ * The pipeline for an operand with few rows. Each element of the other operand is wanted by a single wave, so LDS has nothing to
+ * share: each lane loads its part of the fragments itself, several steps ahead. KILN_WAVES_K waves take turns along k, and the ending
+ * adds up their sums, in order.
+ *
+ * kiln_multiply(arguments, task, wave, shared, sums) sets a wave's sums. From the prelude: both operands (kiln_<side>_source, _start,
+ * _advance, _inputs, _load, _pack) and a core of device/mma/ with lane fragments.
  */
 #ifndef KILN_DEVICE_CONTRACTION_STREAMED_H
 #define KILN_DEVICE_CONTRACTION_STREAMED_H
+
+#include "device/contraction/tile.h"
+
+/* Rows that are loaded at once belong to as many fragments: neighbouring rows of a fragment are so many apart. */
+#define KILN_LEFT_SPREAD  KILN_LEFT_RUN
+#define KILN_RIGHT_SPREAD KILN_RIGHT_RUN
+
+#define KILN_RING_PACKS 0
+
+/* All waves multiply. */
+#define kiln_has_sums(wave) true
 
 #define KILN_STEP_K  (KILN_LANE_GROUPS * KILN_PACK_ELEMENTS)
 #define KILN_SLOTS   (KILN_TILE_K / KILN_STEP_K) /* steps that are loaded ahead */
@@ -122,6 +137,22 @@ KILN_DEVICE void kiln_stream_k(const kiln_arguments &arguments, kiln_stream &str
         kiln_fetch_slot(arguments, end, step, rest, slot);
         kiln_multiply_slot(arguments, slot, step, rest, sums);
     }
+}
+
+KILN_DEVICE void kiln_multiply(const kiln_arguments &arguments, const kiln_task &task,
+                               const kiln_wave &wave, kiln_pack *,
+                               kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
+{
+    kiln_stream stream;
+    kiln_clear_sums(sums);
+    kiln_left_start(arguments, task.batch, task.place.row, stream.left);
+    kiln_right_start(arguments, task.batch, task.place.column, stream.right);
+    stream.wave_row = wave.row;
+    stream.wave_column = wave.column;
+    stream.last_left = task.last_left;
+    stream.last_right = task.last_right;
+    kiln_advance(arguments, stream, task.range.first);
+    kiln_stream_k(arguments, stream, task.range.size, wave.k, sums);
 }
 
 #endif

@@ -17,6 +17,11 @@ struct alignas(16) kiln_pack {
     unsigned words[4];
 };
 
+/* 1: packs lie in the order that wgmma reads (wgmma.h). */
+#ifndef KILN_HAS_WGMMA_ORDER
+#define KILN_HAS_WGMMA_ORDER 0
+#endif
+
 #define KILN_TILE_SHAPE(row_packs, crossing) ((row_packs) + (crossing) * 65536u)
 #define KILN_SHAPE_PACKS(shape)              ((shape) % 65536u)
 
@@ -43,17 +48,13 @@ KILN_DEVICE unsigned kiln_pack_order(unsigned row, unsigned shape)
     const unsigned rows_per_line = 8 / permuted;
     const unsigned low = row / rows_per_line;
     const unsigned mask = permuted - 1;
-#ifdef KILN_CONSUMERS /* the order that wgmma has */
-    const unsigned order = low;
-    (void)crossing;
-#else
+    if (KILN_HAS_WGMMA_ORDER)
+        return low & mask;
     if (KILN_ARE_LINES_PERMUTED(shape)) {
         const unsigned line = row % 32 / rows_per_line;
         return (line ^ line >> 3) & 7;
     }
-    const unsigned order = low ^ (row >> 3 & crossing);
-#endif
-    return order & mask;
+    return (low ^ (row >> 3 & crossing)) & mask;
 }
 
 KILN_DEVICE unsigned kiln_pack_place(unsigned row, unsigned pack, unsigned shape)
@@ -124,37 +125,12 @@ KILN_DEVICE unsigned kiln_pack_place_beyond(unsigned place, unsigned more_rows, 
            (more - within);
 }
 
-#ifdef KILN_MMA_IS_FNUZ
-/*
- * OCP's e4m3 as FNUZ: a code means half as much there, but for -0, whose code is NaN's, and NaN, whose codes are
- * numbers. Four codes at a time.
- */
-KILN_DEVICE unsigned kiln_fnuz_of_ocp(unsigned codes)
-{
-    const unsigned magnitudes = codes & 0x7f7f7f7fu;
-    const unsigned nonzero = magnitudes + 0x7f7f7f7fu; /* in the highest bits */
-    const unsigned nan = (magnitudes + 0x01010101u) >> 7 & 0x01010101u;
-    return (codes & nonzero & 0x80808080u) | (magnitudes + nan);
-}
-
-KILN_DEVICE void kiln_make_fnuz(kiln_pack &pack)
-{
-    KILN_UNROLL
-    for (int i = 0; i < 4; i++)
-        pack.words[i] = kiln_fnuz_of_ocp(pack.words[i]);
-}
-#else
-#define kiln_make_fnuz(pack)
-#endif
-
 /*
  * What of a tile is within k, counted from the tile's first element. All of it is named by a constant, with which the
  * other forms vanish.
  */
 #define KILN_WHOLE_K           (~0u)
 #define KILN_K_WITHIN(k, rest) ((rest) == KILN_WHOLE_K || (k) < (rest) ? (k) : 0u)
-#define KILN_OR_ZERO(k, rest, value)                                                               \
-    ((rest) == KILN_WHOLE_K || (k) < (rest) ? (value) : (kiln_element)0)
 
 /* Zero from the end of k on in a pack that starts at k. By whole words: where elements are taken out of it one by one, LLVM 19
  * loads them one by one as well. */

@@ -2,7 +2,8 @@
 
 #include "compiler/graph/graph_reader.h"
 #include "compiler/graph/wire_messages.h"
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
+#include "compiler/schedule/schedule_group.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

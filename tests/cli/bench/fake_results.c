@@ -2,7 +2,7 @@
 
 #include "cli/bench/bench_suite.h"
 #include "cli/text.h"
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -133,7 +133,7 @@ static void replace_comgr(const char *identity)
 static struct kiln_target require_comgr(void)
 {
     struct kiln_target target = sample_target("gfx90a");
-    char *path = kiln_library_find("libamd_comgr.so.2", NULL);
+    char *path = kiln_library_find("libamd_comgr.so.2");
     if (path == NULL) {
         tear_down();
         cr_skip_test("there is no comgr 2");

@@ -121,20 +121,20 @@ Test(elf_file, identity_is_of_content_and_not_of_place)
 
 Test(elf_file, finds_libraries_like_the_linker)
 {
-    char *libc = kiln_library_find("libc.so.6", NULL);
+    char *libc = kiln_library_find("libc.so.6");
     cr_assert_not_null(libc);
     cr_expect_eq(libc[0], '/');
-    char *again = kiln_library_find(libc, NULL);
+    char *again = kiln_library_find(libc);
     cr_expect_str_eq(again, libc);
-    cr_expect_null(kiln_library_find("libkiln-no-such-library.so.1", "/tmp"));
-    cr_expect_null(kiln_library_find("/etc/passwd", NULL), "not a library");
+    cr_expect_null(kiln_library_find_in("libkiln-no-such-library.so.1", "/tmp"));
+    cr_expect_null(kiln_library_find("/etc/passwd"), "not a library");
     free(again);
     free(libc);
 }
 
 static int find_libc(void)
 {
-    char *path = kiln_library_find("libc.so.6", NULL);
+    char *path = kiln_library_find("libc.so.6");
     bool is_found = path != NULL;
     free(path);
     return is_found ? 0 : 1;

@@ -1,5 +1,6 @@
 #include "compiler/emit/emit.h"
 
+#include "compiler/schedule/schedule_group.h"
 #include "tests/compiler/fuse/ir_fixture.h"
 
 #include <criterion/criterion.h>

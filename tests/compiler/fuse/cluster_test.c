@@ -1,7 +1,8 @@
 /*
  * Which kernels reductions end up in, and what they leave in memory for each other.
  */
-#include "compiler/fuse/reduction_passes.h"
+#include "compiler/families/reduction/fuse/reduction_passes.h"
+#include "compiler/schedule/schedule.h"
 #include "tests/compiler/fuse/ir_fixture.h"
 #include "tests/compiler/fuse/partition_invariants.h"
 
@@ -111,15 +112,15 @@ Test(cluster, what_another_kernel_needs_is_cut_at_row_values)
 {
     for (int stored = 0; stored < 2; stored++) {
         struct ir_fixture *fixture = ir_fixture_create();
-        fixture->strategy = (struct kiln_partition_strategy){.never_segment = true,
-                                                             .store_shared_values = stored != 0};
+        fixture->strategy.choices =
+            KILN_CHOICE_NO_SEGMENTS | (stored != 0 ? KILN_CHOICE_STORE_SHARED_VALUES : 0);
         uint32_t x = ir_fixture_load(fixture, ROWS, COLS);
         uint32_t mean = reduce(fixture, KILN_OP_REDUCE_MEAN, x, OVER_COLUMNS);
         uint32_t centred = ir_fixture_result(fixture, with_repeated(fixture, KILN_OP_SUB, x, mean));
         ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_SUM, centred, OVER_ROWS));
         struct kiln_partition result = partition(fixture);
         cr_assert_eq(result.group_count, 2);
-        cr_expect(result.has_shared_values);
+        cr_expect_neq(result.choices & KILN_CHOICE_STORE_SHARED_VALUES, 0);
         cr_expect_eq(loads(&result.groups[1], x), stored == 0);
         cr_expect_eq(loads(&result.groups[1], mean), stored == 0);
         cr_expect_eq(loads(&result.groups[1], centred), stored != 0);
@@ -133,7 +134,7 @@ Test(cluster, few_rows_are_reduced_in_segments)
 {
     for (int never = 0; never < 2; never++) {
         struct ir_fixture *fixture = ir_fixture_create();
-        fixture->strategy.never_segment = never != 0;
+        fixture->strategy.choices = never != 0 ? KILN_CHOICE_NO_SEGMENTS : 0;
         uint32_t x = ir_fixture_load(fixture, 4, 1 << 24);
         uint32_t sum = reduce(fixture, KILN_OP_REDUCE_SUM, x, OVER_COLUMNS);
         ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_SQRT, sum));
@@ -143,7 +144,7 @@ Test(cluster, few_rows_are_reduced_in_segments)
             cr_expect_eq(result.groups[0].family, KILN_FAMILY_REDUCTION);
         } else {
             cr_assert_eq(result.group_count, 2);
-            cr_expect(result.has_segments);
+            cr_expect_neq(result.choices & KILN_CHOICE_NO_SEGMENTS, 0);
             cr_expect_eq(result.groups[0].role, KILN_ROLE_PARTIAL);
             cr_expect_eq(result.groups[1].role, KILN_ROLE_COMBINE);
             cr_expect_gt(result.groups[0].segment_count, 8);
@@ -317,5 +318,72 @@ Test(cluster, a_node_is_one_kernel_without_fusion)
     struct kiln_partition result = partition(fixture);
     cr_expect_eq(result.group_count, 3);
     cr_expect_eq(result.workspace_bytes, (uint64_t)ROWS * COLS * 4);
+    ir_fixture_destroy(fixture);
+}
+
+/* ---- maps ---- */
+
+/* Windows of three along rows of eight, from `offset` on: rows of six. */
+static uint32_t reduce_windows(struct ir_fixture *fixture, enum kiln_opcode opcode, uint32_t value,
+                               int64_t offset)
+{
+    struct kiln_map map = {.axis_count = 3, .window_count = 1};
+    map.axes[0] = kiln_map_axis_along(0);
+    map.axes[1] = kiln_map_axis_along(1);
+    map.axes[2] = kiln_map_axis_along(0);
+    map.windows[0] = (struct kiln_map_window){.over = 0,
+                                              .size = kiln_constant_number(8),
+                                              .offset = kiln_constant_number(offset),
+                                              .divisor = kiln_constant_number(1)};
+    uint32_t iteration = kiln_ir_domain(&fixture->ir, (int64_t[]){3, 4, 6}, 3);
+    const struct kiln_reduced_windows windows = {.map = &map,
+                                                 .iteration = iteration,
+                                                 .domain = ir_fixture_domain(fixture, 4, 6),
+                                                 .padding = kiln_ir_neutral_padding(opcode)};
+    return kiln_ir_reduce_windows(&fixture->ir, opcode, &value, &windows);
+}
+
+Test(cluster, a_kernel_of_windows_computes_cheap_operands_again)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 4, 8);
+    uint32_t e = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_EXP, x));
+    uint32_t max = reduce_windows(fixture, KILN_OP_REDUCE_MAX, e, 0);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, max));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 1);
+    cr_expect_eq(result.groups[0].family, KILN_FAMILY_POOLING);
+    cr_expect(loads(&result.groups[0], x));
+    cr_expect_eq(result.groups[0].reduced_axes, 0, "it walks over the results");
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, a_costly_operand_of_windows_is_in_memory)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 4, 8);
+    uint32_t e = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_ERF, x));
+    e = ir_fixture_result(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_ERF, e));
+    uint32_t max = reduce_windows(fixture, KILN_OP_REDUCE_MAX, e, 0);
+    ir_fixture_store(fixture, kiln_ir_unary(&fixture->ir, KILN_OP_NEG, max));
+    struct kiln_partition result = partition(fixture);
+    cr_assert_eq(result.group_count, 2);
+    cr_expect_eq(result.groups[0].family, KILN_FAMILY_POINTWISE);
+    cr_expect_eq(result.groups[1].family, KILN_FAMILY_POOLING);
+    cr_expect(loads(&result.groups[1], e), "and what follows is in its kernel");
+    ir_fixture_destroy(fixture);
+}
+
+Test(cluster, windows_of_the_same_elements_share_a_kernel)
+{
+    struct ir_fixture *fixture = ir_fixture_create();
+    uint32_t x = ir_fixture_load(fixture, 4, 8);
+    ir_fixture_store(fixture, reduce_windows(fixture, KILN_OP_REDUCE_MAX, x, 0));
+    ir_fixture_store(fixture, reduce_windows(fixture, KILN_OP_REDUCE_MIN, x, 0));
+    ir_fixture_store(fixture, reduce_windows(fixture, KILN_OP_REDUCE_MAX, x, -1));
+    ir_fixture_store(fixture, reduce(fixture, KILN_OP_REDUCE_MAX, x, OVER_COLUMNS));
+    struct kiln_partition result = partition(fixture);
+    cr_expect_eq(result.group_count, 3, "windows that begin elsewhere are others");
+    cr_expect_eq(result.groups[0].anchor_count, 2);
     ir_fixture_destroy(fixture);
 }

@@ -19,14 +19,8 @@ Test(fuse_family, every_family_answers_what_the_partitioner_asks)
         if (family->place == NULL)
             continue;
         cr_expect_neq(family->may_compute, NULL, "%s", name);
-        cr_assert_neq(family->boundary, NULL, "%s", name);
-        for (int role = KILN_ROLE_WHOLE; role <= KILN_ROLE_COMBINE; role++) {
-            struct kiln_cluster cluster = {.family = (enum kiln_kernel_family)i,
-                                           .role = (enum kiln_group_role)role};
-            enum kiln_boundary boundary = family->boundary(&cluster);
-            cr_expect(boundary != KILN_BOUNDARY_FIRST && boundary < KILN_BOUNDARY_COUNT, "%s",
-                      name);
-        }
+        cr_expect_eq((int)kiln_family_boundary((enum kiln_kernel_family)i),
+                     KILN_BOUNDARY_OF_POINTWISE + i, "%s", name);
         for (int other = 0; other < i; other++)
             cr_expect_neq(family, kiln_fuse_family((enum kiln_kernel_family)other), "%s", name);
     }
@@ -35,13 +29,16 @@ Test(fuse_family, every_family_answers_what_the_partitioner_asks)
 Test(fuse_family, operations_that_are_done_once_have_a_family_that_places_them)
 {
     for (int opcode = 0; opcode < KILN_OP_COUNT; opcode++) {
-        struct kiln_op op = {.opcode = (enum kiln_opcode)opcode};
+        struct kiln_op op = {.opcode = (enum kiln_opcode)opcode, .map = KILN_NONE};
         bool is_placed = kiln_fuse_family_of_op(&op)->place != NULL;
         enum kiln_op_class op_class = kiln_opcode_info(op.opcode)->op_class;
         bool is_done_once = op_class == KILN_OP_CLASS_REDUCE ||
                             op_class == KILN_OP_CLASS_CONTRACT ||
                             op_class == KILN_OP_CLASS_ATTENTION;
         cr_expect_eq(is_placed, is_done_once, "%s", kiln_opcode_info(op.opcode)->text);
-        cr_expect_eq(kiln_op_has_cluster(&op), is_done_once);
+        cr_expect_eq(kiln_op_is_core(&op), is_done_once);
+        op.map = 0;
+        if (op_class == KILN_OP_CLASS_REDUCE)
+            cr_expect_eq(kiln_family_of_op(&op), KILN_FAMILY_POOLING);
     }
 }

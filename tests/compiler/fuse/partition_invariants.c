@@ -1,6 +1,6 @@
 #include "tests/compiler/fuse/partition_invariants.h"
 
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/families/contraction/fuse/contraction_group.h"
 #include "compiler/ir/operand_sums.h"
 
 #include <criterion/criterion.h>
@@ -35,8 +35,9 @@ static bool is_load(const struct kiln_fusion_group *group, uint32_t value)
 static bool holds(const struct kiln_ir *ir, uint32_t written, uint32_t loaded)
 {
     return written != KILN_NONE &&
-           (written == loaded || (ir->ops[loaded].opcode == KILN_OP_BROADCAST &&
-                                  ir->ops[loaded].operands[0] == written));
+           (written == loaded ||
+            (kiln_opcode_info(ir->ops[loaded].opcode)->op_class == KILN_OP_CLASS_BROADCAST &&
+             ir->ops[loaded].operands[0] == written));
 }
 
 static bool is_reduction(const struct kiln_op *op)
@@ -63,9 +64,9 @@ static bool is_operand_sum(const struct kiln_ir *ir, const struct kiln_fusion_gr
                            uint32_t value)
 {
     uint32_t side;
-    return group->family == KILN_FAMILY_CONTRACTION && group->contract_count == 1 &&
+    return group->family == KILN_FAMILY_CONTRACTION && group->anchor_count == 1 &&
            is_reduction(&ir->ops[value]) && is_wanted(group, value, KILN_PLACE_SUM) &&
-           kiln_ir_is_operand_sum(ir, value, group->contracts[0], &side);
+           kiln_ir_is_operand_sum(ir, value, group->anchors[0], &side);
 }
 
 /* Where a value is wanted whose load is made here: what is the same in all of a row is loaded once
@@ -96,17 +97,17 @@ static void check_places_of_value(const struct kiln_ir *ir, const struct kiln_fu
                                   uint32_t value, const char *name, uint32_t index)
 {
     const struct kiln_op *op = &ir->ops[value];
-    const struct kiln_op *contract = &ir->ops[group->contracts[0]];
-    const struct kiln_op *last = &ir->ops[group->contracts[group->contract_count - 1]];
+    const struct kiln_op *contract = &ir->ops[group->anchors[0]];
+    const struct kiln_op *last = &ir->ops[group->anchors[group->anchor_count - 1]];
     bool shares_left = contract->operands[0] == last->operands[0];
     const uint32_t domains[KILN_PLACE_COUNT] = {
         [KILN_PLACE_ELEMENT] = group->domain,
         [KILN_PLACE_LEFT] = ir->ops[contract->operands[0]].domain,
         [KILN_PLACE_RIGHT] = ir->ops[contract->operands[1]].domain,
         [KILN_PLACE_SECOND] = ir->ops[last->operands[shares_left]].domain,
-        [KILN_PLACE_SUM] = ir->ops[kiln_group_operand(ir, group, KILN_PLACE_SUM) == KILN_NONE
+        [KILN_PLACE_SUM] = ir->ops[kiln_group_operand(group, KILN_PLACE_SUM) == KILN_NONE
                                        ? value
-                                       : kiln_group_operand(ir, group, KILN_PLACE_SUM)]
+                                       : kiln_group_operand(group, KILN_PLACE_SUM)]
                                .domain,
         [KILN_PLACE_ROW] = group->domain};
     for (int place = 0; place < KILN_PLACE_COUNT; place++) {
@@ -137,15 +138,15 @@ static void check_contraction_group(const struct kiln_ir *ir, const struct kiln_
         contractions += is_contraction(&ir->ops[group->ops[i]]) && !is_load(group, group->ops[i]) &&
                         group->role != KILN_ROLE_COMBINE;
     bool is_of_products = group->family == KILN_FAMILY_CONTRACTION;
-    cr_assert(contractions == group->contract_count && contractions >= is_of_products &&
+    cr_assert(contractions == group->anchor_count && contractions >= is_of_products &&
                   contractions <= (is_of_products ? KILN_GROUP_MAX_PRODUCTS : 0),
               "%s: group %u has %u products", name, index, contractions);
     if (!is_of_products) {
         cr_assert_null(group->places, "%s: group %u", name, index);
         return;
     }
-    const struct kiln_op *contract = &ir->ops[group->contracts[0]];
-    const struct kiln_op *last = &ir->ops[group->contracts[contractions - 1]];
+    const struct kiln_op *contract = &ir->ops[group->anchors[0]];
+    const struct kiln_op *last = &ir->ops[group->anchors[contractions - 1]];
     bool shares_left = contract->operands[0] == last->operands[0];
     cr_assert(shares_left || contract->operands[1] == last->operands[1], "%s: group %u", name,
               index);
@@ -193,7 +194,9 @@ static void check_accumulator(const struct memory *memory, const struct kiln_fus
 static void check_load(const struct kiln_ir *ir, const struct memory *memory,
                        const struct kiln_access *access, const char *name, uint32_t group)
 {
-    if (ir->ops[access->value].opcode == KILN_OP_LOAD)
+    const struct kiln_op *op = &ir->ops[access->value];
+    if (op->opcode == KILN_OP_LOAD ||
+        (op->opcode == KILN_OP_REPEAT && ir->ops[op->operands[0]].opcode == KILN_OP_LOAD))
         return;
     uint32_t written = KILN_NONE;
     if (access->kind != KILN_ARGUMENT_WORKSPACE)
@@ -236,11 +239,36 @@ static void store(const struct kiln_ir *ir, struct memory *memory,
     memory->stretch_count = kept;
 }
 
+/* A kernel of windows has one REDUCE and walks over its results. */
+static void check_window_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
+                               const char *name, uint32_t index)
+{
+    cr_assert(group->anchor_count >= 1 && group->reduced_axes == 0, "%s: group %u", name, index);
+    const struct kiln_op *first = &ir->ops[group->anchors[0]];
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if (!is_reduction(op) || is_load(group, group->ops[i]))
+            continue;
+        cr_assert(found < group->anchor_count && group->ops[i] == group->anchors[found],
+                  "%s: group %u", name, index);
+        found++;
+        cr_assert(op->map != KILN_NONE && op->domain == group->domain, "%s: group %u", name, index);
+        cr_assert(op->map == first->map && op->operands[0] == first->operands[0],
+                  "%s: group %u reduces other elements", name, index);
+    }
+    cr_assert_eq(found, group->anchor_count, "%s: group %u", name, index);
+}
+
 /* What a group's kernel can evaluate: values over its domain, and over its rows. */
 static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
                                   const char *name, uint32_t index)
 {
     uint32_t reductions = 0;
+    if (group->family == KILN_FAMILY_POOLING) {
+        check_window_group(ir, group, name, index);
+        return;
+    }
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         bool is_combined = group->role == KILN_ROLE_COMBINE && is_contraction(op);
@@ -249,7 +277,7 @@ static void check_reduction_group(const struct kiln_ir *ir, const struct kiln_fu
             continue;
         reductions++;
         cr_assert(group->family != KILN_FAMILY_POINTWISE, "%s: group %u reduces", name, index);
-        uint32_t domain = ir->ops[op->operands[0]].domain;
+        uint32_t domain = is_combined ? ir->ops[op->operands[0]].domain : kiln_ir_iteration(ir, op);
         uint32_t axes = kiln_domain_reduced_axes(&ir->domains[domain], &ir->domains[op->domain]);
         if (group->role == KILN_ROLE_COMBINE)
             cr_assert_eq(op->domain, group->domain, "%s: group %u", name, index);
@@ -316,7 +344,8 @@ void partition_check(const struct kiln_ir *ir, const struct kiln_graph *graph,
         const struct kiln_fusion_group *group = &partition->groups[g];
         check_group(ir, group, inside, name, g);
         check_reduction_group(ir, group, name, g);
-        check_contraction_group(ir, group, name, g);
+        if (group->family != KILN_FAMILY_POOLING)
+            check_contraction_group(ir, group, name, g);
         for (uint32_t i = 0; i < group->load_count; i++) {
             if (group->accesses[i].is_accumulator)
                 check_accumulator(&memory, group, &group->accesses[i], name);

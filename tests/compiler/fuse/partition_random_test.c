@@ -1,7 +1,8 @@
 /*
  * Partitions of random graphs, and of the graphs that are hardest to split.
  */
-#include "compiler/fuse/contraction_group.h"
+#include "compiler/families/contraction/fuse/contraction_group.h"
+#include "compiler/families/contraction/fuse/contraction_grouping.h"
 #include "compiler/ir/import.h"
 #include "compiler/ir/passes.h"
 #include "tests/compiler/fuse/ir_fixture.h"
@@ -29,6 +30,14 @@ struct tally {
 };
 
 /* Adds to the tally how many groups there were. */
+static void count_deferred(const struct kiln_fusion_group *group, struct tally *tally)
+{
+    const struct kiln_product_group *data =
+        group->family == KILN_FAMILY_CONTRACTION ? group->family_data : NULL;
+    for (uint32_t i = 0; data != NULL && i < data->between_count; i++)
+        tally->deferred += data->betweens[i].is_second;
+}
+
 static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
                                struct tally *tally)
 {
@@ -45,11 +54,9 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
     struct kiln_lower_options options = {.no_fusion = check->no_fusion,
                                          .contraction = {.segments = check->segments_of_k}};
     char name[96];
-    (void)snprintf(name, sizeof name, "seed %u, families %u, %u registers%s%s%s%s", (unsigned)seed,
-                   check->families, check->vgprs, check->no_fusion ? ", no fusion" : "",
-                   check->strategy.never_segment ? ", no segments" : "",
-                   check->strategy.store_shared_values ? ", shared values stored" : "",
-                   check->strategy.never_in_tiles ? ", not in tiles" : "");
+    (void)snprintf(name, sizeof name, "seed %u, families %u, %u registers%s, choices %u",
+                   (unsigned)seed, check->families, check->vgprs,
+                   check->no_fusion ? ", no fusion" : "", (unsigned)check->strategy.choices);
     kiln_random_graph_options_init(&random);
     random.families = check->families;
     random.max_nodes = check->max_nodes;
@@ -67,9 +74,8 @@ static void check_random_graph(uint64_t seed, const struct kind_of_check *check,
     for (uint32_t i = 0; i < partition.group_count; i++) {
         tally->of[partition.groups[i].family][partition.groups[i].role]++;
         tally->statistics += kiln_group_has_statistics(&partition.groups[i]);
+        count_deferred(&partition.groups[i], tally);
     }
-    for (uint32_t i = 0; i < partition.between_count; i++)
-        tally->deferred += partition.betweens[i].is_second;
     kiln_arena_fini(&arena);
 }
 
@@ -100,9 +106,7 @@ Test(partition_random, groups_of_random_reductions_fit_together)
                                       .compute_units = seed % 2 == 0 ? 1 : 100,
                                       .no_fusion = seed % 7 == 0,
                                       .segments_of_k = seed % 3 == 0 ? 4 : 0,
-                                      .strategy = {.never_segment = seed % 8 == 3,
-                                                   .store_shared_values = seed % 4 == 1,
-                                                   .never_in_tiles = seed % 8 == 6}};
+                                      .strategy = {.choices = seed % (1u << KILN_CHOICE_COUNT)}};
         check_random_graph(seed, &check, &tally);
     }
     /* Attention is recognised before a partition: attention_plan_test.c. */

@@ -50,7 +50,7 @@ Test(partition, outputs_of_unrelated_shapes_need_a_kernel_each)
     ir_fixture_store(fixture, b);
     struct kiln_partition result = ir_fixture_partition(fixture);
     cr_assert_eq(result.group_count, 2);
-    cr_assert_eq(result.groups[1].boundary, KILN_BOUNDARY_DOMAIN);
+    cr_assert_eq(result.groups[1].boundary, KILN_BOUNDARY_OF_POINTWISE);
     ir_fixture_destroy(fixture);
 }
 

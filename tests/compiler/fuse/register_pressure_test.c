@@ -24,7 +24,7 @@ static uint32_t push_load(struct program *program, enum kiln_scalar scalar)
     struct kiln_op op = {.opcode = KILN_OP_LOAD,
                          .scalar = scalar,
                          .domain = program->domain,
-                         .operands = {KILN_NONE, KILN_NONE, KILN_NONE},
+                         .operands = {KILN_NONE, KILN_NONE, KILN_NONE, KILN_NONE, KILN_NONE},
                          .tensor = 0};
     uint32_t value = kiln_ir_append(&program->ir, &op);
     program->is_load[value] = true;

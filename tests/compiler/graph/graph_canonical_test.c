@@ -322,11 +322,11 @@ Test(graph_canonical, epsilon_and_momentum_count_where_no_operand_has_them)
 Test(graph_canonical, bytes_are_stable)
 {
     static const unsigned char expected[] = {
-        3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, /* version, tensors, nodes */
+        4, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, /* version, tensors, nodes */
         1, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, /* float input, rank 2, dims */
-        3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, /* strides, alignment */
+        3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, /* strides, not ragged, alignment */
         1, 1, 2, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, /* float output */
-        3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0,
+        3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0,
         0, 1, 1, 1, 0, 0, 0, 0, 0, 3, 1, 0, 0, 0, 31, /* pointwise in float, in_0 %0 -> out_0 %1, NEG */
     };
     struct kiln_buffer form;

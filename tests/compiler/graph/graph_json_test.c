@@ -165,17 +165,17 @@ Test(graph_json, round_trip_of_every_kind_of_node)
         {"RMSNormAttributes", KILN_REJECT_UNKNOWN_UID},
         {"LayernormAttributes", KILN_REJECT_UNKNOWN_UID},
         {"SdpaAttributes", KILN_REJECT_UNKNOWN_UID},
-        {"BlockScaleDequantizeAttributes", KILN_REJECT_UNSUPPORTED_NODE},
-        {"BlockScaleQuantizeAttributes", KILN_REJECT_UNSUPPORTED_NODE},
+        {"BlockScaleDequantizeAttributes", KILN_REJECT_BLOCK_SIZE},
+        {"BlockScaleQuantizeAttributes", KILN_REJECT_BLOCK_SIZE},
         {"SdpaBackwardAttributes", KILN_REJECT_UNKNOWN_UID},
         {"CustomOpAttributes", KILN_REJECT_UNSUPPORTED_NODE},
         {"RMSNormBackwardAttributes", KILN_REJECT_UNKNOWN_UID},
         {"ReductionAttributes", KILN_REJECT_UNKNOWN_MODE},
-        {"ResampleFwdAttributes", KILN_REJECT_UNSUPPORTED_NODE},
+        {"ResampleFwdAttributes", KILN_REJECT_UNKNOWN_MODE},
         {"LayernormBackwardAttributes", KILN_REJECT_UNKNOWN_UID},
-        {"ResampleBwdAttributes", KILN_REJECT_UNSUPPORTED_NODE},
-        {"MoeGroupedMatmulAttributes", KILN_REJECT_UNSUPPORTED_NODE},
-        {"MoeGroupedMatmulBwdAttributes", KILN_REJECT_UNSUPPORTED_NODE},
+        {"ResampleBwdAttributes", KILN_REJECT_UNKNOWN_MODE},
+        {"MoeGroupedMatmulAttributes", KILN_REJECT_UNKNOWN_UID},
+        {"MoeGroupedMatmulBwdAttributes", KILN_REJECT_UNKNOWN_UID},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char text[256];

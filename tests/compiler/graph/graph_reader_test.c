@@ -438,7 +438,8 @@ Test(graph_reader, types_have_the_numbers_of_each_era)
         {4, KILN_DTYPE_F64},     {5, KILN_DTYPE_U8},          {6, KILN_DTYPE_I32},
         {7, KILN_DTYPE_I8},      {8, KILN_DTYPE_F8E4M3},      {9, KILN_DTYPE_F8E5M2},
         {15, KILN_DTYPE_I64},    {16, KILN_DTYPE_BOOL},       {17, KILN_DTYPE_F8E4M3FNUZ},
-        {18, KILN_DTYPE_F8E5M2FNUZ},
+        {18, KILN_DTYPE_F8E5M2FNUZ}, {10, KILN_DTYPE_E8M0},        {11, KILN_DTYPE_F4E2M1},
+        {12, KILN_DTYPE_F6E2M3},     {13, KILN_DTYPE_F6E3M2},      {14, KILN_DTYPE_I4},
     };
     enum kiln_wire_era eras[] = {KILN_WIRE_ERA_NOV2025, KILN_WIRE_ERA_CURRENT};
     for (int wire = 1; wire < 256; wire++) {

@@ -208,10 +208,10 @@ Test(graph_robustness, other_messages_and_json_of_damaged_bytes)
     json_graph_accept(&read, sample, NULL);
     random_state = 4;
     for (unsigned round = 0; round < 2000; round++) {
-        int64_t id;
+        struct kiln_engine_config read_config;
         memcpy(config, golden, config_size);
         damage(config, config_size);
-        (void)!kiln_engine_config_read(config, config_size, &id, &error);
+        (void)!kiln_engine_config_read(config, config_size, &read_config, &error);
     }
     unsigned char *copy = malloc(read.bytes.size);
     for (unsigned round = 0; round < 100; round++) {

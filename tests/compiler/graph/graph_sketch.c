@@ -34,15 +34,16 @@ static void put_dense_strides(struct kiln_buffer *out, const char *dims, enum or
         at = strchr(at, ',');
         at = at != NULL ? at + 1 : NULL;
     }
-    long long stride = 1;
-    long long strides[16];
+    /* Sizes of hostile graphs overflow: then strides wrap around. */
+    unsigned long long stride = 1;
+    unsigned long long strides[16];
     for (int i = rank - 1; i >= 0; i--) {
         int axis = axis_at(order, rank, i);
         strides[axis] = stride;
-        stride *= sizes[axis];
+        stride *= (unsigned long long)sizes[axis];
     }
     for (int i = 0; i < rank; i++)
-        kiln_buffer_printf(out, "%s%lld", i != 0 ? "," : "", strides[i]);
+        kiln_buffer_printf(out, "%s%lld", i != 0 ? "," : "", (long long)strides[i]);
 }
 
 /* dims[:flag]... */

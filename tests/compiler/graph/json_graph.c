@@ -147,25 +147,23 @@ static void check_tensor(const struct kiln_graph *graph, uint32_t ordinal)
 /* Every role once, and the tensor that has it is found by it. */
 static void check_roles(const struct kiln_node *node)
 {
-    uint64_t inputs = 0;
-    uint64_t outputs = 0;
+    bool is_met[KILN_OPERAND_COUNT] = {false};
     cr_assert(node->input_count >= 1 && node->input_count <= KILN_MAX_NODE_OPERANDS);
     cr_assert(node->output_count >= 1 && node->output_count <= KILN_MAX_NODE_OPERANDS);
     for (uint32_t i = 0; i < node->input_count; i++) {
         cr_assert_lt(node->input_roles[i], KILN_OPERAND_COUNT);
-        inputs |= UINT64_C(1) << node->input_roles[i];
+        cr_assert_not(is_met[node->input_roles[i]]);
+        is_met[node->input_roles[i]] = true;
         cr_assert_eq(kiln_node_input(node, (enum kiln_operand)node->input_roles[i]),
                      node->inputs[i]);
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         cr_assert_lt(node->output_roles[i], KILN_OPERAND_COUNT);
-        outputs |= UINT64_C(1) << node->output_roles[i];
+        cr_assert_not(is_met[node->output_roles[i]]);
+        is_met[node->output_roles[i]] = true;
         cr_assert_eq(kiln_node_output(node, (enum kiln_operand)node->output_roles[i]),
                      node->outputs[i]);
     }
-    cr_assert_eq((uint32_t)__builtin_popcountll(inputs), node->input_count);
-    cr_assert_eq((uint32_t)__builtin_popcountll(outputs), node->output_count);
-    cr_assert_eq(inputs & outputs, 0);
 }
 
 /* x's size on the axes, 1 elsewhere, right-aligned. */
@@ -177,6 +175,28 @@ static void check_axes(const struct kiln_tensor *x, const struct kiln_tensor *te
         int64_t dim = i < missing ? 1 : tensor->dims[i - missing];
         cr_assert_eq(dim, (axes >> i & 1) != 0 ? x->dims[i] : 1);
     }
+}
+
+static void check_grouped(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_grouped_matmul *grouped = &node->grouped_matmul;
+    const struct kiln_tensor *offsets =
+        &graph->tensors[kiln_node_input(node, KILN_OPERAND_FIRST_TOKEN_OFFSET)];
+    const struct kiln_tensor *token = &graph->tensors[kiln_node_input(node, KILN_OPERAND_TOKEN)];
+    const struct kiln_tensor *result = &graph->tensors[node->outputs[0]];
+    bool is_gradient = node->kind == KILN_NODE_GROUPED_MATMUL_BACKWARD;
+    const struct kiln_tensor *experts =
+        is_gradient ? result : &graph->tensors[kiln_node_input(node, KILN_OPERAND_WEIGHT)];
+    cr_assert(token->rank == 3 && result->rank == 3 && experts->rank == 3);
+    cr_assert(offsets->dtype == KILN_DTYPE_I32 && offsets->role == KILN_TENSOR_INPUT);
+    cr_assert_eq(offsets->dims[0] % experts->dims[0], 0);
+    cr_assert_eq(experts->dims[1], token->dims[2]);
+    if (is_gradient)
+        return;
+    cr_assert_eq(result->dims[2], experts->dims[2]);
+    cr_assert(grouped->mode == KILN_GROUPED_GATHER || result->dims[1] == token->dims[1]);
+    cr_assert((grouped->top_k > 0) == (grouped->mode == KILN_GROUPED_SCATTER));
+    cr_assert_leq(grouped->top_k, experts->dims[0]);
 }
 
 static void check_matmul(const struct kiln_graph *graph, const struct kiln_node *node)
@@ -273,7 +293,9 @@ static void check_attention(const struct kiln_graph *graph, const struct kiln_no
     bool has_corners = attention->is_bottom_right;
     cr_assert(!has_corners || attention->has_first_key || attention->has_last_key);
     cr_assert(!has_corners || kiln_node_input(node, KILN_OPERAND_SEQ_LEN_Q) != KILN_NONE ||
-              kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE);
+              kiln_node_input(node, KILN_OPERAND_SEQ_LEN_KV) != KILN_NONE ||
+              kiln_node_input(node, KILN_OPERAND_Q_OFFSETS) != KILN_NONE ||
+              kiln_node_input(node, KILN_OPERAND_K_OFFSETS) != KILN_NONE);
     int64_t most_first = has_corners ? 0 : s.keys - 1;
     int64_t least_last = has_corners ? 0 : -(s.queries - 1);
     cr_assert(!attention->has_first_key ||
@@ -284,7 +306,65 @@ static void check_attention(const struct kiln_graph *graph, const struct kiln_no
                attention->last_key < (has_corners ? s.queries : s.keys) - 1));
 }
 
+static void check_resample(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_tensor *x = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *y = &graph->tensors[node->outputs[0]];
+    const struct kiln_resample *resample = &node->resample;
+    cr_assert(x->rank == resample->spatial_count + 2 && y->rank == x->rank);
+    cr_assert(x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1]);
+    for (uint32_t i = 0; i < resample->spatial_count; i++) {
+        int64_t padded = resample->pre_padding[i] + x->dims[i + 2] + resample->post_padding[i];
+        cr_assert(resample->window[i] >= 1 && resample->window[i] <= padded);
+        cr_assert_eq((padded - resample->window[i]) / resample->stride[i] + 1, y->dims[i + 2]);
+    }
+}
+
+static void check_block_quantize(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_tensor *x = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *y = &graph->tensors[node->outputs[0]];
+    const struct kiln_tensor *scale = &graph->tensors[node->outputs[1]];
+    const struct kiln_block_quantize *quantize = &node->block_quantize;
+    cr_assert(x->rank == y->rank && x->rank == scale->rank && quantize->axis < x->rank);
+    int64_t size = x->dims[quantize->axis];
+    cr_assert(quantize->block_size >= 1 && quantize->block_size <= size);
+    for (uint32_t i = 0; i < x->rank; i++) {
+        cr_assert_eq(x->dims[i], y->dims[i]);
+        cr_assert_eq(scale->dims[i],
+                     i == quantize->axis ? (size - 1) / quantize->block_size + 1 : x->dims[i]);
+    }
+}
+
+static void check_resample_backward(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_tensor *dy = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *dx = &graph->tensors[node->outputs[0]];
+    const struct kiln_resample *resample = &node->resample;
+    cr_assert(dx->rank == resample->spatial_count + 2 && dy->rank == dx->rank);
+    cr_assert(dx->dims[0] == dy->dims[0] && dx->dims[1] == dy->dims[1]);
+    cr_assert_eq(kiln_node_input(node, KILN_OPERAND_INDEX) != KILN_NONE,
+                 resample->mode == KILN_POOLING_MAX);
+    for (uint32_t i = 0; i < resample->spatial_count; i++)
+        cr_assert(resample->post_padding[i] == 0 && resample->window[i] >= 1);
+}
+
 /* What graph.h and operand.def promise about axes and shapes. */
+static void check_dequantize(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_tensor *x = &graph->tensors[node->inputs[0]];
+    const struct kiln_tensor *scale = &graph->tensors[node->inputs[1]];
+    const struct kiln_tensor *y = &graph->tensors[node->outputs[0]];
+    const struct kiln_block_scale *block_scale = &node->block_scale;
+    cr_assert(x->rank == y->rank && x->rank == scale->rank && x->rank == block_scale->block_count);
+    for (uint32_t i = 0; i < x->rank; i++) {
+        int64_t block = block_scale->blocks[i];
+        cr_assert(block >= 1 && block <= x->dims[i]);
+        cr_assert_eq(y->dims[i], x->dims[i]);
+        cr_assert_eq(scale->dims[i], (x->dims[i] - 1) / block + 1);
+    }
+}
+
 static void check_shapes(const struct kiln_graph *graph, const struct kiln_node *node)
 {
     if (node->kind == KILN_NODE_POINTWISE)
@@ -297,6 +377,10 @@ static void check_shapes(const struct kiln_graph *graph, const struct kiln_node 
         check_axes(in, out, ~node->reduction.axes);
         return;
     }
+    if (kiln_node_is_grouped(node)) {
+        check_grouped(graph, node);
+        return;
+    }
     if (node->kind == KILN_NODE_MATMUL) {
         check_matmul(graph, node);
         return;
@@ -307,6 +391,22 @@ static void check_shapes(const struct kiln_graph *graph, const struct kiln_node 
     }
     if (kiln_node_is_attention(node)) {
         check_attention(graph, node);
+        return;
+    }
+    if (node->kind == KILN_NODE_RESAMPLE_FORWARD) {
+        check_resample(graph, node);
+        return;
+    }
+    if (node->kind == KILN_NODE_BLOCK_SCALE_QUANTIZE) {
+        check_block_quantize(graph, node);
+        return;
+    }
+    if (node->kind == KILN_NODE_BLOCK_SCALE_DEQUANTIZE) {
+        check_dequantize(graph, node);
+        return;
+    }
+    if (node->kind == KILN_NODE_RESAMPLE_BACKWARD) {
+        check_resample_backward(graph, node);
         return;
     }
     const struct kiln_tensor *x = &graph->tensors[kiln_node_input(node, KILN_OPERAND_X)];

@@ -10,28 +10,35 @@
 
 TestSuite(wire_messages);
 
-static int64_t config_id(enum golden golden)
+static struct kiln_engine_config config;
+
+static void read_config(enum golden golden)
 {
     size_t size;
     const void *bytes = golden_bytes(golden, &size);
     struct kiln_error error;
-    int64_t id = -1;
     kiln_error_init(&error);
     for (size_t shift = 0; shift < 8; shift++) {
         char *memory = malloc(size + shift);
         memcpy(memory + shift, bytes, size);
-        enum kiln_status status = kiln_engine_config_read(memory + shift, size, &id, &error);
+        enum kiln_status status = kiln_engine_config_read(memory + shift, size, &config, &error);
         free(memory);
         cr_assert_eq(status, KILN_OK, "%s", error.text);
     }
-    return id;
 }
 
 Test(wire_messages, engine_config)
 {
-    cr_assert_eq(config_id(GOLDEN_CONFIG_ID_1), 1);
-    cr_assert_eq(config_id(GOLDEN_CONFIG_ID_0), 0);
-    cr_assert_eq(config_id(GOLDEN_CONFIG_KNOB), 0x7cb4a73cee0d08a2, "knobs are ignored");
+    read_config(GOLDEN_CONFIG_ID_1);
+    cr_expect_eq(config.engine_id, 1);
+    cr_expect_eq(config.setting_count, 0);
+    read_config(GOLDEN_CONFIG_ID_0);
+    cr_expect_eq(config.engine_id, 0);
+    read_config(GOLDEN_CONFIG_KNOB);
+    cr_expect_eq(config.engine_id, 0x7cb4a73cee0d08a2);
+    cr_expect_eq(config.setting_count, 1);
+    cr_expect(config.settings[0].is_integer);
+    cr_expect_gt(strlen(config.settings[0].id), 0);
 }
 
 Test(wire_messages, engine_config_that_is_none)
@@ -40,12 +47,12 @@ Test(wire_messages, engine_config_that_is_none)
     const char *golden = golden_bytes(GOLDEN_CONFIG_KNOB, &size);
     struct kiln_error error;
     for (size_t length = 0; length < size; length++) {
-        int64_t id = 42;
+        config.engine_id = 42;
         char *cut = malloc(length != 0 ? length : 1);
         memcpy(cut, golden, length);
         kiln_error_init(&error);
-        cr_assert_eq(kiln_engine_config_read(cut, length, &id, &error), KILN_BAD_ARGUMENT);
-        cr_assert_eq(id, 42, "untouched on failure");
+        cr_assert_eq(kiln_engine_config_read(cut, length, &config, &error), KILN_BAD_ARGUMENT);
+        cr_assert_eq(config.engine_id, 42, "untouched on failure");
         cr_assert_not_null(strstr(error.text, "'EngineConfig'"));
         free(cut);
     }
@@ -53,14 +60,29 @@ Test(wire_messages, engine_config_that_is_none)
 
 Test(wire_messages, engine_config_round_trip)
 {
+    enum { TOO_MANY = KILN_MAX_KNOB_SETTINGS + 1 };
+    static struct kiln_knob_setting settings[TOO_MANY] = {
+        {.id = "kiln.tile_size", .is_integer = true, .value = INT64_MIN}, {.id = "a.float"}};
     struct kiln_buffer bytes;
     struct kiln_error error;
-    int64_t id = 0;
     kiln_buffer_init(&bytes);
     kiln_error_init(&error);
-    cr_assert_eq(kiln_engine_config_write(INT64_MIN, &bytes, &error), KILN_OK);
-    cr_assert_eq(kiln_engine_config_read(bytes.data, bytes.size, &id, &error), KILN_OK);
-    cr_assert_eq(id, INT64_MIN);
+    cr_assert_eq(kiln_engine_config_write(INT64_MIN, settings, 2, &bytes, &error), KILN_OK);
+    cr_assert_eq(kiln_engine_config_read(bytes.data, bytes.size, &config, &error), KILN_OK);
+    cr_expect_eq(config.engine_id, INT64_MIN);
+    cr_expect_eq(config.setting_count, 2);
+    cr_expect_str_eq(config.settings[0].id, "kiln.tile_size");
+    cr_expect(config.settings[0].is_integer);
+    cr_expect_eq(config.settings[0].value, INT64_MIN);
+    cr_expect_str_eq(config.settings[1].id, "a.float");
+    cr_expect_not(config.settings[1].is_integer);
+
+    kiln_buffer_clear(&bytes);
+    cr_assert_eq(kiln_engine_config_write(1, settings, TOO_MANY, &bytes, &error), KILN_OK);
+    cr_expect_eq(kiln_engine_config_read(bytes.data, bytes.size, &config, &error),
+                 KILN_BAD_ARGUMENT);
+    cr_expect_eq(config.engine_id, INT64_MIN, "untouched on failure");
+    cr_expect_not_null(strstr(error.text, "sets 65 knobs"), "%s", error.text);
     kiln_buffer_fini(&bytes);
 }
 
@@ -97,7 +119,8 @@ Test(wire_messages, engine_details_written)
     kiln_buffer_init(&bytes);
     kiln_error_init(&error);
     const int64_t id = (int64_t)0x8123456789abcdef;
-    cr_assert_eq(kiln_engine_details_write(id, NULL, NULL, 0, &bytes, &error), KILN_OK);
+    struct kiln_engine_details details = {.engine_id = id};
+    cr_assert_eq(kiln_engine_details_write(&details, &bytes, &error), KILN_OK);
     const void *golden = golden_bytes(GOLDEN_DETAILS, &size);
     cr_assert_eq(bytes.size, size);
     cr_assert_eq(memcmp(bytes.data, golden, size), 0);
@@ -105,13 +128,21 @@ Test(wire_messages, engine_details_written)
 
     static const enum kiln_behavior_note notes[] = {KILN_BEHAVIOR_RUNTIME_COMPILATION,
                                                     KILN_BEHAVIOR_GRAPH_CAPTURE};
+    static const struct kiln_knob_description knobs[] = {{"a.b", "text", -5, 7, 2, 3}};
+    details.name = "KILN_FUSION_ENGINE";
+    details.notes = notes;
+    details.note_count = 2;
+    details.knobs = knobs;
+    details.knob_count = 1;
     kiln_buffer_clear(&bytes);
-    cr_assert_eq(kiln_engine_details_write(id, "KILN_FUSION_ENGINE", notes, 2, &bytes, &error),
-                 KILN_OK);
+    cr_assert_eq(kiln_engine_details_write(&details, &bytes, &error), KILN_OK);
+    struct kiln_knob_description knob;
+    cr_expect_not(kiln_engine_details_find_knob(bytes.data, bytes.size, "a.c", &knob));
+    cr_assert(kiln_engine_details_find_knob(bytes.data, bytes.size, "a.b", &knob));
+    cr_expect(knob.least == -5 && knob.most == 7 && knob.step == 2 && knob.none == 3);
     check_details(bytes.data, bytes.size, id, "KILN_FUSION_ENGINE", 1U << 0 | 1U << 2);
     /* A host of November 2025 looks at slot 0 only. */
-    int64_t old_id = 0;
-    cr_assert_eq(kiln_engine_config_read(bytes.data, 0, &old_id, &error), KILN_BAD_ARGUMENT);
+    cr_assert_eq(kiln_engine_config_read(bytes.data, 0, &config, &error), KILN_BAD_ARGUMENT);
     kiln_buffer_fini(&bytes);
 }
 

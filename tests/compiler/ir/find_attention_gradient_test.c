@@ -1,6 +1,7 @@
 /* Which products are gradients of attention, and which kernels make them. */
 #include "compiler/ir/find_attention_gradient.h"
 
+#include "compiler/ir/passes.h"
 #include "tests/compiler/ir/sketched_program.h"
 
 #include <criterion/criterion.h>
@@ -106,5 +107,25 @@ Test(find_attention_gradient, a_product_of_two_gradients_is_of_one)
             cr_expect_neq(found.found[g].attends[0].value, found.found[other].attends[0].value);
     }
     cr_expect_leq(attends, 3);
+    sketched_program_fini(&program);
+}
+
+/* Scores of one query in one batch have one axis, and no batch that a fold could sum over. */
+Test(find_attention_gradient, one_query_folds_nothing)
+{
+    sketched_program_init(&program,
+                          "Matmul a=1,1,64:HALF b=1,64,130:HALF c=1,1,130:virtual | "
+                          "Pointwise in_0@3 in_1=1,1,1 out_0=1,1,130:virtual !operation='SUB' | "
+                          "Pointwise in_0@5 out_0=1,1,130:virtual !operation='EXP' | "
+                          "Matmul a=1,1,64:HALF b=1,64,130:HALF c=1,1,130:virtual | "
+                          "Pointwise in_0@9 in_1=1,1,1 out_0=1,1,130:virtual !operation='SUB' | "
+                          "Pointwise in_0@11 in_1@6 out_0=1,1,130:virtual !operation='MUL' | "
+                          "Reduction in@12 out=1,1,1 !mode='ADD' | "
+                          "Matmul a@12 b=1,130,64:HALF c=1,1,64:HALF");
+    struct kiln_pass_context context = {.graph = &program.graph.graph};
+    cr_assert_eq(kiln_ir_recognize_attention_gradient(&program.ir, &context, &program.error),
+                 KILN_OK, "%s", program.error.text);
+    cr_expect(context.is_found);
+    sketched_program_validate(&program);
     sketched_program_fini(&program);
 }

@@ -45,7 +45,7 @@ Test(find_attention, parts_of_a_softmax)
     find(SOFTMAX DIVIDED(":HALF") ATTENDED("8"));
     cr_assert_eq(found.count, 1);
     const struct kiln_found_attention *attention = &found.found[0];
-    cr_expect(attention->is_online && attention->is_plain && attention->is_divided);
+    cr_expect(attention->is_online && attention->shift == attention->max && attention->is_divided);
     cr_expect(!attention->is_guarded && !attention->are_scores_transposed);
     cr_expect_eq(attention->side, 0);
     cr_expect_eq(attention->x, attention->score);

@@ -15,7 +15,8 @@ static uint32_t count_narrow_operands(const char *sketch)
     sketched_program_init(&program, sketch);
     const struct kiln_graph *graph = &program.graph.graph;
     const struct kiln_ir *ir = &program.ir;
-    cr_assert_eq(kiln_ir_hoist_scales(&program.ir, graph, &program.error), KILN_OK);
+    struct kiln_pass_context context = {.graph = graph};
+    cr_assert_eq(kiln_ir_hoist_scales(&program.ir, &context, &program.error), KILN_OK);
     sketched_program_validate(&program);
     uint32_t *sets = kiln_arena_calloc(&program.arena, ir->op_count, sizeof *sets);
     cr_assert_not_null(sets);
@@ -62,7 +63,8 @@ Test(hoist_scales, of_both_operands_as_one_factor)
                                     "!operation='DIV' | "
                                     "Matmul a@3 b@6 c=4,16,24:HALF");
     const struct kiln_ir *ir = &program.ir;
-    cr_assert_eq(kiln_ir_hoist_scales(&program.ir, &program.graph.graph, &program.error), KILN_OK);
+    struct kiln_pass_context context = {.graph = &program.graph.graph};
+    cr_assert_eq(kiln_ir_hoist_scales(&program.ir, &context, &program.error), KILN_OK);
     sketched_program_validate(&program);
     for (uint32_t i = 0; i < ir->op_count; i++) {
         const struct kiln_op *op = &ir->ops[i];

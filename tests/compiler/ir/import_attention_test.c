@@ -226,12 +226,11 @@ Test(import_attention, double)
 /* Each of its columns' segments by itself, and merged again; false where it is not recognized. */
 static bool cut(struct kiln_trial *trial)
 {
-    struct kiln_missed_attention missed;
-    bool is_found = false;
+    struct kiln_pass_context context = {.graph = &trial->graph};
     struct kiln_buffer faults;
     struct kiln_ir *ir = &trial->optimized;
-    cr_assert_eq(kiln_ir_recognize_attention(ir, 64, &is_found, &missed, &trial->error), KILN_OK);
-    if (!is_found)
+    cr_assert_eq(kiln_ir_recognize_attention(ir, &context, &trial->error), KILN_OK);
+    if (!context.is_found)
         return false;
     cr_assert_eq(kiln_ir_optimize(ir, &trial->graph, &trial->error), KILN_OK);
     uint32_t *segments = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *segments);

@@ -222,9 +222,9 @@ Test(import_convolution, windows_only_where_the_image_ends)
         struct kiln_trial trial;
         const struct kiln_contraction *contraction =
             import_shape(&trial, &rows[i / 3].shape, i % 3);
-        cr_expect_eq(contraction->window_count, rows[i / 3].windows[i % 3],
+        cr_expect_eq(kiln_contraction_image(contraction)->window_count, rows[i / 3].windows[i % 3],
                      "%s, direction %zu: %u windows", rows[i / 3].shape.name, i % 3,
-                     contraction->window_count);
+                     kiln_contraction_image(contraction)->window_count);
         kiln_trial_end(&trial);
     }
 }
@@ -248,7 +248,7 @@ Test(import_convolution, what_no_element_depends_on_is_not_in_the_program)
             struct kiln_trial trial;
             (void)import_shape(&trial, &pairs[i / 3][k], i % 3);
             kiln_buffer_init(&texts[k]);
-            kiln_ir_print(&trial.plain, &texts[k]);
+            kiln_ir_print(&trial.plain, NULL, &texts[k]);
             kiln_trial_end(&trial);
         }
         cr_expect_str_eq(kiln_buffer_text(&texts[0]), kiln_buffer_text(&texts[1]),

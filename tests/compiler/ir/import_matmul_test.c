@@ -118,14 +118,15 @@ Test(import_matmul, axes_and_repeats)
     cr_expect_eq(kiln_contraction_size(contraction, KILN_AXIS_M), 2);
     cr_expect_eq(kiln_contraction_size(contraction, KILN_AXIS_N), 2);
     cr_expect_eq(kiln_contraction_size(contraction, KILN_AXIS_K), 3);
-    cr_expect_eq(contraction->axes[1].left_repeat, 1);
-    cr_expect_eq(contraction->axes[1].right_repeat, 2);
+    cr_expect_eq(contraction->maps[KILN_CONTRACT_LEFT].axes[1].repeat.value, 1);
+    cr_expect_eq(contraction->maps[KILN_CONTRACT_RIGHT].axes[1].repeat.value, 2);
     struct kiln_buffer text;
     kiln_buffer_init(&text);
-    kiln_ir_print(&trial.plain, &text);
-    cr_expect_not_null(
-        strstr(kiln_buffer_text(&text), "contract.f32 %0, %1 over b2 b4 (right / 2) m2 n2 k3 : "),
-        "%s", kiln_buffer_text(&text));
+    kiln_ir_print(&trial.plain, NULL, &text);
+    cr_expect_not_null(strstr(kiln_buffer_text(&text),
+                              "contract.f32 %0, %1 over b2 b4 m2 n2 k3 left [3, 2, 1, -, 0] "
+                              "right [3, 2/2, -, 0, 1] result [3, 2, 1, 0, -] : "),
+                       "%s", kiln_buffer_text(&text));
     kiln_buffer_fini(&text);
     kiln_trial_end(&trial);
 }

@@ -70,7 +70,7 @@ static const char *import(void)
 {
     cr_assert_eq(kiln_ir_import(&graph, &ir, &error), KILN_OK, "%s", error.text);
     cr_assert(kiln_ir_validate(&ir, &graph, &text), "%s", kiln_buffer_text(&text));
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     return kiln_buffer_text(&text);
 }
 

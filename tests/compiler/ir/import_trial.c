@@ -71,7 +71,7 @@ uint32_t kiln_trial_input(struct kiln_trial *trial, enum kiln_operand role, enum
         double value = offset + spread * next_random(trial);
         struct kiln_constant element = {
             .real = value, .integer = kiln_round_to_integer(value, INT64_MIN, INT64_MAX)};
-        kiln_element_store(dtype, element, bytes + n * kiln_dtype_info(dtype)->bytes);
+        kiln_element_store_at(dtype, element, bytes, (int64_t)n);
     }
     add_input(trial, role, ordinal);
     return ordinal;
@@ -108,7 +108,7 @@ static void import(struct kiln_trial *trial, struct kiln_ir *ir, bool optimizes)
     kiln_buffer_init(&faults);
     bool valid = kiln_ir_validate(ir, &trial->graph, &faults);
     if (!valid)
-        kiln_ir_print(ir, &faults);
+        kiln_ir_print(ir, NULL, &faults);
     cr_assert(valid, "%s", kiln_buffer_text(&faults));
     kiln_buffer_fini(&faults);
 }
@@ -196,5 +196,5 @@ struct kiln_constant kiln_trial_element(const struct kiln_trial *trial, uint32_t
     for (uint32_t i = 0; i < tensor->rank; i++)
         offset += coordinates[i] * tensor->strides[i];
     const unsigned char *bytes = trial->memory[ordinal];
-    return kiln_element_load(tensor->dtype, bytes + offset * kiln_dtype_info(tensor->dtype)->bytes);
+    return kiln_element_load_at(tensor->dtype, bytes, (int64_t)offset);
 }

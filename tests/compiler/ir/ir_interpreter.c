@@ -1,8 +1,12 @@
 #include "tests/compiler/ir/ir_interpreter.h"
 #include "compiler/reference/convert.h"
+#include "compiler/reference/ragged_memory.h"
+#include "compiler/reference/round_up.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "tests/compiler/ir/interpreter_groups.h"
 
 struct machine {
     const struct kiln_ir *ir;
@@ -101,6 +105,9 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
         return jitter(machine, scalar, result, a, b, 1);
     case KILN_OP_EXP:
         result = MATH(exp);
+        break;
+    case KILN_OP_EXP2:
+        result = MATH(exp2);
         break;
     case KILN_OP_EXPM1:
         result = MATH(expm1);
@@ -246,11 +253,17 @@ static struct kiln_constant run_element(const struct machine *machine, const str
     case KILN_OP_RULE_CONVERT:
         return run_convert(from, op->scalar, x[0]);
     case KILN_OP_RULE_ROUND:
+        if (op->opcode == KILN_OP_ROUND_UP) {
+            result.real = kiln_round_up_to_dtype(op->dtype, x[0].real);
+            return result;
+        }
         return run_round(op, x[0]);
     default:
         break;
     }
-    if (is_float(op->scalar))
+    if (op->opcode == KILN_OP_DIV_UP)
+        result.real = kiln_quotient_up(op->scalar, x[0].real, x[1].real);
+    else if (is_float(op->scalar))
         result.real = run_real(machine, op->opcode, op->scalar, x[0].real, x[1].real);
     else
         result.integer = run_integer(op->opcode, op->scalar, x[0].integer, x[1].integer);
@@ -288,11 +301,16 @@ static double to_scalar(enum kiln_scalar scalar, double value)
 static struct kiln_constant combine(const struct machine *machine, const struct kiln_op *op,
                                     struct kiln_constant a, struct kiln_constant b)
 {
-    enum kiln_opcode opcode = op->opcode == KILN_OP_REDUCE_PRODUCT ? KILN_OP_MUL
-                              : op->opcode == KILN_OP_REDUCE_MIN   ? KILN_OP_MIN
-                              : op->opcode == KILN_OP_REDUCE_MAX   ? KILN_OP_MAX
-                              : op->opcode == KILN_OP_SCORE_MAX    ? KILN_OP_MAX
-                                                                   : KILN_OP_ADD;
+    enum kiln_opcode opcode = op->opcode == KILN_OP_REDUCE_PRODUCT      ? KILN_OP_MUL
+                              : op->opcode == KILN_OP_REDUCE_MIN        ? KILN_OP_MIN
+                              : op->opcode == KILN_OP_REDUCE_MAX        ? KILN_OP_MAX
+                              : op->opcode == KILN_OP_REDUCE_MAX_NUMBER ? KILN_OP_MAX
+                              : op->opcode == KILN_OP_SCORE_MAX         ? KILN_OP_MAX
+                                                                        : KILN_OP_ADD;
+    if (op->opcode == KILN_OP_REDUCE_MAX_NUMBER && (isnan(a.real) || isnan(b.real)))
+        return isnan(a.real) ? b : a;
+    if (op->opcode == KILN_OP_REDUCE_ARGMAX)
+        return b.real > a.real || isnan(a.real) ? b : a;
     if (is_float(op->scalar))
         return (struct kiln_constant){.real =
                                           run_real(machine, opcode, op->scalar, a.real, b.real)};
@@ -350,12 +368,106 @@ static struct kiln_domain segment_domain(const struct kiln_op *op, const struct 
     return is_attention ? kiln_domain_of_segment(domain, rank) : *domain;
 }
 
+/* The position of the element that a map gives a point; -1 in padding. */
+static int64_t mapped_position(const struct kiln_map *map, const int64_t *point,
+                               const struct kiln_domain *source)
+{
+    int64_t position = 0;
+    int64_t stride = 1;
+    for (uint8_t axis = 0; axis < KILN_MAX_RANK; axis++) {
+        int64_t at;
+        if (!kiln_map_locate(map, point, axis, &at))
+            return -1;
+        position += at * stride;
+        stride *= axis < source->rank ? source->dims[source->rank - 1 - axis] : 1;
+    }
+    return position;
+}
+
+/* The position among windows that a map has for a point. */
+static int64_t position_of(const struct kiln_map *map, const int64_t *point, const int64_t *steps)
+{
+    int64_t position = 0;
+    for (uint32_t i = 0; i < map->window_count; i++) {
+        int64_t at;
+        if (!kiln_map_locate(map, point, map->windows[i].over, &at))
+            return -1;
+        position += at * steps[i];
+    }
+    return position;
+}
+
+/* The position of the result that a point belongs to. */
+static int64_t position_of_result(const struct machine *machine, const struct kiln_op *op,
+                                  const int64_t *point)
+{
+    const struct kiln_map *map = &machine->ir->maps[op->map];
+    int64_t steps[KILN_MAP_MAX_WINDOWS];
+    int64_t position = 0;
+    kiln_ir_point_steps(machine->ir, op, steps);
+    for (uint32_t i = 0; i < map->window_count; i++) {
+        for (uint32_t axis = 0; axis < machine->ir->domains[op->domain].rank; axis++)
+            position += map->axes[axis].along == map->windows[i].over ? point[axis] * steps[i] : 0;
+    }
+    return position;
+}
+
+/* The element at a point of a reduction through a map; of an ARGMAX with its position. */
+static struct kiln_constant mapped_element(const struct machine *machine, const struct kiln_op *op,
+                                           const int64_t *point)
+{
+    const struct kiln_map *map = &machine->ir->maps[op->map];
+    const struct kiln_domain *source =
+        &machine->ir->domains[machine->ir->ops[op->operands[0]].domain];
+    int64_t at = mapped_position(map, point, source);
+    struct kiln_constant element = at < 0 ? op->constant : machine->values[op->operands[0]][at];
+    if (op->opcode == KILN_OP_REDUCE_ARGMAX) {
+        int64_t steps[KILN_MAP_MAX_WINDOWS];
+        kiln_ir_element_steps(machine->ir, op, steps);
+        element.integer = position_of(map, point, steps);
+    }
+    if (op->opcode == KILN_OP_REDUCE_SUM_AT && at >= 0 &&
+        machine->values[op->operands[1]][at].integer != position_of_result(machine, op, point))
+        element.real = 0;
+    return element;
+}
+
+/* The coordinates of point number `n`, from the right. */
+static void find_point(const struct kiln_domain *iteration, int64_t n,
+                       int64_t ret_point[KILN_MAX_RANK])
+{
+    for (uint32_t i = 0; i < KILN_MAX_RANK; i++) {
+        int64_t size = i < iteration->rank ? iteration->dims[iteration->rank - 1 - i] : 1;
+        ret_point[i] = n % size;
+        n /= size;
+    }
+}
+
+/* The element for point number `n` of a reduction. */
+static struct kiln_constant reduced_element(const struct machine *machine, const struct kiln_op *op,
+                                            const struct kiln_domain *iteration, int64_t n)
+{
+    int64_t point[KILN_MAX_RANK];
+    if (op->map == KILN_NONE)
+        return machine->values[op->operands[0]][n];
+    find_point(iteration, n, point);
+    return mapped_element(machine, op, point);
+}
+
+/* The position of the element that is repeated at point number `n`. */
+static int64_t repeated_position(const struct machine *machine, const struct kiln_op *op,
+                                 const struct kiln_domain *source, int64_t n)
+{
+    int64_t point[KILN_MAX_RANK];
+    find_point(&machine->ir->domains[op->domain], n, point);
+    return mapped_position(&machine->ir->maps[op->map], point, source);
+}
+
 /* `elements` of the result. False when memory is out. */
 static bool run_reduction(struct machine *machine, const struct kiln_op *op,
                           struct kiln_constant *result, int64_t elements)
 {
-    const struct kiln_domain *from =
-        &machine->ir->domains[machine->ir->ops[op->operands[0]].domain];
+    const struct kiln_domain *from = &machine->ir->domains[kiln_ir_iteration(machine->ir, op)];
     const struct kiln_domain rows_of =
         segment_domain(op, &machine->ir->domains[op->domain], from->rank);
     const struct kiln_domain *to = &rows_of;
@@ -367,59 +479,20 @@ static bool run_reduction(struct machine *machine, const struct kiln_op *op,
         return false;
     for (int64_t n = 0; n < total; n++) {
         int64_t row = broadcast_position(to, from, n);
-        rows[row * count + filled[row]++] = machine->values[op->operands[0]][n];
+        rows[row * count + filled[row]++] = reduced_element(machine, op, from, n);
     }
     for (int64_t row = 0; row < elements; row++) {
-        struct accumulator sum = accumulate(machine, op, &rows[row * count], count);
+        struct accumulator sum = accumulate(machine, op, &rows[row * count], filled[row]);
         if (op->opcode == KILN_OP_REDUCE_MEAN)
             result[row].real = sum.mean;
         else if (op->opcode == KILN_OP_REDUCE_SQUARES)
             result[row].real = sum.squares;
         else
             result[row] = sum.total;
+        if (op->opcode == KILN_OP_REDUCE_ARGMAX && !(sum.total.real > -INFINITY))
+            result[row].integer = -1;
     }
     return true;
-}
-
-/* The coordinate on an operand's axis, by the index on every axis of the contraction; negative
- * where the operand has no such element. */
-static int64_t factor_coordinate(const struct kiln_contraction *contraction, const int64_t *index,
-                                 bool is_left, uint8_t from_right, int64_t size)
-{
-    const struct kiln_contraction_window *window =
-        kiln_contraction_window_over(contraction, !is_left, from_right);
-    int64_t coordinate = window != NULL ? window->offset : 0;
-    for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
-        if ((is_left ? axis->left : axis->right) == from_right)
-            coordinate += index[i] / (is_left ? axis->left_repeat : axis->right_repeat) *
-                          (is_left ? axis->left_step : axis->right_step);
-    }
-    if (window == NULL)
-        return coordinate;
-    if (coordinate < 0 || coordinate % window->divisor != 0)
-        return -1;
-    coordinate /= window->divisor;
-    return coordinate < size ? coordinate : -1;
-}
-
-/* The position of an operand's element; -1 where it has none and counts as zero. */
-static int64_t factor_position(const struct machine *machine, uint32_t operand,
-                               const struct kiln_contraction *contraction, const int64_t *index,
-                               bool is_left)
-{
-    const struct kiln_domain *domain = &machine->ir->domains[machine->ir->ops[operand].domain];
-    int64_t position = 0;
-    int64_t stride = 1;
-    for (uint8_t axis = 0; axis < KILN_MAX_RANK; axis++) {
-        int64_t size = axis < domain->rank ? domain->dims[domain->rank - 1 - axis] : 1;
-        int64_t coordinate = factor_coordinate(contraction, index, is_left, axis, size);
-        if (coordinate < 0)
-            return -1;
-        position += coordinate * stride;
-        stride *= size;
-    }
-    return position;
 }
 
 /* The index on every axis that the result has: of several that go along one axis of it, the one
@@ -428,37 +501,60 @@ static void result_index(const struct kiln_contraction *contraction,
                          const struct kiln_domain *domain, int64_t n, int64_t *ret_index)
 {
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
-        const struct kiln_contraction_axis *axis = &contraction->axes[i];
+        const struct kiln_map_axis *axis = &contraction->maps[KILN_CONTRACT_RESULT].axes[i];
         int64_t rest = n;
-        if (axis->result == KILN_NO_AXIS || axis->result >= domain->rank)
+        if (axis->along == KILN_NO_AXIS || axis->along >= domain->rank)
             continue;
-        for (uint32_t j = 0; j < axis->result; j++)
+        for (uint32_t j = 0; j < axis->along; j++)
             rest /= domain->dims[domain->rank - 1 - j];
-        rest %= domain->dims[domain->rank - 1 - axis->result];
-        ret_index[i] = rest / axis->result_step % axis->size;
+        rest %= domain->dims[domain->rank - 1 - axis->along];
+        ret_index[i] = rest / axis->step.value % contraction->sizes[i];
     }
+}
+
+static struct kiln_interpreter_routes find_routes(const struct machine *machine,
+                                                  const struct kiln_op *op)
+{
+    struct kiln_interpreter_routes routes = {.tokens = 1};
+    const struct kiln_constant **content[] = {&routes.offsets, &routes.index, &routes.ks};
+    const struct kiln_op *ops = machine->ir->ops;
+    const struct kiln_domain *left = &machine->ir->domains[ops[op->operands[0]].domain];
+    uint32_t arity = kiln_opcode_info(op->opcode)->arity;
+    for (uint32_t i = KILN_CONTRACT_RESULT; i < arity; i++)
+        *content[i - KILN_CONTRACT_RESULT] = machine->values[op->operands[i]];
+    if (arity > KILN_CONTRACT_RESULT)
+        routes.groups = kiln_domain_elements(
+            &machine->ir->domains[ops[op->operands[KILN_CONTRACT_RESULT]].domain]);
+    if (left->rank >= 2)
+        routes.tokens = left->dims[left->rank - 2];
+    return routes;
 }
 
 static void run_contraction(struct machine *machine, const struct kiln_op *op,
                             struct kiln_constant *result, int64_t elements)
 {
     const struct kiln_contraction *contraction = &machine->ir->contractions[op->contraction];
-    const struct kiln_domain *domain = &machine->ir->domains[op->domain];
-    int64_t size = kiln_contraction_size(contraction, KILN_AXIS_K);
+    const struct kiln_domain *domains = machine->ir->domains;
+    const struct kiln_domain *domain = &domains[op->domain];
+    const struct kiln_domain *left = &domains[machine->ir->ops[op->operands[0]].domain];
+    const struct kiln_domain *right = &domains[machine->ir->ops[op->operands[1]].domain];
+    const struct kiln_interpreter_routes routes = find_routes(machine, op);
     for (int64_t n = 0; n < elements; n++) {
-        int64_t index[KILN_CONTRACTION_MAX_AXES] = {0};
+        int64_t index[KILN_CONTRACTION_MAX_AXES] = {0}, first, size;
         result_index(contraction, domain, n, index);
         struct kiln_constant sum = {0};
+        if (!kiln_interpreter_route(contraction, &routes, index, &first, &size))
+            size = 0;
         for (int64_t k = 0; k < size; k++) {
-            int64_t rest = k;
+            int64_t rest = first + k;
             for (uint32_t i = contraction->axis_count; i-- > 0;) {
-                if (contraction->axes[i].role != KILN_AXIS_K)
+                if (contraction->roles[i] != KILN_AXIS_K)
                     continue;
-                index[i] = rest % contraction->axes[i].size;
-                rest /= contraction->axes[i].size;
+                index[i] = rest % contraction->sizes[i];
+                rest /= contraction->sizes[i];
             }
-            int64_t at_a = factor_position(machine, op->operands[0], contraction, index, true);
-            int64_t at_b = factor_position(machine, op->operands[1], contraction, index, false);
+            int64_t at_a = mapped_position(&contraction->maps[KILN_CONTRACT_LEFT], index, left);
+            int64_t at_b = mapped_position(&contraction->maps[KILN_CONTRACT_RIGHT], index, right);
             if (at_a < 0 || at_b < 0)
                 continue;
             struct kiln_constant a = machine->values[op->operands[0]][at_a];
@@ -474,14 +570,34 @@ static void run_contraction(struct machine *machine, const struct kiln_op *op,
     }
 }
 
-static int64_t memory_position(const struct kiln_tensor *tensor, int64_t n)
+/* The lengths of a ragged tensor, or where its batches lie; NULL without memory. */
+static struct kiln_span *spans_of(const struct machine *machine, uint32_t ordinal)
+{
+    const struct kiln_tensor *tensor = &machine->graph->tensors[ordinal];
+    struct kiln_span *spans =
+        kiln_arena_calloc(machine->ir->arena, (size_t)tensor->dims[0], sizeof *spans);
+    if (spans != NULL)
+        kiln_ragged_read_spans(machine->graph, ordinal, machine->memory[tensor->ragged.offsets],
+                               spans);
+    return spans;
+}
+
+static bool is_present(const struct kiln_tensor *tensor, const struct kiln_span *spans, int64_t n)
+{
+    return spans == NULL || kiln_ragged_place(tensor, spans, n) >= 0;
+}
+
+static int64_t memory_position(const struct kiln_tensor *tensor, const struct kiln_span *spans,
+                               int64_t n)
 {
     int64_t offset = 0;
+    if (spans != NULL)
+        return kiln_ragged_place(tensor, spans, n);
     for (uint32_t axis = tensor->rank; axis-- > 0;) {
         offset += n % tensor->dims[axis] * tensor->strides[axis];
         n /= tensor->dims[axis];
     }
-    return offset * kiln_dtype_info(tensor->dtype)->bytes;
+    return offset;
 }
 
 static int64_t coordinate(const struct kiln_domain *domain, uint32_t axis, int64_t n)
@@ -496,28 +612,37 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
     const struct kiln_op *op = &machine->ir->ops[index];
     const struct kiln_domain *domain = &machine->ir->domains[op->domain];
     struct kiln_constant *result = machine->values[index];
-    unsigned char *bytes = op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_STORE
-                               ? machine->memory[op->tensor]
-                               : NULL;
+    bool has_memory = kiln_op_is_load(op) || op->opcode == KILN_OP_STORE;
+    unsigned char *bytes = has_memory ? machine->memory[op->tensor] : NULL;
     const struct kiln_tensor *tensor =
         op->tensor != KILN_NONE ? &machine->graph->tensors[op->tensor] : NULL;
+    const struct kiln_span *spans = NULL;
+    if (has_memory && kiln_tensor_is_ragged(tensor))
+        spans = spans_of(machine, op->tensor);
     uint32_t arity = kiln_opcode_info(op->opcode)->arity;
     for (int64_t n = 0; n < elements; n++) {
         struct kiln_constant x[KILN_IR_MAX_OPERANDS] = {{0}};
         for (uint32_t i = 0; i < arity; i++) {
             const struct kiln_domain from = segment_domain(
                 op, &machine->ir->domains[machine->ir->ops[op->operands[i]].domain], domain->rank);
-            x[i] = machine->values[op->operands[i]][broadcast_position(&from, domain, n)];
+            int64_t at = op->opcode == KILN_OP_VIEW     ? n
+                         : op->opcode == KILN_OP_REPEAT ? repeated_position(machine, op, &from, n)
+                                                        : broadcast_position(&from, domain, n);
+            x[i] = machine->values[op->operands[i]][at];
         }
         switch (kiln_opcode_info(op->opcode)->op_class) {
         case KILN_OP_CLASS_SINK:
-            kiln_element_store(tensor->dtype, x[0], bytes + memory_position(tensor, n));
+            if (is_present(tensor, spans, n))
+                kiln_element_store_at(tensor->dtype, x[0], bytes,
+                                      memory_position(tensor, spans, n));
             break;
         case KILN_OP_CLASS_BROADCAST:
+        case KILN_OP_CLASS_VIEW:
             result[n] = x[0];
             break;
         case KILN_OP_CLASS_CONTRACT: /* run_contraction */
         case KILN_OP_CLASS_REDUCE:   /* run_reduction */
+        case KILN_OP_CLASS_MAPPED_REDUCE:
             break;
         case KILN_OP_CLASS_ATTENTION: /* others of it: as above */
             x[1].real = run_real(machine, KILN_OP_SUB, op->scalar, x[0].real,
@@ -528,8 +653,13 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
             result[n] = run_element(machine, op, x);
             break;
         case KILN_OP_CLASS_SOURCE:
-            if (op->opcode == KILN_OP_LOAD)
-                result[n] = kiln_element_load(tensor->dtype, bytes + memory_position(tensor, n));
+            if (op->opcode == KILN_OP_LENGTH)
+                result[n].integer = spans[n].length;
+            else if (op->opcode == KILN_OP_LOAD && !is_present(tensor, spans, n))
+                result[n] = (struct kiln_constant){0};
+            else if (op->opcode == KILN_OP_LOAD)
+                result[n] =
+                    kiln_element_load_at(tensor->dtype, bytes, memory_position(tensor, spans, n));
             else if (op->opcode == KILN_OP_INDEX)
                 result[n].integer = coordinate(domain, op->axis, n);
             else

@@ -105,6 +105,28 @@ Test(ir, many_operations_and_domains_fit)
     cr_assert_eq(ir.domain_count, 1001);
 }
 
+/* Each appends to its own arrays, so domains of one index differ between versions. */
+Test(ir, versions_of_a_program_are_independent)
+{
+    struct kiln_ir copy, other;
+    uint32_t shared = domain(1, 4, 0, 0);
+    kiln_ir_index(&ir, KILN_SCALAR_I32, shared, 0);
+    cr_assert(kiln_ir_copy(&ir, &arena, &copy));
+    cr_assert(kiln_ir_copy(&ir, &arena, &other));
+    int64_t dims[][2] = {{2, 5}, {2, 6}, {2, 7}};
+    uint32_t added = kiln_ir_domain(&ir, dims[0], 2);
+    cr_expect_eq(kiln_ir_domain(&copy, dims[1], 2), added);
+    cr_expect_eq(kiln_ir_domain(&other, dims[2], 2), added);
+    kiln_ir_index(&copy, KILN_SCALAR_I64, added, 1);
+    cr_expect_eq(ir.op_count, 1);
+    cr_expect_eq(copy.op_count, 2);
+    cr_expect_eq(ir.domains[added].dims[1], 5);
+    cr_expect_eq(copy.domains[added].dims[1], 6);
+    cr_expect_eq(other.domains[added].dims[1], 7);
+    cr_expect_eq(kiln_ir_domain(&copy, dims[0], 2), added + 1);
+    cr_expect_eq(kiln_ir_domain(&ir, dims[0], 2), added);
+}
+
 Test(ir, prints_one_line_per_operation)
 {
     struct kiln_tensor tensors[] = {
@@ -125,7 +147,7 @@ Test(ir, prints_one_line_per_operation)
     kiln_ir_index(&ir, KILN_SCALAR_I32, ir.ops[x].domain, 1);
     kiln_ir_real(&ir, KILN_SCALAR_F64, -NAN);
     kiln_ir_integer(&ir, KILN_SCALAR_BOOL, 1);
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_assert_str_eq(kiln_buffer_text(&text), "%0 = load.f32 tensor 0 : [2x3]\n"
                                               "%1 = constant.f32 0.5 : []\n"
                                               "%2 = mul.f32 %0, %1 : [2x3]\n"

@@ -12,7 +12,7 @@ static struct sketched_program ordered(const char *sketch)
 {
     struct sketched_program program;
     sketched_program_init(&program, sketch);
-    cr_assert_eq(kiln_ir_put_sums_behind_products(&program.ir, &program.error), KILN_OK);
+    cr_assert_eq(kiln_ir_put_sums_behind_products(&program.ir, NULL, &program.error), KILN_OK);
     sketched_program_validate(&program);
     return program;
 }

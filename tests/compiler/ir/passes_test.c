@@ -15,6 +15,7 @@ static struct kiln_buffer text;
 static struct kiln_tensor tensors[TENSORS];
 static struct kiln_graph graph;
 static struct kiln_error error;
+static struct kiln_pass_context context;
 
 static void setup(void)
 {
@@ -25,6 +26,7 @@ static void setup(void)
     tensors[R].role = KILN_TENSOR_OUTPUT;
     tensors[S].role = KILN_TENSOR_OUTPUT;
     graph = (struct kiln_graph){.tensor_count = TENSORS, .tensors = tensors};
+    context = (struct kiln_pass_context){.graph = &graph};
     kiln_arena_init(&arena);
     kiln_ir_init(&ir, &arena);
     kiln_buffer_init(&text);
@@ -59,11 +61,11 @@ static void expect_folded(uint32_t value, const char *expected)
                                                                  : KILN_DTYPE_F32;
     kiln_ir_store(&ir, value, R);
     cr_assert(kiln_ir_validate(&ir, &graph, &text), "%s", kiln_buffer_text(&text));
-    cr_assert_eq(kiln_ir_fold_constants(&ir, &graph, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_fold_constants(&ir, &context, &error), KILN_OK);
     cr_assert(kiln_ir_validate(&ir, &graph, &text), "%s", kiln_buffer_text(&text));
-    cr_assert_eq(kiln_ir_drop_dead(&ir, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_drop_dead(&ir, &context, &error), KILN_OK);
     cr_assert(kiln_ir_validate(&ir, &graph, &text), "%s", kiln_buffer_text(&text));
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_expect_str_eq(kiln_buffer_text(&text), expected);
 }
 
@@ -236,7 +238,7 @@ Test(passes, marks_survive_when_a_value_is_replaced)
     ir.ops[same].tensor = S;
     kiln_ir_store(&ir, same, R);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_assert_str_eq(kiln_buffer_text(&text), "%0 = load.f32 tensor 0 : [4]\n"
                                               "%1 = sqrt.f32 %0 : [4]  ; tensor 4\n"
                                               "store.f32 %1, tensor 3 : [4]\n");
@@ -251,7 +253,7 @@ Test(passes, common_values_merge)
     kiln_ir_store(&ir, swapped, R);
     kiln_ir_store(&ir, sum, S);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_assert_str_eq(kiln_buffer_text(&text), "%0 = load.f32 tensor 0 : [4]\n"
                                               "%1 = load.f32 tensor 2 : [4]\n"
                                               "%2 = add.f32 %0, %1 : [4]  ; tensor 3\n"
@@ -270,7 +272,7 @@ Test(passes, different_attributes_do_not_merge)
     };
     (void)pairs;
     uint32_t before = ir.op_count;
-    cr_assert_eq(kiln_ir_merge_common(&ir, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_merge_common(&ir, &context, &error), KILN_OK);
     cr_assert_eq(ir.op_count, before);
 }
 
@@ -287,7 +289,7 @@ Test(passes, equal_reductions_merge_and_keep_the_first_node)
     kiln_ir_store(&ir, kiln_ir_binary(&ir, KILN_OP_ADD, first, again), R);
     kiln_ir_store(&ir, mean, S);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_assert_str_eq(kiln_buffer_text(&text), "%0 = load.f32 tensor 0 : [4]\n"
                                               "%1 = reduce_sum.f32 %0 : []\n"
                                               "%2 = reduce_mean.f32 %0 : []\n"
@@ -361,10 +363,10 @@ Test(passes, dead_operations_and_domains_go)
     uint32_t x = load(X);
     kiln_ir_unary(&ir, KILN_OP_TAN, x);
     kiln_ir_store(&ir, x, R);
-    cr_assert_eq(kiln_ir_drop_dead(&ir, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_drop_dead(&ir, &context, &error), KILN_OK);
     cr_assert_eq(ir.op_count, 2);
     cr_assert_eq(ir.domain_count, 1);
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_assert_str_eq(kiln_buffer_text(&text), only_x);
 }
 
@@ -397,7 +399,7 @@ Test(passes, a_clipped_relu_is_a_choice)
     graph.nodes = &node;
     cr_assert_eq(kiln_ir_import(&graph, &ir, &error), KILN_OK);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
-    kiln_ir_print(&ir, &text);
+    kiln_ir_print(&ir, NULL, &text);
     cr_assert_null(strstr(kiln_buffer_text(&text), "= mul.f32 "));
     cr_assert_not_null(strstr(kiln_buffer_text(&text), "= le.bool "));
     cr_assert_not_null(strstr(kiln_buffer_text(&text), "= select.f32 "));

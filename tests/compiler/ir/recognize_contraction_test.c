@@ -77,7 +77,7 @@ static const struct kiln_op *contract_after(uint32_t value)
     kiln_buffer_init(&faults);
     kiln_ir_store(&ir, value, SUMS);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(kiln_ir_recognize_contractions(&ir, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_recognize_contractions(&ir, NULL, &error), KILN_OK);
     cr_assert(kiln_ir_validate(&ir, &graph, &faults), "%s", kiln_buffer_text(&faults));
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK);
     kiln_buffer_fini(&faults);

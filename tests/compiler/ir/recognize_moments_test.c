@@ -65,7 +65,7 @@ static uint32_t count_after(uint32_t value, uint32_t tensor, enum kiln_opcode op
     tensors[tensor == ALL ? COLUMN : ALL].role = KILN_TENSOR_VIRTUAL;
     kiln_ir_store(&ir, value, tensor);
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK, "%s", error.text);
-    cr_assert_eq(kiln_ir_recognize_moments(&ir, &error), KILN_OK);
+    cr_assert_eq(kiln_ir_recognize_moments(&ir, NULL, &error), KILN_OK);
     cr_assert(kiln_ir_validate(&ir, &graph, &faults), "%s", kiln_buffer_text(&faults));
     cr_assert_eq(kiln_ir_optimize(&ir, &graph, &error), KILN_OK);
     kiln_buffer_fini(&faults);

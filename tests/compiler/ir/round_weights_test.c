@@ -11,14 +11,13 @@
 static enum kiln_dtype weights_dtype(const char *sketch)
 {
     struct sketched_program program;
-    struct kiln_missed_attention missed;
-    bool is_found = false;
     enum kiln_dtype dtype = KILN_DTYPE_F32;
     sketched_program_init(&program, sketch);
     struct kiln_ir *ir = &program.ir;
-    cr_assert_eq(kiln_ir_recognize_attention(ir, 256, &is_found, &missed, &program.error), KILN_OK);
-    cr_assert(is_found, "%s", sketch);
-    cr_assert_eq(kiln_ir_round_weights(ir, &program.graph.graph, &program.error), KILN_OK);
+    struct kiln_pass_context context = {.graph = &program.graph.graph};
+    cr_assert_eq(kiln_ir_recognize_attention(ir, &context, &program.error), KILN_OK);
+    cr_assert(context.is_found, "%s", sketch);
+    cr_assert_eq(kiln_ir_round_weights(ir, &context, &program.error), KILN_OK);
     sketched_program_validate(&program);
     for (uint32_t i = 0; i < ir->op_count; i++) {
         if (ir->ops[i].opcode == KILN_OP_ATTEND &&

@@ -24,10 +24,8 @@ static bool shows(const char *sketch)
 {
     struct sketched_program program;
     sketched_program_init(&program, sketch);
-    struct kiln_missed_attention missed;
-    bool is_found = false;
-    cr_assert_eq(kiln_ir_recognize_attention(&program.ir, 256, &is_found, &missed, &program.error),
-                 KILN_OK);
+    struct kiln_pass_context context = {.graph = &program.graph.graph};
+    cr_assert_eq(kiln_ir_recognize_attention(&program.ir, &context, &program.error), KILN_OK);
     sketched_program_validate(&program);
     uint32_t max = 0;
     while (max < program.ir.op_count && program.ir.ops[max].opcode != KILN_OP_SCORE_MAX)

@@ -1,5 +1,5 @@
 /* The batch norms of compiler/reference/normalization_reference.c. */
-#include "compiler/reference/normalization_reference.h"
+#include "compiler/reference/node_evaluators.h"
 
 #include "norm_sample.h"
 

@@ -203,6 +203,83 @@ Test(convert, integer_elements_load_and_store_unaligned)
     cr_assert_eq(kiln_element_load(KILN_DTYPE_BOOL, memory).real, 1);
 }
 
+static const struct {
+    enum kiln_dtype dtype;
+    uint32_t bits;
+    double largest;
+} packed_rows[] = {{KILN_DTYPE_F4E2M1, 4, 6},
+                   {KILN_DTYPE_F6E2M3, 6, 7.5},
+                   {KILN_DTYPE_F6E3M2, 6, 28},
+                   {KILN_DTYPE_I4, 4, 7}};
+
+Test(convert, packed_elements_are_a_stream_of_bits)
+{
+    enum { COUNT = 11 };
+    for (size_t row = 0; row < sizeof packed_rows / sizeof *packed_rows; row++) {
+        enum kiln_dtype dtype = packed_rows[row].dtype;
+        uint32_t bits = packed_rows[row].bits;
+        unsigned char memory[COUNT + 1];
+        size_t bytes = (size_t)kiln_dtype_memory_bytes(dtype, COUNT);
+        cr_assert_eq(bytes, (COUNT * bits + 7) / 8);
+        memset(memory, 0xff, sizeof memory);
+        for (int i = COUNT; i-- > 0;) {
+            struct kiln_constant value = {.real = i % 7, .integer = i % 7};
+            kiln_element_store_at(dtype, value, memory, i);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            cr_assert_eq(kiln_element_load_at(dtype, memory, i).real,
+                         kiln_round_to_dtype(dtype, i % 7));
+            /* The same, bit by bit. */
+            uint32_t code = 0;
+            for (uint32_t bit = 0; bit < bits; bit++) {
+                uint32_t at = (uint32_t)i * bits + bit;
+                code |= (uint32_t)(memory[at / 8] >> at % 8 & 1) << bit;
+            }
+            cr_assert_eq(load_code(dtype, code), kiln_round_to_dtype(dtype, i % 7));
+        }
+        cr_assert_eq(memory[bytes], 0xff);
+        uint32_t tail = COUNT * bits % 8; /* bits after the last element stay */
+        cr_assert(tail == 0 || memory[bytes - 1] >> tail == 0xff >> tail);
+    }
+}
+
+Test(convert, packed_types_saturate_and_have_no_nan)
+{
+    for (size_t row = 0; row < sizeof packed_rows / sizeof *packed_rows; row++) {
+        enum kiln_dtype dtype = packed_rows[row].dtype;
+        bool is_integer = dtype == KILN_DTYPE_I4;
+        double largest = packed_rows[row].largest;
+        cr_assert_eq(kiln_round_to_dtype(dtype, INFINITY), largest);
+        cr_assert_eq(kiln_round_to_dtype(dtype, -1e300), is_integer ? -8 : -largest);
+        cr_assert_eq(kiln_round_to_dtype(dtype, NAN), is_integer ? 0 : largest);
+        cr_assert_eq(kiln_round_to_dtype(dtype, -0.01), 0);
+    }
+    cr_assert_eq(kiln_round_to_dtype(KILN_DTYPE_F4E2M1, 2.5), 2);
+    cr_assert_eq(kiln_round_to_dtype(KILN_DTYPE_F4E2M1, 5), 4);
+    cr_assert_eq(kiln_round_to_dtype(KILN_DTYPE_F4E2M1, 0.25), 0);
+    cr_assert_eq(kiln_round_to_dtype(KILN_DTYPE_F6E2M3, 7.3), 7.5);
+    cr_assert_eq(kiln_round_to_dtype(KILN_DTYPE_F6E3M2, 0.0625), 0.0625);
+}
+
+Test(convert, e8m0_has_powers_of_two_alone)
+{
+    for (uint32_t code = 0; code < 255; code++) {
+        double value = load_code(KILN_DTYPE_E8M0, code);
+        cr_assert_eq(value, ldexp(1, (int)code - 127));
+        cr_assert_eq(store_code(KILN_DTYPE_E8M0, value), code);
+        cr_assert_eq(store_code(KILN_DTYPE_E8M0, nextafter(1.5 * value, 0)), code);
+        if (code == 254)
+            continue;
+        cr_assert_eq(store_code(KILN_DTYPE_E8M0, 1.5 * value), code + code % 2);
+        cr_assert_eq(store_code(KILN_DTYPE_E8M0, nextafter(1.5 * value, INFINITY)), code + 1);
+    }
+    cr_assert(isnan(load_code(KILN_DTYPE_E8M0, 255)));
+    cr_assert_eq(store_code(KILN_DTYPE_E8M0, NAN), 255);
+    cr_assert_eq(store_code(KILN_DTYPE_E8M0, INFINITY), 254);
+    cr_assert_eq(store_code(KILN_DTYPE_E8M0, 0), 0);
+    cr_assert_eq(store_code(KILN_DTYPE_E8M0, -8), 0);
+}
+
 Test(convert, double_passes_unchanged)
 {
     double value = 0x1.23456789abcdep-1060, loaded;

@@ -1,6 +1,6 @@
 /* The oracle's convolutions: by hand, against the definition, and the gradients as what they are of
  * the forward one. */
-#include "compiler/reference/convolution_reference.h"
+#include "compiler/reference/node_evaluators.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "compiler/reference/normalization_reference.h"
+#include "compiler/reference/node_evaluators.h"
 
 #include "float_schedules.h"
 #include "norm_sample.h"

@@ -42,14 +42,21 @@ static void *read_data(struct kiln_arena *arena, const char *folder, const char 
     return read_file(arena, path, &size);
 }
 
-static int64_t memory_offset(const struct kiln_tensor *tensor, int64_t n)
+/* The place of element n in memory. */
+static int64_t place_of(const struct kiln_tensor *tensor, int64_t n)
 {
     int64_t offset = 0;
     for (uint32_t axis = tensor->rank; axis-- > 0;) {
         offset += n % tensor->dims[axis] * tensor->strides[axis];
         n /= tensor->dims[axis];
     }
-    return offset * kiln_dtype_info(tensor->dtype)->bytes;
+    return offset;
+}
+
+static double value_at(const struct kiln_tensor *tensor, const unsigned char *bytes, int64_t n)
+{
+    struct kiln_constant value = kiln_element_load_at(tensor->dtype, bytes, place_of(tensor, n));
+    return kiln_dtype_is_integer(tensor->dtype) ? (double)value.integer : value.real;
 }
 
 static void check_output(const char *name, const struct kiln_tensor *tensor,
@@ -58,8 +65,7 @@ static void check_output(const char *name, const struct kiln_tensor *tensor,
                          bool is_bounded)
 {
     for (int64_t n = 0; n < kiln_tensor_elements(tensor); n++) {
-        double expected =
-            kiln_element_load(tensor->dtype, expected_bytes + memory_offset(tensor, n)).real;
+        double expected = value_at(tensor, expected_bytes, n);
         double got = reference->real[n];
         if (isnan(expected) != isnan(got) && isinf(reference->bound[n]))
             continue; /* the oracle knows that it does not know */

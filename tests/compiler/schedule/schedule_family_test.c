@@ -16,7 +16,6 @@ Test(schedule_family, every_family_can_be_scheduled_and_emitted)
         cr_expect_neq(schedule->schedule, NULL, "%s", name);
         cr_expect_neq(schedule->relax, NULL, "%s", name);
         cr_expect_neq(schedule->is_same, NULL, "%s", name);
-        cr_expect_neq(schedule->walks_in_order, NULL, "%s", name);
         cr_expect_neq(schedule->time, NULL, "%s", name);
         cr_expect_neq(schedule->print, NULL, "%s", name);
         const struct kiln_emit_family *emit = kiln_emit_family((enum kiln_kernel_family)i);

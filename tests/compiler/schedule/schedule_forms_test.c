@@ -1,9 +1,12 @@
 /*
  * The forms of a schedule, from the fastest to the one that needs the fewest registers.
  */
+#include "compiler/families/pointwise/pointwise_schedule.h"
+#include "compiler/families/reduction/schedule/reduction_schedule.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/schedule/schedule_group.h"
 
-#include "tests/compiler/schedule/reduction_fixture.h"
+#include "tests/compiler/families/reduction/reduction_fixture.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -36,8 +39,9 @@ static uint32_t schedule_forms(struct ir_fixture *fixture, const struct kiln_fus
 
 static uint64_t held_elements(const struct kiln_schedule *schedule)
 {
-    return schedule->reduction.is_resident
-               ? (uint64_t)schedule->reduction.steps_per_item * schedule->vector_elems
+    return kiln_reduction_is_held(kiln_reduction_schedule_of(schedule))
+               ? (uint64_t)kiln_reduction_schedule_of(schedule)->steps_per_item *
+                     schedule->walk.vector_elems
                : 0;
 }
 
@@ -52,21 +56,22 @@ Test(schedule_forms, a_row_is_held_by_more_work_items_then_read_again_then_in_sh
     struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
     struct kiln_schedule forms[FORM_LIMIT];
     uint32_t count = schedule_forms(fixture, &group, forms);
-    cr_assert_eq(forms[0].block, 512);
+    cr_assert_eq(forms[0].launch.block, 512);
     cr_assert_eq(held_elements(&forms[0]), 20 * 4);
-    cr_assert_eq(forms[1].block, 1024);
+    cr_assert_eq(forms[1].launch.block, 1024);
     cr_assert_eq(held_elements(&forms[1]), 10 * 4);
-    cr_assert_eq(forms[1].bytes_moved, forms[0].bytes_moved);
+    cr_assert_eq(forms[1].traffic.bytes_moved, forms[0].traffic.bytes_moved);
     cr_assert_eq(held_elements(&forms[2]), 0);
-    cr_assert_eq(forms[2].vector_elems, 4);
-    cr_assert_gt(forms[2].bytes_moved, forms[0].bytes_moved);
+    cr_assert_eq(forms[2].walk.vector_elems, 4);
+    cr_assert_gt(forms[2].traffic.bytes_moved, forms[0].traffic.bytes_moved);
     for (uint32_t i = 3; i < count; i++) {
         cr_assert_eq(held_elements(&forms[i]), 0);
-        cr_assert_leq(forms[i].vector_elems, forms[i - 1].vector_elems);
-        cr_assert_leq(forms[i].reduction.steps_per_item, forms[i - 1].reduction.steps_per_item);
+        cr_assert_leq(forms[i].walk.vector_elems, forms[i - 1].walk.vector_elems);
+        cr_assert_leq(kiln_reduction_schedule_of(&forms[i])->steps_per_item,
+                      kiln_reduction_schedule_of(&forms[i - 1])->steps_per_item);
     }
-    cr_assert_eq(forms[count - 1].vector_elems, 1);
-    cr_assert_eq(forms[count - 1].reduction.steps_per_item, 1);
+    cr_assert_eq(forms[count - 1].walk.vector_elems, 1);
+    cr_assert_eq(kiln_reduction_schedule_of(&forms[count - 1])->steps_per_item, 1);
     ir_fixture_destroy(fixture);
 }
 
@@ -87,13 +92,15 @@ Test(schedule_forms, no_two_neighbours_are_the_same_kernel)
         struct kiln_schedule forms[FORM_LIMIT];
         uint32_t count = schedule_forms(fixture, &group, forms);
         for (uint32_t k = 1; k < count; k++)
-            cr_expect(forms[k].vector_elems != forms[k - 1].vector_elems ||
-                      forms[k].block != forms[k - 1].block ||
-                      forms[k].reduction.steps_per_item != forms[k - 1].reduction.steps_per_item ||
-                      forms[k].reduction.is_resident != forms[k - 1].reduction.is_resident ||
-                      forms[k].reduction.items_along_reduced !=
-                          forms[k - 1].reduction.items_along_reduced);
-        cr_expect_eq(forms[count - 1].vector_elems, 1);
+            cr_expect(forms[k].walk.vector_elems != forms[k - 1].walk.vector_elems ||
+                      forms[k].launch.block != forms[k - 1].launch.block ||
+                      kiln_reduction_schedule_of(&forms[k])->steps_per_item !=
+                          kiln_reduction_schedule_of(&forms[k - 1])->steps_per_item ||
+                      kiln_reduction_is_held(kiln_reduction_schedule_of(&forms[k])) !=
+                          kiln_reduction_is_held(kiln_reduction_schedule_of(&forms[k - 1])) ||
+                      kiln_reduction_schedule_of(&forms[k])->items_along_reduced !=
+                          kiln_reduction_schedule_of(&forms[k - 1])->items_along_reduced);
+        cr_expect_eq(forms[count - 1].walk.vector_elems, 1);
         ir_fixture_destroy(fixture);
     }
 }
@@ -108,12 +115,12 @@ Test(schedule_forms, a_pointwise_work_item_takes_fewer_vectors_then_shorter_ones
     struct kiln_schedule forms[FORM_LIMIT];
     uint32_t count = schedule_forms(fixture, &partition.groups[0], forms);
     cr_assert_eq(count, 4);
-    cr_expect_eq(forms[0].pointwise.vectors_per_item, 2);
-    cr_expect_eq(forms[0].vector_elems, 4);
-    cr_expect_eq(forms[1].pointwise.vectors_per_item, 1);
-    cr_expect_eq(forms[1].vector_elems, 4);
-    cr_expect_eq(forms[2].vector_elems, 2);
-    cr_expect_eq(forms[3].vector_elems, 1);
+    cr_expect_eq(kiln_pointwise_schedule_of(&forms[0])->vectors_per_item, 2);
+    cr_expect_eq(forms[0].walk.vector_elems, 4);
+    cr_expect_eq(kiln_pointwise_schedule_of(&forms[1])->vectors_per_item, 1);
+    cr_expect_eq(forms[1].walk.vector_elems, 4);
+    cr_expect_eq(forms[2].walk.vector_elems, 2);
+    cr_expect_eq(forms[3].walk.vector_elems, 1);
     ir_fixture_destroy(fixture);
 }
 
@@ -137,17 +144,17 @@ Test(schedule_forms, a_transposing_work_item_loads_fewer_vectors_then_transposes
         struct kiln_schedule forms[FORM_LIMIT];
         uint32_t count = schedule_forms(fixture, &partition.groups[0], forms);
         cr_assert_str_eq(forms[0].template_name, "pointwise_tiled");
-        cr_assert_gt(forms[0].pointwise.vectors_per_item, 1);
+        cr_assert_gt(kiln_pointwise_schedule_of(&forms[0])->vectors_per_item, 1);
         for (uint32_t k = 1; k < count; k++) {
-            bool has_fewer =
-                forms[k].pointwise.vectors_per_item < forms[k - 1].pointwise.vectors_per_item;
-            cr_expect(has_fewer || forms[k].vector_elems < forms[k - 1].vector_elems);
-            cr_expect(!has_fewer || forms[k].vector_elems == forms[k - 1].vector_elems);
-            cr_expect_leq(forms[k].pointwise.vectors_per_item,
-                          forms[k - 1].pointwise.vectors_per_item);
+            bool has_fewer = kiln_pointwise_schedule_of(&forms[k])->vectors_per_item <
+                             kiln_pointwise_schedule_of(&forms[k - 1])->vectors_per_item;
+            cr_expect(has_fewer || forms[k].walk.vector_elems < forms[k - 1].walk.vector_elems);
+            cr_expect(!has_fewer || forms[k].walk.vector_elems == forms[k - 1].walk.vector_elems);
+            cr_expect_leq(kiln_pointwise_schedule_of(&forms[k])->vectors_per_item,
+                          kiln_pointwise_schedule_of(&forms[k - 1])->vectors_per_item);
         }
-        cr_expect_eq(forms[count - 1].pointwise.vectors_per_item, 1);
-        cr_expect_eq(forms[count - 1].vector_elems, 1);
+        cr_expect_eq(kiln_pointwise_schedule_of(&forms[count - 1])->vectors_per_item, 1);
+        cr_expect_eq(forms[count - 1].walk.vector_elems, 1);
         ir_fixture_destroy(fixture);
     }
 }
@@ -165,11 +172,11 @@ Test(schedule_forms, the_direction_of_the_walk_stays)
     struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
     struct kiln_error error;
     kiln_error_init(&error);
-    schedule.walks_back = true;
+    schedule.walk.is_backward = true;
     cr_assert_eq(kiln_schedule_relax(&fixture->ir, &fixture->graph, &group, &fixture->target,
                                      &schedule, &schedule, &error),
                  KILN_OK);
-    cr_expect(schedule.walks_back);
+    cr_expect(schedule.walk.is_backward);
     cr_expect_eq(schedule.form, 1);
     ir_fixture_destroy(fixture);
 }

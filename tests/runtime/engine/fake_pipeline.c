@@ -30,6 +30,7 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
 {
     kiln_buffer_append_u32(key, options->no_fusion);
     kiln_buffer_append_u32(key, options->max_vector_elements);
+    kiln_buffer_append_u32(key, options->shapes);
 }
 
 /* As a generator would number them, the source holds what a kernel is. */
@@ -79,11 +80,11 @@ static void add_arguments(const struct kiln_graph *graph, struct kiln_kernel *ke
 
 enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_target *target,
                             const struct kiln_lower_options *options, struct kiln_arena *arena,
-                            struct kiln_program *ret_program, struct kiln_buffer *explanation,
+                            struct kiln_program *ret_program, const struct kiln_dump *dump,
                             struct kiln_error *error)
 {
     (void)target;
-    (void)explanation;
+    (void)dump;
     atomic_fetch_add(&fake_pipeline.lowered, 1);
     if (fake_pipeline.lower_status)
         return kiln_error_set(error, (enum kiln_status)fake_pipeline.lower_status,

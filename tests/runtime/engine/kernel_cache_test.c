@@ -155,8 +155,9 @@ Test(kernel_cache, an_entry_that_is_launched_otherwise_than_its_key_says_is_a_mi
         forget();
         unsigned before = atomic_load(&fake_pipeline.compiled);
         struct kiln_shared_kernel *found = NULL;
-        cr_expect_eq(kiln_kernel_cache_find(&cache, &scope, &recipe, &found, &error),
-                     KILN_NOT_FOUND, "%u", i);
+        cr_expect_eq(
+            kiln_kernel_cache_find(&cache, &scope, recipe.name, recipe.symbol, &found, &error),
+            KILN_NOT_FOUND, "%u", i);
         kiln_shared_kernel_unref(found);
         found = get(&source, true);
         expect_as_asked(found);
@@ -208,8 +209,9 @@ Test(kernel_cache, a_note_of_one_compiler_does_not_hide_the_kernel_of_another)
         scope.may_compile = false;
         scope.maker.compiler = NULL;
         struct kiln_shared_kernel *found = NULL;
-        cr_assert_eq(kiln_kernel_cache_find(&cache, &scope, &recipe, &found, &error), KILN_OK,
-                     "%u: %s", i, error.text);
+        cr_assert_eq(
+            kiln_kernel_cache_find(&cache, &scope, recipe.name, recipe.symbol, &found, &error),
+            KILN_OK, "%u: %s", i, error.text);
         expect_as_asked(found);
         kiln_shared_kernel_unref(found);
         kiln_shared_kernel_unref(made);

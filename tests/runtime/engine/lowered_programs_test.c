@@ -14,8 +14,8 @@ TestSuite(lowered_programs, .init = plan_fixture_init, .fini = plan_fixture_fini
 static uint64_t workspace_bytes(struct kiln_engine *engine)
 {
     uint64_t bytes = 0;
-    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bytes,
-                                             &fixture.error),
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, NULL,
+                                             &bytes, &fixture.error),
                  KILN_OK);
     return bytes;
 }
@@ -87,7 +87,7 @@ static void *ask_and_plan(void *engine)
         struct kiln_plan *plan = NULL;
         kiln_error_init(&error);
         cr_assert_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size,
-                                                 &bytes, &error),
+                                                 NULL, &bytes, &error),
                      KILN_OK);
         cr_assert_eq(
             kiln_plan_create(engine, fixture.graph.data, fixture.graph.size, &plan, &error),

@@ -1,9 +1,12 @@
 /* A graph is taken only when a plan can be made of it: hosts never come back for another engine. */
+#include "compiler/graph/graph_reader.h"
+#include "runtime/engine/engine_state.h"
 #include "tests/runtime/engine/fake_pipeline.h"
 #include "tests/runtime/engine/plan_fixture.h"
 #include "tests/runtime/support/captured_log.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +58,73 @@ Test(plan_ability, a_shortage_while_asking_is_not_remembered)
     cr_expect_eq(check(engine), KILN_SHORTAGE);
     fake_pipeline.query_status = KILN_OK;
     cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    kiln_engine_unref(engine);
+}
+
+/* The first answer comes from examining the graph, the second one from what is remembered. */
+Test(plan_ability, a_declined_graph_keeps_its_sentence)
+{
+    struct kiln_engine *engine = plan_fixture_engine();
+    cr_expect_eq(check(engine), KILN_OK);
+    static const char bytes[] = "no graph, but long enough to be one";
+    char first[KILN_ERROR_TEXT_BYTES];
+    for (int i = 0; i < 3; i++) {
+        kiln_error_init(&fixture.error);
+        cr_expect_eq(kiln_engine_check(engine, bytes, sizeof bytes, &fixture.error), KILN_REJECTED);
+        cr_expect_eq(fixture.error.status, KILN_REJECTED);
+        cr_expect_neq(fixture.error.reject_reason, 0);
+        if (i == 0)
+            (void)snprintf(first, sizeof first, "%s", fixture.error.text);
+        cr_expect_str_eq(fixture.error.text, first);
+    }
+    kiln_engine_unref(engine);
+}
+
+static void empty_cache(void)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'/*", fixture.directory);
+    cr_assert_eq(system(command), 0);
+}
+
+/* Takes the graph's program out of the engine's memory. */
+static void lose_program(struct kiln_engine *engine)
+{
+    const struct kiln_engine_device *device = NULL;
+    struct kiln_arena arena;
+    struct kiln_graph graph;
+    struct kiln_program_request request;
+    kiln_arena_init(&arena);
+    cr_assert_eq(kiln_engine_devices_current(&engine->devices, &device, &fixture.error), KILN_OK);
+    cr_assert_eq(
+        kiln_graph_read(fixture.graph.data, fixture.graph.size, &arena, &graph, &fixture.error),
+        KILN_OK);
+    cr_assert_eq(kiln_program_request_peek(&engine->programs, &graph, &device->device->target, NULL,
+                                           &request, &fixture.error),
+                 KILN_OK);
+    struct kiln_shared_program *program =
+        kiln_object_table_find(engine->programs.programs, &request.key);
+    cr_assert_not_null(program);
+    kiln_object_table_drop(engine->programs.programs, &request.key, program);
+    kiln_shared_program_unref(program);
+    kiln_program_request_fini(&request);
+    kiln_arena_fini(&arena);
+}
+
+/* Questions about a graph in memory are answered without the cache, also if nothing compiles. */
+Test(plan_ability, a_program_that_was_lost_is_not_remembered)
+{
+    cr_assert_eq(plan_fixture_origin_in_new_engine(), KILN_ORIGIN_COMPILED);
+    fake_pipeline.query_status = KILN_UNSUPPORTED;
+    struct kiln_engine *engine = plan_fixture_engine();
+    for (int i = 0; i < 2; i++)
+        cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
+    empty_cache();
+    cr_expect_eq(check(engine), KILN_OK, "the program is in memory");
+    fake_pipeline.lower_status = KILN_INTERNAL;
+    cr_expect_eq(check(engine), KILN_OK, "nothing is lowered");
+    lose_program(engine);
+    cr_expect_neq(check(engine), KILN_OK, "its kernels are in memory, but nothing says which");
     kiln_engine_unref(engine);
 }
 
@@ -126,8 +196,8 @@ Test(plan_ability, a_graph_that_does_not_lower_is_declined)
     uint64_t bytes = 0;
     cr_expect_eq(check(engine), KILN_OK);
     fake_pipeline.lower_status = KILN_INTERNAL;
-    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bytes,
-                                             &fixture.error),
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, NULL,
+                                             &bytes, &fixture.error),
                  KILN_INTERNAL);
     cr_expect_eq(check(engine), KILN_INTERNAL);
     cr_expect_not_null(strstr(fixture.error.text, "does not lower"), "%s", fixture.error.text);
@@ -139,8 +209,8 @@ Test(plan_ability, memory_that_lowering_lacked_is_not_remembered)
     struct kiln_engine *engine = plan_fixture_engine();
     uint64_t bytes = 0;
     fake_pipeline.lower_status = KILN_NO_MEMORY;
-    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bytes,
-                                             &fixture.error),
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, NULL,
+                                             &bytes, &fixture.error),
                  KILN_NO_MEMORY);
     cr_expect_eq(check(engine), KILN_OK, "%s", fixture.error.text);
     kiln_engine_unref(engine);

@@ -191,8 +191,8 @@ Test(plan, workspace_is_aligned_by_the_plan)
     fake_pipeline.workspace_bytes = 1000;
     struct kiln_engine *engine = plan_fixture_engine();
     uint64_t bound = 0;
-    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, &bound,
-                                             &fixture.error),
+    cr_expect_eq(kiln_engine_workspace_bytes(engine, fixture.graph.data, fixture.graph.size, NULL,
+                                             &bound, &fixture.error),
                  KILN_OK);
     cr_expect_eq(bound, 1280);
     cr_expect_eq(atomic_load(&fake_pipeline.compiled), 0, "asking compiles nothing");

@@ -75,14 +75,16 @@ TestSuite(program_cache, .init = set_up, .fini = tear_down, .timeout = 60);
 static void *get_program(void *context)
 {
     struct kiln_shared_program *program = NULL;
-    enum kiln_program_origin origin;
+    struct kiln_program_request request;
     struct kiln_error error;
     (void)context;
     kiln_error_init(&error);
-    if (kiln_program_cache_get(&cache, &graph, &target, &program, &origin, &error) != KILN_OK)
+    if (kiln_program_request_init(&cache, &graph, &target, NULL, &request, &error) != KILN_OK)
         return &cache;
+    enum kiln_status status = kiln_program_cache_get(&request, &program, &error);
+    kiln_program_request_fini(&request);
     kiln_shared_program_unref(program);
-    return NULL;
+    return status == KILN_OK ? NULL : &cache;
 }
 
 /* A thread is opening the store while another one forks: in the child nobody finishes that. */

@@ -33,7 +33,9 @@ static void set_up(void)
         .max_groups = 12,
         .skipped_forms = 3,
         .max_part_weight = 13,
-        .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6, 7}};
+        .workspace_limit = UINT64_C(1) << 40,
+        .contraction = {KILN_CONTRACTION_STREAMED, 1, 2, 3, 4, 5, 6, 7},
+        .shapes = KILN_SHAPES_ARGUMENT};
     cr_assert_eq(kiln_program_key_append(&graph, &target, &options, &key, &error), KILN_OK);
     kiln_buffer_fini(&bytes);
 }
@@ -65,6 +67,7 @@ Test(program_key, has_what_the_engine_put_in)
     cr_assert_eq(found.options.max_groups, 12);
     cr_assert_eq(found.options.skipped_forms, 3);
     cr_assert_eq(found.options.max_part_weight, 13);
+    cr_assert_eq(found.options.workspace_limit, UINT64_C(1) << 40);
     cr_assert_eq(found.options.contraction.form, KILN_CONTRACTION_STREAMED);
     cr_assert_eq(found.options.contraction.tile_m, 1);
     cr_assert_eq(found.options.contraction.tile_n, 2);
@@ -73,6 +76,7 @@ Test(program_key, has_what_the_engine_put_in)
     cr_assert_eq(found.options.contraction.waves_n, 5);
     cr_assert_eq(found.options.contraction.waves_k, 6);
     cr_assert_eq(found.options.contraction.segments, 7);
+    cr_assert_eq(found.options.shapes, KILN_SHAPES_ARGUMENT);
     cr_assert_eq(found.graph.node_count, 1);
     cr_assert_str_eq(kiln_node_operation(&found.graph.nodes[0]), "ADD");
     cr_assert_eq(found.graph.tensor_count, graph.tensor_count);

@@ -1,8 +1,0 @@
-/* Pointwise groups: what is left when all clusters are formed (drafts.h), split where it is too
- * much for one kernel (split_group.h). */
-#include "compiler/fuse/fuse_family.h"
-
-const struct kiln_fuse_family kiln_fuse_pointwise = {
-    .may_ride_along = true,
-    .max_accesses = KILN_GROUP_MAX_ACCESSES,
-};

@@ -1,0 +1,174 @@
+/*
+ * Block-scale quantisation. The axis of blocks becomes two axes: blocks, and the elements of one. A
+ * scale is an ordinary REDUCE over the second. So blocks are rows of a reduction, and its kernel
+ * computes the elementwise work before and after it. A block as long as its axis needs no second
+ * axis.
+ */
+#include "compiler/ir/import.h"
+#include "compiler/ir/importer.h"
+#include "compiler/reference/round_up.h"
+
+#include <string.h>
+
+struct quantisation {
+    struct kiln_ir *ir;
+    const struct kiln_tensor *x, *y, *scale;
+    const struct kiln_block_quantize *attributes;
+    enum kiln_scalar scalar;
+};
+
+static int64_t block_count(const struct quantisation *quantisation)
+{
+    int64_t size = quantisation->x->dims[quantisation->attributes->axis];
+    return (size - 1) / quantisation->attributes->block_size + 1;
+}
+
+/* The domain of X, its last block padded, with the axis of blocks split if there are several
+ * blocks. For `of_scale` the axis of a block's elements has size 1. */
+static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_scale)
+{
+    const struct kiln_tensor *x = quantisation->x;
+    const struct kiln_block_quantize *attributes = quantisation->attributes;
+    int64_t block_size = attributes->block_size;
+    int64_t dims[KILN_MAX_RANK + 1];
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (i != attributes->axis) {
+            if (rank != 0 || x->dims[i] != 1)
+                dims[rank++] = x->dims[i];
+            continue;
+        }
+        if (x->dims[i] != block_size)
+            dims[rank++] = block_count(quantisation);
+        if (rank != 0 || (!of_scale && block_size != 1))
+            dims[rank++] = of_scale ? 1 : block_size;
+    }
+    return kiln_ir_domain(quantisation->ir, dims, rank);
+}
+
+/* Two roundings upwards in a row are one: the quotient in the computing type, then SCALE's type. */
+static uint32_t import_scale(const struct quantisation *quantisation, uint32_t x)
+{
+    struct kiln_ir *ir = quantisation->ir;
+    enum kiln_scalar scalar = quantisation->scalar;
+    double largest = kiln_dtype_largest(quantisation->y->dtype);
+    uint32_t amax = kiln_ir_unary(ir, KILN_OP_ABS, x);
+    uint32_t domain = blocks_domain(quantisation, true);
+    if (ir->failed)
+        return KILN_NONE;
+    if (ir->ops[amax].domain != domain)
+        amax = kiln_ir_reduce(ir, KILN_OP_REDUCE_MAX, amax, domain);
+    /* 2^31 - 1 is no float. */
+    enum kiln_scalar wide =
+        scalar == KILN_SCALAR_F32 && (double)(float)largest != largest ? KILN_SCALAR_F64 : scalar;
+    amax = kiln_ir_convert(ir, amax, wide);
+    uint32_t quotient = kiln_ir_binary(ir, KILN_OP_DIV_UP, amax, kiln_ir_real(ir, wide, largest));
+    if (quantisation->scale->dtype != kiln_scalar_dtype(wide))
+        quotient = kiln_ir_round_up(ir, quotient, quantisation->scale->dtype);
+    return kiln_ir_convert(ir, quotient, scalar);
+}
+
+/* An element is no larger than the largest number of Y's type, unless SCALE's type had none large
+ * enough: only half is that small. Conversions to other types than these saturate by themselves. */
+static uint32_t limit(const struct quantisation *quantisation, uint32_t value)
+{
+    struct kiln_ir *ir = quantisation->ir;
+    enum kiln_dtype dtype = quantisation->y->dtype;
+    if (quantisation->scale->dtype != KILN_DTYPE_F16 ||
+        (dtype != KILN_DTYPE_F16 && dtype != KILN_DTYPE_BF16 && dtype != KILN_DTYPE_F32))
+        return value;
+    double largest = kiln_dtype_largest(dtype);
+    value = kiln_ir_binary(ir, KILN_OP_MIN, value, kiln_ir_real(ir, quantisation->scalar, largest));
+    return kiln_ir_binary(ir, KILN_OP_MAX, value, kiln_ir_real(ir, quantisation->scalar, -largest));
+}
+
+/* A power of two has an exact inverse. Other scales may be 0; then all elements of the block are.
+ */
+static uint32_t import_elements(const struct quantisation *quantisation, uint32_t x, uint32_t scale)
+{
+    struct kiln_ir *ir = quantisation->ir;
+    if (ir->failed)
+        return KILN_NONE;
+    uint32_t domain = ir->ops[x].domain;
+    if (quantisation->scale->dtype == KILN_DTYPE_E8M0) {
+        uint32_t inverse = kiln_ir_unary(ir, KILN_OP_RCP, scale);
+        return kiln_ir_binary(ir, KILN_OP_MUL, x, kiln_ir_broadcast(ir, inverse, domain));
+    }
+    uint32_t is_zero =
+        kiln_ir_binary(ir, KILN_OP_CMP_EQ, scale, kiln_ir_real(ir, quantisation->scalar, 0));
+    uint32_t divisor =
+        kiln_ir_select(ir, is_zero, kiln_ir_real(ir, quantisation->scalar, 1), scale);
+    return kiln_ir_binary(ir, KILN_OP_DIV, x, kiln_ir_broadcast(ir, divisor, domain));
+}
+
+/* ---- a short last block ---- */
+
+/* The operand along another length of the axis of blocks: without elements past the length, or with
+ * zeros where it has none. A REDUCE through a map, whose windows have one tap. */
+static uint32_t resize(const struct quantisation *quantisation, uint32_t value, int64_t from,
+                       int64_t to)
+{
+    struct kiln_ir *ir = quantisation->ir;
+    const struct kiln_tensor *x = quantisation->x;
+    uint8_t along = (uint8_t)(x->rank - 1 - quantisation->attributes->axis);
+    struct kiln_map map = {0};
+    int64_t dims[KILN_MAX_RANK];
+    memcpy(dims, x->dims, sizeof dims);
+    dims[quantisation->attributes->axis] = to;
+    uint32_t domain = kiln_ir_domain(ir, dims, x->rank);
+    if (ir->failed)
+        return KILN_NONE;
+    map.axis_count = ir->domains[domain].rank;
+    for (uint32_t i = 0; i < map.axis_count; i++)
+        map.axes[i] = kiln_map_axis_along((uint8_t)i);
+    if (from < to)
+        map.windows[map.window_count++] = (struct kiln_map_window){
+            .over = along,
+            .size = kiln_constant_number(from),
+            .offset = kiln_constant_number(0),
+            .divisor = kiln_constant_number(1),
+        };
+    const struct kiln_reduced_windows windows = {
+        .map = &map, .iteration = domain, .domain = domain};
+    return kiln_ir_reduce_windows(ir, KILN_OP_REDUCE_MAX_NUMBER, &value, &windows);
+}
+
+/* The elements without those of the padding. */
+static uint32_t crop(const struct quantisation *quantisation, uint32_t y, int64_t padded)
+{
+    int64_t dims[KILN_MAX_RANK];
+    memcpy(dims, quantisation->x->dims, sizeof dims);
+    dims[quantisation->attributes->axis] = padded;
+    y = kiln_ir_view(quantisation->ir, y,
+                     kiln_ir_domain(quantisation->ir, dims, quantisation->x->rank));
+    return resize(quantisation, y, padded, quantisation->x->dims[quantisation->attributes->axis]);
+}
+
+void kiln_import_block_quantize(struct kiln_importer *importer, const struct kiln_node *node)
+{
+    struct kiln_ir *ir = importer->ir;
+    const struct quantisation quantisation = {
+        .ir = ir,
+        .x = &importer->graph->tensors[node->inputs[0]],
+        .y = &importer->graph->tensors[node->outputs[0]],
+        .scale = &importer->graph->tensors[node->outputs[1]],
+        .attributes = &node->block_quantize,
+        .scalar = kiln_node_scalar(importer->graph, node),
+    };
+    uint32_t domain = blocks_domain(&quantisation, false);
+    int64_t size = quantisation.x->dims[node->block_quantize.axis];
+    int64_t padded = block_count(&quantisation) * node->block_quantize.block_size;
+    bool is_padded = padded != size;
+    uint32_t x = kiln_ir_broadcast(ir, kiln_importer_value(importer, node->inputs[0]),
+                                   kiln_ir_domain(ir, quantisation.x->dims, quantisation.x->rank));
+    /* Zeros do not change the largest magnitude of a block. */
+    if (is_padded)
+        x = resize(&quantisation, kiln_ir_convert(ir, x, quantisation.scalar), size, padded);
+    x = kiln_ir_convert(ir, kiln_ir_view(ir, x, domain), quantisation.scalar);
+    uint32_t scale = import_scale(&quantisation, x);
+    kiln_importer_define(importer, node->outputs[1], scale);
+    uint32_t y = import_elements(&quantisation, x, scale);
+    if (is_padded)
+        y = crop(&quantisation, y, padded);
+    kiln_importer_define(importer, node->outputs[0], limit(&quantisation, y));
+}

@@ -1,0 +1,23 @@
+#include "compiler/lower_options.h"
+
+void kiln_lower_options_append_key(const struct kiln_lower_options *options,
+                                   struct kiln_buffer *key)
+{
+    kiln_buffer_append_u32(key, options->no_fusion);
+    kiln_buffer_append_u32(key, options->max_vector_elements);
+    kiln_buffer_append_u32(key, options->host_wave_size);
+    kiln_buffer_append_u32(key, options->max_groups);
+    kiln_buffer_append_u32(key, options->skipped_forms);
+    kiln_buffer_append_u32(key, options->max_part_weight);
+    const struct kiln_contraction_options *contraction = &options->contraction;
+    kiln_buffer_append_u32(key, contraction->form);
+    kiln_buffer_append_u32(key, contraction->tile_m);
+    kiln_buffer_append_u32(key, contraction->tile_n);
+    kiln_buffer_append_u32(key, contraction->tile_k);
+    kiln_buffer_append_u32(key, contraction->waves_m);
+    kiln_buffer_append_u32(key, contraction->waves_n);
+    kiln_buffer_append_u32(key, contraction->waves_k);
+    kiln_buffer_append_u32(key, contraction->segments);
+    kiln_buffer_append_u32(key, options->shapes);
+    kiln_buffer_append_u64(key, options->workspace_limit);
+}

@@ -1,0 +1,63 @@
+/*
+ * Both operands' tiles in LDS, staged by all work-items, and a wave's fragments of them.
+ */
+#ifndef KILN_DEVICE_CONTRACTION_FRAGMENTS_H
+#define KILN_DEVICE_CONTRACTION_FRAGMENTS_H
+
+#include "device/contraction/tile.h"
+
+#define KILN_STAGE_ITEM  kiln_work_item()
+#define KILN_STAGE_ITEMS KILN_BLOCK
+
+#include "device/contraction/stage_ahead.h"
+
+/* Neighbouring rows of a fragment are neighbours in the tile. */
+#define KILN_LEFT_SPREAD  1
+#define KILN_RIGHT_SPREAD 1
+
+#define KILN_RING_PACKS 0
+
+/* All waves multiply. */
+#define kiln_has_sums(wave) true
+
+/* Where a wave's fragments of a tile start. */
+struct kiln_starts {
+    unsigned left[KILN_ARE_ROWS_APART(KILN_WAVE_M) ? 1 : KILN_FRAGMENTS_M];
+    unsigned right[KILN_ARE_ROWS_APART(KILN_WAVE_N) ? 1 : KILN_FRAGMENTS_N];
+};
+
+KILN_DEVICE kiln_starts kiln_locate_fragments(unsigned wave_row, unsigned wave_column)
+{
+    enum { LEFT = KILN_ARE_ROWS_APART(KILN_WAVE_M), RIGHT = KILN_ARE_ROWS_APART(KILN_WAVE_N) };
+    kiln_starts starts;
+    KILN_UNROLL
+    for (unsigned i = 0; i < (LEFT ? 1 : KILN_FRAGMENTS_M); i++)
+        starts.left[i] = kiln_start_left(wave_row + i * KILN_MMA_M, KILN_STAGED_SHAPE);
+    KILN_UNROLL
+    for (unsigned j = 0; j < (RIGHT ? 1 : KILN_FRAGMENTS_N); j++)
+        starts.right[j] = kiln_start_right(wave_column + j * KILN_MMA_N, KILN_STAGED_SHAPE);
+    return starts;
+}
+
+KILN_DEVICE void kiln_load_fragments(const kiln_pack *tile, const kiln_starts &starts,
+                                     unsigned step, kiln_fragment (&left)[KILN_FRAGMENTS_M],
+                                     kiln_fragment (&right)[KILN_FRAGMENTS_N])
+{
+    const kiln_pack *right_tile = tile + KILN_TILE_M * KILN_ROW_PACKS;
+    KILN_UNROLL
+    for (unsigned i = 0; i < KILN_FRAGMENTS_M; i++) {
+        if (KILN_ARE_ROWS_APART(KILN_WAVE_M))
+            kiln_load_left_from(left[i], tile, starts.left[0], i * KILN_MMA_M, step, KILN_STAGED_SHAPE);
+        else
+            kiln_load_left_from(left[i], tile, starts.left[i], 0, step, KILN_STAGED_SHAPE);
+    }
+    KILN_UNROLL
+    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++) {
+        if (KILN_ARE_ROWS_APART(KILN_WAVE_N))
+            kiln_load_right_from(right[j], right_tile, starts.right[0], j * KILN_MMA_N, step, KILN_STAGED_SHAPE);
+        else
+            kiln_load_right_from(right[j], right_tile, starts.right[j], 0, step, KILN_STAGED_SHAPE);
+    }
+}
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * The units of an operand's tile that a work-item stages. A unit is a pack of each of KILN_<SIDE>_RUN neighbouring rows, and a
+ * work-item stages KILN_<SIDE>_TURNS units.
+ *
+ * From the prelude: kiln_<side>_source (where the operand's tile is) and kiln_<side>_inputs (what is loaded of a unit). From the
+ * pipeline: KILN_STAGE_ITEMS, the number of work-items that stage.
+ */
+#ifndef KILN_DEVICE_CONTRACTION_STAGE_UNITS_H
+#define KILN_DEVICE_CONTRACTION_STAGE_UNITS_H
+
+#define KILN_STAGE_UNITS(side, SIDE, rows, shape)                                                  \
+    enum {                                                                                         \
+        KILN_##SIDE##_UNITS = (rows) / KILN_##SIDE##_RUN * KILN_SHAPE_PACKS(shape),                \
+        KILN_##SIDE##_TURNS = (KILN_##SIDE##_UNITS + KILN_STAGE_ITEMS - 1) / KILN_STAGE_ITEMS      \
+    };                                                                                             \
+    struct kiln_##side##_stage {                                                                   \
+        kiln_##side##_source source;                                                               \
+        kiln_##side##_inputs inputs[KILN_##SIDE##_TURNS];                                          \
+    };
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * The options that a graph is lowered with on a device, if a host has set knobs.
+ */
+#ifndef KILN_RUNTIME_ENGINE_ENGINE_KNOBS_H
+#define KILN_RUNTIME_ENGINE_ENGINE_KNOBS_H
+
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/plan_knobs.h"
+
+/*
+ * Fills the options: the engine's own, with the values of the knobs; `knobs` may be NULL. A limit
+ * of the workspace lowers the graph, for the plan to compile. If the plan needs more, another one
+ * is searched. KILN_UNSUPPORTED, with both sizes, if none fits or the host has set kiln.split_k.
+
+ * Fills the options: the engine's own, with the values of the knobs; `knobs` may be NULL. If
+ * nothing is forced, they have the tuned choice of the graph (tuned_choices.h). With the
+ * benchmarking knob, a graph without one is tuned now. A limit of the workspace lowers the graph,
+ * for the plan to compile. If the plan needs more, products are not split into segments.
+ * KILN_UNSUPPORTED, with both sizes, if that does not suffice or the host has set kiln.split_k.
+ */
+enum kiln_status kiln_engine_lower_options(struct kiln_engine *engine,
+                                           const struct kiln_graph *graph,
+                                           const struct kiln_engine_device *device,
+                                           const struct kiln_plan_knobs *knobs,
+                                           struct kiln_lower_options *ret_lower,
+                                           struct kiln_error *error) KILN_NODISCARD;
+
+/*
+ * Changes the options so that the plan needs at most `limit` bytes, as kiln_plan_workspace_bytes
+ * counts them. KILN_UNSUPPORTED, with both sizes, if that is not possible.
+ */
+enum kiln_status kiln_engine_limit_workspace(struct kiln_engine *engine,
+                                             const struct kiln_graph *graph,
+                                             const struct kiln_engine_device *device,
+                                             uint64_t limit, struct kiln_lower_options *lower,
+                                             struct kiln_error *error) KILN_NODISCARD;
+
+/* The exact bytes of workspace of a plan whose program needs `exact`. A plan for override shapes
+ * has more, since smaller shapes may need some: a quarter, and 64 KiB. A host's limit forbids that.
+ */
+uint64_t kiln_workspace_with_room(const struct kiln_graph *graph,
+                                  const struct kiln_plan_knobs *knobs, uint64_t exact);
+
+/* Takes a tuned choice out of the options, whose plan could not be made, for the rest of the
+ * process. False if they have none. */
+bool kiln_engine_drop_tuned_choice(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                   const struct kiln_engine_device *device,
+                                   struct kiln_lower_options *lower);
+
+/* The exact bytes of workspace of the program with these options. */
+enum kiln_status kiln_engine_program_workspace(struct kiln_engine *engine,
+                                               const struct kiln_graph *graph,
+                                               const struct kiln_target *target,
+                                               const struct kiln_lower_options *lower,
+                                               uint64_t *ret_bytes,
+                                               struct kiln_error *error) KILN_NODISCARD;
+
+#endif

@@ -1,0 +1,607 @@
+#include "compiler/families/reduction/schedule/reduction_schedule.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/schedule_group.h"
+
+#include "tests/compiler/families/reduction/reduction_fixture.h"
+
+#include <criterion/criterion.h>
+
+struct scheduled {
+    struct ir_fixture *fixture;
+    struct kiln_fusion_group group;
+    struct kiln_schedule schedule;
+};
+
+static struct scheduled schedule_for(const char *target, const struct reduction_case *reduction)
+{
+    struct scheduled result = {.fixture = reduction_fixture_create(target)};
+    result.group = reduction_fixture_group(result.fixture, reduction);
+    result.schedule = reduction_fixture_schedule(result.fixture, &result.group);
+    return result;
+}
+
+static void release(struct scheduled *scheduled)
+{
+    ir_fixture_destroy(scheduled->fixture);
+}
+
+Test(schedule_reduction, softmax_reads_a_row_once_and_holds_it)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {8192, 8192},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx90a", &softmax);
+    const struct kiln_schedule *schedule = &result.schedule;
+    cr_assert_eq(schedule->family, KILN_FAMILY_REDUCTION);
+    cr_assert_eq(kiln_reduction_schedule_of(schedule)->passes.pass_count, 3);
+    cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(schedule)));
+    cr_assert_eq(schedule->walk.vector_elems, 8);
+    cr_assert_eq(schedule->launch.block, 512);
+    cr_assert_eq(kiln_reduction_schedule_of(schedule)->items_along_reduced, 512);
+    cr_assert_eq(kiln_reduction_schedule_of(schedule)->steps_per_item, 2);
+    cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(schedule)));
+    cr_assert_eq(schedule->launch.grid, 8192);
+    cr_assert_eq(schedule->traffic.bytes_moved, 2u * 8192 * 8192 * 2);
+    cr_assert_eq(schedule->traffic.bytes_moved, schedule->traffic.bytes_fewest);
+    release(&result);
+}
+
+Test(schedule_reduction, several_short_rows_share_a_work_group)
+{
+    struct reduction_case norm = {.content = REDUCTION_NORM,
+                                  .rank = 2,
+                                  .dims = {4096, 1024},
+                                  .reduced_axes = 2,
+                                  .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &norm);
+    cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
+    cr_assert_eq(result.schedule.walk.vector_elems, 4);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 64);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_kept, 4);
+    cr_assert_eq(result.schedule.launch.block, 256);
+    cr_assert_eq(result.schedule.launch.lds_bytes, 0, "a row is one wave's");
+    release(&result);
+}
+
+Test(schedule_reduction, what_does_not_fit_into_registers_is_read_once_per_pass)
+{
+    struct reduction_case norm = {.content = REDUCTION_NORM,
+                                  .rank = 2,
+                                  .dims = {512, 200000},
+                                  .reduced_axes = 2,
+                                  .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &norm);
+    uint64_t x = 512ull * 200000 * 4;
+    cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->passes.pass_count, 2);
+    cr_assert_eq(result.schedule.launch.block, 1024);
+    cr_assert_gt(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 1);
+    cr_assert_eq(result.schedule.traffic.bytes_fewest, 2 * x + 200000 * 4);
+    cr_assert_eq(result.schedule.traffic.bytes_moved, 3 * x + 200000 * 4);
+    release(&result);
+}
+
+Test(schedule_reduction, what_all_rows_share_is_read_again_only_when_it_is_large)
+{
+    struct reduction_case centered = {.content = REDUCTION_CENTERED,
+                                      .rank = 2,
+                                      .dims = {512, 200000},
+                                      .reduced_axes = 2,
+                                      .dtype = KILN_DTYPE_F32};
+    struct scheduled small = schedule_for("gfx90a", &centered);
+    cr_assert_eq(small.schedule.traffic.bytes_moved, 3 * 512ull * 800000 + 800000);
+    release(&small);
+
+    centered.dims[1] = 400000;
+    struct scheduled large = schedule_for("gfx90a", &centered);
+    cr_assert_eq(large.schedule.traffic.bytes_moved, 3 * 512ull * 1600000 + 2 * 1600000);
+    release(&large);
+}
+
+Test(schedule_reduction, long_rows_are_held_by_more_work_items)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {4096, 32768},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx906", "gfx1100", "gfx1201"};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct scheduled result = schedule_for(targets[i], &softmax);
+        cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)), "%s",
+                  targets[i]);
+        cr_assert_geq(result.schedule.launch.block, 512, "%s", targets[i]);
+        release(&result);
+    }
+}
+
+Test(schedule_reduction, held_rows_of_a_class_leave_registers_for_occupancy)
+{
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "sm_90"};
+    static const int64_t columns[] = {4096, 4100, 8192};
+    struct reduction_case norm = {.content = REDUCTION_NORM,
+                                  .rank = 2,
+                                  .dims = {512, 0},
+                                  .reduced_axes = 2,
+                                  .dtype = KILN_DTYPE_F32};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        for (size_t j = 0; j < sizeof columns / sizeof *columns; j++) {
+            norm.dims[1] = columns[j];
+            struct ir_fixture *fixture = reduction_fixture_create(targets[i]);
+            fixture->options.shapes = KILN_SHAPES_ARGUMENT;
+            struct kiln_fusion_group group = reduction_fixture_group(fixture, &norm);
+            struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+            cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&schedule)), "%s",
+                      targets[i]);
+            cr_assert_eq(schedule.walk.vector_elems, 4, "%s", targets[i]);
+            cr_assert_leq(kiln_reduction_schedule_of(&schedule)->steps_per_item, 4, "%s",
+                          targets[i]);
+            ir_fixture_destroy(fixture);
+        }
+    }
+}
+
+Test(schedule_reduction, the_registers_of_the_target_decide_what_is_held)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {4096, 65536},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct scheduled many = schedule_for("gfx90a", &softmax);
+    cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&many.schedule)));
+    release(&many);
+    struct scheduled few = schedule_for("gfx906", &softmax);
+    cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&few.schedule)));
+    release(&few);
+
+    /* On CUDA all work-items of a block share a file of 65536. */
+    struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+    fixture->target.kind = KILN_TARGET_CUDA;
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
+    struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+    cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&schedule)));
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule_reduction, what_no_later_pass_reads_is_not_held)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {4096, 32768},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_not(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
+    cr_assert_eq(result.schedule.launch.block, 256);
+    cr_assert_eq(result.schedule.traffic.bytes_moved, result.schedule.traffic.bytes_fewest);
+    release(&result);
+}
+
+Test(schedule_reduction, a_full_reduction_in_segments)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .role = KILN_ROLE_PARTIAL,
+                                 .rank = 1,
+                                 .dims = {1 << 24},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32,
+                                 .segment_count = 512};
+    struct scheduled partial = schedule_for("gfx90a", &sum);
+    cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&partial.schedule)));
+    cr_assert_eq(partial.schedule.walk.rank, 1);
+    cr_assert_eq(kiln_reduction_schedule_of(&partial.schedule)->kept_count, 1);
+    cr_assert_eq(kiln_reduction_schedule_of(&partial.schedule)->steps_per_segment,
+                 (1 << 24) / 4 / 512);
+    cr_assert_eq(partial.schedule.launch.block, 256);
+    cr_assert_eq(partial.schedule.launch.grid, 512);
+    cr_assert_eq(partial.schedule.traffic.bytes_moved, (4u << 24) + 512 * 4);
+    release(&partial);
+
+    sum.role = KILN_ROLE_COMBINE;
+    struct scheduled combine = schedule_for("gfx90a", &sum);
+    cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&combine.schedule)),
+                  "one row: its segments are dense");
+    cr_assert_eq(combine.schedule.walk.rank, 1);
+    cr_assert_eq(combine.schedule.walk.dims[0], 512);
+    cr_assert_eq(combine.schedule.accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(combine.schedule.launch.grid, 1);
+    cr_assert_eq(combine.schedule.traffic.bytes_moved, 512 * 4 + 4);
+    release(&combine);
+}
+
+Test(schedule_reduction, a_column_sum_reads_neighbouring_columns)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {8192, 8192},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    const struct kiln_schedule *schedule = &result.schedule;
+    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(schedule)));
+    cr_assert_eq(schedule->walk.vector_elems, 4);
+    cr_assert_eq(kiln_reduction_schedule_of(schedule)->kept_count, 2048);
+    cr_assert_eq(kiln_reduction_schedule_of(schedule)->step_count, 8192);
+    cr_assert_geq(kiln_reduction_schedule_of(schedule)->items_along_kept * 16, 128);
+    cr_assert_geq(schedule->launch.grid, 110, "no compute unit without work");
+    cr_assert_eq(schedule->accesses[0].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(schedule->accesses[1].mode, KILN_ACCESS_VECTOR);
+    release(&result);
+}
+
+Test(schedule_reduction, segments_of_columns_are_combined_along_their_own_axis)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .role = KILN_ROLE_PARTIAL,
+                                        .rank = 4,
+                                        .dims = {64, 56, 56, 256},
+                                        .reduced_axes = 7,
+                                        .dtype = KILN_DTYPE_F16,
+                                        .segment_count = 128};
+    struct scheduled partial = schedule_for("gfx90a", &statistics);
+    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(&partial.schedule)));
+    cr_assert_eq(partial.schedule.walk.rank, 2);
+    cr_assert_eq(partial.schedule.walk.reduced_axes, 1);
+    cr_assert_eq(kiln_reduction_schedule_of(&partial.schedule)->step_count, 64 * 56 * 56);
+    cr_assert_eq(partial.schedule.walk.vector_elems, 8);
+    cr_assert_eq(partial.schedule.traffic.bytes_moved,
+                 64ull * 56 * 56 * 256 * 2 + 3 * 128 * 256 * 4);
+    release(&partial);
+
+    statistics.role = KILN_ROLE_COMBINE;
+    struct scheduled combine = schedule_for("gfx90a", &statistics);
+    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(&combine.schedule)));
+    cr_assert_eq(combine.schedule.walk.rank, 2);
+    cr_assert_eq(combine.schedule.walk.dims[0], 128);
+    cr_assert_eq(combine.schedule.walk.dims[1], 256);
+    cr_assert_eq(combine.schedule.accesses[0].strides[0], 256);
+    cr_assert_eq(combine.schedule.accesses[3].strides[0], 0);
+    cr_assert_eq(combine.schedule.accesses[3].mode, KILN_ACCESS_VECTOR);
+    cr_assert_eq(combine.schedule.traffic.bytes_moved, 3 * 128 * 256 * 4 + 2 * 256 * 2);
+    /* Neighbours read all of the 64 bytes that an AMD GPU's caches ask for, 32 on an NVIDIA GPU. */
+    cr_assert_geq(kiln_reduction_schedule_of(&combine.schedule)->items_along_kept *
+                      combine.schedule.walk.vector_elems * 4,
+                  64);
+    release(&combine);
+    combine = schedule_for("sm_90", &statistics);
+    cr_assert_eq(kiln_reduction_schedule_of(&combine.schedule)->items_along_kept *
+                     combine.schedule.walk.vector_elems * 4,
+                 32);
+    release(&combine);
+}
+
+Test(schedule_reduction, channels_first_have_two_reduced_axes_around_the_kept_one)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .rank = 4,
+                                        .dims = {64, 256, 56, 56},
+                                        .reduced_axes = 13,
+                                        .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx90a", &statistics);
+    cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&result.schedule)));
+    cr_assert_eq(result.schedule.walk.rank, 3);
+    cr_assert_eq(result.schedule.walk.reduced_axes, 5);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->kept_count, 256);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->step_count, 64 * 3136 / 8);
+    cr_assert_eq(result.schedule.accesses[1].mode, KILN_ACCESS_SPLAT, "one result per row");
+    release(&result);
+}
+
+Test(schedule_reduction, a_middle_axis_is_held_too)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 3,
+                                     .dims = {1000, 64, 1000},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &softmax);
+    cr_assert(kiln_reduction_is_columns(kiln_reduction_schedule_of(&result.schedule)));
+    cr_assert_eq(result.schedule.walk.rank, 3);
+    cr_assert(kiln_reduction_is_held(kiln_reduction_schedule_of(&result.schedule)));
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->kept_count, 1000 * 250);
+    release(&result);
+}
+
+Test(schedule_reduction, rows_of_a_few_elements_are_one_work_items)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {1000000, 3},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_eq(result.schedule.walk.vector_elems, 1, "a vector of two would leave one over");
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->items_along_reduced, 1);
+    cr_assert_eq(kiln_reduction_schedule_of(&result.schedule)->steps_per_item, 3);
+    cr_assert_eq(result.schedule.launch.block, 256);
+    release(&result);
+}
+
+Test(schedule_reduction, lines_have_tails_unless_vectors_divide_them)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {7, 1024},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_not(kiln_schedule_has_tails(&result.schedule));
+    release(&result);
+    sum.dims[1] = 1023;
+    struct scheduled odd = schedule_for("gfx90a", &sum);
+    cr_assert(kiln_schedule_has_tails(&odd.schedule));
+    release(&odd);
+}
+
+Test(schedule_reduction, the_memory_order_decides_the_form)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {512, 512},
+                                 .reduced_axes = 1,
+                                 .is_reversed = true,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_not(kiln_reduction_is_columns(kiln_reduction_schedule_of(&result.schedule)),
+                  "the first axis is the fastest");
+    release(&result);
+}
+
+Test(schedule_reduction, few_rows_get_many_work_items)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {16, 8192},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    cr_assert_eq(result.schedule.launch.block, 1024);
+    cr_assert_eq(result.schedule.launch.grid, 16);
+    release(&result);
+}
+
+/* kiln explain prints the rule. */
+Test(schedule_reduction, the_rule_for_work_items_is_noted)
+{
+    static const struct {
+        enum kiln_items_rule rule;
+        const char *target;
+        struct reduction_case reduction;
+    } rows[] = {
+        {KILN_ITEMS_STEPS,
+         "gfx90a",
+         {REDUCTION_NORM, .rank = 2, .dims = {100000, 1024}, .reduced_axes = 2}},
+        {KILN_ITEMS_FILL,
+         "gfx90a",
+         {REDUCTION_SUM, .rank = 2, .dims = {16, 8192}, .reduced_axes = 2}},
+        {KILN_ITEMS_HOLD,
+         "gfx90a",
+         {REDUCTION_SOFTMAX, .rank = 2, .dims = {100000, 32768}, .reduced_axes = 2}},
+        {KILN_ITEMS_CACHE,
+         "gfx90a",
+         {REDUCTION_NORM, .rank = 2, .dims = {100000, 200000}, .reduced_axes = 2}},
+        {KILN_ITEMS_BLOCK,
+         "gfx90a",
+         {REDUCTION_SUM, .rank = 2, .dims = {16, 1 << 22}, .reduced_axes = 1}},
+        {KILN_ITEMS_ALONE,
+         "host",
+         {REDUCTION_SUM, .rank = 2, .dims = {100000, 8192}, .reduced_axes = 2}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reduction_case reduction = rows[i].reduction;
+        reduction.dtype = KILN_DTYPE_F32;
+        struct scheduled result = schedule_for(rows[i].target, &reduction);
+        cr_expect_eq(kiln_reduction_schedule_of(&result.schedule)->items_rule, rows[i].rule,
+                     "row %zu: %d", i,
+                     (int)kiln_reduction_schedule_of(&result.schedule)->items_rule);
+        release(&result);
+    }
+}
+
+Test(schedule_reduction, a_core_takes_whole_rows)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {1024, 8192},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct scheduled cached = schedule_for("host", &softmax);
+    cr_assert_eq(kiln_reduction_schedule_of(&cached.schedule)->items_along_reduced, 1);
+    cr_assert_eq(cached.schedule.launch.lds_bytes, 0);
+    cr_assert_geq(cached.schedule.walk.vector_elems, 16);
+    cr_assert_geq(cached.schedule.launch.grid, 8);
+    cr_assert_eq(cached.schedule.traffic.bytes_moved, cached.schedule.traffic.bytes_fewest,
+                 "32 KiB stay in the cache");
+    release(&cached);
+
+    softmax.dims[1] = 1 << 20;
+    struct scheduled again = schedule_for("host", &softmax);
+    cr_assert_eq(again.schedule.traffic.bytes_fewest, 2 * 1024ull * (4 << 20));
+    cr_assert_eq(again.schedule.traffic.bytes_moved, 4 * 1024ull * (4 << 20),
+                 "three reads and a write");
+    release(&again);
+}
+
+Test(schedule_reduction, a_core_takes_the_vectors_that_leave_least_over)
+{
+    static const struct {
+        int64_t length;
+        uint32_t vector;
+    } expected[] = {{3, 2}, {10, 8}, {24, 8}, {31, 8}, {49, 16}, {1009, 32}, {1024, 32}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct reduction_case sum = {.content = REDUCTION_SUM,
+                                     .rank = 2,
+                                     .dims = {1000, expected[i].length},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+        struct scheduled result = schedule_for("host", &sum);
+        cr_assert_eq(result.schedule.walk.vector_elems, expected[i].vector, "%lld",
+                     (long long)expected[i].length);
+        release(&result);
+    }
+}
+
+Test(schedule_reduction, all_cores_get_columns)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {8192, 8192},
+                                 .reduced_axes = 1,
+                                 .dtype = KILN_DTYPE_F32};
+    struct scheduled many = schedule_for("host", &sum);
+    cr_assert_eq(many.schedule.walk.vector_elems, 64);
+    release(&many);
+
+    sum.dims[1] = 256;
+    struct scheduled few = schedule_for("host", &sum);
+    cr_assert_eq(few.schedule.walk.vector_elems, 32);
+    cr_assert_eq(few.schedule.launch.grid, 8);
+    release(&few);
+}
+
+Test(schedule_reduction, short_lines_without_tails_are_worth_half_the_vector)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .rank = 3,
+                                        .dims = {64, 512, 14 * 14},
+                                        .reduced_axes = 5,
+                                        .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("gfx90a", &statistics);
+    cr_assert_eq(result.schedule.walk.vector_elems, 4);
+    release(&result);
+
+    statistics.dims[2] = 7 * 7;
+    struct scheduled odd = schedule_for("gfx90a", &statistics);
+    cr_assert_eq(odd.schedule.walk.vector_elems, 8, "no other vector would do better");
+    release(&odd);
+}
+
+Test(schedule_reduction, one_element_at_a_time_on_request)
+{
+    struct reduction_case softmax = {.content = REDUCTION_SOFTMAX,
+                                     .rank = 2,
+                                     .dims = {100, 8192},
+                                     .reduced_axes = 2,
+                                     .dtype = KILN_DTYPE_F32};
+    struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+    fixture->options.max_vector_elements = 1;
+    struct kiln_fusion_group group = reduction_fixture_group(fixture, &softmax);
+    struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+    cr_assert_eq(schedule.walk.vector_elems, 1);
+    cr_assert_eq(kiln_reduction_schedule_of(&schedule)->steps_per_item, 1);
+    ir_fixture_destroy(fixture);
+}
+
+Test(schedule_reduction, little_local_memory_means_smaller_work_groups)
+{
+    struct reduction_case statistics = {.content = REDUCTION_STATISTICS,
+                                        .rank = 2,
+                                        .dims = {1 << 20, 256},
+                                        .reduced_axes = 1,
+                                        .dtype = KILN_DTYPE_F64};
+    for (uint32_t lds = 0; lds <= 8192; lds = lds == 0 ? 64 : 2 * lds) {
+        struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+        fixture->target.lds_bytes = lds;
+        struct kiln_fusion_group group = reduction_fixture_group(fixture, &statistics);
+        struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+        cr_assert_leq(schedule.launch.lds_bytes, lds);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(schedule_reduction, vectors_that_may_be_misaligned_are_no_vectors_on_cuda)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .rank = 2,
+                                 .dims = {64, 1023},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32};
+    for (int odd = 0; odd < 2; odd++) {
+        sum.dims[1] = odd ? 1023 : 1024;
+        struct ir_fixture *fixture = reduction_fixture_create("gfx90a");
+        fixture->target.kind = KILN_TARGET_CUDA;
+        struct kiln_fusion_group group = reduction_fixture_group(fixture, &sum);
+        struct kiln_schedule schedule = reduction_fixture_schedule(fixture, &group);
+        cr_assert_eq(schedule.accesses[0].mode, odd ? KILN_ACCESS_GATHER : KILN_ACCESS_VECTOR);
+        cr_assert_eq(schedule.accesses[0].alignment_bytes, odd ? 4 : 16);
+        ir_fixture_destroy(fixture);
+    }
+}
+
+Test(schedule_reduction, prints_what_was_chosen)
+{
+    struct reduction_case sum = {.content = REDUCTION_SUM,
+                                 .role = KILN_ROLE_PARTIAL,
+                                 .rank = 2,
+                                 .dims = {4096, 8192},
+                                 .reduced_axes = 2,
+                                 .dtype = KILN_DTYPE_F32,
+                                 .segment_count = 4};
+    struct scheduled result = schedule_for("gfx90a", &sum);
+    struct kiln_buffer text;
+    kiln_buffer_init(&text);
+    kiln_schedule_print(&result.schedule, &result.group, &text);
+    cr_assert_str_eq(
+        kiln_buffer_text(&text),
+        "  template reduction (rows), axes 4096 reduced 8192, 128 work-items along the reduced "
+        "axes x 2 "
+        "along the kept ones, steps 512, 4 at once, read once and held, 4 segments, lds 16 bytes, "
+        "vector 4, block 256, grid 8192, 32-bit index\n");
+    kiln_buffer_fini(&text);
+    release(&result);
+}
+
+static bool decodes_again(enum reduction_content content, int64_t columns)
+{
+    struct reduction_case reduction = {.content = content,
+                                       .rank = 2,
+                                       .dims = {8192, columns},
+                                       .reduced_axes = 2,
+                                       .dtype = KILN_DTYPE_F16};
+    struct scheduled result = schedule_for("sm_90", &reduction);
+    bool again = kiln_reduction_schedule_of(&result.schedule)->held == KILN_HELD_LOADED;
+    release(&result);
+    return again;
+}
+
+Test(schedule_reduction, what_is_held_stays_narrow_unless_something_costly_is_made_of_it)
+{
+    cr_assert(decodes_again(REDUCTION_NORM, 8192));
+    cr_assert_not(decodes_again(REDUCTION_SOFTMAX, 8192), "the exponentials are kept");
+    cr_assert_not(decodes_again(REDUCTION_NORM, 1 << 20), "nothing is held");
+}
+
+Test(schedule_reduction, a_launch_stays_below_what_hip_can_count)
+{
+    static const struct reduction_case cases[] = {
+        {.content = REDUCTION_SOFTMAX,
+         .rank = 2,
+         .dims = {INT64_C(1) << 24, 16384},
+         .reduced_axes = 2},
+        {.content = REDUCTION_SOFTMAX,
+         .rank = 2,
+         .dims = {INT64_C(1) << 24, 65536},
+         .reduced_axes = 2},
+        {.content = REDUCTION_SUM, .rank = 2, .dims = {INT64_C(1) << 24, 65536}, .reduced_axes = 2},
+        {.content = REDUCTION_SUM, .rank = 2, .dims = {65536, INT64_C(1) << 28}, .reduced_axes = 1},
+        {.content = REDUCTION_NORM, .rank = 2, .dims = {INT64_C(1) << 32, 4}, .reduced_axes = 2},
+    };
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx1100", "sm_90"};
+    uint32_t largest_block = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
+            struct reduction_case reduction = cases[i];
+            reduction.dtype = KILN_DTYPE_F32;
+            struct scheduled result = schedule_for(targets[k], &reduction);
+            cr_expect_leq((uint64_t)result.schedule.launch.grid * result.schedule.launch.block,
+                          UINT32_MAX, "case %zu on %s", i, targets[k]);
+            if (result.schedule.launch.block > largest_block)
+                largest_block = result.schedule.launch.block;
+            release(&result);
+        }
+    }
+    cr_expect_eq(largest_block, 1024);
+}

@@ -1,0 +1,86 @@
+/* Views that move to the loads, and those that stay. */
+#include "compiler/ir/passes.h"
+#include "tests/compiler/ir/sketched_program.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(move_views);
+
+#define QUANTIZE(x, y, scale)                                                                      \
+    " | BlockScaleQuantize x@" x " y=" y ":FP8_E4M3 scale=" scale " !block_size=32"
+#define UNARY(mode) " !operation='" mode "' "
+
+static uint32_t count(const struct kiln_ir *ir, enum kiln_opcode opcode)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < ir->op_count; i++)
+        found += ir->ops[i].opcode == opcode;
+    return found;
+}
+
+/* Runs the pass and cleans up. */
+static void move(struct sketched_program *program, const char *sketch)
+{
+    struct kiln_pass_context context = {.graph = &program->graph.graph};
+    sketched_program_init(program, sketch);
+    cr_assert_eq(kiln_ir_move_views(&program->ir, &context, &program->error), KILN_OK);
+    sketched_program_validate(program);
+    cr_assert_eq(kiln_ir_optimize(&program->ir, context.graph, &program->error), KILN_OK);
+    sketched_program_validate(program);
+}
+
+/* The views that are left, and the rank that each STORE has. */
+static void expect_views(const char *sketch, uint32_t views, uint32_t store_rank)
+{
+    struct sketched_program program;
+    move(&program, sketch);
+    const struct kiln_ir *ir = &program.ir;
+    cr_expect_eq(count(ir, KILN_OP_VIEW), views, "%s", sketch);
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        if (ir->ops[i].opcode == KILN_OP_STORE && store_rank != 0)
+            cr_expect_eq(ir->domains[ir->ops[i].domain].rank, store_rank, "%s", sketch);
+    }
+    sketched_program_fini(&program);
+}
+
+Test(move_views, elementwise_work_on_loads)
+{
+    expect_views("Pointwise in_0=4,64 out_0=4,64:virtual" UNARY("EXP") QUANTIZE("2", "4,64", "4,2"),
+                 0, 3);
+    /* Broadcasts along either axis, and a store on the way. */
+    expect_views("Pointwise in_0=4,64 in_1=64 out_0=4,64" UNARY("MUL") QUANTIZE("3", "4,64", "4,2"),
+                 0, 3);
+    expect_views("Pointwise in_0=4,64 in_1=4,1 out_0=4,64:virtual" UNARY("MUL")
+                     QUANTIZE("3", "4,64", "4,2"),
+                 0, 3);
+    expect_views("Pointwise in_0=4,64 out_0=4,64:virtual !operation='GEN_INDEX' "
+                 "!axis_tensor_uid=1 " QUANTIZE("2", "4,64", "4,2"),
+                 0, 3);
+}
+
+Test(move_views, rows_are_read_from_memory)
+{
+    /* The norm's mean and deviation. */
+    expect_views(
+        "RMSNorm x=8,64 scale=1,64 epsilon=k y=8,64:virtual !forward_phase='INFERENCE' " QUANTIZE(
+            "4", "8,64", "8,2"),
+        1, 3);
+}
+
+Test(move_views, results_of_products_stay)
+{
+    expect_views("Matmul a=64,16 b=16,64 c=64,64:virtual " QUANTIZE("3", "64,64", "64,2"), 1, 3);
+    /* The product of another node reads the value. */
+    expect_views("Pointwise in_0=64,64 out_0=64,64" UNARY(
+                     "EXP") "| Matmul a@2 b=64,8 c=64,8 " QUANTIZE("2", "64,64", "64,2"),
+                 1, 0);
+}
+
+Test(move_views, both_axes_of_one_value)
+{
+    expect_views(
+        "Pointwise in_0=64,64 out_0=64,64:virtual" UNARY("EXP") QUANTIZE(
+            "2", "64,64",
+            "64,2") " | BlockScaleQuantize x@2 y=64,64:FP8_E4M3 scale=2,64 !block_size=32 !axis=0",
+        0, 3);
+}

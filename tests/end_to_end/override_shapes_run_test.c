@@ -1,0 +1,309 @@
+/*
+ * Plans that execute shapes given at execution, on the host device: values, calls that are refused,
+ * shapes that need no compilation, and threads.
+ */
+#include "compiler/graph/graph_reader.h"
+#include "compiler/graph/wire_messages.h"
+#include "runtime/engine/engine.h"
+#include "tests/compiler/graph/graph_sketch.h"
+#include "tests/end_to_end/checked_graph.h"
+#include "tests/runtime/support/temporary_directory.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POISON = 0xa5, MAX_BINDINGS = 16, THREADS = 4, ROWS = 64, COLUMNS = 256 };
+
+static void make_directory(void)
+{
+    cr_assert_not_null(temporary_directory_make());
+}
+
+TestSuite(override_shapes_run, .init = make_directory, .fini = temporary_directory_remove,
+          .timeout = 300);
+
+static const char layernorm[] =
+    "Layernorm x=64,256 scale=256 bias=256 epsilon=k y=64,256 !normalized_dim_count=1";
+
+/* A plan of a sketch that takes override shapes. */
+struct subject {
+    struct kiln_engine *engine;
+    struct kiln_plan *plan;
+    struct json_graph declared;
+    struct kiln_buffer bytes;
+};
+
+static void set_up(struct subject *subject, const char *sketch)
+{
+    const struct kiln_engine_options options = {.device = "host",
+                                                .cache_directory = temporary_path("cache"),
+                                                .is_cache_isolated = true,
+                                                .codegen = {.max_workers = 1},
+                                                .lower.shapes = KILN_SHAPES_AUTO};
+    struct kiln_error error;
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_engine_create(&options, &subject->engine, &error), KILN_OK, "%s", error.text);
+    graph_sketch_accept(&subject->declared, sketch, NULL);
+    subject->declared.graph.takes_overrides = true;
+    kiln_buffer_init(&subject->bytes);
+    cr_assert_eq(
+        kiln_graph_write(&subject->declared.graph, KILN_WIRE_ERA_CURRENT, &subject->bytes, &error),
+        KILN_OK);
+    cr_assert_eq(
+        kiln_engine_check(subject->engine, subject->bytes.data, subject->bytes.size, &error),
+        KILN_OK, "%s", error.text);
+    cr_assert_eq(kiln_plan_create(subject->engine, subject->bytes.data, subject->bytes.size,
+                                  &subject->plan, &error),
+                 KILN_OK, "%s", error.text);
+}
+
+static void tear_down(struct subject *subject)
+{
+    kiln_plan_unref(subject->plan);
+    kiln_engine_unref(subject->engine);
+    kiln_buffer_fini(&subject->bytes);
+    json_graph_fini(&subject->declared);
+}
+
+static unsigned compiled(const struct subject *subject)
+{
+    struct kiln_codegen_counters counters;
+    kiln_engine_codegen_counters(subject->engine, &counters);
+    return (unsigned)counters.kernels_compiled;
+}
+
+/* Executes with memory for `graph`, which has the sizes of the overrides. */
+static enum kiln_status execute(const struct subject *subject, const struct kiln_graph *graph,
+                                const struct kiln_shape_overrides *overrides, void *const *memory,
+                                struct kiln_error *error)
+{
+    struct kiln_buffer_binding bindings[MAX_BINDINGS];
+    uint32_t count = 0;
+    uint64_t bytes = kiln_plan_workspace_bytes(subject->plan);
+    void *workspace = malloc(bytes + 1);
+    memset(workspace, POISON, bytes + 1);
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        if (memory[i])
+            bindings[count++] = (struct kiln_buffer_binding){graph->tensors[i].uid, memory[i]};
+    }
+    kiln_error_init(error);
+    enum kiln_status status = kiln_plan_execute_with_overrides(subject->plan, NULL, workspace,
+                                                               bindings, count, overrides, error);
+    free(workspace);
+    return status;
+}
+
+/* Executes and compares with the interpreter. */
+static void run(const struct subject *subject, const struct kiln_shape_overrides *overrides)
+{
+    struct kiln_random_graph_options fill;
+    struct checked_elements elements;
+    struct kiln_arena arena;
+    struct kiln_graph graph;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    kiln_arena_init(&arena);
+    enum kiln_status status =
+        overrides->count == 0
+            ? kiln_graph_read(subject->bytes.data, subject->bytes.size, &arena, &graph, &error)
+            : kiln_graph_read_with_overrides(subject->bytes.data, subject->bytes.size, overrides,
+                                             &arena, &graph, &error);
+    cr_assert_eq(status, KILN_OK, "%s", error.text);
+    kiln_random_graph_options_init(&fill);
+    fill.infinite_factors = fill.special_values = false;
+    void **memory = make_tensor_memory(&graph, 7, &fill, POISON);
+    cr_assert_eq(execute(subject, &graph, overrides, memory, &error), KILN_OK, "%s", error.text);
+    cr_expect_eq(check_outputs(&graph, memory, POISON, &arena, &elements, &error), KILN_OK, "%s",
+                 error.text);
+    free_tensor_memory(&graph, memory);
+    kiln_arena_fini(&arena);
+}
+
+/* So many rows and columns of the layernorm. */
+struct shape {
+    int64_t dims[2][2];
+    int64_t strides[2][2];
+    int64_t uids[4];
+    uint32_t ranks[4];
+    const int64_t *all_dims[4];
+    const int64_t *all_strides[4];
+};
+
+static struct kiln_shape_overrides shape_of(struct shape *shape, int64_t rows, int64_t columns)
+{
+    *shape = (struct shape){
+        .dims = {{rows, columns}, {columns}},
+        .strides = {{columns, 1}, {1}},
+        .uids = {1, 2, 3, 5},
+        .ranks = {2, 1, 1, 2},
+        .all_dims = {shape->dims[0], shape->dims[1], shape->dims[1], shape->dims[0]},
+        .all_strides = {shape->strides[0], shape->strides[1], shape->strides[1], shape->strides[0]},
+    };
+    return (struct kiln_shape_overrides){4, shape->uids, shape->ranks, shape->all_dims,
+                                         shape->all_strides};
+}
+
+static const struct kiln_shape_overrides no_overrides;
+
+Test(override_shapes_run, plan_executes_declared_and_smaller_shapes)
+{
+    struct subject subject;
+    struct shape shape;
+    set_up(&subject, layernorm);
+    run(&subject, &no_overrides);
+    for (int i = 0; i < 2; i++) {
+        struct kiln_shape_overrides overrides = shape_of(&shape, 3, COLUMNS);
+        run(&subject, &overrides);
+        overrides = shape_of(&shape, ROWS, 17);
+        run(&subject, &overrides);
+        overrides = shape_of(&shape, 1, 1);
+        run(&subject, &overrides);
+    }
+    run(&subject, &no_overrides);
+    tear_down(&subject);
+}
+
+/* The kernel takes the number of rows as an argument. One row is a graph of one axis. */
+Test(override_shapes_run, shapes_of_one_class_compile_nothing)
+{
+    struct subject subject;
+    struct shape shape;
+    set_up(&subject, layernorm);
+    unsigned before = compiled(&subject);
+    for (int64_t rows = 2; rows <= ROWS; rows++) {
+        const struct kiln_shape_overrides overrides = shape_of(&shape, rows, COLUMNS);
+        run(&subject, &overrides);
+    }
+    cr_expect_eq(compiled(&subject), before);
+    tear_down(&subject);
+}
+
+/* More shapes than the plan remembers: they are new again. */
+Test(override_shapes_run, plan_forgets_shapes)
+{
+    struct subject subject;
+    struct shape shape;
+    struct kiln_random_graph_options fill;
+    struct kiln_error error;
+    set_up(&subject, layernorm);
+    kiln_random_graph_options_init(&fill);
+    void **memory = make_tensor_memory(&subject.declared.graph, 7, &fill, POISON);
+    for (int64_t columns = COLUMNS; columns > COLUMNS - 12; columns--) {
+        for (int64_t rows = 2; rows <= ROWS; rows++) {
+            const struct kiln_shape_overrides overrides = shape_of(&shape, rows, columns);
+            cr_assert_eq(execute(&subject, &subject.declared.graph, &overrides, memory, &error),
+                         KILN_OK, "%s", error.text);
+        }
+    }
+    free_tensor_memory(&subject.declared.graph, memory);
+    const struct kiln_shape_overrides overrides = shape_of(&shape, 2, COLUMNS);
+    run(&subject, &overrides);
+    tear_down(&subject);
+}
+
+/* Nothing is executed, and nothing of the plan changes. */
+static void refuse(const struct subject *subject, const struct kiln_shape_overrides *overrides,
+                   enum kiln_status expected, const char *sentence)
+{
+    const struct kiln_graph *graph = &subject->declared.graph;
+    struct kiln_random_graph_options fill;
+    struct kiln_error error;
+    kiln_random_graph_options_init(&fill);
+    void **memory = make_tensor_memory(graph, 7, &fill, POISON);
+    enum kiln_status status = execute(subject, graph, overrides, memory, &error);
+    cr_expect_eq(status, expected, "%s: %s", sentence, error.text);
+    cr_expect_not_null(strstr(error.text, sentence), "'%s' lacks '%s'", error.text, sentence);
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        size_t bytes = (size_t)kiln_tensor_footprint_bytes(&graph->tensors[i]);
+        for (size_t k = 0; graph->tensors[i].role == KILN_TENSOR_OUTPUT && k < bytes; k++)
+            cr_assert_eq(((unsigned char *)memory[i])[k], POISON, "%s", sentence);
+    }
+    free_tensor_memory(graph, memory);
+}
+
+Test(override_shapes_run, wrong_arrays_are_refused)
+{
+    struct subject subject;
+    struct shape shape;
+    set_up(&subject, layernorm);
+    struct kiln_shape_overrides overrides = shape_of(&shape, 3, COLUMNS);
+    overrides.count = UINT32_MAX;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT,
+           "4294967295 override shapes, no graph has more");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    overrides.uids = NULL;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "4 override shapes, and their array of uids");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    overrides.ranks = NULL;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "array of ranks is NULL");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    overrides.dims = NULL;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "array of shapes is NULL");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    overrides.strides = NULL;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "array of strides is NULL");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    shape.all_dims[1] = NULL;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "uid 2: its array of dimensions is NULL");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    shape.all_strides[3] = NULL;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "uid 5: its array of strides is NULL");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    shape.ranks[0] = 0;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "uid 1: rank 0, must be 1 to 8");
+    shape.ranks[0] = 9;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "uid 1: rank 9, must be 1 to 8");
+    overrides = shape_of(&shape, ROWS + 1, COLUMNS);
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "dimension 0 is 65, above the declared 64");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    overrides.count = 1;
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT, "the override shapes do not fit together");
+    overrides = shape_of(&shape, 3, COLUMNS);
+    run(&subject, &overrides);
+    tear_down(&subject);
+}
+
+Test(override_shapes_run, other_plans_take_none)
+{
+    struct subject subject;
+    struct shape shape;
+    struct kiln_plan *plan = NULL;
+    struct kiln_error error;
+    set_up(&subject, layernorm);
+    kiln_error_init(&error);
+    cr_assert_eq(kiln_plan_create(subject.engine, subject.declared.bytes.data,
+                                  subject.declared.bytes.size, &plan, &error),
+                 KILN_OK);
+    kiln_plan_unref(subject.plan);
+    subject.plan = plan;
+    const struct kiln_shape_overrides overrides = shape_of(&shape, 3, COLUMNS);
+    refuse(&subject, &overrides, KILN_BAD_ARGUMENT,
+           "override shapes for a graph that was not built for them");
+    run(&subject, &no_overrides);
+    tear_down(&subject);
+}
+
+static void *run_shapes(void *context)
+{
+    struct shape shape;
+    for (int64_t rows = 1; rows <= ROWS; rows += 3) {
+        const struct kiln_shape_overrides overrides = shape_of(&shape, rows, COLUMNS);
+        run(context, &overrides);
+    }
+    return NULL;
+}
+
+Test(override_shapes_run, threads_share_a_plan)
+{
+    struct subject subject;
+    pthread_t threads[THREADS];
+    set_up(&subject, layernorm);
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, run_shapes, &subject), 0);
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+    tear_down(&subject);
+}
