@@ -7,7 +7,8 @@
  *   words   only families whose words contain one of these
  */
 #include "compiler/codegen/target.h"
-#include "compiler/kernel_plan.h"
+#include "compiler/plan/kernel_plan.h"
+#include "compiler/program.h"
 #include "tests/support/hostile_graph.h"
 
 #include <inttypes.h>

@@ -47,7 +47,7 @@ enum kiln_status kiln_plugin_host_open(struct kiln_plugin_host *host, const char
                                    "GetAllEngineIds", error);
     kiln_buffer_init(&host->config_bytes);
     if (!status)
-        status = kiln_engine_config_write(id, &host->config_bytes, error);
+        status = kiln_engine_config_write(id, NULL, 0, &host->config_bytes, error);
     if (!status)
         status = kiln_benchmark_graph(graph_path, &host->graph_bytes, error);
     if (!status)
