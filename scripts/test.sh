@@ -6,8 +6,8 @@
 #   --long   every leg runs whole sweeps, and ten times as many random graphs; this takes hours
 #   --hip    the hardware suite alone, in a release build: for people with an AMD GPU, to run once
 #
-# Legs: tests that spend their time in compilers or file systems run whole in the first leg and in parts in the others, with
-# other seeds for random graphs (scripts/README.md).
+# Legs: tests that spend their time in compilers or file systems run in parts, others in each leg, with other seeds for random
+# graphs (scripts/README.md).
 #
 #   dev     gcc, debug, warnings are errors, every test
 #   hip     the hardware suite on a GPU or, in parts, on emulated ones (scripts/test_hip.sh), with the build of the first leg
