@@ -140,6 +140,26 @@ static enum kiln_status check_rows(const struct kiln_graph *graph, const struct 
     return KILN_OK;
 }
 
+/* What hides rows comes from memory: only then does attention's kernel hold it. */
+static enum kiln_status check_hiding(const struct kiln_graph *graph, const struct kiln_node *node,
+                                     struct kiln_error *error)
+{
+    static const enum kiln_operand lengths[] = {KILN_OPERAND_SEQ_LEN_Q, KILN_OPERAND_SEQ_LEN_KV};
+    const struct kiln_tensor *mask = find(graph, node, KILN_OPERAND_ATTN_MASK);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const struct kiln_tensor *tensor = find(graph, node, lengths[i]);
+        if (tensor != NULL && tensor->role != KILN_TENSOR_INPUT)
+            return kiln_reject_tensor(error, KILN_REJECT_RAGGED, graph, node, tensor,
+                                      "%s must be an input of the graph where operands are ragged",
+                                      kiln_operand_text(lengths[i]));
+    }
+    if (mask != NULL && mask->role == KILN_TENSOR_CONSTANT)
+        return kiln_reject_tensor(error, KILN_REJECT_RAGGED, graph, node, mask,
+                                  "a mask with a constant value is not supported where operands "
+                                  "are ragged");
+    return KILN_OK;
+}
+
 enum kiln_status kiln_ragged_check_attention(const struct kiln_graph *graph,
                                              const struct kiln_node *node, struct kiln_error *error)
 {
@@ -159,6 +179,8 @@ enum kiln_status kiln_ragged_check_attention(const struct kiln_graph *graph,
         status = check_agreement(graph, node, of_keys, sizeof of_keys / sizeof *of_keys, error);
     for (size_t i = 0; status == KILN_OK && i < sizeof rows / sizeof *rows; i++)
         status = check_rows(graph, node, find(graph, node, rows[i]), rows[i], error);
+    if (status == KILN_OK)
+        status = check_hiding(graph, node, error);
     if (status != KILN_OK)
         return status;
     if (computes_in_double(graph, node))

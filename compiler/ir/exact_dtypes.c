@@ -112,8 +112,8 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
     case KILN_OP_FLOOR:
     case KILN_OP_CEIL:
         /* Integers up to 2^precision are in every floating-point type, and beyond every number is
-         * integral. */
-        return (sets[op->operands[0]] & FLOATS) | own;
+         * integral; but 7.5, the largest number of E2M3, has no integer above it there. */
+        return (sets[op->operands[0]] & FLOATS & ~B(F6E2M3)) | own;
     case KILN_OP_MUL:
         return op->scalar == KILN_SCALAR_F32
                    ? product_dtypes(sets[op->operands[0]], sets[op->operands[1]]) | own

@@ -5,6 +5,7 @@
  * one wide access of a vector that claims no alignment; the host does not care. CUDA traps: there a pointer needs the alignment
  * of the whole access, up to 16 (compiler/schedule/vector_access.h).
  *
+ * Their own names begin with kiln_, since arguments may name anything.
  * Macros over literal sizes, because templates over them took 2 of the 12 ms that a small kernel spends in the front end.
  */
 #ifndef KILN_DEVICE_MEMORY_H
@@ -19,22 +20,22 @@ typedef uint4 kiln_words_of_16;
 
 #define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
     {                                                                                              \
-        const kiln_words_of_##bytes words =                                                        \
+        const kiln_words_of_##bytes kiln_words =                                                   \
             *(const kiln_words_of_##bytes *)((const char *)(from) + (offset));                     \
-        __builtin_memcpy((char *)(to) + (offset), &words, bytes);                                  \
+        __builtin_memcpy((char *)(to) + (offset), &kiln_words, bytes);                             \
     }
 #define KILN_STORE_ONE(bytes, to, from, offset)                                                    \
     {                                                                                              \
-        kiln_words_of_##bytes words;                                                               \
-        __builtin_memcpy(&words, (const char *)(from) + (offset), bytes);                          \
-        *(kiln_words_of_##bytes *)((char *)(to) + (offset)) = words;                               \
+        kiln_words_of_##bytes kiln_words;                                                          \
+        __builtin_memcpy(&kiln_words, (const char *)(from) + (offset), bytes);                     \
+        *(kiln_words_of_##bytes *)((char *)(to) + (offset)) = kiln_words;                          \
     }
 /* Past the cache of the multiprocessor. */
 #define KILN_STREAM_ONE(bytes, to, from, offset)                                                   \
     {                                                                                              \
-        const kiln_words_of_##bytes words =                                                        \
+        const kiln_words_of_##bytes kiln_words =                                                   \
             __ldcg((const kiln_words_of_##bytes *)((const char *)(from) + (offset)));              \
-        __builtin_memcpy((char *)(to) + (offset), &words, bytes);                                  \
+        __builtin_memcpy((char *)(to) + (offset), &kiln_words, bytes);                             \
     }
 
 #elif defined(__clang__) && !defined(KILN_DEVICE_HOST_H)
@@ -60,16 +61,16 @@ typedef kiln_words_of_16 kiln_local_16 __attribute__((may_alias));
 #define KILN_LOAD_AS(type, bytes, to, from, offset)                                                \
     {                                                                                              \
         KILN_LANES(bytes, (to)[0]);                                                                \
-        const kiln_lanes lanes =                                                                   \
+        const kiln_lanes kiln_elements =                                                           \
             __builtin_bit_cast(kiln_lanes, *(const type *)((const char *)(from) + (offset)));      \
-        __builtin_memcpy((char *)(to) + (offset), &lanes, bytes);                                  \
+        __builtin_memcpy((char *)(to) + (offset), &kiln_elements, bytes);                          \
     }
 #define KILN_STORE_AS(type, bytes, to, from, offset)                                               \
     {                                                                                              \
         KILN_LANES(bytes, (to)[0]);                                                                \
-        kiln_lanes lanes;                                                                          \
-        __builtin_memcpy(&lanes, (const char *)(from) + (offset), bytes);                          \
-        *(type *)((char *)(to) + (offset)) = __builtin_bit_cast(kiln_words_of_##bytes, lanes);     \
+        kiln_lanes kiln_elements;                                                                  \
+        __builtin_memcpy(&kiln_elements, (const char *)(from) + (offset), bytes);                  \
+        *(type *)((char *)(to) + (offset)) = __builtin_bit_cast(kiln_words_of_##bytes, kiln_elements); \
     }
 #define KILN_LOAD_ONE(bytes, to, from, offset)                                                     \
     KILN_LOAD_AS(kiln_access_##bytes, bytes, to, from, offset)

@@ -123,22 +123,50 @@ static void take_tuned_choice(struct kiln_engine *engine, const struct kiln_grap
         *lower = tuned;
 }
 
+void kiln_engine_base_options(const struct kiln_engine *engine, const struct kiln_plan_knobs *knobs,
+                              struct kiln_lower_options *ret_lower)
+{
+    *ret_lower = engine->programs.lower;
+    if (knobs)
+        kiln_plan_knobs_apply(knobs, ret_lower);
+}
+
+/* The host's limit of the workspace, if there is one. */
+static enum kiln_status apply_limit(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                    const struct kiln_engine_device *device,
+                                    const struct kiln_plan_knobs *knobs,
+                                    struct kiln_lower_options *lower, struct kiln_error *error)
+{
+    int64_t limit = knobs ? knobs->values[KILN_KNOB_WORKSPACE_SIZE_LIMIT] : INT64_MAX;
+    return limit == INT64_MAX ? KILN_OK
+                              : kiln_engine_limit_workspace(engine, graph, device, (uint64_t)limit,
+                                                            lower, error);
+}
+
+static bool has_same_contraction(const struct kiln_lower_options *a,
+                                 const struct kiln_lower_options *b)
+{
+    return memcmp(&a->contraction, &b->contraction, sizeof a->contraction) == 0;
+}
+
 bool kiln_engine_drop_tuned_choice(struct kiln_engine *engine, const struct kiln_graph *graph,
                                    const struct kiln_engine_device *device,
-                                   struct kiln_lower_options *lower)
+                                   const struct kiln_plan_knobs *knobs,
+                                   struct kiln_lower_options *lower, enum kiln_status *status,
+                                   struct kiln_error *error)
 {
-    struct kiln_lower_options base = *lower;
-    base.contraction = (struct kiln_contraction_options){0};
-    const struct kiln_tuned_subject subject = {&engine->programs, graph, device->device, &base};
-    struct kiln_tuned_choice choice;
-    if (memcmp(&base.contraction, &lower->contraction, sizeof base.contraction) == 0 ||
-        !kiln_tuning_applies(graph, &base) ||
-        !kiln_tuned_choices_find(&engine->tuned, &subject, &choice) ||
-        memcmp(&choice.contraction, &lower->contraction, sizeof choice.contraction) != 0)
+    struct kiln_lower_options base;
+    kiln_engine_base_options(engine, knobs, &base);
+    if (kiln_status_may_pass(*status) || has_same_contraction(&base, lower))
         return false;
+    const struct kiln_tuned_subject subject = {&engine->programs, graph, device->device, &base};
     kiln_tuned_choices_forget(&engine->tuned, &subject);
+    kiln_log(KILN_LOG_WARN, "graph '%.64s': its tuned choice is dropped: %s", graph->name,
+             error->text);
+    kiln_error_init(error);
     *lower = base;
-    return true;
+    *status = apply_limit(engine, graph, device, knobs, lower, error);
+    return *status == KILN_OK;
 }
 
 enum kiln_status kiln_engine_lower_options(struct kiln_engine *engine,
@@ -148,23 +176,14 @@ enum kiln_status kiln_engine_lower_options(struct kiln_engine *engine,
                                            struct kiln_lower_options *ret_lower,
                                            struct kiln_error *error)
 {
-    struct kiln_lower_options lower = engine->programs.lower;
-    int64_t limit = INT64_MAX;
-    if (knobs) {
-        kiln_plan_knobs_apply(knobs, &lower);
-        limit = knobs->values[KILN_KNOB_WORKSPACE_SIZE_LIMIT];
-    }
-    *ret_lower = lower;
+    struct kiln_lower_options base;
+    kiln_engine_base_options(engine, knobs, &base);
+    *ret_lower = base;
     take_tuned_choice(engine, graph, device, knobs, ret_lower);
-    if (limit == INT64_MAX)
-        return KILN_OK;
-    enum kiln_status status =
-        kiln_engine_limit_workspace(engine, graph, device, (uint64_t)limit, ret_lower, error);
-    if (status != KILN_UNSUPPORTED ||
-        memcmp(&lower.contraction, &ret_lower->contraction, sizeof lower.contraction) == 0)
+    enum kiln_status status = apply_limit(engine, graph, device, knobs, ret_lower, error);
+    if (status != KILN_UNSUPPORTED || has_same_contraction(&base, ret_lower))
         return status;
-    /* Without the tuned choice, then. */
     kiln_error_init(error);
-    *ret_lower = lower;
-    return kiln_engine_limit_workspace(engine, graph, device, (uint64_t)limit, ret_lower, error);
+    *ret_lower = base;
+    return apply_limit(engine, graph, device, knobs, ret_lower, error);
 }

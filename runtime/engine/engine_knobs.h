@@ -7,16 +7,16 @@
 #include "runtime/engine/engine_state.h"
 #include "runtime/engine/plan_knobs.h"
 
-/*
- * Fills the options: the engine's own, with the values of the knobs; `knobs` may be NULL. A limit
- * of the workspace lowers the graph, for the plan to compile. If the plan needs more, another one
- * is searched. KILN_UNSUPPORTED, with both sizes, if none fits or the host has set kiln.split_k.
+/* The engine's own options, with the values of the knobs; `knobs` may be NULL. Asks no cache. */
+void kiln_engine_base_options(const struct kiln_engine *engine, const struct kiln_plan_knobs *knobs,
+                              struct kiln_lower_options *ret_lower);
 
- * Fills the options: the engine's own, with the values of the knobs; `knobs` may be NULL. If
- * nothing is forced, they have the tuned choice of the graph (tuned_choices.h). With the
- * benchmarking knob, a graph without one is tuned now. A limit of the workspace lowers the graph,
- * for the plan to compile. If the plan needs more, products are not split into segments.
- * KILN_UNSUPPORTED, with both sizes, if that does not suffice or the host has set kiln.split_k.
+/*
+ * The base options, with what a cache or the graph adds. If nothing is forced, they have the tuned
+ * choice of the graph (tuned_choices.h); with the benchmarking knob, a graph without one is tuned
+ * now. A limit of the workspace lowers the graph, for the plan to compile. If the plan needs more,
+ * another one is searched, without the tuned choice if need be. KILN_UNSUPPORTED, with both sizes,
+ * if none fits or the host has set kiln.split_k.
  */
 enum kiln_status kiln_engine_lower_options(struct kiln_engine *engine,
                                            const struct kiln_graph *graph,
@@ -41,11 +41,16 @@ enum kiln_status kiln_engine_limit_workspace(struct kiln_engine *engine,
 uint64_t kiln_workspace_with_room(const struct kiln_graph *graph,
                                   const struct kiln_plan_knobs *knobs, uint64_t exact);
 
-/* Takes a tuned choice out of the options, whose plan could not be made, for the rest of the
- * process. False if they have none. */
+/*
+ * After a failure with these options: forgets their tuned choice for the rest of the process, with a
+ * line in the log, and fills them anew without it, within the limit of the workspace. True if the
+ * caller is to try again; else status and error are the caller's, or say that no plan fits.
+ */
 bool kiln_engine_drop_tuned_choice(struct kiln_engine *engine, const struct kiln_graph *graph,
                                    const struct kiln_engine_device *device,
-                                   struct kiln_lower_options *lower);
+                                   const struct kiln_plan_knobs *knobs,
+                                   struct kiln_lower_options *lower, enum kiln_status *status,
+                                   struct kiln_error *error) KILN_NODISCARD;
 
 /* The exact bytes of workspace of the program with these options. */
 enum kiln_status kiln_engine_program_workspace(struct kiln_engine *engine,

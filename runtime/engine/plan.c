@@ -297,13 +297,9 @@ enum kiln_status kiln_plan_create_with_knobs(struct kiln_engine *engine, const v
         status = kiln_engine_lower_options(engine, &graph, device, knobs, &lower, error);
         if (status == KILN_OK)
             status = kiln_plan_make(engine, &graph, device, &lower, &plan, error);
-        if (status && !kiln_status_may_pass(status) &&
-            kiln_engine_drop_tuned_choice(engine, &graph, device, &lower)) {
-            kiln_log(KILN_LOG_WARN, "graph '%.64s': its tuned choice is dropped: %s", graph.name,
-                     error->text);
-            kiln_error_init(error);
+        if (status && kiln_engine_drop_tuned_choice(engine, &graph, device, knobs, &lower, &status,
+                                                    error))
             status = kiln_plan_make(engine, &graph, device, &lower, &plan, error);
-        }
         /* Other values of the knobs may do. */
         if (!knobs || kiln_plan_knobs_are_default(knobs))
             kiln_engine_note_outcome(engine, &graph, device, status, error);

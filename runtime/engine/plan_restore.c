@@ -87,7 +87,7 @@ struct restoration {
     const struct kiln_engine_device *device;
     const struct kiln_plan_record *record;
     const struct kiln_graph *graph;
-    struct kiln_lower_options lower;
+    const struct kiln_plan_knobs *knobs; /* may be NULL */
     struct kiln_shared_kernel **kernels; /* a reference to each */
     uint32_t kernel_count;
 };
@@ -136,6 +136,8 @@ static enum kiln_status load_stored(struct restoration *restoration, struct kiln
     struct kiln_engine *engine = restoration->engine;
     struct kiln_shared_program *program = NULL;
     struct kiln_loaded_program *loaded = NULL;
+    struct kiln_lower_options lower;
+    kiln_engine_base_options(engine, restoration->knobs, &lower);
     enum kiln_status status =
         kiln_program_format_read(recipe->bytes, recipe->size, restoration->graph, &program, error);
     if (status == KILN_OK)
@@ -148,8 +150,8 @@ static enum kiln_status load_stored(struct restoration *restoration, struct kiln
     kiln_shared_program_unref(program);
     if (status == KILN_OK)
         status =
-            kiln_plan_of_program(engine, restoration->graph, restoration->device,
-                                 &restoration->lower, loaded, KILN_ORIGIN_DISK, ret_plan, error);
+            kiln_plan_of_program(engine, restoration->graph, restoration->device, &lower, loaded,
+                                 KILN_ORIGIN_DISK, ret_plan, error);
     return status;
 }
 
@@ -167,8 +169,13 @@ static enum kiln_status make_again(const struct restoration *restoration, const 
     const struct kiln_graph *graph = restoration->graph;
     kiln_log(KILN_LOG_INFO, "a stored plan of graph '%.64s' is made again: %s", graph->name,
              reason);
-    enum kiln_status status = kiln_plan_make(restoration->engine, graph, restoration->device,
-                                             &restoration->lower, ret_plan, error);
+    struct kiln_lower_options lower;
+    enum kiln_status status =
+        kiln_engine_lower_options(restoration->engine, graph, restoration->device,
+                                  restoration->knobs, &lower, error);
+    if (status == KILN_OK)
+        status = kiln_plan_make(restoration->engine, graph, restoration->device, &lower, ret_plan,
+                                error);
     if (status)
         kiln_error_prefix(error, "a stored plan cannot be used: %s", reason);
     return status;
@@ -186,8 +193,9 @@ static enum kiln_status restore(struct restoration *restoration, struct kiln_pla
         return make_again(restoration, reason, ret_plan, error);
     }
     enum kiln_status status = load_stored(restoration, ret_plan, error);
+    /* A kernel whose bytes are damaged is an argument of the host's; Kiln's own changes are not. */
     if (status == KILN_OK || kiln_status_may_pass(status) || status == KILN_IO ||
-        status == KILN_DEVICE)
+        status == KILN_DEVICE || status == KILN_BAD_ARGUMENT)
         return status;
     (void)snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(error->text, "\n"), error->text);
     kiln_error_init(error);
@@ -214,16 +222,14 @@ enum kiln_status kiln_plan_restore(struct kiln_engine *engine, const void *bytes
     struct kiln_graph graph;
     struct kiln_plan_record record;
     struct kiln_plan *plan = NULL;
-    struct restoration restoration = {.engine = engine, .record = &record, .graph = &graph};
+    struct restoration restoration = {
+        .engine = engine, .record = &record, .graph = &graph, .knobs = knobs};
     kiln_arena_init(&arena);
     enum kiln_status status = kiln_plan_decode(bytes, size, &record, error);
     if (status == KILN_OK)
         status = kiln_graph_read(record.graph.bytes, record.graph.size, &arena, &graph, error);
     if (status == KILN_OK)
         status = kiln_engine_devices_current(&engine->devices, &restoration.device, error);
-    if (status == KILN_OK)
-        status = kiln_engine_lower_options(engine, &graph, restoration.device, knobs,
-                                           &restoration.lower, error);
     if (status == KILN_OK)
         status = restore(&restoration, &plan, error);
     if (status == KILN_OK)

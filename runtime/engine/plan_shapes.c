@@ -283,7 +283,7 @@ static enum kiln_status make_plan(const struct kiln_plan *plan,
     if (status == KILN_OK)
         status = kiln_plan_make(plan->engine, &graph, plan->device, &lower, &made, error);
     kiln_arena_fini(&arena);
-    if (status == KILN_OK && made->workspace_bytes > plan->workspace_bytes) {
+    if (status == KILN_OK && kiln_plan_workspace_bytes(made) > kiln_plan_workspace_bytes(plan)) {
         status = kiln_error_set(error, KILN_UNSUPPORTED,
                                 "these override shapes need %" PRIu64
                                 " bytes of workspace, the declared ones %" PRIu64,

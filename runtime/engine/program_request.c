@@ -24,13 +24,17 @@ static enum kiln_status set_form(struct kiln_program_request *request, enum kiln
     return status;
 }
 
-/* The name of the graph's computation on the target. */
+/* The name of the graph's computation on the target with the options: candidates of tuning are no
+ * shapes that one kernel could serve. */
 static enum kiln_status hash_computation(const struct kiln_program_request *request,
                                          struct kiln_hash128 *ret_hash, struct kiln_error *error)
 {
+    struct kiln_lower_options lower = request->lower;
     struct kiln_buffer text;
+    lower.shapes = KILN_SHAPES_CONSTANT;
     kiln_buffer_init(&text);
     kiln_graph_append_computation(request->graph, &text);
+    kiln_lower_options_append_key(&lower, &text);
     kiln_buffer_append_text(&text, request->scope.target->name);
     enum kiln_status status = kiln_buffer_check(&text, error);
     if (status == KILN_OK)

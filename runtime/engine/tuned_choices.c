@@ -51,20 +51,23 @@ static void describe_driver(struct kiln_device *device, char ret_text[DRIVER_BYT
 
 /* ---- memory ---- */
 
-static bool recall(struct kiln_tuned_choices *choices, const struct kiln_cache_key *key,
-                   struct kiln_tuned_place *ret_place)
+static bool recall(struct kiln_tuned_choices *choices, const struct kiln_tuned_subject *subject,
+                   const struct kiln_cache_key *key, struct kiln_tuned_place *ret_place)
 {
     lock(choices);
     *ret_place = choices->places[key->hash_low % KILN_TUNED_PLACES];
     kiln_process_mutex_unlock(&choices->lock);
     return ret_place->is_used && ret_place->name.low == key->hash_low &&
-           ret_place->name.high == key->hash_high;
+           ret_place->name.high == key->hash_high &&
+           ret_place->ordinal == subject->device->ordinal;
 }
 
-static void remember(struct kiln_tuned_choices *choices, const struct kiln_cache_key *key,
-                     const struct kiln_tuned_choice *choice)
+static void remember(struct kiln_tuned_choices *choices, const struct kiln_tuned_subject *subject,
+                     const struct kiln_cache_key *key, const struct kiln_tuned_choice *choice)
 {
-    struct kiln_tuned_place place = {.name = {key->hash_high, key->hash_low}, .is_used = true};
+    struct kiln_tuned_place place = {.name = {key->hash_high, key->hash_low},
+                                     .ordinal = subject->device->ordinal,
+                                     .is_used = true};
     if (choice) {
         place.has_choice = true;
         place.choice = *choice;
@@ -198,12 +201,12 @@ bool kiln_tuned_choices_find(struct kiln_tuned_choices *choices,
     kiln_error_init(&ignored);
     kiln_cache_key_init(&key);
     if (make_key(subject, &key, &ignored) == KILN_OK) {
-        if (recall(choices, &key, &place)) {
+        if (recall(choices, subject, &key, &place)) {
             is_found = place.has_choice;
             loaded = place.choice;
         } else {
             is_found = load(subject, &key, &loaded);
-            remember(choices, &key, is_found ? &loaded : NULL);
+            remember(choices, subject, &key, is_found ? &loaded : NULL);
         }
     }
     kiln_cache_key_fini(&key);
@@ -245,7 +248,7 @@ void kiln_tuned_choices_keep(struct kiln_tuned_choices *choices,
     kiln_cache_key_init(&key);
     enum kiln_status status = make_key(subject, &key, &error);
     if (status == KILN_OK) {
-        remember(choices, &key, choice);
+        remember(choices, subject, &key, choice);
         status = store_choice(subject, &key, choice, &error);
     }
     if (status)
@@ -261,6 +264,6 @@ void kiln_tuned_choices_forget(struct kiln_tuned_choices *choices,
     kiln_error_init(&ignored);
     kiln_cache_key_init(&key);
     if (make_key(subject, &key, &ignored) == KILN_OK)
-        remember(choices, &key, NULL);
+        remember(choices, subject, &key, NULL);
     kiln_cache_key_fini(&key);
 }

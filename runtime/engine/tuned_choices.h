@@ -29,6 +29,7 @@ enum { KILN_TUNED_PLACES = 1024 };
 /* Choices in memory, and shapes that no cache has one for; a newer one may overwrite an older. */
 struct kiln_tuned_place {
     struct kiln_hash128 name; /* of the entry's key */
+    int ordinal;              /* of the device: equal targets may be unequal devices */
     bool is_used;
     bool has_choice;
     struct kiln_tuned_choice choice;

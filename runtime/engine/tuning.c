@@ -63,10 +63,20 @@ struct subject {
     uint32_t binding_count;
 };
 
+static bool has_ragged_tensors(const struct kiln_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->tensor_count; i++)
+        if (kiln_tensor_is_ragged(&graph->tensors[i]))
+            return true;
+    return false;
+}
+
 bool kiln_tuning_applies(const struct kiln_graph *graph, const struct kiln_lower_options *lower)
 {
     static const struct kiln_contraction_options nothing;
-    return !lower->no_fusion && lower->max_vector_elements == 0 &&
+    /* What is fastest for the largest shapes says nothing about smaller ones, and offsets that
+     * nobody knows say nothing about the time. */
+    return !graph->takes_overrides && !has_ragged_tensors(graph) && !lower->no_fusion && lower->max_vector_elements == 0 &&
            memcmp(&lower->contraction, &nothing, sizeof nothing) == 0 &&
            kiln_plan_knobs_work(graph) != 0;
 }
@@ -137,15 +147,17 @@ static void fill(const struct kiln_graph *graph, uint32_t index, unsigned char *
 {
     enum kiln_dtype dtype = graph->tensors[index].dtype;
     bool is_index = dtype == KILN_DTYPE_I32 || dtype == KILN_DTYPE_I64 || dtype == KILN_DTYPE_BOOL;
-    int32_t length = (int32_t)length_in(graph, index);
+    int64_t length = length_in(graph, index);
+    size_t width = dtype == KILN_DTYPE_I64 ? sizeof(int64_t) : sizeof(int32_t);
     uint32_t state = 1;
     for (size_t i = 0; i < size; i++) {
         state = state * 1664525 + 1013904223;
         bytes[i] = is_index ? 0 : (unsigned char)(i % 2 == 0 ? state >> 24 : 0x38 + (state >> 31));
     }
-    for (size_t i = 0; dtype == KILN_DTYPE_I32 && length != 0 && i + sizeof length <= size;
-         i += sizeof length)
-        memcpy(bytes + i, &length, sizeof length);
+    for (size_t i = 0; is_index && length != 0 && i + width <= size; i += width) {
+        int32_t narrow = (int32_t)length;
+        memcpy(bytes + i, width == sizeof narrow ? (void *)&narrow : (void *)&length, width);
+    }
 }
 
 static enum kiln_status make_tensor(struct subject *subject, uint32_t index,

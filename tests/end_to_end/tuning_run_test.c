@@ -1,6 +1,7 @@
 /* Tuning on the host device: a choice is kept, found by other processes, part of the key, and
  * dropped with another compiler. No test compares times. */
 #include "cache/cache_inventory.h"
+#include "compiler/graph/wire_messages.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/plan_knobs.h"
 #include "runtime/engine/stale_entry.h"
@@ -193,4 +194,20 @@ Test(tuning_run, graphs_without_products_have_nothing_to_tune)
     cr_expect_eq(tune(engine).candidates, 0);
     kiln_plan_unref(make_plan(engine, true));
     kiln_engine_unref(engine);
+}
+
+Test(tuning_run, override_graphs_have_nothing_to_tune)
+{
+    struct kiln_buffer bytes;
+    kiln_buffer_init(&bytes);
+    read.graph.takes_overrides = true;
+    cr_assert_eq(kiln_graph_write(&read.graph, KILN_WIRE_ERA_CURRENT, &bytes, &read.error),
+                 KILN_OK);
+    struct kiln_engine *engine = make_engine();
+    struct kiln_tuning_result result = {0};
+    cr_assert_eq(kiln_engine_tune(engine, bytes.data, bytes.size, &result, &read.error), KILN_OK,
+                 "%s", read.error.text);
+    cr_expect_eq(result.candidates, 0);
+    kiln_engine_unref(engine);
+    kiln_buffer_fini(&bytes);
 }

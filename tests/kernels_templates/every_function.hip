@@ -245,3 +245,25 @@ COPIES(bf16)
 COPY(8, f32)
 COPIES(f32)
 COPIES(f64)
+
+/* Vectors of packed elements, in accesses of each size. */
+#define PACKED(bits, count, step)                                                                  \
+    KILN_KERNEL(packed_##bits##_##step, KILN_BLOCK,                                                \
+                mapping<unsigned char KILN_COMMA unsigned char>)                                   \
+    {                                                                                              \
+        const unsigned index =                                                                     \
+            (kiln_work_group_x() * KILN_BLOCK + kiln_work_item()) * (bits * count / 8);            \
+        unsigned char codes[count];                                                                \
+        kiln_load_packed<bits, count, step>(arguments.from + index, codes);                        \
+        kiln_store_packed<bits, count, step>(arguments.to + index, codes);                         \
+    }
+PACKED(4, 2, 1)
+PACKED(4, 4, 2)
+PACKED(4, 8, 4)
+PACKED(4, 16, 8)
+PACKED(4, 32, 16)
+PACKED(6, 4, 1)
+PACKED(6, 8, 2)
+PACKED(6, 16, 4)
+PACKED(6, 32, 8)
+PACKED(6, 64, 16)

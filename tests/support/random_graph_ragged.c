@@ -106,8 +106,15 @@ static bool may_have_ragged(const struct kiln_graph *graph, const struct kiln_no
         int64_t depth = graph->tensors[ordinal].dims[3];
         may = may_be_ragged(graph, ordinal) && depth >= 2 && depth <= 256;
     }
-    for (uint32_t i = 0; may && i < node->input_count; i++)
-        may = graph->tensors[node->inputs[i]].dtype != KILN_DTYPE_F64;
+    for (uint32_t i = 0; may && i < node->input_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[node->inputs[i]];
+        bool is_length = node->input_roles[i] == KILN_OPERAND_SEQ_LEN_Q ||
+                         node->input_roles[i] == KILN_OPERAND_SEQ_LEN_KV;
+        bool is_mask = node->input_roles[i] == KILN_OPERAND_ATTN_MASK;
+        may = tensor->dtype != KILN_DTYPE_F64 &&
+              !(is_length && tensor->role != KILN_TENSOR_INPUT) &&
+              !(is_mask && tensor->role == KILN_TENSOR_CONSTANT);
+    }
     for (uint32_t i = 0; may && i < node->output_count; i++)
         may = graph->tensors[node->outputs[i]].dtype != KILN_DTYPE_F64;
     return may;

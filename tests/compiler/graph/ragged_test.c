@@ -160,6 +160,22 @@ Test(ragged, what_does_not_fit_is_declined)
         {{.stats = TENSOR(5, "DOUBLE", "2,4,6,1", "24,6,1,1", "")}, "computes in double"},
         {{.q = TENSOR(1, "HALF", "4000000000,4,6,8", "0,8,9223372036854775807,1", RAGGED(6, 1))},
          "exceeds 2^63"},
+        {{.q = TENSOR(1, "HALF", "1,4,6,8", "0,8,32,1", RAGGED(6, 32)),
+          .k = TENSOR(2, "HALF", "1,2,7,8", "0,8,16,1", RAGGED(7, 1)),
+          .v = TENSOR(3, "HALF", "1,2,7,8", "0,8,20,1", RAGGED(7, 1)),
+          .o = TENSOR(4, "HALF", "1,4,6,8", "0,8,32,1", RAGGED(6, 32)),
+          .stats = TENSOR(5, "FLOAT", "1,4,6,1", "24,6,1,1",
+                          "},{'uid':9,'data_type':'INT32','dims':[1,1,1,1],'strides':[1,1,1,1],"
+                          "'value_type':'Int32Value','value':{'value':3}"),
+          .query_offsets = TENSOR(6, "INT32", "2,1,1,1", "1,1,1,1", ""),
+          .key_offsets = TENSOR(7, "INT64", "2", "1", ""),
+          .attributes = ",'padding_mask':true,'seq_len_q_tensor_uid':9,'seq_len_kv_tensor_uid':9"},
+         "must be an input of the graph where operands are ragged"},
+        {{.stats = TENSOR(5, "FLOAT", "2,4,6,1", "24,6,1,1",
+                          "},{'uid':9,'data_type':'FLOAT','dims':[1,1,1,1],'strides':[1,1,1,1],"
+                          "'value_type':'Float32Value','value':{'value':3}"),
+          .attributes = ",'attn_mask_tensor_uid':9"},
+         "a mask with a constant value"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct json_graph read;

@@ -86,6 +86,18 @@ Test(passes, exact_identities_vanish)
     expect_folded(value, only_x);
 }
 
+/* 7.5 is the largest number of E2M3, and its ceiling 8 is none of them. In E3M2 integers stay. */
+Test(passes, ceilings_of_fp6_are_rounded_again)
+{
+    uint32_t x = kiln_ir_round(&ir, load(X), KILN_DTYPE_F6E2M3);
+    expect_folded(kiln_ir_round(&ir, kiln_ir_unary(&ir, KILN_OP_CEIL, x), KILN_DTYPE_F6E2M3),
+                  "%0 = load.f32 tensor 0 : [4]\n"
+                  "%1 = round.f32 %0 through fp6_e2m3 : [4]\n"
+                  "%2 = ceil.f32 %1 : [4]\n"
+                  "%3 = round.f32 %2 through fp6_e2m3 : [4]\n"
+                  "store.f32 %3, tensor 3 : [4]\n");
+}
+
 Test(passes, adding_zero_stays)
 {
     uint32_t x = load(X);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum {
-    MAX_DEPTH = 8
+    MAX_DEPTH = 16
 }; /* of an expression: operands may be shared, and each walk visits them again */
 
 /*
