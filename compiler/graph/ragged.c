@@ -140,7 +140,7 @@ static enum kiln_status check_rows(const struct kiln_graph *graph, const struct 
     return KILN_OK;
 }
 
-/* What hides rows comes from memory: only then does attention's kernel hold it. */
+/* Lengths and masks must come from memory: attention's kernel holds no others. */
 static enum kiln_status check_hiding(const struct kiln_graph *graph, const struct kiln_node *node,
                                      struct kiln_error *error)
 {

@@ -185,8 +185,8 @@ enum kiln_status kiln_engine_workspace_bytes(struct kiln_engine *engine, const v
         if (status == KILN_OK)
             status = kiln_engine_program_workspace(engine, &graph, &device->device->target, &lower,
                                                    &exact, error);
-        if (status && kiln_engine_drop_tuned_choice(engine, &graph, device, knobs, &lower, &status,
-                                                    error))
+        if (status &&
+            kiln_engine_drop_tuned_choice(engine, &graph, device, knobs, &lower, &status, error))
             status = kiln_engine_program_workspace(engine, &graph, &device->device->target, &lower,
                                                    &exact, error);
         if (status && (!knobs || kiln_plan_knobs_are_default(knobs)))

@@ -138,9 +138,9 @@ static enum kiln_status apply_limit(struct kiln_engine *engine, const struct kil
                                     struct kiln_lower_options *lower, struct kiln_error *error)
 {
     int64_t limit = knobs ? knobs->values[KILN_KNOB_WORKSPACE_SIZE_LIMIT] : INT64_MAX;
-    return limit == INT64_MAX ? KILN_OK
-                              : kiln_engine_limit_workspace(engine, graph, device, (uint64_t)limit,
-                                                            lower, error);
+    return limit == INT64_MAX
+               ? KILN_OK
+               : kiln_engine_limit_workspace(engine, graph, device, (uint64_t)limit, lower, error);
 }
 
 static bool has_same_contraction(const struct kiln_lower_options *a,

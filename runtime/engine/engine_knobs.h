@@ -12,11 +12,11 @@ void kiln_engine_base_options(const struct kiln_engine *engine, const struct kil
                               struct kiln_lower_options *ret_lower);
 
 /*
- * The base options, with what a cache or the graph adds. If nothing is forced, they have the tuned
- * choice of the graph (tuned_choices.h); with the benchmarking knob, a graph without one is tuned
- * now. A limit of the workspace lowers the graph, for the plan to compile. If the plan needs more,
- * another one is searched, without the tuned choice if need be. KILN_UNSUPPORTED, with both sizes,
- * if none fits or the host has set kiln.split_k.
+ * The base options, with what a cache or the graph adds. Unless a schedule is forced, the tuned
+ * choice of the graph is added (tuned_choices.h). With the benchmarking knob, a graph without a
+ * choice is tuned now. A limit of the workspace lowers the graph, for the plan to compile. If the
+ * plan needs more, another one is searched, without the tuned choice if need be. KILN_UNSUPPORTED,
+ * with both sizes, if none fits or the host has set kiln.split_k.
  */
 enum kiln_status kiln_engine_lower_options(struct kiln_engine *engine,
                                            const struct kiln_graph *graph,
@@ -42,9 +42,10 @@ uint64_t kiln_workspace_with_room(const struct kiln_graph *graph,
                                   const struct kiln_plan_knobs *knobs, uint64_t exact);
 
 /*
- * After a failure with these options: forgets their tuned choice for the rest of the process, with a
- * line in the log, and fills them anew without it, within the limit of the workspace. True if the
- * caller is to try again; else status and error are the caller's, or say that no plan fits.
+ * For a caller that failed with these options. If they have a tuned choice, it is forgotten for the
+ * rest of the process, with a line in the log, and the options are filled again without it, within
+ * the limit of the workspace. Returns true if the caller should try again. Otherwise status and
+ * error are as the caller gave them, or say that no plan fits.
  */
 bool kiln_engine_drop_tuned_choice(struct kiln_engine *engine, const struct kiln_graph *graph,
                                    const struct kiln_engine_device *device,

@@ -297,8 +297,8 @@ enum kiln_status kiln_plan_create_with_knobs(struct kiln_engine *engine, const v
         status = kiln_engine_lower_options(engine, &graph, device, knobs, &lower, error);
         if (status == KILN_OK)
             status = kiln_plan_make(engine, &graph, device, &lower, &plan, error);
-        if (status && kiln_engine_drop_tuned_choice(engine, &graph, device, knobs, &lower, &status,
-                                                    error))
+        if (status &&
+            kiln_engine_drop_tuned_choice(engine, &graph, device, knobs, &lower, &status, error))
             status = kiln_plan_make(engine, &graph, device, &lower, &plan, error);
         /* Other values of the knobs may do. */
         if (!knobs || kiln_plan_knobs_are_default(knobs))

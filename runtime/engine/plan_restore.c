@@ -149,9 +149,8 @@ static enum kiln_status load_stored(struct restoration *restoration, struct kiln
                                         &loaded, error);
     kiln_shared_program_unref(program);
     if (status == KILN_OK)
-        status =
-            kiln_plan_of_program(engine, restoration->graph, restoration->device, &lower, loaded,
-                                 KILN_ORIGIN_DISK, ret_plan, error);
+        status = kiln_plan_of_program(engine, restoration->graph, restoration->device, &lower,
+                                      loaded, KILN_ORIGIN_DISK, ret_plan, error);
     return status;
 }
 
@@ -170,9 +169,8 @@ static enum kiln_status make_again(const struct restoration *restoration, const 
     kiln_log(KILN_LOG_INFO, "a stored plan of graph '%.64s' is made again: %s", graph->name,
              reason);
     struct kiln_lower_options lower;
-    enum kiln_status status =
-        kiln_engine_lower_options(restoration->engine, graph, restoration->device,
-                                  restoration->knobs, &lower, error);
+    enum kiln_status status = kiln_engine_lower_options(
+        restoration->engine, graph, restoration->device, restoration->knobs, &lower, error);
     if (status == KILN_OK)
         status = kiln_plan_make(restoration->engine, graph, restoration->device, &lower, ret_plan,
                                 error);

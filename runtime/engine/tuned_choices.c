@@ -58,8 +58,7 @@ static bool recall(struct kiln_tuned_choices *choices, const struct kiln_tuned_s
     *ret_place = choices->places[key->hash_low % KILN_TUNED_PLACES];
     kiln_process_mutex_unlock(&choices->lock);
     return ret_place->is_used && ret_place->name.low == key->hash_low &&
-           ret_place->name.high == key->hash_high &&
-           ret_place->ordinal == subject->device->ordinal;
+           ret_place->name.high == key->hash_high && ret_place->ordinal == subject->device->ordinal;
 }
 
 static void remember(struct kiln_tuned_choices *choices, const struct kiln_tuned_subject *subject,

@@ -74,9 +74,10 @@ static bool has_ragged_tensors(const struct kiln_graph *graph)
 bool kiln_tuning_applies(const struct kiln_graph *graph, const struct kiln_lower_options *lower)
 {
     static const struct kiln_contraction_options nothing;
-    /* What is fastest for the largest shapes says nothing about smaller ones, and offsets that
-     * nobody knows say nothing about the time. */
-    return !graph->takes_overrides && !has_ragged_tensors(graph) && !lower->no_fusion && lower->max_vector_elements == 0 &&
+    /* The fastest plan for the largest shapes may be slow for smaller ones, and the time of ragged
+     * tensors depends on offsets that are not known yet. */
+    return !graph->takes_overrides && !has_ragged_tensors(graph) && !lower->no_fusion &&
+           lower->max_vector_elements == 0 &&
            memcmp(&lower->contraction, &nothing, sizeof nothing) == 0 &&
            kiln_plan_knobs_work(graph) != 0;
 }
