@@ -5,6 +5,7 @@
 #ifndef KILN_DEVICE_CONVERT_F8E4M3FNUZ_H
 #define KILN_DEVICE_CONVERT_F8E4M3FNUZ_H
 
+#include "device/convert/parts/fp8_instructions.h"
 #include "device/convert/parts/narrow_float.h"
 #include "device/convert/parts/round_to_odd.h"
 
@@ -17,7 +18,11 @@ KILN_DEVICE float kiln_decode_f8e4m3fnuz(kiln_storage_f8e4m3fnuz x)
 
 KILN_DEVICE kiln_storage_f8e4m3fnuz kiln_encode_f8e4m3fnuz(float x)
 {
+#if defined(KILN_ENCODE_FP8_FNUZ)
+    return (kiln_storage_f8e4m3fnuz)KILN_ENCODE_FP8_FNUZ(e4m3, x, 240.0f);
+#else
     return (kiln_storage_f8e4m3fnuz)kiln_encode_narrow_fnuz(x, 3, 8, 240.0f);
+#endif
 }
 
 KILN_DEVICE float kiln_round_f8e4m3fnuz_f32(float x)

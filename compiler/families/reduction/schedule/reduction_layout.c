@@ -28,6 +28,8 @@ enum {
     /* Held against half and twice as many work-items, rows and steps on an H200. */
     CONTIGUOUS_BYTES = 128,
     SHORT_ROW_BYTES = 32,
+    /* Blocks of 32 numbers to fp8, a row each: 12 % faster on an H100 from bfloat16, 55 % from float. */
+    SHORT_LINE_BYTES = 512,
     MAX_NEIGHBOURS = 64,
     TAIL_TIME = 8,
     MIN_HELD_ACCESS_BYTES = 8,
@@ -58,6 +60,15 @@ static bool is_reduced(const struct kiln_schedule *schedule, uint32_t axis)
 static uint64_t line_length(const struct kiln_schedule *schedule)
 {
     return (uint64_t)schedule->walk.dims[schedule->walk.rank - 1];
+}
+
+/* A few work-items read a short row side by side, the widest elements in one access each: wider
+ * vectors would leave gaps between them. */
+static bool has_short_lines(const struct kiln_reduction_problem *problem,
+                            const struct kiln_schedule *schedule, uint32_t widest)
+{
+    return !problem->is_host && !kiln_reduction_is_columns(kiln_reduction_schedule_of(schedule)) &&
+           line_length(schedule) * widest <= SHORT_LINE_BYTES;
 }
 
 /* Time of a line: each vector takes step_time, each element of the tail tail_time. */
@@ -141,6 +152,8 @@ static uint32_t choose_vector(const struct kiln_reduction_problem *problem,
     kiln_dense_element_bytes(group, schedule, is_dense, &narrowest, &widest);
     if (narrowest == 0)
         return problem->packed_unit;
+    if (has_short_lines(problem, schedule, widest))
+        narrowest = widest;
     uint32_t vector = problem->is_host ? choose_host_vector(problem, schedule, narrowest)
                                        : choose_wave_vector(problem, schedule, narrowest, widest);
     vector = kiln_min_u32(vector, kiln_floor_power_of_two(schedule->limits.vector_elems));
@@ -498,6 +511,8 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     for (uint32_t i = 0; i < group->access_count; i++)
         is_dense[i] = kiln_access_is_dense(&schedule->accesses[i], inner);
     kiln_dense_element_bytes(group, schedule, is_dense, &problem.element_bytes, &widest);
+    if (has_short_lines(&problem, schedule, widest))
+        problem.element_bytes = widest;
     problem.element_bytes = kiln_max_u32(problem.element_bytes, 1);
     schedule->walk.vector_elems = choose_vector(&problem, schedule, is_dense);
     choose_layout(&problem, schedule);

@@ -34,7 +34,8 @@ struct kiln_reduction_problem {
     bool is_host;
     enum kiln_layout_sizes sizes;
     bool may_unroll;        /* several steps, and so arrays, in a work-item */
-    uint32_t element_bytes; /* of the narrowest dense access that carries real traffic, or 1 */
+    /* Of the narrowest dense access that carries real traffic, or 1; of the widest in short rows. */
+    uint32_t element_bytes;
     uint32_t accumulator_registers; /* for one lane of a vector, at the worst pass */
     /* Elements that fill whole bytes of a packed tensor that is stored: vectors are multiples of
      * it, and divide lines, since no two work-items may store to one byte. Otherwise 1. */
