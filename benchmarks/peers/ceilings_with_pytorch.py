@@ -136,7 +136,8 @@ def quantize(dtype: torch.dtype, rows: int, columns: int) -> Case:
     element_bytes = torch.empty(0, dtype=dtype).element_size()
     return Case(f"quantize {rows}x{columns} {NAMES[dtype].lower()} to e4m3",
                 (graph.text(), [x], [y, scale]), lambda: [random(rows, columns, dtype=dtype)],
-                lambda: [random_bytes(rows, columns), random_bytes(rows, columns // BLOCK)],
+                lambda: [torch.empty(rows, columns, dtype=torch.uint8, device="cuda"),
+                         torch.empty(rows, columns // BLOCK, dtype=torch.uint8, device="cuda")],
                 lambda inputs: inputs[0].float(), decode, 7e-2,
                 rows * columns * (element_bytes + 1) + rows * columns // BLOCK)
 

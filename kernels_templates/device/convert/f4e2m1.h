@@ -5,6 +5,7 @@
 #ifndef KILN_DEVICE_CONVERT_F4E2M1_H
 #define KILN_DEVICE_CONVERT_F4E2M1_H
 
+#include "device/convert/parts/encode_e2.h"
 #include "device/convert/parts/narrow_float.h"
 #include "device/convert/parts/packed.h"
 #include "device/convert/parts/round_to_odd.h"
@@ -19,8 +20,7 @@ KILN_DEVICE float kiln_decode_f4e2m1(kiln_storage_f4e2m1 x)
 
 KILN_DEVICE kiln_storage_f4e2m1 kiln_encode_f4e2m1(float x)
 {
-    const unsigned code = kiln_encode_narrow(x, 1, 1, 6.0f, 7u);
-    return (kiln_storage_f4e2m1)(x != x ? 7u : (code & 7u) | (code >> 4 & 8u));
+    return (kiln_storage_f4e2m1)kiln_encode_e2(x, 1);
 }
 
 KILN_DEVICE float kiln_round_f4e2m1_f32(float x)

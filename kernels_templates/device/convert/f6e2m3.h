@@ -5,6 +5,7 @@
 #ifndef KILN_DEVICE_CONVERT_F6E2M3_H
 #define KILN_DEVICE_CONVERT_F6E2M3_H
 
+#include "device/convert/parts/encode_e2.h"
 #include "device/convert/parts/narrow_float.h"
 #include "device/convert/parts/packed.h"
 #include "device/convert/parts/round_to_odd.h"
@@ -19,8 +20,7 @@ KILN_DEVICE float kiln_decode_f6e2m3(kiln_storage_f6e2m3 x)
 
 KILN_DEVICE kiln_storage_f6e2m3 kiln_encode_f6e2m3(float x)
 {
-    const unsigned code = kiln_encode_narrow(x, 3, 1, 7.5f, 0x1fu);
-    return (kiln_storage_f6e2m3)(x != x ? 0x1fu : (code & 0x1fu) | (code >> 2 & 0x20u));
+    return (kiln_storage_f6e2m3)kiln_encode_e2(x, 3);
 }
 
 KILN_DEVICE float kiln_round_f6e2m3_f32(float x)

@@ -21,6 +21,12 @@ uint32_t kiln_loaded_access(const struct kiln_emission *emission, enum kiln_plac
     return KILN_NONE;
 }
 
+bool kiln_varies_along_k(const struct kiln_emission *emission, uint32_t access)
+{
+    return emission->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] != 0 ||
+           kiln_counts_k_from_first(emission, access);
+}
+
 /* The access whose packs, along k or along the operand's rows, may be staged as they lie in memory.
  */
 static uint32_t copied_access(const struct kiln_emission *emission,
@@ -33,7 +39,8 @@ static uint32_t copied_access(const struct kiln_emission *emission,
     uint32_t together = operand->is_along_k ? operand->vector : operand->run;
     bool is_whole_pack = access != KILN_NONE &&
                          together == kiln_pack_elements(kiln_contraction_of(emission)) &&
-                         emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+                         emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR &&
+                         kiln_varies_along_k(emission, access);
     return is_whole_pack ? access : KILN_NONE;
 }
 

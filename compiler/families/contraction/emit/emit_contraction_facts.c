@@ -205,14 +205,6 @@ void kiln_emit_operand_maps(const struct kiln_emission *emission,
 
 /* ---- parts of a tile ---- */
 
-/* Along a window one element may be inside while its neighbour is not, even where the stride is 0.
- */
-static bool varies_along_k(const struct kiln_emission *emission, uint32_t access)
-{
-    return emission->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] != 0 ||
-           kiln_counts_k_from_first(emission, access);
-}
-
 static bool varies_along_rows(const struct kiln_emission *emission, uint32_t access)
 {
     return emission->schedule->accesses[access].strides[KILN_STRIDE_ROW] != 0 ||
@@ -230,7 +222,7 @@ static bool has_rows(const struct kiln_emission *emission, const struct kiln_con
 static const char *moved_form(const struct kiln_emission *emission,
                               const struct kiln_contraction_side *side, uint32_t access)
 {
-    if (!varies_along_k(emission, access))
+    if (!kiln_varies_along_k(emission, access))
         return "REPEATED";
     return has_rows(emission, side, access) ? "TAKEN" : "COPIED";
 }
@@ -254,7 +246,7 @@ static bool are_floats(const struct kiln_emission *emission, uint32_t access)
 {
     return emission->target->kind == KILN_TARGET_AMDGPU &&
            emission->group->accesses[access].dtype == KILN_DTYPE_I8 &&
-           varies_along_k(emission, access);
+           kiln_varies_along_k(emission, access);
 }
 
 static const char *input_form(const struct kiln_emission *emission,

@@ -33,8 +33,12 @@ struct kiln_reduction_problem {
     uint32_t cost; /* arithmetic of one element in all passes together, at least 1 */
     bool is_host;
     enum kiln_layout_sizes sizes;
-    bool may_unroll;        /* several steps, and so arrays, in a work-item */
-    /* Of the narrowest dense access that carries real traffic, or 1; of the widest in short rows. */
+    bool may_unroll; /* several steps, and so arrays, in a work-item */
+    /* A few work-items read a row side by side, the widest elements in one access each: wider
+     * vectors would leave gaps between them. */
+    bool has_short_lines;
+    /* Of the narrowest dense access that carries real traffic, or 1; of the widest in short rows.
+     */
     uint32_t element_bytes;
     uint32_t accumulator_registers; /* for one lane of a vector, at the worst pass */
     /* Elements that fill whole bytes of a packed tensor that is stored: vectors are multiples of

@@ -2,6 +2,7 @@
  * Sizes are arguments: how many kernels a model's worth of shapes of one product compiles. Texts
  * are told apart by their symbols, which are made of them.
  */
+#include "tests/compiler/graph/graph_sketch.h"
 #include "tests/compiler/sketched_plans.h"
 #include "tests/support/random_numbers.h"
 
@@ -106,4 +107,24 @@ Test(contraction_texts, int8_is_made_float_a_pack_at_a_time)
             kiln_arena_fini(&arena);
         }
     }
+}
+
+/* A pack along k repeats the element, so it does not lie in memory as it is staged. */
+Test(contraction_texts, operands_that_do_not_vary_along_k_are_not_copied)
+{
+    const struct kiln_lower_options options = {.contraction.form = KILN_CONTRACTION_SPECIALIZED};
+    struct kiln_program program;
+    struct kiln_target target;
+    struct kiln_arena arena;
+    struct json_graph read;
+    kiln_arena_init(&arena);
+    graph_sketch_accept(&read, "Matmul a=62,1:HALF b=1,64:HALF c=62,64", NULL);
+    cr_assert_eq(kiln_target_parse("sm_90", &target, &read.error), KILN_OK);
+    cr_assert_eq(kiln_lower(&read.graph, &target, &options, &arena, &program, NULL, &read.error),
+                 KILN_OK, "%s", read.error.text);
+    const char *source = program.kernels[0].source;
+    cr_expect_not_null(strstr(source, "#define KILN_RIGHT_IS_COPIED 0"), "%s", source);
+    cr_expect_not_null(strstr(source, "(right, RIGHT, 0, REPEATED,"), "%s", source);
+    json_graph_fini(&read);
+    kiln_arena_fini(&arena);
 }
