@@ -88,6 +88,7 @@ run_step() {
     random_unfused) random 500000 200 4 --families all --max-nodes 12 --no-fusion ;;
     random_scalar) random 600000 200 4 --families all --max-nodes 12 --no-vectors ;;
     random_repeated) random 700000 200 4 --families all --max-nodes 8 --repeat ;;
+    conversions) "$SUITE_CONVERSIONS" hip "$share" ;;
     shapes) "$SUITE_SHAPES" --share "$share" ;;
     shapes_large)
         only_in_full
