@@ -69,13 +69,14 @@ static uint32_t import_scale(const struct quantisation *quantisation, uint32_t x
 }
 
 /* An element is no larger than the largest number of Y's type, unless SCALE's type had none large
- * enough: only half is that small. Conversions to other types than these saturate by themselves. */
+ * enough: only half is that small. A quotient next to the largest float may overflow where division
+ * is not rounded correctly. Conversions to other types than these saturate by themselves. */
 static uint32_t limit(const struct quantisation *quantisation, uint32_t value)
 {
     struct kiln_ir *ir = quantisation->ir;
     enum kiln_dtype dtype = quantisation->y->dtype;
-    if (quantisation->scale->dtype != KILN_DTYPE_F16 ||
-        (dtype != KILN_DTYPE_F16 && dtype != KILN_DTYPE_BF16 && dtype != KILN_DTYPE_F32))
+    bool is_half = dtype == KILN_DTYPE_F16 || dtype == KILN_DTYPE_BF16;
+    if (dtype != KILN_DTYPE_F32 && (quantisation->scale->dtype != KILN_DTYPE_F16 || !is_half))
         return value;
     double largest = kiln_dtype_largest(dtype);
     value = kiln_ir_binary(ir, KILN_OP_MIN, value, kiln_ir_real(ir, quantisation->scalar, largest));

@@ -67,7 +67,11 @@ static int64_t wrong_number(struct kiln_random *random, int64_t right)
     static const int64_t numbers[] = {0,         -1,        INT64_MIN,       INT64_MAX,
                                       INT32_MAX, INT32_MIN, (int64_t)1 << 40};
     uint32_t kind = kiln_random_below(random, 10);
-    return kind < 7 ? numbers[kind] : kind == 7 ? right + 1 : kind == 8 ? right - 1 : 2 * right;
+    bool is_far = right > INT32_MAX || right < INT32_MIN; /* damaged before */
+    return kind < 7 || is_far ? numbers[kind % 7]
+           : kind == 7        ? right + 1
+           : kind == 8        ? right - 1
+                              : 2 * right;
 }
 
 static void damage(struct call *call, struct kiln_random *random)
