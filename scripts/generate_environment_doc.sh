@@ -55,6 +55,7 @@ HEAD
 |---|---|
 | `HIPDNN_CACHE_DIR`, `XDG_CACHE_HOME`, `HOME` | the location of the kernel cache: [cache-format.md](cache-format.md) |
 | `HIPDNN_DISABLE_CACHE` | a switch: no cache on disk, even if other variables name a directory or layers; `--cache` takes precedence |
+| `HIPDNN_FORCE_BENCHMARKING` | a switch: plans of products, convolutions and attention are timed when they are first made, or never; takes precedence over the knob `global.benchmarking` ([hosts.md](hosts.md#knobs-and-behaviour-notes)) |
 | `HIPDNN_LOG_LEVEL` | the log level if `KILN_LOG_LEVEL` is unset |
 | `PATH` | compilers without a variable of their own |
 | `TMPDIR` | directory for temporary files; `/tmp` if unset |
