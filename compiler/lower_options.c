@@ -20,4 +20,5 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u32(key, contraction->segments);
     kiln_buffer_append_u32(key, options->shapes);
     kiln_buffer_append_u64(key, options->workspace_limit);
+    kiln_buffer_append_u32(key, options->is_general);
 }

@@ -58,6 +58,9 @@ struct kiln_lower_options {
     /* Bytes of workspace: of the plans that the search tries, those that need no more come first.
      * 0: any. A plan may need more if none fits. */
     uint64_t workspace_limit;
+    /* General kernels: they serve the declared shapes of a graph and all smaller ones, whatever
+     * divides them. Sizes are arguments. */
+    bool is_general;
 };
 
 /* "constant", "argument", "auto"; NULL: there is no such form. Static. */

@@ -108,14 +108,14 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
                         kiln_tiles_along(schedule, schedule->walk.rank - 1), "across", source);
         kiln_emit_split(emission, "    ", "position.line = ", " * KILN_TILE",
                         kiln_tiles_along(schedule, schedule->walk.tile_axis), "along", source);
-    } else if (schedule->walk.rows == 1) {
+    } else if (!kiln_walk_has_rows(schedule)) {
         kiln_buffer_append_text(source, "    position.column = vector * KILN_VECTOR;\n");
     } else {
         kiln_buffer_append_text(source, "    kiln_index rest = vector;\n");
         kiln_emit_split(emission, "    ", "position.column = ", " * KILN_VECTOR",
                         kiln_vectors_of_line(schedule), "line_vectors", source);
     }
-    if (is_tiled || schedule->walk.rows != 1)
+    if (is_tiled || kiln_walk_has_rows(schedule))
         append_outer_coordinates(emission, source);
     kiln_buffer_append_text(source, "    return position;\n}\n");
 }
@@ -279,11 +279,12 @@ static void append_offset(const struct kiln_emission *emission, uint32_t access,
     bool first = true;
     bool is_wide = has_wide_offsets(emission);
     for (uint32_t axis = 0; axis < schedule->walk.rank; axis++) {
-        if (strides[axis] == 0 || schedule->walk.dims[axis] == 1)
+        bool is_first = schedule->walk.dims[axis] == 1 && !schedule->options->is_general;
+        if (strides[axis] == 0 || is_first)
             continue;
         kiln_buffer_append_text(source, first ? "" : " + ");
         append_block(emission, access, axis, element, source);
-        if (strides[axis] != 1) {
+        if (!kiln_stride_is_one(schedule, strides[axis])) {
             kiln_buffer_append_text(source, is_wide ? " * (unsigned long long)" : " * ");
             kiln_emit_stride(emission, access, axis, source);
         }
@@ -333,7 +334,7 @@ void kiln_emit_element_offset(const struct kiln_emission *emission, uint32_t acc
     if (schedule->walk.form != KILN_WALK_FLATTENED) {
         kiln_emit_offset(emission, access, source);
         kiln_buffer_append_text(source, " + (kiln_index)e");
-        if (strides[schedule->walk.rank - 1] != 1) {
+        if (!kiln_stride_is_one(schedule, strides[schedule->walk.rank - 1])) {
             kiln_buffer_append_text(source, " * ");
             kiln_emit_stride(emission, access, schedule->walk.rank - 1, source);
         }

@@ -39,6 +39,11 @@ void kiln_emit_size(const struct kiln_emission *emission, int64_t value, struct 
     kiln_buffer_printf(source, "(kiln_index)arguments.%s", text);
 }
 
+bool kiln_stride_is_one(const struct kiln_schedule *schedule, int64_t stride)
+{
+    return stride == 1 && !schedule->options->is_general;
+}
+
 /* In a flattened schedule the others have offsets of their own along the line. */
 static bool has_strides(const struct kiln_schedule *schedule, uint32_t access)
 {
@@ -46,9 +51,11 @@ static bool has_strides(const struct kiln_schedule *schedule, uint32_t access)
            schedule->accesses[access].mode == KILN_ACCESS_GATHER;
 }
 
-/* The first access with the strides of this one. */
+/* The first access with the strides of this one. Those of a general kernel are equal by chance. */
 static uint32_t stride_owner(const struct kiln_schedule *schedule, uint32_t access)
 {
+    if (schedule->options->is_general)
+        return access;
     size_t bytes = schedule->walk.rank * sizeof *schedule->accesses->strides;
     for (uint32_t i = 0; i < access; i++) {
         if (has_strides(schedule, i) &&
@@ -63,7 +70,7 @@ void kiln_emit_stride(const struct kiln_emission *emission, uint32_t access, uin
 {
     const struct kiln_schedule *schedule = emission->schedule;
     int64_t stride = schedule->accesses[access].strides[axis];
-    if (stride == 1)
+    if (kiln_stride_is_one(schedule, stride))
         kiln_buffer_append_text(source, "(kiln_index)1");
     else
         kiln_emit_size(emission, stride, source, "s%" PRIu32 "_%" PRIu32,
@@ -114,7 +121,7 @@ void kiln_visit_strides(struct kiln_integer_walk *walk)
             continue;
         for (uint32_t axis = 0; axis < schedule->walk.rank; axis++) {
             int64_t stride = schedule->accesses[i].strides[axis];
-            if (stride != 0 && stride != 1)
+            if (stride != 0 && !kiln_stride_is_one(schedule, stride))
                 kiln_visit_integer(walk, stride, "s%" PRIu32 "_%" PRIu32, i, axis);
         }
     }

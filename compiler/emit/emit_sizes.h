@@ -16,6 +16,9 @@
 /* True if sizes and strides are members of kiln_arguments. */
 bool kiln_sizes_are_arguments(const struct kiln_emission *emission);
 
+/* True if the text says that a stride is 1. In general kernels it is an argument. */
+bool kiln_stride_is_one(const struct kiln_schedule *schedule, int64_t stride);
+
 /* "#define KILN_COLS 12u", or the member `name`. */
 void kiln_emit_size_define(const struct kiln_emission *emission, const char *macro, uint64_t value,
                            const char *name, struct kiln_buffer *source);

@@ -53,7 +53,7 @@ static uint32_t index_axis(const struct kiln_emission *emission, const struct ki
 {
     const struct kiln_domain *own = &emission->ir->domains[op->domain];
     uint32_t rank = emission->ir->domains[emission->group->domain].rank;
-    if (own->dims[op->axis] == 1 || op->axis + rank < own->rank)
+    if (kiln_domain_is_one(own, op->axis) || op->axis + rank < own->rank)
         return KILN_NONE;
     return emission->schedule->walk.domain_axis[op->axis + rank - own->rank];
 }

@@ -313,7 +313,7 @@ static bool could_absorb(const struct kiln_ir *ir, const struct kiln_group_draft
     const struct kiln_domain *from = &ir->domains[small->domain];
     const struct kiln_domain *to = &ir->domains[large->domain];
     return large->domain != small->domain && kiln_domain_broadcasts_to(from, to) &&
-           kiln_domain_elements(from) < kiln_domain_elements(to);
+           (ir->is_general || kiln_domain_elements(from) < kiln_domain_elements(to));
 }
 
 /* Lists the drafts without a cluster of every level, and their items. */

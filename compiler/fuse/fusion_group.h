@@ -68,6 +68,9 @@ struct kiln_access {
     /* In elements, one per axis of the place's domain (kiln_group_place_domain: mostly the
      * group's); 0 on axes that the tensor does not have. */
     int64_t strides[KILN_MAX_RANK];
+    /* The strides of the declared tensor, in a general kernel: the order of the axes is that of
+     * these. Otherwise the strides. */
+    int64_t declared_strides[KILN_MAX_RANK];
     /* Neighbours along the axis that share an element of a REPEAT; 0 on other axes. */
     int64_t repeats[KILN_MAX_RANK];
     /* Stores of a smaller domain: bit i set means "only where the coordinate on axis i is 0". */

@@ -21,6 +21,29 @@ static void align_strides(const struct kiln_domain *domain, const int64_t *dims,
     }
 }
 
+/* Gives an access strides along axes that a domain keeps although their size is 1: any will do. */
+static void keep_strides(const struct kiln_domain *domain, const struct kiln_domain *seen,
+                         struct kiln_access *access)
+{
+    for (uint32_t i = 0; i < domain->rank && i < seen->rank; i++) {
+        uint32_t axis = domain->rank - 1 - i;
+        bool is_kept = (seen->kept >> i & 1) != 0 && seen->dims[seen->rank - 1 - i] == 1;
+        if (is_kept && access->declared_strides[axis] != 0)
+            access->strides[axis] = access->declared_strides[axis];
+    }
+}
+
+/* The same of a shape's axes, also of those that it keeps although their size is 1. */
+static void align_kept_strides(const struct kiln_domain *domain, const struct kiln_domain *shape,
+                               const int64_t *strides, int64_t *ret_strides)
+{
+    for (uint32_t i = 0; i < domain->rank && i < shape->rank; i++) {
+        uint32_t from = shape->rank - 1 - i;
+        if (!kiln_domain_is_one(shape, from))
+            ret_strides[domain->rank - 1 - i] = strides[from];
+    }
+}
+
 /* Without gaps, the axes in the order that they have in the memory of a tensor (KILN_NONE:
  * row-major), to which the shape aligns at the right. */
 static void pack_strides(const struct kiln_group_builder *builder, const struct kiln_domain *shape,
@@ -32,9 +55,13 @@ static void pack_strides(const struct kiln_group_builder *builder, const struct 
         layout_tensor == KILN_NONE ? NULL : &builder->graph->tensors[layout_tensor];
     bool is_split = tensor != NULL &&
                     kiln_view_strides(shape, tensor->dims, tensor->strides, tensor->rank, wanted);
+    const struct kiln_tensor *model =
+        is_split || tensor == NULL || tensor->declared == NULL || !builder->ir->is_general
+            ? tensor
+            : tensor->declared;
     for (uint32_t i = 0; tensor != NULL && !is_split && i < shape->rank; i++) {
-        if (i < tensor->rank && shape->dims[shape->rank - 1 - i] != 1)
-            wanted[shape->rank - 1 - i] = tensor->strides[tensor->rank - 1 - i];
+        if (i < tensor->rank && !kiln_domain_is_one(shape, shape->rank - 1 - i))
+            wanted[shape->rank - 1 - i] = model->strides[tensor->rank - 1 - i];
     }
     /* Fastest first; equal ones, which have no order of their own, as in row-major. */
     for (uint32_t i = 0; i < shape->rank; i++) {
@@ -55,8 +82,8 @@ static uint32_t guard_axes(const struct kiln_domain *group, const struct kiln_do
 {
     uint32_t guard = 0;
     for (uint32_t i = 0; i < group->rank; i++) {
-        bool present = i < value->rank && value->dims[value->rank - 1 - i] != 1;
-        if (!present && group->dims[group->rank - 1 - i] != 1)
+        bool present = i < value->rank && !kiln_domain_is_one(value, value->rank - 1 - i);
+        if (!present && !kiln_domain_is_one(group, group->rank - 1 - i))
             guard |= 1u << (group->rank - 1 - i);
     }
     return guard;
@@ -100,6 +127,13 @@ static struct kiln_access tensor_access(const struct kiln_group_builder *builder
     };
     find_strides(builder, domain, value, tensor->dims, tensor->strides, tensor->rank,
                  access.strides);
+    memcpy(access.declared_strides, access.strides, sizeof access.strides);
+    if (builder->ir->is_general) {
+        const struct kiln_tensor *declared = tensor->declared != NULL ? tensor->declared : tensor;
+        align_strides(&builder->ir->domains[domain], declared->dims, declared->strides,
+                      declared->rank, access.declared_strides);
+        keep_strides(&builder->ir->domains[domain], seen_along(builder, value), &access);
+    }
     return access;
 }
 
@@ -161,6 +195,11 @@ static struct kiln_access home_access(struct kiln_group_builder *builder, uint32
         .dtype = kiln_value_dtype(builder, in_memory),
     };
     find_strides(builder, domain, value, shape.dims, packed, shape.rank, access.strides);
+    memcpy(access.declared_strides, access.strides, sizeof access.strides);
+    if (builder->ir->is_general) {
+        align_kept_strides(&builder->ir->domains[domain], &shape, packed, access.declared_strides);
+        keep_strides(&builder->ir->domains[domain], seen_along(builder, value), &access);
+    }
     return access;
 }
 

@@ -51,7 +51,7 @@ bool kiln_broadcast_reads_memory(struct kiln_group_builder *builder, uint32_t in
     const struct kiln_op *op = &ir->ops[index];
     if (op->opcode == KILN_OP_VIEW || op->opcode == KILN_OP_REPEAT)
         return true;
-    if (op->opcode != KILN_OP_BROADCAST || builder->options->no_fusion)
+    if (op->opcode != KILN_OP_BROADCAST || builder->options->no_fusion || ir->is_general)
         return false;
     const struct kiln_op *operand = &ir->ops[op->operands[0]];
     if (!kiln_op_is_result(operand) || builder->cluster[op->operands[0]] != KILN_NONE)

@@ -85,6 +85,8 @@ struct kiln_tensor {
     uint32_t alignment_bytes;       /* what the user promises for the pointer; a power of two */
     uint32_t producer;              /* node index or KILN_NONE */
     struct kiln_ragged ragged;
+    /* With override shapes: the tensor as the graph declares it. NULL: this is the declared one. */
+    const struct kiln_tensor *declared;
 };
 
 enum kiln_node_kind {

@@ -144,6 +144,38 @@ static enum kiln_status apply(const struct kiln_graph_builder *builder,
     return KILN_OK;
 }
 
+/* An axis is reduced if the graph declares that, also if its size is 1 now. */
+static void keep_reduced_axes(const struct kiln_node *declared, struct kiln_node *node)
+{
+    if (node->kind != declared->kind || node->outputs[0] != declared->outputs[0])
+        return;
+    if (node->kind == KILN_NODE_REDUCTION)
+        node->reduction.axes = declared->reduction.axes;
+    else if (node->kind == KILN_NODE_RMSNORM || node->kind == KILN_NODE_RMSNORM_BACKWARD)
+        node->normalization.axes = declared->normalization.axes;
+}
+
+/* Says of each tensor how it is declared. */
+static enum kiln_status link_declared(const struct kiln_graph *declared, struct kiln_arena *arena,
+                                      struct kiln_graph *graph, struct kiln_error *error)
+{
+    struct kiln_tensor *copy = kiln_arena_calloc(arena, declared->tensor_count, sizeof *copy);
+    if (copy == NULL)
+        return kiln_graph_no_memory(error);
+    for (uint32_t i = 0; i < declared->tensor_count; i++) {
+        copy[i] = declared->tensors[i];
+        copy[i].name = "";
+    }
+    for (uint32_t i = 0; i < graph->tensor_count && i < declared->tensor_count; i++) {
+        struct kiln_tensor *tensor = &graph->tensors[i];
+        if (tensor->uid == copy[i].uid && tensor->rank == copy[i].rank)
+            tensor->declared = &copy[i];
+    }
+    for (uint32_t i = 0; i < graph->node_count && i < declared->node_count; i++)
+        keep_reduced_axes(&declared->nodes[i], &graph->nodes[i]);
+    return KILN_OK;
+}
+
 static enum kiln_status read_graph(struct kiln_wire_graph *wire,
                                    const struct kiln_shape_overrides *overrides,
                                    struct kiln_arena *scratch, struct kiln_arena *arena,
@@ -165,6 +197,8 @@ static enum kiln_status read_graph(struct kiln_wire_graph *wire,
                                          .error = error,
                                          .declared = &declared.graph};
     status = kiln_graph_build(&builder);
+    if (status == KILN_OK)
+        status = link_declared(&declared.graph, arena, &builder.graph, error);
     if (status == KILN_OK)
         *ret_graph = builder.graph;
     return status;

@@ -35,7 +35,8 @@ static bool is_of_row(const struct search *search, const struct kiln_found_atten
     const struct kiln_ir *ir = search->ir;
     const struct kiln_domain *scores = &ir->domains[op_at(ir, attention->score)->domain];
     const struct kiln_domain *from = &ir->domains[op_at(ir, before_broadcast(ir, value))->domain];
-    return from->rank == 0 || (from->rank <= scores->rank && from->dims[from->rank - 1] == 1);
+    return from->rank == 0 ||
+           (from->rank <= scores->rank && kiln_domain_is_one(from, from->rank - 1));
 }
 
 /* The operand of an operation on the way to the exponential, of which its result is a multiple;

@@ -85,7 +85,9 @@ static uint32_t simplify_sum(struct fold *fold, const struct kiln_op *op)
 static uint32_t simplify_product(struct fold *fold, const struct kiln_op *op)
 {
     uint32_t a = op->operands[0], b = op->operands[1];
-    if (is_constant(fold, b, 1))
+    /* In a general kernel 1 may be the size of an axis. */
+    bool may_be_size = op->opcode == KILN_OP_DIV && fold->rewrite.ir->is_general;
+    if (is_constant(fold, b, 1) && !may_be_size)
         return a;
     if (op->opcode == KILN_OP_DIV)
         return KILN_NONE;

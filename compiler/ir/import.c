@@ -80,7 +80,7 @@ void kiln_importer_define(struct kiln_importer *importer, uint32_t ordinal, uint
 {
     struct kiln_ir *ir = importer->ir;
     const struct kiln_tensor *tensor = &importer->graph->tensors[ordinal];
-    uint32_t domain = kiln_ir_domain(ir, tensor->dims, tensor->rank);
+    uint32_t domain = kiln_ir_tensor_domain(ir, tensor);
     value = to_storage(ir, value, tensor->dtype);
     if (ir->failed)
         return;
@@ -108,7 +108,7 @@ uint32_t kiln_import_divide(struct kiln_ir *ir, uint32_t value, int64_t count)
     if (ir->failed)
         return KILN_NONE;
     enum kiln_scalar scalar = ir->ops[value].scalar;
-    bool power_of_two = (count & (count - 1)) == 0; /* its reciprocal is exact */
+    bool power_of_two = !ir->is_general && (count & (count - 1)) == 0; /* its reciprocal is exact */
     double number = power_of_two ? 1 / (double)count : (double)count;
     return kiln_ir_binary(ir, power_of_two ? KILN_OP_MUL : KILN_OP_DIV, value,
                           kiln_import_real(ir, scalar, number));
@@ -118,13 +118,14 @@ void kiln_import_pointwise_node(struct kiln_importer *importer, const struct kil
 {
     struct kiln_ir *ir = importer->ir;
     const struct kiln_tensor *output = &importer->graph->tensors[node->outputs[0]];
-    uint32_t domain = kiln_ir_domain(ir, output->dims, output->rank);
+    uint32_t domain = kiln_ir_tensor_domain(ir, output);
     uint32_t value;
     if (node->pointwise.mode == KILN_POINTWISE_GEN_INDEX) {
         uint32_t axis = node->pointwise.axis;
         bool is_long = output->dims[axis] > INT32_MAX;
         /* Broadcast, an axis of size 1 is a longer one, along which kernels would count. */
-        if (output->dims[axis] == 1)
+        if (output->dims[axis] == 1 &&
+            (kiln_ir_kept_axes(ir, output) >> (output->rank - 1 - axis) & 1) == 0)
             value = kiln_ir_integer(ir, KILN_SCALAR_I32, 0);
         else
             value = kiln_import_index(ir, is_long ? KILN_SCALAR_I64 : KILN_SCALAR_I32, domain,

@@ -95,7 +95,7 @@ void kiln_import_attention_backward(struct kiln_importer *importer, const struct
     uint32_t tensor = kiln_node_output(node, KILN_OPERAND_DBIAS);
     if (tensor != KILN_NONE) {
         const struct kiln_tensor *dbias = &importer->graph->tensors[tensor];
-        uint32_t domain = kiln_ir_domain(ir, dbias->dims, dbias->rank);
+        uint32_t domain = kiln_ir_tensor_domain(ir, dbias);
         kiln_attention_define(&attention, KILN_OPERAND_DBIAS,
                               kiln_attention_reduce(&attention, KILN_OP_REDUCE_SUM, ds, domain));
     }

@@ -242,7 +242,7 @@ void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_n
     enum kiln_scalar scalar = kiln_node_scalar(importer->graph, node);
     uint32_t left_value = kiln_ir_convert(ir, kiln_importer_value(importer, left), scalar);
     uint32_t right_value = kiln_ir_convert(ir, kiln_importer_value(importer, right), scalar);
-    uint32_t domain = kiln_ir_domain(ir, tensors[result].dims, tensors[result].rank);
+    uint32_t domain = kiln_ir_tensor_domain(ir, &tensors[result]);
     if (ir->failed)
         return;
     kiln_importer_define(importer, result,

@@ -9,7 +9,7 @@ static uint32_t repeat_scale(struct kiln_importer *importer, const struct kiln_n
     const struct kiln_tensor *x = &importer->graph->tensors[node->inputs[0]];
     const int64_t *blocks = node->block_scale.blocks;
     struct kiln_ir *ir = importer->ir;
-    uint32_t domain = kiln_ir_domain(ir, x->dims, x->rank);
+    uint32_t domain = kiln_ir_tensor_domain(ir, x);
     uint32_t scale = kiln_importer_value(importer, node->inputs[1]);
     if (ir->failed)
         return KILN_NONE;

@@ -36,7 +36,7 @@ static void define_result(struct kiln_importer *importer, const struct kiln_node
                           const uint32_t *operands, const struct kiln_contraction *contraction)
 {
     const struct kiln_tensor *result = &importer->graph->tensors[node->outputs[0]];
-    uint32_t domain = kiln_ir_domain(importer->ir, result->dims, result->rank);
+    uint32_t domain = kiln_ir_tensor_domain(importer->ir, result);
     if (!importer->ir->failed)
         kiln_importer_define(importer, node->outputs[0],
                              kiln_ir_contract_groups(importer->ir, operands, contraction, domain));

@@ -55,6 +55,6 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
         ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_A)), scalar);
     uint32_t right = kiln_ir_convert(
         ir, kiln_importer_value(importer, kiln_node_input(node, KILN_OPERAND_B)), scalar);
-    uint32_t domain = kiln_ir_domain(ir, c->dims, c->rank);
+    uint32_t domain = kiln_ir_tensor_domain(ir, c);
     kiln_importer_define(importer, result, kiln_ir_contract(ir, left, right, &contraction, domain));
 }

@@ -79,7 +79,7 @@ static void define_sum(struct kiln_norm *norm, enum kiln_operand role, uint32_t 
 {
     const struct kiln_tensor *tensor =
         &norm->importer->graph->tensors[kiln_node_output(norm->node, role)];
-    uint32_t domain = kiln_ir_domain(norm->ir, tensor->dims, tensor->rank);
+    uint32_t domain = kiln_ir_tensor_domain(norm->ir, tensor);
     kiln_norm_define(norm, role, kiln_norm_sum(norm, value, domain));
 }
 

@@ -57,7 +57,7 @@ void kiln_import_reduction(struct kiln_importer *importer, const struct kiln_nod
     const struct kiln_tensor *out = &importer->graph->tensors[node->outputs[0]];
     uint32_t x = kiln_ir_convert(ir, kiln_importer_value(importer, node->inputs[0]), scalar);
     uint32_t value = element(ir, mode, scalar, x);
-    uint32_t domain = kiln_ir_reduced_domain(ir, in->dims, in->rank, node->reduction.axes);
+    uint32_t domain = kiln_ir_tensor_rows(ir, in, node->reduction.axes);
     if (ir->failed)
         return;
     if (ir->ops[value].domain != domain)

@@ -39,7 +39,7 @@ static struct pooling view(struct kiln_importer *importer, const struct kiln_nod
 
 static uint32_t domain_of(const struct pooling *pooling, const struct kiln_tensor *tensor)
 {
-    return kiln_ir_domain(pooling->ir, tensor->dims, tensor->rank);
+    return kiln_ir_tensor_domain(pooling->ir, tensor);
 }
 
 static double lowest(const struct pooling *pooling)
@@ -263,7 +263,7 @@ struct pooled {
 static uint32_t image_domain(const struct pooling *pooling)
 {
     uint32_t axes = ((1u << pooling->resample->spatial_count) - 1) << SPATIAL_AXIS;
-    return kiln_ir_reduced_domain(pooling->ir, pooling->image->dims, pooling->image->rank, axes);
+    return kiln_ir_tensor_rows(pooling->ir, pooling->image, axes);
 }
 
 /* A REDUCE of whole images, unless these have one element. */

@@ -12,8 +12,8 @@ bool kiln_norm_init(struct kiln_norm *norm, struct kiln_importer *importer,
         .ir = ir,
         .node = node,
         .scalar = kiln_node_scalar(importer->graph, node),
-        .domain = kiln_ir_domain(ir, x->dims, x->rank),
-        .rows = kiln_ir_reduced_domain(ir, x->dims, x->rank, node->normalization.axes),
+        .domain = kiln_ir_tensor_domain(ir, x),
+        .rows = kiln_ir_tensor_rows(ir, x, node->normalization.axes),
     };
     norm->x = kiln_norm_input(norm, KILN_OPERAND_X);
     if (ir->failed)
@@ -83,14 +83,14 @@ uint32_t kiln_norm_average(struct kiln_norm *norm, uint32_t value)
 
 uint32_t kiln_norm_mean(struct kiln_norm *norm)
 {
-    if (norm->count == 1)
+    if (norm->rows == norm->domain)
         return norm->x;
     return kiln_ir_reduce(norm->ir, KILN_OP_REDUCE_MEAN, norm->x, norm->rows);
 }
 
 uint32_t kiln_norm_squares(struct kiln_norm *norm)
 {
-    if (norm->count == 1) /* 0, or NaN for what is not finite, as in a longer row */
+    if (norm->rows == norm->domain) /* 0, or NaN for what is not finite, as in a longer row */
         return kiln_norm_binary(norm, KILN_OP_SUB, norm->x, norm->x);
     return kiln_ir_reduce(norm->ir, KILN_OP_REDUCE_SQUARES, norm->x, norm->rows);
 }

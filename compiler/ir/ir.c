@@ -134,7 +134,7 @@ static uint32_t *probe_domain(const struct kiln_ir *ir, const struct kiln_domain
     uint32_t slot = hash_domain(domain) & mask;
     for (; ir->domain_slots[slot] != 0; slot = (slot + 1) & mask) {
         const struct kiln_domain *other = &ir->domains[ir->domain_slots[slot] - 1];
-        if (other->rank == domain->rank &&
+        if (other->rank == domain->rank && other->kept == domain->kept &&
             memcmp(other->dims, domain->dims, sizeof domain->dims) == 0)
             break;
     }
@@ -168,11 +168,45 @@ static uint32_t *find_domain_slot(struct kiln_ir *ir, const struct kiln_domain *
 
 uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank)
 {
-    while (rank > 0 && dims[0] == 1) {
+    return kiln_ir_domain_keeping(ir, dims, 0, rank);
+}
+
+uint32_t kiln_ir_kept_axes(const struct kiln_ir *ir, const struct kiln_tensor *tensor)
+{
+    const struct kiln_tensor *declared = tensor->declared != NULL ? tensor->declared : tensor;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; ir->is_general && i < declared->rank; i++)
+        kept |= (uint32_t)(declared->dims[declared->rank - 1 - i] != 1) << i;
+    return kept;
+}
+
+uint32_t kiln_ir_tensor_domain(struct kiln_ir *ir, const struct kiln_tensor *tensor)
+{
+    return kiln_ir_domain_keeping(ir, tensor->dims, kiln_ir_kept_axes(ir, tensor), tensor->rank);
+}
+
+uint32_t kiln_ir_tensor_rows(struct kiln_ir *ir, const struct kiln_tensor *tensor, uint32_t axes)
+{
+    struct kiln_domain rows = {.rank = tensor->rank, .kept = kiln_ir_kept_axes(ir, tensor)};
+    memcpy(rows.dims, tensor->dims, sizeof rows.dims);
+    return kiln_ir_reduced_domain(ir, &rows, axes);
+}
+
+bool kiln_domain_is_one(const struct kiln_domain *domain, uint32_t axis)
+{
+    return domain->dims[axis] == 1 && (domain->kept >> (domain->rank - 1 - axis) & 1) == 0;
+}
+
+uint32_t kiln_ir_domain_keeping(struct kiln_ir *ir, const int64_t *dims, uint32_t kept,
+                                uint32_t rank)
+{
+    for (uint32_t i = 0; ir->is_general && i < rank; i++)
+        kept |= (uint32_t)(dims[rank - 1 - i] != 1) << i;
+    while (rank > 0 && dims[0] == 1 && (kept >> (rank - 1) & 1) == 0) {
         dims++;
         rank--;
     }
-    struct kiln_domain domain = {.rank = rank};
+    struct kiln_domain domain = {.rank = rank, .kept = kept};
     for (uint32_t i = 0; i < rank; i++)
         domain.dims[i] = dims[i];
     uint32_t *slot = find_domain_slot(ir, &domain);
@@ -202,19 +236,22 @@ struct kiln_domain kiln_domain_of_segment(const struct kiln_domain *domain, uint
 {
     if (domain->rank != rank + 1)
         return *domain;
-    struct kiln_domain of = {.rank = rank};
+    struct kiln_domain of = {.rank = rank, .kept = domain->kept & ((1u << rank) - 1)};
     for (uint32_t i = 0; i < rank; i++)
         of.dims[i] = domain->dims[i + 1];
     return of;
 }
 
-uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
-                                uint32_t axes)
+uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const struct kiln_domain *from, uint32_t axes)
 {
-    int64_t left[KILN_MAX_RANK];
-    for (uint32_t i = 0; i < rank; i++)
-        left[i] = (axes >> i) & 1u ? 1 : dims[i];
-    return kiln_ir_domain(ir, left, rank);
+    struct kiln_domain left = *from;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        if (((axes >> i) & 1u) == 0)
+            continue;
+        left.dims[i] = 1;
+        left.kept &= ~(1u << (from->rank - 1 - i));
+    }
+    return kiln_ir_domain_keeping(ir, left.dims, left.kept, left.rank);
 }
 
 uint32_t kiln_domain_reduced_axes(const struct kiln_domain *from, const struct kiln_domain *to)
@@ -223,7 +260,8 @@ uint32_t kiln_domain_reduced_axes(const struct kiln_domain *from, const struct k
     for (uint32_t i = 0; i < from->rank; i++) {
         uint32_t from_right = from->rank - i;
         int64_t left = from_right <= to->rank ? to->dims[to->rank - from_right] : 1;
-        axes |= (uint32_t)(left != from->dims[i]) << i;
+        bool is_dropped = ((from->kept & ~to->kept) >> (from_right - 1) & 1) != 0;
+        axes |= (uint32_t)(left != from->dims[i] || is_dropped) << i;
     }
     return axes;
 }
@@ -234,7 +272,7 @@ bool kiln_domain_broadcasts_to(const struct kiln_domain *from, const struct kiln
         return false;
     uint32_t shift = to->rank - from->rank;
     for (uint32_t i = 0; i < from->rank; i++) {
-        if (from->dims[i] != 1 && from->dims[i] != to->dims[shift + i])
+        if (!kiln_domain_is_one(from, i) && from->dims[i] != to->dims[shift + i])
             return false;
     }
     return true;
@@ -278,7 +316,7 @@ uint32_t kiln_ir_load(struct kiln_ir *ir, const struct kiln_graph *graph, uint32
 {
     const struct kiln_tensor *source = &graph->tensors[tensor];
     struct kiln_op op = make_op(ir, KILN_OP_LOAD, kiln_dtype_info(source->dtype)->scalar,
-                                kiln_ir_domain(ir, source->dims, source->rank));
+                                kiln_ir_tensor_domain(ir, source));
     op.tensor = tensor;
     return kiln_ir_append(ir, &op);
 }

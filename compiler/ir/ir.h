@@ -74,6 +74,9 @@ enum { KILN_IR_MAX_OPERANDS = 5 };
 struct kiln_domain {
     uint32_t rank;
     int64_t dims[KILN_MAX_RANK]; /* beyond rank: 0 */
+    /* In programs for general kernels: the axes that are axes even if their size is 1, since the
+     * graph declares a longer one. A bit for each, counted from the right. */
+    uint32_t kept;
 };
 
 struct kiln_op {
@@ -148,8 +151,9 @@ struct kiln_ir {
     const uint32_t *exact_dtypes;
     struct kiln_result *results; /* the outputs of the nodes, for plan/node_kernels.h */
     uint32_t result_count;
-    uint32_t node; /* the graph node that operations are being appended for */
-    bool failed;   /* an allocation failed; appends return KILN_NONE since */
+    uint32_t node;   /* the graph node that operations are being appended for */
+    bool failed;     /* an allocation failed; appends return KILN_NONE since */
+    bool is_general; /* its kernels serve smaller shapes too (kiln_lower_options.is_general) */
 };
 
 /* Static, never NULL for opcode < KILN_OP_COUNT. */
@@ -182,11 +186,20 @@ bool kiln_ir_copy(const struct kiln_ir *ir, struct kiln_arena *arena, struct kil
 /* The index of the canonical domain with these dims (equal shapes share one index); KILN_NONE when
  * out of memory. */
 uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank);
+/* The same with axes that the domain keeps, as kiln_domain.kept has them. */
+uint32_t kiln_ir_domain_keeping(struct kiln_ir *ir, const int64_t *dims, uint32_t kept,
+                                uint32_t rank);
+/* The domain of a tensor's elements, and what is left of it as of kiln_ir_reduced_domain. */
+uint32_t kiln_ir_tensor_domain(struct kiln_ir *ir, const struct kiln_tensor *tensor);
+uint32_t kiln_ir_tensor_rows(struct kiln_ir *ir, const struct kiln_tensor *tensor, uint32_t axes);
+/* The axes of a tensor that its domain keeps, of a program for general kernels. */
+uint32_t kiln_ir_kept_axes(const struct kiln_ir *ir, const struct kiln_tensor *tensor);
+/* True if an axis, counted from the left, has size 1 and need not be told from none. */
+bool kiln_domain_is_one(const struct kiln_domain *domain, uint32_t axis);
 int64_t kiln_domain_elements(const struct kiln_domain *domain);
-/* The domain that is left of a shape when the axes of this set (bit per axis) get size 1; KILN_NONE
+/* The domain that is left of another when the axes of this set (bit per axis) get size 1; KILN_NONE
  * when out of memory. */
-uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
-                                uint32_t axes);
+uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const struct kiln_domain *from, uint32_t axes);
 /* The axes of domain `from`, a set, that have size 1 or are missing in `to` and are longer in
  * `from`. */
 uint32_t kiln_domain_reduced_axes(const struct kiln_domain *from, const struct kiln_domain *to);

@@ -59,7 +59,8 @@ static char scalar_letter(enum kiln_scalar scalar)
 
 static bool same_domain(const struct kiln_domain *a, const struct kiln_domain *b)
 {
-    return a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0;
+    return a->rank == b->rank && a->kept == b->kept &&
+           memcmp(a->dims, b->dims, sizeof a->dims) == 0;
 }
 
 /* The map and the iteration domain exist, and the operation is one that may have them. */
@@ -473,7 +474,7 @@ static void check_domain_table(struct validator *validator)
     for (uint32_t i = 0; i < validator->ir->domain_count; i++) {
         const struct kiln_domain *domain = &validator->ir->domains[i];
         bool canonical =
-            domain->rank <= KILN_MAX_RANK && (domain->rank == 0 || domain->dims[0] != 1);
+            domain->rank <= KILN_MAX_RANK && (domain->rank == 0 || !kiln_domain_is_one(domain, 0));
         for (uint32_t axis = 0; canonical && axis < KILN_MAX_RANK; axis++)
             canonical = axis < domain->rank ? domain->dims[axis] >= 1 : domain->dims[axis] == 0;
         for (uint32_t j = 0; canonical && j < i; j++)

@@ -54,7 +54,7 @@ static uint32_t cut_domain(struct segmentation *segmentation, const struct cut *
     dims[0] = cut->segments;
     for (uint32_t i = 0; i < rank; i++)
         dims[1 + i] = i < rank - of.rank ? 1 : of.dims[i - (rank - of.rank)];
-    return kiln_ir_domain(out, dims, rank + 1);
+    return kiln_ir_domain_keeping(out, dims, of.kept, rank + 1);
 }
 
 /* ---- finding ---- */

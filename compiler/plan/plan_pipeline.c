@@ -17,6 +17,7 @@ static enum kiln_status import(const struct kiln_plan_task *task,
                                struct kiln_error *error)
 {
     kiln_ir_init(ret_ir, task->arena);
+    ret_ir->is_general = task->options->is_general;
     if (nodes == NULL)
         return kiln_ir_import(task->graph, ret_ir, error);
     return kiln_ir_import_nodes(task->graph, nodes->nodes, nodes->count, ret_ir, error);

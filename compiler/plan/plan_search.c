@@ -86,8 +86,9 @@ static bool is_open(const struct search *search, const struct program_row *row)
         return false;
     if (!variant->refines)
         return search->chosen == NULL || !fits(search, &search->best);
+    /* By the model's time, other sizes would choose other kernels. */
     return search->chosen != NULL && search->chosen->family == row->family &&
-           search->steps < search->task->max_steps;
+           !search->task->options->is_general && search->steps < search->task->max_steps;
 }
 
 /* ---- one alternative ---- */
@@ -248,8 +249,8 @@ static enum kiln_status try_program(struct search *search, const struct program_
     status = try_choices(search, row, &program, 0, &open_choices, error);
     for (uint32_t choices = 1; choices < 1u << KILN_CHOICE_COUNT && status == KILN_OK; choices++) {
         uint32_t unused;
-        if ((choices & ~open_choices) == 0 && count_choices(choices) <= MAX_CHOICES &&
-            search->steps < search->task->max_steps)
+        if (!search->task->options->is_general && (choices & ~open_choices) == 0 &&
+            count_choices(choices) <= MAX_CHOICES && search->steps < search->task->max_steps)
             status = try_choices(search, row, &program, choices, &unused, error);
     }
     return status;

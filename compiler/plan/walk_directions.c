@@ -27,7 +27,7 @@ enum kiln_status kiln_choose_walk_directions(struct kiln_kernel_plan *plan,
                 previous = last_user[tensor];
             last_user[tensor] = i;
         }
-        schedule->walk.is_backward = previous != KILN_NONE &&
+        schedule->walk.is_backward = previous != KILN_NONE && !schedule->options->is_general &&
                                      kiln_schedule_walks_in_order(schedule) &&
                                      !plan->schedules[previous].walk.is_backward;
     }

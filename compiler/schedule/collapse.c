@@ -38,6 +38,25 @@ static const struct kiln_access *packed_store(const struct kiln_fusion_group *gr
     return NULL;
 }
 
+/* In a general kernel: the access that varies along most axes, whatever their sizes; a store wins a
+ * tie. */
+static const struct kiln_access *widest_access(const struct kiln_domain *domain,
+                                               const struct kiln_fusion_group *group)
+{
+    const struct kiln_access *widest = &group->accesses[0];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < group->access_count; i++) {
+        uint32_t axes = 0;
+        for (uint32_t axis = 0; axis < domain->rank; axis++)
+            axes += group->accesses[i].strides[axis] != 0;
+        if (axes >= most) {
+            most = axes;
+            widest = &group->accesses[i];
+        }
+    }
+    return widest;
+}
+
 /*
  * The access whose memory order the walk follows. A store of packed elements goes first. Otherwise,
  * among the axes that are dense (stride 1) in some access, the one that carries the most traffic
@@ -45,10 +64,13 @@ static const struct kiln_access *packed_store(const struct kiln_fusion_group *gr
  * heaviest access of all: a row value's would know nothing about the order of the reduced axes.
  */
 static const struct kiln_access *choose_leader(const struct kiln_domain *domain,
-                                               const struct kiln_fusion_group *group)
+                                               const struct kiln_fusion_group *group,
+                                               bool is_general)
 {
     if (packed_store(group) != NULL)
         return packed_store(group);
+    if (is_general)
+        return widest_access(domain, group);
     const struct kiln_access *leader = heaviest_access(domain, group);
     uint64_t best = 0;
     for (uint32_t axis = 0; axis < domain->rank; axis++) {
@@ -100,7 +122,7 @@ static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_grou
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
         const struct kiln_domain *own = &ir->domains[op->domain];
-        if (op->opcode == KILN_OP_INDEX && own->dims[op->axis] != 1 &&
+        if (op->opcode == KILN_OP_INDEX && !kiln_domain_is_one(own, op->axis) &&
             op->axis + rank - own->rank == axis)
             return true;
     }
@@ -109,17 +131,17 @@ static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_grou
 
 /* Orders the axes by the leader's strides, slowest first; axes that the leader repeats come slowest
  * of all. */
-static uint32_t order_axes(const struct kiln_domain *domain, const struct kiln_access *leader,
+static uint32_t order_axes(const struct kiln_domain *domain, const int64_t *strides,
                            uint32_t *ret_order)
 {
     uint32_t count = 0;
     for (uint32_t axis = 0; axis < domain->rank; axis++) {
-        if (domain->dims[axis] == 1)
+        if (kiln_domain_is_one(domain, axis))
             continue;
         uint32_t place = count++;
-        int64_t stride = leader->strides[axis];
+        int64_t stride = strides[axis];
         while (place > 0) {
-            int64_t before = leader->strides[ret_order[place - 1]];
+            int64_t before = strides[ret_order[place - 1]];
             if (before == 0 || (stride != 0 && before >= stride))
                 break;
             ret_order[place] = ret_order[place - 1];
@@ -175,7 +197,10 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
 {
     const struct kiln_domain *domain = &ir->domains[group->domain];
     uint32_t order[KILN_MAX_RANK];
-    uint32_t count = order_axes(domain, choose_leader(domain, group), order);
+    bool is_general = schedule->options->is_general;
+    const struct kiln_access *leader = choose_leader(domain, group, is_general);
+    uint32_t count =
+        order_axes(domain, is_general ? leader->declared_strides : leader->strides, order);
     int64_t *inner_strides =
         kiln_arena_calloc(ir->arena, group->access_count, sizeof *inner_strides);
     bool *inner_guarded = kiln_arena_calloc(ir->arena, group->access_count, sizeof *inner_guarded);
@@ -200,7 +225,7 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
             inner_strides[i] = group->accesses[i].strides[axis];
             inner_guarded[i] = (effective_guards(group, &group->accesses[i]) >> axis) & 1u;
         }
-        bool merge = !counted && !previous_counted && reduced == previous_reduced &&
+        bool merge = !is_general && !counted && !previous_counted && reduced == previous_reduced &&
                      can_merge(schedule, group, schedule->walk.rank - 1, axis, domain->dims[axis],
                                inner_strides, inner_guarded);
         if (!merge) {

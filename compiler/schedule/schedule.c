@@ -26,3 +26,17 @@ bool kiln_schedule_has_turns(const struct kiln_schedule *schedule)
 {
     return schedule->launch.chunk_count > schedule->launch.grid;
 }
+
+bool kiln_walk_has_rows(const struct kiln_schedule *schedule)
+{
+    return schedule->options->is_general ? schedule->walk.rank > 1 : schedule->walk.rows != 1;
+}
+
+bool kiln_walk_is_dense(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                        uint32_t access)
+{
+    bool may_be_dense =
+        !schedule->options->is_general || kiln_dtype_is_packed(group->accesses[access].dtype);
+    return may_be_dense &&
+           kiln_access_is_dense(&schedule->accesses[access], schedule->walk.rank - 1);
+}

@@ -170,6 +170,13 @@ struct kiln_kernel_work {
  * done one by one. */
 bool kiln_schedule_has_tails(const struct kiln_schedule *schedule);
 
+/* True if neighbours along the inner axis are neighbours in memory in all shapes that the kernel
+ * serves. */
+bool kiln_walk_is_dense(const struct kiln_schedule *schedule, const struct kiln_fusion_group *group,
+                        uint32_t access);
+/* True if the walk has several lines, or may have them in a general kernel. */
+bool kiln_walk_has_rows(const struct kiln_schedule *schedule);
+
 /* True if a work-group takes several pieces of work: the launch has fewer work-groups. */
 bool kiln_schedule_has_turns(const struct kiln_schedule *schedule);
 

@@ -93,7 +93,9 @@ enum kiln_status kiln_schedule_group(const struct kiln_ir *ir, const struct kiln
     };
     if (options->max_vector_elements != 0)
         limits.vector_elems = options->max_vector_elements;
-    if (options->max_vector_elements == 1)
+    if (options->is_general)
+        limits.vector_elems = 1;
+    if (limits.vector_elems == 1)
         limits.steps = 1;
     const struct kiln_schedule_task task = {ir, graph, group, target, NULL};
     struct kiln_lower_options *copy = kiln_arena_calloc(ir->arena, 1, sizeof *copy);

@@ -232,7 +232,7 @@ static void visit_integers(struct kiln_integer_walk *walk)
             kiln_visit_integer(walk, (int64_t)schedule->walk.cols, "cols");
         if (checks_chunks(emission))
             kiln_visit_integer(walk, (int64_t)count_whole_vectors(schedule), "whole_vectors");
-        if (schedule->walk.rows != 1)
+        if (kiln_walk_has_rows(schedule))
             kiln_visit_split_size(walk, kiln_vectors_of_line(schedule), "line_vectors");
     }
     /* The slowest axis needs no size: it is the last quotient. Without flattening, the inner axis

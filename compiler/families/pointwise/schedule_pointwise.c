@@ -331,7 +331,7 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     uint64_t dense_bytes = 0;
     uint64_t total_bytes = 0;
     for (uint32_t i = 0; i < group->access_count; i++) {
-        is_dense[i] = kiln_access_is_dense(&schedule->accesses[i], inner);
+        is_dense[i] = kiln_walk_is_dense(schedule, group, i);
         total_bytes += kiln_access_weight(group, schedule, i);
         if (is_dense_line(schedule, &schedule->accesses[i]))
             dense_bytes += kiln_access_weight(group, schedule, i);
@@ -396,8 +396,9 @@ static enum kiln_status schedule_pointwise(const struct kiln_schedule_task *task
     if (schedule->options->shapes == KILN_SHAPES_ARGUMENT)
         schedule->walk.sizes = KILN_SIZES_ARGUMENT;
     uint64_t heaviest = kiln_heaviest_access(group, schedule);
-    uint32_t tile_axis =
-        has_packed_access(group) ? KILN_NONE : choose_tile_axis(group, schedule, heaviest);
+    uint32_t tile_axis = has_packed_access(group) || schedule->options->is_general
+                             ? KILN_NONE
+                             : choose_tile_axis(group, schedule, heaviest);
     if (tile_axis != KILN_NONE)
         schedule_tiled(task->graph, group, task->target, tile_axis, heaviest, is_dense, schedule);
     else

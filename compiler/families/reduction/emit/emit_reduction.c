@@ -125,6 +125,8 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
     const struct kiln_schedule *schedule = emission->schedule;
     const struct kiln_reduction_schedule *layout = kiln_reduction_schedule_of(schedule);
     const struct kiln_reduction_sizes sizes = kiln_reduction_sizes(emission);
+    bool has_chains =
+        sizes.chains > 1 || (schedule->options->is_general && !kiln_reduction_is_held(layout));
     emit_chunks(emission, source);
     if (layout->held == KILN_HELD_LOADED)
         kiln_buffer_append_text(source, "#define KILN_DECODES_AGAIN\n");
@@ -152,7 +154,7 @@ static void emit_defines(const struct kiln_emission *emission, struct kiln_buffe
         {"IS_RESIDENT", kiln_reduction_is_held(layout)},
         {"CHECKS_FULL", sizes.checks_full},
         {"RESIDENT_TAILS", sizes.resident_tails},
-        {"HAS_CHAINS", sizes.chains > 1},
+        {"HAS_CHAINS", has_chains},
         {"SHUFFLES", shuffles},
         {"FIRST_SHUFFLE", kiln_reduction_is_columns(layout) ? layout->items_along_kept : 1},
         {"WAVES_PER_ROW", waves},

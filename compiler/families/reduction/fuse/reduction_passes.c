@@ -47,7 +47,7 @@ static bool index_varies(const struct kiln_ir *ir, const struct kiln_fusion_grou
 {
     const struct kiln_domain *own = &ir->domains[op->domain];
     uint32_t axis = op->axis + ir->domains[group->domain].rank - own->rank;
-    return own->dims[op->axis] != 1 && ((group->reduced_axes >> axis) & 1u) != 0;
+    return !kiln_domain_is_one(own, op->axis) && ((group->reduced_axes >> axis) & 1u) != 0;
 }
 
 static void place_value(const struct kiln_ir *ir, const struct kiln_fusion_group *group,

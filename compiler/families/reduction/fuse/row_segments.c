@@ -55,6 +55,8 @@ uint32_t kiln_row_segment_count(struct kiln_group_builder *builder, uint32_t ope
     const struct kiln_ir *ir = builder->ir;
     const struct kiln_target *target = builder->target;
     const struct kiln_domain *domain = &ir->domains[ir->ops[operand].domain];
+    if (ir->is_general)
+        return 1;
     uint64_t length = 1;
     for (uint32_t i = 0; i < domain->rank; i++)
         length *= (axes >> i) & 1u ? (uint64_t)domain->dims[i] : 1;

@@ -48,6 +48,11 @@ void kiln_reduction_class(const struct kiln_reduction_problem *problem,
     bool is_segmented = reduction->segment_count > 1;
     /* One work-group has all columns, however long they are. */
     bool is_narrow = schedule->walk.vector_elems == 1 && reduction->kept_count <= KEPT;
+    if (schedule->options->is_general) {
+        reduction->kept_count = LARGE;
+        *steps = LARGE;
+        return;
+    }
     reduction->kept_count =
         problem->is_host ? CLASS_OF(reduction->kept_count, kept_classes) : LARGE;
     if (problem->is_host || is_segmented)

@@ -433,7 +433,7 @@ static void choose_modes(const struct kiln_graph *graph,
         struct kiln_access_schedule *access = &schedule->accesses[i];
         if (access->strides[inner] == 0) {
             access->mode = KILN_ACCESS_SPLAT;
-        } else if (kiln_access_is_dense(access, inner) &&
+        } else if (kiln_walk_is_dense(schedule, group, i) &&
                    kiln_vector_is_possible(graph, problem->target, schedule, group, i, inner)) {
             enum kiln_dtype dtype = group->accesses[i].dtype;
             access->mode = KILN_ACCESS_VECTOR;
@@ -504,7 +504,7 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     for (uint32_t axis = 0; axis < inner; axis++)
         schedule->walk.rows *= (uint64_t)schedule->walk.dims[axis];
     for (uint32_t i = 0; i < group->access_count; i++)
-        is_dense[i] = kiln_access_is_dense(&schedule->accesses[i], inner);
+        is_dense[i] = kiln_walk_is_dense(schedule, group, i);
     kiln_dense_element_bytes(group, schedule, is_dense, &problem.element_bytes, &widest);
     problem.has_short_lines = !problem.is_host && !kiln_reduction_is_columns(reduction) &&
                               line_length(schedule) * widest <= SHORT_LINE_BYTES;

@@ -58,7 +58,9 @@ static enum kiln_status schedule_reduction(const struct kiln_schedule_task *task
                                        error);
     if (status != KILN_OK)
         return status;
-    if (schedule->walk.rank == 1 && schedule->walk.dims[0] == 1) /* one element: a row of one */
+    bool is_one = schedule->options->is_general ? task->ir->domains[task->group->domain].rank == 0
+                                                : schedule->walk.dims[0] == 1;
+    if (schedule->walk.rank == 1 && is_one) /* one element: a row of one */
         schedule->walk.reduced_axes = 1;
     schedule->places = reduction->passes.place;
     if (!kiln_measure_passes(task->ir, task->group, &reduction->passes, &work))
