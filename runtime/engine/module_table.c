@@ -213,13 +213,11 @@ static enum kiln_status get_loaded(struct load_request *request,
     return status;
 }
 
-enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
-                                       const struct kiln_graph *graph,
-                                       const struct kiln_engine_device *device,
-                                       const struct kiln_lower_options *lower,
-                                       struct kiln_loaded_program **ret_loaded,
-                                       enum kiln_program_origin *ret_origin,
-                                       struct kiln_error *error)
+static enum kiln_status get(struct kiln_module_table *table, const struct kiln_graph *graph,
+                            const struct kiln_engine_device *device,
+                            const struct kiln_lower_options *lower, bool may_compile,
+                            struct kiln_loaded_program **ret_loaded,
+                            enum kiln_program_origin *ret_origin, struct kiln_error *error)
 {
     struct load_request request = {.table = table, .device = device->device};
     struct kiln_loaded_program *loaded = NULL;
@@ -227,6 +225,8 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
         table->programs, graph, &device->device->target, lower, &request.program, error);
     if (status)
         return status;
+    request.program.is_precompiled = !may_compile;
+    request.program.is_miss_told = !may_compile;
     status = get_loaded(&request, &loaded, error);
     kiln_program_request_fini(&request.program);
     if (status)
@@ -239,4 +239,26 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
     *ret_loaded = loaded;
     *ret_origin = request.program.origin;
     return KILN_OK;
+}
+
+enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
+                                       const struct kiln_graph *graph,
+                                       const struct kiln_engine_device *device,
+                                       const struct kiln_lower_options *lower,
+                                       struct kiln_loaded_program **ret_loaded,
+                                       enum kiln_program_origin *ret_origin,
+                                       struct kiln_error *error)
+{
+    return get(table, graph, device, lower, true, ret_loaded, ret_origin, error);
+}
+
+enum kiln_status kiln_module_table_find(struct kiln_module_table *table,
+                                        const struct kiln_graph *graph,
+                                        const struct kiln_engine_device *device,
+                                        const struct kiln_lower_options *lower,
+                                        struct kiln_loaded_program **ret_loaded,
+                                        enum kiln_program_origin *ret_origin,
+                                        struct kiln_error *error)
+{
+    return get(table, graph, device, lower, false, ret_loaded, ret_origin, error);
 }

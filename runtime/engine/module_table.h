@@ -50,6 +50,15 @@ enum kiln_status kiln_module_table_get(struct kiln_module_table *table,
                                        struct kiln_loaded_program **ret_loaded,
                                        enum kiln_program_origin *ret_origin,
                                        struct kiln_error *error) KILN_NODISCARD;
+/* The same if memory and caches have all kernels; otherwise KILN_UNSUPPORTED. Compiles nothing, but
+ * may lower the graph. */
+enum kiln_status kiln_module_table_find(struct kiln_module_table *table,
+                                        const struct kiln_graph *graph,
+                                        const struct kiln_engine_device *device,
+                                        const struct kiln_lower_options *lower,
+                                        struct kiln_loaded_program **ret_loaded,
+                                        enum kiln_program_origin *ret_origin,
+                                        struct kiln_error *error) KILN_NODISCARD;
 /* Loads a program that no table has, with a reference for the caller. Kernels that the device
  * refuses are not compiled again. */
 enum kiln_status kiln_module_table_load(struct kiln_module_table *table, struct kiln_device *device,

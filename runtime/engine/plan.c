@@ -3,6 +3,7 @@
 #include "compiler/graph/graph_reader.h"
 #include "runtime/engine/engine_knobs.h"
 #include "runtime/engine/engine_report.h"
+#include "runtime/engine/general_plans.h"
 #include "runtime/engine/plan_shapes.h"
 #include "runtime/support/log.h"
 #include "runtime/support/range_marks.h"
@@ -24,6 +25,8 @@ static void destroy(struct kiln_plan *plan)
     for (uint32_t i = 0; i < plan->spare_count; i++)
         kiln_shared_kernel_unref(plan->spares[i]);
     free(plan->spares);
+    for (uint32_t i = 0; i < plan->general_count; i++)
+        kiln_plan_unref(plan->general[i]);
     free(plan->graph);
     kiln_loaded_program_unref(plan->loaded);
     if (plan->kernels) {
@@ -240,22 +243,44 @@ enum kiln_status kiln_plan_of_program(struct kiln_engine *engine, const struct k
     return KILN_OK;
 }
 
-enum kiln_status kiln_plan_make(struct kiln_engine *engine, const struct kiln_graph *graph,
-                                const struct kiln_engine_device *device,
-                                const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
-                                struct kiln_error *error)
+typedef enum kiln_status program_getter(struct kiln_module_table *, const struct kiln_graph *,
+                                        const struct kiln_engine_device *,
+                                        const struct kiln_lower_options *,
+                                        struct kiln_loaded_program **, enum kiln_program_origin *,
+                                        struct kiln_error *);
+
+static enum kiln_status make(struct kiln_engine *engine, const struct kiln_graph *graph,
+                             const struct kiln_engine_device *device,
+                             const struct kiln_lower_options *lower, program_getter *get_program,
+                             struct kiln_plan **ret_plan, struct kiln_error *error)
 {
     uint64_t start_ns = now_ns();
     struct kiln_loaded_program *loaded = NULL;
     enum kiln_program_origin origin;
     enum kiln_status status =
-        kiln_module_table_get(&engine->modules, graph, device, lower, &loaded, &origin, error);
+        get_program(&engine->modules, graph, device, lower, &loaded, &origin, error);
     if (status == KILN_OK)
         status =
             kiln_plan_of_program(engine, graph, device, lower, loaded, origin, ret_plan, error);
     if (status == KILN_OK)
         kiln_report_plan(*ret_plan, graph, now_ns() - start_ns);
     return status;
+}
+
+enum kiln_status kiln_plan_make(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                const struct kiln_engine_device *device,
+                                const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
+                                struct kiln_error *error)
+{
+    return make(engine, graph, device, lower, kiln_module_table_get, ret_plan, error);
+}
+
+enum kiln_status kiln_plan_find(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                const struct kiln_engine_device *device,
+                                const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
+                                struct kiln_error *error)
+{
+    return make(engine, graph, device, lower, kiln_module_table_find, ret_plan, error);
 }
 
 enum kiln_status kiln_plan_keep_graph(struct kiln_plan *plan, const struct kiln_graph *graph,
@@ -271,7 +296,9 @@ enum kiln_status kiln_plan_keep_graph(struct kiln_plan *plan, const struct kiln_
     if (!graph->takes_overrides)
         return KILN_OK;
     plan->shapes = kiln_plan_shapes_create();
-    return plan->shapes ? KILN_OK : no_memory(error);
+    if (!plan->shapes)
+        return no_memory(error);
+    return kiln_plan_make_general(plan, graph, error);
 }
 
 enum kiln_status kiln_plan_create(struct kiln_engine *engine, const void *graph_bytes, size_t size,

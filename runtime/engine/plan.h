@@ -32,6 +32,8 @@ enum {
     KILN_PLAN_MARKS_RANGES = 2,    /* KILN_ROCTX */
 };
 
+enum { KILN_MAX_GENERAL_PLANS = 24 };
+
 struct kiln_plan {
     atomic_uint references;
     atomic_uint extras; /* of KILN_PLAN_*; 0 from the second execution on, unless a profiler asks */
@@ -53,6 +55,10 @@ struct kiln_plan {
     /* Kernels of a restored plan, one reference to each: they stay in memory for shapes to come. */
     struct kiln_shared_kernel **spares;
     uint32_t spare_count;
+    /* Plans of general kernels (general_plans.h), one reference to each: their kernels stay in
+     * memory, and loaded. */
+    struct kiln_plan *general[KILN_MAX_GENERAL_PLANS];
+    uint32_t general_count;
 };
 
 /* Makes a plan of a loaded program, whose reference it takes over, also when it fails. */
@@ -68,6 +74,12 @@ enum kiln_status kiln_plan_keep_graph(struct kiln_plan *plan, const struct kiln_
                                       size_t size, struct kiln_error *error) KILN_NODISCARD;
 /* Makes a plan of the graph on a device, without the bytes of the graph, and reports it. */
 enum kiln_status kiln_plan_make(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                const struct kiln_engine_device *device,
+                                const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
+                                struct kiln_error *error) KILN_NODISCARD;
+
+/* The same if memory and caches have all kernels; otherwise KILN_UNSUPPORTED. Compiles nothing. */
+enum kiln_status kiln_plan_find(struct kiln_engine *engine, const struct kiln_graph *graph,
                                 const struct kiln_engine_device *device,
                                 const struct kiln_lower_options *lower, struct kiln_plan **ret_plan,
                                 struct kiln_error *error) KILN_NODISCARD;

@@ -50,6 +50,8 @@ static void add_kernels_of_plan(const struct kiln_plan *plan, void *context)
         add_kernel(context, program->kernels[i]);
     for (uint32_t i = 0; i < plan->spare_count; i++)
         add_kernel(context, plan->spares[i]);
+    for (uint32_t i = 0; i < plan->general_count; i++)
+        add_kernels_of_plan(plan->general[i], context);
 }
 
 enum kiln_status kiln_plan_store(const struct kiln_plan *plan, const void *config,

@@ -1,6 +1,7 @@
 #include "runtime/engine/plan_shapes.h"
 
 #include "runtime/engine/engine_knobs.h"
+#include "runtime/engine/general_plans.h"
 #include "runtime/support/log.h"
 
 #include <inttypes.h>
@@ -260,6 +261,35 @@ static void add(struct kiln_plan_shapes *shapes, uint64_t hash,
 
 /* ---- new shapes ---- */
 
+/* The fastest plan if its kernels are there, else one of general kernels. Only if these are missing
+ * too, which general_plans.h says when, kernels are compiled. */
+static enum kiln_status make_plan_of(const struct kiln_plan *plan, const struct kiln_graph *graph,
+                                     struct kiln_plan **ret_plan, struct kiln_error *error)
+{
+    const uint64_t limit = kiln_plan_workspace_bytes(plan);
+    struct kiln_lower_options fastest = plan->lower;
+    struct kiln_error ignored;
+    /* Fewer tiles may be split into more segments. Another plan may fit. */
+    (void)!kiln_engine_limit_workspace(plan->engine, graph, plan->device, limit, &fastest,
+                                       &ignored);
+    enum kiln_status status =
+        kiln_plan_find(plan->engine, graph, plan->device, &fastest, ret_plan, error);
+    if (status != KILN_UNSUPPORTED)
+        return status;
+    struct kiln_lower_options general;
+    kiln_error_init(&ignored);
+    if (kiln_general_options(plan, &general) &&
+        kiln_engine_limit_workspace(plan->engine, graph, plan->device, limit, &general, &ignored) ==
+            KILN_OK &&
+        kiln_plan_find(plan->engine, graph, plan->device, &general, ret_plan, &ignored) ==
+            KILN_OK) {
+        kiln_error_init(error);
+        return KILN_OK;
+    }
+    kiln_error_init(error);
+    return kiln_plan_make(plan->engine, graph, plan->device, &fastest, ret_plan, error);
+}
+
 static enum kiln_status make_plan(const struct kiln_plan *plan,
                                   const struct kiln_shape_overrides *overrides,
                                   struct kiln_plan **ret_plan, struct kiln_error *error)
@@ -274,14 +304,8 @@ static enum kiln_status make_plan(const struct kiln_plan *plan,
         error->status = status = KILN_BAD_ARGUMENT;
         kiln_error_prefix(error, "the override shapes do not fit together");
     }
-    struct kiln_lower_options lower = plan->lower;
-    struct kiln_error ignored;
-    /* Fewer tiles may be split into more segments. Another plan may fit. */
     if (status == KILN_OK)
-        (void)!kiln_engine_limit_workspace(plan->engine, &graph, plan->device,
-                                           kiln_plan_workspace_bytes(plan), &lower, &ignored);
-    if (status == KILN_OK)
-        status = kiln_plan_make(plan->engine, &graph, plan->device, &lower, &made, error);
+        status = make_plan_of(plan, &graph, &made, error);
     kiln_arena_fini(&arena);
     if (status == KILN_OK && kiln_plan_workspace_bytes(made) > kiln_plan_workspace_bytes(plan)) {
         status = kiln_error_set(error, KILN_UNSUPPORTED,

@@ -25,7 +25,7 @@
 #include "runtime/support/buffer.h"
 
 /* Part of every key. A change of the layout above, or of what a field means, needs a new number. */
-enum { KILN_PROGRAM_FORMAT_VERSION = 8 };
+enum { KILN_PROGRAM_FORMAT_VERSION = 9 };
 
 /* Appends the payload. Out of memory shows in the buffer (kiln_buffer_check). */
 void kiln_program_format_write(const struct kiln_compiled_program *program,

@@ -16,6 +16,19 @@ static void add_field(struct kiln_cache_key *key, struct kiln_buffer *field, boo
     kiln_buffer_clear(field);
 }
 
+/* General kernels follow from the declared shapes, too. */
+static void append_declared_shapes(const struct kiln_graph *graph, struct kiln_buffer *field)
+{
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        const struct kiln_tensor *tensor = &graph->tensors[i];
+        const struct kiln_tensor *declared = tensor->declared != NULL ? tensor->declared : tensor;
+        for (uint32_t axis = 0; axis < declared->rank; axis++) {
+            kiln_buffer_append_u64(field, (uint64_t)declared->dims[axis]);
+            kiln_buffer_append_u64(field, (uint64_t)declared->strides[axis]);
+        }
+    }
+}
+
 enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
                                          const struct kiln_target *target,
                                          const struct kiln_lower_options *options,
@@ -33,6 +46,8 @@ enum kiln_status kiln_program_key_append(const struct kiln_graph *graph,
     kiln_codegen_append_options(target, &field);
     add_field(key, &field, &failed);
     kiln_lower_options_append_key(options, &field);
+    if (options->is_general)
+        append_declared_shapes(graph, &field);
     add_field(key, &field, &failed);
     field.failed = failed;
     enum kiln_status status = kiln_buffer_check(&field, error);
@@ -81,8 +96,10 @@ static void take_options(struct kiln_reader *reader, struct kiln_lower_options *
     uint32_t shapes = kiln_reader_u32(&field);
     options->shapes = (enum kiln_shapes)shapes;
     options->workspace_limit = kiln_reader_u64(&field);
-    if (field.failed || field.position != size || no_fusion > 1 || form > KILN_CONTRACTION_SMALL ||
-        shapes > KILN_SHAPES_ARGUMENT)
+    uint32_t is_general = kiln_reader_u32(&field);
+    options->is_general = is_general != 0;
+    if (field.failed || (field.position != size && is_general == 0) || is_general > 1 ||
+        no_fusion > 1 || form > KILN_CONTRACTION_SMALL || shapes > KILN_SHAPES_ARGUMENT)
         reader->failed = true;
 }
 
