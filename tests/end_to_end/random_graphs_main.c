@@ -3,8 +3,8 @@
  *
  * usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] [--max-elements N]
  * [--families LIST] [--no-fusion] [--no-vectors] [--streamed] [--split-k N] [--groups N]
- * [--form N] [--part-weight N] [--wave-size 32|64] [--repeat] [--overrides N] [--shapes
- * constant|argument] [--narrow] [--device NAME] [--verbose]
+ * [--form N] [--part-weight N] [--wave-size 32|64] [--repeat] [--overrides N] [--compiled N]
+ * [--shapes constant|argument] [--narrow] [--device NAME] [--verbose]
  *
  * LIST names pointwise, reductions, norms, products, convolutions, attention, ragged, pooling,
  * blocks or all (the first four), separated by commas. The default is pointwise.
@@ -14,6 +14,7 @@
  * --repeat runs each program twice, with different numbers of threads. The second run loads the
  * program from a cache, or compiles one program in COMPILED_TWICE again. Outputs must be bit-equal.
  * --overrides executes each plan in N random smaller shapes, which are given at execution.
+ * --compiled N fails if more than N kernels are compiled by such executions. It needs --jobs 1.
  * --shapes argument makes sizes arguments of kernels.
  * --groups clamps launches, so that work-groups take several pieces of work, as in huge graphs.
  * --form runs every kernel in form N of its schedule, counted from 1, or in its last form. Kernels
@@ -51,6 +52,7 @@ struct totals {
     atomic_uint_fast64_t elements;
     atomic_uint_fast64_t unchecked;
     atomic_uint_fast64_t overrides; /* executions with override shapes */
+    atomic_uint_fast64_t compiled;  /* kernels, by these executions; with one job */
 };
 
 struct run {
@@ -61,6 +63,7 @@ struct run {
     uint64_t first_seed;
     uint64_t count;
     uint64_t overrides; /* shapes of each plan, in place of the declared one; 0: the declared one */
+    uint64_t most_compiled; /* kernels, by executions with override shapes */
     struct kiln_random_graph_options graph_options;
     atomic_uint_fast64_t next;
     bool verbose;
@@ -136,6 +139,13 @@ static enum kiln_status execute(const struct run *run, const struct kiln_plan *p
                : execute_plan(plan, graph, overrides, memory, error);
 }
 
+static uint64_t count_compiled(const struct run *run)
+{
+    struct kiln_codegen_counters counters;
+    kiln_engine_codegen_counters(run->engine, &counters);
+    return counters.kernels_compiled;
+}
+
 /* Executes the plan in one other shape. True also where the random sizes do not fit together. */
 static bool run_shape(struct run *run, const struct kiln_plan *plan, const struct subject *subject,
                       uint64_t seed, struct kiln_error *error)
@@ -149,7 +159,12 @@ static bool run_shape(struct run *run, const struct kiln_plan *plan, const struc
         kiln_graph_read_with_overrides(subject->bytes.data, subject->bytes.size, &overrides, &arena,
                                        &graph, error) == KILN_OK) {
         void **memory = make_tensor_memory(&graph, seed, &run->graph_options, POISON);
+        uint64_t before = count_compiled(run);
         good = memory != NULL && execute(run, plan, &graph, &overrides, memory, error) == KILN_OK;
+        uint64_t compiled = count_compiled(run) - before;
+        atomic_fetch_add(&run->totals.compiled, compiled);
+        if (compiled != 0 && run->verbose)
+            report_graph(subject->seed, &graph, "kernels are compiled at execution");
         if (!good)
             report_graph(subject->seed, &graph, error->text);
         good = good && compare_outputs(run, subject->seed, &graph, memory, &arena, error);
@@ -348,6 +363,7 @@ static const struct option long_options[] = {
     {"wave-size", required_argument, NULL, 'w'},
     {"repeat", no_argument, NULL, 'r'},
     {"overrides", required_argument, NULL, 'o'},
+    {"compiled", required_argument, NULL, 'C'}, /* kernels by those executions, at most */
     {"narrow", no_argument, NULL, 'N'},
     {"shapes", required_argument, NULL, 'a'}, /* constant or argument */
     {"device", required_argument, NULL, 'd'},
@@ -396,6 +412,8 @@ static bool parse_option(int option, struct run *run, struct settings *settings)
         return settings->repeats = true;
     case 'o':
         return parse_number(optarg, &run->overrides);
+    case 'C':
+        return parse_number(optarg, &run->most_compiled);
     case 'a':
         settings->shapes =
             strcmp(optarg, "argument") == 0 ? KILN_SHAPES_ARGUMENT : KILN_SHAPES_CONSTANT;
@@ -479,13 +497,16 @@ static int print_totals(struct run *run)
            graphs, run->first_seed, (uint64_t)run->totals.kernels, elements,
            elements != 0 ? 100.0 * (double)unchecked / (double)elements : 0.0, failed);
     if (run->overrides != 0)
-        printf("executions with override shapes: %" PRIu64 "\n", (uint64_t)run->totals.overrides);
-    return graphs == run->count && failed == 0 ? 0 : 1;
+        printf("executions with override shapes: %" PRIu64 ", %" PRIu64
+               " kernels compiled by them\n",
+               (uint64_t)run->totals.overrides, (uint64_t)run->totals.compiled);
+    return graphs == run->count && failed == 0 && run->totals.compiled <= run->most_compiled ? 0
+                                                                                             : 1;
 }
 
 int main(int argc, char **argv)
 {
-    struct run run = {.count = 300, .first_seed = 1};
+    struct run run = {.count = 300, .first_seed = 1, .most_compiled = UINT64_MAX};
     struct settings settings = {
         .jobs = 2, .form = 1, .max_nodes = 40, .max_elements = 2000, .device = "host"};
     struct kiln_error error;
@@ -498,8 +519,8 @@ int main(int argc, char **argv)
                     "usage: random_graphs [--count N] [--seed S] [--jobs J] [--max-nodes N] "
                     "[--max-elements N] [--families LIST] [--no-fusion] [--no-vectors] "
                     "[--streamed] [--split-k N] [--groups N] [--form N] [--part-weight N] "
-                    "[--wave-size 32|64] [--repeat] [--overrides N] [--shapes constant|argument] "
-                    "[--device NAME] [--verbose]\n");
+                    "[--wave-size 32|64] [--repeat] [--overrides N] [--compiled N] "
+                    "[--shapes constant|argument] [--device NAME] [--verbose]\n");
             return 2;
         }
     }
