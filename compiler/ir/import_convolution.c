@@ -16,6 +16,7 @@ enum {
 struct shapes {
     struct kiln_convolution convolution; /* without what no element depends on */
     uint32_t rank;
+    bool is_general; /* kernels for smaller shapes too: what these need may be unused in this one */
     const struct kiln_tensor *x, *w, *y; /* or their gradients */
 };
 
@@ -68,7 +69,7 @@ static struct along along(uint32_t axis, int64_t step)
 static void drop_unused_parameters(struct shapes *shapes)
 {
     struct kiln_convolution *convolution = &shapes->convolution;
-    for (uint32_t i = 0; i < convolution->spatial_count; i++) {
+    for (uint32_t i = 0; i < convolution->spatial_count && !shapes->is_general; i++) {
         if (shapes->y->dims[SPATIAL_AXIS + i] == 1)
             convolution->stride[i] = 1;
         if (shapes->w->dims[SPATIAL_AXIS + i] == 1)
@@ -102,7 +103,7 @@ static void append_image_window(const struct shapes *shapes, uint32_t i,
     int64_t last = (shapes->y->dims[axis] - 1) * convolution->stride[i] +
                    (shapes->w->dims[axis] - 1) * convolution->dilation[i] -
                    convolution->pre_padding[i];
-    if (first_tap(shapes, i) == 0 && tap_step(shapes, i) > 0 && last < shapes->x->dims[axis])
+    if (!shapes->is_general && first_tap(shapes, i) == 0 && tap_step(shapes, i) > 0 && last < shapes->x->dims[axis])
         return;
     append_window(shapes, axis, shapes->x->dims[axis], first_tap(shapes, i), 1, contraction);
 }
@@ -138,7 +139,7 @@ static void append_result_window(const struct shapes *shapes, uint32_t i,
 {
     uint32_t axis = SPATIAL_AXIS + i;
     int64_t stride = shapes->convolution.stride[i];
-    if (first_tap(shapes, i) == 0 && shapes->w->dims[axis] == 1 && stride == 1 &&
+    if (!shapes->is_general && first_tap(shapes, i) == 0 && shapes->w->dims[axis] == 1 && stride == 1 &&
         shapes->x->dims[axis] <= shapes->y->dims[axis])
         return;
     append_window(shapes, axis, shapes->y->dims[axis], -first_tap(shapes, i), stride, contraction);
@@ -200,7 +201,8 @@ static void append_weight_gradient(const struct shapes *shapes,
  * front of its filters: work-items do vectors of channels (schedule/contraction_direct.h). */
 static bool is_direct_gradient(const struct shapes *shapes)
 {
-    return shapes->convolution.groups > 1 && shapes->w->dims[CHANNEL_AXIS] == 1 &&
+    return !shapes->is_general && shapes->convolution.groups > 1 &&
+           shapes->w->dims[CHANNEL_AXIS] == 1 &&
            shapes->x->strides[CHANNEL_AXIS] == 1;
 }
 
@@ -211,7 +213,9 @@ void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_n
     uint32_t result = node->outputs[0];
     uint32_t left = node->inputs[0];
     uint32_t right = node->inputs[1];
-    struct shapes shapes = {.convolution = node->convolution, .rank = tensors[result].rank};
+    struct shapes shapes = {.convolution = node->convolution,
+                            .rank = tensors[result].rank,
+                            .is_general = ir->is_general};
     struct kiln_contraction contraction = {0};
     if (node->kind == KILN_NODE_CONVOLUTION_FORWARD) {
         shapes.x = &tensors[left];

@@ -10,26 +10,26 @@ static int64_t dim_from_right(const struct kiln_tensor *tensor, uint32_t axis)
 }
 
 /* A shorter batch dim of an operand repeats. */
-static struct kiln_map_axis map_batch(const struct kiln_tensor *operand, uint32_t axis,
-                                      int64_t size)
+static struct kiln_map_axis map_batch(const struct kiln_ir *ir, const struct kiln_tensor *operand,
+                                      uint32_t axis, int64_t size)
 {
     int64_t own = dim_from_right(operand, axis);
-    if (own == 1)
+    if (own == 1 && (kiln_ir_kept_axes(ir, operand) >> axis & 1) == 0)
         return kiln_map_axis_nowhere();
     struct kiln_map_axis batch = kiln_map_axis_along((uint8_t)axis);
     batch.repeat.value = size / own;
     return batch;
 }
 
-static void append_batch_axis(struct kiln_contraction *contraction, const struct kiln_tensor *a,
-                              const struct kiln_tensor *b, const struct kiln_tensor *c,
-                              uint32_t axis)
+static void append_batch_axis(const struct kiln_ir *ir, struct kiln_contraction *contraction,
+                              const struct kiln_tensor *a, const struct kiln_tensor *b,
+                              const struct kiln_tensor *c, uint32_t axis)
 {
     int64_t size = dim_from_right(c, axis);
-    if (size == 1)
+    if (size == 1 && (kiln_ir_kept_axes(ir, c) >> axis & 1) == 0)
         return;
-    kiln_contraction_append(contraction, KILN_AXIS_BATCH, size, map_batch(a, axis, size),
-                            map_batch(b, axis, size), kiln_map_axis_along((uint8_t)axis));
+    kiln_contraction_append(contraction, KILN_AXIS_BATCH, size, map_batch(ir, a, axis, size),
+                            map_batch(ir, b, axis, size), kiln_map_axis_along((uint8_t)axis));
 }
 
 void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *node)
@@ -42,7 +42,7 @@ void kiln_import_matmul(struct kiln_importer *importer, const struct kiln_node *
     enum kiln_scalar scalar = kiln_node_scalar(importer->graph, node);
     struct kiln_contraction contraction = {0};
     for (uint32_t axis = c->rank - 1; axis >= 2; axis--)
-        append_batch_axis(&contraction, a, b, c, axis);
+        append_batch_axis(ir, &contraction, a, b, c, axis);
     const struct kiln_map_axis last = kiln_map_axis_along(0);
     const struct kiln_map_axis last_but_one = kiln_map_axis_along(1);
     const struct kiln_map_axis nowhere = kiln_map_axis_nowhere();

@@ -134,6 +134,9 @@ bool kiln_is_stride_argument(const struct kiln_emission *emission, uint32_t acce
     if (kiln_is_contraction_small(kiln_contraction_of(emission)) &&
         (stride < KILN_STRIDE_BATCH || stride >= KILN_STRIDE_BATCH + KILN_MAX_BATCH_AXES))
         return false;
+    if (emission->ir->is_general) /* a stride of 1 is a coincidence */
+        return stride == KILN_STRIDE_ORIGIN ? kiln_is_access_windowed(emission, access)
+                                            : scheduled->strides[stride] != 0;
     if (!kiln_is_access_windowed(emission, access))
         return is_argument(scheduled->strides[stride]);
     /* An origin of 0 or a stride of 1 is a coincidence of this window. Both are arguments, so that

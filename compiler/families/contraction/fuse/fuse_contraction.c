@@ -267,7 +267,8 @@ static bool may_reduce(const struct kiln_group_builder *builder, const struct ki
 {
     const struct kiln_contraction_grouping *grouping = kiln_contraction_grouping(builder);
     const struct kiln_op *ops = builder->ir->ops;
-    if (cluster->domain != ops[ops[index].operands[0]].domain ||
+    if (builder->ir->is_general || /* rows have any length */
+        cluster->domain != ops[ops[index].operands[0]].domain ||
         ops[cluster->anchors[0]].opcode != KILN_OP_CONTRACT || /* a tile's rows vary */
         grouping->operand_sum[cluster->anchors[0]] != KILN_NONE)
         return false;

@@ -80,7 +80,7 @@ uint32_t kiln_contraction_heaviest(const struct kiln_contraction_problem *proble
         const struct kiln_access *access = &problem->group->accesses[i];
         if (access->place != place || access->is_store != is_store)
             continue;
-        uint64_t bytes = access_bytes(problem, i);
+        uint64_t bytes = problem->ir->is_general ? 0 : access_bytes(problem, i);
         if (found == KILN_NONE || bytes > most) {
             most = bytes;
             found = i;
@@ -136,6 +136,6 @@ bool kiln_contraction_is_transposed(const struct kiln_contraction_problem *probl
     if (problem->group->anchor_count == 2)
         return kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_RIGHT;
     uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
-    return store != KILN_NONE && is_dense_along(problem, store, KILN_AXIS_M) &&
+    return store != KILN_NONE && !problem->ir->is_general && is_dense_along(problem, store, KILN_AXIS_M) &&
            !is_dense_along(problem, store, KILN_AXIS_N);
 }

@@ -79,7 +79,7 @@ static bool is_kept(const struct kiln_kernel_axes *kernel, const struct kiln_con
     const struct kiln_map *image = kiln_contraction_image(kernel->problem->axes);
     uint8_t along = axis->of[kernel->problem->axes->image].along;
     const struct kiln_map_window *window = kiln_map_window_over(image, along);
-    if (axis->size > 1 || (window != NULL && window->divisor.value > 1))
+    if (axis->size > 1 || kernel->problem->ir->is_general || (window != NULL && window->divisor.value > 1))
         return true;
     return gathering == GATHER_CANONICAL && (window != NULL || is_of_images(image, along));
 }
@@ -116,7 +116,7 @@ static uint64_t sorted_by(const struct kiln_contraction_problem *problem,
 static void sort_axes(const struct kiln_contraction_problem *problem, uint32_t access,
                       struct kiln_contraction_axis *axes, uint32_t count)
 {
-    if (access == KILN_NONE)
+    if (access == KILN_NONE || problem->ir->is_general)
         return;
     const struct kiln_access *memory = &problem->group->accesses[access];
     for (uint32_t i = 1; i < count; i++) {
@@ -176,7 +176,7 @@ static bool may_merge_axes(const struct kiln_kernel_axes *kernel,
                            const struct kiln_contraction_axis *inner)
 {
     const struct kiln_contraction_problem *problem = kernel->problem;
-    if (kiln_goes_along_window(kernel, outer) || kiln_goes_along_window(kernel, inner) ||
+    if (problem->ir->is_general || kiln_goes_along_window(kernel, outer) || kiln_goes_along_window(kernel, inner) ||
         has_repeats(outer) || has_repeats(inner) ||
         is_indexed(problem, outer->of[KILN_CONTRACT_RESULT].along) ||
         is_indexed(problem, inner->of[KILN_CONTRACT_RESULT].along))
@@ -214,6 +214,8 @@ static bool is_merging_worth_it(const struct kiln_kernel_axes *kernel, enum kiln
                                 uint32_t access)
 {
     struct kiln_contraction_axis axes[KILN_MAX_ROLE_AXES];
+    if (kernel->problem->ir->is_general)
+        return false;
     uint32_t count = gather(kernel, role, GATHER_LONG, axes);
     if (count < 2)
         return true;
@@ -228,6 +230,8 @@ bool kiln_is_linear(const struct kiln_contraction_problem *problem,
                     uint32_t count)
 {
     int64_t stride = kiln_stride_along(problem, access, &axes[count - 1]) * axes[count - 1].size;
+    if (problem->ir->is_general) /* in some shapes it is not */
+        return count == 1;
     for (uint32_t i = count - 1; i-- > 0;) {
         if (axes[i].size != 1 && kiln_stride_along(problem, access, &axes[i]) != stride)
             return false;

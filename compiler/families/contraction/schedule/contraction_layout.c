@@ -101,8 +101,9 @@ static bool set_role_strides(const struct kiln_kernel_axes *kernel,
     strides[inner] = kiln_stride_along(problem, access, &axes[count - 1]);
     for (uint32_t i = count - 1; i-- > 0 && is_split;) {
         int64_t after = i + 2 < count ? strides[outer + i + 1] : strides[inner];
-        strides[outer + i] = axes[i].size == 1 ? after * axes[i + 1].size
-                                               : kiln_stride_along(problem, access, &axes[i]);
+        bool is_any = axes[i].size == 1 && !problem->ir->is_general;
+        strides[outer + i] =
+            is_any ? after * axes[i + 1].size : kiln_stride_along(problem, access, &axes[i]);
     }
     return is_split;
 }

@@ -97,6 +97,8 @@ bool kiln_is_operand_split(const struct kiln_contraction_problem *problem,
 bool kiln_runs_along_rows(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand)
 {
+    if (problem->ir->is_general) /* k may end anywhere then */
+        return true;
     uint32_t access = kiln_contraction_heaviest(problem, operand->places[0], false);
     const int64_t *strides =
         access == KILN_NONE ? NULL : problem->schedule->accesses[access].strides;
@@ -139,6 +141,8 @@ static int64_t neighbour_count(const struct kiln_contraction_problem *problem,
 bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand)
 {
+    if (problem->ir->is_general)
+        return false;
     bool along_rows = kiln_runs_along_rows(problem, operand);
     /* Groups begin at any row, or at any k. */
     const struct kiln_contraction_schedule *contraction = problem->contraction;
@@ -217,7 +221,7 @@ uint32_t kiln_result_vector(const struct kiln_contraction_problem *problem, int6
                          : kiln_dtype_info(problem->group->accesses[store].dtype)->bytes;
     uint32_t most = kiln_min_u32(PACK_BYTES / bytes, WIDEST);
     most = kiln_floor_power_of_two(kiln_min_u32(most, limit));
-    return kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, size, most)
+    return !problem->ir->is_general && kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, size, most)
                ? most
                : 1;
 }

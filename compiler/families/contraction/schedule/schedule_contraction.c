@@ -46,6 +46,8 @@
 static void name_strides_of_one(struct kiln_contraction_problem *problem)
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
+    if (problem->ir->is_general)
+        return;
     const struct {
         uint32_t access;
         bool has_rows;
@@ -165,7 +167,7 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .target = problem->target,
         .limits = &problem->schedule->limits,
         .forced = &problem->schedule->options->contraction,
-        .batch = segments * count_products_of(&contraction->problem),
+        .batch = problem->ir->is_general ? 1 : segments * count_products_of(&contraction->problem),
         .sum_bytes = sum_bytes_of(problem),
         .result_bytes = kiln_heaviest_bytes(problem, KILN_PLACE_ELEMENT, true),
         .left = tile_operand(problem, &contraction->left, !contraction->problem.windows.is_right),
@@ -189,11 +191,14 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
 
 /* The tile is chosen for a segment of k, of which there are so many more products. The model of
  * its time is one of GPUs. */
-static const char *choose_tile(const struct kiln_tile_problem *tile,
+static const char *choose_tile(const struct kiln_tile_problem *tile, bool is_general,
                                struct kiln_contraction_schedule *contraction)
 {
+    enum { GENERAL_SIZE = 256 }; /* for general kernels, which get one tile for all sizes */
     struct kiln_product_problem *problem = &contraction->problem;
     struct kiln_product_problem whole = *problem;
+    if (is_general)
+        problem->m = problem->n = problem->k = GENERAL_SIZE;
     problem->k =
         (int64_t)kiln_ceil_div((uint64_t)problem->k, kiln_ending_segments(&contraction->ending));
     /* The sizes of groups are data. Equal sizes are as good a guess as any. */
@@ -230,7 +235,7 @@ static uint32_t choose_k_granule(const struct kiln_contraction_problem *problem)
             return 1;
         has_packs |= operands[i]->vector == pack && kiln_is_operand_split(problem, operands[i]);
     }
-    if (count == 1 || !has_packs)
+    if (count == 1 || !has_packs || problem->ir->is_general)
         return 1;
     return contraction->problem.sums.sizes[count - 1] % contraction->tile.k == 0
                ? contraction->tile.k
@@ -396,7 +401,7 @@ static enum kiln_status choose_large(const struct kiln_schedule_task *task,
         kiln_contraction_choose_row_tile(target, problem.op->scalar, &schedule->limits,
                                          contraction);
     else
-        fault = choose_tile(&tile, contraction);
+        fault = choose_tile(&tile, ir->is_general, contraction);
     if (fault != NULL)
         return kiln_error_set(error, KILN_BAD_ARGUMENT,
                               "node %u '%s': no matrix product with this schedule on '%s': %s",
