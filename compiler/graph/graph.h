@@ -309,7 +309,8 @@ struct kiln_block_scale {
  *   - the scores, B * Hq * Sq * Skv, are at most 2^48, and their terms can be counted in 63 bits;
  *   - -(Sq - 1) < first_key <= Skv - 1 and -(Sq - 1) <= last_key < Skv - 1: each hides a key; if
  *     is_bottom_right, -(Skv - 1) < first_key <= 0, 0 <= last_key < Sq - 1 and
- *     last_key + Sq + Skv <= INT32_MAX;
+ *     last_key + Sq + Skv <= INT32_MAX. In an override shape a bound of the declared one may be one
+ *     beyond that, and hides no key;
  *   - is_bottom_right only where there is a length and a bound.
  */
 struct kiln_attention {

@@ -144,8 +144,26 @@ static enum kiln_status apply(const struct kiln_graph_builder *builder,
     return KILN_OK;
 }
 
-/* An axis is reduced if the graph declares that, also if its size is 1 now. */
-static void keep_reduced_axes(const struct kiln_node *declared, struct kiln_node *node)
+/* A declared bound that hides no key of a smaller shape is still a bound: its kernels have one. */
+static void keep_bounds(const struct kiln_graph *graph, const struct kiln_attention *declared,
+                        struct kiln_node *node)
+{
+    const struct kiln_attention_sizes sizes = kiln_attention_sizes_of(graph, node);
+    struct kiln_attention *attention = &node->attention;
+    bool has_corners = declared->is_bottom_right;
+    if (declared->has_first_key && !attention->has_first_key)
+        attention->first_key = 1 - (has_corners ? sizes.keys : sizes.queries);
+    if (declared->has_last_key && !attention->has_last_key)
+        attention->last_key = (has_corners ? sizes.queries : sizes.keys) - 1;
+    attention->has_first_key |= declared->has_first_key;
+    attention->has_last_key |= declared->has_last_key;
+    attention->is_bottom_right |= declared->is_bottom_right;
+}
+
+/* What a node does follows from the declared shapes: an axis is reduced also if its size is 1 now.
+ */
+static void keep_attributes(const struct kiln_graph *graph, const struct kiln_node *declared,
+                            struct kiln_node *node)
 {
     if (node->kind != declared->kind || node->outputs[0] != declared->outputs[0])
         return;
@@ -153,6 +171,8 @@ static void keep_reduced_axes(const struct kiln_node *declared, struct kiln_node
         node->reduction.axes = declared->reduction.axes;
     else if (node->kind == KILN_NODE_RMSNORM || node->kind == KILN_NODE_RMSNORM_BACKWARD)
         node->normalization.axes = declared->normalization.axes;
+    else if (node->kind == KILN_NODE_ATTENTION || node->kind == KILN_NODE_ATTENTION_BACKWARD)
+        keep_bounds(graph, &declared->attention, node);
 }
 
 /* Says of each tensor how it is declared. */
@@ -172,7 +192,7 @@ static enum kiln_status link_declared(const struct kiln_graph *declared, struct 
             tensor->declared = &copy[i];
     }
     for (uint32_t i = 0; i < graph->node_count && i < declared->node_count; i++)
-        keep_reduced_axes(&declared->nodes[i], &graph->nodes[i]);
+        keep_attributes(graph, &declared->nodes[i], &graph->nodes[i]);
     return KILN_OK;
 }
 

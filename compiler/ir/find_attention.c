@@ -68,21 +68,22 @@ static bool has_plain_steps(const struct kiln_contraction *contraction)
 
 /* Whether both products have the same batches of scores, each along one axis of these and of the
  * result, at the same place. */
-static bool have_same_batches(const struct kiln_contraction *first,
+static bool have_same_batches(const struct kiln_ir *ir, const struct kiln_contraction *first,
                               const struct kiln_contraction *second, uint32_t side)
 {
     const struct kiln_map_axis *of_scores = first->maps[KILN_CONTRACT_RESULT].axes;
     for (uint32_t i = 0; i < second->axis_count; i++) {
         const struct kiln_contraction_axis axis = kiln_contraction_axis_at(second, i);
         uint8_t result = axis.of[KILN_CONTRACT_RESULT].along;
-        bool is_found = axis.size == 1;
+        bool is_one = axis.size == 1 && !ir->is_general;
+        bool is_found = is_one;
         if (axis.role != KILN_AXIS_BATCH)
             continue;
         for (uint32_t k = 0; k < first->axis_count; k++)
             is_found = is_found || (first->roles[k] == KILN_AXIS_BATCH &&
                                     of_scores[k].along == result && first->sizes[k] == axis.size);
         if (!is_found ||
-            (axis.size > 1 && (axis.of[side].along != result || axis.of[side].repeat.value != 1)))
+            (!is_one && (axis.of[side].along != result || axis.of[side].repeat.value != 1)))
             return false;
     }
     return kiln_contraction_size(first, KILN_AXIS_BATCH) ==
@@ -91,12 +92,12 @@ static bool have_same_batches(const struct kiln_contraction *first,
 
 /* Whether some batch has right operands and values of its own: other chains of products, those of
  * layers, share theirs. */
-static bool has_own_operands(const struct kiln_contraction *first,
+static bool has_own_operands(const struct kiln_ir *ir, const struct kiln_contraction *first,
                              const struct kiln_contraction *second, uint32_t side)
 {
     for (uint32_t i = 0; i < second->axis_count; i++) {
         const struct kiln_contraction_axis axis = kiln_contraction_axis_at(second, i);
-        if (axis.role != KILN_AXIS_BATCH || axis.size == 1 ||
+        if (axis.role != KILN_AXIS_BATCH || (axis.size == 1 && !ir->is_general) ||
             axis.of[1 - side].along == KILN_NO_AXIS)
             continue;
         for (uint32_t k = 0; k < first->axis_count; k++) {
@@ -138,8 +139,8 @@ static enum kiln_attention_miss fit_axes(const struct finder *finder,
                        d.of[KILN_CONTRACT_RESULT].along == 0 &&
                        ((m_result == 1 && n_result == 0) || (m_result == 0 && n_result == 1));
     attention->are_scores_transposed = m_result != 1;
-    if (!is_standard || sums.size == 1 || d.size == 1 ||
-        !have_same_batches(first, second, attention->side))
+    bool are_long = ir->is_general || (sums.size != 1 && d.size != 1);
+    if (!is_standard || !are_long || !have_same_batches(ir, first, second, attention->side))
         return KILN_ATTENTION_MISS_AXES;
     return c.size <= finder->most && d.size <= finder->most ? KILN_ATTENTION_MISS_NOTHING
                                                             : KILN_ATTENTION_MISS_SIZE;
@@ -282,7 +283,7 @@ static bool looks_like_attention(const struct finder *finder,
     if (attention->is_online)
         return true;
     attention->path_count = 0;
-    return has_own_operands(&ir->contractions[op_at(ir, attention->score)->contraction],
+    return has_own_operands(ir, &ir->contractions[op_at(ir, attention->score)->contraction],
                             &ir->contractions[attend->contraction], attention->side);
 }
 

@@ -227,7 +227,7 @@ static bool fits_attend(const struct finder *finder, const struct score_set *set
     const struct kiln_map_axis *rows_left = &rows.of[KILN_CONTRACT_LEFT];
     const struct kiln_map_axis *rows_result = &rows.of[KILN_CONTRACT_RESULT];
     if (rows_left->along > 1 || rows_result->along != 1 || d.of[KILN_CONTRACT_RESULT].along != 0 ||
-        d.size > finder->most || d.size < 2 || rows_left->step.value != 1 ||
+        d.size > finder->most || (d.size < 2 && !ir->is_general) || rows_left->step.value != 1 ||
         rows_result->step.value != 1 || d.of[KILN_CONTRACT_RIGHT].step.value != 1 ||
         d.of[KILN_CONTRACT_RESULT].step.value != 1)
         return false;

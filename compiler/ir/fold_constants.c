@@ -77,6 +77,8 @@ static uint32_t simplify_sum(struct fold *fold, const struct kiln_op *op)
     if (op->opcode == KILN_OP_SUB)
         return is_constant(fold, b, 0) ? a : KILN_NONE;
     double neutral = is_float(op->scalar) ? -0.0 : 0;
+    if (!is_float(op->scalar) && fold->rewrite.ir->is_general) /* 0 may be a bound by sizes */
+        return KILN_NONE;
     if (is_constant(fold, b, neutral))
         return a;
     return is_constant(fold, a, neutral) ? b : KILN_NONE;

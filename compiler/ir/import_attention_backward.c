@@ -84,10 +84,10 @@ void kiln_import_attention_backward(struct kiln_importer *importer, const struct
     uint32_t dq = kiln_attention_weighted_rows(&attention, f.weights, f.right, sizes->key_heads,
                                                sizes->depth);
     f = factors_of(&attention, ds, KILN_OPERAND_Q, attention.query_length);
-    uint32_t dk = kiln_attention_weighted_columns(&attention, f.weights, f.right, sizes->key_heads,
-                                                  sizes->depth);
+    uint32_t dk = kiln_attention_weighted_columns(&attention, f.weights, f.right, KILN_OPERAND_K,
+                                                  sizes->key_heads, sizes->depth);
     f = factors_of(&attention, p, KILN_OPERAND_DO, attention.query_length);
-    uint32_t dv = kiln_attention_weighted_columns(&attention, f.weights, f.right,
+    uint32_t dv = kiln_attention_weighted_columns(&attention, f.weights, f.right, KILN_OPERAND_V,
                                                   sizes->value_heads, sizes->value_depth);
     kiln_attention_define(&attention, KILN_OPERAND_DQ, kiln_ir_binary(ir, KILN_OP_MUL, dq, factor));
     kiln_attention_define(&attention, KILN_OPERAND_DK, kiln_ir_binary(ir, KILN_OP_MUL, dk, factor));

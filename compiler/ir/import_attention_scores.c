@@ -38,6 +38,20 @@ static uint32_t length_of(struct kiln_attention_import *attention, enum kiln_ope
     return length;
 }
 
+/* Whether programs for general kernels keep an axis of an operand, counted from the right. */
+static bool is_kept(const struct kiln_attention_import *attention, enum kiln_operand role,
+                    uint32_t axis)
+{
+    uint32_t tensor = kiln_node_input(attention->node, role);
+    return (kiln_ir_kept_axes(attention->ir, &attention->importer->graph->tensors[tensor]) >> axis &
+            1) != 0;
+}
+
+static bool value_keeps(const struct kiln_ir *ir, uint32_t value, uint32_t axis)
+{
+    return !ir->failed && (ir->domains[ir->ops[value].domain].kept >> axis & 1) != 0;
+}
+
 /* A window may leave the first rows or the last ones without keys; a mask or a length any row. */
 static bool may_have_empty_rows(const struct kiln_attention_import *attention)
 {
@@ -46,6 +60,7 @@ static bool may_have_empty_rows(const struct kiln_attention_import *attention)
     return kiln_node_input(attention->node, KILN_OPERAND_ATTN_MASK) != KILN_NONE ||
            attention->query_length != KILN_NONE || attention->key_length != KILN_NONE ||
            (attributes->has_last_key && attributes->last_key < 0) ||
+           ((attributes->has_first_key || attributes->has_last_key) && attention->ir->is_general) ||
            (attributes->has_first_key &&
             sizes->queries - 1 + attributes->first_key > sizes->keys - 1);
 }
@@ -86,9 +101,16 @@ bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_i
         .node = node,
         .scalar = kiln_node_scalar(importer->graph, node),
         .sizes = sizes,
-        .scores = kiln_ir_domain(importer->ir, scores, 4),
-        .rows = kiln_ir_domain(importer->ir, rows, 4),
     };
+    static const enum kiln_operand operands[] = {KILN_OPERAND_K, KILN_OPERAND_Q, KILN_OPERAND_Q,
+                                                 KILN_OPERAND_Q};
+    for (uint32_t axis = 0; axis < 4; axis++)
+        attention->kept |= (uint32_t)is_kept(attention, operands[axis],
+                                             axis == KEY_AXIS ? SEQUENCE_AXIS : axis)
+                           << axis;
+    attention->scores = kiln_ir_domain_keeping(importer->ir, scores, attention->kept, 4);
+    attention->rows =
+        kiln_ir_domain_keeping(importer->ir, rows, attention->kept & ~(1u << KEY_AXIS), 4);
     static const enum kiln_operand queries[] = {KILN_OPERAND_Q, KILN_OPERAND_O, KILN_OPERAND_STATS,
                                                 KILN_OPERAND_MAX, KILN_OPERAND_SUM_EXP};
     static const enum kiln_operand keys[] = {KILN_OPERAND_K, KILN_OPERAND_V};
@@ -97,7 +119,8 @@ bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_i
     attention->key_length =
         length_of(attention, KILN_OPERAND_SEQ_LEN_KV, keys, sizeof keys / sizeof *keys);
     attention->may_have_empty_rows = may_have_empty_rows(attention);
-    if (sizes.keys == 1 && node->kind == KILN_NODE_ATTENTION)
+    bool has_one_key = sizes.keys == 1 && (attention->kept >> KEY_AXIS & 1) == 0;
+    if (has_one_key && node->kind == KILN_NODE_ATTENTION)
         repeat_key(attention);
     return !importer->ir->failed;
 }
@@ -371,17 +394,19 @@ static struct kiln_map_axis *last_axis(struct kiln_contraction *contraction,
 }
 
 /* Batch, and heads of which so many neighbours share one of the right operand. */
-static struct kiln_contraction begin_rows(const struct kiln_attention_sizes *sizes,
-                                          int64_t right_heads)
+static struct kiln_contraction begin_rows(const struct kiln_attention_import *attention,
+                                          uint32_t right, int64_t right_heads)
 {
+    const struct kiln_attention_sizes *sizes = &attention->sizes;
     struct kiln_contraction contraction = {0};
-    if (sizes->batch > 1)
+    bool has_heads = right_heads > 1 || value_keeps(attention->ir, right, HEAD_AXIS);
+    if (sizes->batch > 1 || (attention->kept >> BATCH_AXIS & 1) != 0)
         append_axis(&contraction, KILN_AXIS_BATCH, sizes->batch, BATCH_AXIS, BATCH_AXIS,
                     BATCH_AXIS);
-    if (sizes->heads > 1) {
+    if (sizes->heads > 1 || (attention->kept >> HEAD_AXIS & 1) != 0) {
         append_axis(&contraction, KILN_AXIS_BATCH, sizes->heads, HEAD_AXIS,
-                    right_heads == 1 ? KILN_NO_AXIS : HEAD_AXIS, HEAD_AXIS);
-        if (right_heads > 1)
+                    has_heads ? HEAD_AXIS : KILN_NO_AXIS, HEAD_AXIS);
+        if (has_heads)
             last_axis(&contraction, KILN_CONTRACT_RIGHT)->repeat.value = sizes->heads / right_heads;
     }
     append_axis(&contraction, KILN_AXIS_M, sizes->queries, SEQUENCE_AXIS, KILN_NO_AXIS,
@@ -393,7 +418,7 @@ uint32_t kiln_attention_row_products(struct kiln_attention_import *attention, ui
                                      uint32_t right, int64_t right_heads, int64_t depth)
 {
     const struct kiln_attention_sizes *sizes = &attention->sizes;
-    struct kiln_contraction contraction = begin_rows(sizes, right_heads);
+    struct kiln_contraction contraction = begin_rows(attention, right, right_heads);
     append_axis(&contraction, KILN_AXIS_N, sizes->keys, KILN_NO_AXIS, SEQUENCE_AXIS, KEY_AXIS);
     append_axis(&contraction, KILN_AXIS_K, depth, DEPTH_AXIS, DEPTH_AXIS, KILN_NO_AXIS);
     return kiln_ir_contract(attention->ir, left, right, &contraction, attention->scores);
@@ -403,34 +428,54 @@ uint32_t kiln_attention_weighted_rows(struct kiln_attention_import *attention, u
                                       uint32_t right, int64_t right_heads, int64_t depth)
 {
     const struct kiln_attention_sizes *sizes = &attention->sizes;
-    struct kiln_contraction contraction = begin_rows(sizes, right_heads);
+    struct kiln_contraction contraction = begin_rows(attention, right, right_heads);
     int64_t result[] = {sizes->batch, sizes->heads, sizes->queries, depth};
     append_axis(&contraction, KILN_AXIS_N, depth, KILN_NO_AXIS, DEPTH_AXIS, DEPTH_AXIS);
     append_axis(&contraction, KILN_AXIS_K, sizes->keys, KEY_AXIS, SEQUENCE_AXIS, KILN_NO_AXIS);
-    uint32_t domain = kiln_ir_domain(attention->ir, result, 4);
+    uint32_t kept = (attention->kept & ~(1u << DEPTH_AXIS)) |
+                    (uint32_t)value_keeps(attention->ir, right, DEPTH_AXIS) << DEPTH_AXIS;
+    uint32_t domain = kiln_ir_domain_keeping(attention->ir, result, kept, 4);
     return kiln_ir_contract(attention->ir, weights, right, &contraction, domain);
 }
 
+/* In a program for general kernels: whether the graph declares several heads of queries for each
+ * head of an operand. */
+static bool shares_heads(const struct kiln_attention_import *attention, enum kiln_operand like)
+{
+    const struct kiln_tensor *tensors = attention->importer->graph->tensors;
+    const struct kiln_tensor *q = &tensors[kiln_node_input(attention->node, KILN_OPERAND_Q)];
+    const struct kiln_tensor *k = &tensors[kiln_node_input(attention->node, like)];
+    q = q->declared != NULL ? q->declared : q;
+    k = k->declared != NULL ? k->declared : k;
+    return attention->ir->is_general && q->dims[1] != k->dims[1];
+}
+
 uint32_t kiln_attention_weighted_columns(struct kiln_attention_import *attention, uint32_t weights,
-                                         uint32_t right, int64_t groups, int64_t depth)
+                                         uint32_t right, enum kiln_operand like, int64_t groups,
+                                         int64_t depth)
 {
     const struct kiln_attention_sizes *sizes = &attention->sizes;
     struct kiln_contraction contraction = {0};
     int64_t result[] = {sizes->batch, groups, sizes->keys, depth};
     int64_t group = sizes->heads / groups;
-    if (sizes->batch > 1)
+    bool has_groups = groups > 1 || is_kept(attention, like, HEAD_AXIS);
+    if (sizes->batch > 1 || (attention->kept >> BATCH_AXIS & 1) != 0)
         append_axis(&contraction, KILN_AXIS_BATCH, sizes->batch, BATCH_AXIS, BATCH_AXIS,
                     BATCH_AXIS);
-    if (groups > 1) {
+    if (has_groups) {
         append_axis(&contraction, KILN_AXIS_BATCH, groups, HEAD_AXIS, HEAD_AXIS, HEAD_AXIS);
         last_axis(&contraction, KILN_CONTRACT_LEFT)->step.value = group;
         last_axis(&contraction, KILN_CONTRACT_RIGHT)->step.value = group;
     }
     append_axis(&contraction, KILN_AXIS_M, sizes->keys, KEY_AXIS, KILN_NO_AXIS, SEQUENCE_AXIS);
     append_axis(&contraction, KILN_AXIS_N, depth, KILN_NO_AXIS, DEPTH_AXIS, DEPTH_AXIS);
-    if (group > 1)
+    if (group > 1 || shares_heads(attention, like))
         append_axis(&contraction, KILN_AXIS_K, group, HEAD_AXIS, HEAD_AXIS, KILN_NO_AXIS);
     append_axis(&contraction, KILN_AXIS_K, sizes->queries, QUERY_AXIS, SEQUENCE_AXIS, KILN_NO_AXIS);
-    uint32_t domain = kiln_ir_domain(attention->ir, result, 4);
+    uint32_t kept = (attention->kept & 1u << BATCH_AXIS) |
+                    (uint32_t)is_kept(attention, like, HEAD_AXIS) << HEAD_AXIS |
+                    (attention->kept >> KEY_AXIS & 1) << SEQUENCE_AXIS |
+                    (uint32_t)value_keeps(attention->ir, right, DEPTH_AXIS) << DEPTH_AXIS;
+    uint32_t domain = kiln_ir_domain_keeping(attention->ir, result, kept, 4);
     return kiln_ir_contract(attention->ir, weights, right, &contraction, domain);
 }

@@ -17,6 +17,7 @@ struct kiln_attention_import {
     const struct kiln_node *node;
     enum kiln_scalar scalar;
     struct kiln_attention_sizes sizes;
+    uint32_t kept;         /* axes of the scores, as kiln_domain.kept has them */
     uint32_t scores;       /* domain [B, Hq, Sq, Skv] */
     uint32_t rows;         /* domain [B, Hq, Sq, 1] */
     uint32_t query_length; /* KILN_NONE: all queries */
@@ -82,8 +83,9 @@ uint32_t kiln_attention_row_products(struct kiln_attention_import *attention, ui
 uint32_t kiln_attention_weighted_rows(struct kiln_attention_import *attention, uint32_t weights,
                                       uint32_t right, int64_t right_heads, int64_t depth);
 /* Weights of columns: weights[b, h, i, j] * right[b, h, i, d], summed over i and the heads of each
- * of `groups`. */
+ * of `groups`, which are the heads of operand `like`. */
 uint32_t kiln_attention_weighted_columns(struct kiln_attention_import *attention, uint32_t weights,
-                                         uint32_t right, int64_t groups, int64_t depth);
+                                         uint32_t right, enum kiln_operand like, int64_t groups,
+                                         int64_t depth);
 
 #endif

@@ -37,7 +37,7 @@ static uint32_t before_broadcast(const struct kiln_ir *ir, uint32_t value)
 static bool varies_along(const struct kiln_ir *ir, uint32_t value, uint32_t axis)
 {
     const struct kiln_domain *domain = &ir->domains[op_at(ir, value)->domain];
-    return axis < domain->rank && domain->dims[domain->rank - 1 - axis] != 1;
+    return axis < domain->rank && !kiln_domain_is_one(domain, domain->rank - 1 - axis);
 }
 
 static enum kiln_axis_role role_of(bool is_left, bool is_right, bool is_result)
@@ -61,7 +61,7 @@ static bool find_axes(const struct kiln_ir *ir, const struct kiln_domain *points
         bool is_left = varies_along(ir, product->left, axis);
         bool is_right = varies_along(ir, product->right, axis);
         bool is_result = (summed >> from_left & 1) == 0;
-        if (points->dims[from_left] == 1)
+        if (kiln_domain_is_one(points, from_left))
             continue;
         /* What only one operand has and is summed over, or what neither has, is no product. */
         if ((!is_result && !(is_left && is_right)) || (!is_left && !is_right))

@@ -311,6 +311,8 @@ static bool are_runs_whole(const struct kiln_emission *emission)
 {
     enum { LONGEST_RUN = 8 }; /* KILN_CHAIN_RUN is a power of two up to that */
     bool are_loaded = false;
+    if (emission->ir->is_general)
+        return false;
     for (uint32_t i = 0; i < emission->group->load_count; i++)
         are_loaded |= kiln_is_score_access(emission, i) && !kiln_is_score_row_access(emission, i) &&
                       emission->schedule->accesses[i].mode != KILN_ACCESS_VECTOR;

@@ -27,10 +27,11 @@ static struct kiln_contraction_axis columns_of(const struct kiln_contraction *se
 }
 
 /* The index of the axis of k along a batch axis of the scores; KILN_NONE where there is none. */
-static uint32_t summed_batch(const struct kiln_contraction *second, uint8_t result)
+static uint32_t summed_batch(const struct kiln_contraction *second, bool is_general, uint8_t result)
 {
     for (uint32_t i = 0; i < second->axis_count; i++) {
-        if (second->roles[i] == KILN_AXIS_K && second->sizes[i] > 1 && result >= 2 &&
+        bool is_long = second->sizes[i] > 1 || is_general;
+        if (second->roles[i] == KILN_AXIS_K && is_long && result >= 2 &&
             second->maps[KILN_CONTRACT_LEFT].axes[i].along == result)
             return i;
     }
@@ -105,9 +106,9 @@ static const struct kiln_contraction *product_of(const struct kiln_contraction_p
     }
 }
 
-static uint8_t value_axis_of_batch(const struct kiln_contraction *second, uint8_t result)
+static uint8_t value_axis_of_batch(const struct kiln_contraction *second, bool is_general, uint8_t result)
 {
-    uint32_t summed = summed_batch(second, result);
+    uint32_t summed = summed_batch(second, is_general, result);
     uint32_t axis = summed != KILN_NONE ? summed : batch_of(second, result);
     return axis != KILN_NONE ? second->maps[KILN_CONTRACT_RIGHT].axes[axis].along
                              : (uint8_t)KILN_NO_AXIS;
@@ -139,7 +140,7 @@ static struct walk walk_of(const struct kiln_contraction_problem *problem,
         uint8_t axis = attention->products.problem.batches.axes[b];
         uint32_t batch = batch_of(product, axis);
         enum kiln_contract_operand side = is_left ? KILN_CONTRACT_LEFT : KILN_CONTRACT_RIGHT;
-        walk.batches[b] = is_value    ? value_axis_of_batch(product, axis)
+        walk.batches[b] = is_value    ? value_axis_of_batch(product, problem->ir->is_general, axis)
                           : is_result ? (attention->is_folded[b] ? (uint8_t)KILN_NO_AXIS : axis)
                           : batch == KILN_NONE ? (uint8_t)KILN_NO_AXIS
                           : is_score           ? axis
@@ -189,7 +190,8 @@ static void set_strides(struct kiln_contraction_problem *problem,
             step_by_heads(schedule, access, strides);
         /* The stride of a single row is unused. It gets a value typical of several rows, so both
          * cases share one kernel. */
-        if (!is_staged_by_columns(access->place) && schedule->problem.m == 1 &&
+        if (!problem->ir->is_general && !is_staged_by_columns(access->place) &&
+            schedule->problem.m == 1 &&
             strides[KILN_STRIDE_COLUMN] == 1)
             strides[KILN_STRIDE_ROW] = 2 * attention->d * schedule->problem.k;
     }
@@ -283,7 +285,7 @@ static void fold_batch(const struct kiln_contraction_problem *problem,
     struct kiln_contraction_schedule *schedule = &attention->products;
     const struct kiln_domain *result = &problem->ir->domains[problem->group->domain];
     uint8_t axis = schedule->problem.batches.axes[b];
-    bool is_kept = axis < result->rank && result->dims[result->rank - 1 - axis] != 1;
+    bool is_kept = axis < result->rank && !kiln_domain_is_one(result, result->rank - 1 - axis);
     attention->is_folded[b] = attention->value_count == 0 && !is_kept;
     if (attention->is_folded[b])
         schedule->problem.batches.outer *= schedule->problem.batches.sizes[b];
@@ -307,7 +309,7 @@ static void add_batch(const struct kiln_contraction_problem *problem,
     const struct kiln_contraction *second = second_product(problem);
     const struct kiln_contraction *last = contraction_at(problem, problem->group->anchor_count - 1);
     uint8_t result = axis->of[KILN_CONTRACT_RESULT].along;
-    uint32_t summed = attention->value_count == 0 ? KILN_NONE : summed_batch(second, result);
+    uint32_t summed = attention->value_count == 0 ? KILN_NONE : summed_batch(second, problem->ir->is_general, result);
     uint32_t b = schedule->problem.batches.rank++;
     schedule->problem.batches.sizes[b] = axis->size;
     schedule->problem.batches.axes[b] = result;
@@ -324,6 +326,38 @@ static void add_batch(const struct kiln_contraction_problem *problem,
     schedule->problem.batches.outer_axis = b;
     schedule->problem.batches.outer = second->sizes[summed];
     schedule->problem.batches.sizes[b] /= schedule->problem.batches.outer;
+}
+
+/* The size that the graph declares, of an axis of an operand, if that is larger than the size now. */
+static int64_t declared_size(const struct kiln_contraction_problem *problem, enum kiln_place place,
+                             uint8_t along, int64_t size)
+{
+    for (uint32_t i = 0; i < problem->group->load_count && problem->ir->is_general; i++) {
+        const struct kiln_access *access = &problem->group->accesses[i];
+        if (access->place != place || access->kind != KILN_ARGUMENT_TENSOR)
+            continue;
+        const struct kiln_tensor *tensor = &problem->graph->tensors[access->tensor];
+        tensor = tensor->declared != NULL ? tensor->declared : tensor;
+        if (along < tensor->rank && tensor->dims[tensor->rank - 1 - along] > size)
+            size = tensor->dims[tensor->rank - 1 - along];
+    }
+    return size;
+}
+
+/* A general kernel has tiles for the declared heads. */
+static void set_most(const struct kiln_contraction_problem *problem,
+                     struct kiln_attention_schedule *attention)
+{
+    const struct kiln_contraction *other = contraction_at(problem, attention->score_count - 1);
+    const struct kiln_contraction_axis k = axis_of(problem->axes, KILN_AXIS_K);
+    const struct kiln_contraction_axis k_1 = axis_of(other, KILN_AXIS_K);
+    const struct kiln_contraction_axis d = axis_of(second_product(problem), KILN_AXIS_N);
+    int64_t first = declared_size(problem, KILN_PLACE_LEFT, k.of[KILN_CONTRACT_LEFT].along, k.size);
+    int64_t second =
+        declared_size(problem, KILN_PLACE_LEFT_1, k_1.of[KILN_CONTRACT_LEFT].along, k_1.size);
+    attention->most_k = first > second ? first : second;
+    attention->most_d =
+        declared_size(problem, KILN_PLACE_VALUE, d.of[KILN_CONTRACT_RIGHT].along, d.size);
 }
 
 void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
@@ -344,6 +378,7 @@ void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
     schedule->problem.k = axis_of(first, KILN_AXIS_K).size;
     attention->k_1 = axis_of(other, KILN_AXIS_K).size;
     attention->d = axis_of(second, KILN_AXIS_N).size;
+    set_most(problem, attention);
     if (m.of[KILN_CONTRACT_RESULT].along == 0)
         attention->rows = KILN_SCORE_ROWS_TRANSPOSED;
     set_operand(&schedule->left, KILN_PLACE_LEFT, schedule->problem.m, schedule->problem.k);
@@ -360,7 +395,8 @@ void kiln_attention_lay_out_axes(struct kiln_contraction_problem *problem,
         if (axis.role == KILN_AXIS_BATCH && schedule->problem.batches.rank < KILN_MAX_BATCH_AXES)
             add_batch(problem, attention, &axis);
     }
-    take_heads_as_rows(attention, first, second);
+    if (!problem->ir->is_general)
+        take_heads_as_rows(attention, first, second);
     add_segments(problem, attention);
     set_strides(problem, attention);
 }

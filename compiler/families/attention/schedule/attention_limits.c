@@ -44,7 +44,7 @@ static bool is_integer(const struct kiln_op *op)
 
 static bool is_same_along(const struct kiln_domain *domain, uint32_t from_right)
 {
-    return domain->rank <= from_right || domain->dims[domain->rank - 1 - from_right] == 1;
+    return domain->rank <= from_right || kiln_domain_is_one(domain, domain->rank - 1 - from_right);
 }
 
 /* True if a value is the same for all rows and columns of the scores. */

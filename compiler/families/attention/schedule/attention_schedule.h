@@ -103,6 +103,7 @@ struct kiln_attention_schedule {
     bool is_folded[KILN_MAX_BATCH_AXES]; /* batches that a fold sums: batches.outer in all */
     int64_t k_1;                         /* k of the other first product */
     int64_t d;                           /* columns of the result; a tile has all of them */
+    int64_t most_k, most_d;              /* of all that the kernel serves: what its tiles have */
     uint32_t segments;                   /* of columns, laid out as a batch axis; 1: not cut */
     enum kiln_score_rows rows;
     enum kiln_attention_softmax softmax;

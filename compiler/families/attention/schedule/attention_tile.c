@@ -152,7 +152,7 @@ static uint32_t result_columns(const struct kiln_attention_schedule *attention,
     bool is_scalar = attention->products.tile.mma == NULL;
     uint32_t of_wave = is_scalar || columns > STEP ? columns : STEP;
     uint32_t of_all = attention->tile.waves_d * of_wave;
-    return round_up(attention->d, of_all > STEP ? of_all : STEP);
+    return round_up(attention->most_d, of_all > STEP ? of_all : STEP);
 }
 
 /* True if the changed tile fits local memory and takes fewer registers. Otherwise the change is
@@ -255,19 +255,19 @@ static struct tile find_fold_tile(const struct kiln_target *target,
 /* Elements of four bytes are in tiles of half as many columns. */
 const char *kiln_choose_attention_tile(const struct kiln_target *target,
                                        const struct kiln_register_limits *limits,
-                                       struct kiln_attention_schedule *attention)
+                                       bool is_general, struct kiln_attention_schedule *attention)
 {
     enum { FEWEST_COLUMNS = 32, HALF_BYTES = 2 };
     struct kiln_contraction_schedule *products = &attention->products;
     uint32_t bytes = kiln_dtype_info(products->staged)->bytes;
     if (bytes == 1)
         return "operands of one byte are not multiplied there";
-    int64_t k = products->problem.k > attention->k_1 ? products->problem.k : attention->k_1;
-    int64_t size = attention->value_count == 0 || k > attention->d ? k : attention->d;
+    int64_t k = attention->most_k;
+    int64_t size = attention->value_count == 0 || k > attention->most_d ? k : attention->most_d;
     /* Of the largest heads, and of large ones with two results, instructions of fewer rows leave
      * room for the rest, or for a second wave. */
     bool is_fold = attention->value_count == 0;
-    bool are_few = products->problem.m <= FEW_ROWS && attention->score_count == 1 &&
+    bool are_few = !is_general && products->problem.m <= FEW_ROWS && attention->score_count == 1 &&
                    attention->value_count == 1;
     bool has_few_rows = target->kind == KILN_TARGET_CUDA || are_few ||
                         size > (is_fold || attention->value_count > 1 ? SMALL_HEAD : LARGE_HEAD);

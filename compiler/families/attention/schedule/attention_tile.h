@@ -15,6 +15,6 @@ bool kiln_attention_is_for(const struct kiln_target *target);
  * NULL, or why there is no kernel. Static. */
 const char *kiln_choose_attention_tile(const struct kiln_target *target,
                                        const struct kiln_register_limits *limits,
-                                       struct kiln_attention_schedule *attention);
+                                       bool is_general, struct kiln_attention_schedule *attention);
 
 #endif

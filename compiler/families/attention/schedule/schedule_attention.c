@@ -32,7 +32,8 @@
 static uint32_t score_vector(const struct kiln_contraction_problem *problem, uint32_t access)
 {
     enum { LONGEST_RUN = 8, PAIR = 2 };
-    return problem->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] == 1 &&
+    return !problem->ir->is_general &&
+                   problem->schedule->accesses[access].strides[KILN_STRIDE_COLUMN] == 1 &&
                    problem->contraction->problem.n % LONGEST_RUN == 0 &&
                    kiln_is_access_aligned(problem, access, KILN_STRIDE_COLUMN, PAIR)
                ? PAIR
@@ -157,7 +158,8 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     kiln_attention_find_shared_tiles(&problem, attention);
     attention->score_loads = count_score_loads(&problem);
     products->k_granule = 1;
-    const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits, attention);
+    const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits,
+                                                   ir->is_general, attention);
     if (fault != NULL)
         return kiln_error_set(
             error, KILN_UNSUPPORTED, "node %u '%s': no kernel of attention on '%s': %s",
@@ -174,7 +176,7 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
                              products->tile.k);
     kiln_choose_staged_loads(&problem, &attention->value_1.loads, attention->tile.d,
                              products->tile.n);
-    bool is_whole_k = products->problem.k == (int64_t)products->tile.k &&
+    bool is_whole_k = !ir->is_general && products->problem.k == (int64_t)products->tile.k &&
                       attention->k_1 == (int64_t)products->tile.k;
     products->k_end = is_whole_k ? KILN_K_END_NONE : KILN_K_END_ALONE;
     products->order = kiln_choose_tile_order(task->target);

@@ -122,7 +122,7 @@ bool kiln_join_channels(const struct kiln_contraction_problem *problem, uint32_t
 {
     const struct kiln_contraction *contraction = problem->axes;
     const struct kiln_map *image = kiln_contraction_image(contraction);
-    if (!begin_anywhere(problem->target))
+    if (problem->ir->is_general || !begin_anywhere(problem->target))
         return false;
     for (uint32_t w = 0; w < image->window_count; w++) {
         uint32_t taps = k_along(contraction, image->windows[w].over);
@@ -142,7 +142,7 @@ bool kiln_has_runs(const struct kiln_kernel_axes *kernel, uint32_t pack)
     const struct kiln_contraction_problem *problem = kernel->problem;
     const struct kiln_contraction_axis *last = &kernel->sums[kernel->sum_count - 1];
     int64_t waste = (last->size + pack - 1) / pack * pack - last->size;
-    if (kiln_pipeline_is_direct(&problem->contraction->pipeline) ||
+    if (problem->ir->is_general || kiln_pipeline_is_direct(&problem->contraction->pipeline) ||
         problem->contraction->problem.windows.phase_count != 0 ||
         problem->contraction->problem.products != 1 || kernel->batch_count != 0 ||
         kernel->sum_count < 2 || !begin_anywhere(problem->target) ||
