@@ -105,9 +105,9 @@ bool kiln_attention_begin(struct kiln_attention_import *attention, struct kiln_i
     static const enum kiln_operand operands[] = {KILN_OPERAND_K, KILN_OPERAND_Q, KILN_OPERAND_Q,
                                                  KILN_OPERAND_Q};
     for (uint32_t axis = 0; axis < 4; axis++)
-        attention->kept |= (uint32_t)is_kept(attention, operands[axis],
-                                             axis == KEY_AXIS ? SEQUENCE_AXIS : axis)
-                           << axis;
+        attention->kept |=
+            (uint32_t)is_kept(attention, operands[axis], axis == KEY_AXIS ? SEQUENCE_AXIS : axis)
+            << axis;
     attention->scores = kiln_ir_domain_keeping(importer->ir, scores, attention->kept, 4);
     attention->rows =
         kiln_ir_domain_keeping(importer->ir, rows, attention->kept & ~(1u << KEY_AXIS), 4);

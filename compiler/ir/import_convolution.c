@@ -103,7 +103,8 @@ static void append_image_window(const struct shapes *shapes, uint32_t i,
     int64_t last = (shapes->y->dims[axis] - 1) * convolution->stride[i] +
                    (shapes->w->dims[axis] - 1) * convolution->dilation[i] -
                    convolution->pre_padding[i];
-    if (!shapes->is_general && first_tap(shapes, i) == 0 && tap_step(shapes, i) > 0 && last < shapes->x->dims[axis])
+    if (!shapes->is_general && first_tap(shapes, i) == 0 && tap_step(shapes, i) > 0 &&
+        last < shapes->x->dims[axis])
         return;
     append_window(shapes, axis, shapes->x->dims[axis], first_tap(shapes, i), 1, contraction);
 }
@@ -139,8 +140,8 @@ static void append_result_window(const struct shapes *shapes, uint32_t i,
 {
     uint32_t axis = SPATIAL_AXIS + i;
     int64_t stride = shapes->convolution.stride[i];
-    if (!shapes->is_general && first_tap(shapes, i) == 0 && shapes->w->dims[axis] == 1 && stride == 1 &&
-        shapes->x->dims[axis] <= shapes->y->dims[axis])
+    if (!shapes->is_general && first_tap(shapes, i) == 0 && shapes->w->dims[axis] == 1 &&
+        stride == 1 && shapes->x->dims[axis] <= shapes->y->dims[axis])
         return;
     append_window(shapes, axis, shapes->y->dims[axis], -first_tap(shapes, i), stride, contraction);
 }
@@ -202,8 +203,7 @@ static void append_weight_gradient(const struct shapes *shapes,
 static bool is_direct_gradient(const struct shapes *shapes)
 {
     return !shapes->is_general && shapes->convolution.groups > 1 &&
-           shapes->w->dims[CHANNEL_AXIS] == 1 &&
-           shapes->x->strides[CHANNEL_AXIS] == 1;
+           shapes->w->dims[CHANNEL_AXIS] == 1 && shapes->x->strides[CHANNEL_AXIS] == 1;
 }
 
 void kiln_import_convolution(struct kiln_importer *importer, const struct kiln_node *node)

@@ -112,8 +112,8 @@ enum kiln_status kiln_kernel_plan_make_dumped(const struct kiln_graph *graph,
     /* Any tile serves all sizes; sums of segments need a kernel more. */
     struct kiln_lower_options general = *options;
     if (options->is_general) {
-        general.contraction = (struct kiln_contraction_options){
-            .form = KILN_CONTRACTION_PLAIN, .segments = 1};
+        general.contraction =
+            (struct kiln_contraction_options){.form = KILN_CONTRACTION_PLAIN, .segments = 1};
         options = &general;
     }
     const struct kiln_plan_task task = {.graph = graph,

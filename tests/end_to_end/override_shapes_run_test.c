@@ -8,6 +8,7 @@
 #include "tests/compiler/graph/graph_sketch.h"
 #include "tests/end_to_end/checked_graph.h"
 #include "tests/runtime/support/temporary_directory.h"
+#include "tests/support/random_overrides.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -179,6 +180,53 @@ Test(override_shapes_run, shapes_of_one_class_compile_nothing)
     }
     cr_expect_eq(compiled(&subject), before);
     tear_down(&subject);
+}
+
+/* Nothing is compiled for shapes that are new, whatever kernels are fastest for them. */
+static void run_random_shapes(const char *sketch)
+{
+    enum { SHAPES = 24, LEAST_SHAPES = 6 };
+    struct subject subject;
+    uint32_t shapes = 0;
+    set_up(&subject, sketch);
+    unsigned before = compiled(&subject);
+    for (uint64_t seed = 0; seed < SHAPES; seed++) {
+        struct kiln_arena arena;
+        struct kiln_graph graph;
+        struct kiln_shape_overrides overrides;
+        struct kiln_error error;
+        kiln_error_init(&error);
+        kiln_arena_init(&arena);
+        cr_assert(kiln_random_overrides_make(seed, &subject.declared.graph, &arena, &overrides));
+        if (kiln_graph_read_with_overrides(subject.bytes.data, subject.bytes.size, &overrides,
+                                           &arena, &graph, &error) == KILN_OK) {
+            run(&subject, &overrides);
+            shapes++;
+        }
+        kiln_arena_fini(&arena);
+    }
+    cr_expect_geq(shapes, LEAST_SHAPES, "%s: only %u shapes fit together", sketch, shapes);
+    cr_expect_eq(compiled(&subject), before, "%s: %u kernels are compiled at execution", sketch,
+                 compiled(&subject) - before);
+    tear_down(&subject);
+}
+
+Test(override_shapes_run, smaller_shapes_of_every_family_compile_nothing)
+{
+    static const char *const sketches[] = {
+        "Pointwise in_0=8,33,24:HALF in_1=1,33,1 out_0=8,33,24:HALF !operation='ADD'",
+        "Reduction in=9,48,20 out=9,48,1:virtual !mode='MAX_OP' | "
+        "Pointwise in_0@1 in_1@2 out_0=9,48,20 !operation='SUB'",
+        layernorm,
+        "Matmul a=3,40,72:HALF b=3,72,56:HALF c=3,40,56:HALF",
+        "ConvolutionFwd x=3,8,11,12:HALF:last w=16,8,3,3:HALF:last y=3,16,11,12:HALF:last "
+        "!pre_padding=[1,1] !post_padding=[1,1] !stride=[1,1] !dilation=[1,1] "
+        "!conv_mode='CROSS_CORRELATION'",
+        "Sdpa q=2,4,37,32:HALF k=2,2,67,32:HALF v=2,2,67,32:HALF o=2,4,37,32:HALF "
+        "!causal_mask=true",
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        run_random_shapes(sketches[i]);
 }
 
 /* More shapes than the plan remembers: they are new again. */

@@ -106,7 +106,8 @@ static const struct kiln_contraction *product_of(const struct kiln_contraction_p
     }
 }
 
-static uint8_t value_axis_of_batch(const struct kiln_contraction *second, bool is_general, uint8_t result)
+static uint8_t value_axis_of_batch(const struct kiln_contraction *second, bool is_general,
+                                   uint8_t result)
 {
     uint32_t summed = summed_batch(second, is_general, result);
     uint32_t axis = summed != KILN_NONE ? summed : batch_of(second, result);
@@ -191,8 +192,7 @@ static void set_strides(struct kiln_contraction_problem *problem,
         /* The stride of a single row is unused. It gets a value typical of several rows, so both
          * cases share one kernel. */
         if (!problem->ir->is_general && !is_staged_by_columns(access->place) &&
-            schedule->problem.m == 1 &&
-            strides[KILN_STRIDE_COLUMN] == 1)
+            schedule->problem.m == 1 && strides[KILN_STRIDE_COLUMN] == 1)
             strides[KILN_STRIDE_ROW] = 2 * attention->d * schedule->problem.k;
     }
 }
@@ -309,7 +309,9 @@ static void add_batch(const struct kiln_contraction_problem *problem,
     const struct kiln_contraction *second = second_product(problem);
     const struct kiln_contraction *last = contraction_at(problem, problem->group->anchor_count - 1);
     uint8_t result = axis->of[KILN_CONTRACT_RESULT].along;
-    uint32_t summed = attention->value_count == 0 ? KILN_NONE : summed_batch(second, problem->ir->is_general, result);
+    uint32_t summed = attention->value_count == 0
+                          ? KILN_NONE
+                          : summed_batch(second, problem->ir->is_general, result);
     uint32_t b = schedule->problem.batches.rank++;
     schedule->problem.batches.sizes[b] = axis->size;
     schedule->problem.batches.axes[b] = result;
@@ -328,7 +330,8 @@ static void add_batch(const struct kiln_contraction_problem *problem,
     schedule->problem.batches.sizes[b] /= schedule->problem.batches.outer;
 }
 
-/* The size that the graph declares, of an axis of an operand, if that is larger than the size now. */
+/* The size that the graph declares, of an axis of an operand, if that is larger than the size now.
+ */
 static int64_t declared_size(const struct kiln_contraction_problem *problem, enum kiln_place place,
                              uint8_t along, int64_t size)
 {

@@ -254,8 +254,8 @@ static struct tile find_fold_tile(const struct kiln_target *target,
 
 /* Elements of four bytes are in tiles of half as many columns. */
 const char *kiln_choose_attention_tile(const struct kiln_target *target,
-                                       const struct kiln_register_limits *limits,
-                                       bool is_general, struct kiln_attention_schedule *attention)
+                                       const struct kiln_register_limits *limits, bool is_general,
+                                       struct kiln_attention_schedule *attention)
 {
     enum { FEWEST_COLUMNS = 32, HALF_BYTES = 2 };
     struct kiln_contraction_schedule *products = &attention->products;

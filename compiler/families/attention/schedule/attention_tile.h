@@ -14,7 +14,7 @@ bool kiln_attention_is_for(const struct kiln_target *target);
 /* Chooses mma, tiles, waves, buffers and where the left operand waits, from staged, m, n, k and d;
  * NULL, or why there is no kernel. Static. */
 const char *kiln_choose_attention_tile(const struct kiln_target *target,
-                                       const struct kiln_register_limits *limits,
-                                       bool is_general, struct kiln_attention_schedule *attention);
+                                       const struct kiln_register_limits *limits, bool is_general,
+                                       struct kiln_attention_schedule *attention);
 
 #endif

@@ -158,8 +158,8 @@ static enum kiln_status schedule_attention(const struct kiln_schedule_task *task
     kiln_attention_find_shared_tiles(&problem, attention);
     attention->score_loads = count_score_loads(&problem);
     products->k_granule = 1;
-    const char *fault = kiln_choose_attention_tile(task->target, &schedule->limits,
-                                                   ir->is_general, attention);
+    const char *fault =
+        kiln_choose_attention_tile(task->target, &schedule->limits, ir->is_general, attention);
     if (fault != NULL)
         return kiln_error_set(
             error, KILN_UNSUPPORTED, "node %u '%s': no kernel of attention on '%s': %s",

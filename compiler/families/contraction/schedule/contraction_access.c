@@ -136,6 +136,7 @@ bool kiln_contraction_is_transposed(const struct kiln_contraction_problem *probl
     if (problem->group->anchor_count == 2)
         return kiln_group_shared_place(problem->ir, problem->group) == KILN_PLACE_RIGHT;
     uint32_t store = kiln_contraction_heaviest(problem, KILN_PLACE_ELEMENT, true);
-    return store != KILN_NONE && !problem->ir->is_general && is_dense_along(problem, store, KILN_AXIS_M) &&
+    return store != KILN_NONE && !problem->ir->is_general &&
+           is_dense_along(problem, store, KILN_AXIS_M) &&
            !is_dense_along(problem, store, KILN_AXIS_N);
 }

@@ -79,7 +79,8 @@ static bool is_kept(const struct kiln_kernel_axes *kernel, const struct kiln_con
     const struct kiln_map *image = kiln_contraction_image(kernel->problem->axes);
     uint8_t along = axis->of[kernel->problem->axes->image].along;
     const struct kiln_map_window *window = kiln_map_window_over(image, along);
-    if (axis->size > 1 || kernel->problem->ir->is_general || (window != NULL && window->divisor.value > 1))
+    if (axis->size > 1 || kernel->problem->ir->is_general ||
+        (window != NULL && window->divisor.value > 1))
         return true;
     return gathering == GATHER_CANONICAL && (window != NULL || is_of_images(image, along));
 }
@@ -176,8 +177,8 @@ static bool may_merge_axes(const struct kiln_kernel_axes *kernel,
                            const struct kiln_contraction_axis *inner)
 {
     const struct kiln_contraction_problem *problem = kernel->problem;
-    if (problem->ir->is_general || kiln_goes_along_window(kernel, outer) || kiln_goes_along_window(kernel, inner) ||
-        has_repeats(outer) || has_repeats(inner) ||
+    if (problem->ir->is_general || kiln_goes_along_window(kernel, outer) ||
+        kiln_goes_along_window(kernel, inner) || has_repeats(outer) || has_repeats(inner) ||
         is_indexed(problem, outer->of[KILN_CONTRACT_RESULT].along) ||
         is_indexed(problem, inner->of[KILN_CONTRACT_RESULT].along))
         return false;

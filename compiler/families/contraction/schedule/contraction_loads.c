@@ -221,7 +221,8 @@ uint32_t kiln_result_vector(const struct kiln_contraction_problem *problem, int6
                          : kiln_dtype_info(problem->group->accesses[store].dtype)->bytes;
     uint32_t most = kiln_min_u32(PACK_BYTES / bytes, WIDEST);
     most = kiln_floor_power_of_two(kiln_min_u32(most, limit));
-    return !problem->ir->is_general && kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT, KILN_STRIDE_COLUMN, size, most)
+    return !problem->ir->is_general && kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT,
+                                                               KILN_STRIDE_COLUMN, size, most)
                ? most
                : 1;
 }
