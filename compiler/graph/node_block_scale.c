@@ -111,6 +111,7 @@ const struct kiln_node_reader kiln_dequantize_reader = {
     .read = read_dequantize,
     .complete = complete_dequantize,
     .check = check_dequantize,
+    .infer = kiln_infer_block_scale,
 };
 
 /* ---- attributes ---- */

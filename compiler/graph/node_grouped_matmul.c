@@ -261,11 +261,13 @@ static enum kiln_status check_gradient(const struct kiln_graph *graph, const str
 const struct kiln_node_reader kiln_grouped_matmul_reader = {
     .read = read_grouped_matmul,
     .check = check_grouped_matmul,
+    .infer = kiln_infer_grouped_matmul,
 };
 
 const struct kiln_node_reader kiln_grouped_matmul_backward_reader = {
     .read = read_gradient,
     .check = check_gradient,
+    .infer = kiln_infer_grouped_matmul,
 };
 
 /* ---- attributes ---- */

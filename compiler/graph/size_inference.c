@@ -66,6 +66,13 @@ void kiln_infer_reduction(const struct kiln_size_inference *inference, uint32_t 
     follow(inference, output, inference->node->inputs[0], dims);
 }
 
+/* Y has X's sizes. */
+void kiln_infer_block_scale(const struct kiln_size_inference *inference, uint32_t output,
+                            int64_t dims[KILN_MAX_RANK])
+{
+    follow(inference, output, inference->node->inputs[0], dims);
+}
+
 /* Every result has X's size or 1 on each of X's axes. */
 void kiln_infer_normalization(const struct kiln_size_inference *inference, uint32_t output,
                               int64_t dims[KILN_MAX_RANK])
@@ -205,6 +212,26 @@ void kiln_infer_block_quantize(const struct kiln_size_inference *inference, uint
         int64_t size = inference->tensors[inference->node->inputs[0]].dims[quantize->axis];
         dims[quantize->axis] = (size - 1) / quantize->block_size + 1;
     }
+}
+
+/* OUTPUT has a row for each token, or for each index that gathers one; DWEIGHT a matrix for each
+ * group. */
+void kiln_infer_grouped_matmul(const struct kiln_size_inference *inference, uint32_t output,
+                               int64_t dims[KILN_MAX_RANK])
+{
+    (void)output;
+    const struct kiln_node *node = inference->node;
+    const struct kiln_tensor *now = inference->tensors;
+    const int64_t *token = now[kiln_node_input(node, KILN_OPERAND_TOKEN)].dims;
+    if (node->kind == KILN_NODE_GROUPED_MATMUL_BACKWARD) {
+        dims[0] = now[kiln_node_input(node, KILN_OPERAND_FIRST_TOKEN_OFFSET)].dims[0];
+        dims[1] = token[2];
+        dims[2] = now[kiln_node_input(node, KILN_OPERAND_DOUTPUT)].dims[2];
+        return;
+    }
+    bool gathers = node->grouped_matmul.mode == KILN_GROUPED_GATHER;
+    dims[1] = gathers ? now[kiln_node_input(node, KILN_OPERAND_TOKEN_INDEX)].dims[1] : token[1];
+    dims[2] = now[kiln_node_input(node, KILN_OPERAND_WEIGHT)].dims[2];
 }
 
 /* Dense strides, in the order of the declared ones; 0 for an axis of size 1. */

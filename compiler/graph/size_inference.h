@@ -28,6 +28,8 @@ kiln_size_rule kiln_infer_convolution;
 kiln_size_rule kiln_infer_attention;
 kiln_size_rule kiln_infer_resample;
 kiln_size_rule kiln_infer_block_quantize;
+kiln_size_rule kiln_infer_block_scale;
+kiln_size_rule kiln_infer_grouped_matmul;
 
 /* Sets sizes and strides of the virtual tensors, or of all results, in `tensors`. Their ranks may
  * lack trailing ones that the declared graph has. */

@@ -270,6 +270,44 @@ Test(override_shapes, virtual_tensors_of_attention)
           {5, 4, {1, 4, 3, 4}, {96, 24, 4, 1}});
 }
 
+Test(override_shapes, virtual_tensors_of_blocks)
+{
+    SIZES("BlockScaleDequantize x=4,64:FP8_E4M3 scale=4,2 y=4,64:virtual !block_size=[32] | "
+          "Pointwise in_0@3 out_0=4,64 !operation='NEG'",
+          "3,32 3,1 3,32 3,32", {1, 2, {3, 32}, {64, 1}}, {2, 2, {3, 1}, {2, 1}},
+          {4, 2, {3, 32}, {32, 1}});
+    SIZES("BlockScaleQuantize x=4,64 y=4,64:FP8_E4M3:virtual scale=4,2 !block_size=32 | "
+          "Pointwise in_0@2 out_0=4,64 !operation='NEG'",
+          "3,33 3,33 3,2 3,33", {1, 2, {3, 33}, {64, 1}}, {3, 2, {3, 2}, {2, 1}},
+          {4, 2, {3, 33}, {33, 1}});
+}
+
+#define OFFSETS "first_token_offset=3,1,1:INT32"
+
+Test(override_shapes, virtual_tensors_of_grouped_products)
+{
+    SIZES("MoeGroupedMatmul token=1,37,20 weight=3,20,24 " OFFSETS " output=1,37,24:virtual"
+          " | Pointwise in_0@4 out_0=1,37,24 !operation='NEG'",
+          "1,9,20 3,20,24 3,1,1 1,9,24 1,9,24", {1, 3, {1, 9, 20}, {180, 20, 1}},
+          {5, 3, {1, 9, 24}, {216, 24, 1}});
+    SIZES("MoeGroupedMatmulBwd doutput=1,37,24 token=1,37,20 " OFFSETS " dweight=3,20,24:virtual"
+          " | Pointwise in_0@4 out_0=3,20,24 !operation='NEG'",
+          "1,9,23 1,9,20 3,1,1 3,20,23 3,20,23", {1, 3, {1, 9, 23}, {207, 23, 1}},
+          {2, 3, {1, 9, 20}, {180, 20, 1}}, {5, 3, {3, 20, 23}, {460, 23, 1}});
+}
+
+/* The last element of an image of 9, which no window of 2 reaches, is there in a smaller one. */
+Test(override_shapes, virtual_tensors_of_pooling)
+{
+#define POOLING                                                                                        " !pre_padding=[0] !post_padding=[0] !stride=[2] !window=[2] !resample_mode='AVGPOOL_INCLUDE_"     "PADDING' !padding_mode='ZERO_PAD'"
+    SIZES("ResampleFwd x=2,4,9 y=2,4,4:virtual" POOLING " | "
+          "Pointwise in_0@2 out_0=2,4,4 !operation='NEG'",
+          "1,3,7 1,3,3 1,3,3", {1, 3, {1, 3, 7}, {21, 7, 1}}, {3, 3, {1, 3, 3}, {9, 3, 1}});
+    SIZES("ResampleBwd dy=2,4,4 dx=2,4,9:virtual" POOLING " | "
+          "Pointwise in_0@2 out_0=2,4,9 !operation='NEG'",
+          "1,3,3 1,3,7 1,3,7", {1, 3, {1, 3, 3}, {9, 3, 1}}, {3, 3, {1, 3, 7}, {21, 7, 1}});
+}
+
 /* The order of axes in memory is the declared one, and there are no gaps. */
 Test(override_shapes, inferred_strides_are_dense)
 {
