@@ -6,6 +6,9 @@ enum {
     MAX_SIZES = 8, /* further ones keep their declared size */
     /* The declared shape, one of halves and one of ones. */
     COMMON_SAMPLES = 3,
+    /* Lowering takes time in proportion to the nodes: larger graphs have fewer samples, or one. */
+    MANY_NODES = 48,
+    TOO_MANY_NODES = 512,
 };
 
 static bool has_memory(const struct kiln_tensor *tensor)
@@ -33,6 +36,8 @@ static uint32_t list_sizes(const struct kiln_graph *graph, int64_t sizes[MAX_SIZ
 uint32_t kiln_shape_sample_count(const struct kiln_graph *declared)
 {
     int64_t sizes[MAX_SIZES];
+    if (declared->node_count > MANY_NODES)
+        return declared->node_count > TOO_MANY_NODES ? 1 : COMMON_SAMPLES;
     return COMMON_SAMPLES + 2 * list_sizes(declared, sizes);
 }
 

@@ -189,7 +189,7 @@ uint32_t kiln_ir_tensor_rows(struct kiln_ir *ir, const struct kiln_tensor *tenso
 {
     struct kiln_domain rows = {.rank = tensor->rank, .kept = kiln_ir_kept_axes(ir, tensor)};
     memcpy(rows.dims, tensor->dims, sizeof rows.dims);
-    return kiln_ir_reduced_domain(ir, &rows, axes);
+    return kiln_ir_domain_without(ir, &rows, axes);
 }
 
 bool kiln_domain_is_one(const struct kiln_domain *domain, uint32_t axis)
@@ -242,7 +242,15 @@ struct kiln_domain kiln_domain_of_segment(const struct kiln_domain *domain, uint
     return of;
 }
 
-uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const struct kiln_domain *from, uint32_t axes)
+uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
+                                uint32_t axes)
+{
+    struct kiln_domain from = {.rank = rank};
+    memcpy(from.dims, dims, rank * sizeof *dims);
+    return kiln_ir_domain_without(ir, &from, axes);
+}
+
+uint32_t kiln_ir_domain_without(struct kiln_ir *ir, const struct kiln_domain *from, uint32_t axes)
 {
     struct kiln_domain left = *from;
     for (uint32_t i = 0; i < from->rank; i++) {

@@ -125,7 +125,7 @@ static uint32_t fold_domain(struct rewriting *rewriting, uint32_t value, uint32_
     uint32_t batches = source.rank < 2 ? 0 : (1u << (source.rank - 2)) - 1;
     uint32_t axes = kiln_domain_reduced_axes(&source, result);
     return (axes & ~batches) == 0 ? op_at(rewriting, sum)->domain
-                                  : kiln_ir_reduced_domain(out, &source, axes & batches);
+                                  : kiln_ir_domain_without(out, &source, axes & batches);
 }
 
 /* In the place of the value itself. What is rounded is rounded behind the fold, where it is known

@@ -65,7 +65,7 @@ static uint32_t first_domain(const struct kiln_ir *ir, struct kiln_ir *out,
     uint32_t axes = kiln_domain_reduced_axes(&domain, &ir->domains[op->domain]);
     if ((axes & axis) == 0 || axes == axis)
         return KILN_NONE;
-    return kiln_ir_reduced_domain(out, &domain, axis);
+    return kiln_ir_domain_without(out, &domain, axis);
 }
 
 enum kiln_status kiln_ir_split_reductions(struct kiln_ir *ir, struct kiln_pass_context *context,

@@ -41,8 +41,8 @@ Test(ir, domains_drop_leading_ones_and_are_shared)
 
 Test(ir, broadcasting_aligns_at_the_right)
 {
-    const struct kiln_domain full = {3, {2, 3, 4}}, last = {1, {4}}, middle = {2, {3, 1}},
-                             other = {1, {3}}, longer = {4, {5, 2, 3, 4}};
+    const struct kiln_domain full = {3, {2, 3, 4}, 0}, last = {1, {4}, 0}, middle = {2, {3, 1}, 0},
+                             other = {1, {3}, 0}, longer = {4, {5, 2, 3, 4}, 0};
     cr_assert(kiln_domain_broadcasts_to(&last, &full));
     cr_assert(kiln_domain_broadcasts_to(&middle, &full));
     cr_assert(!kiln_domain_broadcasts_to(&other, &full));
@@ -63,6 +63,24 @@ Test(ir, reduced_axes_are_those_that_shrink)
     cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[full]), 0);
     uint32_t all = kiln_ir_reduced_domain(&ir, dims, 4, 15);
     cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[all]), 7);
+}
+
+/* In a program for general kernels an axis that the graph declares longer is one of any size. */
+Test(ir, declared_axes_are_kept)
+{
+    const struct kiln_tensor declared = {.rank = 3, .dims = {8, 1, 5}};
+    const struct kiln_tensor now = {.rank = 3, .dims = {1, 1, 1}, .declared = &declared};
+    cr_assert_eq(kiln_ir_tensor_domain(&ir, &now), kiln_ir_domain(&ir, NULL, 0));
+    ir.is_general = true;
+    uint32_t full = kiln_ir_tensor_domain(&ir, &now);
+    cr_assert_eq(ir.domains[full].rank, 3);
+    cr_assert_not(kiln_domain_is_one(&ir.domains[full], 0));
+    cr_assert(kiln_domain_is_one(&ir.domains[full], 1));
+    uint32_t rows = kiln_ir_tensor_rows(&ir, &now, 4);
+    cr_assert_neq(rows, full);
+    cr_assert_eq(kiln_domain_reduced_axes(&ir.domains[full], &ir.domains[rows]), 4);
+    cr_assert(kiln_domain_broadcasts_to(&ir.domains[rows], &ir.domains[full]));
+    cr_assert_eq(kiln_ir_domain_without(&ir, &ir.domains[full], 7), kiln_ir_domain(&ir, NULL, 0));
 }
 
 Test(ir, conversions_and_broadcasts_to_the_same_are_no_operations)

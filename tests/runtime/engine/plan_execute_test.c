@@ -1,6 +1,9 @@
 /*
  * What execute does besides launching: host pointers are named, and profilers get ranges.
  */
+#include "compiler/graph/graph_reader.h"
+#include "compiler/graph/override_shapes.h"
+#include "compiler/graph/wire_messages.h"
 #include "tests/runtime/engine/fake_pipeline.h"
 #include "tests/runtime/engine/plan_fixture.h"
 #include "tests/runtime/support/captured_log.h"
@@ -91,6 +94,60 @@ Test(plan_execute, later_executions_ask_only_after_a_launch_that_failed)
     fixture.hip.set_unknown_pointer(&engine);
     fixture.hip.fail("hipModuleLaunchKernel", 700, 0);
     cr_expect_eq(execute(plan), KILN_DEVICE);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(engine);
+}
+
+/* Makes the fixture's graph one that takes override shapes. */
+static void take_overrides(void)
+{
+    struct kiln_arena arena;
+    struct kiln_graph graph;
+    kiln_arena_init(&arena);
+    cr_assert_eq(
+        kiln_graph_read(fixture.graph.data, fixture.graph.size, &arena, &graph, &fixture.error),
+        KILN_OK);
+    graph.takes_overrides = true;
+    kiln_buffer_clear(&fixture.graph);
+    cr_assert_eq(
+        kiln_graph_write(&graph, KILN_WIRE_ERA_CURRENT, &fixture.graph, &fixture.error), KILN_OK);
+    kiln_arena_fini(&arena);
+}
+
+/* Executes with so many elements while a stream is captured, and expects these calls of HIP. */
+static void capture(const struct kiln_plan *plan, int64_t elements, const char *trace)
+{
+    static const int64_t uids[] = {1, 2, 3};
+    static const uint32_t ranks[] = {1, 1, 1};
+    static const int64_t one = 1;
+    const int64_t *dims[] = {&elements, &elements, &elements};
+    const int64_t *strides[] = {&one, &one, &one};
+    const struct kiln_shape_overrides overrides = {3, uids, ranks, dims, strides};
+    char text[1024];
+    size_t first = fixture.hip.call_count();
+    fixture.hip.begin_capture();
+    enum kiln_status status = kiln_plan_execute_with_overrides(plan, NULL, workspace, buffers, 3,
+                                                               &overrides, &fixture.error);
+    bool is_captured = fixture.hip.end_capture() != 0;
+    cr_expect_eq(status, KILN_OK, "%s", fixture.error.text);
+    cr_expect(is_captured, "%lld elements: the capture was invalidated", (long long)elements);
+    cr_expect_str_eq(stand_in_trace(&fixture.hip, first, text, sizeof text), trace);
+}
+
+#define LAUNCH "hipGetDevice hipModuleLaunchKernel "
+
+/* Nothing is allocated or loaded: neither for a shape that is known nor, if its kernels are there,
+ * for a new one. */
+Test(plan_execute, override_shapes_are_captured)
+{
+    take_overrides();
+    fake_pipeline.shares_kernels = true;
+    struct kiln_engine *engine = plan_fixture_engine();
+    struct kiln_plan *plan = plan_fixture_plan(engine);
+    capture(plan, 500, LAUNCH);
+    capture(plan, 500, LAUNCH);
+    capture(plan, 7, LAUNCH);
+    capture(plan, 7, LAUNCH);
     kiln_plan_unref(plan);
     kiln_engine_unref(engine);
 }
