@@ -22,3 +22,13 @@ void kiln_lower_options_append_key(const struct kiln_lower_options *options,
     kiln_buffer_append_u64(key, options->workspace_limit);
     kiln_buffer_append_u32(key, options->is_general);
 }
+
+struct kiln_lower_options kiln_lower_options_settled(const struct kiln_lower_options *options)
+{
+    struct kiln_lower_options settled = *options;
+    /* Any tile serves all sizes; sums of segments need a kernel more. */
+    if (options->is_general)
+        settled.contraction =
+            (struct kiln_contraction_options){.form = KILN_CONTRACTION_PLAIN, .segments = 1};
+    return settled;
+}

@@ -68,6 +68,10 @@ const char *kiln_shapes_name(size_t shapes);
 /* False if the text names none; *ret_shapes is left alone then. */
 bool kiln_shapes_parse(const char *text, enum kiln_shapes *ret_shapes);
 
+/* The options with all that others imply: those of general kernels, the forms that serve all sizes.
+ */
+struct kiln_lower_options kiln_lower_options_settled(const struct kiln_lower_options *options);
+
 /* Appends the options to a cache key. */
 void kiln_lower_options_append_key(const struct kiln_lower_options *options,
                                    struct kiln_buffer *key);

@@ -113,6 +113,30 @@ static void find_strides(const struct kiln_group_builder *builder, uint32_t doma
         align_strides(&builder->ir->domains[domain], dims, strides, rank, ret_strides);
 }
 
+/* True if an axis of the tensor is two of the domain. */
+static bool is_split_axis(const struct kiln_domain *seen, const struct kiln_tensor *tensor)
+{
+    if (seen->rank > tensor->rank)
+        return true;
+    for (uint32_t i = 0; i < seen->rank; i++) {
+        int64_t size = i < tensor->rank ? tensor->dims[tensor->rank - 1 - i] : 1;
+        if (seen->dims[seen->rank - 1 - i] != size)
+            return true;
+    }
+    return false;
+}
+
+/* The order of split axes is that of the domain. */
+static void order_naturally(const struct kiln_domain *domain, const struct kiln_domain *seen,
+                            struct kiln_access *access)
+{
+    for (uint32_t i = 0; i < domain->rank && i < seen->rank; i++) {
+        uint32_t axis = domain->rank - 1 - i;
+        bool varies = access->strides[axis] != 0 || (seen->kept >> i & 1) != 0;
+        access->declared_strides[axis] = varies ? INT64_C(1) << i : 0;
+    }
+}
+
 /* The memory of a graph tensor as seen from the group's domain. */
 static struct kiln_access tensor_access(const struct kiln_group_builder *builder, uint32_t domain,
                                         uint32_t value, uint32_t tensor_ordinal)
@@ -130,8 +154,12 @@ static struct kiln_access tensor_access(const struct kiln_group_builder *builder
     memcpy(access.declared_strides, access.strides, sizeof access.strides);
     if (builder->ir->is_general) {
         const struct kiln_tensor *declared = tensor->declared != NULL ? tensor->declared : tensor;
-        align_strides(&builder->ir->domains[domain], declared->dims, declared->strides,
-                      declared->rank, access.declared_strides);
+        if (kiln_domain_splits(seen_along(builder, value), tensor->dims, tensor->rank) &&
+            is_split_axis(seen_along(builder, value), tensor))
+            order_naturally(&builder->ir->domains[domain], seen_along(builder, value), &access);
+        else
+            align_strides(&builder->ir->domains[domain], declared->dims, declared->strides,
+                          declared->rank, access.declared_strides);
         keep_strides(&builder->ir->domains[domain], seen_along(builder, value), &access);
     }
     return access;

@@ -23,6 +23,12 @@ static int64_t block_count(const struct quantisation *quantisation)
     return (size - 1) / quantisation->attributes->block_size + 1;
 }
 
+static int64_t declared_size(const struct quantisation *quantisation)
+{
+    const struct kiln_tensor *x = quantisation->x;
+    return (x->declared != NULL ? x->declared : x)->dims[quantisation->attributes->axis];
+}
+
 /* The domain of X, its last block padded, with the axis of blocks split if there are several
  * blocks. For `of_scale` the axis of a block's elements has size 1. */
 static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_scale)
@@ -32,18 +38,29 @@ static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_s
     int64_t block_size = attributes->block_size;
     int64_t dims[KILN_MAX_RANK + 1];
     uint32_t rank = 0;
+    uint32_t kept = 0; /* of the axes so far */
+    uint32_t kept_of_x = kiln_ir_kept_axes(quantisation->ir, x);
     for (uint32_t i = 0; i < x->rank; i++) {
+        uint32_t is_kept = kept_of_x >> (x->rank - 1 - i) & 1;
         if (i != attributes->axis) {
-            if (rank != 0 || x->dims[i] != 1)
-                dims[rank++] = x->dims[i];
+            if (rank == 0 && x->dims[i] == 1 && is_kept == 0)
+                continue;
+            dims[rank++] = x->dims[i];
+            kept = kept << 1 | is_kept;
             continue;
         }
-        if (x->dims[i] != block_size)
+        bool has_blocks = quantisation->ir->is_general ? declared_size(quantisation) != block_size
+                                                       : x->dims[i] != block_size;
+        if (has_blocks) {
             dims[rank++] = block_count(quantisation);
-        if (rank != 0 || (!of_scale && block_size != 1))
+            kept = kept << 1 | (declared_size(quantisation) > block_size && is_kept != 0);
+        }
+        if (rank != 0 || (!of_scale && block_size != 1)) {
             dims[rank++] = of_scale ? 1 : block_size;
+            kept <<= 1;
+        }
     }
-    return kiln_ir_domain(quantisation->ir, dims, rank);
+    return kiln_ir_domain_keeping(quantisation->ir, dims, kept, rank);
 }
 
 /* Two roundings upwards in a row are one: the quotient in the computing type, then SCALE's type. */
@@ -116,7 +133,7 @@ static uint32_t resize(const struct quantisation *quantisation, uint32_t value, 
     int64_t dims[KILN_MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
     dims[quantisation->attributes->axis] = to;
-    uint32_t domain = kiln_ir_domain(ir, dims, x->rank);
+    uint32_t domain = kiln_ir_domain_keeping(ir, dims, kiln_ir_kept_axes(ir, x), x->rank);
     if (ir->failed)
         return KILN_NONE;
     map.axis_count = ir->domains[domain].rank;
@@ -138,10 +155,12 @@ static uint32_t resize(const struct quantisation *quantisation, uint32_t value, 
 static uint32_t crop(const struct quantisation *quantisation, uint32_t y, int64_t padded)
 {
     int64_t dims[KILN_MAX_RANK];
-    memcpy(dims, quantisation->x->dims, sizeof dims);
+    const struct kiln_tensor *x = quantisation->x;
+    memcpy(dims, x->dims, sizeof dims);
     dims[quantisation->attributes->axis] = padded;
+    uint32_t kept = kiln_ir_kept_axes(quantisation->ir, x);
     y = kiln_ir_view(quantisation->ir, y,
-                     kiln_ir_domain(quantisation->ir, dims, quantisation->x->rank));
+                     kiln_ir_domain_keeping(quantisation->ir, dims, kept, x->rank));
     return resize(quantisation, y, padded, quantisation->x->dims[quantisation->attributes->axis]);
 }
 
@@ -161,7 +180,7 @@ void kiln_import_block_quantize(struct kiln_importer *importer, const struct kil
     int64_t padded = block_count(&quantisation) * node->block_quantize.block_size;
     bool is_padded = padded != size;
     uint32_t x = kiln_ir_broadcast(ir, kiln_importer_value(importer, node->inputs[0]),
-                                   kiln_ir_domain(ir, quantisation.x->dims, quantisation.x->rank));
+                                   kiln_ir_tensor_domain(ir, quantisation.x));
     /* Zeros do not change the largest magnitude of a block. */
     if (is_padded)
         x = resize(&quantisation, kiln_ir_convert(ir, x, quantisation.scalar), size, padded);

@@ -197,8 +197,8 @@ uint32_t kiln_ir_kept_axes(const struct kiln_ir *ir, const struct kiln_tensor *t
 /* True if an axis, counted from the left, has size 1 and need not be told from none. */
 bool kiln_domain_is_one(const struct kiln_domain *domain, uint32_t axis);
 int64_t kiln_domain_elements(const struct kiln_domain *domain);
-/* The domain that is left of a shape, or of a domain, when the axes of this set (bit per axis) get size 1; KILN_NONE
- * when out of memory. */
+/* The domain that is left of a shape, or of a domain, when the axes of this set (bit per axis) get
+ * size 1; KILN_NONE when out of memory. */
 uint32_t kiln_ir_reduced_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank,
                                 uint32_t axes);
 uint32_t kiln_ir_domain_without(struct kiln_ir *ir, const struct kiln_domain *from, uint32_t axes);

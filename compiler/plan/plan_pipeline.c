@@ -109,16 +109,10 @@ enum kiln_status kiln_kernel_plan_make_dumped(const struct kiln_graph *graph,
     struct kiln_target changed = *target;
     if (target->kind == KILN_TARGET_HOST && options->host_wave_size != 0)
         changed.wave_size = options->host_wave_size;
-    /* Any tile serves all sizes; sums of segments need a kernel more. */
-    struct kiln_lower_options general = *options;
-    if (options->is_general) {
-        general.contraction =
-            (struct kiln_contraction_options){.form = KILN_CONTRACTION_PLAIN, .segments = 1};
-        options = &general;
-    }
+    const struct kiln_lower_options settled = kiln_lower_options_settled(options);
     const struct kiln_plan_task task = {.graph = graph,
                                         .target = &changed,
-                                        .options = options,
+                                        .options = &settled,
                                         .arena = arena,
                                         .max_steps = KILN_PARTITION_MAX_STEPS,
                                         .dump = dump};

@@ -81,14 +81,16 @@ enum kiln_status kiln_plan_make_general(struct kiln_plan *plan, const struct kil
         kiln_arena_fini(&arena);
         if (status == KILN_NO_MEMORY)
             return status;
-        if (status == KILN_OK)
-            continue;
-        kiln_log(KILN_LOG_INFO,
-                 "graph '%.64s': smaller override shapes may be compiled at their first execution: "
-                 "%s",
-                 plan->name, error->text);
+        /* The first one speaks for most shapes. */
+        if (status != KILN_OK && (i == 0 || status != KILN_UNSUPPORTED)) {
+            kiln_log(KILN_LOG_INFO,
+                     "graph '%.64s': kernels of smaller override shapes may be compiled at their "
+                     "first execution: %s",
+                     plan->name, error->text);
+            break;
+        }
         kiln_error_init(error);
-        break;
     }
+    kiln_error_init(error);
     return KILN_OK;
 }

@@ -229,6 +229,29 @@ Test(override_shapes_run, smaller_shapes_of_every_family_compile_nothing)
         run_random_shapes(sketches[i]);
 }
 
+/* Blocks are whole: a part of one needs kernels of constant sizes. */
+Test(override_shapes_run, whole_blocks_compile_nothing)
+{
+    struct subject subject;
+    set_up(&subject, "BlockScaleQuantize x=16,96 y=16,96:FP8_E4M3 scale=16,3 !block_size=32");
+    unsigned before = compiled(&subject);
+    for (int64_t rows = 1; rows <= 16; rows += 5) {
+        for (int64_t blocks = 1; blocks <= 3; blocks++) {
+            const int64_t elements[] = {rows, 32 * blocks}, scales[] = {rows, blocks};
+            const int64_t element_strides[] = {32 * blocks, 1}, scale_strides[] = {3, 1};
+            const int64_t uids[] = {1, 2, 3};
+            const uint32_t ranks[] = {2, 2, 2};
+            const int64_t *dims[] = {elements, elements, scales};
+            const int64_t *strides[] = {element_strides, element_strides, scale_strides};
+            const struct kiln_shape_overrides overrides = {3, uids, ranks, dims, strides};
+            run(&subject, &overrides);
+            cr_expect_eq(compiled(&subject), before, "%lld rows of %lld blocks", (long long)rows,
+                         (long long)blocks);
+        }
+    }
+    tear_down(&subject);
+}
+
 /* More shapes than the plan remembers: they are new again. */
 Test(override_shapes_run, plan_forgets_shapes)
 {

@@ -395,6 +395,8 @@ static enum kiln_status schedule_pooling(const struct kiln_schedule_task *task,
     struct kiln_fusion_group group;
     struct kiln_schedule_task walked = *task;
     walked.group = &group;
+    if (schedule->options->is_general)
+        return kiln_error_set(error, KILN_UNSUPPORTED, "kernels of pooling have constant sizes");
     if (!view_from_results(task, &group))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     bool *is_dense;

@@ -299,7 +299,9 @@ Test(override_shapes, virtual_tensors_of_grouped_products)
 /* The last element of an image of 9, which no window of 2 reaches, is there in a smaller one. */
 Test(override_shapes, virtual_tensors_of_pooling)
 {
-#define POOLING                                                                                        " !pre_padding=[0] !post_padding=[0] !stride=[2] !window=[2] !resample_mode='AVGPOOL_INCLUDE_"     "PADDING' !padding_mode='ZERO_PAD'"
+#define POOLING                                                                                    \
+    " !pre_padding=[0] !post_padding=[0] !stride=[2] !window=[2] !resample_mode='AVGPOOL_INCLUDE_" \
+    "PADDING' !padding_mode='ZERO_PAD'"
     SIZES("ResampleFwd x=2,4,9 y=2,4,4:virtual" POOLING " | "
           "Pointwise in_0@2 out_0=2,4,4 !operation='NEG'",
           "1,3,7 1,3,3 1,3,3", {1, 3, {1, 3, 7}, {21, 7, 1}}, {3, 3, {1, 3, 3}, {9, 3, 1}});

@@ -109,8 +109,8 @@ static void take_overrides(void)
         KILN_OK);
     graph.takes_overrides = true;
     kiln_buffer_clear(&fixture.graph);
-    cr_assert_eq(
-        kiln_graph_write(&graph, KILN_WIRE_ERA_CURRENT, &fixture.graph, &fixture.error), KILN_OK);
+    cr_assert_eq(kiln_graph_write(&graph, KILN_WIRE_ERA_CURRENT, &fixture.graph, &fixture.error),
+                 KILN_OK);
     kiln_arena_fini(&arena);
 }
 
