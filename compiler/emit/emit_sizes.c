@@ -51,7 +51,8 @@ static bool has_strides(const struct kiln_schedule *schedule, uint32_t access)
            schedule->accesses[access].mode == KILN_ACCESS_GATHER;
 }
 
-/* The first access with the strides of this one. Those of a general kernel are equal by chance. */
+/* The first access with the strides of this one. Strides of a general kernel are equal by chance.
+ */
 static uint32_t stride_owner(const struct kiln_schedule *schedule, uint32_t access)
 {
     if (schedule->options->is_general)

@@ -33,7 +33,7 @@ static void keep_strides(const struct kiln_domain *domain, const struct kiln_dom
     }
 }
 
-/* The same of a shape's axes, also of those that it keeps although their size is 1. */
+/* Aligns the strides of a shape in the same way, also along axes that it keeps at size 1. */
 static void align_kept_strides(const struct kiln_domain *domain, const struct kiln_domain *shape,
                                const int64_t *strides, int64_t *ret_strides)
 {
@@ -126,7 +126,7 @@ static bool is_split_axis(const struct kiln_domain *seen, const struct kiln_tens
     return false;
 }
 
-/* The order of split axes is that of the domain. */
+/* Split axes are ordered as in the domain. */
 static void order_naturally(const struct kiln_domain *domain, const struct kiln_domain *seen,
                             struct kiln_access *access)
 {

@@ -160,8 +160,7 @@ static void keep_bounds(const struct kiln_graph *graph, const struct kiln_attent
     attention->is_bottom_right |= declared->is_bottom_right;
 }
 
-/* What a node does follows from the declared shapes: an axis is reduced also if its size is 1 now.
- */
+/* The declared shapes say what a node does: an axis is reduced also if its size is 1 now. */
 static void keep_attributes(const struct kiln_graph *graph, const struct kiln_node *declared,
                             struct kiln_node *node)
 {

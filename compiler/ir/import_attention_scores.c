@@ -38,7 +38,7 @@ static uint32_t length_of(struct kiln_attention_import *attention, enum kiln_ope
     return length;
 }
 
-/* Whether programs for general kernels keep an axis of an operand, counted from the right. */
+/* True if programs for general kernels keep an axis of an operand, counted from the right. */
 static bool is_kept(const struct kiln_attention_import *attention, enum kiln_operand role,
                     uint32_t axis)
 {

@@ -28,7 +28,7 @@ static bool has_kernel(const struct kiln_plan *plan, const char *symbol)
     return has;
 }
 
-/* Takes over the reference. A plan whose kernels others have, too, is of no use. */
+/* Takes over the reference. A plan whose kernels others have, too, is dropped. */
 static void keep(struct kiln_plan *plan, struct kiln_plan *general)
 {
     bool is_new = false;

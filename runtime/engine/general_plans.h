@@ -1,7 +1,7 @@
 /*
- * Plans of general kernels, for override shapes. They are made with the plan of the declared
- * shapes, so that a smaller shape never waits for a compiler when it is executed: the kernels that
- * are fastest for it may be missing, these are there.
+ * Plans of general kernels, for override shapes. The plan of the declared shapes makes them
+ * beforehand, so that no smaller shape waits for a compiler while it is executed: general kernels
+ * stand in for the fastest ones that no cache has.
  */
 #ifndef KILN_RUNTIME_ENGINE_GENERAL_PLANS_H
 #define KILN_RUNTIME_ENGINE_GENERAL_PLANS_H

@@ -261,8 +261,8 @@ static void add(struct kiln_plan_shapes *shapes, uint64_t hash,
 
 /* ---- new shapes ---- */
 
-/* The fastest plan if its kernels are there, else one of general kernels. Only if these are missing
- * too, which general_plans.h says when, kernels are compiled. */
+/* The fastest plan if its kernels are there, otherwise one of general kernels. If these are missing
+ * too, the fastest ones are compiled. */
 static enum kiln_status make_plan_of(const struct kiln_plan *plan, const struct kiln_graph *graph,
                                      struct kiln_plan **ret_plan, struct kiln_error *error)
 {

@@ -115,7 +115,28 @@ Test(program_key, damage_never_crashes_and_truncations_are_refused)
 
 Test(program_key, another_version_is_told)
 {
-    key.bytes.data[8] = 9;
+    key.bytes.data[8] = 99;
     cr_assert_eq(read_exactly(key.bytes.data, key.bytes.size), KILN_UNSUPPORTED);
-    cr_assert(strstr(error.text, "version 9,"), "%s", error.text);
+    cr_assert(strstr(error.text, "version 99,"), "%s", error.text);
+}
+
+/* A general program of one graph, declared with these sizes, has a key of its own. */
+Test(program_key, declared_shapes_are_in_the_keys_of_general_programs)
+{
+    struct kiln_cache_key keys[2];
+    const struct kiln_lower_options options = {.shapes = KILN_SHAPES_ARGUMENT, .is_general = true};
+    struct kiln_tensor declared = graph.tensors[0];
+    for (int i = 0; i < 2; i++) {
+        declared.dims[0] = 2000 + i;
+        graph.tensors[0].declared = &declared;
+        kiln_cache_key_init(&keys[i]);
+        cr_assert_eq(kiln_program_key_append(&graph, &target, &options, &keys[i], &error), KILN_OK);
+        cr_expect_eq(read_exactly(keys[i].bytes.data, keys[i].bytes.size), KILN_OK, "%s",
+                     error.text);
+    }
+    cr_expect_eq(keys[0].bytes.size, keys[1].bytes.size);
+    cr_expect_neq(memcmp(keys[0].bytes.data, keys[1].bytes.data, keys[0].bytes.size), 0);
+    kiln_cache_key_fini(&keys[0]);
+    kiln_cache_key_fini(&keys[1]);
+    graph.tensors[0].declared = NULL;
 }
