@@ -83,7 +83,7 @@ void kiln_emit_operation_headers(const struct kiln_emission *emission,
             kiln_emit_convert_header(op->dtype, inclusion, source);
         } else if (op->opcode == KILN_OP_ROUND_UP) {
             kiln_template_append(inclusion, "device/math/round_up.h", source);
-        } else if (info->op_class == KILN_OP_CLASS_ELEMENTWISE) {
+        } else if (info->op_class == KILN_OP_CLASS_ELEMENTWISE && op->opcode != KILN_OP_COPY) {
             (void)snprintf(path, sizeof path, "device/math/%s_%s.h", info->text,
                            kiln_scalar_text(op->scalar));
             kiln_template_append(inclusion, path, source);

@@ -245,6 +245,11 @@ void kiln_emit_operation(const struct kiln_emission *emission, const struct kiln
         kiln_buffer_append_text(source, ";\n");
         return;
     }
+    if (op->opcode == KILN_OP_COPY) {
+        kiln_emit_value(table, op->operands[0], source);
+        kiln_buffer_append_text(source, ";\n");
+        return;
+    }
     enum kiln_scalar operand_scalar = emission->ir->ops[op->operands[0]].scalar;
     load = table->load[op->operands[0]];
     if (op->opcode == KILN_OP_CONVERT && op->scalar == KILN_SCALAR_F32 &&

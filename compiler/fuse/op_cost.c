@@ -21,6 +21,8 @@ uint32_t kiln_op_cost(const struct kiln_op *op)
     case KILN_OP_ERF:
     case KILN_OP_NORMAL_CDF:
         return LONG_POLYNOMIAL_COST;
+    case KILN_OP_COPY:
+        return 0;
     default:
         return 1;
     }

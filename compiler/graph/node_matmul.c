@@ -22,8 +22,8 @@ static enum kiln_status read_matmul(struct kiln_graph_builder *builder,
 
 bool kiln_dtype_is_factor(enum kiln_dtype dtype)
 {
-    return !kiln_dtype_is_packed(dtype) &&
-           (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8);
+    return !kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I4 || dtype == KILN_DTYPE_I8 ||
+           dtype == KILN_DTYPE_U8;
 }
 
 static enum kiln_status check_factor(const struct kiln_graph *graph, const struct kiln_node *node,

@@ -27,6 +27,8 @@ static double nan_or(double a, double b, double otherwise)
 static double evaluate_real(enum kiln_opcode opcode, double a, double b)
 {
     switch (opcode) {
+    case KILN_OP_COPY:
+        return a;
     case KILN_OP_NEG:
         return -a;
     case KILN_OP_ABS:
@@ -87,6 +89,8 @@ static int64_t evaluate_integer(enum kiln_opcode opcode, enum kiln_scalar scalar
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     switch (opcode) {
+    case KILN_OP_COPY:
+        return a;
     case KILN_OP_NEG:
         return wrap(scalar, 0 - x);
     case KILN_OP_ABS:

@@ -101,6 +101,7 @@ uint32_t kiln_op_exact_dtypes(const struct kiln_op *op, const struct kiln_graph 
     case KILN_OP_REDUCE_MIN: /* one of the elements, or padding */
     case KILN_OP_REDUCE_MAX:
         return op->map != KILN_NONE ? own : sets[op->operands[0]];
+    case KILN_OP_COPY:
     case KILN_OP_BROADCAST:
     case KILN_OP_VIEW:
     case KILN_OP_REPEAT:

@@ -429,6 +429,10 @@ static void check_tensor(struct validator *validator)
         if (tensor->role != KILN_TENSOR_OUTPUT)
             fault(validator, "tensor %" PRIu32 " is not an output", op->tensor);
         validator->store_counts[op->tensor]++;
+    } else if (op->opcode == KILN_OP_COPY) {
+        const struct kiln_op *load = operand(validator, 0);
+        if (load->opcode != KILN_OP_LOAD || load->tensor != op->tensor)
+            fault(validator, "tensor %" PRIu32 " is not its operand", op->tensor);
     } else if (tensor->role != KILN_TENSOR_OUTPUT && tensor->role != KILN_TENSOR_VIRTUAL) {
         fault(validator, "tensor %" PRIu32 " is not made by the graph", op->tensor);
     }

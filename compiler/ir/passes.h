@@ -53,6 +53,12 @@ enum kiln_status kiln_ir_segment_attention(struct kiln_ir *ir, const uint32_t *s
 kiln_pass_function kiln_ir_round_weights;
 
 /*
+ * Packed elements that a product or a reduction of windows reads directly get a COPY
+ * (copy_packed.c). No result changes. To be called once all that rewrites operands has run.
+ */
+kiln_pass_function kiln_ir_copy_packed_operands;
+
+/*
  * A constant factor of a product's operand goes behind the product where the operand has at most 16
  * bits without it (hoist_scales.c). Results change by roundings only, but for sums beyond the
  * largest float. No part of kiln_ir_optimize either.

@@ -70,8 +70,8 @@ bool kiln_random_find_shape(struct kiln_random_generator *generator,
 
 static bool has_rule(enum kiln_dtype dtype)
 {
-    return !kiln_dtype_is_packed(dtype) &&
-           (!kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I8 || dtype == KILN_DTYPE_U8);
+    return !kiln_dtype_is_integer(dtype) || dtype == KILN_DTYPE_I4 || dtype == KILN_DTYPE_I8 ||
+           dtype == KILN_DTYPE_U8;
 }
 
 bool kiln_random_is_factor(const struct kiln_random_generator *generator, uint32_t ordinal)

@@ -70,6 +70,8 @@ static double run_real(const struct machine *machine, enum kiln_opcode opcode,
 {
     double result;
     switch (opcode) {
+    case KILN_OP_COPY:
+        return a;
     case KILN_OP_NEG:
         return -a;
     case KILN_OP_ABS:
@@ -147,6 +149,8 @@ static int64_t run_integer(enum kiln_opcode opcode, enum kiln_scalar scalar, int
 {
     uint64_t result;
     switch (opcode) {
+    case KILN_OP_COPY:
+        return a;
     case KILN_OP_NEG:
         result = 0 - (uint64_t)a;
         break;

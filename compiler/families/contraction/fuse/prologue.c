@@ -23,28 +23,80 @@ struct walk {
     uint32_t cost;
 };
 
+/* The loads that the prologue of an operand may have. */
+struct prologue_loads {
+    uint8_t kinds;
+    uint32_t uncut_axes; /* of the operand, from the right: no block of a REPEAT is along them */
+};
+
+/* True if the kernel counts along the axis. It does along a single image too, so that kernels of
+ * one image and of many are the same. */
+static bool is_counted(const struct kiln_contraction *contraction, uint32_t axis)
+{
+    const struct kiln_map *image = kiln_contraction_image(contraction);
+    uint8_t along = image->axes[axis].along;
+    bool is_outermost = along != KILN_NO_AXIS;
+    for (uint32_t i = 0; i < image->axis_count; i++)
+        is_outermost &= image->axes[i].along == KILN_NO_AXIS || image->axes[i].along <= along;
+    return contraction->sizes[axis] != 1 || is_outermost;
+}
+
+/* True if an axis of batches counts groups of a convolution's channels, which may be columns of
+ * work-items that do without tiles. */
+static bool counts_channel_groups(const struct kiln_contraction *contraction, uint32_t batch)
+{
+    const struct kiln_map_axis *result = contraction->maps[KILN_CONTRACT_RESULT].axes;
+    bool is_found = false;
+    for (uint32_t i = 0; i < contraction->axis_count; i++)
+        is_found |= i != batch && result[batch].along != KILN_NO_AXIS &&
+                    result[i].along == result[batch].along;
+    return is_found;
+}
+
 /*
- * The kinds of loads that the prologue of an operand may have. Packed elements and blocks are found
- * by one index of rows and one of k, counted from the first: batches are none of the operand's, and
- * no window or further axis decomposes the indices.
+ * Packed elements and blocks are found by one index of rows and one of k, counted from the first of
+ * a batch: no window or further axis decomposes the indices, and data gives neither.
  */
-static uint8_t allowed_load_kinds(const struct kiln_ir *ir, uint32_t index, uint32_t side)
+static struct prologue_loads allowed_loads(const struct kiln_ir *ir, uint32_t index, uint32_t side)
 {
     const struct kiln_op *product = &ir->ops[index];
+    if (kiln_opcode_info(product->opcode)->op_class != KILN_OP_CLASS_CONTRACT)
+        return (struct prologue_loads){0};
     const struct kiln_contraction *contraction = &ir->contractions[product->contraction];
     enum kiln_axis_role rows = side == 0 ? KILN_AXIS_M : KILN_AXIS_N;
+    struct prologue_loads loads = {.kinds = KILN_LOAD_PACKED | KILN_LOAD_REPEATED};
     uint32_t row_axes = 0, k_axes = 0;
-    if (product->opcode != KILN_OP_CONTRACT ||
-        kiln_contraction_image(contraction)->window_count != 0)
-        return 0;
+    if (kiln_contraction_image(contraction)->window_count != 0 ||
+        contraction->routing == KILN_ROUTING_SUMS ||
+        (contraction->routing == KILN_ROUTING_GATHER && side == KILN_CONTRACT_LEFT))
+        return (struct prologue_loads){0};
     for (uint32_t i = 0; i < contraction->axis_count; i++) {
         const struct kiln_contraction_axis axis = kiln_contraction_axis_at(contraction, i);
+        uint8_t along = axis.of[side].along;
         row_axes += axis.role == rows;
-        k_axes += axis.role == KILN_AXIS_K;
-        if (axis.role == KILN_AXIS_BATCH && axis.size != 1 && axis.of[side].along != KILN_NO_AXIS)
-            return 0;
+        k_axes += axis.role == KILN_AXIS_K && is_counted(contraction, i);
+        bool is_batch = axis.role == KILN_AXIS_BATCH || axis.role == KILN_AXIS_GROUP;
+        if (is_batch && axis.size != 1 && along != KILN_NO_AXIS)
+            loads.uncut_axes |= UINT32_C(1) << along;
+        if (is_batch && axis.size != 1 && counts_channel_groups(contraction, i))
+            return (struct prologue_loads){0};
     }
-    return row_axes <= 1 && k_axes == 1 ? KILN_LOAD_PACKED | KILN_LOAD_REPEATED : 0;
+    return row_axes <= 1 && k_axes <= 1 ? loads : (struct prologue_loads){0};
+}
+
+static bool may_load(const struct kiln_group_builder *builder, uint32_t value,
+                     const struct prologue_loads *loads)
+{
+    const struct kiln_op *op = &builder->ir->ops[value];
+    if ((builder->load_kinds[value] & ~loads->kinds) != 0)
+        return false;
+    for (uint32_t axis = 0; op->opcode == KILN_OP_REPEAT && axis < KILN_MAX_RANK; axis++) {
+        const struct kiln_map *map = &builder->ir->maps[op->map];
+        if ((loads->uncut_axes >> axis & 1) != 0 && axis < map->axis_count &&
+            map->axes[axis].repeat.value > 1)
+            return false;
+    }
+    return true;
 }
 
 /*
@@ -52,7 +104,8 @@ static uint8_t allowed_load_kinds(const struct kiln_ir *ir, uint32_t index, uint
  * loads, `stored` (or KILN_NONE) among it: no reduction, no index, few loads, little arithmetic.
  */
 static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand, uint32_t stored,
-                            uint8_t load_kinds, struct walk *ret_walk)
+                            const struct prologue_loads *allowed,
+                            struct walk *ret_walk)
 {
     const struct kiln_ir *ir = builder->ir;
     uint32_t mark = ++builder->stamp_now;
@@ -69,7 +122,7 @@ static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand
         builder->steps++;
         loads += is_load;
         if (loads > MAX_LOADS ||
-            (is_load && value != stored && (builder->load_kinds[value] & ~load_kinds) != 0))
+            (is_load && value != stored && !may_load(builder, value, allowed)))
             return false;
         if (is_load || op->opcode == KILN_OP_CONSTANT)
             continue;
@@ -143,7 +196,7 @@ static uint64_t repeated_bytes(const struct kiln_group_builder *builder, uint32_
 /* The value before a product's operand that moves the fewest bytes through memory, of equal ones
  * the latest; KILN_NONE where the operand cannot be computed from any. */
 static uint32_t find_stored(struct kiln_group_builder *builder, uint32_t operand,
-                            uint8_t load_kinds)
+                            const struct prologue_loads *allowed)
 {
     struct walk candidates;
     struct walk walk;
@@ -155,7 +208,7 @@ static uint32_t find_stored(struct kiln_group_builder *builder, uint32_t operand
         uint64_t bytes = crossing_bytes(builder, value);
         bool is_better = found == KILN_NONE || bytes < fewest || (bytes == fewest && value > found);
         if (builder->ir->ops[value].opcode == KILN_OP_BROADCAST || !is_better ||
-            !can_be_prologue(builder, operand, value, load_kinds, &walk))
+            !can_be_prologue(builder, operand, value, allowed, &walk))
             continue;
         found = value;
         fewest = bytes;
@@ -168,20 +221,35 @@ static bool may_share_kernel(const struct kiln_group_builder *builder, uint32_t 
     return !builder->options->no_fusion && !builder->is_plain && !builder->bare[index];
 }
 
+/* An operand that is only converted from packed elements: their COPY takes less memory. */
+static bool cut_copy(struct kiln_group_builder *builder, uint32_t operand)
+{
+    const struct kiln_op *op = &builder->ir->ops[operand];
+    if (op->opcode != KILN_OP_CONVERT ||
+        builder->ir->ops[op->operands[0]].opcode != KILN_OP_COPY)
+        return false;
+    builder->always_cut[op->operands[0]] = true;
+    builder->why_cut[op->operands[0]] = KILN_BOUNDARY_OPERAND;
+    return true;
+}
+
 bool kiln_prologue_may_evaluate(struct kiln_group_builder *builder, uint32_t index, uint32_t side)
 {
     struct kiln_contraction_grouping *grouping = kiln_contraction_grouping(builder);
     uint32_t operand = builder->ir->ops[index].operands[side];
-    uint8_t load_kinds = allowed_load_kinds(builder->ir, index, side);
     struct walk walk;
     if (side >= KILN_CONTRACT_RESULT)
         return builder->ir->ops[operand].opcode == KILN_OP_LOAD;
+    const struct prologue_loads allowed = allowed_loads(builder->ir, index, side);
+    if (!grouping->is_behind_product[operand] &&
+        can_be_prologue(builder, operand, KILN_NONE, &allowed, &walk))
+        return true;
     if (!grouping->is_behind_product[operand])
-        return can_be_prologue(builder, operand, KILN_NONE, load_kinds, &walk);
+        return cut_copy(builder, operand);
     if (kiln_op_is_contraction(&builder->ir->ops[operand]) || !may_share_kernel(builder, index))
         return false;
-    uint32_t stored = find_stored(builder, operand, load_kinds);
-    if (stored == KILN_NONE || !can_be_prologue(builder, operand, stored, load_kinds, &walk))
+    uint32_t stored = find_stored(builder, operand, &allowed);
+    if (stored == KILN_NONE || !can_be_prologue(builder, operand, stored, &allowed, &walk))
         return false;
     struct kiln_between between = {
         .product = index,

@@ -25,6 +25,21 @@ enum {
 
 /* ---- where it is possible ---- */
 
+/* True if blocks share an element along rows or columns. These may become batches, which are not
+ * divided by the size of a block. */
+static bool has_blocks_of_rows(const struct kiln_contraction_problem *problem)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        for (uint32_t k = 0; k < problem->axes->axis_count; k++) {
+            const struct kiln_contraction_axis axis = kiln_contraction_axis_at(problem->axes, k);
+            is_found |= axis.role != KILN_AXIS_K &&
+                        kiln_repeat_along(problem, &problem->group->accesses[i], &axis) != 0;
+        }
+    }
+    return is_found;
+}
+
 bool kiln_may_contraction_be_small(const struct kiln_contraction_problem *problem)
 {
     const struct kiln_fusion_group *group = problem->group;
@@ -34,7 +49,8 @@ bool kiln_may_contraction_be_small(const struct kiln_contraction_problem *proble
     bool is_forced = forced->form == KILN_CONTRACTION_SMALL && forced->waves_m == 0;
     return (is_free || is_forced) && problem->axes->routing == KILN_ROUTING_NONE &&
            kiln_contraction_image(problem->axes)->window_count == 0 &&
-           !kiln_group_has_statistics(group) && !kiln_group_cuts_k(group) &&
+           !has_blocks_of_rows(problem) && !kiln_group_has_statistics(group) &&
+           !kiln_group_cuts_k(group) &&
            kiln_group_operand_sum(problem->ir, group) == KILN_NONE;
 }
 

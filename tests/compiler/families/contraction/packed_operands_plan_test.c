@@ -1,0 +1,83 @@
+/*
+ * Packed operands: which kernels load them, and which read what another kernel has unpacked.
+ */
+#include "tests/compiler/sketched_plans.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static struct sketched_plans *plans;
+
+static void setup(void)
+{
+    plans = calloc(1, sizeof *plans);
+    cr_assert_not_null(plans);
+    sketched_plans_init(plans);
+}
+
+static void teardown(void)
+{
+    sketched_plans_fini(plans);
+    free(plans);
+}
+
+TestSuite(packed_operands, .init = setup, .fini = teardown, .timeout = 60);
+
+static struct kiln_kernel_plan plan(const char *sketch)
+{
+    static const struct kiln_lower_options none;
+    return sketched_plans_make(plans, sketch, "gfx942", &none);
+}
+
+#define OFFSETS "first_token_offset=6,1,1:INT32 "
+#define WINDOW  "!stride=[1,1] !dilation=[1,1] !conv_mode='CROSS_CORRELATION'"
+
+Test(packed_operands, products_load_them)
+{
+    static const char *const sketches[] = {
+        "Matmul a=48,96:HALF b=96,80:FP4_E2M1:turned c=48,80:HALF",
+        "Matmul a=48,96:HALF b=96,80:INT4 c=48,80:HALF",
+        "Matmul a=6,48,96:FP6_E2M3 b=6,96,80:FP6_E3M2 c=6,48,80",
+        "MoeGroupedMatmul token=1,37,24:HALF weight=3,24,40:INT4 " OFFSETS "output=1,37,40:HALF",
+        "ConvolutionFwd x=2,16,9,10:HALF w=24,16,1,1:FP4_E2M1 y=2,24,9,10:HALF "
+        "!pre_padding=[0,0] !post_padding=[0,0] " WINDOW,
+        "BlockScaleDequantize x=6,64,48:FP4_E2M1 scale=6,2,48:FP8_E8M0 y=6,64,48:virtual "
+        "!block_size=[1,32,1] | Matmul a=6,16,64:HALF b@3 c=6,16,48:HALF",
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
+        cr_expect_eq(plan(sketches[i]).partition.group_count, 1, "%s", sketches[i]);
+}
+
+/* The type in the workspace of what the first of two kernels unpacks. */
+static enum kiln_dtype unpacked_dtype(const char *sketch)
+{
+    const struct kiln_kernel_plan two = plan(sketch);
+    cr_assert_eq(two.partition.group_count, 2, "%s", sketch);
+    const struct kiln_fusion_group *first = &two.partition.groups[0];
+    cr_assert_eq(first->access_count, 2, "%s", sketch);
+    cr_assert(first->accesses[1].is_store, "%s", sketch);
+    return first->accesses[1].dtype;
+}
+
+Test(packed_operands, others_read_them_as_bytes)
+{
+    cr_expect_eq(unpacked_dtype("ConvolutionFwd x=2,16,9,10:HALF w=24,16,3,3:FP4_E2M1 "
+                                "y=2,24,9,10:HALF !pre_padding=[1,1] !post_padding=[1,1] " WINDOW),
+                 KILN_DTYPE_F8E4M3);
+    cr_expect_eq(unpacked_dtype("ConvolutionFwd x=2,16,9,10:HALF w=24,16,3,3:INT4 "
+                                "y=2,24,9,10:HALF !pre_padding=[1,1] !post_padding=[1,1] " WINDOW),
+                 KILN_DTYPE_I8, "not as float");
+    cr_expect_eq(unpacked_dtype("MoeGroupedMatmul token=1,37,24:FP4_E2M1 weight=3,24,40:HALF "
+                                OFFSETS "token_index=1,41,1:INT32 output=1,41,40:HALF "
+                                "!mode='GATHER'"),
+                 KILN_DTYPE_F8E4M3, "rows that an index names");
+}
+
+/* Small products divide no coordinate of a batch by the size of a block. */
+Test(packed_operands, blocks_of_batches_are_dequantised_before)
+{
+    cr_expect_eq(plan("BlockScaleDequantize x=6,64,48:FP4_E2M1 scale=3,64,48 y=6,64,48:virtual "
+                      "!block_size=[2,1,1] | Matmul a=6,16,64 b@3 c=6,16,48")
+                     .partition.group_count,
+                 2);
+}

@@ -1,0 +1,63 @@
+/*
+ * Packed tensors that products, convolutions and pooling read directly, on the host device, against
+ * the interpreter.
+ */
+#include "tests/end_to_end/checked_sketch.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#define WINDOW                                                                                     \
+    "!pre_padding=[1,1] !post_padding=[1,1] !stride=[1,1] !dilation=[1,1] "                        \
+    "!conv_mode='CROSS_CORRELATION'"
+#define DEQUANTIZE "BlockScaleDequantize "
+
+static const char *const sketches[] = {
+    "Matmul a=18,96:HALF b=96,40:FP4_E2M1:turned c=18,40:HALF",
+    "Matmul a=18,96:BFLOAT16 b=96,40:FP6_E2M3:turned c=18,40:BFLOAT16",
+    "Matmul a=18,96:HALF b=96,40:INT4 c=18,40:HALF",
+    "Matmul a=18,32:INT8 b=32,17:INT4:turned c=18,17:INT32",
+    /* No row is whole bytes. */
+    "Matmul a=17,33:FP6_E3M2 b=33,15:FP4_E2M1 c=17,15",
+    /* Batches of their own, and fewer. */
+    "Matmul a=3,2,9,32:HALF b=3,2,32,24:FP4_E2M1:turned c=3,2,9,24:HALF",
+    "Matmul a=3,2,9,33:INT4 b=3,1,33,24:FP6_E2M3 c=3,2,9,24",
+    "Matmul a=90,4,7:FP4_E2M1 b=90,7,5:FP4_E2M1 c=90,4,5",
+    "MoeGroupedMatmul token=1,37,24:HALF weight=3,24,40:FP4_E2M1:turned "
+    "first_token_offset=6,1,1:INT32 output=1,37,40:HALF",
+    "MoeGroupedMatmul token=1,37,24:FP4_E2M1 weight=3,24,40:INT4:turned "
+    "first_token_offset=6,1,1:INT32 token_index=1,41,1:INT32 output=1,41,40:HALF !mode='GATHER'",
+    "ConvolutionFwd x=2,16,7,6:HALF:last w=24,16,3,3:FP4_E2M1:last y=2,24,7,6:HALF:last " WINDOW,
+    "ConvolutionFwd x=2,16,7,6:HALF w=24,16,3,3:INT4 y=2,24,7,6:HALF " WINDOW,
+    "ConvolutionFwd x=2,16,7,6:FP6_E3M2 w=16,1,3,3:FP4_E2M1 y=2,16,7,6 " WINDOW,
+    "ConvolutionBwd dy=2,24,7,6:HALF w=24,16,3,3:FP4_E2M1 dx=2,16,7,6:HALF " WINDOW,
+    "ConvolutionWrw dy=2,24,7,6:HALF x=2,16,7,6:FP4_E2M1 dw=24,16,3,3 " WINDOW,
+    /* A virtual tensor that changes no value is none to cut. */
+    "Pointwise in_0=2,16,7,6:FP4_E2M1 out_0=2,16,7,6:virtual !operation='IDENTITY' "
+    "| ConvolutionFwd x@2 w=24,16,3,3 y=2,24,7,6 " WINDOW,
+    "ResampleFwd x=2,6,8,8:FP4_E2M1 y=2,6,4,4:HALF !resample_mode='MAXPOOL' "
+    "!padding_mode='NEG_INF_PAD' !pre_padding=[0,0] !post_padding=[0,0] !stride=[2,2] "
+    "!window=[2,2]",
+    /* Blocks in batches, and blocks of rows in many small products. */
+    DEQUANTIZE "x=2,3,64,24:FP4_E2M1:turned scale=2,3,2,24:FP8_E8M0:turned y=2,3,64,24:virtual "
+               "!block_size=[1,1,32,1] | Matmul a=2,3,9,64:HALF b@3 c=2,3,9,24:HALF",
+    DEQUANTIZE "x=4,8,12:FP4_E2M1 scale=2,8,3 y=4,8,12:virtual !block_size=[2,1,4] "
+               "| Matmul a=4,5,8 b@3 c=4,5,12",
+    DEQUANTIZE "x=640,16:FP4_E2M1 scale=40,1:FP8_E8M0 y=640,16:virtual !block_size=[16,16] "
+               "| Matmul a@3 b=16,4 c=640,4",
+};
+
+static void use_no_cache(void)
+{
+    cr_assert_eq(setenv("KILN_CACHE_DIR", "", 1), 0);
+}
+
+TestSuite(packed_operands_run, .init = use_no_cache, .timeout = 250);
+
+Test(packed_operands_run, agree_with_the_interpreter)
+{
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        const struct kiln_lower_options options = {.host_wave_size = (uint32_t)(i % 3) * 32};
+        run_checked_sketch(sketches[i], &options);
+    }
+}
