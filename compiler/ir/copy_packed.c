@@ -1,6 +1,6 @@
 /*
- * Kernels cut values that operations make, not LOADs. Families that cannot load packed elements read
- * them from the workspace, so a COPY in front of their operands is the value that is cut.
+ * Kernels cut values that operations make, not LOADs. Families that cannot load packed elements
+ * read them from the workspace, so a COPY in front of their operands is the value that is cut.
  */
 #include "compiler/ir/passes.h"
 #include "compiler/ir/rewrite.h"
@@ -38,7 +38,8 @@ enum kiln_status kiln_ir_copy_packed_operands(struct kiln_ir *ir, struct kiln_pa
         return status;
     for (uint32_t i = 0; i < ir->op_count && !rewrite.out.failed; i++) {
         struct kiln_op op = kiln_rewrite_operands(&rewrite, i);
-        bool reads_elements = kiln_opcode_contracts(op.opcode) || (kiln_op_reduces(&op) && op.map != KILN_NONE);
+        bool reads_elements =
+            kiln_opcode_contracts(op.opcode) || (kiln_op_reduces(&op) && op.map != KILN_NONE);
         uint32_t arity = reads_elements ? kiln_opcode_info(op.opcode)->arity : 0;
         rewrite.out.node = op.node;
         for (uint32_t k = 0; k < arity; k++) {

@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WINDOW                                                                                     \
     "!pre_padding=[1,1] !post_padding=[1,1] !stride=[1,1] !dilation=[1,1] "                        \
@@ -60,4 +61,46 @@ Test(packed_operands_run, agree_with_the_interpreter)
         const struct kiln_lower_options options = {.host_wave_size = (uint32_t)(i % 3) * 32};
         run_checked_sketch(sketches[i], &options);
     }
+}
+
+/* Codes of all kinds: 2^-127, NaN, and powers of two that take FP4 beyond the ends of bfloat16. */
+static void put_scales(const struct kiln_graph *graph, void *const *memory)
+{
+    static const unsigned char codes[] = {0, 255, 127, 254, 1, 126, 128, 253};
+    for (uint32_t i = 0; i < graph->tensor_count; i++) {
+        unsigned char *to = memory[i];
+        int64_t count = graph->tensors[i].dtype == KILN_DTYPE_E8M0
+                            ? kiln_tensor_elements(&graph->tensors[i])
+                            : 0;
+        for (int64_t n = 0; n < count; n++)
+            to[n] = codes[n % (int64_t)sizeof codes];
+    }
+}
+
+/* A lane of a streamed kernel loads whole blocks, and looks up FP4. */
+Test(packed_operands_run, streamed_blocks)
+{
+    static const char *const streamed[] = {
+        DEQUANTIZE "x=64,24:FP4_E2M1:turned scale=2,24:FP8_E8M0:turned y=64,24:virtual "
+                   "!block_size=[32,1] | Matmul a=5,64:BFLOAT16 b@3 c=5,24:BFLOAT16",
+        DEQUANTIZE "x=352,24:FP4_E2M1:turned scale=11,24:FP8_E8M0:turned y=352,24:HALF:virtual "
+                   "!block_size=[32,1] | Matmul a=5,352:HALF b@3 c=5,24:HALF",
+        DEQUANTIZE "x=352,24:FP4_E2M1:turned scale=22,24:turned y=352,24:BFLOAT16:virtual "
+                   "!block_size=[16,1] | Matmul a=5,352:BFLOAT16 b@3 c=5,24",
+        DEQUANTIZE "x=320,24:FP6_E3M2:turned scale=10,24:FP8_E8M0:turned y=320,24:virtual "
+                   "!block_size=[32,1] | Matmul a=5,320:BFLOAT16 b@3 c=5,24:BFLOAT16",
+        DEQUANTIZE "x=24,320:FP4_E2M1 scale=24,10:FP8_E8M0 y=24,320:virtual !block_size=[32] "
+                   "| Matmul a@3 b=320,7:BFLOAT16:turned c=24,7",
+        "Matmul a=5,352:HALF b=352,24:FP4_E2M1:turned c=5,24:HALF",
+        "Matmul a=5,352:HALF b=352,24:INT4:turned c=5,24:HALF",
+    };
+    for (size_t i = 0; i < 3 * sizeof streamed / sizeof *streamed; i++) {
+        const struct kiln_lower_options options = {
+            .host_wave_size = (uint32_t)(i % 3) * 32,
+            .contraction = {.form = KILN_CONTRACTION_STREAMED}};
+        run_checked_sketch(streamed[i / 3], &options);
+    }
+    const struct kiln_lower_options options = {.contraction = {.form = KILN_CONTRACTION_STREAMED}};
+    run_prepared_sketch(streamed[0], &options, put_scales);
+    run_prepared_sketch(streamed[3], &options, put_scales);
 }

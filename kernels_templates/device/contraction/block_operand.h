@@ -8,12 +8,24 @@
 #include "device/contraction/operand.h"
 #include "device/convert/parts/packed.h"
 
-KILN_CONSTEXPR kiln_loads kiln_block_loads_of(const kiln_map &map, unsigned rows, unsigned columns,
-                                              bool is_shared, unsigned run, bool is_along_k,
-                                              unsigned vector, unsigned elements)
+/* True if elements stay packed until they are used. The first bytes of the loaded elements are codes then, and the others nothing.
+ * Steps on their way take fewer registers, and unpacking waits for no load. */
+KILN_CONSTEXPR bool kiln_stays_packed(const kiln_map &map, unsigned bits, unsigned rows, unsigned columns)
+{
+    return KILN_LANE_RUN > 1 && bits < 8 && rows == 1 && columns == 1 && map.is_vector &&
+           !kiln_is_zero(map.column);
+}
+
+KILN_CONSTEXPR kiln_loads kiln_block_loads_of(const kiln_map &map, unsigned bits, unsigned rows,
+                                              unsigned columns, bool is_shared, unsigned run,
+                                              bool is_along_k, unsigned vector, unsigned elements)
 {
     kiln_loads loads = kiln_loads_of(map, run, is_along_k, vector, elements);
     loads.kept = 0;
+    if (kiln_stays_packed(map, bits, rows, columns)) {
+        loads.k_step = elements;
+        loads.steps = 1;
+    }
     if (columns > 1) {
         loads.varies_along_k = loads.varies_along_k && !is_shared;
         loads.k_step = 1;
@@ -52,12 +64,31 @@ KILN_DEVICE void kiln_load_block_vector(const Element *pointer, long long offset
     kiln_load_neighbours(count, pointer + offset, to);
 }
 
-template <unsigned bits, unsigned k_step, unsigned row_step, class Pointer, class Element>
+/* Elements of a lane that stay packed. They end before k does, or begin after it: then the first ones of the tile are read. */
+template <unsigned bits, unsigned count, class Pointer, class Element>
+KILN_DEVICE void kiln_load_codes(const kiln_arguments &arguments, const kiln_map &map,
+                                 const Pointer &pointer, long long at, unsigned row, unsigned k,
+                                 Element *to)
+{
+    const unsigned size = bits * count / 8;
+    unsigned words[(size + 3) / 4];
+    const long long offset = at + kiln_offset_of_block(arguments, map, 1, 1, row, k);
+    kiln_load_words<size, kiln_packed_step(size)>(pointer.vector(offset), words);
+    __builtin_memcpy(to, words, size);
+}
+
+template <unsigned bits, bool stays_packed, unsigned k_step, unsigned row_step, class Pointer,
+          class Element>
 KILN_DEVICE void kiln_load_blocks(const kiln_arguments &arguments, const kiln_map &map,
                                   unsigned rows, unsigned columns, const kiln_loads &loads,
                                   const Pointer &pointer, long long at, unsigned row,
                                   unsigned first_k, unsigned k, unsigned rest, Element *to)
 {
+    if constexpr (stays_packed) {
+        kiln_load_codes<bits, k_step>(arguments, map, pointer, at, row,
+                                      first_k + KILN_K_WITHIN(k, rest), to);
+        return;
+    }
     KILN_UNROLL
     for (unsigned j = 0; j < loads.steps; j++) {
         KILN_UNROLL
@@ -80,19 +111,36 @@ KILN_DEVICE void kiln_load_blocks(const kiln_arguments &arguments, const kiln_ma
     }
 }
 
+/* Elements of a pack that were loaded packed, from a whole byte on. */
+template <unsigned bits, unsigned count>
+KILN_DEVICE void kiln_unpack_bytes(const unsigned char *from, unsigned char *codes)
+{
+    unsigned words[(bits * count + 31) / 32] = {};
+    __builtin_memcpy(words, from, bits * count / 8);
+    kiln_unpack<bits, count>(words, codes);
+}
+
 #define KILN_LOADS_BLOCKS(side, n)                                                                 \
     KILN_FACT kiln_loads kiln_##side##_loads_##n = kiln_block_loads_of(                            \
-        kiln_map_##n, kiln_block_rows_##n, kiln_block_columns_##n, kiln_block_is_shared_##n,       \
-        kiln_##side##_run, kiln_##side##_is_along_k, kiln_##side##_vector,                         \
-        kiln_##side##_elements);
+        kiln_map_##n, kiln_block_bits_##n, kiln_block_rows_##n, kiln_block_columns_##n,            \
+        kiln_block_is_shared_##n, kiln_##side##_run, kiln_##side##_is_along_k,                     \
+        kiln_##side##_vector, kiln_##side##_loaded);
 #define KILN_OFFSETS_BLOCKS(side, n)
 #define KILN_LOCATE_BLOCKS(side, n, type)
 #define KILN_KEEP_BLOCKS(side, n)
 #define KILN_LOAD_BLOCKS(side, n)                                                                  \
-    kiln_load_blocks<kiln_block_bits_##n, kiln_##side##_loads_##n.k_step,                          \
-                     kiln_##side##_loads_##n.row_step>(                                            \
+    kiln_load_blocks<kiln_block_bits_##n,                                                          \
+                     kiln_stays_packed(kiln_map_##n, kiln_block_bits_##n, kiln_block_rows_##n,     \
+                                       kiln_block_columns_##n),                                    \
+                     kiln_##side##_loads_##n.k_step, kiln_##side##_loads_##n.row_step>(            \
         arguments, kiln_map_##n, kiln_block_rows_##n, kiln_block_columns_##n,                      \
         kiln_##side##_loads_##n, source.p##n, source.at##n, source.row##n + row, source.k##n, k,   \
         rest, inputs.x##n);
+
+#define KILN_PREPARE_CODES(side, SIDE, n)                                                          \
+    unsigned char codes##n[kiln_##side##_elements];                                      \
+    kiln_unpack_bytes<kiln_block_bits_##n, kiln_##side##_elements>(                                 \
+        inputs.x##n + first * kiln_block_bits_##n / 8, codes##n);
+#define KILN_INPUT_CODES(side, n) codes##n[e]
 
 #endif

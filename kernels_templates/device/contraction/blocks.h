@@ -9,6 +9,20 @@
 #define KILN_DEVICE_CONTRACTION_BLOCKS_H
 
 #include "device/contraction/access.h"
+#include "device/convert/parts/packed.h"
+
+/* Clang copies a structure of a pointer as an integer. LLVM forgets then that a pointer among the arguments is a global one, and loads
+ * what it points to byte by byte. */
+template <class Element> KILN_DEVICE const Element *kiln_copy_pointer(const Element *pointer)
+{
+    return pointer;
+}
+
+template <unsigned bits>
+KILN_DEVICE kiln_packed<bits> kiln_copy_pointer(const kiln_packed<bits> &pointer)
+{
+    return kiln_packed<bits>{pointer.bytes};
+}
 
 /* Rows and k are counted from the first of all, since blocks begin there. */
 #define KILN_POINTER_BLOCKS(n, type)                                                               \
@@ -16,7 +30,7 @@
     long long at##n;                                                                               \
     unsigned row##n, k##n;
 #define KILN_START_BLOCKS(n)                                                                       \
-    source.p##n = arguments.a##n;                                                                  \
+    source.p##n = kiln_copy_pointer(arguments.a##n);                                                                  \
     source.at##n = kiln_offset_of_batch(arguments, kiln_map_##n, batch);                           \
     source.row##n = row;                                                                           \
     source.k##n = 0;

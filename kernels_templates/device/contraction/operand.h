@@ -12,13 +12,20 @@
  *     REPEATED    the same, where elements of a row or of a column share one
  *     HALVES      fp8 of access `number`, as halves
  *     COMPUTED    kiln_left_element_<part> of the elements of KILN_LEFT_INPUTS_<part>(use): use(left, LEFT, number, form). form is
- *                 ELEMENTS, or for int8 that is converted a row at a time FLOATS, or FLOATS_OF_RUN where several rows are loaded together
+ *                 ELEMENTS, or for int8 that is converted a row at a time FLOATS, or FLOATS_OF_RUN where several rows are loaded together,
+ *                 or CODES for packed elements that stay packed until they are used (block_operand.h)
+ *     TABLED      the same, for codes of 4 bits that are looked up (code_table.h)
  */
 #ifndef KILN_DEVICE_CONTRACTION_OPERAND_H
 #define KILN_DEVICE_CONTRACTION_OPERAND_H
 
 #include "device/contraction/access.h"
 #include "device/contraction/neighbours.h"
+
+/* Neighbouring packs along k that a lane loads together. Only streamed kernels have more than one (streamed.h). */
+#ifndef KILN_LANE_RUN
+#define KILN_LANE_RUN 1
+#endif
 
 /* How an access is loaded for a pack. */
 struct kiln_loads {
@@ -166,7 +173,7 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
 #define KILN_LOADS_PLAIN(side, n)                                                                  \
     KILN_FACT kiln_loads kiln_##side##_loads_##n =                                                 \
         kiln_loads_of(kiln_map_##n, kiln_##side##_run, kiln_##side##_is_along_k,                   \
-                      kiln_##side##_vector, kiln_##side##_elements);
+                      kiln_##side##_vector, kiln_##side##_loaded);
 #define KILN_OFFSETS_PLAIN(side, n)                                                                \
     kiln_offset at##n[kiln_##side##_loads_##n.kept > 0 ? kiln_##side##_loads_##n.kept : 1];
 #define KILN_LOCATE_PLAIN(side, n, type)                                                           \
@@ -191,21 +198,22 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
     }
 /* As one: of 16 bytes that are taken apart LLVM 19 loads some twice. */
 #define KILN_PACK_COPIED(side, SIDE, number, n, type)                                              \
-    __builtin_memcpy(out, inputs.x##n, sizeof inputs.x##n);
+    __builtin_memcpy(out, inputs.x##n + first, sizeof inputs.x##n / KILN_LANE_RUN);
 #define KILN_PACK_TAKEN(side, SIDE, number, n, type)                                               \
     kiln_take_row<KILN_##SIDE##_RUN>(inputs.x##n, r, out);
 #define KILN_PACK_REPEATED(side, SIDE, number, n, type)                                            \
     KILN_UNROLL                                                                                    \
     for (unsigned e = 0; e < kiln_##side##_elements; e++)                                          \
-        out[e] = inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, e)];
+        out[e] = inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, first + e)];
 #define KILN_PACK_HALVES(side, SIDE, number, n, type)                                              \
     KILN_UNROLL                                                                                    \
-    for (unsigned first = 0; first < kiln_##side##_elements; first += 4) {                         \
+    for (unsigned at = 0; at < kiln_##side##_elements; at += 4) {                                  \
         kiln_storage_##type four[4];                                                               \
         KILN_UNROLL                                                                                \
         for (unsigned e = 0; e < 4; e++)                                                           \
-            four[e] = inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, first + e)];     \
-        kiln_##type##_as_f16(four, out + first);                                                   \
+            four[e] =                                                                              \
+                inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, first + at + e)];      \
+        kiln_##type##_as_f16(four, out + at);                                                      \
     }
 #define KILN_PACK_COMPUTED(side, SIDE, number, n, type)                                            \
     KILN_##SIDE##_INPUTS_##number(KILN_PREPARE)                                                    \
@@ -216,18 +224,18 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
 #define KILN_PREPARE(side, SIDE, n, form) KILN_PREPARE_##form(side, SIDE, n)
 #define KILN_PREPARE_ELEMENTS(side, SIDE, n)
 #define KILN_PREPARE_FLOATS(side, SIDE, n)                                                         \
-    float floats##n[kiln_##side##_elements];                                                       \
+    float floats##n[kiln_##side##_loaded];                                                         \
     kiln_i8_as_f32(inputs.x##n, floats##n);
 #define KILN_PREPARE_FLOATS_OF_RUN(side, SIDE, n)                                                  \
     kiln_storage_i8 row##n[kiln_##side##_elements];                                                \
     float floats##n[kiln_##side##_elements];                                                       \
     kiln_take_row<KILN_##SIDE##_RUN>(inputs.x##n, r, row##n);                                      \
     kiln_i8_as_f32(row##n, floats##n);
-#define KILN_INPUT_ELEMENT(side, SIDE, n, form)                                                    \
-    , inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, e)] KILN_INPUT_FLOAT_##form(n)
-#define KILN_INPUT_FLOAT_ELEMENTS(n)
-#define KILN_INPUT_FLOAT_FLOATS(n)        , floats##n[e]
-#define KILN_INPUT_FLOAT_FLOATS_OF_RUN(n) , floats##n[e]
+#define KILN_INPUT_ELEMENT(side, SIDE, n, form) , KILN_INPUT_##form(side, n)
+#define KILN_INPUT_ELEMENTS(side, n)                                                               \
+    inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, first + e)]
+#define KILN_INPUT_FLOATS(side, n)        KILN_INPUT_ELEMENTS(side, n), floats##n[first + e]
+#define KILN_INPUT_FLOATS_OF_RUN(side, n) KILN_INPUT_ELEMENTS(side, n), floats##n[e]
 
 /* ---- the operand ---- */
 
@@ -253,7 +261,8 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         kiln_##side##_run = KILN_##SIDE##_RUN,                                                     \
         kiln_##side##_is_along_k = KILN_##SIDE##_IS_ALONG_K,                                       \
         kiln_##side##_vector = KILN_##SIDE##_VECTOR,                                               \
-        kiln_##side##_elements = KILN_PACK_ELEMENTS / KILN_##SIDE##_PIECES                         \
+        kiln_##side##_elements = KILN_PACK_ELEMENTS / KILN_##SIDE##_PIECES,                        \
+        kiln_##side##_loaded = kiln_##side##_elements * KILN_LANE_RUN                              \
     };                                                                                             \
     KILN_##SIDE##_ACCESSES(KILN_LOADS)                                                             \
     struct kiln_##side##_source {                                                                  \
@@ -309,11 +318,12 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         kiln_##side##_locate(arguments, row, k, lane);                                             \
         kiln_##side##_load_at(arguments, source, lane, row, k, rest, inputs);                      \
     }                                                                                              \
-    KILN_DEVICE kiln_pack kiln_##side##_pack(const kiln_arguments &arguments,                      \
-                                             const kiln_##side##_inputs &inputs, unsigned part,    \
-                                             unsigned r, unsigned k, unsigned rest)                \
+    /* The pack whose elements are loaded from `first` on. */                                      \
+    KILN_DEVICE kiln_pack kiln_##side##_pack_from(                                                 \
+        const kiln_arguments &arguments, const kiln_##side##_inputs &inputs, unsigned first,       \
+        unsigned part, unsigned r, unsigned k, unsigned rest)                                      \
     {                                                                                              \
-        (void)arguments, (void)inputs, (void)part, (void)r;                                        \
+        (void)arguments, (void)inputs, (void)first, (void)part, (void)r;                           \
         kiln_element out[KILN_PACK_ELEMENTS];                                                      \
         KILN_UNROLL                                                                                \
         for (unsigned e = kiln_##side##_elements; e < KILN_PACK_ELEMENTS; e++)                     \
@@ -325,6 +335,12 @@ KILN_DEVICE void kiln_load_access(const kiln_arguments &arguments, const kiln_ma
         kiln_cut_pack(pack, k, rest);                                                              \
         convert(pack);                                                                             \
         return pack;                                                                               \
+    }                                                                                              \
+    KILN_DEVICE kiln_pack kiln_##side##_pack(const kiln_arguments &arguments,                      \
+                                             const kiln_##side##_inputs &inputs, unsigned part,    \
+                                             unsigned r, unsigned k, unsigned rest)                \
+    {                                                                                              \
+        return kiln_##side##_pack_from(arguments, inputs, 0, part, r, k, rest);                    \
     }
 
 #endif

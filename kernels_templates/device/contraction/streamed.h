@@ -20,7 +20,8 @@
 /* All waves multiply. */
 #define kiln_has_sums(wave) true
 
-#define KILN_STEP_K  (KILN_LANE_GROUPS * KILN_PACK_ELEMENTS)
+/* A lane has KILN_LANE_RUN neighbouring packs of a step. */
+#define KILN_STEP_K  (KILN_LANE_GROUPS * KILN_LANE_RUN * KILN_PACK_ELEMENTS)
 #define KILN_SLOTS   (KILN_TILE_K / KILN_STEP_K) /* steps that are loaded ahead */
 /* Of the right operand of each product: of two, a wave has all columns of the tile. */
 #define KILN_FRAGMENTS_COLUMNS (KILN_FRAGMENTS_N / KILN_PRODUCTS)
@@ -45,12 +46,18 @@ KILN_DEVICE void kiln_advance(const kiln_arguments &arguments, kiln_stream &stre
     kiln_right_advance(arguments, k, stream.right);
 }
 
+/* Where the packs of a lane begin. */
+KILN_DEVICE unsigned kiln_k_of_lane(unsigned step, unsigned i)
+{
+    return (step * KILN_LANE_GROUPS + kiln_lane_pack(i)) * KILN_LANE_RUN * KILN_PACK_ELEMENTS;
+}
+
 KILN_DEVICE void kiln_fetch_slot(const kiln_arguments &arguments, const kiln_stream &stream,
                                  unsigned step, unsigned rest, kiln_slot &slot)
 {
     KILN_UNROLL
     for (unsigned i = 0; i < KILN_LANE_PACKS; i++) {
-        const unsigned k = (step * KILN_LANE_GROUPS + kiln_lane_pack(i)) * KILN_PACK_ELEMENTS;
+        const unsigned k = kiln_k_of_lane(step, i);
         KILN_UNROLL
         for (unsigned u = 0; u < KILN_FRAGMENTS_M / KILN_LEFT_RUN; u++) {
             const unsigned row =
@@ -73,28 +80,32 @@ KILN_DEVICE void kiln_multiply_slot(const kiln_arguments &arguments, const kiln_
                                     unsigned step, unsigned rest,
                                     kiln_mma_sums (&sums)[KILN_FRAGMENTS_M][KILN_FRAGMENTS_N])
 {
-    kiln_lane_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
     KILN_UNROLL
-    for (unsigned i = 0; i < KILN_LANE_PACKS; i++) {
-        const unsigned k = (step * KILN_LANE_GROUPS + kiln_lane_pack(i)) * KILN_PACK_ELEMENTS;
+    for (unsigned first = 0; first < KILN_LANE_RUN * KILN_PACK_ELEMENTS;
+         first += KILN_PACK_ELEMENTS) {
+        kiln_lane_fragment left[KILN_FRAGMENTS_M], right[KILN_FRAGMENTS_N];
+        KILN_UNROLL
+        for (unsigned i = 0; i < KILN_LANE_PACKS; i++) {
+            const unsigned k = kiln_k_of_lane(step, i) + first;
+            KILN_UNROLL
+            for (unsigned f = 0; f < KILN_FRAGMENTS_M; f++)
+                kiln_set_pack(left[f], i,
+                              kiln_left_pack_from(arguments, slot.left[f / KILN_LEFT_RUN][i],
+                                                  first, 0, f % KILN_LEFT_RUN, k, rest));
+            KILN_UNROLL
+            for (unsigned f = 0; f < KILN_FRAGMENTS_N; f++)
+                kiln_set_pack(right[f], i,
+                              kiln_right_pack_from(
+                                  arguments,
+                                  slot.right[f % KILN_FRAGMENTS_COLUMNS / KILN_RIGHT_RUN][i],
+                                  first, f / KILN_FRAGMENTS_COLUMNS, f % KILN_RIGHT_RUN, k, rest));
+        }
         KILN_UNROLL
         for (unsigned f = 0; f < KILN_FRAGMENTS_M; f++)
-            kiln_set_pack(left[f], i,
-                          kiln_left_pack(arguments, slot.left[f / KILN_LEFT_RUN][i], 0,
-                                         f % KILN_LEFT_RUN, k, rest));
-        KILN_UNROLL
-        for (unsigned f = 0; f < KILN_FRAGMENTS_N; f++)
-            kiln_set_pack(right[f], i,
-                          kiln_right_pack(
-                              arguments,
-                              slot.right[f % KILN_FRAGMENTS_COLUMNS / KILN_RIGHT_RUN][i],
-                              f / KILN_FRAGMENTS_COLUMNS, f % KILN_RIGHT_RUN, k, rest));
+            KILN_UNROLL
+        for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
+            kiln_multiply_add(sums[f][j], left[f], right[j]);
     }
-    KILN_UNROLL
-    for (unsigned f = 0; f < KILN_FRAGMENTS_M; f++)
-        KILN_UNROLL
-    for (unsigned j = 0; j < KILN_FRAGMENTS_N; j++)
-        kiln_multiply_add(sums[f][j], left[f], right[j]);
 }
 
 /*

@@ -36,6 +36,12 @@ KILN_DEVICE kiln_storage_bf16 kiln_encode_bf16(float x)
     return (kiln_storage_bf16)(kiln_round_bits_bf16(x) >> 16);
 }
 
+/* Of a number that bfloat16 holds, or a quiet NaN. */
+KILN_DEVICE kiln_storage_bf16 kiln_encode_exact_bf16(float x)
+{
+    return (kiln_storage_bf16)(kiln_bits_f32(x) >> 16);
+}
+
 KILN_DEVICE float kiln_round_bf16_f32(float x)
 {
     return kiln_from_bits_f32(kiln_round_bits_bf16(x) & 0xffff0000u);

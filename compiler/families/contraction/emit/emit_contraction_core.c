@@ -242,6 +242,8 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     append_operand_defines("RIGHT", &contraction->right, source);
     if (contraction->pipeline.kind == KILN_PIPELINE_STREAMED)
         kiln_emit_constant("IS_STREAMED", 1, source);
+    if (kiln_pipeline_lane_run(&contraction->pipeline) > 1)
+        kiln_emit_constant("LANE_RUN", kiln_pipeline_lane_run(&contraction->pipeline), source);
     kiln_buffer_printf(source, "#define KILN_K_END %s\n", k_ends[contraction->k_end]);
     kiln_emit_constant("STATISTICS_PACKS", kiln_ending_statistics_bytes(ending) / PACK_BYTES,
                        source);

@@ -12,6 +12,7 @@
 #include "compiler/families/contraction/schedule/contraction_fragments.h"
 #include "compiler/families/contraction/schedule/contraction_layout.h"
 #include "compiler/families/contraction/schedule/contraction_small.h"
+#include "compiler/ir/exact_dtypes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,25 +165,32 @@ static void append_across(const struct kiln_emission *emission,
     kiln_buffer_append_text(source, "};\n");
 }
 
-/* Tiles of k begin at any multiple of what k is a multiple of: the first one may be shorter. */
+/* True if all elements along k that a lane loads together share an element. Tiles of k begin at any
+ * multiple of what k is a multiple of: the first one may be shorter. */
+static bool shares_element(const struct kiln_emission *emission, uint32_t access)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    int64_t repeat = contraction->accesses[access].k_repeat;
+    int64_t elements =
+        (int64_t)kiln_pack_elements(contraction) * kiln_pipeline_lane_run(&contraction->pipeline);
+    return repeat != 0 && repeat % elements == 0 && contraction->problem.k % elements == 0;
+}
+
 static void append_block_facts(const struct kiln_emission *emission, uint32_t access,
                                struct kiln_buffer *source)
 {
     const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
     const struct kiln_contraction_access *walks = &contraction->accesses[access];
-    int64_t pack = kiln_pack_elements(contraction);
     if (!kiln_access_has_blocks(contraction, emission->group, access))
         return;
-    bool is_shared =
-        walks->k_repeat != 0 && walks->k_repeat % pack == 0 && contraction->problem.k % pack == 0;
-    kiln_buffer_printf(source,
-                       "enum : unsigned { kiln_block_bits_%" PRIu32
-                       " = %u, kiln_block_rows_%" PRIu32 " = %" PRId64
-                       ", kiln_block_columns_%" PRIu32 " = %" PRId64
-                       ", kiln_block_is_shared_%" PRIu32 " = %d };\n",
-                       access, kiln_dtype_info(emission->group->accesses[access].dtype)->bits,
-                       access, walks->row_repeat != 0 ? walks->row_repeat : 1, access,
-                       walks->k_repeat != 0 ? walks->k_repeat : 1, access, is_shared);
+    kiln_buffer_printf(
+        source,
+        "enum : unsigned { kiln_block_bits_%" PRIu32 " = %u, kiln_block_rows_%" PRIu32 " = %" PRId64
+        ", kiln_block_columns_%" PRIu32 " = %" PRId64 ", kiln_block_is_shared_%" PRIu32
+        " = %d };\n",
+        access, kiln_dtype_info(emission->group->accesses[access].dtype)->bits, access,
+        walks->row_repeat != 0 ? walks->row_repeat : 1, access,
+        walks->k_repeat != 0 ? walks->k_repeat : 1, access, shares_element(emission, access));
 }
 
 void kiln_emit_operand_maps(const struct kiln_emission *emission,
@@ -249,12 +257,133 @@ static bool are_floats(const struct kiln_emission *emission, uint32_t access)
            kiln_varies_along_k(emission, access);
 }
 
+/* True if packed elements stay so until they are used: kiln_stays_packed. */
+static bool stays_packed(const struct kiln_emission *emission, uint32_t access)
+{
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const struct kiln_contraction_access *walks = &contraction->accesses[access];
+    return kiln_pipeline_lane_run(&contraction->pipeline) > 1 &&
+           kiln_dtype_is_packed(emission->group->accesses[access].dtype) &&
+           walks->row_repeat == 0 && walks->k_repeat == 0 &&
+           emission->schedule->accesses[access].mode == KILN_ACCESS_VECTOR;
+}
+
 static const char *input_form(const struct kiln_emission *emission,
                               const struct kiln_contraction_side *side, uint32_t access)
 {
+    if (stays_packed(emission, access))
+        return "CODES";
     if (!are_floats(emission, access))
         return "ELEMENTS";
     return has_rows(emission, side, access) ? "FLOATS_OF_RUN" : "FLOATS";
+}
+
+/* ---- tables of codes ---- */
+
+enum parity { PARITY_NONE, PARITY_CONSTANT, PARITY_ODD };
+
+/* How a value depends on the elements of one access: not at all, as an odd function, or otherwise.
+ */
+static enum parity parity_of(const struct kiln_op *op, const enum parity *parities)
+{
+    uint32_t arity = kiln_opcode_info(op->opcode)->arity;
+    bool is_constant = true;
+    for (uint32_t k = 0; k < arity; k++)
+        is_constant &= parities[op->operands[k]] == PARITY_CONSTANT;
+    if (is_constant)
+        return PARITY_CONSTANT;
+    enum parity first = parities[op->operands[0]];
+    switch (op->opcode) {
+    case KILN_OP_COPY:
+    case KILN_OP_NEG:
+    case KILN_OP_BROADCAST:
+        return first;
+    case KILN_OP_ROUND: /* to nearest even */
+        return op->dtype == KILN_DTYPE_F16 || op->dtype == KILN_DTYPE_BF16 ? first : PARITY_NONE;
+    case KILN_OP_MUL: {
+        enum parity second = parities[op->operands[1]];
+        return (first == PARITY_ODD && second == PARITY_CONSTANT) ||
+                       (first == PARITY_CONSTANT && second == PARITY_ODD)
+                   ? PARITY_ODD
+                   : PARITY_NONE;
+    }
+    case KILN_OP_DIV:
+        return first == PARITY_ODD && parities[op->operands[1]] == PARITY_CONSTANT ? PARITY_ODD
+                                                                                   : PARITY_NONE;
+    default:
+        return PARITY_NONE;
+    }
+}
+
+/* True if an operand is an odd function of the elements of an access. False if memory is out. */
+static bool is_odd(const struct kiln_emission *emission, enum kiln_place place, uint32_t access)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_ir *ir = emission->ir;
+    enum parity *parities = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *parities);
+    if (parities == NULL)
+        return false;
+    bool *is_loaded = kiln_arena_calloc(ir->arena, ir->op_count, sizeof *is_loaded);
+    if (is_loaded == NULL)
+        return false;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        uint32_t value = group->accesses[i].value;
+        if (!kiln_is_loaded_in(emission, i, place))
+            continue;
+        is_loaded[value] = true;
+        parities[value] = i == access ? PARITY_ODD : PARITY_CONSTANT;
+    }
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[group->ops[i]];
+        if ((group->places[i] >> place & 1) == 0 || is_loaded[group->ops[i]])
+            continue;
+        parities[group->ops[i]] = op->opcode == KILN_OP_CONSTANT           ? PARITY_CONSTANT
+                                  : kiln_opcode_is_elementwise(op->opcode) ? parity_of(op, parities)
+                                                                           : PARITY_NONE;
+    }
+    return parities[kiln_group_operand(group, place)] == PARITY_ODD;
+}
+
+/*
+ * The access of FP4 codes from which a lane computes a table of all elements (code_table.h);
+ * KILN_NONE if there is none. Whatever else the operand is computed of is the same for all elements
+ * that the lane loads together.
+ */
+static uint32_t access_of_table(const struct kiln_emission *emission, enum kiln_place place)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    uint32_t codes = KILN_NONE;
+    if (contraction->staged != KILN_DTYPE_F16 && contraction->staged != KILN_DTYPE_BF16)
+        return KILN_NONE;
+    for (uint32_t i = 0; i < group->load_count; i++) {
+        if (!kiln_is_loaded_in(emission, i, place) ||
+            group->accesses[i].kind == KILN_ARGUMENT_HOST_SCALAR)
+            continue;
+        bool is_codes = stays_packed(emission, i) && group->accesses[i].dtype == KILN_DTYPE_F4E2M1;
+        if (is_codes && codes == KILN_NONE)
+            codes = i;
+        else if (varies_along_k(emission, i) && !shares_element(emission, i))
+            return KILN_NONE;
+    }
+    return codes != KILN_NONE && is_odd(emission, place, codes) ? codes : KILN_NONE;
+}
+
+/* The function that encodes an element of an operand. Dequantised elements that bfloat16 holds
+ * exactly are not rounded. */
+static const char *encoding(const struct kiln_emission *emission, enum kiln_place place,
+                            const char *staged)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    const struct kiln_contraction_schedule *contraction = kiln_contraction_of(emission);
+    const uint32_t *sets = kiln_ir_exact_dtypes(emission->ir, emission->graph);
+    bool has_blocks = false;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        has_blocks |=
+            kiln_is_loaded_in(emission, i, place) && kiln_access_has_blocks(contraction, group, i);
+    bool is_exact = has_blocks && sets != NULL && contraction->staged == KILN_DTYPE_BF16 &&
+                    (sets[kiln_group_operand(group, place)] & KILN_DTYPE_BIT(KILN_DTYPE_BF16)) != 0;
+    return is_exact ? "exact_bf16" : staged;
 }
 
 /* Emits the function `name`, which computes an element of an operand from the elements that were
@@ -286,7 +415,7 @@ static void append_element(const struct kiln_emission *emission, enum kiln_place
     kiln_emit_contraction_values(emission, &table, place, source);
     kiln_buffer_append_text(source, "    out = ");
     if (is_staged)
-        kiln_buffer_printf(source, "kiln_encode_%s(", staged);
+        kiln_buffer_printf(source, "kiln_encode_%s(", encoding(emission, place, staged));
     kiln_emit_value(&table, kiln_group_operand(group, place), source);
     kiln_buffer_append_text(source, is_staged ? ");\n}\n" : ";\n}\n");
     kiln_value_table_fini(&table);
@@ -323,7 +452,10 @@ static void append_part(const struct kiln_emission *emission,
     uint32_t halves = moved == KILN_NONE ? access_of_halves(emission, place, operand) : KILN_NONE;
     uint32_t access = moved != KILN_NONE ? moved : halves;
     kiln_buffer_printf(source, " use(%s, %s, %" PRIu32 ", ", side->name, side->define, part);
-    if (access == KILN_NONE)
+    uint32_t table = access == KILN_NONE ? access_of_table(emission, place) : KILN_NONE;
+    if (table != KILN_NONE)
+        kiln_buffer_printf(source, "TABLED, %" PRIu32 ", )", table);
+    else if (access == KILN_NONE)
         kiln_buffer_append_text(source, "COMPUTED, , )");
     else
         kiln_buffer_printf(source, "%s, %" PRIu32 ", %s)",

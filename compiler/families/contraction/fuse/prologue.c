@@ -104,8 +104,7 @@ static bool may_load(const struct kiln_group_builder *builder, uint32_t value,
  * loads, `stored` (or KILN_NONE) among it: no reduction, no index, few loads, little arithmetic.
  */
 static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand, uint32_t stored,
-                            const struct prologue_loads *allowed,
-                            struct walk *ret_walk)
+                            const struct prologue_loads *allowed, struct walk *ret_walk)
 {
     const struct kiln_ir *ir = builder->ir;
     uint32_t mark = ++builder->stamp_now;
@@ -121,8 +120,7 @@ static bool can_be_prologue(struct kiln_group_builder *builder, uint32_t operand
             op->opcode == KILN_OP_LOAD || op->opcode == KILN_OP_REPEAT || value == stored;
         builder->steps++;
         loads += is_load;
-        if (loads > MAX_LOADS ||
-            (is_load && value != stored && !may_load(builder, value, allowed)))
+        if (loads > MAX_LOADS || (is_load && value != stored && !may_load(builder, value, allowed)))
             return false;
         if (is_load || op->opcode == KILN_OP_CONSTANT)
             continue;
@@ -225,8 +223,7 @@ static bool may_share_kernel(const struct kiln_group_builder *builder, uint32_t 
 static bool cut_copy(struct kiln_group_builder *builder, uint32_t operand)
 {
     const struct kiln_op *op = &builder->ir->ops[operand];
-    if (op->opcode != KILN_OP_CONVERT ||
-        builder->ir->ops[op->operands[0]].opcode != KILN_OP_COPY)
+    if (op->opcode != KILN_OP_CONVERT || builder->ir->ops[op->operands[0]].opcode != KILN_OP_COPY)
         return false;
     builder->always_cut[op->operands[0]] = true;
     builder->why_cut[op->operands[0]] = KILN_BOUNDARY_OPERAND;

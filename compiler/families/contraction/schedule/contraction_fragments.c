@@ -61,7 +61,8 @@ static uint32_t lane_groups(const struct kiln_mma *mma)
 
 uint32_t kiln_lane_step(const struct kiln_contraction_schedule *contraction)
 {
-    return lane_groups(contraction->tile.mma) * kiln_pack_elements(contraction);
+    return lane_groups(contraction->tile.mma) * kiln_pipeline_lane_run(&contraction->pipeline) *
+           kiln_pack_elements(contraction);
 }
 
 /* Tiles of both operands, one for each buffer. */

@@ -162,6 +162,88 @@ bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
     return is_whole;
 }
 
+bool kiln_shares_block(const struct kiln_contraction_problem *problem, uint32_t access,
+                       uint32_t elements)
+{
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    uint32_t repeat = (uint32_t)contraction->accesses[access].k_repeat;
+    /* The first element of a lane may be any multiple of what k is a multiple of. */
+    return repeat != 0 && repeat % elements == 0 && contraction->problem.k % elements == 0;
+}
+
+/* True if a lane can load so many elements of the operand together: packed ones in whole vectors,
+ * and one scale for all. */
+static bool may_load_together(const struct kiln_contraction_problem *problem,
+                              const struct kiln_operand_schedule *operand, uint32_t elements)
+{
+    enum { MOST_BITS = 256 };
+    bool is_possible = problem->contraction->problem.k % elements == 0;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *memory = &problem->group->accesses[i];
+        bool is_repeated = problem->contraction->accesses[i].k_repeat != 0;
+        if (memory->place != operand->places[0])
+            continue;
+        if (is_repeated)
+            is_possible &= kiln_shares_block(problem, i, elements);
+        else if (kiln_dtype_is_packed(memory->dtype))
+            is_possible &= elements * kiln_dtype_info(memory->dtype)->bits <= MOST_BITS &&
+                           is_packed_access_aligned(problem, i, KILN_STRIDE_COLUMN, elements);
+    }
+    return is_possible;
+}
+
+static bool has_blocks(const struct kiln_contraction_problem *problem,
+                       const struct kiln_operand_schedule *operand)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < problem->group->access_count; i++)
+        any |= problem->group->accesses[i].place == operand->places[0] &&
+               kiln_access_has_blocks(problem->contraction, problem->group, i);
+    return any;
+}
+
+uint32_t kiln_choose_lane_run(const struct kiln_contraction_problem *problem)
+{
+    enum { LONGEST = 4 };
+    const struct kiln_contraction_schedule *contraction = problem->contraction;
+    const struct kiln_operand_schedule *operands[] = {&contraction->left, &contraction->right};
+    bool any = false;
+    uint32_t run = LONGEST;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        any |= has_blocks(problem, operands[i]);
+        if (kiln_runs_along_rows(problem, operands[i]) ||
+            !kiln_has_whole_loads(problem, operands[i]) ||
+            kiln_is_operand_split(problem, operands[i]))
+            return 1;
+        while (run > 1 &&
+               !may_load_together(problem, operands[i], run * kiln_pack_elements(contraction)))
+            run /= 2;
+    }
+    return any && contraction->problem.products == 1 ? run : 1;
+}
+
+double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
+                             const struct kiln_operand_schedule *operand, uint32_t lane_run)
+{
+    enum { ACCESS_BITS = 128 };
+    uint32_t elements = lane_run * kiln_pack_elements(problem->contraction);
+    double loads = 0, bits = 0;
+    if (!has_blocks(problem, operand) || kiln_runs_along_rows(problem, operand))
+        return 1;
+    for (uint32_t i = 0; i < problem->group->access_count; i++) {
+        const struct kiln_access *memory = &problem->group->accesses[i];
+        uint32_t own = elements * kiln_dtype_info(memory->dtype)->bits;
+        if (memory->place != operand->places[0])
+            continue;
+        if (kiln_shares_block(problem, i, elements))
+            loads++;
+        else
+            loads += (own + ACCESS_BITS - 1) / ACCESS_BITS;
+        bits = own > bits ? own : bits;
+    }
+    return loads * ACCESS_BITS / bits;
+}
+
 /*
  * True if quarters of packs of 16 rows are as many as work-items, like packs of four rows. Elements
  * have one byte, so that loads have 16. The quarters of eight packs lie side by side in LDS without

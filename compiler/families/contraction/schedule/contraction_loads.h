@@ -28,6 +28,16 @@ bool kiln_runs_along_rows(const struct kiln_contraction_problem *problem,
  * tiles are; else element by element. */
 bool kiln_has_whole_loads(const struct kiln_contraction_problem *problem,
                           const struct kiln_operand_schedule *operand);
+/* Neighbouring packs along k that a lane of a streamed kernel loads together,
+ * kiln_streamed_pipeline.lane_run: more than 1 if an operand has packed elements or blocks. */
+uint32_t kiln_choose_lane_run(const struct kiln_contraction_problem *problem);
+/* Loads of a lane's packs of an operand along k, to loads of 16 bytes of the elements alone. It is
+ * 1 for operands without blocks. */
+double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
+                             const struct kiln_operand_schedule *operand, uint32_t lane_run);
+/* True if a lane that loads so many elements together has one element of the access for all. */
+bool kiln_shares_block(const struct kiln_contraction_problem *problem, uint32_t access,
+                       uint32_t elements);
 /* Neighbours along the result's columns that a work-item finishes at once: a vector of 16 bytes, at
  * most `limit` and 8 elements. It is 1 where accesses cannot be such vectors. The result has `size`
  * columns. */

@@ -32,6 +32,12 @@ struct kiln_specialized_pipeline {
     uint32_t groups; /* work-groups of a cluster, which share the k of a tile */
 };
 
+struct kiln_streamed_pipeline {
+    /* Neighbouring packs along k that a lane loads together, so that elements of few bits are 16
+     * bytes, and blocks load their scale once. */
+    uint32_t lane_run;
+};
+
 struct kiln_direct_pipeline {
     uint32_t item_rows;      /* of a work-item, a vector each, `slots` apart */
     uint32_t slots, vectors; /* of a work-group, which has slots x vectors work-items */
@@ -59,6 +65,7 @@ struct kiln_pipeline {
     union {
         struct kiln_staged_pipeline staged;
         struct kiln_specialized_pipeline specialized;
+        struct kiln_streamed_pipeline streamed;
         struct kiln_direct_pipeline direct; /* DIRECT, GRADIENT: kiln_direct_pipeline */
         struct kiln_strips_pipeline strips;
         struct kiln_small_pipeline small;
@@ -112,6 +119,12 @@ static inline uint32_t kiln_pipeline_ring_bytes(const struct kiln_pipeline *pipe
 static inline uint32_t kiln_pipeline_groups(const struct kiln_pipeline *pipeline)
 {
     return pipeline->kind == KILN_PIPELINE_SPECIALIZED ? pipeline->specialized.groups : 1;
+}
+
+/* Neighbouring packs along k that a lane loads together. */
+static inline uint32_t kiln_pipeline_lane_run(const struct kiln_pipeline *pipeline)
+{
+    return pipeline->kind == KILN_PIPELINE_STREAMED ? pipeline->streamed.lane_run : 1;
 }
 
 /* Rows of the result that a work-item computes by itself. */

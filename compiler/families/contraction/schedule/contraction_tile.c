@@ -164,9 +164,10 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
                     loaded_bytes(contraction, problem->left.bytes, problem->left.is_whole);
     uint32_t right = contraction->tile.n / contraction->tile.waves_n / rows_n *
                      loaded_bytes(contraction, problem->right.bytes, problem->right.is_whole);
+    uint32_t run = kiln_pipeline_lane_run(&contraction->pipeline);
     uint32_t registers = packs * 4 * (left + right) / staged;
     uint32_t most = registers == 0 ? KILN_MAX_STREAM_STEPS : STREAM_REGISTERS / registers;
-    most = most > KILN_MAX_STREAM_STEPS ? KILN_MAX_STREAM_STEPS : most;
+    most = most > KILN_MAX_STREAM_STEPS * run ? KILN_MAX_STREAM_STEPS * run : most;
     most = most > problem->limits->steps ? problem->limits->steps : most;
     /* What is computed of the operands stands in the kernel's text twice for each of these steps.
      */
@@ -178,7 +179,7 @@ static uint32_t count_slots(const struct kiln_tile_problem *problem,
     if (text != 0 && most > STREAM_TEXT / text)
         most = STREAM_TEXT / text;
     uint32_t slots = 1;
-    while (slots * 2 <= most)
+    while (slots * 2 * run <= most)
         slots *= 2;
     return slots;
 }
@@ -200,6 +201,8 @@ static void take(const struct kiln_tile_problem *problem, const struct candidate
     contraction->pipeline = (struct kiln_pipeline){.kind = candidate->kind};
     if (candidate->kind == KILN_PIPELINE_STAGED)
         contraction->pipeline.staged.buffers = candidate->buffers;
+    if (is_streamed)
+        contraction->pipeline.streamed.lane_run = problem->lane_run;
     if (tile->mma == NULL) {
         /* A fragment of device/mma/scalar.h has up to 32 rows. */
         uint32_t least_m = kiln_fragment_rows_m(contraction, problem->target);
@@ -222,6 +225,9 @@ static void force(const struct kiln_contraction_options *forced,
     }
     if (forced->tile_k != 0)
         contraction->tile.k = forced->tile_k;
+    while (kiln_pipeline_lane_run(&contraction->pipeline) > 1 &&
+           contraction->tile.k % kiln_lane_step(contraction) != 0)
+        contraction->pipeline.streamed.lane_run /= 2;
     if (forced->waves_m != 0) {
         contraction->tile.waves_m = forced->waves_m;
         contraction->tile.waves_n = forced->waves_n;

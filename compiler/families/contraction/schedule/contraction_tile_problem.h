@@ -9,7 +9,10 @@
 
 /* An operand in memory, and what a staged element of it takes. */
 struct kiln_tile_operand {
-    uint32_t bytes;     /* of an element in memory */
+    uint32_t bytes;      /* of a loaded element */
+    double memory_bytes; /* of an element in memory */
+    /* Loads of a lane's packs along k, to those of 16 bytes that would bring as much. */
+    double load_excess;
     bool is_along_rows; /* memory runs along its rows, not along k */
     bool is_whole;      /* it is loaded in packs or in runs of rows, not element by element */
     /* Simple operations (fuse/op_cost.h) that make a staged element of a loaded one, and that find
@@ -25,6 +28,7 @@ struct kiln_tile_problem {
     uint32_t sum_bytes; /* of an accumulator's element */
     uint32_t result_bytes;
     struct kiln_tile_operand left, right;
+    uint32_t lane_run;        /* kiln_streamed_pipeline.lane_run of a streamed kernel */
     bool are_operands_loaded; /* they are staged as they were loaded */
     struct kiln_statistics_tiles statistics;
     uint64_t kept_statistics; /* so many tiles share an accumulator, if possible; 0: any number */

@@ -65,7 +65,8 @@ static double load_cost(const struct kiln_tile_problem *problem, bool is_streame
         double run = operand->is_whole ? tile_rows / 16.0 : 1;
         return run >= 4 ? 1 : 4 / run;
     }
-    return (is_streamed && is_amd ? fmax(1, fmin(rows, 16) / 4) : 1) * (operand->is_whole ? 1 : 8);
+    double lines = is_streamed && is_amd ? fmax(1, fmin(rows, 16) / 4) * operand->load_excess : 1;
+    return lines * (operand->is_whole ? 1 : 8);
 }
 
 double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
@@ -81,10 +82,11 @@ double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
     /* Rows beyond the end are read from the nearest cache. */
     double rows_m = fmin(m, contraction->tile.m);
     double rows_n = fmin(n * contraction->problem.products, contraction->tile.n);
-    double group_bytes = (rows_m * problem->left.bytes + rows_n * problem->right.bytes) * k;
-    double bytes =
-        (double)problem->batch * (m * k * problem->left.bytes + n * k * problem->right.bytes +
-                                  m * n * problem->result_bytes);
+    double group_bytes =
+        (rows_m * problem->left.memory_bytes + rows_n * problem->right.memory_bytes) * k;
+    double bytes = (double)problem->batch *
+                   (m * k * problem->left.memory_bytes + n * k * problem->right.memory_bytes +
+                    m * n * problem->result_bytes);
     /* The busiest compute unit: what it takes, and what it has on its way meanwhile. */
     uint32_t waves =
         contraction->tile.waves_m * contraction->tile.waves_n * contraction->tile.waves_k;
@@ -96,12 +98,12 @@ double kiln_model_contraction_time(const struct kiln_tile_problem *problem,
     bool is_streamed = contraction->pipeline.kind == KILN_PIPELINE_STREAMED;
     double tile_waves = is_streamed ? contraction->tile.waves_k : 1;
     double in_flight = resident * fmin(tile_waves * contraction->tile.k, k) *
-                       (rows_m * problem->left.bytes + rows_n * problem->right.bytes);
+                       (rows_m * problem->left.memory_bytes + rows_n * problem->right.memory_bytes);
     double unit_bytes =
         (load_cost(problem, is_streamed, &problem->left, rows_m, contraction->tile.m) * rows_m *
-             problem->left.bytes * k +
+             problem->left.memory_bytes * k +
          load_cost(problem, is_streamed, &problem->right, rows_n, contraction->tile.n) * rows_n *
-             problem->right.bytes * k);
+             problem->right.memory_bytes * k);
     double operations = 2.0 * contraction->tile.m * contraction->tile.n * k;
     const double bounds[] = {
         bytes / (MEMORY_SHARE * target->bandwidth_gbs),

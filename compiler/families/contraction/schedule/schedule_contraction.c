@@ -141,10 +141,15 @@ static uint32_t load_cost(const struct kiln_contraction_problem *problem,
 
 static struct kiln_tile_operand tile_operand(const struct kiln_contraction_problem *problem,
                                              const struct kiln_operand_schedule *operand,
-                                             bool is_windowed)
+                                             uint32_t lane_run, bool is_windowed)
 {
+    uint32_t access = kiln_contraction_heaviest(problem, operand->places[0], false);
     return (struct kiln_tile_operand){
         .bytes = kiln_heaviest_bytes(problem, operand->places[0], false),
+        .memory_bytes = access == KILN_NONE
+                            ? 1
+                            : kiln_dtype_info(problem->group->accesses[access].dtype)->bits / 8.0,
+        .load_excess = kiln_find_load_excess(problem, operand, lane_run),
         .is_along_rows = kiln_runs_along_rows(problem, operand),
         .is_whole = kiln_has_whole_loads(problem, operand),
         .cost = staging_cost(problem, operand),
@@ -163,6 +168,8 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
 {
     const struct kiln_contraction_schedule *contraction = problem->contraction;
     uint32_t segments = kiln_ending_segments(&contraction->ending);
+    uint32_t lane_run = kiln_choose_lane_run(problem);
+    bool is_right = contraction->problem.windows.is_right;
     struct kiln_tile_problem tile = {
         .target = problem->target,
         .limits = &problem->schedule->limits,
@@ -170,8 +177,9 @@ static struct kiln_tile_problem tile_problem(const struct kiln_contraction_probl
         .batch = problem->ir->is_general ? 1 : segments * count_products_of(&contraction->problem),
         .sum_bytes = sum_bytes_of(problem),
         .result_bytes = kiln_heaviest_bytes(problem, KILN_PLACE_ELEMENT, true),
-        .left = tile_operand(problem, &contraction->left, !contraction->problem.windows.is_right),
-        .right = tile_operand(problem, &contraction->right, contraction->problem.windows.is_right),
+        .left = tile_operand(problem, &contraction->left, lane_run, !is_right),
+        .right = tile_operand(problem, &contraction->right, lane_run, is_right),
+        .lane_run = lane_run,
         .are_operands_loaded = are_operands_loaded(problem),
         .is_alone = problem->group->reduced_axes != 0 || segments > 1 ||
                     kiln_group_operand_sum(problem->ir, problem->group) != KILN_NONE ||

@@ -81,12 +81,13 @@ KILN_DEVICE void kiln_pack_codes(const unsigned char *codes, unsigned *words)
     }
 }
 
-/* A vector's bytes, in accesses of `step` bytes: 1, 2, 4, 8 or 16. */
-template <unsigned bits, unsigned count, unsigned step>
-KILN_DEVICE void kiln_load_packed(const unsigned char *from, unsigned char *codes)
+/* `size` bytes, in accesses of `step` bytes: 1, 2, 4, 8 or 16. */
+template <unsigned size, unsigned step>
+KILN_DEVICE void kiln_load_words(const unsigned char *from, unsigned *words)
 {
-    const unsigned size = bits * count / 8;
-    unsigned words[(size + 3) / 4] = {};
+    KILN_UNROLL
+    for (unsigned i = 0; i < (size + 3) / 4; i++)
+        words[i] = 0;
     KILN_UNROLL
     for (unsigned i = 0; i < size; i += step) {
         if constexpr (step == 16) {
@@ -103,6 +104,13 @@ KILN_DEVICE void kiln_load_packed(const unsigned char *from, unsigned char *code
             words[i / 4] |= (unsigned)from[i] << i % 4 * 8;
         }
     }
+}
+
+template <unsigned bits, unsigned count, unsigned step>
+KILN_DEVICE void kiln_load_packed(const unsigned char *from, unsigned char *codes)
+{
+    unsigned words[(bits * count + 31) / 32];
+    kiln_load_words<bits * count / 8, step>(from, words);
     kiln_unpack<bits, count>(words, codes);
 }
 

@@ -1,10 +1,12 @@
 /*
  * Packed operands: which kernels load them, and which read what another kernel has unpacked.
  */
+#include "compiler/families/contraction/schedule/contraction_schedule.h"
 #include "tests/compiler/sketched_plans.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct sketched_plans *plans;
 
@@ -67,10 +69,11 @@ Test(packed_operands, others_read_them_as_bytes)
     cr_expect_eq(unpacked_dtype("ConvolutionFwd x=2,16,9,10:HALF w=24,16,3,3:INT4 "
                                 "y=2,24,9,10:HALF !pre_padding=[1,1] !post_padding=[1,1] " WINDOW),
                  KILN_DTYPE_I8, "not as float");
-    cr_expect_eq(unpacked_dtype("MoeGroupedMatmul token=1,37,24:FP4_E2M1 weight=3,24,40:HALF "
-                                OFFSETS "token_index=1,41,1:INT32 output=1,41,40:HALF "
-                                "!mode='GATHER'"),
-                 KILN_DTYPE_F8E4M3, "rows that an index names");
+    cr_expect_eq(
+        unpacked_dtype("MoeGroupedMatmul token=1,37,24:FP4_E2M1 weight=3,24,40:HALF " OFFSETS
+                       "token_index=1,41,1:INT32 output=1,41,40:HALF "
+                       "!mode='GATHER'"),
+        KILN_DTYPE_F8E4M3, "rows that an index names");
 }
 
 /* Small products divide no coordinate of a batch by the size of a block. */
@@ -80,4 +83,80 @@ Test(packed_operands, blocks_of_batches_are_dequantised_before)
                       "!block_size=[2,1,1] | Matmul a=6,16,64 b@3 c=6,16,48")
                      .partition.group_count,
                  2);
+}
+
+/* ---- streamed kernels ---- */
+
+static const struct kiln_contraction_schedule *streamed(const char *sketch)
+{
+    static const struct kiln_lower_options options = {
+        .contraction = {.form = KILN_CONTRACTION_STREAMED}};
+    const struct kiln_kernel_plan one = sketched_plans_make(plans, sketch, "gfx942", &options);
+    cr_assert_eq(one.partition.group_count, 1, "%s", sketch);
+    const struct kiln_contraction_schedule *contraction =
+        kiln_contraction_schedule_of(&one.schedules[0]);
+    cr_assert_eq(contraction->pipeline.kind, KILN_PIPELINE_STREAMED, "%s", sketch);
+    return contraction;
+}
+
+/* Weights n x k in blocks of 32 along k, times `type`. */
+#define WEIGHTS(k, weights, block, type)                                                           \
+    "BlockScaleDequantize x=" k ",4096:" weights ":turned scale=128,4096:FP8_E8M0:turned y=" k     \
+    ",4096:virtual !block_size=[" block ",1] | Matmul a=4,4096:" type " b@3 c=4,4096:" type
+
+Test(packed_operands, lanes_load_whole_blocks)
+{
+    static const char *const sketches[] = {
+        WEIGHTS("4096", "FP4_E2M1", "32", "BFLOAT16"),
+        WEIGHTS("4096", "FP6_E2M3", "32", "BFLOAT16"),
+        WEIGHTS("4096", "FP8_E4M3", "32", "BFLOAT16"),
+        "Matmul a=4,4096:HALF b=4096,512:INT4:turned c=4,512:HALF",
+    };
+    for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
+        const struct kiln_contraction_schedule *contraction = streamed(sketches[i]);
+        cr_expect_eq(contraction->pipeline.streamed.lane_run, 4, "%s", sketches[i]);
+        cr_expect_eq(contraction->tile.k % 128, 0, "%s", sketches[i]);
+    }
+}
+
+Test(packed_operands, lanes_load_what_shares_a_scale)
+{
+    cr_expect_eq(streamed("BlockScaleDequantize x=512,64:FP4_E2M1:turned "
+                          "scale=32,64:FP8_E8M0:turned y=512,64:virtual !block_size=[16,1] "
+                          "| Matmul a=4,512:BFLOAT16 b@3 c=4,64")
+                     ->pipeline.streamed.lane_run,
+                 2, "blocks of 16");
+    cr_expect_eq(
+        streamed("Matmul a=4,520:HALF b=520,64:FP4_E2M1:turned c=4,64")->pipeline.streamed.lane_run,
+        1, "lanes would begin anywhere");
+    cr_expect_eq(
+        streamed("Matmul a=4,512:HALF b=512,64:FP4_E2M1 c=4,64")->pipeline.streamed.lane_run, 1,
+        "memory runs along columns");
+    cr_expect_eq(
+        streamed("Matmul a=4,512:HALF b=512,64:INT8:turned c=4,64")->pipeline.streamed.lane_run, 1,
+        "no blocks");
+}
+
+Test(packed_operands, of_fp4_make_a_table)
+{
+    static const struct {
+        const char *sketch;
+        bool has_table;
+    } rows[] = {
+        {WEIGHTS("4096", "FP4_E2M1", "32", "BFLOAT16"), true},
+        {"Matmul a=4,512:HALF b=512,64:FP4_E2M1:turned c=4,64", true},
+        {WEIGHTS("4096", "FP6_E2M3", "32", "BFLOAT16"), false},
+        {"Pointwise in_0=512,64:FP4_E2M1:turned out_0=512,64:HALF:virtual:turned "
+         "!operation='RELU_FWD' | Matmul a=4,512:HALF b@2 c=4,64",
+         false}, /* no odd function */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kiln_arena arena;
+        kiln_arena_init(&arena);
+        const struct kiln_program program = sketch_lower(&arena, rows[i].sketch, "gfx942", NULL);
+        cr_assert_eq(program.kernel_count, 1, "%s", rows[i].sketch);
+        cr_expect_eq(strstr(program.kernels[0].source, ", 0, TABLED, ") != NULL, rows[i].has_table,
+                     "%s", rows[i].sketch);
+        kiln_arena_fini(&arena);
+    }
 }
