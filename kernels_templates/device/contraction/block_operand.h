@@ -74,7 +74,7 @@ KILN_DEVICE void kiln_load_codes(const kiln_arguments &arguments, const kiln_map
     unsigned words[(size + 3) / 4];
     const long long offset = at + kiln_offset_of_block(arguments, map, 1, 1, row, k);
     kiln_load_words<size, kiln_packed_step(size)>(pointer.vector(offset), words);
-    __builtin_memcpy(to, words, size);
+    __builtin_memcpy(to, words, sizeof words);
 }
 
 template <unsigned bits, bool stays_packed, unsigned k_step, unsigned row_step, class Pointer,
@@ -111,13 +111,21 @@ KILN_DEVICE void kiln_load_blocks(const kiln_arguments &arguments, const kiln_ma
     }
 }
 
-/* Elements of a pack that were loaded packed, from a whole byte on. */
-template <unsigned bits, unsigned count>
-KILN_DEVICE void kiln_unpack_bytes(const unsigned char *from, unsigned char *codes)
+/* Some elements of the `loaded` ones that stay packed, from `first` on. Whole words are read: parts of them would keep the array in
+ * memory. */
+template <unsigned bits, unsigned loaded, unsigned count>
+KILN_DEVICE void kiln_unpack_some(const unsigned char *from, unsigned first, unsigned char *codes)
 {
-    unsigned words[(bits * count + 31) / 32] = {};
-    __builtin_memcpy(words, from, bits * count / 8);
-    kiln_unpack<bits, count>(words, codes);
+    unsigned words[(bits * loaded + 31) / 32];
+    __builtin_memcpy(words, from, sizeof words);
+    KILN_UNROLL
+    for (unsigned e = 0; e < count; e++) {
+        const unsigned word = (first + e) * bits / 32, shift = (first + e) * bits % 32;
+        unsigned code = words[word] >> shift;
+        if (shift + bits > 32)
+            code |= words[word + 1] << (32 - shift);
+        codes[e] = (unsigned char)(code & ((1u << bits) - 1));
+    }
 }
 
 #define KILN_LOADS_BLOCKS(side, n)                                                                 \
@@ -139,8 +147,8 @@ KILN_DEVICE void kiln_unpack_bytes(const unsigned char *from, unsigned char *cod
 
 #define KILN_PREPARE_CODES(side, SIDE, n)                                                          \
     unsigned char codes##n[kiln_##side##_elements];                                      \
-    kiln_unpack_bytes<kiln_block_bits_##n, kiln_##side##_elements>(                                 \
-        inputs.x##n + first * kiln_block_bits_##n / 8, codes##n);
+    kiln_unpack_some<kiln_block_bits_##n, kiln_##side##_loaded, kiln_##side##_elements>(           \
+        inputs.x##n, first, codes##n);
 #define KILN_INPUT_CODES(side, n) codes##n[e]
 
 #endif

@@ -3,14 +3,15 @@
  * same for all codes that a lane loads together: a lane computes the function of the eight magnitudes once, and looks the others up.
  * KILN_PACK_TABLED is a way of KILN_PACK_PART (operand.h).
  *
- * By bytes, so that one permutation finds four. An element takes 2.6 instructions, and its share of the table 0.6 to 2.
+ * By bytes, so that one permutation finds four. An element takes 2.25 instructions, and its share of the table 0.6 to 2.
  */
 #ifndef KILN_DEVICE_CONTRACTION_CODE_TABLE_H
 #define KILN_DEVICE_CONTRACTION_CODE_TABLE_H
 
-/* The low, or the high, bytes of eight elements. */
+/* The low, or the high, bytes of eight elements without a sign, and the signs of eight codes that the function turns. */
 struct kiln_code_table {
     unsigned low[2], high[2];
+    unsigned flip;
 };
 
 /* Bytes of two words: 0 to 3 are those of `low`, and 4 to 7 those of `high`. */
@@ -31,8 +32,9 @@ KILN_DEVICE unsigned kiln_permute_bytes(unsigned high, unsigned low, unsigned se
 #endif
 }
 
+/* No sign is looked at if the function is known to keep it. */
 template <class Element>
-KILN_DEVICE kiln_code_table kiln_code_table_of(const Element (&elements)[8])
+KILN_DEVICE kiln_code_table kiln_code_table_of(const Element (&elements)[8], bool keeps_sign)
 {
     kiln_code_table table;
     unsigned pairs[4];
@@ -40,8 +42,10 @@ KILN_DEVICE kiln_code_table kiln_code_table_of(const Element (&elements)[8])
     KILN_UNROLL
     for (unsigned i = 0; i < 2; i++) {
         table.low[i] = kiln_permute_bytes(pairs[2 * i + 1], pairs[2 * i], 0x06040200u);
-        table.high[i] = kiln_permute_bytes(pairs[2 * i + 1], pairs[2 * i], 0x07050301u);
+        table.high[i] = kiln_permute_bytes(pairs[2 * i + 1], pairs[2 * i], 0x07050301u) &
+                        (keeps_sign ? ~0u : 0x7f7f7f7fu);
     }
+    table.flip = keeps_sign || (elements[7] & 0x8000) == 0 ? 0 : 0x88888888u;
     return table;
 }
 
@@ -52,26 +56,34 @@ KILN_DEVICE void kiln_look_up(const kiln_code_table &table, const unsigned char 
 {
     unsigned word, pairs[4];
     __builtin_memcpy(&word, codes, sizeof word);
-    const unsigned even = word & 0x0f0f0f0fu, odd = word >> 4 & 0x0f0f0f0fu;
+    word ^= table.flip;
+    const unsigned even = word & 0x07070707u, odd = word >> 4 & 0x07070707u;
+    const unsigned even_low = kiln_permute_bytes(table.low[1], table.low[0], even);
+    const unsigned odd_low = kiln_permute_bytes(table.low[1], table.low[0], odd);
+    const unsigned even_high =
+        kiln_permute_bytes(table.high[1], table.high[0], even) | (word << 4 & 0x80808080u);
+    const unsigned odd_high =
+        kiln_permute_bytes(table.high[1], table.high[0], odd) | (word & 0x80808080u);
     KILN_UNROLL
     for (unsigned i = 0; i < 2; i++) {
-        const unsigned four = kiln_permute_bytes(odd, even, i == 0 ? 0x05010400u : 0x07030602u);
-        const unsigned magnitudes = four & 0x07070707u, signs = four << 4 & 0x80808080u;
-        const unsigned low = kiln_permute_bytes(table.low[1], table.low[0], magnitudes);
-        const unsigned high = kiln_permute_bytes(table.high[1], table.high[0], magnitudes) ^ signs;
-        pairs[2 * i] = kiln_permute_bytes(high, low, 0x05010400u);
-        pairs[2 * i + 1] = kiln_permute_bytes(high, low, 0x07030602u);
+        const unsigned halves = i == 0 ? 0x05010400u : 0x07030602u;
+        const unsigned evens = kiln_permute_bytes(even_high, even_low, halves); /* 0 and 2, 4 and 6 */
+        const unsigned odds = kiln_permute_bytes(odd_high, odd_low, halves);
+        pairs[2 * i] = kiln_permute_bytes(odds, evens, 0x05040100u);
+        pairs[2 * i + 1] = kiln_permute_bytes(odds, evens, 0x07060302u);
     }
     __builtin_memcpy(to, pairs, sizeof pairs);
 }
 
-/* `n` is the access of the codes. */
+#define KILN_KEEPS_SIGN_SAME 1
+#define KILN_KEEPS_SIGN_ANY  0
+/* `n` is the access of the codes; `type` is SAME if the function keeps their signs, otherwise ANY. */
 #define KILN_PACK_TABLED(side, SIDE, number, n, type)                                              \
     kiln_element magnitudes[8];                                                                    \
     KILN_UNROLL                                                                                    \
     for (unsigned code = 0; code < 8; code++)                                                      \
         kiln_##side##_element_##number(magnitudes[code] KILN_##SIDE##_INPUTS_##number(KILN_TABLE_INPUT)); \
-    kiln_look_up(kiln_code_table_of(magnitudes), inputs.x##n + first / 2, out);
+    kiln_look_up(kiln_code_table_of(magnitudes, KILN_KEEPS_SIGN_##type), inputs.x##n + first / 2, out);
 #define KILN_TABLE_INPUT(side, SIDE, n, form) , KILN_TABLE_INPUT_##form(side, n)
 #define KILN_TABLE_INPUT_ELEMENTS(side, n)                                                         \
     inputs.x##n[kiln_loaded_element(kiln_##side##_loads_##n, r, first)]

@@ -369,6 +369,23 @@ static uint32_t access_of_table(const struct kiln_emission *emission, enum kiln_
     return codes != KILN_NONE && is_odd(emission, place, codes) ? codes : KILN_NONE;
 }
 
+/* True if an odd function of codes keeps their signs: only E8M0, which has none, multiplies them.
+ */
+static bool keeps_sign(const struct kiln_emission *emission, enum kiln_place place, uint32_t codes)
+{
+    const struct kiln_fusion_group *group = emission->group;
+    bool is_kept = true;
+    for (uint32_t i = 0; i < group->load_count; i++)
+        is_kept &= i == codes || !kiln_is_loaded_in(emission, i, place) ||
+                   group->accesses[i].dtype == KILN_DTYPE_E8M0;
+    for (uint32_t i = 0; i < group->op_count; i++) {
+        enum kiln_opcode opcode = emission->ir->ops[group->ops[i]].opcode;
+        is_kept &= (group->places[i] >> place & 1) == 0 ||
+                   (opcode != KILN_OP_NEG && opcode != KILN_OP_CONSTANT);
+    }
+    return is_kept;
+}
+
 /* The function that encodes an element of an operand. Dequantised elements that bfloat16 holds
  * exactly are not rounded. */
 static const char *encoding(const struct kiln_emission *emission, enum kiln_place place,
@@ -454,7 +471,8 @@ static void append_part(const struct kiln_emission *emission,
     kiln_buffer_printf(source, " use(%s, %s, %" PRIu32 ", ", side->name, side->define, part);
     uint32_t table = access == KILN_NONE ? access_of_table(emission, place) : KILN_NONE;
     if (table != KILN_NONE)
-        kiln_buffer_printf(source, "TABLED, %" PRIu32 ", )", table);
+        kiln_buffer_printf(source, "TABLED, %" PRIu32 ", %s)", table,
+                           keeps_sign(emission, place, table) ? "SAME" : "ANY");
     else if (access == KILN_NONE)
         kiln_buffer_append_text(source, "COMPUTED, , )");
     else
