@@ -267,18 +267,26 @@ static enum kiln_status check_scales(const struct view *view)
 
 /* ---- types ---- */
 
+/* Packed tensors are operands of the products alone. */
+static bool may_be_packed(const struct view *view, uint8_t role)
+{
+    return view->node->kind == KILN_NODE_ATTENTION &&
+           (role == KILN_OPERAND_Q || role == KILN_OPERAND_K || role == KILN_OPERAND_V);
+}
+
 static enum kiln_status check_type(const struct view *view, uint32_t ordinal, uint8_t role)
 {
     const struct kiln_tensor *tensor = &view->graph->tensors[ordinal];
+    bool is_packed = kiln_dtype_is_packed(tensor->dtype) && !may_be_packed(view, role);
     if (role == KILN_OPERAND_SEQ_LEN_Q || role == KILN_OPERAND_SEQ_LEN_KV ||
         kiln_is_offsets_role((enum kiln_operand)role) ||
-        (!kiln_dtype_is_integer(tensor->dtype) && !kiln_dtype_is_packed(tensor->dtype)) ||
+        (!kiln_dtype_is_integer(tensor->dtype) && !is_packed) ||
         (role == KILN_OPERAND_ATTN_MASK && tensor->dtype == KILN_DTYPE_BOOL))
         return KILN_OK;
     return kiln_reject_tensor(
         view->error, KILN_REJECT_UNSUPPORTED_TYPE, view->graph, view->node, tensor,
-        kiln_dtype_is_packed(tensor->dtype) ? "%s is %s, whose elements are packed"
-                                            : "%s is %s, must be of a floating-point type",
+        is_packed ? "%s is %s, whose elements are packed"
+                  : "%s is %s, must be of a floating-point type",
         kiln_operand_text((enum kiln_operand)role), kiln_dtype_info(tensor->dtype)->text);
 }
 

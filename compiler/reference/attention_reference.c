@@ -5,7 +5,8 @@
  * An implementation may shift the scores of a softmax by any amount, in one pass or two. SCALE may
  * multiply q, the products or the exponent. Sums may have any order. Between the two products the
  * weights (forward the exponentials, backward p and ds) may be rounded to 16 bits. Their type is
- * then the other operand's, and half for fp8. Elements at or beyond a length are not checked.
+ * then the other operand's, and half for fp8, FP6 and FP4. Elements at or beyond a length are not
+ * checked.
  *
  * The following are not checked either:
  *   - results of a row with a score that is NaN or infinite before the mask is added;

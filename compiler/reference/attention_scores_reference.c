@@ -262,6 +262,9 @@ struct kiln_attention_narrowing kiln_attention_narrowing_for(enum kiln_dtype dty
     case KILN_DTYPE_F8E5M2:
     case KILN_DTYPE_F8E4M3FNUZ:
     case KILN_DTYPE_F8E5M2FNUZ:
+    case KILN_DTYPE_F6E2M3:
+    case KILN_DTYPE_F6E3M2:
+    case KILN_DTYPE_F4E2M1:
         return half;
     default:
         return none;

@@ -1,6 +1,6 @@
 /*
- * Packed tensors that products, convolutions and pooling read directly, on the host device, against
- * the interpreter.
+ * Packed tensors that products, convolutions, pooling and attention read directly, on the host
+ * device, against the interpreter.
  */
 #include "tests/end_to_end/checked_sketch.h"
 
@@ -39,6 +39,8 @@ static const char *const sketches[] = {
     "ResampleFwd x=2,6,8,8:FP4_E2M1 y=2,6,4,4:HALF !resample_mode='MAXPOOL' "
     "!padding_mode='NEG_INF_PAD' !pre_padding=[0,0] !post_padding=[0,0] !stride=[2,2] "
     "!window=[2,2]",
+    "Sdpa q=2,4,20,64:HALF k=2,2,35,64:FP4_E2M1 v=2,2,35,64:FP4_E2M1 o=2,4,20,64:HALF",
+    "Sdpa q=1,2,20,32:FP6_E2M3 k=1,2,35,32:FP6_E3M2 v=1,2,35,32:HALF o=1,2,20,32",
     /* Blocks in batches, and blocks of rows in many small products. */
     DEQUANTIZE "x=2,3,64,24:FP4_E2M1:turned scale=2,3,2,24:FP8_E8M0:turned y=2,3,64,24:virtual "
                "!block_size=[1,1,32,1] | Matmul a=2,3,9,64:HALF b@3 c=2,3,9,24:HALF",
