@@ -45,7 +45,7 @@ KILN_DEVICE kiln_code_table kiln_code_table_of(const Element (&elements)[8], boo
         table.high[i] = kiln_permute_bytes(pairs[2 * i + 1], pairs[2 * i], 0x07050301u) &
                         (keeps_sign ? ~0u : 0x7f7f7f7fu);
     }
-    table.flip = keeps_sign || (elements[7] & 0x8000) == 0 ? 0 : 0x88888888u;
+    table.flip = keeps_sign || pairs[3] >> 31 == 0 ? 0 : 0x88888888u;
     return table;
 }
 
