@@ -1,7 +1,7 @@
 /*
- * Packs of 16-bit elements that are an odd function of codes with a sign and three more bits, as FP4 has, where all other inputs are the
- * same for all codes that a lane loads together: a lane computes the function of the eight magnitudes once, and looks the others up.
- * KILN_PACK_TABLED is a way of KILN_PACK_PART (operand.h).
+ * A table of 16-bit elements that are an odd function of FP4 codes. A lane computes the function of the eight magnitudes once, and looks
+ * up all codes that it has loaded together. The function's other inputs are the same for these. KILN_PACK_TABLED is a way of
+ * KILN_PACK_PART (operand.h).
  *
  * By bytes, so that one permutation finds four. An element takes 2.25 instructions, and its share of the table 0.6 to 2.
  */

@@ -36,7 +36,7 @@ KILN_DEVICE kiln_storage_bf16 kiln_encode_bf16(float x)
     return (kiln_storage_bf16)(kiln_round_bits_bf16(x) >> 16);
 }
 
-/* Of a number that bfloat16 holds, or a quiet NaN. */
+/* Drops the lower half. The number is one that bfloat16 holds, or a quiet NaN. */
 KILN_DEVICE kiln_storage_bf16 kiln_encode_exact_bf16(float x)
 {
     return (kiln_storage_bf16)(kiln_bits_f32(x) >> 16);

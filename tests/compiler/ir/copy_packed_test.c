@@ -1,12 +1,12 @@
 /*
- * Which packed tensors get a COPY.
+ * The pass puts COPYs in front of packed operands, and of no other values.
  */
 #include "compiler/ir/passes.h"
 #include "tests/compiler/ir/sketched_program.h"
 
 #include <criterion/criterion.h>
 
-/* How many COPYs the pass puts in front of operands. Each of them is one of its tensor. */
+/* Counts the COPYs that the pass appends. Each names the tensor of its LOAD. */
 static uint32_t count_copies(const char *sketch)
 {
     struct sketched_program program;

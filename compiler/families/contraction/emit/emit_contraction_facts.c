@@ -345,9 +345,9 @@ static bool is_odd(const struct kiln_emission *emission, enum kiln_place place, 
 }
 
 /*
- * The access of FP4 codes from which a lane computes a table of all elements (code_table.h);
- * KILN_NONE if there is none. Whatever else the operand is computed of is the same for all elements
- * that the lane loads together.
+ * The access of FP4 codes whose elements a lane looks up in a table (code_table.h); KILN_NONE if
+ * there is none. All other loads of the operand are the same for the elements that the lane loads
+ * together.
  */
 static uint32_t access_of_table(const struct kiln_emission *emission, enum kiln_place place)
 {
