@@ -225,7 +225,7 @@ uint32_t kiln_choose_lane_run(const struct kiln_contraction_problem *problem)
 double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
                              const struct kiln_operand_schedule *operand, uint32_t lane_run)
 {
-    enum { ACCESS_BITS = 128 };
+    const uint32_t access_bits = 128;
     uint32_t elements = lane_run * kiln_pack_elements(problem->contraction);
     double loads = 0, bits = 0;
     if (!has_blocks(problem, operand) || kiln_runs_along_rows(problem, operand))
@@ -238,10 +238,10 @@ double kiln_find_load_excess(const struct kiln_contraction_problem *problem,
         if (kiln_shares_block(problem, i, elements))
             loads++;
         else
-            loads += (own + ACCESS_BITS - 1) / ACCESS_BITS;
+            loads += (own + access_bits - 1) / access_bits;
         bits = own > bits ? own : bits;
     }
-    return loads * ACCESS_BITS / bits;
+    return loads * access_bits / bits;
 }
 
 /*

@@ -32,7 +32,10 @@ static struct kiln_kernel_plan plan(const char *sketch)
 }
 
 #define OFFSETS "first_token_offset=6,1,1:INT32 "
-#define WINDOW  "!stride=[1,1] !dilation=[1,1] !conv_mode='CROSS_CORRELATION'"
+#define DEQUANTISED_BATCHES                                                                        \
+    "BlockScaleDequantize x=6,64,48:FP4_E2M1 scale=6,2,48:FP8_E8M0 y=6,64,48:virtual "             \
+    "!block_size=[1,32,1] | Matmul a=6,16,64:HALF b@3 c=6,16,48:HALF"
+#define WINDOW "!stride=[1,1] !dilation=[1,1] !conv_mode='CROSS_CORRELATION'"
 
 Test(packed_operands, products_load_them)
 {
@@ -43,8 +46,7 @@ Test(packed_operands, products_load_them)
         "MoeGroupedMatmul token=1,37,24:HALF weight=3,24,40:INT4 " OFFSETS "output=1,37,40:HALF",
         "ConvolutionFwd x=2,16,9,10:HALF w=24,16,1,1:FP4_E2M1 y=2,24,9,10:HALF "
         "!pre_padding=[0,0] !post_padding=[0,0] " WINDOW,
-        "BlockScaleDequantize x=6,64,48:FP4_E2M1 scale=6,2,48:FP8_E8M0 y=6,64,48:virtual "
-        "!block_size=[1,32,1] | Matmul a=6,16,64:HALF b@3 c=6,16,48:HALF",
+        DEQUANTISED_BATCHES,
     };
     for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++)
         cr_expect_eq(plan(sketches[i]).partition.group_count, 1, "%s", sketches[i]);
