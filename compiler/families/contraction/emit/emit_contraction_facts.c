@@ -363,7 +363,7 @@ static uint32_t access_of_table(const struct kiln_emission *emission, enum kiln_
         bool is_codes = stays_packed(emission, i) && group->accesses[i].dtype == KILN_DTYPE_F4E2M1;
         if (is_codes && codes == KILN_NONE)
             codes = i;
-        else if (varies_along_k(emission, i) && !shares_element(emission, i))
+        else if (kiln_varies_along_k(emission, i) && !shares_element(emission, i))
             return KILN_NONE;
     }
     return codes != KILN_NONE && is_odd(emission, place, codes) ? codes : KILN_NONE;
