@@ -119,7 +119,7 @@ KILN_DEVICE void kiln_walk_row(const kiln_arguments &arguments, const kiln_resul
         kiln_read_block(sums, at_row, column, values);
         Pass::update(arguments, result, at_row, column, true, row, values, totals);
     }
-    Pass::finish(arguments, result, at_row, true, totals, row);
+    Pass::finish(arguments, result, at_row, 0, true, totals, row);
 }
 
 KILN_DEVICE void kiln_finish_block(const kiln_arguments &arguments,
@@ -128,7 +128,7 @@ KILN_DEVICE void kiln_finish_block(const kiln_arguments &arguments,
     KILN_UNROLL
     for (unsigned r = 0; r < KILN_ITEM_ROWS; r++) {
         kiln_row row;
-        kiln_row_start(arguments, result, r, true, row);
+        kiln_row_start(arguments, result, r, 0, true, row);
 #define KILN_WALK_ROW(pass) kiln_walk_row<kiln_row_pass_##pass>(arguments, result, sums, r, row);
         KILN_ROW_PASSES(KILN_WALK_ROW)
 #undef KILN_WALK_ROW

@@ -83,6 +83,79 @@ struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *con
     return swapped;
 }
 
+/* The only axis that goes along an axis of the result; KILN_NONE if there is none, or several. */
+static uint32_t only_along(const struct kiln_contraction *contraction, uint8_t axis)
+{
+    const struct kiln_map_axis *result = contraction->maps[KILN_CONTRACT_RESULT].axes;
+    uint32_t found = KILN_NONE;
+    for (uint32_t i = 0; i < contraction->axis_count; i++) {
+        if (result[i].along != axis)
+            continue;
+        if (found != KILN_NONE)
+            return KILN_NONE;
+        found = i;
+    }
+    return found;
+}
+
+static enum kiln_contract_operand side_of(enum kiln_axis_role role)
+{
+    return role == KILN_AXIS_M ? KILN_CONTRACT_LEFT : KILN_CONTRACT_RIGHT;
+}
+
+static bool is_row_or_column(enum kiln_axis_role role)
+{
+    return role == KILN_AXIS_M || role == KILN_AXIS_N;
+}
+
+bool kiln_contraction_split(const struct kiln_contraction *contraction, uint8_t axis, int64_t size,
+                            struct kiln_contraction *ret_split)
+{
+    uint32_t found = only_along(contraction, axis);
+    if (found == KILN_NONE || !is_row_or_column(contraction->roles[found]) ||
+        contraction->axis_count == KILN_CONTRACTION_MAX_AXES ||
+        contraction->sizes[found] % size != 0)
+        return false;
+    enum kiln_contract_operand side = side_of(contraction->roles[found]);
+    const struct kiln_map *map = &contraction->maps[side];
+    uint32_t same = 0; /* axes of this role, or that kernels count with them */
+    for (uint32_t i = 0; i < contraction->axis_count; i++)
+        same += contraction->roles[i] == contraction->roles[found];
+    if (same == KILN_CONTRACTION_MAX_ROLE_AXES ||
+        kiln_map_window_over(map, map->axes[found].along) != NULL)
+        return false;
+    struct kiln_contraction split = *contraction;
+    struct kiln_map_axis *result = split.maps[KILN_CONTRACT_RESULT].axes;
+    for (uint32_t i = 0; i < split.axis_count; i++) {
+        if (result[i].along != KILN_NO_AXIS && result[i].along > axis)
+            result[i].along++;
+    }
+    struct kiln_contraction_axis outer = kiln_contraction_axis_at(&split, found);
+    outer.of[side].step = kiln_constant_number(outer.of[side].step.value * size);
+    outer.of[KILN_CONTRACT_RESULT].along++;
+    split.sizes[found] = size;
+    kiln_contraction_append(&split, outer.role, outer.size / size, outer.of[KILN_CONTRACT_LEFT],
+                            outer.of[KILN_CONTRACT_RIGHT], outer.of[KILN_CONTRACT_RESULT]);
+    *ret_split = split;
+    return true;
+}
+
+int64_t kiln_contraction_block(const struct kiln_contraction *contraction, uint8_t axis,
+                               enum kiln_axis_role *ret_role)
+{
+    uint32_t inner = only_along(contraction, axis);
+    uint32_t outer = only_along(contraction, (uint8_t)(axis + 1));
+    if (inner == KILN_NONE || outer == KILN_NONE || !is_row_or_column(contraction->roles[inner]) ||
+        contraction->roles[outer] != contraction->roles[inner])
+        return 0;
+    const struct kiln_map_axis *of = contraction->maps[side_of(contraction->roles[inner])].axes;
+    if (of[outer].along != of[inner].along ||
+        of[outer].step.value != of[inner].step.value * contraction->sizes[inner])
+        return 0;
+    *ret_role = contraction->roles[inner];
+    return contraction->sizes[inner];
+}
+
 bool kiln_contraction_is_equal(const struct kiln_contraction *a, const struct kiln_contraction *b)
 {
     if (a->axis_count != b->axis_count || a->image != b->image || a->routing != b->routing ||

@@ -101,6 +101,15 @@ const struct kiln_map *kiln_contraction_image(const struct kiln_contraction *con
 /* The same products with the operands in the other order. Groups of rows cannot be swapped. */
 struct kiln_contraction kiln_contraction_swap(const struct kiln_contraction *contraction);
 
+/* Splits an axis of the result, counted from the right, into blocks of `size`: two axes of m or n
+ * instead of one. False if other axes go along it too, or a window does. */
+bool kiln_contraction_split(const struct kiln_contraction *contraction, uint8_t axis, int64_t size,
+                            struct kiln_contraction *ret_split);
+/* The inverse question: if an axis of the result is the inner one of two that count one axis of an
+ * operand, its size and role. Otherwise 0. */
+int64_t kiln_contraction_block(const struct kiln_contraction *contraction, uint8_t axis,
+                               enum kiln_axis_role *ret_role);
+
 bool kiln_contraction_is_equal(const struct kiln_contraction *a, const struct kiln_contraction *b);
 
 /* True if this is the weight gradient of a depthwise convolution with the image as its left

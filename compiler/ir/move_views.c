@@ -12,10 +12,15 @@
  *
  * A view stays where it is if its operand is computed from results of core operations, or if a core
  * operation reads it: then it is written to memory anyway.
+ *
+ * A second pass moves views over products too: a product counts its rows or columns along two axes
+ * as well as along one. The view must be the only reader of the product, apart from STOREs;
+ * otherwise the product would be computed twice.
  */
 #include "compiler/ir/passes.h"
 #include "compiler/ir/rewrite.h"
 #include "compiler/ir/view.h"
+#include "compiler/lower_options.h"
 
 #include <string.h>
 
@@ -36,6 +41,10 @@ struct mover {
     uint32_t *first_store;    /* of a value: a STORE, or KILN_NONE */
     uint32_t *next_store;     /* of a STORE: the next one of its value */
     bool *is_pinned;          /* a core operation reads the value */
+    bool splits_products;     /* the second pass */
+    bool *is_of_product;      /* a CONTRACT, or computed from one element by element */
+    uint32_t *reader_count;   /* operations that read the value, without STOREs */
+    uint32_t *inside_count;   /* of these, the ones that the view at work is computed from */
     uint32_t *moved_with;     /* the first view that the value is repeated for, or KILN_NONE */
     uint32_t *copy;           /* the value that was made for that view, in the new program */
     uint32_t *made;           /* the value along the axes of the view at work, or KILN_NONE */
@@ -98,24 +107,48 @@ static bool is_repeatable(enum kiln_opcode opcode)
            opcode == KILN_OP_CONSTANT;
 }
 
+/* The operand of the view at work. */
+static const struct kiln_op *root_of(const struct mover *mover)
+{
+    return &mover->ir->ops[mover->ir->ops[mover->view].operands[0]];
+}
+
 static bool is_row(const struct mover *mover, uint32_t value)
 {
     const struct kiln_domain *domains = mover->ir->domains;
-    const struct kiln_op *root = &mover->ir->ops[mover->ir->ops[mover->view].operands[0]];
     return kiln_domain_elements(&domains[mover->ir->ops[value].domain]) * ROW_ELEMENTS <=
-           kiln_domain_elements(&domains[root->domain]);
+           kiln_domain_elements(&domains[root_of(mover)->domain]);
+}
+
+/* The product with the axis of the view split. */
+static bool split_product(const struct mover *mover, const struct kiln_op *op,
+                          struct kiln_contraction *ret_split)
+{
+    return op->opcode == KILN_OP_CONTRACT && op->domain == root_of(mover)->domain &&
+           kiln_contraction_split(&mover->ir->contractions[op->contraction],
+                                  (uint8_t)mover->split.from_right, mover->split.inner, ret_split);
+}
+
+/* Kernels of products count along whole columns, so an INDEX along blocks stays. */
+static bool counts_blocks(const struct mover *mover, const struct kiln_op *op)
+{
+    uint32_t rank = mover->ir->domains[op->domain].rank;
+    return op->opcode == KILN_OP_INDEX && rank - 1 - op->axis == mover->split.from_right;
 }
 
 /* True if the value can be had along the axes of the view. Lists what it is computed from. */
 static bool reach(struct mover *mover, uint32_t value)
 {
     const struct kiln_op *op = &mover->ir->ops[value];
+    struct kiln_contraction split;
     if (mover->is_reached[value])
         return true;
-    if (mover->reached_count == MAX_OPS)
+    if (mover->reached_count == MAX_OPS || (mover->splits_products && counts_blocks(mover, op)))
         return false;
     mover->is_reached[value] = true;
     mover->reached[mover->reached_count++] = value;
+    if (mover->splits_products && split_product(mover, op, &split))
+        return true;
     if (!is_repeatable(op->opcode))
         return is_row(mover, value) && op->opcode != KILN_OP_VIEW;
     for (uint32_t k = 0; k < kiln_opcode_info(op->opcode)->arity; k++) {
@@ -123,6 +156,31 @@ static bool reach(struct mover *mover, uint32_t value)
             return false;
     }
     return true;
+}
+
+/* True if the view reads a product that has no other reader. */
+static bool has_products_alone(struct mover *mover)
+{
+    const struct kiln_ir *ir = mover->ir;
+    bool has_product = false;
+    bool is_alone = true;
+    for (uint32_t i = 0; i < mover->reached_count; i++)
+        mover->inside_count[mover->reached[i]] = 0;
+    mover->inside_count[ir->ops[mover->view].operands[0]] = 1;
+    for (uint32_t i = 0; i < mover->reached_count; i++) {
+        const struct kiln_op *op = &ir->ops[mover->reached[i]];
+        bool is_repeated = is_repeatable(op->opcode);
+        has_product |= op->opcode == KILN_OP_CONTRACT;
+        for (uint32_t k = 0; is_repeated && k < kiln_opcode_info(op->opcode)->arity; k++)
+            mover->inside_count[op->operands[k]]++;
+    }
+    for (uint32_t i = 0; i < mover->reached_count; i++) {
+        uint32_t value = mover->reached[i];
+        is_alone &= !mover->is_of_product[value] ||
+                    (ir->ops[value].domain == root_of(mover)->domain &&
+                     mover->inside_count[value] == mover->reader_count[value]);
+    }
+    return has_product && is_alone;
 }
 
 /* True if the view is one that moves; it is at work from now on. */
@@ -136,11 +194,12 @@ static bool moves(struct mover *mover, uint32_t view)
     }
     mover->view = view;
     mover->reached_count = 0;
-    return op->opcode == KILN_OP_VIEW && !mover->is_pinned[op->operands[0]] &&
-           is_repeatable(ir->ops[op->operands[0]].opcode) &&
-           find_split(&ir->domains[ir->ops[op->operands[0]].domain], &ir->domains[op->domain],
-                      &mover->split) &&
-           reach(mover, op->operands[0]);
+    if (op->opcode != KILN_OP_VIEW || mover->is_pinned[op->operands[0]] ||
+        !find_split(&ir->domains[root_of(mover)->domain], &ir->domains[op->domain], &mover->split))
+        return false;
+    bool is_wanted = is_repeatable(root_of(mover)->opcode) || mover->splits_products;
+    return is_wanted && reach(mover, op->operands[0]) &&
+           (!mover->splits_products || has_products_alone(mover));
 }
 
 /* ---- moving ---- */
@@ -190,7 +249,13 @@ static uint32_t move(struct mover *mover, uint32_t value)
         return made;
     }
     out->node = op.node;
-    if (!is_repeatable(op.opcode)) {
+    struct kiln_contraction split;
+    if (mover->splits_products && split_product(mover, &mover->ir->ops[value], &split)) {
+        op = kiln_rewrite_operands(&mover->rewrite, value);
+        op.domain = domain;
+        op.contraction = kiln_ir_intern_contraction(out, &split);
+        made = op.contraction == KILN_NONE ? KILN_NONE : kiln_ir_append(out, &op);
+    } else if (!is_repeatable(op.opcode)) {
         made = kiln_ir_view(out, made, domain);
     } else if (op.opcode == KILN_OP_INDEX) {
         made = split_index(mover, &op, domain);
@@ -217,6 +282,8 @@ static bool init(struct mover *mover)
     const struct kiln_ir *ir = mover->ir;
     uint32_t **const numbers[] = {&mover->first_store, &mover->next_store, &mover->moved_with,
                                   &mover->copy, &mover->made};
+    uint32_t **const counts[] = {&mover->reader_count, &mover->inside_count};
+    bool **const marks[] = {&mover->is_pinned, &mover->is_reached, &mover->is_of_product};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         *numbers[i] = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof **numbers[i]);
         for (uint32_t k = 0; *numbers[i] != NULL && k < ir->op_count; k++)
@@ -224,9 +291,16 @@ static bool init(struct mover *mover)
         if (*numbers[i] == NULL)
             return false;
     }
-    mover->is_pinned = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof(bool));
-    mover->is_reached = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof(bool));
-    return mover->is_pinned != NULL && mover->is_reached != NULL;
+    bool good = true;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        *counts[i] = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof **counts[i]);
+        good = good && *counts[i] != NULL;
+    }
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        *marks[i] = kiln_arena_calloc(ir->arena, (size_t)ir->op_count + 1, sizeof **marks[i]);
+        good = good && *marks[i] != NULL;
+    }
+    return good;
 }
 
 static void find_readers(struct mover *mover)
@@ -238,10 +312,20 @@ static void find_readers(struct mover *mover)
             is_elementwise(op->opcode) || op->opcode == KILN_OP_VIEW || op->opcode == KILN_OP_STORE;
         for (uint32_t k = 0; !is_plain && k < kiln_opcode_info(op->opcode)->arity; k++)
             mover->is_pinned[op->operands[k]] = true;
+        for (uint32_t k = 0; op->opcode != KILN_OP_STORE && k < kiln_opcode_info(op->opcode)->arity;
+             k++)
+            mover->reader_count[op->operands[k]]++;
         if (op->opcode == KILN_OP_STORE) {
             mover->next_store[i] = mover->first_store[op->operands[0]];
             mover->first_store[op->operands[0]] = i;
         }
+    }
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        const struct kiln_op *op = &ir->ops[i];
+        mover->is_of_product[i] = kiln_opcode_contracts(op->opcode);
+        for (uint32_t k = 0; is_repeatable(op->opcode) && k < kiln_opcode_info(op->opcode)->arity;
+             k++)
+            mover->is_of_product[i] |= mover->is_of_product[op->operands[k]];
     }
 }
 
@@ -276,16 +360,18 @@ static void rename_results(const struct mover *mover, const uint32_t *values, st
     }
 }
 
-enum kiln_status kiln_ir_move_views(struct kiln_ir *ir, struct kiln_pass_context *context,
-                                    struct kiln_error *error)
+/* *ret_any: some views moved. */
+static enum kiln_status move_views(struct kiln_ir *ir, bool splits_products, bool *ret_any,
+                                   struct kiln_error *error)
 {
-    (void)context;
-    struct mover mover = {.ir = ir};
+    struct mover mover = {.ir = ir, .splits_products = splits_products};
+    *ret_any = false;
     uint32_t *values = kiln_arena_calloc(ir->arena, (size_t)ir->result_count + 1, sizeof *values);
     if (values == NULL || !init(&mover))
         return kiln_error_set(error, KILN_NO_MEMORY, "no memory to move views");
     find_readers(&mover);
-    if (!find_moved(&mover))
+    *ret_any = find_moved(&mover);
+    if (!*ret_any)
         return KILN_OK;
     for (uint32_t i = 0; i < ir->result_count; i++)
         values[i] = ir->results[i].fate == KILN_RESULT_VALUE ? ir->results[i].value : KILN_NONE;
@@ -307,4 +393,22 @@ enum kiln_status kiln_ir_move_views(struct kiln_ir *ir, struct kiln_pass_context
     if (status == KILN_OK)
         rename_results(&mover, values, ir);
     return status;
+}
+
+enum kiln_status kiln_ir_move_views(struct kiln_ir *ir, struct kiln_pass_context *context,
+                                    struct kiln_error *error)
+{
+    bool any;
+    (void)context;
+    return move_views(ir, false, &any, error);
+}
+
+enum kiln_status kiln_ir_move_views_over_products(struct kiln_ir *ir,
+                                                  struct kiln_pass_context *context,
+                                                  struct kiln_error *error)
+{
+    context->is_found = false;
+    if (context->options != NULL && context->options->no_fusion)
+        return KILN_OK;
+    return move_views(ir, true, &context->is_found, error);
 }

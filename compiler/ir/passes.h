@@ -92,6 +92,11 @@ kiln_pass_function kiln_ir_put_sums_behind_products;
  * view (move_views.c). Leaves what it repeats to kiln_ir_optimize.
  */
 kiln_pass_function kiln_ir_move_views;
+/*
+ * The same over products, whose rows or columns are counted along two axes from then on. To be
+ * called after kiln_ir_recognize_attention, which does not know such products. Sets is_found.
+ */
+kiln_pass_function kiln_ir_move_views_over_products;
 
 /* Operations on constants become constants; identities that are exact for every input (x*1, convert
  * of a convert that loses nothing, select with a constant condition, round of an already rounded

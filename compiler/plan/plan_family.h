@@ -17,7 +17,7 @@ struct kiln_variant {
      * is_found. Without a find there is no such variant. */
     const struct kiln_pass *find;
     const struct kiln_pass *finish; /* runs after that */
-    /* A variant that refines the family's chosen program and competes with it by time. Any other
+    /* A variant that refines the program chosen so far and competes with it by time. Any other
      * one is a version of the graph's program, and preferred to it if its kernels can be made. */
     bool refines;
     bool (*is_for)(const struct kiln_target *target); /* NULL: every target */

@@ -87,8 +87,8 @@ static bool is_open(const struct search *search, const struct program_row *row)
     if (!variant->refines)
         return search->chosen == NULL || !fits(search, &search->best);
     /* By the model's time, other sizes would choose other kernels. */
-    return search->chosen != NULL && search->chosen->family == row->family &&
-           !search->task->options->is_general && search->steps < search->task->max_steps;
+    return search->chosen != NULL && !search->task->options->is_general &&
+           search->steps < search->task->max_steps;
 }
 
 /* ---- one alternative ---- */

@@ -98,10 +98,57 @@ static void append_readers(struct kiln_random_generator *generator, uint32_t ten
                                        1 + kiln_random_below(&generator->random, 2));
 }
 
+/* A product whose rows have whole blocks, or a shorter last one; KILN_NONE if it would be too
+ * large. */
+static uint32_t append_product(struct kiln_random_generator *generator, int64_t block_size)
+{
+    static const uint8_t rows[] = {1, 5, 16, 33, 40, 64, 70, 130};
+    static const uint8_t sums[] = {1, 7, 16, 24, 33, 64, 128, 200};
+    enum { MOST_BLOCKS = 5, MOST_BATCHES = 3 };
+    struct kiln_random *random = &generator->random;
+    struct kiln_random_shape shapes[3];
+    int64_t m = rows[kiln_random_below(random, sizeof rows)];
+    int64_t k = sums[kiln_random_below(random, sizeof sums)];
+    int64_t n =
+        block_size *
+        (kiln_random_chance(random, 10) ? 1 : 2 + kiln_random_below(random, MOST_BLOCKS - 1));
+    if (kiln_random_chance(random, 20))
+        n -= kiln_random_below(random, (uint32_t)block_size);
+    struct kiln_random_dims dims[] = {{2, {m, k}}, {2, {k, n}}, {2, {m, n}}};
+    bool has_batches = generator->options->max_rank > 2 && kiln_random_chance(random, 25);
+    int64_t batches = has_batches ? 1 + kiln_random_below(random, MOST_BATCHES) : 1;
+    for (uint32_t i = 0; i < 3; i++) {
+        if (has_batches)
+            dims[i] = (struct kiln_random_dims){
+                3, {i == 1 ? 1 : batches, dims[i].sizes[0], dims[i].sizes[1]}};
+        if (kiln_random_count_elements(&dims[i]) > generator->options->max_elements ||
+            !kiln_random_find_shape(generator, &dims[i], &shapes[i]))
+            return KILN_NONE;
+    }
+    uint32_t a = kiln_random_append_factor(generator, &shapes[0], KILN_NONE);
+    uint32_t b = kiln_random_append_factor(generator, &shapes[1], a);
+    struct kiln_node *node = kiln_random_append_node(generator, KILN_NODE_MATMUL);
+    kiln_random_add_input(generator, node, KILN_OPERAND_A, a);
+    kiln_random_add_input(generator, node, KILN_OPERAND_B, b);
+    return kiln_random_add_output(generator, node, KILN_OPERAND_C, &shapes[2],
+                                  kiln_random_choose_sum_dtype(generator, a, b));
+}
+
 static bool try_quantize(struct kiln_random_generator *generator)
 {
+    static const uint8_t product_blocks[] = {8, 16, 32, 32, 64, 128};
     struct kiln_random *random = &generator->random;
     uint32_t x = kiln_random_chance(random, 60) ? find_operand(generator) : KILN_NONE;
+    int64_t product_block = 0;
+    uint32_t families = generator->options->families;
+    bool may_multiply = (families & KILN_RANDOM_PRODUCTS) != 0 &&
+                        generator->options->max_rank > 1 &&
+                        generator->graph.node_count + 1 < generator->node_limit;
+    if (may_multiply && kiln_random_chance(random, families == KILN_RANDOM_ALL ? 40 : 80)) {
+        product_block = product_blocks[kiln_random_below(random, sizeof product_blocks)];
+        x = append_product(generator, product_block);
+        product_block = x == KILN_NONE ? 0 : product_block;
+    }
     enum kiln_dtype y_type, scale_type;
     struct kiln_random_dims dims;
     struct kiln_random_shape shape, scales;
@@ -111,10 +158,14 @@ static bool try_quantize(struct kiln_random_generator *generator)
         dims = kiln_random_dims_of(generator, x);
     else
         choose_dims(generator, &dims);
-    uint32_t axis =
-        kiln_random_chance(random, 60) ? dims.rank - 1 : kiln_random_below(random, dims.rank);
+    bool is_last = product_block != 0 || kiln_random_chance(random, 60);
+    uint32_t axis = is_last ? dims.rank - 1 : kiln_random_below(random, dims.rank);
     struct kiln_block_quantize attributes = {
-        .axis = axis, .block_size = choose_block_size(random, dims.sizes[axis])};
+        .axis = axis,
+        .block_size =
+            product_block != 0 ? product_block : choose_block_size(random, dims.sizes[axis])};
+    if (attributes.block_size > dims.sizes[axis])
+        attributes.block_size = dims.sizes[axis];
     struct kiln_random_dims scale_dims = dims;
     scale_dims.sizes[axis] = (dims.sizes[axis] - 1) / attributes.block_size + 1;
     bool is_split = attributes.block_size != 1 && scale_dims.sizes[axis] != 1;

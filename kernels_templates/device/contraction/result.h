@@ -3,8 +3,9 @@
  *
  * Facts: KILN_RESULT_VECTOR, the elements of a vector, and
  *   kiln_result_<number>         a kiln_result_access for each access that is not SCALAR
- *   KILN_RESULT_LOADS(use)       use(number, type, form) for each operand. PLAIN: elements of memory. SCALAR: an argument
- *   KILN_RESULT_STORES(use)      use(number, type, PLAIN) for each store
+ *   KILN_RESULT_LOADS(use)       use(number, type, form) for each operand. PLAIN: elements of memory. SCALAR: an argument.
+ *                                BLOCK: an element of memory for each block of KILN_ROW_BLOCK columns
+ *   KILN_RESULT_STORES(use)      use(number, type, form) for each store, PLAIN or BLOCK
  *
  * Tiles may store accumulators for another kernel. Their segments go along axes of batches (KILN_SEGMENT_BATCHES, a bit for each),
  * along rows of tiles (KILN_HAS_SEGMENTS_OF_ROWS) and along columns of tiles (KILN_HAS_SEGMENTS_OF_COLUMNS).
@@ -23,8 +24,7 @@
 #define KILN_RESULT_INPUT(n, type, form) kiln_storage_##type x##n[KILN_RESULT_COUNT_##form(n)];
 #define KILN_RESULT_OUTPUT(n, type, form) kiln_storage_##type y##n[KILN_RESULT_VECTOR];
 #define KILN_RESULT_LOAD(n, type, form) KILN_RESULT_LOAD_##form(n)
-#define KILN_RESULT_STORE(n, type, form)                                                           \
-    kiln_result_store(arguments, kiln_result_##n, source, y##n, at_row, column, source.p##n);
+#define KILN_RESULT_STORE(n, type, form) KILN_RESULT_STORE_##form(n)
 #define KILN_RESULT_X(n, type, form) , inputs.x##n[KILN_RESULT_COUNT_##form(n) > 1 ? e : 0]
 #define KILN_RESULT_Y(n, type, form) , y##n[e]
 
@@ -34,6 +34,22 @@
 #define KILN_RESULT_COUNT_PLAIN(n) kiln_result_count(kiln_result_##n)
 #define KILN_RESULT_LOAD_PLAIN(n)                                                                  \
     kiln_result_load(arguments, kiln_result_##n, source, source.p##n, at_row, column, inputs.x##n);
+
+#define KILN_RESULT_STORE_PLAIN(n)                                                                 \
+    kiln_result_store(arguments, kiln_result_##n, source, y##n, at_row, column, source.p##n);
+
+/* Columns are counted in blocks, both in the strides and in `column`. */
+#define KILN_RESULT_FROM_BLOCK(n, type) KILN_RESULT_FROM_PLAIN(n, type)
+#define KILN_RESULT_START_BLOCK(n)                                                                 \
+    source.p##n = arguments.a##n + kiln_result_offset(arguments, kiln_result_##n, batch, row,      \
+                                                      column / KILN_ROW_BLOCK);
+#define KILN_RESULT_COUNT_BLOCK(n) 1u
+#define KILN_RESULT_LOAD_BLOCK(n)                                                                  \
+    inputs.x##n[0] =                                                                               \
+        source.p##n[kiln_result_offset_in_tile(arguments, kiln_result_##n, source, at_row, column)];
+#define KILN_RESULT_STORE_BLOCK(n)                                                                 \
+    source.p##n[kiln_result_offset_in_tile(arguments, kiln_result_##n, source, at_row, column)] =  \
+        y##n[0];
 
 #define KILN_RESULT_FROM_SCALAR(n, type)
 #define KILN_RESULT_START_SCALAR(n)

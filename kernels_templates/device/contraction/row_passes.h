@@ -1,10 +1,10 @@
 /*
- * The work on vectors of the result whose rows, columns or tiles are reduced: kiln_row_start, and for each pass over a row a
+ * The work on vectors of the result whose rows, blocks of rows, columns or tiles are reduced: kiln_row_start, and for each pass over a row a
  * structure kiln_row_pass_<n> of functions. A pass evaluates elements from their sums again, as far as it needs them. (The other
  * choice: finish.h.)
  *
  * Facts: those of result.h, and
- *   kiln_row                             values of a row
+ *   kiln_row                             values of a row, or of a block
  *   KILN_START_LOADS(use), _STORES(use)  accesses of a row before the first pass, as in result.h
  *   kiln_start_row                       values of the row (m) that are known then, from them
  *   KILN_ROW_PASSES(run)                 run(0) run(1) ...; of each pass, for example 0:
@@ -25,10 +25,10 @@
 #define KILN_ROW_X(n, type, form) , inputs.x##n[0]
 #define KILN_ROW_Y(n, type, form) , y##n[0]
 
+/* `column` is the block's number in the tile if columns are reduced in blocks; otherwise 0. */
 KILN_DEVICE void kiln_row_start(const kiln_arguments &arguments, const kiln_result_source &source,
-                                unsigned at_row, bool is_first, kiln_row &row)
+                                unsigned at_row, unsigned column, bool is_first, kiln_row &row)
 {
-    const unsigned column = 0;
     struct {
         KILN_START_LOADS(KILN_RESULT_INPUT)
     } inputs;
@@ -105,8 +105,6 @@ KILN_DEVICE void kiln_store_statistics(const kiln_arguments &arguments,
         kiln_store_statistics(arguments, source, at_row, 0, KILN_PASS_LANES, totals);
 #else
 #define KILN_FINISH_PASS(pass)                                                                     \
-    const unsigned column = 0;                                                                     \
-    (void)column;                                                                                  \
     KILN_PASS_##pass##_ROW_STORES(KILN_RESULT_OUTPUT)                                              \
     kiln_pass_##pass##_row(arguments, source.batch, source.row + at_row,                           \
                            row KILN_PASS_##pass##_ACCUMULATORS(KILN_TOTAL_OF_ROW)                  \
@@ -167,10 +165,10 @@ KILN_DEVICE void kiln_store_statistics(const kiln_arguments &arguments,
             KILN_PASS_##pass##_STORES(KILN_RESULT_STORE)                                           \
         }                                                                                          \
         KILN_DEVICE void finish(const kiln_arguments &arguments, const kiln_result_source &source, \
-                                unsigned at_row, bool is_first, const totals &totals,              \
-                                kiln_row &row)                                                     \
+                                unsigned at_row, unsigned column, bool is_first,                   \
+                                const totals &totals, kiln_row &row)                               \
         {                                                                                          \
-            (void)is_first, (void)totals, (void)row;                                               \
+            (void)column, (void)is_first, (void)totals, (void)row;                                 \
             KILN_FINISH_PASS(pass)                                                                 \
         }                                                                                          \
     };

@@ -100,6 +100,48 @@ Test(contraction, sound_ones_pass_in_either_order)
     }
 }
 
+Test(contraction, rows_and_columns_are_split_into_blocks)
+{
+    struct kiln_contraction_setting setting;
+    struct kiln_contraction split;
+    struct kiln_contraction contraction = make_product(&setting);
+    contraction.sizes[1] = 8;
+    contraction.sizes[2] = 12;
+    const int64_t left[] = {2, 8, 4}, right[] = {6, 4, 12}, columns[] = {6, 8, 3, 4},
+                  rows[] = {6, 4, 2, 12};
+    enum kiln_axis_role role;
+    setting.dims[KILN_CONTRACT_LEFT] = left;
+    setting.dims[KILN_CONTRACT_RIGHT] = right;
+    setting.ranks[KILN_CONTRACT_RESULT] = 4;
+    cr_expect_eq(kiln_contraction_block(&contraction, 0, &role), 0);
+    cr_assert(kiln_contraction_split(&contraction, 0, 4, &split));
+    setting.dims[KILN_CONTRACT_RESULT] = columns;
+    cr_expect_eq(kiln_contraction_validate(&split, &setting, &text), 0, "%s",
+                 kiln_buffer_text(&text));
+    kiln_contraction_print_maps(&split, &text);
+    cr_expect_str_eq(kiln_buffer_text(&text),
+                     "b6 m8 n4 k4 n3 left [2/3, 1, -, 0, -] right [2, -, 0, 1, 0*4] "
+                     "result [3, 2, 0, -, 1]");
+    cr_expect_eq(kiln_contraction_block(&split, 0, &role), 4);
+    cr_expect_eq(role, KILN_AXIS_N);
+    cr_expect_eq(kiln_contraction_block(&split, 1, &role), 0);
+    cr_assert(kiln_contraction_split(&contraction, 1, 2, &split));
+    setting.dims[KILN_CONTRACT_RESULT] = rows;
+    cr_expect_eq(kiln_contraction_validate(&split, &setting, &text), 0, "%s",
+                 kiln_buffer_text(&text));
+    cr_expect_eq(kiln_contraction_block(&split, 1, &role), 2);
+    cr_expect_eq(role, KILN_AXIS_M);
+    /* A batch, a block that does not divide its axis, and pixels that move a window. */
+    cr_expect_not(kiln_contraction_split(&contraction, 2, 2, &split));
+    cr_expect_not(kiln_contraction_split(&contraction, 0, 5, &split));
+    contraction = make_convolution(&setting);
+    cr_expect_not(kiln_contraction_split(&contraction, 0, 5, &split));
+    cr_expect(kiln_contraction_split(&contraction, 1, 3, &split));
+    /* Groups and channels of a group go along one axis. */
+    contraction.maps[KILN_CONTRACT_RESULT].axes[0].along = 1;
+    cr_expect_not(kiln_contraction_split(&contraction, 1, 3, &split));
+}
+
 Test(contraction, is_printed_with_its_maps)
 {
     struct kiln_contraction_setting setting;

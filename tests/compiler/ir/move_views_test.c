@@ -18,22 +18,23 @@ static uint32_t count(const struct kiln_ir *ir, enum kiln_opcode opcode)
     return found;
 }
 
-/* Runs the pass and cleans up. */
-static void move(struct sketched_program *program, const char *sketch)
+/* Runs a pass and cleans up. Returns its is_found. */
+static bool run(struct sketched_program *program, const char *sketch, kiln_pass_function *pass)
 {
     struct kiln_pass_context context = {.graph = &program->graph.graph};
     sketched_program_init(program, sketch);
-    cr_assert_eq(kiln_ir_move_views(&program->ir, &context, &program->error), KILN_OK);
+    cr_assert_eq(pass(&program->ir, &context, &program->error), KILN_OK);
     sketched_program_validate(program);
     cr_assert_eq(kiln_ir_optimize(&program->ir, context.graph, &program->error), KILN_OK);
     sketched_program_validate(program);
+    return context.is_found;
 }
 
 /* The views that are left, and the rank that each STORE has. */
 static void expect_views(const char *sketch, uint32_t views, uint32_t store_rank)
 {
     struct sketched_program program;
-    move(&program, sketch);
+    (void)run(&program, sketch, kiln_ir_move_views);
     const struct kiln_ir *ir = &program.ir;
     cr_expect_eq(count(ir, KILN_OP_VIEW), views, "%s", sketch);
     for (uint32_t i = 0; i < ir->op_count; i++) {
@@ -83,4 +84,64 @@ Test(move_views, both_axes_of_one_value)
             "2", "64,64",
             "64,2") " | BlockScaleQuantize x@2 y=64,64:FP8_E4M3 scale=2,64 !block_size=32 !axis=0",
         0, 3);
+}
+
+/* ---- over products ---- */
+
+#define PRODUCT "Matmul a=64,16 b=16,64 c=64,64:virtual "
+#define TWIN    "| Matmul a@1 b=16,64 c=64,64:virtual "
+
+/* `products` are left, without views and over domains of this rank, if the views move; otherwise
+ * the program stays as it is. */
+static void expect_products(const char *sketch, bool are_split, uint32_t products)
+{
+    struct sketched_program program;
+    bool is_found = run(&program, sketch, kiln_ir_move_views_over_products);
+    const struct kiln_ir *ir = &program.ir;
+    cr_expect_eq(is_found, are_split, "%s", sketch);
+    cr_expect_eq(count(ir, KILN_OP_CONTRACT), products, "%s", sketch);
+    cr_expect_eq(count(ir, KILN_OP_VIEW) == 0, are_split, "%s", sketch);
+    for (uint32_t i = 0; i < ir->op_count; i++) {
+        if (ir->ops[i].opcode == KILN_OP_CONTRACT)
+            cr_expect_eq(ir->domains[ir->ops[i].domain].rank, are_split ? 3 : 2, "%s", sketch);
+    }
+    sketched_program_fini(&program);
+}
+
+Test(move_views, products_count_blocks)
+{
+    expect_products(PRODUCT QUANTIZE("3", "64,64", "64,2"), true, 1);
+    /* Rows are counted in blocks as well. */
+    expect_products(PRODUCT "| BlockScaleQuantize x@3 y=64,64:FP8_E4M3 scale=2,64 !block_size=32 "
+                            "!axis=0",
+                    true, 1);
+    /* With work on it, which is an output too. */
+    expect_products(PRODUCT "| Pointwise in_0@3 in_1=64 out_0=64,64 !operation='ADD' " QUANTIZE(
+                        "5", "64,64", "64,2"),
+                    true, 1);
+    expect_products(PRODUCT TWIN
+                    "| Pointwise in_0@3 in_1@5 out_0=64,64:virtual !operation='MUL' " QUANTIZE(
+                        "6", "64,64", "64,2"),
+                    true, 2);
+}
+
+Test(move_views, products_that_others_read_stay)
+{
+    /* Both axes have blocks. */
+    expect_products(
+        PRODUCT QUANTIZE(
+            "3", "64,64",
+            "64,2") " | BlockScaleQuantize x@3 y=64,64:FP8_E4M3 scale=2,64 !block_size=32 !axis=0",
+        false, 1);
+    expect_products(PRODUCT "| Reduction in@3 out=64,1 !mode='ADD' " QUANTIZE("3", "64,64", "64,2"),
+                    false, 1);
+    expect_products(PRODUCT
+                    "| Pointwise in_0@3 out_0=64,64:virtual !operation='EXP' | "
+                    "Pointwise in_0@3 out_0=64,64 !operation='NEG' " QUANTIZE("4", "64,64", "64,2"),
+                    false, 1);
+    /* No kernel of a product counts along blocks. */
+    expect_products(PRODUCT "| Pointwise in_0@3 out_0=64,64:virtual !operation='GEN_INDEX' "
+                            "!axis_tensor_uid=1 | Pointwise in_0@3 in_1@4 out_0=64,64:virtual "
+                            "!operation='ADD'" QUANTIZE("5", "64,64", "64,2"),
+                    false, 1);
 }

@@ -233,6 +233,8 @@ void kiln_emit_contraction_defines(const struct kiln_emission *emission, struct 
     kiln_emit_constant("FINISHED_TOGETHER", finished_together(emission), source);
     if (kiln_ending_row_lanes(ending) != 0)
         kiln_emit_constant("ROW_LANES", kiln_ending_row_lanes(ending), source);
+    if (contraction->problem.block != 0)
+        kiln_emit_constant("ROW_BLOCK", contraction->problem.block, source);
     if (kiln_pipeline_groups(&contraction->pipeline) > 1)
         kiln_emit_constant("GROUPS_K", kiln_pipeline_groups(&contraction->pipeline), source);
     append_order_defines(contraction, source);

@@ -57,9 +57,12 @@ void kiln_emit_result_use(const struct kiln_emission *emission, uint32_t access,
                           struct kiln_buffer *source)
 {
     const struct kiln_access *memory = &emission->group->accesses[access];
+    bool is_of_block =
+        kiln_contraction_of(emission)->problem.block != 0 && memory->place == KILN_PLACE_ROW;
     kiln_buffer_printf(source, " use(%" PRIu32 ", %s, %s)", access, kiln_storage_suffix(memory),
                        memory->kind == KILN_ARGUMENT_HOST_SCALAR ? "SCALAR"
                        : kiln_is_length_access(emission, access) ? "LENGTH"
+                       : is_of_block                             ? "BLOCK"
                                                                  : "PLAIN");
 }
 

@@ -61,6 +61,17 @@ bool kiln_group_has_whole_rows(const struct kiln_fusion_group *group)
     return group->anchor_count != 0 && group->role == KILN_ROLE_WHOLE && group->reduced_axes != 0;
 }
 
+uint32_t kiln_group_block(const struct kiln_ir *ir, const struct kiln_fusion_group *group)
+{
+    enum kiln_axis_role role;
+    if (!kiln_group_has_whole_rows(group) || (group->reduced_axes & (group->reduced_axes - 1)) != 0)
+        return 0;
+    uint32_t axis = (uint32_t)__builtin_ctz(group->reduced_axes);
+    return (uint32_t)kiln_contraction_block(
+        &ir->contractions[ir->ops[group->anchors[0]].contraction],
+        (uint8_t)(ir->domains[group->domain].rank - 1 - axis), &role);
+}
+
 bool kiln_group_cuts_k(const struct kiln_fusion_group *group)
 {
     return group->anchor_count != 0 && group->role == KILN_ROLE_PARTIAL && group->reduced_axes == 0;

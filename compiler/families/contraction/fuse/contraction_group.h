@@ -65,6 +65,11 @@ bool kiln_group_has_statistics(const struct kiln_fusion_group *group);
 bool kiln_group_has_whole_rows(const struct kiln_fusion_group *group);
 bool kiln_group_cuts_k(const struct kiln_fusion_group *group);
 
+/* Whole rows may be blocks of rows: the axis of m or n that is reduced is the inner one of two
+ * (kiln_contraction_split), and a tile has several blocks of each row. Returns the elements of a
+ * block; 0 if the kernel has none. */
+uint32_t kiln_group_block(const struct kiln_ir *ir, const struct kiln_fusion_group *group);
+
 static inline bool kiln_op_is_contraction(const struct kiln_op *op)
 {
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_CONTRACT;

@@ -9,6 +9,7 @@
 #include "compiler/families/reduction/fuse/reduction_passes.h"
 #include "compiler/fuse/cluster.h"
 #include "compiler/fuse/fuse_family.h"
+#include "compiler/ir/view.h"
 
 /* The values that the places stage, once the anchors are known. */
 static void find_operands(const struct kiln_ir *ir, const struct kiln_fusion_group *group,
@@ -220,7 +221,11 @@ static bool runs_along(const struct kiln_group_builder *builder, uint32_t value,
     if (ordinal == KILN_NONE)
         return axis == 0;
     const struct kiln_tensor *tensor = &builder->graph->tensors[ordinal];
-    return axis < tensor->rank && tensor->strides[tensor->rank - 1 - axis] == 1;
+    const struct kiln_domain *domain = &builder->ir->domains[builder->ir->ops[value].domain];
+    int64_t strides[KILN_MAX_RANK];
+    return axis < domain->rank &&
+           kiln_view_strides(domain, tensor->dims, tensor->strides, tensor->rank, strides) &&
+           strides[domain->rank - 1 - axis] == 1;
 }
 
 /* True if the columns of a kernel's tiles can be along this axis of m or n. A single product has
@@ -239,6 +244,25 @@ static bool may_run_along(const struct kiln_group_builder *builder,
     return role == KILN_AXIS_N || runs_along(builder, cluster->anchors[0], axis);
 }
 
+/* Reductions of blocks of a row. A tile holds whole blocks. The widest tiles of vector
+ * instructions have LARGEST_BLOCK columns; a vector of the result is no longer than the smallest
+ * block. */
+static bool has_whole_blocks(const struct kiln_group_builder *builder,
+                             const struct kiln_cluster *cluster, uint32_t axes)
+{
+    enum { SMALLEST_BLOCK = 8, LARGEST_BLOCK = 128 };
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_domain *domain = &ir->domains[cluster->domain];
+    enum kiln_axis_role role = KILN_AXIS_N;
+    if (axes == 0 || (axes & (axes - 1)) != 0)
+        return false;
+    uint32_t axis = domain->rank - 1 - (uint32_t)__builtin_ctz(axes);
+    int64_t size = kiln_contraction_block(
+        &ir->contractions[ir->ops[cluster->anchors[0]].contraction], (uint8_t)axis, &role);
+    return size >= SMALLEST_BLOCK && size <= LARGEST_BLOCK && (size & (size - 1)) == 0 &&
+           may_run_along(builder, cluster, role, axis);
+}
+
 /* Reductions along the columns of tiles where one tile has all of them. Elements wait in local
  * memory for what is reduced of them. */
 static bool has_whole_rows(const struct kiln_group_builder *builder,
@@ -252,6 +276,8 @@ static bool has_whole_rows(const struct kiln_group_builder *builder,
                                                       : KILN_CONTRACTION_MAX_ROW;
     if (has_phases(contraction))
         return false;
+    if (has_whole_blocks(builder, cluster, axes))
+        return true;
     for (enum kiln_axis_role role = KILN_AXIS_M; role <= KILN_AXIS_N; role++) {
         uint32_t axis = only_axis(contraction, role);
         if (axis >= domain->rank || axes != UINT32_C(1) << (domain->rank - 1 - axis))

@@ -171,7 +171,19 @@ static bool has_repeats(const struct kiln_contraction_axis *axis)
            axis->of[KILN_CONTRACT_RIGHT].repeat.value != 1;
 }
 
-/* Whether every access walks along two axes as along one. */
+/* True for the elements of blocks that the group reduces. Its accesses of a block count in blocks
+ * (contraction_layout.c). */
+static bool is_block(const struct kiln_contraction_problem *problem,
+                     const struct kiln_contraction_axis *axis)
+{
+    uint32_t rank = problem->ir->domains[problem->group->domain].rank;
+    uint8_t along = axis->of[KILN_CONTRACT_RESULT].along;
+    return problem->contraction->problem.block != 0 && along < rank &&
+           axis->size == problem->contraction->problem.block &&
+           problem->group->reduced_axes == UINT32_C(1) << (rank - 1 - along);
+}
+
+/* True if every access walks along two axes as along one. Accesses of a block may differ. */
 static bool may_merge_axes(const struct kiln_kernel_axes *kernel,
                            const struct kiln_contraction_axis *outer,
                            const struct kiln_contraction_axis *inner)
@@ -182,10 +194,12 @@ static bool may_merge_axes(const struct kiln_kernel_axes *kernel,
         is_indexed(problem, outer->of[KILN_CONTRACT_RESULT].along) ||
         is_indexed(problem, inner->of[KILN_CONTRACT_RESULT].along))
         return false;
+    bool are_blocks = is_block(problem, inner);
     for (uint32_t i = 0; i < problem->group->access_count; i++) {
         const struct kiln_access *access = &problem->group->accesses[i];
-        if (kiln_stride_along(problem, access, outer) !=
-            kiln_stride_along(problem, access, inner) * inner->size)
+        bool is_of_block = are_blocks && access->place == KILN_PLACE_ROW;
+        if (!is_of_block && kiln_stride_along(problem, access, outer) !=
+                                kiln_stride_along(problem, access, inner) * inner->size)
             return false;
     }
     return true;

@@ -7,9 +7,10 @@
 #include "compiler/families/reduction/fuse/reduction_passes.h"
 
 enum kiln_ending_kind {
-    KILN_ENDING_STORE,    /* elementwise work, then stores */
-    KILN_ENDING_SEGMENTS, /* the sums of a segment of k go to the workspace */
-    KILN_ENDING_ROWS,     /* a tile has whole rows of the result, which are reduced in the kernel */
+    KILN_ENDING_STORE,      /* elementwise work, then stores */
+    KILN_ENDING_SEGMENTS,   /* the sums of a segment of k go to the workspace */
+    KILN_ENDING_ROWS,       /* a tile has whole rows of the result, or whole blocks of them, which
+                               are reduced in the kernel */
     KILN_ENDING_STATISTICS, /* a tile reduces its elements, and another kernel merges the tiles */
 };
 
@@ -23,7 +24,7 @@ enum kiln_statistics {
 
 struct kiln_rows_ending {
     uint32_t parts; /* an instruction's rows are finished in so many, to fit in local memory */
-    uint32_t lanes; /* neighbours that share a row */
+    uint32_t lanes; /* neighbours that share a row, or a block of it */
     struct kiln_reduction_passes passes;
 };
 

@@ -184,7 +184,7 @@ static bool is_possible(const struct kiln_tile_problem *problem,
                         const struct kiln_contraction_schedule *tried)
 {
     uint32_t columns = problem->right.is_along_rows ? TRANSPOSED_ROWS : 16;
-    if (tried->tile.n % (columns * tried->problem.products) != 0)
+    if (tried->tile.n % (columns * tried->problem.products) != 0 || kiln_has_part_of_block(tried))
         return false;
     return kiln_pipeline_groups(&tried->pipeline) == 1 ||
            (!problem->is_alone &&

@@ -153,6 +153,16 @@ static void set_routing_stride(const struct kiln_access *access, int64_t *stride
         strides[KILN_STRIDE_ROW] += access->strides[i];
 }
 
+/* True for an access that has an element per block of columns. The axes of blocks and of their
+ * elements have become one, unless some access keeps them apart; then blocks are batches. */
+static bool is_counted_in_blocks(const struct kiln_kernel_axes *kernel,
+                                 const struct kiln_access *access)
+{
+    uint32_t block = kernel->problem->contraction->problem.block;
+    return block != 0 && access->place == KILN_PLACE_ROW &&
+           kernel->columns[kernel->column_count - 1].size > block;
+}
+
 static void set_strides(const struct kiln_kernel_axes *kernel)
 {
     const struct kiln_contraction_problem *problem = kernel->problem;
@@ -177,6 +187,11 @@ static void set_strides(const struct kiln_kernel_axes *kernel)
             set_role_strides(kernel, access, is_result ? kernel->columns : kernel->sums,
                              is_result ? kernel->column_count : kernel->sum_count,
                              KILN_STRIDE_COLUMN, KILN_STRIDE_OUTER_COLUMN, strides);
+        if (is_counted_in_blocks(kernel, access))
+            strides[KILN_STRIDE_COLUMN] = kiln_stride_of_axis(
+                problem, access,
+                (uint8_t)(kernel->columns[kernel->column_count - 1].of[KILN_CONTRACT_RESULT].along +
+                          1));
         if (!is_result) {
             walks->row_repeat =
                 kiln_repeat_along(problem, access,
@@ -238,6 +253,7 @@ void kiln_contraction_lay_out_axes(struct kiln_contraction_problem *problem, boo
     struct kiln_contraction_schedule *contraction = problem->contraction;
     struct kiln_kernel_axes kernel = {.problem = problem, .is_transposed = is_transposed};
     contraction->problem.products = problem->group->anchor_count;
+    contraction->problem.block = kiln_group_block(problem->ir, problem->group);
     contraction->problem.routing = problem->axes->routing;
     if (problem->axes->routing != KILN_ROUTING_NONE)
         contraction->problem.groups = kiln_domain_elements(

@@ -38,7 +38,8 @@ void kiln_set_access_modes(struct kiln_contraction_problem *problem)
         int64_t stride = access->strides[along_column ? KILN_STRIDE_COLUMN : KILN_STRIDE_ROW];
         const struct kiln_contraction_access *walks = &contraction->accesses[i];
         bool has_blocks = !is_result && (along_column ? walks->k_repeat : walks->row_repeat) != 0;
-        bool is_few = has_blocks || is_of_sums || kiln_place_routes(memory->place) ||
+        bool is_of_block = contraction->problem.block != 0 && memory->place == KILN_PLACE_ROW;
+        bool is_few = has_blocks || is_of_block || is_of_sums || kiln_place_routes(memory->place) ||
                       (memory->is_accumulator && memory->place == KILN_PLACE_ROW);
         kiln_set_access_mode(problem, i, stride, is_few ? 1 : vector);
     }

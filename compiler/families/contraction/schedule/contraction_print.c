@@ -140,14 +140,19 @@ static void print_ending(const struct kiln_schedule *schedule, struct kiln_buffe
 {
     static const char *const accumulated[] = {"", "each of its rows", "each of its columns", "it"};
     const struct kiln_ending *ending = &kiln_contraction_schedule_of(schedule)->ending;
+    uint32_t block = kiln_contraction_schedule_of(schedule)->problem.block;
     switch (ending->kind) {
     case KILN_ENDING_STATISTICS:
         kiln_buffer_printf(buffer, ", a tile stores the statistics of %s, %" PRIu32 " in all",
                            accumulated[ending->statistics.of], schedule->segment_count);
         break;
     case KILN_ENDING_ROWS:
-        kiln_buffer_printf(buffer, ", %" PRIu32 " passes over rows of %" PRIu32 " lanes",
-                           ending->rows.passes.pass_count, ending->rows.lanes);
+        kiln_buffer_printf(buffer, ", %" PRIu32 " passes over ", ending->rows.passes.pass_count);
+        if (block != 0)
+            kiln_buffer_printf(buffer, "blocks of %" PRIu32 " columns, each in %" PRIu32 " lane%s",
+                               block, ending->rows.lanes, ending->rows.lanes == 1 ? "" : "s");
+        else
+            kiln_buffer_printf(buffer, "rows of %" PRIu32 " lanes", ending->rows.lanes);
         break;
     default:
         break;
@@ -231,7 +236,8 @@ void kiln_contraction_explain(const struct kiln_schedule *schedule,
     if (pipeline->kind == KILN_PIPELINE_STRIPS)
         kiln_buffer_append_text(buffer, "  strips by a rule: a window's line is read once for "
                                         "neighbouring pixels\n");
-    if (contraction->ending.kind == KILN_ENDING_ROWS && pipeline->kind == KILN_PIPELINE_STAGED)
+    if (contraction->ending.kind == KILN_ENDING_ROWS && contraction->problem.block == 0 &&
+        pipeline->kind == KILN_PIPELINE_STAGED)
         kiln_buffer_printf(buffer,
                            "  tile by a rule: whole rows of %" PRId64
                            " columns, and of the rows as many as leave room for sums in registers "

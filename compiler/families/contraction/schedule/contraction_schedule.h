@@ -176,6 +176,7 @@ struct kiln_product_problem {
      * (contraction_runs.h); 0 elsewhere. */
     int64_t k_run;
     uint32_t products; /* that share the columns of a tile: 1 or 2 */
+    uint32_t block;    /* neighbouring columns that are reduced; 0 if none are, or whole rows */
     /* Groups of rows or of k. Rows of a group have an index along batch axis 0, and tiles of their
      * own. */
     enum kiln_routing routing;
@@ -218,6 +219,12 @@ struct kiln_contraction_schedule {
 static inline uint32_t kiln_tile_columns(const struct kiln_contraction_schedule *contraction)
 {
     return contraction->tile.n / contraction->problem.products;
+}
+
+/* True if the tile has less than a whole block of columns: both are powers of two. */
+static inline bool kiln_has_part_of_block(const struct kiln_contraction_schedule *contraction)
+{
+    return kiln_tile_columns(contraction) < contraction->problem.block;
 }
 
 /* Groups of rows: the most tiles that groups, and the rows before the first one, have. */

@@ -212,6 +212,10 @@ static void take(const struct kiln_tile_problem *problem, const struct candidate
         tile->m = kiln_max_u32(tile->m, least_m);
         tile->n = kiln_max_u32(tile->n, least_n);
     }
+    /* The narrowest tiles are for the fewest registers: blocks make them wider. */
+    uint32_t block = contraction->problem.block * contraction->problem.products;
+    if (candidate->kind == KILN_PIPELINE_STAGED && tile->n < block)
+        tile->n = block;
     if (is_streamed)
         tile->k = count_slots(problem, contraction) * kiln_lane_step(contraction);
 }

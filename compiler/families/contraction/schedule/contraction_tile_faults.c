@@ -87,6 +87,8 @@ const char *kiln_find_tile_fault(const struct kiln_tile_problem *problem,
         return "the tile is no whole number of fragments for each wave";
     if (!is_power_of_two(tile->n))
         return "the tile's columns are no power of two";
+    if (kiln_has_part_of_block(contraction))
+        return "the tile has no whole blocks of columns";
     if (waves * tile->waves_k * target->wave_size > MAX_BLOCK)
         return "a work-group has 1024 work-items at most";
     if (target->wave_size != 1 &&

@@ -405,16 +405,19 @@ static enum kiln_status choose_large(const struct kiln_schedule_task *task,
     struct kiln_tile_problem tile = tile_problem(&problem);
     tile.alternatives = task->alternatives;
     const char *fault = NULL;
-    if (kiln_group_has_whole_rows(group))
+    if (contraction->problem.block != 0)
+        contraction->ending = (struct kiln_ending){.kind = KILN_ENDING_ROWS, .rows.parts = 1};
+    if (kiln_group_has_whole_rows(group) && contraction->problem.block == 0)
         kiln_contraction_choose_row_tile(target, problem.op->scalar, &schedule->limits,
                                          contraction);
     else
         fault = choose_tile(&tile, ir->is_general, contraction);
+    /* Without its blocks the product may have a kernel. */
     if (fault != NULL)
-        return kiln_error_set(error, KILN_BAD_ARGUMENT,
-                              "node %u '%s': no matrix product with this schedule on '%s': %s",
-                              (unsigned)problem.op->node, graph->nodes[problem.op->node].name,
-                              target->name, fault);
+        return kiln_error_set(
+            error, contraction->problem.block != 0 ? KILN_UNSUPPORTED : KILN_BAD_ARGUMENT,
+            "node %u '%s': no matrix product with this schedule on '%s': %s",
+            (unsigned)problem.op->node, graph->nodes[problem.op->node].name, target->name, fault);
     contraction->order = kiln_choose_tile_order(target);
     schedule->launch.block =
         (contraction->tile.waves_m * contraction->tile.waves_n * contraction->tile.waves_k +
@@ -430,6 +433,9 @@ static enum kiln_status choose_large(const struct kiln_schedule_task *task,
     contraction->k_end = choose_k_end(contraction);
     contraction->result_vector =
         kiln_result_vector(&problem, contraction->problem.n, schedule->limits.vector_elems);
+    if (contraction->problem.block != 0)
+        contraction->ending.rows.lanes = kiln_min_u32(
+            contraction->problem.block / contraction->result_vector, target->wave_size);
     kiln_choose_operand_sums(&problem);
     kiln_set_access_modes(&problem);
     fill_schedule(&problem, lds_bytes(&problem, tile.sum_bytes));

@@ -47,11 +47,6 @@ static const struct {
      1},
     /* Blocks of an odd size begin between bytes. */
     {"BlockScaleQuantize x=256,2040 y=256,2040:FP4_E2M1 scale=256,408 !block_size=5", 2},
-    {"Matmul a=256,64:HALF b=64,2048:HALF c=256,2048:HALF:virtual | Pointwise in_0@3 "
-     "in_1=1,2048:HALF out_0=256,2048:HALF:virtual" UNARY(
-         "ADD") "| Pointwise in_0@5 "
-                "out_0=256,2048:HALF:virtual" UNARY("GELU_FWD") "| " QUANTIZE("@6"),
-     2},
     /* One kernel for the rows, one for the blocks. */
     {"RMSNorm x=" X " scale=1,2048 epsilon=k y=" X
      ":virtual !forward_phase='INFERENCE' | " QUANTIZE("@4"),
