@@ -84,6 +84,28 @@ static void append_outer_coordinates(const struct kiln_emission *emission,
     }
 }
 
+/* Moves a vector of so many elements back if it is beyond a short last block's end. Both are whole
+ * vectors. */
+static void append_end(const struct kiln_emission *emission, uint32_t vector,
+                       struct kiln_buffer *source)
+{
+    const struct kiln_walk *walk = &emission->schedule->walk;
+    if (walk->end == 0)
+        return;
+    if (walk->end_elements != walk->rank - 1)
+        vector = 1;
+    const int64_t last = walk->end - vector;
+    kiln_buffer_append_text(source, "    if (");
+    kiln_emit_coordinate(emission, walk->end_blocks, source);
+    kiln_buffer_printf(source, " * %" PRId64 "u + ", walk->end_block);
+    kiln_emit_coordinate(emission, walk->end_elements, source);
+    kiln_buffer_printf(source, " > %" PRId64 "u)\n        ", last);
+    kiln_emit_coordinate(emission, walk->end_elements, source);
+    kiln_buffer_printf(source, " = %" PRId64 "u - ", last);
+    kiln_emit_coordinate(emission, walk->end_blocks, source);
+    kiln_buffer_printf(source, " * %" PRId64 "u;\n", walk->end_block);
+}
+
 uint64_t kiln_tiles_along(const struct kiln_schedule *schedule, uint32_t axis)
 {
     uint64_t tile = schedule->walk.tile_elems;
@@ -117,6 +139,7 @@ void kiln_emit_locate(const struct kiln_emission *emission, struct kiln_buffer *
     }
     if (is_tiled || kiln_walk_has_rows(schedule))
         append_outer_coordinates(emission, source);
+    append_end(emission, schedule->walk.vector_elems, source);
     kiln_buffer_append_text(source, "    return position;\n}\n");
 }
 
@@ -209,6 +232,7 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     else if (!is_columns)
         kiln_buffer_append_text(source, "    position.column = rest * KILN_VECTOR;\n");
     append_axes(emission, schedule->walk.reduced_axes, source);
+    append_end(emission, schedule->walk.vector_elems, source);
     kiln_buffer_append_text(source, "}\n");
     if (!kiln_rows_have_tails(emission))
         return;
@@ -221,6 +245,7 @@ void kiln_emit_row_locations(const struct kiln_emission *emission, struct kiln_b
     kiln_emit_size(emission, (int64_t)(cols - tail), source, "line_whole");
     kiln_buffer_append_text(source, ";\n");
     append_axes(emission, schedule->walk.reduced_axes, source);
+    append_end(emission, 1, source);
     kiln_buffer_append_text(source, "}\n");
 }
 

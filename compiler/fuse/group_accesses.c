@@ -175,7 +175,7 @@ static struct kiln_domain shape_in_memory(const struct kiln_group_builder *build
         return shape;
     const struct kiln_tensor *tensor = &builder->graph->tensors[op->tensor];
     if (kiln_domain_splits(&shape, tensor->dims, tensor->rank)) {
-        shape.rank = tensor->rank;
+        shape = (struct kiln_domain){.rank = tensor->rank};
         memcpy(shape.dims, tensor->dims, sizeof shape.dims);
     }
     return shape;
@@ -210,8 +210,9 @@ static struct kiln_access home_access(struct kiln_group_builder *builder, uint32
                              builder->ir->ops[builder->store_op[in_memory]].tensor);
     const struct kiln_op *op = &builder->ir->ops[in_memory];
     /* Rows of elements look the same along any axes. */
-    const struct kiln_domain shape =
-        builder->is_viewed[in_memory] ? *seen_along(builder, value) : shape_in_memory(builder, op);
+    const struct kiln_domain shape = builder->is_viewed[in_memory]
+                                         ? kiln_domain_without_end(seen_along(builder, value))
+                                         : shape_in_memory(builder, op);
     uint32_t layout =
         builder->is_viewed[in_memory] ? KILN_NONE : kiln_layout_tensor(builder, in_memory);
     int64_t packed[KILN_MAX_RANK];

@@ -29,8 +29,8 @@ static int64_t declared_size(const struct quantisation *quantisation)
     return (x->declared != NULL ? x->declared : x)->dims[quantisation->attributes->axis];
 }
 
-/* The domain of X, its last block padded, with the axis of blocks split if there are several
- * blocks. For `of_scale` the axis of a block's elements has size 1. */
+/* The domain of X with the axis of blocks split if there are several blocks. For `of_scale` the
+ * axis of a block's elements has size 1. */
 static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_scale)
 {
     const struct kiln_tensor *x = quantisation->x;
@@ -40,6 +40,7 @@ static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_s
     uint32_t rank = 0;
     uint32_t kept = 0; /* of the axes so far */
     uint32_t kept_of_x = kiln_ir_kept_axes(quantisation->ir, x);
+    bool is_short = !of_scale && x->dims[attributes->axis] % block_size != 0;
     for (uint32_t i = 0; i < x->rank; i++) {
         uint32_t is_kept = kept_of_x >> (x->rank - 1 - i) & 1;
         if (i != attributes->axis) {
@@ -60,7 +61,13 @@ static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_s
             kept <<= 1;
         }
     }
-    return kiln_ir_domain_keeping(quantisation->ir, dims, kept, rank);
+    struct kiln_domain domain = {.rank = rank, .kept = kept};
+    memcpy(domain.dims, dims, rank * sizeof *dims);
+    if (is_short) {
+        domain.end = x->dims[attributes->axis];
+        domain.block_axis = x->rank - 1 - attributes->axis;
+    }
+    return kiln_ir_domain_like(quantisation->ir, &domain);
 }
 
 /* Two roundings upwards in a row are one: the quotient in the computing type, then SCALE's type. */
@@ -119,49 +126,19 @@ static uint32_t import_elements(const struct quantisation *quantisation, uint32_
     return kiln_ir_binary(ir, KILN_OP_DIV, x, kiln_ir_broadcast(ir, divisor, domain));
 }
 
-/* ---- a short last block ---- */
-
-/* The operand along another length of the axis of blocks: without elements past the length, or with
- * zeros where it has none. A REDUCE through a map, whose windows have one tap. */
-static uint32_t resize(const struct quantisation *quantisation, uint32_t value, int64_t from,
-                       int64_t to)
+/* True if packed elements share bytes with neighbours in memory that another block, or another row,
+ * has. */
+static bool has_shared_bytes(const struct quantisation *quantisation)
 {
-    struct kiln_ir *ir = quantisation->ir;
-    const struct kiln_tensor *x = quantisation->x;
-    uint8_t along = (uint8_t)(x->rank - 1 - quantisation->attributes->axis);
-    struct kiln_map map = {0};
-    int64_t dims[KILN_MAX_RANK];
-    memcpy(dims, x->dims, sizeof dims);
-    dims[quantisation->attributes->axis] = to;
-    uint32_t domain = kiln_ir_domain_keeping(ir, dims, kiln_ir_kept_axes(ir, x), x->rank);
-    if (ir->failed)
-        return KILN_NONE;
-    map.axis_count = ir->domains[domain].rank;
-    for (uint32_t i = 0; i < map.axis_count; i++)
-        map.axes[i] = kiln_map_axis_along((uint8_t)i);
-    if (from < to)
-        map.windows[map.window_count++] = (struct kiln_map_window){
-            .over = along,
-            .size = kiln_constant_number(from),
-            .offset = kiln_constant_number(0),
-            .divisor = kiln_constant_number(1),
-        };
-    const struct kiln_reduced_windows windows = {
-        .map = &map, .iteration = domain, .domain = domain};
-    return kiln_ir_reduce_windows(ir, KILN_OP_REDUCE_MAX_NUMBER, &value, &windows);
-}
-
-/* The elements without those of the padding. */
-static uint32_t crop(const struct quantisation *quantisation, uint32_t y, int64_t padded)
-{
-    int64_t dims[KILN_MAX_RANK];
-    const struct kiln_tensor *x = quantisation->x;
-    memcpy(dims, x->dims, sizeof dims);
-    dims[quantisation->attributes->axis] = padded;
-    uint32_t kept = kiln_ir_kept_axes(quantisation->ir, x);
-    y = kiln_ir_view(quantisation->ir, y,
-                     kiln_ir_domain_keeping(quantisation->ir, dims, kept, x->rank));
-    return resize(quantisation, y, padded, quantisation->x->dims[quantisation->attributes->axis]);
+    const struct kiln_tensor *y = quantisation->y;
+    int64_t unit = kiln_dtype_unit(y->dtype);
+    for (uint32_t i = 0; i < y->rank; i++) {
+        bool is_of_blocks = i == quantisation->attributes->axis;
+        if (y->strides[i] == 1 && y->dims[i] != 1)
+            return y->dims[i] % unit != 0 ||
+                   (is_of_blocks && quantisation->attributes->block_size % unit != 0);
+    }
+    return unit != 1;
 }
 
 void kiln_import_block_quantize(struct kiln_importer *importer, const struct kiln_node *node)
@@ -176,19 +153,15 @@ void kiln_import_block_quantize(struct kiln_importer *importer, const struct kil
         .scalar = kiln_node_scalar(importer->graph, node),
     };
     uint32_t domain = blocks_domain(&quantisation, false);
-    int64_t size = quantisation.x->dims[node->block_quantize.axis];
-    int64_t padded = block_count(&quantisation) * node->block_quantize.block_size;
-    bool is_padded = padded != size;
     uint32_t x = kiln_ir_broadcast(ir, kiln_importer_value(importer, node->inputs[0]),
                                    kiln_ir_tensor_domain(ir, quantisation.x));
-    /* Zeros do not change the largest magnitude of a block. */
-    if (is_padded)
-        x = resize(&quantisation, kiln_ir_convert(ir, x, quantisation.scalar), size, padded);
     x = kiln_ir_convert(ir, kiln_ir_view(ir, x, domain), quantisation.scalar);
     uint32_t scale = import_scale(&quantisation, x);
     kiln_importer_define(importer, node->outputs[1], scale);
     uint32_t y = import_elements(&quantisation, x, scale);
-    if (is_padded)
-        y = crop(&quantisation, y, padded);
-    kiln_importer_define(importer, node->outputs[0], limit(&quantisation, y));
+    y = limit(&quantisation, y);
+    /* A kernel that stores bytes of several blocks walks over the whole tensor as one line. */
+    if (!ir->failed && ir->domains[domain].end != 0 && has_shared_bytes(&quantisation))
+        y = kiln_ir_view(ir, y, kiln_ir_domain(ir, quantisation.x->dims, quantisation.x->rank));
+    kiln_importer_define(importer, node->outputs[0], y);
 }

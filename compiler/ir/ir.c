@@ -117,6 +117,12 @@ static bool reserve(struct kiln_ir *ir, void **items, uint32_t count, uint32_t *
     return true;
 }
 
+bool kiln_domain_is_equal(const struct kiln_domain *a, const struct kiln_domain *b)
+{
+    return a->rank == b->rank && a->kept == b->kept && memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
+           a->end == b->end && a->block_axis == b->block_axis;
+}
+
 static uint32_t hash_domain(const struct kiln_domain *domain)
 {
     uint64_t hash = domain->rank;
@@ -134,8 +140,7 @@ static uint32_t *probe_domain(const struct kiln_ir *ir, const struct kiln_domain
     uint32_t slot = hash_domain(domain) & mask;
     for (; ir->domain_slots[slot] != 0; slot = (slot + 1) & mask) {
         const struct kiln_domain *other = &ir->domains[ir->domain_slots[slot] - 1];
-        if (other->rank == domain->rank && other->kept == domain->kept &&
-            memcmp(other->dims, domain->dims, sizeof domain->dims) == 0)
+        if (kiln_domain_is_equal(other, domain))
             break;
     }
     return &ir->domain_slots[slot];
@@ -200,13 +205,23 @@ bool kiln_domain_is_one(const struct kiln_domain *domain, uint32_t axis)
 uint32_t kiln_ir_domain_keeping(struct kiln_ir *ir, const int64_t *dims, uint32_t kept,
                                 uint32_t rank)
 {
+    struct kiln_domain domain = {.rank = rank, .kept = kept};
+    memcpy(domain.dims, dims, rank * sizeof *dims);
+    return kiln_ir_domain_like(ir, &domain);
+}
+
+uint32_t kiln_ir_domain_like(struct kiln_ir *ir, const struct kiln_domain *wanted)
+{
+    const int64_t *dims = wanted->dims;
+    uint32_t rank = wanted->rank, kept = wanted->kept;
     for (uint32_t i = 0; ir->is_general && i < rank; i++)
         kept |= (uint32_t)(dims[rank - 1 - i] != 1) << i;
     while (rank > 0 && dims[0] == 1 && (kept >> (rank - 1) & 1) == 0) {
         dims++;
         rank--;
     }
-    struct kiln_domain domain = {.rank = rank, .kept = kept};
+    struct kiln_domain domain = {
+        .rank = rank, .kept = kept, .end = wanted->end, .block_axis = wanted->block_axis};
     for (uint32_t i = 0; i < rank; i++)
         domain.dims[i] = dims[i];
     uint32_t *slot = find_domain_slot(ir, &domain);

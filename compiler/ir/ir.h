@@ -77,7 +77,14 @@ struct kiln_domain {
     /* In programs for general kernels: the axes that are axes even if their size is 1, since the
      * graph declares a longer one. A bit for each, counted from the right. */
     uint32_t kept;
+    /* 0, or the length of an axis that is cut into blocks, the last one shorter (view.h): the
+     * elements of a block are the axis `block_axis`, counted from the right, and blocks are the
+     * axis before it. */
+    int64_t end;
+    uint32_t block_axis;
 };
+
+bool kiln_domain_is_equal(const struct kiln_domain *a, const struct kiln_domain *b);
 
 struct kiln_op {
     enum kiln_opcode opcode;
@@ -189,6 +196,8 @@ uint32_t kiln_ir_domain(struct kiln_ir *ir, const int64_t *dims, uint32_t rank);
 /* The same with axes that the domain keeps, as kiln_domain.kept has them. */
 uint32_t kiln_ir_domain_keeping(struct kiln_ir *ir, const int64_t *dims, uint32_t kept,
                                 uint32_t rank);
+/* The same of a domain that need not be canonical. Its block axis is 0 without an end. */
+uint32_t kiln_ir_domain_like(struct kiln_ir *ir, const struct kiln_domain *wanted);
 /* The domain of a tensor's elements, and what is left of it as of kiln_ir_reduced_domain. */
 uint32_t kiln_ir_tensor_domain(struct kiln_ir *ir, const struct kiln_tensor *tensor);
 uint32_t kiln_ir_tensor_rows(struct kiln_ir *ir, const struct kiln_tensor *tensor, uint32_t axes);

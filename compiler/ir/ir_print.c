@@ -27,6 +27,8 @@ static void print_shape(const struct kiln_domain *domain, struct kiln_buffer *bu
     kiln_buffer_append_text(buffer, "[");
     for (uint32_t i = 0; i < domain->rank; i++)
         kiln_buffer_printf(buffer, "%s%" PRId64, i == 0 ? "" : "x", domain->dims[i]);
+    if (domain->end != 0)
+        kiln_buffer_printf(buffer, " of %" PRId64, domain->end);
     kiln_buffer_append_text(buffer, "]");
 }
 

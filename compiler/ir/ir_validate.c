@@ -59,8 +59,7 @@ static char scalar_letter(enum kiln_scalar scalar)
 
 static bool same_domain(const struct kiln_domain *a, const struct kiln_domain *b)
 {
-    return a->rank == b->rank && a->kept == b->kept &&
-           memcmp(a->dims, b->dims, sizeof a->dims) == 0;
+    return kiln_domain_is_equal(a, b);
 }
 
 /* The map and the iteration domain exist, and the operation is one that may have them. */
@@ -229,9 +228,10 @@ static void check_domains(struct validator *validator)
     }
     if (validator->info->op_class == KILN_OP_CLASS_VIEW) {
         const struct kiln_domain *source = &domains[operand(validator, 0)->domain];
-        if (same_domain(source, result) ||
-            (!kiln_domain_splits(source, result->dims, result->rank) &&
-             !kiln_domain_splits(result, source->dims, source->rank)))
+        bool is_split =
+            (result->end == 0 && kiln_domain_splits(source, result->dims, result->rank)) ||
+            (source->end == 0 && kiln_domain_splits(result, source->dims, source->rank));
+        if (same_domain(source, result) || !is_split)
             fault(validator, "neither domain splits the axes of the other");
         return;
     }
@@ -473,6 +473,19 @@ static void check_exactness(struct validator *validator)
         fault(validator, "the value is not rounded to %s", kiln_dtype_info(dtype)->text);
 }
 
+/* Blocks are the fewest that hold all elements, and the last one is short. */
+static bool has_sound_end(const struct kiln_domain *domain)
+{
+    if (domain->end == 0)
+        return domain->block_axis == 0;
+    if (domain->rank < 2 || domain->block_axis > domain->rank - 2)
+        return false;
+    int64_t block = domain->dims[domain->rank - 1 - domain->block_axis];
+    int64_t blocks = domain->dims[domain->rank - 2 - domain->block_axis];
+    return blocks > 1 && block > 1 && domain->end % block != 0 &&
+           (domain->end - 1) / block + 1 == blocks;
+}
+
 static void check_domain_table(struct validator *validator)
 {
     for (uint32_t i = 0; i < validator->ir->domain_count; i++) {
@@ -481,6 +494,7 @@ static void check_domain_table(struct validator *validator)
             domain->rank <= KILN_MAX_RANK && (domain->rank == 0 || !kiln_domain_is_one(domain, 0));
         for (uint32_t axis = 0; canonical && axis < KILN_MAX_RANK; axis++)
             canonical = axis < domain->rank ? domain->dims[axis] >= 1 : domain->dims[axis] == 0;
+        canonical = canonical && has_sound_end(domain);
         for (uint32_t j = 0; canonical && j < i; j++)
             canonical = !same_domain(domain, &validator->ir->domains[j]);
         if (!canonical) {

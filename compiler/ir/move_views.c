@@ -29,10 +29,12 @@ enum {
     ROW_ELEMENTS = 16, /* elements per element of a row value, at least */
 };
 
-/* One axis becomes two: where it lies from the right, and the sizes. */
+/* One axis becomes two: where it lies from the right, and the sizes. `end` is its own size if the
+ * last block is short, and 0 otherwise. */
 struct split {
     uint32_t from_right;
     int64_t outer, inner;
+    int64_t end;
 };
 
 struct mover {
@@ -68,13 +70,18 @@ static bool find_split(const struct kiln_domain *from, const struct kiln_domain 
         i++;
     if (i == from->rank)
         return false;
-    *ret_split = (struct split){
-        .from_right = i, .outer = to->dims[to->rank - 2 - i], .inner = to->dims[to->rank - 1 - i]};
+    *ret_split = (struct split){.from_right = i,
+                                .outer = to->dims[to->rank - 2 - i],
+                                .inner = to->dims[to->rank - 1 - i],
+                                .end = to->end};
     for (uint32_t k = i + 1; k < from->rank; k++) {
         if (from->dims[from->rank - 1 - k] != to->dims[to->rank - 2 - k])
             return false;
     }
-    return ret_split->outer * ret_split->inner == from->dims[from->rank - 1 - i];
+    if (from->end != 0 || (to->end != 0 && to->block_axis != i))
+        return false;
+    int64_t size = to->end != 0 ? to->end : ret_split->outer * ret_split->inner;
+    return size == from->dims[from->rank - 1 - i];
 }
 
 /* The domain of a value that aligns to the one that is split. KILN_NONE: memory is out. */
@@ -83,14 +90,18 @@ static uint32_t split_domain(struct kiln_ir *out, const struct split *split, uin
     const struct kiln_domain from = out->domains[number];
     if (from.rank <= split->from_right)
         return number;
-    int64_t dims[KILN_MAX_RANK + 1];
     uint32_t at = from.rank - 1 - split->from_right;
     bool is_split = from.dims[at] != 1;
-    memcpy(dims, from.dims, at * sizeof *dims);
-    dims[at] = is_split ? split->outer : 1;
-    dims[at + 1] = is_split ? split->inner : 1;
-    memcpy(dims + at + 2, from.dims + at + 1, split->from_right * sizeof *dims);
-    return kiln_ir_domain(out, dims, from.rank + 1);
+    struct kiln_domain domain = {.rank = from.rank + 1};
+    memcpy(domain.dims, from.dims, at * sizeof *domain.dims);
+    domain.dims[at] = is_split ? split->outer : 1;
+    domain.dims[at + 1] = is_split ? split->inner : 1;
+    memcpy(domain.dims + at + 2, from.dims + at + 1, split->from_right * sizeof *domain.dims);
+    if (is_split && split->end != 0) {
+        domain.end = split->end;
+        domain.block_axis = split->from_right;
+    }
+    return kiln_ir_domain_like(out, &domain);
 }
 
 /* ---- what can move ---- */
@@ -125,6 +136,7 @@ static bool split_product(const struct mover *mover, const struct kiln_op *op,
                           struct kiln_contraction *ret_split)
 {
     return op->opcode == KILN_OP_CONTRACT && op->domain == root_of(mover)->domain &&
+           mover->split.end == 0 &&
            kiln_contraction_split(&mover->ir->contractions[op->contraction],
                                   (uint8_t)mover->split.from_right, mover->split.inner, ret_split);
 }
@@ -220,7 +232,10 @@ static uint32_t split_index(struct mover *mover, const struct kiln_op *op, uint3
     uint32_t inner = kiln_ir_index(out, op->scalar, domain, new_rank - 1 - from_right);
     uint32_t outer = kiln_ir_index(out, op->scalar, domain, new_rank - 2 - from_right);
     outer = kiln_ir_binary(out, KILN_OP_MUL, outer, kiln_ir_integer(out, op->scalar, split->inner));
-    return kiln_ir_binary(out, KILN_OP_ADD, outer, inner);
+    uint32_t index = kiln_ir_binary(out, KILN_OP_ADD, outer, inner);
+    return split->end == 0 ? index
+                           : kiln_ir_binary(out, KILN_OP_MIN, index,
+                                            kiln_ir_integer(out, op->scalar, split->end - 1));
 }
 
 static void move_stores(struct mover *mover, uint32_t value, uint32_t made)

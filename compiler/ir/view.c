@@ -10,6 +10,15 @@ bool kiln_view_strides(const struct kiln_domain *domain, const int64_t *dims,
     for (uint32_t i = rank; i-- > 0;) {
         int64_t inner = 1; /* elements of this axis that the split axes so far tell apart */
         while (left > 0 && inner < dims[i]) {
+            if (domain->end != 0 && domain->rank - left == domain->block_axis) {
+                if (inner != 1 || dims[i] != domain->end)
+                    return false;
+                left -= 2;
+                ret_strides[left] = domain->dims[left + 1] * strides[i];
+                ret_strides[left + 1] = strides[i];
+                inner = dims[i];
+                continue;
+            }
             int64_t size = domain->dims[--left];
             if (size > dims[i] / inner)
                 return false;
@@ -25,6 +34,18 @@ bool kiln_view_strides(const struct kiln_domain *domain, const int64_t *dims,
             return false;
     }
     return true;
+}
+
+struct kiln_domain kiln_domain_without_end(const struct kiln_domain *domain)
+{
+    struct kiln_domain whole = {0};
+    for (uint32_t i = 0; i < domain->rank; i++) {
+        uint32_t from_right = domain->rank - 1 - i;
+        bool is_block = domain->end != 0 && from_right == domain->block_axis;
+        if (domain->end == 0 || from_right != domain->block_axis + 1)
+            whole.dims[whole.rank++] = is_block ? domain->end : domain->dims[i];
+    }
+    return whole;
 }
 
 bool kiln_domain_splits(const struct kiln_domain *domain, const int64_t *dims, uint32_t rank)

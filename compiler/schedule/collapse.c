@@ -117,7 +117,11 @@ static bool counts_along(const struct kiln_ir *ir, const struct kiln_fusion_grou
                          uint32_t axis)
 {
     uint32_t rank = ir->domains[group->domain].rank;
-    if (moves_along(ir, group, axis))
+    const struct kiln_domain *domain = &ir->domains[group->domain];
+    uint32_t from_right = rank - 1 - axis;
+    bool has_end = domain->end != 0 &&
+                   (from_right == domain->block_axis || from_right == domain->block_axis + 1);
+    if (has_end || moves_along(ir, group, axis))
         return true;
     for (uint32_t i = 0; i < group->op_count; i++) {
         const struct kiln_op *op = &ir->ops[group->ops[i]];
@@ -248,6 +252,13 @@ bool kiln_collapse_domain(const struct kiln_ir *ir, const struct kiln_fusion_gro
     if (schedule->walk.rank == 0) {
         schedule->walk.rank = 1;
         schedule->walk.dims[0] = 1;
+    }
+    schedule->walk.end = domain->end;
+    if (domain->end != 0) {
+        uint32_t elements = domain->rank - 1 - domain->block_axis;
+        schedule->walk.end_block = domain->dims[elements];
+        schedule->walk.end_elements = schedule->walk.domain_axis[elements];
+        schedule->walk.end_blocks = schedule->walk.domain_axis[elements - 1];
     }
     return true;
 }

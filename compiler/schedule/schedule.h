@@ -99,6 +99,11 @@ struct kiln_walk {
      * of domain axis i is the coordinate on collapsed axis domain_axis[i] (such an axis is never
      * merged), or 0 when KILN_NONE. */
     uint32_t domain_axis[KILN_MAX_RANK];
+    /* A short last block (ir/view.h): the length of the axis that the collapsed axes end_blocks and
+     * end_elements count, and the size of a block. Steps beyond the end move back to the last one
+     * before it. 0: no block is short. */
+    int64_t end, end_block;
+    uint32_t end_blocks, end_elements;
     enum kiln_walk_form form;
     /* TILES: the other axis of a tile than the inner one, along which transposed accesses are
      * dense. A tile is tile_elems x tile_elems. */

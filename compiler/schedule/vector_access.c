@@ -19,6 +19,16 @@ uint32_t kiln_ceil_power_of_two(uint64_t value)
     return power;
 }
 
+uint32_t kiln_vector_within_end(const struct kiln_schedule *schedule, uint32_t vector)
+{
+    const struct kiln_walk *walk = &schedule->walk;
+    if (walk->end == 0 || walk->end_elements != walk->rank - 1)
+        return vector;
+    while (walk->end % vector != 0 || walk->end_block % vector != 0)
+        vector /= 2;
+    return vector;
+}
+
 /* Distinct elements of an access along a collapsed axis of so many points. */
 static int64_t elements_along(const struct kiln_schedule *schedule, uint32_t access, uint32_t axis,
                               int64_t size)
@@ -36,6 +46,11 @@ uint64_t kiln_scheduled_access_bytes(const struct kiln_fusion_group *group,
     uint64_t elements = 1;
     for (uint32_t axis = 0; axis < schedule->walk.rank; axis++)
         elements *= (uint64_t)elements_along(schedule, access, axis, schedule->walk.dims[axis]);
+    const struct kiln_walk *walk = &schedule->walk;
+    const int64_t *strides = schedule->accesses[access].strides;
+    if (walk->end != 0 && strides[walk->end_blocks] != 0 && strides[walk->end_elements] != 0)
+        elements = elements / (uint64_t)(walk->dims[walk->end_blocks] * walk->end_block) *
+                   (uint64_t)walk->end;
     if (group->role == KILN_ROLE_PARTIAL && group->accesses[access].is_accumulator)
         elements *= group->segment_count;
     return (uint64_t)kiln_dtype_memory_bytes(dtype, (int64_t)elements);

@@ -21,6 +21,10 @@ uint32_t kiln_floor_power_of_two(uint64_t value);
 /* The smallest power of two not below `value`, at most 2^30. */
 uint32_t kiln_ceil_power_of_two(uint64_t value);
 
+/* `vector`, or the longest power of two below it whose vectors do not cross a short last block's
+ * end. */
+uint32_t kiln_vector_within_end(const struct kiln_schedule *schedule, uint32_t vector);
+
 /* Bytes of the distinct elements of an access over the collapsed domain and all segments. */
 uint64_t kiln_scheduled_access_bytes(const struct kiln_fusion_group *group,
                                      const struct kiln_schedule *schedule, uint32_t access);

@@ -61,7 +61,7 @@ static int64_t choose_block_size(struct kiln_random *random, int64_t size)
     static const uint8_t usual[] = {32, 16, 64, 128, 8, 4, 2};
     if (kiln_random_chance(random, 10))
         return size;
-    if (kiln_random_chance(random, 15)) /* a short last block, perhaps */
+    if (kiln_random_chance(random, 25)) /* a short last block, perhaps */
         return 1 + kiln_random_below(random, (uint32_t)(size < 100 ? size : 100));
     for (uint32_t i = 0; i < sizeof usual && kiln_random_chance(random, 85); i++) {
         if (size % usual[i] == 0)

@@ -339,9 +339,9 @@ static void schedule_lines(const struct kiln_graph *graph, const struct kiln_fus
     uint32_t vector = choose_vector(group, target, schedule, is_dense);
     /* Vectors of a packed store are whole bytes; where rows are not, there is one row. */
     uint32_t unit = packed_store_unit(group);
-    vector = vector > unit ? vector : unit;
+    vector = kiln_vector_within_end(schedule, vector > unit ? vector : unit);
     bool is_flattened =
-        schedule->walk.rank > 1 &&
+        schedule->walk.rank > 1 && schedule->walk.end == 0 &&
         ((cols % vector != 0 && 2 * dense_bytes >= total_bytes) || cols % unit != 0);
     if (is_flattened) {
         schedule->walk.form = KILN_WALK_FLATTENED;
@@ -396,7 +396,8 @@ static enum kiln_status schedule_pointwise(const struct kiln_schedule_task *task
     if (schedule->options->shapes == KILN_SHAPES_ARGUMENT)
         schedule->walk.sizes = KILN_SIZES_ARGUMENT;
     uint64_t heaviest = kiln_heaviest_access(group, schedule);
-    uint32_t tile_axis = has_packed_access(group) || schedule->options->is_general
+    uint32_t tile_axis = has_packed_access(group) || schedule->options->is_general ||
+                                 schedule->walk.end != 0
                              ? KILN_NONE
                              : choose_tile_axis(group, schedule, heaviest);
     if (tile_axis != KILN_NONE)

@@ -611,6 +611,34 @@ static int64_t coordinate(const struct kiln_domain *domain, uint32_t axis, int64
     return n % domain->dims[axis];
 }
 
+/* The number of a point's element in the shape without a short last block; beyond the end the last
+ * one of its block. */
+static int64_t element_of_point(const struct kiln_domain *domain, int64_t n)
+{
+    int64_t inside = 1; /* points of the axes after those of blocks */
+    if (domain->end == 0)
+        return n;
+    uint32_t elements = domain->rank - 1 - domain->block_axis;
+    for (uint32_t i = elements + 1; i < domain->rank; i++)
+        inside *= domain->dims[i];
+    int64_t padded = domain->dims[elements] * domain->dims[elements - 1];
+    int64_t at = n / inside % padded;
+    at = at < domain->end ? at : domain->end - 1;
+    return (n / inside / padded * domain->end + at) * inside + n % inside;
+}
+
+static int64_t point_of_element(const struct kiln_domain *domain, int64_t n)
+{
+    int64_t inside = 1;
+    if (domain->end == 0)
+        return n;
+    uint32_t elements = domain->rank - 1 - domain->block_axis;
+    for (uint32_t i = elements + 1; i < domain->rank; i++)
+        inside *= domain->dims[i];
+    int64_t padded = domain->dims[elements] * domain->dims[elements - 1];
+    return (n / inside / domain->end * padded + n / inside % domain->end) * inside + n % inside;
+}
+
 static void run_operation(struct machine *machine, uint32_t index, int64_t elements)
 {
     const struct kiln_op *op = &machine->ir->ops[index];
@@ -629,7 +657,8 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
         for (uint32_t i = 0; i < arity; i++) {
             const struct kiln_domain from = segment_domain(
                 op, &machine->ir->domains[machine->ir->ops[op->operands[i]].domain], domain->rank);
-            int64_t at = op->opcode == KILN_OP_VIEW     ? n
+            int64_t at = op->opcode == KILN_OP_VIEW
+                             ? point_of_element(&from, element_of_point(domain, n))
                          : op->opcode == KILN_OP_REPEAT ? repeated_position(machine, op, &from, n)
                                                         : broadcast_position(&from, domain, n);
             x[i] = machine->values[op->operands[i]][at];
@@ -638,7 +667,7 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
         case KILN_OP_CLASS_SINK:
             if (is_present(tensor, spans, n))
                 kiln_element_store_at(tensor->dtype, x[0], bytes,
-                                      memory_position(tensor, spans, n));
+                                      memory_position(tensor, spans, element_of_point(domain, n)));
             break;
         case KILN_OP_CLASS_BROADCAST:
         case KILN_OP_CLASS_VIEW:
@@ -662,8 +691,9 @@ static void run_operation(struct machine *machine, uint32_t index, int64_t eleme
             else if (op->opcode == KILN_OP_LOAD && !is_present(tensor, spans, n))
                 result[n] = (struct kiln_constant){0};
             else if (op->opcode == KILN_OP_LOAD)
-                result[n] =
-                    kiln_element_load_at(tensor->dtype, bytes, memory_position(tensor, spans, n));
+                result[n] = kiln_element_load_at(
+                    tensor->dtype, bytes,
+                    memory_position(tensor, spans, element_of_point(domain, n)));
             else if (op->opcode == KILN_OP_INDEX)
                 result[n].integer = coordinate(domain, op->axis, n);
             else

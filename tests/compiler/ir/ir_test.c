@@ -41,8 +41,9 @@ Test(ir, domains_drop_leading_ones_and_are_shared)
 
 Test(ir, broadcasting_aligns_at_the_right)
 {
-    const struct kiln_domain full = {3, {2, 3, 4}, 0}, last = {1, {4}, 0}, middle = {2, {3, 1}, 0},
-                             other = {1, {3}, 0}, longer = {4, {5, 2, 3, 4}, 0};
+    const struct kiln_domain full = {.rank = 3, .dims = {2, 3, 4}}, last = {.rank = 1, .dims = {4}},
+                             middle = {.rank = 2, .dims = {3, 1}}, other = {.rank = 1, .dims = {3}},
+                             longer = {.rank = 4, .dims = {5, 2, 3, 4}};
     cr_assert(kiln_domain_broadcasts_to(&last, &full));
     cr_assert(kiln_domain_broadcasts_to(&middle, &full));
     cr_assert(!kiln_domain_broadcasts_to(&other, &full));

@@ -236,6 +236,23 @@ Test(ir_validate, domain_table)
     expect_fault("is not canonical");
 }
 
+Test(ir_validate, end_of_a_domain)
+{
+    static const struct kiln_domain unsound[] = {
+        {.rank = 2, .dims = {3, 32}, .end = 96},                  /* no short block */
+        {.rank = 2, .dims = {3, 32}, .end = 64},                  /* a block too many */
+        {.rank = 2, .dims = {3, 32}, .end = 97},                  /* one too few */
+        {.rank = 2, .dims = {3, 32}, .end = 70, .block_axis = 1}, /* no axis of blocks */
+        {.rank = 2, .dims = {3, 32}, .block_axis = 1},
+        {.rank = 1, .dims = {32}, .end = 20},
+    };
+    for (size_t i = 0; i < sizeof unsound / sizeof *unsound; i++) {
+        kiln_buffer_clear(&faults);
+        ir.domains[ir.ops[X].domain] = unsound[i];
+        expect_fault("is not canonical");
+    }
+}
+
 Test(ir_validate, all_faults_are_reported_and_one_defect_once)
 {
     ir.ops[X].tensor = 3;

@@ -59,6 +59,15 @@ Test(move_views, elementwise_work_on_loads)
                  0, 3);
 }
 
+Test(move_views, a_short_last_block_moves_too)
+{
+    expect_views("Pointwise in_0=4,70 in_1=70 out_0=4,70" UNARY("MUL") QUANTIZE("3", "4,70", "4,3"),
+                 0, 3);
+    expect_views("Pointwise in_0=4,70 out_0=4,70:virtual !operation='GEN_INDEX' "
+                 "!axis_tensor_uid=1 " QUANTIZE("2", "4,70", "4,3"),
+                 0, 3);
+}
+
 Test(move_views, rows_are_read_from_memory)
 {
     /* The norm's mean and deviation. */

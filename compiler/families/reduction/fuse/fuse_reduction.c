@@ -142,8 +142,10 @@ static bool may_store_packed(const struct kiln_group_builder *builder,
         !kiln_view_strides(domain, tensor->dims, tensor->strides, tensor->rank, strides))
         return false;
     for (uint32_t axis = 0; axis < domain->rank; axis++) {
+        int64_t unit = kiln_dtype_unit(tensor->dtype);
+        bool has_end = domain->end != 0 && domain->rank - 1 - axis == domain->block_axis;
         if (strides[axis] == 1)
-            return domain->dims[axis] % kiln_dtype_unit(tensor->dtype) == 0;
+            return domain->dims[axis] % unit == 0 && (!has_end || domain->end % unit == 0);
     }
     return false;
 }

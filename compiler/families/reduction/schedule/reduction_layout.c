@@ -132,7 +132,7 @@ static uint32_t packed_vector(const struct kiln_reduction_problem *problem,
     uint32_t vector = kiln_max_u32(widest, problem->packed_unit);
     while (line_length(schedule) % vector != 0)
         vector /= 2;
-    return vector;
+    return kiln_vector_within_end(schedule, vector);
 }
 
 /* Vector length that the elements' width, registers, the code's size and the inner axis allow. */
@@ -162,6 +162,7 @@ static uint32_t choose_vector(const struct kiln_reduction_problem *problem,
     else if (schedule->options->shapes == KILN_SHAPES_ARGUMENT && line_length(schedule) < shortest)
         return 1;
     vector = kiln_min_u32(vector, kiln_floor_power_of_two(line_length(schedule)));
+    vector = kiln_vector_within_end(schedule, vector);
     uint32_t registers = group->live_registers + problem->accumulator_registers;
     while (vector > problem->packed_unit &&
            ((!problem->is_host && vector * registers > problem->target->vgprs * 3 / 4) ||

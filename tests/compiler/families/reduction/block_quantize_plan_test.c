@@ -45,6 +45,17 @@ static const struct {
     {"BlockScaleQuantize x=" X " y=256,2048:FP4_E2M1 scale=256,64:FP8_E8M0 !block_size=32", 1},
     {"BlockScaleQuantize x=" X " y=256,2048:FP6_E2M3 scale=8,2048:FP8_E8M0 !block_size=32 !axis=0",
      1},
+    /* A short last block, along either axis; with work before it, an odd number of elements. */
+    {"BlockScaleQuantize x=256,2000:HALF y=256,2000:FP8_E4M3 scale=256,63 !block_size=32", 1},
+    {"BlockScaleQuantize x=250,2048:HALF y=250,2048:FP8_E4M3 scale=8,2048 !block_size=32 !axis=0",
+     1},
+    {"Pointwise in_0=256,2001:HALF in_1=2001:HALF out_0=256,2001:HALF" UNARY(
+         "MUL") "| BlockScaleQuantize x@3 y=256,2001:FP8_E4M3 scale=256,63:FP8_E8M0 "
+                "!block_size=32",
+     1},
+    {"BlockScaleQuantize x=256,2000:HALF y=256,2000:FP4_E2M1 scale=256,63 !block_size=32", 1},
+    /* Rows of packed elements begin between bytes. */
+    {"BlockScaleQuantize x=256,2001:HALF y=256,2001:FP4_E2M1 scale=256,63 !block_size=32", 2},
     /* Blocks of an odd size begin between bytes. */
     {"BlockScaleQuantize x=256,2040 y=256,2040:FP4_E2M1 scale=256,408 !block_size=5", 2},
     /* One kernel for the rows, one for the blocks. */
