@@ -26,7 +26,11 @@ static const char *const sketches[] = {
     "| BlockScaleQuantize x@3 y=40,192:BFLOAT16 scale=40,3:BFLOAT16 !block_size=64",
     "Matmul a=40,64:INT8 b=64,64:INT8 c=40,64:INT32:virtual | BlockScaleQuantize x@3 y=40,64:INT8 "
     "scale=40,2 !block_size=32",
-    /* Packed elements have a kernel of their own. */
+    /* Packed elements, of blocks and of whole rows. */
+    "Matmul a=40,20 b=20,96 c=40,96:virtual | BlockScaleQuantize x@3 "
+    "y=40,96:FP6_E2M3 scale=40,6 !block_size=16",
+    "Matmul a=3,20,16:HALF b=1,16,64:HALF c=3,20,64:HALF | BlockScaleQuantize x@3 "
+    "y=3,20,64:FP4_E2M1 scale=3,20,1:FP8_E8M0 !block_size=64",
     "Matmul a=33,20:HALF b=20,96:HALF c=33,96:HALF:virtual | BlockScaleQuantize x@3 "
     "y=33,96:FP4_E2M1 scale=33,3:FP8_E8M0 !block_size=32",
     /* Batches, and what is quantised as an output. */
@@ -66,8 +70,7 @@ Test(quantised_products_run, agree_with_the_interpreter)
         const struct kiln_lower_options own = {.host_wave_size = 0};
         const struct kiln_lower_options tiles = {
             .host_wave_size = i % 2 == 0 ? 32 : 64,
-            .contraction = {.form =
-                                i % 4 < 2 ? KILN_CONTRACTION_PLAIN : KILN_CONTRACTION_STREAMED}};
+            .contraction = {.form = i % 4 < 2 ? KILN_CONTRACTION_PLAIN : KILN_CONTRACTION_ANY}};
         run_checked_sketch(sketches[i], &own);
         run_checked_sketch(sketches[i], &tiles);
     }

@@ -5,7 +5,8 @@
  *   kiln_result_<number>         a kiln_result_access for each access that is not SCALAR
  *   KILN_RESULT_LOADS(use)       use(number, type, form) for each operand. PLAIN: elements of memory. SCALAR: an argument.
  *                                BLOCK: an element of memory for each block of KILN_ROW_BLOCK columns
- *   KILN_RESULT_STORES(use)      use(number, type, form) for each store, PLAIN or BLOCK
+ *   KILN_RESULT_STORES(use)      use(number, type, form) for each store, PLAIN, BLOCK or PACKED
+ *   kiln_stored_bits_<number>    of a PACKED element, and kiln_stored_bytes_<number>, stored at once
  *
  * Tiles may store accumulators for another kernel. Their segments go along axes of batches (KILN_SEGMENT_BATCHES, a bit for each),
  * along rows of tiles (KILN_HAS_SEGMENTS_OF_ROWS) and along columns of tiles (KILN_HAS_SEGMENTS_OF_COLUMNS).
@@ -19,7 +20,7 @@
 /* ---- an access, by its form ---- */
 
 #define KILN_RESULT_FROM(n, type, form) KILN_RESULT_FROM_##form(n, type)
-#define KILN_RESULT_TO(n, type, form) kiln_storage_##type *p##n;
+#define KILN_RESULT_TO(n, type, form) KILN_RESULT_TO_##form(n, type)
 #define KILN_RESULT_START(n, type, form) KILN_RESULT_START_##form(n)
 #define KILN_RESULT_INPUT(n, type, form) kiln_storage_##type x##n[KILN_RESULT_COUNT_##form(n)];
 #define KILN_RESULT_OUTPUT(n, type, form) kiln_storage_##type y##n[KILN_RESULT_VECTOR];
@@ -28,6 +29,7 @@
 #define KILN_RESULT_X(n, type, form) , inputs.x##n[KILN_RESULT_COUNT_##form(n) > 1 ? e : 0]
 #define KILN_RESULT_Y(n, type, form) , y##n[e]
 
+#define KILN_RESULT_TO_PLAIN(n, type)   kiln_storage_##type *p##n;
 #define KILN_RESULT_FROM_PLAIN(n, type) const kiln_storage_##type *p##n;
 #define KILN_RESULT_START_PLAIN(n)                                                                 \
     source.p##n = arguments.a##n + kiln_result_offset(arguments, kiln_result_##n, batch, row, column);
@@ -39,6 +41,7 @@
     kiln_result_store(arguments, kiln_result_##n, source, y##n, at_row, column, source.p##n);
 
 /* Columns are counted in blocks, both in the strides and in `column`. */
+#define KILN_RESULT_TO_BLOCK(n, type)   KILN_RESULT_TO_PLAIN(n, type)
 #define KILN_RESULT_FROM_BLOCK(n, type) KILN_RESULT_FROM_PLAIN(n, type)
 #define KILN_RESULT_START_BLOCK(n)                                                                 \
     source.p##n = arguments.a##n + kiln_result_offset(arguments, kiln_result_##n, batch, row,      \
@@ -50,6 +53,16 @@
 #define KILN_RESULT_STORE_BLOCK(n)                                                                 \
     source.p##n[kiln_result_offset_in_tile(arguments, kiln_result_##n, source, at_row, column)] =  \
         y##n[0];
+
+/* Vectors of packed elements are whole bytes. Their place is a number of elements. */
+#define KILN_RESULT_TO_PACKED(n, type) unsigned long long p##n;
+#define KILN_RESULT_START_PACKED(n)                                                                \
+    source.p##n = (unsigned long long)kiln_result_offset(arguments, kiln_result_##n, batch, row, column);
+#define KILN_RESULT_STORE_PACKED(n)                                                                \
+    kiln_store_packed<kiln_stored_bits_##n, KILN_RESULT_VECTOR, kiln_stored_bytes_##n>(            \
+        arguments.a##n.vector(source.p##n + kiln_result_offset_in_tile(arguments, kiln_result_##n, \
+                                                                       source, at_row, column)),   \
+        y##n);
 
 #define KILN_RESULT_FROM_SCALAR(n, type)
 #define KILN_RESULT_START_SCALAR(n)

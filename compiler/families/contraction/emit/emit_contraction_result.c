@@ -3,6 +3,7 @@
 #include "compiler/emit/emit_access.h"
 #include "compiler/families/contraction/schedule/contraction_access.h"
 #include "compiler/families/contraction/schedule/contraction_fragments.h"
+#include "compiler/schedule/vector_access.h"
 
 #include <inttypes.h>
 
@@ -35,6 +36,13 @@ void kiln_emit_result_access(const struct kiln_emission *emission, uint32_t acce
     uint32_t rows = kiln_contraction_of(emission)->problem.rows.count;
     if (memory->kind == KILN_ARGUMENT_HOST_SCALAR)
         return;
+    if (memory->is_store && kiln_dtype_is_packed(memory->dtype))
+        kiln_buffer_printf(
+            source,
+            "enum : unsigned { kiln_stored_bits_%" PRIu32 " = %u, kiln_stored_bytes_%" PRIu32
+            " = %" PRIu32 " };\n",
+            access, kiln_dtype_info(memory->dtype)->bits, access,
+            kiln_packed_access_bytes(memory->dtype, kiln_contraction_of(emission)->result_vector));
     kiln_buffer_printf(source, "KILN_FACT kiln_result_access kiln_result_%" PRIu32 " = {", access);
     kiln_emit_map(emission, access, repeat, source);
     if (memory->is_accumulator)
@@ -59,10 +67,12 @@ void kiln_emit_result_use(const struct kiln_emission *emission, uint32_t access,
     const struct kiln_access *memory = &emission->group->accesses[access];
     bool is_of_block =
         kiln_contraction_of(emission)->problem.block != 0 && memory->place == KILN_PLACE_ROW;
+    bool is_packed = memory->is_store && kiln_dtype_is_packed(memory->dtype);
     kiln_buffer_printf(source, " use(%" PRIu32 ", %s, %s)", access, kiln_storage_suffix(memory),
                        memory->kind == KILN_ARGUMENT_HOST_SCALAR ? "SCALAR"
                        : kiln_is_length_access(emission, access) ? "LENGTH"
                        : is_of_block                             ? "BLOCK"
+                       : is_packed                               ? "PACKED"
                                                                  : "PLAIN");
 }
 

@@ -72,6 +72,16 @@ uint32_t kiln_group_block(const struct kiln_ir *ir, const struct kiln_fusion_gro
         (uint8_t)(ir->domains[group->domain].rank - 1 - axis), &role);
 }
 
+uint32_t kiln_group_packed_unit(const struct kiln_fusion_group *group)
+{
+    uint32_t unit = 1;
+    for (uint32_t i = group->load_count; i < group->access_count; i++) {
+        uint32_t own = kiln_dtype_unit(group->accesses[i].dtype);
+        unit = own > unit ? own : unit;
+    }
+    return unit;
+}
+
 bool kiln_group_cuts_k(const struct kiln_fusion_group *group)
 {
     return group->anchor_count != 0 && group->role == KILN_ROLE_PARTIAL && group->reduced_axes == 0;

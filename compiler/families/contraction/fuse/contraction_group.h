@@ -70,6 +70,9 @@ bool kiln_group_cuts_k(const struct kiln_fusion_group *group);
  * block; 0 if the kernel has none. */
 uint32_t kiln_group_block(const struct kiln_ir *ir, const struct kiln_fusion_group *group);
 
+/* The elements that fill whole bytes of the packed tensor that the kernel stores; otherwise 1. */
+uint32_t kiln_group_packed_unit(const struct kiln_fusion_group *group);
+
 static inline bool kiln_op_is_contraction(const struct kiln_op *op)
 {
     return kiln_opcode_info(op->opcode)->op_class == KILN_OP_CLASS_CONTRACT;

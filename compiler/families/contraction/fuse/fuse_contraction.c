@@ -304,6 +304,30 @@ static bool may_reduce(const struct kiln_group_builder *builder, const struct ki
                                                 kiln_may_have_statistics(builder, cluster, axes));
 }
 
+/* The elements of blocks or rows that are quantised. Vectors of the result lie along the columns
+ * that are reduced, and start at whole bytes. */
+static bool may_store_packed(const struct kiln_group_builder *builder,
+                             const struct kiln_cluster *cluster, uint32_t store)
+{
+    enum { VECTOR = 8 }; /* the longest, whole bytes of every type */
+    const struct kiln_ir *ir = builder->ir;
+    const struct kiln_op *op = &ir->ops[store];
+    const struct kiln_tensor *tensor = &builder->graph->tensors[op->tensor];
+    const struct kiln_domain *domain = &ir->domains[op->domain];
+    int64_t strides[KILN_MAX_RANK];
+    if (cluster->role != KILN_ROLE_WHOLE || cluster->axes == 0 || op->domain != cluster->domain ||
+        builder->target->kind == KILN_TARGET_CUDA ||
+        !kiln_view_strides(domain, tensor->dims, tensor->strides, tensor->rank, strides))
+        return false;
+    for (uint32_t axis = 0; axis < domain->rank; axis++) {
+        bool is_reduced = (cluster->axes >> axis & 1u) != 0;
+        if (is_reduced ? strides[axis] != 1 || domain->dims[axis] % VECTOR != 0
+                       : strides[axis] % VECTOR != 0)
+            return false;
+    }
+    return true;
+}
+
 static void begin_reduce(struct kiln_group_builder *builder, uint32_t cluster, uint32_t index,
                          uint32_t axes)
 {
@@ -351,6 +375,7 @@ const struct kiln_fuse_family kiln_fuse_contraction = {
     .begin_reduce = begin_reduce,
     .may_merge = may_merge,
     .stores_elements = true,
+    .may_store_packed = may_store_packed,
     .operand_load_kinds = KILN_LOAD_PACKED | KILN_LOAD_REPEATED,
     .max_accesses = KILN_CONTRACTION_MAX_ACCESSES,
     .find_places = find_places,

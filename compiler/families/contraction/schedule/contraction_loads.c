@@ -303,6 +303,10 @@ uint32_t kiln_result_vector(const struct kiln_contraction_problem *problem, int6
                          : kiln_dtype_info(problem->group->accesses[store].dtype)->bytes;
     uint32_t most = kiln_min_u32(PACK_BYTES / bytes, WIDEST);
     most = kiln_floor_power_of_two(kiln_min_u32(most, limit));
+    /* A packed store (fuse_contraction.c) has whole vectors, which may begin at any byte. */
+    uint32_t unit = kiln_group_packed_unit(problem->group);
+    if (unit > 1)
+        return kiln_max_u32(most, unit);
     return !problem->ir->is_general && kiln_are_accesses_whole(problem, KILN_PLACE_ELEMENT,
                                                                KILN_STRIDE_COLUMN, size, most)
                ? most

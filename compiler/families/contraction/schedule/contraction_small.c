@@ -51,6 +51,7 @@ bool kiln_may_contraction_be_small(const struct kiln_contraction_problem *proble
            kiln_contraction_image(problem->axes)->window_count == 0 &&
            !has_blocks_of_rows(problem) && !kiln_group_has_statistics(group) &&
            !kiln_group_cuts_k(group) && kiln_group_block(problem->ir, group) == 0 &&
+           kiln_group_packed_unit(group) == 1 &&
            kiln_group_operand_sum(problem->ir, group) == KILN_NONE;
 }
 

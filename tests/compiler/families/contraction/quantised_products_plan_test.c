@@ -104,6 +104,34 @@ Test(quantised_products_plan, kernels)
     }
 }
 
+/* Elements of 4 and 6 bits, of blocks or of whole rows. Vectors start at whole bytes. */
+Test(quantised_products_plan, packed_elements)
+{
+    static const struct {
+        const char *sketch;
+        uint32_t kernels;
+    } packed[] = {
+        {GEMM("2048") "BlockScaleQuantize x@3 y=256,2048:FP4_E2M1 scale=256,64:FP8_E8M0 "
+                      "!block_size=32",
+         1},
+        {GEMM("96") "BlockScaleQuantize x@3 y=256,96:FP6_E3M2 scale=256,6:FP8_E8M0 !block_size=16",
+         1},
+        {GEMM("64") "BlockScaleQuantize x@3 y=256,64:FP4_E2M1 scale=256,1 !block_size=64", 1},
+        /* Rows are no whole vectors, or the elements of a block are no neighbours in memory. */
+        {GEMM("60") "BlockScaleQuantize x@3 y=256,60:FP4_E2M1 scale=256,1 !block_size=60", 2},
+        {GEMM("96") "BlockScaleQuantize x@3 y=256,96:FP4_E2M1:turned scale=256,6 !block_size=16",
+         2},
+    };
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        for (int t = 0; t < TARGET_COUNT; t++) {
+            bool is_cuda = strcmp(targets[t], "sm_90") == 0;
+            struct kiln_kernel_plan plan = make_plan(packed[i].sketch, targets[t]);
+            cr_expect_eq(plan.partition.group_count, is_cuda ? 2 : packed[i].kernels, "%s: %s",
+                         targets[t], packed[i].sketch);
+        }
+    }
+}
+
 /* Kernels that spill are made again with smaller tiles, which have whole blocks too. */
 Test(quantised_products_plan, blocks_in_every_form)
 {
