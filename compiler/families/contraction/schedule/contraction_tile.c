@@ -202,7 +202,7 @@ static void take(const struct kiln_tile_problem *problem, const struct candidate
     if (candidate->kind == KILN_PIPELINE_STAGED)
         contraction->pipeline.staged.buffers = candidate->buffers;
     if (is_streamed)
-        contraction->pipeline.streamed.lane_run = problem->lane_run;
+        contraction->pipeline.streamed.lane_run = kiln_max_u32(problem->lane_run, 1);
     if (tile->mma == NULL) {
         /* A fragment of device/mma/scalar.h has up to 32 rows. */
         uint32_t least_m = kiln_fragment_rows_m(contraction, problem->target);

@@ -28,7 +28,7 @@ struct kiln_tile_problem {
     uint32_t sum_bytes; /* of an accumulator's element */
     uint32_t result_bytes;
     struct kiln_tile_operand left, right;
-    uint32_t lane_run;        /* kiln_streamed_pipeline.lane_run of a streamed kernel */
+    uint32_t lane_run;        /* kiln_streamed_pipeline.lane_run of a streamed kernel; 0 is 1 */
     bool are_operands_loaded; /* they are staged as they were loaded */
     struct kiln_statistics_tiles statistics;
     uint64_t kept_statistics; /* so many tiles share an accumulator, if possible; 0: any number */
