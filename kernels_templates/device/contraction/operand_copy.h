@@ -21,6 +21,7 @@
     }
 #define KILN_OFFSET_PLAIN(side, n)  kiln_offset_in_tile(arguments, kiln_map_##n, row, k)
 #define KILN_OFFSET_SCALAR(side, n) 0
+#define KILN_OFFSET_BLOCKS(side, n) 0 /* they are not copied */
 
 #define KILN_COPY_PART(side, SIDE, number, how, n, type)                                           \
     if (part == number) {                                                                          \
