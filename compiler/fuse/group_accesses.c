@@ -175,8 +175,9 @@ static struct kiln_domain shape_in_memory(const struct kiln_group_builder *build
         return shape;
     const struct kiln_tensor *tensor = &builder->graph->tensors[op->tensor];
     if (kiln_domain_splits(&shape, tensor->dims, tensor->rank)) {
-        shape = (struct kiln_domain){.rank = tensor->rank};
+        shape.rank = tensor->rank;
         memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+        shape.end = shape.block_axis = 0;
     }
     return shape;
 }

@@ -337,7 +337,8 @@ struct kiln_attention {
  */
 struct kiln_block_quantize {
     uint32_t axis;
-    int64_t block_size;
+    int64_t block_size;   /* at most the axis */
+    bool declares_blocks; /* with override shapes: the declared axis is longer than a block */
 };
 
 struct kiln_node {

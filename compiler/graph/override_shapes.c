@@ -160,6 +160,14 @@ static void keep_bounds(const struct kiln_graph *graph, const struct kiln_attent
     attention->is_bottom_right |= declared->is_bottom_right;
 }
 
+/* `node` is a declared one, the graph the one with override shapes. */
+static bool has_blocks(const struct kiln_graph *graph, const struct kiln_node *node)
+{
+    const struct kiln_tensor *x = graph->tensors[node->inputs[0]].declared;
+    const struct kiln_block_quantize *quantize = &node->block_quantize;
+    return x != NULL && x->dims[quantize->axis] != quantize->block_size;
+}
+
 /* The declared shapes say what a node does: an axis is reduced also if its size is 1 now. */
 static void keep_attributes(const struct kiln_graph *graph, const struct kiln_node *declared,
                             struct kiln_node *node)
@@ -170,6 +178,8 @@ static void keep_attributes(const struct kiln_graph *graph, const struct kiln_no
         node->reduction.axes = declared->reduction.axes;
     else if (node->kind == KILN_NODE_RMSNORM || node->kind == KILN_NODE_RMSNORM_BACKWARD)
         node->normalization.axes = declared->normalization.axes;
+    else if (node->kind == KILN_NODE_BLOCK_SCALE_QUANTIZE)
+        node->block_quantize.declares_blocks = has_blocks(graph, declared);
     else if (node->kind == KILN_NODE_ATTENTION || node->kind == KILN_NODE_ATTENTION_BACKWARD)
         keep_bounds(graph, &declared->attention, node);
 }

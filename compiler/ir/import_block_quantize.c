@@ -23,12 +23,6 @@ static int64_t block_count(const struct quantisation *quantisation)
     return (size - 1) / quantisation->attributes->block_size + 1;
 }
 
-static int64_t declared_size(const struct quantisation *quantisation)
-{
-    const struct kiln_tensor *x = quantisation->x;
-    return (x->declared != NULL ? x->declared : x)->dims[quantisation->attributes->axis];
-}
-
 /* The domain of X with the axis of blocks split if there are several blocks. For `of_scale` the
  * axis of a block's elements has size 1. */
 static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_scale)
@@ -50,15 +44,13 @@ static uint32_t blocks_domain(const struct quantisation *quantisation, bool of_s
             kept = kept << 1 | is_kept;
             continue;
         }
-        bool has_blocks = quantisation->ir->is_general ? declared_size(quantisation) != block_size
-                                                       : x->dims[i] != block_size;
-        if (has_blocks) {
+        if (x->dims[i] != block_size || attributes->declares_blocks) {
             dims[rank++] = block_count(quantisation);
-            kept = kept << 1 | (declared_size(quantisation) > block_size && is_kept != 0);
+            kept = kept << 1 | is_kept;
         }
         if (rank != 0 || (!of_scale && block_size != 1)) {
             dims[rank++] = of_scale ? 1 : block_size;
-            kept <<= 1;
+            kept = kept << 1 | (!of_scale && is_kept != 0);
         }
     }
     struct kiln_domain domain = {.rank = rank, .kept = kept};

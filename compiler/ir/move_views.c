@@ -30,11 +30,12 @@ enum {
 };
 
 /* One axis becomes two: where it lies from the right, and the sizes. `end` is its own size if the
- * last block is short, and 0 otherwise. */
+ * last block is short, and 0 otherwise. `kept` has the bits of kiln_domain.kept of the two. */
 struct split {
     uint32_t from_right;
     int64_t outer, inner;
     int64_t end;
+    uint32_t kept;
 };
 
 struct mover {
@@ -73,7 +74,8 @@ static bool find_split(const struct kiln_domain *from, const struct kiln_domain 
     *ret_split = (struct split){.from_right = i,
                                 .outer = to->dims[to->rank - 2 - i],
                                 .inner = to->dims[to->rank - 1 - i],
-                                .end = to->end};
+                                .end = to->end,
+                                .kept = to->kept >> i & 3};
     for (uint32_t k = i + 1; k < from->rank; k++) {
         if (from->dims[from->rank - 1 - k] != to->dims[to->rank - 2 - k])
             return false;
@@ -92,7 +94,11 @@ static uint32_t split_domain(struct kiln_ir *out, const struct split *split, uin
         return number;
     uint32_t at = from.rank - 1 - split->from_right;
     bool is_split = from.dims[at] != 1;
+    uint32_t below = (1u << split->from_right) - 1, own = from.kept >> split->from_right;
     struct kiln_domain domain = {.rank = from.rank + 1};
+    domain.kept = (from.kept & below) | own >> 1 << (split->from_right + 2);
+    if (is_split || (own & 1) != 0)
+        domain.kept |= split->kept << split->from_right;
     memcpy(domain.dims, from.dims, at * sizeof *domain.dims);
     domain.dims[at] = is_split ? split->outer : 1;
     domain.dims[at + 1] = is_split ? split->inner : 1;

@@ -38,7 +38,7 @@ bool kiln_view_strides(const struct kiln_domain *domain, const int64_t *dims,
 
 struct kiln_domain kiln_domain_without_end(const struct kiln_domain *domain)
 {
-    struct kiln_domain whole = {0};
+    struct kiln_domain whole = {.kept = domain->end == 0 ? domain->kept : 0};
     for (uint32_t i = 0; i < domain->rank; i++) {
         uint32_t from_right = domain->rank - 1 - i;
         bool is_block = domain->end != 0 && from_right == domain->block_axis;

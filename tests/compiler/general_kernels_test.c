@@ -38,9 +38,21 @@ static const char *const sketches[] = {
         "1,1", "1,1", "1,1"),
     "ConvolutionBwd dy=3,8,6,6 w=8,12,3,3 dx=3,12,11,11" ATTRIBUTES("1,1", "2,2", "1,1"),
     "ConvolutionWrw x=3,8,11,12 dy=3,16,11,12 dw=16,8,3,3" ATTRIBUTES("1,1", "1,1", "1,1"),
+    "Matmul a=40,72:HALF b=72,56:HALF c=40,56:virtual | Reduction in@3 out=40,1 !mode='ADD'",
     "Sdpa" HEADS " o=2,4,37,32:HALF !causal_mask=true",
     "Sdpa" HEADS " o=2,4,37,32:HALF stats=2,4,37,1 !generate_stats=true !left_bound=16 "
     "!right_bound=3",
+};
+
+/* Some of their shapes are compiled when they are executed (decision 74). All have a program. */
+static const char *const unprepared[] = {
+    "Pointwise in_0=6,64:HALF out_0=6,64:HALF:virtual !operation='RELU_FWD' | "
+    "BlockScaleQuantize x@2 y=6,64:FP8_E4M3 scale=6,2:FP8_E8M0 !block_size=32",
+    "BlockScaleQuantize x=2,2,2,2,2,2,2,20:HALF y=2,2,2,2,2,2,2,20:FP8_E4M3 "
+    "scale=2,2,2,2,2,2,2,1 !block_size=32",
+    "Reduction in=6,64 out=6,1:virtual !mode='ADD' | "
+    "Pointwise in_0@1 in_1@2 out_0=6,64:virtual !operation='SUB' | "
+    "BlockScaleQuantize x@3 y=6,64:FP8_E4M3 scale=6,4 !block_size=16",
 };
 
 struct symbols {
@@ -162,5 +174,27 @@ Test(general_kernels, samples_have_the_kernels_of_all_smaller_shapes)
     for (size_t i = 0; i < sizeof sketches / sizeof *sketches; i++) {
         for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
             check(sketches[i], targets[t]);
+    }
+}
+
+Test(general_kernels, shapes_without_guarantee_have_programs)
+{
+    for (size_t i = 0; i < sizeof unprepared / sizeof *unprepared; i++) {
+        for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+            struct subject subject;
+            struct symbols known = {0};
+            set_up(&subject, unprepared[i], targets[t]);
+            for (uint32_t k = 0; k < kiln_shape_sample_count(&subject.graph); k++)
+                lower_sample(&subject, k, unprepared[i], &known);
+            for (uint64_t seed = 0; seed < LEAST_SHAPES; seed++) {
+                struct kiln_arena arena;
+                struct kiln_shape_overrides overrides;
+                kiln_arena_init(&arena);
+                cr_assert(kiln_random_overrides_make(seed, &subject.graph, &arena, &overrides));
+                (void)lower(&subject, &overrides, true, unprepared[i], &known);
+                kiln_arena_fini(&arena);
+            }
+            tear_down(&subject);
+        }
     }
 }
