@@ -450,15 +450,19 @@ static enum kiln_status take(struct get_request *request, const struct kiln_cach
                              struct kiln_error *error)
 {
     void *object = NULL;
-    enum kiln_status status;
-    /* KILN_NOT_FOUND, and not from our maker: the thread that was waited for had a recipe only, and
-     * found nothing. */
-    do {
+    enum kiln_status status = KILN_OK;
+    /* Again after a failure that is not our maker's: the thread that was waited for had a recipe
+     * only, and found nothing, or it may not compile, and this one may. */
+    bool is_final = false;
+    while (!is_final) {
         kiln_error_init(error);
         request->origin = KILN_ORIGIN_MEMORY;
         status = kiln_object_table_get(request->cache->kernels, table_key, maker, request, &object,
                                        error);
-    } while (status == KILN_NOT_FOUND && request->origin == KILN_ORIGIN_MEMORY);
+        is_final = request->origin != KILN_ORIGIN_MEMORY ||
+                   (status != KILN_NOT_FOUND &&
+                    (status != KILN_UNSUPPORTED || !request->scope->may_compile));
+    }
     if (status == KILN_OK)
         *ret_kernel = object;
     return status;

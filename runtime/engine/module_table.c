@@ -94,6 +94,7 @@ struct load_request {
     struct kiln_module_table *table;
     struct kiln_device *device;
     struct kiln_program_request program;
+    bool was_made; /* by this thread, and not one that it waited for */
 };
 
 /* Whether the code object is at fault, and not the machine's memory or files or the state the
@@ -169,6 +170,7 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
     struct load_request *request = context;
     struct kiln_device *device = request->device;
     struct kiln_shared_program *program = NULL;
+    request->was_made = true;
     enum kiln_status status = kiln_program_cache_get(&request->program, &program, error);
     if (status)
         return status;
@@ -204,9 +206,15 @@ static enum kiln_status get_loaded(struct load_request *request,
     kiln_buffer_append(&key.bytes, program->data, program->size);
     kiln_cache_key_add(&key, &ordinal, sizeof ordinal);
     enum kiln_status status = kiln_cache_key_finish(&key, error);
-    if (status == KILN_OK)
+    bool is_final = status != KILN_OK;
+    while (!is_final) {
+        kiln_error_init(error);
         status = kiln_object_table_get(request->table->loaded, &key, make_loaded, request, &object,
                                        error);
+        /* Again when the thread that was waited for may have been one that compiles nothing. */
+        is_final = status != KILN_UNSUPPORTED || request->was_made ||
+                   !kiln_program_request_may_compile(&request->program);
+    }
     kiln_cache_key_fini(&key);
     if (status == KILN_OK)
         *ret_loaded = object;

@@ -84,7 +84,7 @@ enum kiln_status kiln_program_cache_store(struct kiln_program_cache *cache,
 static enum kiln_status open_scope(struct kiln_program_request *request, struct kiln_error *error)
 {
     struct kiln_kernel_scope *scope = &request->scope;
-    scope->may_compile = !request->is_precompiled && !request->cache->is_precompiled;
+    scope->may_compile = kiln_program_request_may_compile(request);
     scope->maker.build = kiln_version.text;
     enum kiln_status status = kiln_codegen_identity(request->cache->codegen, scope->target,
                                                     &scope->maker.compiler, error);
@@ -328,6 +328,7 @@ static enum kiln_status make_program(void *context, const struct kiln_cache_key 
     (void)key;
     struct kiln_program_request *request = context;
     struct kiln_shared_program *program = NULL;
+    request->was_made = true;
     enum kiln_status status = open_scope(request, error);
     if (status == KILN_SHORTAGE) { /* the next program asks for the store again */
         kiln_error_init(error);
@@ -446,8 +447,15 @@ enum kiln_status kiln_program_cache_get(struct kiln_program_request *request,
                                         struct kiln_error *error)
 {
     void *object = NULL;
-    enum kiln_status status = kiln_object_table_get(request->cache->programs, &request->key,
-                                                    make_program, request, &object, error);
+    enum kiln_status status;
+    request->was_made = false;
+    /* Again when the thread that was waited for may have been one that compiles nothing. */
+    do {
+        kiln_error_init(error);
+        status = kiln_object_table_get(request->cache->programs, &request->key, make_program,
+                                       request, &object, error);
+    } while (status == KILN_UNSUPPORTED && !request->was_made &&
+             kiln_program_request_may_compile(request));
     if (status == KILN_OK)
         *ret_program = object;
     return status;

@@ -56,6 +56,7 @@ struct kiln_program_request {
     struct kiln_kernel_scope scope;  /* target; the rest is set by the first miss in memory */
     bool is_precompiled;             /* compiling is forbidden */
     bool is_miss_told;               /* the log has a line about it */
+    bool was_made;                   /* by this thread, and not one that it waited for */
     enum kiln_program_origin origin; /* where the program came from, once it is there */
 };
 
@@ -87,6 +88,8 @@ enum kiln_status kiln_program_request_find(
     enum kiln_status (*find)(struct kiln_program_request *request, struct kiln_error *error),
     struct kiln_error *error) KILN_NODISCARD;
 void kiln_program_request_fini(struct kiln_program_request *request);
+/* Whether neither the caller nor a setting forbids compiling. */
+bool kiln_program_request_may_compile(const struct kiln_program_request *request);
 
 /* KILN_OK when the program is in memory or, with all its kernels, in caches, from where it is read
  * into memory; KILN_NOT_FOUND. Lowers and compiles nothing. */

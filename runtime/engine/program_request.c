@@ -217,3 +217,8 @@ void kiln_program_request_fini(struct kiln_program_request *request)
 {
     kiln_cache_key_fini(&request->key);
 }
+
+bool kiln_program_request_may_compile(const struct kiln_program_request *request)
+{
+    return !request->is_precompiled && !request->cache->is_precompiled;
+}

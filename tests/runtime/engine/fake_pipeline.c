@@ -86,6 +86,8 @@ enum kiln_status kiln_lower(const struct kiln_graph *graph, const struct kiln_ta
     (void)target;
     (void)dump;
     atomic_fetch_add(&fake_pipeline.lowered, 1);
+    if (fake_pipeline.lower_microseconds)
+        usleep(fake_pipeline.lower_microseconds);
     if (fake_pipeline.lower_status)
         return kiln_error_set(error, (enum kiln_status)fake_pipeline.lower_status,
                               "the graph does not lower");

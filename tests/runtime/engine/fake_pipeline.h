@@ -35,6 +35,7 @@ struct fake_pipeline {
     uint32_t failing_from_form;    /* this form and later ones do not compile; 0: all do */
     uint32_t spilling_kernel;      /* counted from 1; 0: none */
     uint32_t spilled_bytes[4];     /* by its forms */
+    uint32_t lower_microseconds;   /* that lowering takes */
     uint32_t compile_microseconds; /* that a compile takes */
     bool objects_are_bad;          /* no device loads what is compiled */
     uint32_t bad_kernel;           /* nor this one; counted from 1; 0: none */

@@ -1,7 +1,8 @@
 /*
  * Kernels by key: what a cache may claim about one, and threads that come between a thread's drop
- * of a kernel from the table and its own attempt to make it. The linker puts the function below in
- * the place of kiln_object_table_drop.
+ * of a kernel from the table and its own attempt to make it, or that wait for one that only looks.
+ * The linker puts the functions below in the place of kiln_object_table_drop and
+ * kiln_cache_store_find.
  */
 #include "runtime/engine/kernel_cache.h"
 
@@ -10,7 +11,10 @@
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct kiln_codegen *codegen;
 static struct kiln_target target;
@@ -35,6 +39,29 @@ void __wrap_kiln_object_table_drop(struct kiln_object_table *table,
     after_drop = NULL;
     if (hook)
         hook();
+}
+
+static _Atomic uint32_t find_microseconds; /* that a lookup in the store takes */
+static atomic_uint finding;                /* lookups so far */
+
+enum kiln_status __real_kiln_cache_store_find(struct kiln_cache_store *of,
+                                              const struct kiln_cache_query *query,
+                                              struct kiln_cache_found *ret_found,
+                                              struct kiln_error *ret_error);
+enum kiln_status __wrap_kiln_cache_store_find(struct kiln_cache_store *of,
+                                              const struct kiln_cache_query *query,
+                                              struct kiln_cache_found *ret_found,
+                                              struct kiln_error *ret_error);
+
+enum kiln_status __wrap_kiln_cache_store_find(struct kiln_cache_store *of,
+                                              const struct kiln_cache_query *query,
+                                              struct kiln_cache_found *ret_found,
+                                              struct kiln_error *ret_error)
+{
+    atomic_fetch_add(&finding, 1);
+    if (find_microseconds)
+        (void)usleep(find_microseconds);
+    return __real_kiln_cache_store_find(of, query, ret_found, ret_error);
 }
 
 static const struct kiln_kernel source = {.symbol = "kernel_1",
@@ -265,4 +292,35 @@ Test(kernel_cache, a_refused_kernel_is_replaced_when_another_thread_reads_it_aga
     kiln_shared_kernel_unref(again);
     kiln_shared_kernel_unref(fresh);
     kiln_shared_kernel_unref(refused);
+}
+
+/* ---- a thread that only looks ---- */
+
+static void *look(void *ret_status)
+{
+    struct kiln_kernel_scope looking = scope;
+    struct kiln_shared_kernel *kernel = NULL;
+    enum kiln_program_origin origin;
+    struct kiln_error ignored;
+    kiln_error_init(&ignored);
+    looking.may_compile = false;
+    *(enum kiln_status *)ret_status =
+        kiln_kernel_cache_get(&cache, &looking, &source, true, &kernel, &origin, &ignored);
+    kiln_shared_kernel_unref(kernel);
+    return NULL;
+}
+
+Test(kernel_cache, a_kernel_is_compiled_though_a_thread_looks_for_it)
+{
+    enum kiln_status status = KILN_OK;
+    pthread_t thread;
+    find_microseconds = 300000;
+    cr_assert_eq(pthread_create(&thread, NULL, look, &status), 0);
+    while (atomic_load(&finding) == 0)
+        (void)usleep(1000);
+    struct kiln_shared_kernel *kernel = get(&source, true);
+    (void)pthread_join(thread, NULL);
+    cr_expect_eq(status, KILN_UNSUPPORTED);
+    expect_as_asked(kernel);
+    kiln_shared_kernel_unref(kernel);
 }

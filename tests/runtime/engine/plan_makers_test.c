@@ -1,11 +1,16 @@
 /* Plans without a compiler, and of kernels that another compiler has made. */
 #include "cache/cache_visit.h"
 #include "cache/pack_file.h"
+#include "compiler/graph/graph_reader.h"
+#include "runtime/engine/engine_knobs.h"
+#include "runtime/engine/engine_state.h"
+#include "runtime/engine/plan.h"
 #include "tests/runtime/engine/fake_pipeline.h"
 #include "tests/runtime/engine/plan_fixture.h"
 #include "tests/runtime/support/temporary_directory.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,4 +243,91 @@ Test(plan_makers, enforced_a_missing_kernel_is_a_miss)
     cr_assert_eq(setenv("KILN_ENFORCE_PRECOMPILED", "1", 1), 0);
     cr_expect_eq(check(), KILN_UNSUPPORTED);
     cr_expect_eq(fake_pipeline.compiled, 1);
+}
+
+/* ---- threads that only look ---- */
+
+static enum kiln_status find_plan(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                  const struct kiln_engine_device *device,
+                                  const struct kiln_lower_options *lower, struct kiln_error *error)
+{
+    struct kiln_plan *plan = NULL;
+    enum kiln_status status = kiln_plan_find(engine, graph, device, lower, &plan, error);
+    kiln_plan_unref(plan);
+    return status;
+}
+
+static enum kiln_status find_program(struct kiln_engine *engine, const struct kiln_graph *graph,
+                                     const struct kiln_engine_device *device,
+                                     const struct kiln_lower_options *lower,
+                                     struct kiln_error *error)
+{
+    struct kiln_program_request request;
+    enum kiln_status status = kiln_program_request_init(
+        &engine->programs, graph, &device->device->target, lower, &request, error);
+    if (status)
+        return status;
+    status = kiln_program_cache_find_kernels(&request, error);
+    kiln_program_request_fini(&request);
+    return status;
+}
+
+struct search {
+    struct kiln_engine *engine;
+    enum kiln_status (*find)(struct kiln_engine *, const struct kiln_graph *,
+                             const struct kiln_engine_device *, const struct kiln_lower_options *,
+                             struct kiln_error *);
+    enum kiln_status status;
+};
+
+static void *run_search(void *context)
+{
+    struct search *search = context;
+    const struct kiln_engine_device *device = NULL;
+    struct kiln_lower_options lower;
+    struct kiln_arena arena;
+    struct kiln_graph graph;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    kiln_arena_init(&arena);
+    search->status =
+        kiln_graph_read(fixture.graph.data, fixture.graph.size, &arena, &graph, &error);
+    if (search->status == KILN_OK)
+        search->status = kiln_engine_devices_current(&search->engine->devices, &device, &error);
+    if (search->status == KILN_OK)
+        search->status =
+            kiln_engine_lower_options(search->engine, &graph, device, NULL, &lower, &error);
+    if (search->status == KILN_OK)
+        search->status = search->find(search->engine, &graph, device, &lower, &error);
+    kiln_arena_fini(&arena);
+    return NULL;
+}
+
+/* It waits for the thread that looks, and compiles then. */
+static void create_plan_during(struct search search)
+{
+    cr_assert_eq(setenv("KILN_SHAPES", "constant", 1), 0);
+    struct kiln_plan *plan = NULL;
+    pthread_t thread;
+    search.engine = plan_fixture_engine();
+    fake_pipeline.lower_microseconds = 300000;
+    cr_assert_eq(pthread_create(&thread, NULL, run_search, &search), 0);
+    while (atomic_load(&fake_pipeline.lowered) == 0)
+        (void)usleep(1000);
+    cr_expect_eq(plan_fixture_create(search.engine, &plan), KILN_OK, "%s", fixture.error.text);
+    (void)pthread_join(thread, NULL);
+    cr_expect_eq(search.status, KILN_UNSUPPORTED);
+    cr_expect_eq(fake_pipeline.compiled, 2);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(search.engine);
+}
+
+Test(plan_makers, a_plan_is_compiled_though_a_thread_looks_for_it)
+{
+    create_plan_during((struct search){.find = find_plan});
+}
+
+Test(plan_makers, a_program_is_compiled_though_a_thread_looks_for_it)
+{
+    create_plan_during((struct search){.find = find_program});
 }
