@@ -119,8 +119,9 @@ static bool reserve(struct kiln_ir *ir, void **items, uint32_t count, uint32_t *
 
 bool kiln_domain_is_equal(const struct kiln_domain *a, const struct kiln_domain *b)
 {
-    return a->rank == b->rank && a->kept == b->kept && memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
-           a->end == b->end && a->block_axis == b->block_axis;
+    return a->rank == b->rank && a->kept == b->kept &&
+           memcmp(a->dims, b->dims, sizeof a->dims) == 0 && a->end == b->end &&
+           a->block_axis == b->block_axis;
 }
 
 static uint32_t hash_domain(const struct kiln_domain *domain)

@@ -396,10 +396,10 @@ static enum kiln_status schedule_pointwise(const struct kiln_schedule_task *task
     if (schedule->options->shapes == KILN_SHAPES_ARGUMENT)
         schedule->walk.sizes = KILN_SIZES_ARGUMENT;
     uint64_t heaviest = kiln_heaviest_access(group, schedule);
-    uint32_t tile_axis = has_packed_access(group) || schedule->options->is_general ||
-                                 schedule->walk.end != 0
-                             ? KILN_NONE
-                             : choose_tile_axis(group, schedule, heaviest);
+    uint32_t tile_axis =
+        has_packed_access(group) || schedule->options->is_general || schedule->walk.end != 0
+            ? KILN_NONE
+            : choose_tile_axis(group, schedule, heaviest);
     if (tile_axis != KILN_NONE)
         schedule_tiled(task->graph, group, task->target, tile_axis, heaviest, is_dense, schedule);
     else

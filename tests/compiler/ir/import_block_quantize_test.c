@@ -36,8 +36,8 @@ static void begin(struct kiln_trial *trial, size_t number)
 {
     kiln_trial_begin(trial, KILN_NODE_BLOCK_SCALE_QUANTIZE, number + 1);
     trial->reverse_strides = number % 2 != 0;
-    trial->node.block_quantize =
-        (struct kiln_block_quantize){.axis = cases[number].axis, .block_size = cases[number].block_size};
+    trial->node.block_quantize = (struct kiln_block_quantize){
+        .axis = cases[number].axis, .block_size = cases[number].block_size};
     int64_t scale[4];
     for (uint32_t i = 0; i < cases[number].rank; i++)
         scale[i] = cases[number].x[i];

@@ -51,7 +51,8 @@ Test(block_quantize_reference, a_short_last_block)
 {
     const struct kiln_tensor row = {.rank = 1, .dims = {5}};
     memcpy(x, (double[]){448, -224, 0, 0, 896}, 5 * sizeof *x);
-    quantize(&row, (struct kiln_block_quantize){0, 2}, KILN_DTYPE_F8E4M3, KILN_DTYPE_F32);
+    quantize(&row, (struct kiln_block_quantize){.axis = 0, .block_size = 2}, KILN_DTYPE_F8E4M3,
+             KILN_DTYPE_F32);
     expect_numbers(scale, scale_bound, (double[]){1, 0, 2}, 3);
     expect_numbers(y, y_bound, (double[]){448, -224, 0, 0, 448}, 5);
 }
@@ -60,7 +61,8 @@ Test(block_quantize_reference, columns_and_ties_to_even)
 {
     const struct kiln_tensor matrix = {.rank = 2, .dims = {2, 2}};
     memcpy(x, (double[]){127, 254, 2.5, -3}, 4 * sizeof *x);
-    quantize(&matrix, (struct kiln_block_quantize){0, 2}, KILN_DTYPE_I8, KILN_DTYPE_F32);
+    quantize(&matrix, (struct kiln_block_quantize){.axis = 0, .block_size = 2}, KILN_DTYPE_I8,
+             KILN_DTYPE_F32);
     expect_numbers(scale, scale_bound, (double[]){1, 2}, 2);
     expect_numbers(y, y_bound, (double[]){127, 127, 2, -2}, 4);
 }
@@ -69,7 +71,8 @@ Test(block_quantize_reference, scales_round_up_and_saturate)
 {
     const struct kiln_tensor row = {.rank = 1, .dims = {3}};
     memcpy(x, (double[]){448 * (1 + 0x1p-20), 1e30, 0x1p-40}, 3 * sizeof *x);
-    quantize(&row, (struct kiln_block_quantize){0, 1}, KILN_DTYPE_F8E4M3, KILN_DTYPE_F16);
+    quantize(&row, (struct kiln_block_quantize){.axis = 0, .block_size = 1}, KILN_DTYPE_F8E4M3,
+             KILN_DTYPE_F16);
     expect_numbers(scale, scale_bound, (double[]){1 + 0x1p-10, 65504, 0x1p-24}, 3);
     cr_expect_eq(y[1], 448);
 }
@@ -78,7 +81,8 @@ Test(block_quantize_reference, what_is_not_finite_leaves_its_block_open)
 {
     const struct kiln_tensor row = {.rank = 1, .dims = {4}};
     memcpy(x, (double[]){1, NAN, 448, 1}, 4 * sizeof *x);
-    quantize(&row, (struct kiln_block_quantize){0, 2}, KILN_DTYPE_F8E4M3, KILN_DTYPE_F32);
+    quantize(&row, (struct kiln_block_quantize){.axis = 0, .block_size = 2}, KILN_DTYPE_F8E4M3,
+             KILN_DTYPE_F32);
     cr_expect(isinf(scale_bound[0]) && isinf(y_bound[0]) && isinf(y_bound[1]));
     expect_numbers(scale + 1, scale_bound + 1, (double[]){1}, 1);
 }

@@ -473,7 +473,7 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     const struct kiln_fusion_group *group = task->group;
     const struct kiln_target *target = task->target;
     uint32_t inner = schedule->walk.rank - 1;
-    uint32_t widest;
+    uint32_t widest, widest_load;
     struct kiln_reduction_problem problem = {
         .group = group,
         .target = target,
@@ -504,10 +504,14 @@ void kiln_lay_out_reduction(const struct kiln_schedule_task *task,
     schedule->walk.rows = 1;
     for (uint32_t axis = 0; axis < inner; axis++)
         schedule->walk.rows *= (uint64_t)schedule->walk.dims[axis];
-    for (uint32_t i = 0; i < group->access_count; i++)
+    for (uint32_t i = 0; i < group->load_count; i++)
+        is_dense[i] = kiln_walk_is_dense(schedule, group, i);
+    kiln_dense_element_bytes(group, schedule, is_dense, &problem.element_bytes, &widest_load);
+    for (uint32_t i = group->load_count; i < group->access_count; i++)
         is_dense[i] = kiln_walk_is_dense(schedule, group, i);
     kiln_dense_element_bytes(group, schedule, is_dense, &problem.element_bytes, &widest);
     problem.has_short_lines = !problem.is_host && !kiln_reduction_is_columns(reduction) &&
+                              widest_load == widest &&
                               line_length(schedule) * widest <= SHORT_LINE_BYTES;
     if (problem.has_short_lines)
         problem.element_bytes = widest;

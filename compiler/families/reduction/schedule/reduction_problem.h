@@ -35,7 +35,7 @@ struct kiln_reduction_problem {
     enum kiln_layout_sizes sizes;
     bool may_unroll; /* several steps, and so arrays, in a work-item */
     /* A few work-items read a row side by side, the widest elements in one access each: wider
-     * vectors would leave gaps between them. */
+     * vectors would leave gaps between them. Not where the widest elements are stored. */
     bool has_short_lines;
     /* Of the narrowest dense access that carries real traffic, or 1; of the widest in short rows.
      */
