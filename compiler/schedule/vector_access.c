@@ -22,7 +22,12 @@ uint32_t kiln_ceil_power_of_two(uint64_t value)
 uint32_t kiln_vector_within_end(const struct kiln_schedule *schedule, uint32_t vector)
 {
     const struct kiln_walk *walk = &schedule->walk;
-    if (walk->end == 0 || walk->end_elements != walk->rank - 1)
+    const uint32_t inner = walk->rank - 1;
+    /* Only some of the blocks of a vector have the step. Vectors of a packed store never lie along
+     * blocks: it leads the walk, and elements of a block are closer to each other in it. */
+    if (walk->end != 0 && walk->end_blocks == inner)
+        return 1;
+    if (walk->end == 0 || walk->end_elements != inner)
         return vector;
     while (walk->end % vector != 0 || walk->end_block % vector != 0)
         vector /= 2;

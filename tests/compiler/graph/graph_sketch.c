@@ -24,7 +24,8 @@ static int axis_at(enum order order, int rank, int i)
     return order == LAST_TWO_TURNED && rank > 1 && i >= rank - 2 ? 2 * rank - 3 - i : i;
 }
 
-static void put_dense_strides(struct kiln_buffer *out, const char *dims, enum order order)
+static void put_strides(struct kiln_buffer *out, const char *dims, enum order order,
+                        unsigned long long stride)
 {
     long long sizes[16];
     int rank = 0;
@@ -35,7 +36,6 @@ static void put_dense_strides(struct kiln_buffer *out, const char *dims, enum or
         at = at != NULL ? at + 1 : NULL;
     }
     /* Sizes of hostile graphs overflow: then strides wrap around. */
-    unsigned long long stride = 1;
     unsigned long long strides[16];
     for (int i = rank - 1; i >= 0; i--) {
         int axis = axis_at(order, rank, i);
@@ -52,6 +52,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     struct kiln_buffer *out = &sketch->tensors;
     const char *dtype = "FLOAT";
     bool is_virtual = false;
+    bool is_spread = false;
     enum order order = AS_THEY_ARE;
     char *flag = strchr(text, ':');
     while (flag != NULL) {
@@ -65,6 +66,8 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
             order = CHANNELS_LAST;
         else if (strcmp(flag, "turned") == 0)
             order = LAST_TWO_TURNED;
+        else if (strcmp(flag, "spread") == 0)
+            is_spread = true;
         else
             dtype = flag;
         flag = next;
@@ -74,7 +77,7 @@ static void put_tensor(struct sketch *sketch, const char *name, long long uid, c
     const char *dims = is_constant || is_host_scalar ? "1" : text;
     kiln_buffer_printf(out, "%s{'uid':%lld,'name':'%s','data_type':'%s','dims':[%s],'strides':[",
                        out->size != 0 ? "," : "", uid, name, dtype, dims);
-    put_dense_strides(out, dims, order);
+    put_strides(out, dims, order, is_spread ? 2 : 1);
     kiln_buffer_append_text(out, is_virtual ? "],'virtual':true" : "]");
     if (is_constant)
         kiln_buffer_printf(out, ",'value_type':'%s','value':{'value':%s}",

@@ -12,7 +12,8 @@
  *
  * DIMS may be "k", a constant 0.001 of dims [1], or with a number behind it, "k-2.5", that; or "s",
  * a host scalar. After a ':' follow a data type, "virtual", "last": axis 1, of channels, is the one
- * with neighbours in memory, or "turned": the last axis but one is.
+ * with neighbours in memory, or "turned": the last axis but one is. "spread": a gap of one element
+ * lies behind each.
  */
 #ifndef KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H
 #define KILN_TESTS_COMPILER_GRAPH_GRAPH_SKETCH_H
