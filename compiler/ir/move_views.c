@@ -11,7 +11,8 @@
  * memory.
  *
  * A view stays where it is if its operand is computed from results of core operations, or if a core
- * operation reads it: then it is written to memory anyway.
+ * operation reads it: then it is written to memory anyway. A view with a short last block also
+ * stays if a STORE on the way would write bytes that several blocks share.
  *
  * A second pass moves views over products too: a product counts its rows or columns along two axes
  * as well as along one. The view must be the only reader of the product, apart from STOREs;
@@ -41,17 +42,18 @@ struct split {
 struct mover {
     struct kiln_rewrite rewrite;
     const struct kiln_ir *ir; /* the old program */
-    uint32_t *first_store;    /* of a value: a STORE, or KILN_NONE */
-    uint32_t *next_store;     /* of a STORE: the next one of its value */
-    bool *is_pinned;          /* a core operation reads the value */
-    bool splits_products;     /* the second pass */
-    bool *is_of_product;      /* a CONTRACT, or computed from one element by element */
-    uint32_t *reader_count;   /* operations that read the value, without STOREs */
-    uint32_t *inside_count;   /* of these, the ones that the view at work is computed from */
-    uint32_t *moved_with;     /* the first view that the value is repeated for, or KILN_NONE */
-    uint32_t *copy;           /* the value that was made for that view, in the new program */
-    uint32_t *made;           /* the value along the axes of the view at work, or KILN_NONE */
-    uint32_t view;            /* at work */
+    const struct kiln_graph *graph;
+    uint32_t *first_store;  /* of a value: a STORE, or KILN_NONE */
+    uint32_t *next_store;   /* of a STORE: the next one of its value */
+    bool *is_pinned;        /* a core operation reads the value */
+    bool splits_products;   /* the second pass */
+    bool *is_of_product;    /* a CONTRACT, or computed from one element by element */
+    uint32_t *reader_count; /* operations that read the value, without STOREs */
+    uint32_t *inside_count; /* of these, the ones that the view at work is computed from */
+    uint32_t *moved_with;   /* the first view that the value is repeated for, or KILN_NONE */
+    uint32_t *copy;         /* the value that was made for that view, in the new program */
+    uint32_t *made;         /* the value along the axes of the view at work, or KILN_NONE */
+    uint32_t view;          /* at work */
     struct split split;
     uint32_t reached[MAX_OPS]; /* values that the view is computed from */
     uint32_t reached_count;
@@ -201,6 +203,38 @@ static bool has_products_alone(struct mover *mover)
     return has_product && is_alone;
 }
 
+/* True if packed elements share bytes with neighbours in memory that another block, or another row,
+ * may have. */
+static bool has_shared_bytes(const struct kiln_tensor *tensor, int64_t block)
+{
+    int64_t unit = kiln_dtype_unit(tensor->dtype);
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->strides[i] == 1 && tensor->dims[i] != 1)
+            return tensor->dims[i] % unit != 0 || block % unit != 0;
+    }
+    return unit != 1;
+}
+
+/* True if a STORE that would move writes bytes of several blocks: its kernel walks over the whole
+ * tensor as one line, which short last blocks do not allow. */
+static bool stores_shared_bytes(const struct mover *mover)
+{
+    const struct kiln_ir *ir = mover->ir;
+    if (mover->split.end == 0)
+        return false;
+    for (uint32_t i = 0; i < mover->reached_count; i++) {
+        uint32_t value = mover->reached[i];
+        if (ir->ops[value].domain != root_of(mover)->domain)
+            continue;
+        for (uint32_t store = mover->first_store[value]; store != KILN_NONE;
+             store = mover->next_store[store]) {
+            if (has_shared_bytes(&mover->graph->tensors[ir->ops[store].tensor], mover->split.inner))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* True if the view is one that moves; it is at work from now on. */
 static bool moves(struct mover *mover, uint32_t view)
 {
@@ -216,7 +250,7 @@ static bool moves(struct mover *mover, uint32_t view)
         !find_split(&ir->domains[root_of(mover)->domain], &ir->domains[op->domain], &mover->split))
         return false;
     bool is_wanted = is_repeatable(root_of(mover)->opcode) || mover->splits_products;
-    return is_wanted && reach(mover, op->operands[0]) &&
+    return is_wanted && reach(mover, op->operands[0]) && !stores_shared_bytes(mover) &&
            (!mover->splits_products || has_products_alone(mover));
 }
 
@@ -382,10 +416,10 @@ static void rename_results(const struct mover *mover, const uint32_t *values, st
 }
 
 /* *ret_any: some views moved. */
-static enum kiln_status move_views(struct kiln_ir *ir, bool splits_products, bool *ret_any,
-                                   struct kiln_error *error)
+static enum kiln_status move_views(struct kiln_ir *ir, const struct kiln_graph *graph,
+                                   bool splits_products, bool *ret_any, struct kiln_error *error)
 {
-    struct mover mover = {.ir = ir, .splits_products = splits_products};
+    struct mover mover = {.ir = ir, .graph = graph, .splits_products = splits_products};
     *ret_any = false;
     uint32_t *values = kiln_arena_calloc(ir->arena, (size_t)ir->result_count + 1, sizeof *values);
     if (values == NULL || !init(&mover))
@@ -420,8 +454,7 @@ enum kiln_status kiln_ir_move_views(struct kiln_ir *ir, struct kiln_pass_context
                                     struct kiln_error *error)
 {
     bool any;
-    (void)context;
-    return move_views(ir, false, &any, error);
+    return move_views(ir, context->graph, false, &any, error);
 }
 
 enum kiln_status kiln_ir_move_views_over_products(struct kiln_ir *ir,
@@ -431,5 +464,5 @@ enum kiln_status kiln_ir_move_views_over_products(struct kiln_ir *ir,
     context->is_found = false;
     if (context->options != NULL && context->options->no_fusion)
         return KILN_OK;
-    return move_views(ir, true, &context->is_found, error);
+    return move_views(ir, context->graph, true, &context->is_found, error);
 }

@@ -10,6 +10,13 @@ static const char *const sketches[] = {
     "BlockScaleQuantize x=64,127:HALF:spread y=64,127:FP8_E4M3:spread scale=64,64 !block_size=2",
     "BlockScaleQuantize x=127,64:HALF:spread y=127,64:FP8_E4M3:spread scale=64,64:turned "
     "!block_size=2 !axis=0",
+    /* A store of packed elements on the way, of whole bytes and of shared ones. */
+    "Pointwise in_0=4,70 out_0=4,70:FP4_E2M1 !operation='IDENTITY' "
+    "| BlockScaleQuantize x@2 y=4,70:FP8_E4M3 scale=4,3 !block_size=32",
+    "Pointwise in_0=4,71 out_0=4,71:FP4_E2M1 !operation='IDENTITY' "
+    "| BlockScaleQuantize x@2 y=4,71:FP8_E4M3 scale=4,3 !block_size=32",
+    "Pointwise in_0=71,3 out_0=71,3:FP6_E2M3 !operation='IDENTITY' "
+    "| BlockScaleQuantize x@2 y=71,3:FP8_E4M3 scale=3,3 !block_size=32 !axis=0",
 };
 
 static void use_no_cache(void)

@@ -68,6 +68,23 @@ Test(move_views, a_short_last_block_moves_too)
                  0, 3);
 }
 
+/* A store of packed elements on the way, whose bytes are those of one block, or of two. */
+Test(move_views, stores_of_shared_bytes_stay)
+{
+#define PACK(x, y, scale)                                                                          \
+    "Pointwise in_0=" x " out_0=" x ":FP4_E2M1" UNARY("IDENTITY") QUANTIZE("2", y, scale)
+    expect_views(PACK("4,70", "4,70", "4,3"), 0, 3);
+    expect_views(PACK("4,64", "4,64", "4,2"), 0, 3);
+    expect_views(PACK("70,4", "70,4", "3,4") " !axis=0", 0, 3);
+    expect_views(PACK("4,71", "4,71", "4,3"), 1, 0);
+    expect_views(PACK("70,3", "70,3", "3,3") " !axis=0", 1, 0);
+    expect_views("Pointwise in_0=4,64 out_0=4,64:FP4_E2M1" UNARY(
+                     "IDENTITY") " | BlockScaleQuantize x@2 y=4,64:FP8_E4M3 scale=4,13 "
+                                 "!block_size=5",
+                 1, 0);
+#undef PACK
+}
+
 Test(move_views, rows_are_read_from_memory)
 {
     /* The norm's mean and deviation. */
