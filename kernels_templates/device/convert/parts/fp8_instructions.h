@@ -1,6 +1,6 @@
 /*
  * Floats to fp8 by an instruction, where the target has one for the type: OCP types on CDNA4, RDNA4 and NVIDIA since Ada, FNUZ types
- * on CDNA3. There an OCP code is the FNUZ code of half the number, but for the sign of zero and for NaN: the exponents' biases differ
+ * on CDNA3. There an OCP code is the FNUZ code of half the number, except for the sign of zero and NaN: the exponents' biases differ
  * by one.
  *
  * CDNA 3 ISA 7.2 and 12.8 (V_CVT_PK_FP8_F32); PTX ISA, cvt.
