@@ -49,6 +49,7 @@ KILN_DEVICE void kiln_advance(const kiln_arguments &arguments, kiln_stream &stre
 /* Where the packs of a lane begin. */
 KILN_DEVICE unsigned kiln_k_of_lane(unsigned step, unsigned i)
 {
+    (void)i; /* with some instructions it does not matter */
     return (step * KILN_LANE_GROUPS + kiln_lane_pack(i)) * KILN_LANE_RUN * KILN_PACK_ELEMENTS;
 }
 
