@@ -207,7 +207,8 @@ uint32_t kiln_ir_domain_keeping(struct kiln_ir *ir, const int64_t *dims, uint32_
                                 uint32_t rank)
 {
     struct kiln_domain domain = {.rank = rank, .kept = kept};
-    memcpy(domain.dims, dims, rank * sizeof *dims);
+    for (uint32_t i = 0; i < rank; i++)
+        domain.dims[i] = dims[i];
     return kiln_ir_domain_like(ir, &domain);
 }
 
