@@ -48,7 +48,7 @@ static uint64_t steps_of(enum kiln_hostile_family family, uint32_t nodes)
     return steps;
 }
 
-Test(partition_work, twice_the_graph_is_at_most_four_times_the_work, .timeout = 60)
+Test(partition_work, twice_the_graph_is_at_most_four_times_the_work, .timeout = 240)
 {
     enum { NODES = 256 };
     for (int family = 0; family < KILN_HOSTILE_COUNT; family++) {
@@ -89,7 +89,7 @@ static void check_plain(const struct kiln_graph *graph, struct kiln_arena *arena
     partition_check(&ir, graph, &partition, name);
 }
 
-Test(partition_work, plain_partitions_of_hard_graphs_fit_together, .timeout = 60)
+Test(partition_work, plain_partitions_of_hard_graphs_fit_together, .timeout = 240)
 {
     for (int family = 0; family < KILN_HOSTILE_COUNT; family++) {
         struct kiln_arena arena;
@@ -100,7 +100,7 @@ Test(partition_work, plain_partitions_of_hard_graphs_fit_together, .timeout = 60
     }
 }
 
-Test(partition_work, plain_partitions_of_random_graphs_fit_together, .timeout = 60)
+Test(partition_work, plain_partitions_of_random_graphs_fit_together, .timeout = 240)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct kiln_random_graph_options random;
@@ -122,7 +122,7 @@ Test(partition_work, plain_partitions_of_random_graphs_fit_together, .timeout = 
 
 /* Each of 2048 kernels would compute the same 2048 operations. In parts, each computes what its
  * part has of them. */
-Test(partition_work, what_would_take_too_long_is_done_in_parts, .timeout = 60)
+Test(partition_work, what_would_take_too_long_is_done_in_parts, .timeout = 240)
 {
     static const struct kiln_lower_options options = {0};
     struct kiln_arena arena;
@@ -144,7 +144,7 @@ Test(partition_work, what_would_take_too_long_is_done_in_parts, .timeout = 60)
 }
 
 /* A round over the program for each of its 1365 steps would be quadratic, in memory too. */
-Test(partition_work, optimising_ends_after_a_few_rounds, .timeout = 60)
+Test(partition_work, optimising_ends_after_a_few_rounds, .timeout = 240)
 {
     struct kiln_arena arena;
     struct kiln_graph graph;
