@@ -177,15 +177,17 @@ static enum kiln_status make_loaded(void *context, const struct kiln_cache_key *
     struct kiln_loaded_program *loaded = NULL;
     uint32_t refused = 0;
     status = load(request->table, device, program, &loaded, &refused, error);
-    /* Each kernel at most once: what took its place was compiled here. */
-    bool is_final = false;
+    /* Each kernel at most once: what took its place was compiled here. A request that only looks
+     * compiles nothing, and leaves the kernel to one that may. */
+    bool only_looks = request->program.is_precompiled;
+    bool is_final = only_looks;
     while (is_refusal(status) && !is_final && !program->kernels[refused]->was_compiled_here) {
         const struct kiln_shared_program *before = program;
         status = load_anew(request, &program, &refused, &loaded, error);
         is_final = program == before; /* there is no other */
     }
     if (is_refusal(status))
-        status = remember_refusal(device, &loaded, error);
+        status = only_looks ? KILN_UNSUPPORTED : remember_refusal(device, &loaded, error);
     kiln_shared_program_unref(program);
     if (status == KILN_OK)
         *ret_object = loaded;

@@ -442,9 +442,10 @@ enum kiln_status kiln_program_cache_workspace_bytes(struct kiln_program_request 
     return KILN_OK;
 }
 
-enum kiln_status kiln_program_cache_get(struct kiln_program_request *request,
-                                        struct kiln_shared_program **ret_program,
-                                        struct kiln_error *error)
+/* The program of the table, or what `maker` makes of `context`. */
+static enum kiln_status get_from(struct kiln_program_request *request, kiln_object_maker maker,
+                                 void *context, struct kiln_shared_program **ret_program,
+                                 struct kiln_error *error)
 {
     void *object = NULL;
     enum kiln_status status;
@@ -452,13 +453,20 @@ enum kiln_status kiln_program_cache_get(struct kiln_program_request *request,
     /* Again when the thread that was waited for may have been one that compiles nothing. */
     do {
         kiln_error_init(error);
-        status = kiln_object_table_get(request->cache->programs, &request->key, make_program,
-                                       request, &object, error);
+        status = kiln_object_table_get(request->cache->programs, &request->key, maker, context,
+                                       &object, error);
     } while (status == KILN_UNSUPPORTED && !request->was_made &&
              kiln_program_request_may_compile(request));
     if (status == KILN_OK)
         *ret_program = object;
     return status;
+}
+
+enum kiln_status kiln_program_cache_get(struct kiln_program_request *request,
+                                        struct kiln_shared_program **ret_program,
+                                        struct kiln_error *error)
+{
+    return get_from(request, make_program, request, ret_program, error);
 }
 
 enum kiln_status kiln_program_cache_find_kernels(struct kiln_program_request *request,
@@ -483,6 +491,7 @@ static enum kiln_status replace_program(void *context, const struct kiln_cache_k
     (void)key;
     const struct replacement *replacement = context;
     struct kiln_shared_program *program = NULL;
+    replacement->request->was_made = true;
     enum kiln_status status = open_scope(replacement->request, error);
     if (status && status != KILN_SHORTAGE)
         return status;
@@ -501,14 +510,8 @@ enum kiln_status kiln_program_cache_replace(struct kiln_program_request *request
                                             struct kiln_error *error)
 {
     struct replacement replacement = {request, refused, kernel};
-    struct kiln_object_table *programs = request->cache->programs;
-    void *object = NULL;
-    kiln_object_table_drop(programs, &request->key, refused);
-    enum kiln_status status = kiln_object_table_get(programs, &request->key, replace_program,
-                                                    &replacement, &object, error);
-    if (status == KILN_OK)
-        *ret_program = object;
-    return status;
+    kiln_object_table_drop(request->cache->programs, &request->key, refused);
+    return get_from(request, replace_program, &replacement, ret_program, error);
 }
 
 void kiln_program_cache_keep(struct kiln_program_request *request,

@@ -331,3 +331,22 @@ Test(plan_makers, a_program_is_compiled_though_a_thread_looks_for_it)
 {
     create_plan_during((struct search){.find = find_program});
 }
+
+/* The device refuses what a cache has. One that only looks has no answer; one that may compile makes
+ * another, as if nobody had looked. */
+Test(plan_makers, a_search_declines_nothing)
+{
+    cr_assert_eq(setenv("KILN_SHAPES", "constant", 1), 0);
+    fake_pipeline.objects_are_bad = true;
+    plan_fixture_compile("gfx90a");
+    fake_pipeline.objects_are_bad = false;
+    struct search search = {.engine = plan_fixture_engine(), .find = find_plan};
+    (void)run_search(&search);
+    cr_expect_eq(search.status, KILN_UNSUPPORTED);
+    cr_expect_eq(fake_pipeline.compiled, 2, "a search compiles nothing");
+    struct kiln_plan *plan = plan_fixture_plan(search.engine);
+    cr_expect_eq(kiln_plan_origin(plan), KILN_ORIGIN_COMPILED);
+    cr_expect_eq(fake_pipeline.compiled, 4);
+    kiln_plan_unref(plan);
+    kiln_engine_unref(search.engine);
+}
