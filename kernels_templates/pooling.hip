@@ -50,7 +50,7 @@ KILN_KERNEL(KILN_SYMBOL, KILN_BLOCK, kiln_arguments)
             kiln_inputs inputs;
             kiln_load(arguments, position, inputs);
             kiln_reduced reduced;
-            kiln_begin(position, reduced);
+            kiln_begin(arguments, position, reduced);
             KILN_NO_UNROLL
             for (unsigned first = 0; first < (unsigned)(KILN_TAPS); first += KILN_TAPS_TOGETHER)
                 kiln_reduce_taps(arguments, position, first, reduced);

@@ -70,34 +70,53 @@ static uint32_t operand(const struct pooling *pooling, uint32_t tensor)
                            pooling->scalar);
 }
 
+/* True if the largest elements have positions, which the node yields or reads. */
+static bool has_index(const struct pooling *pooling)
+{
+    return kiln_node_output(pooling->node, KILN_OPERAND_INDEX) != KILN_NONE ||
+           kiln_node_input(pooling->node, KILN_OPERAND_INDEX) != KILN_NONE;
+}
+
 /* ---- windows ---- */
 
 /* The index along a spatial axis of an image or a result. */
 static uint32_t spatial_index(const struct pooling *pooling, const struct kiln_tensor *tensor,
                               uint32_t spatial)
 {
-    if (tensor->dims[SPATIAL_AXIS + spatial] == 1)
+    if (tensor->dims[SPATIAL_AXIS + spatial] == 1 && !pooling->ir->is_general)
         return integer(pooling, 0);
     return kiln_import_index(pooling->ir, KILN_SCALAR_I32, domain_of(pooling, tensor),
                              tensor->rank - 1 - (SPATIAL_AXIS + spatial));
 }
 
-/* True if one window has all elements of the image. */
+/* What decides the structure: the declared shape, whose general kernels serve smaller ones. */
+static const int64_t *deciding_dims(const struct pooling *pooling, const struct kiln_tensor *tensor)
+{
+    bool is_declared = pooling->ir->is_general && tensor->declared != NULL;
+    return is_declared ? tensor->declared->dims : tensor->dims;
+}
+
+/* True if one window has all elements of the image. Positions in it are constants, which general
+ * kernels cannot have. */
 static bool holds_image(const struct pooling *pooling)
 {
     const struct kiln_resample *resample = pooling->resample;
+    const int64_t *image = deciding_dims(pooling, pooling->image);
+    const int64_t *result = deciding_dims(pooling, pooling->result);
     for (uint32_t i = 0; i < resample->spatial_count; i++) {
-        if (pooling->result->dims[SPATIAL_AXIS + i] != 1 ||
-            resample->window[i] - resample->pre_padding[i] < pooling->image->dims[SPATIAL_AXIS + i])
+        if (result[SPATIAL_AXIS + i] != 1 ||
+            resample->window[i] - resample->pre_padding[i] < image[SPATIAL_AXIS + i])
             return false;
     }
-    return true;
+    return !(pooling->ir->is_general && has_index(pooling));
 }
 
-/* True if some window reaches into padding along an axis. */
+/* True if some window reaches into padding along an axis. Those of smaller shapes may. */
 static bool reaches_padding_along(const struct pooling *pooling, uint32_t spatial)
 {
     const struct kiln_resample *resample = pooling->resample;
+    if (pooling->ir->is_general)
+        return true;
     int64_t last = (pooling->result->dims[SPATIAL_AXIS + spatial] - 1) * resample->stride[spatial];
     return resample->pre_padding[spatial] > 0 ||
            last + resample->window[spatial] > pooling->image->dims[SPATIAL_AXIS + spatial];
@@ -138,9 +157,9 @@ static uint32_t count_elements_along(const struct pooling *pooling, uint32_t spa
                           integer(pooling, 0));
 }
 
-/* The value of each result by the elements of the image in its window, at least 1. Some windows
- * reach into padding. The reciprocal is the same for all channels. */
-static uint32_t divide_by_elements(const struct pooling *pooling, uint32_t value)
+/* The elements of the image in the window of each result. Some windows reach into padding. The
+ * count is the same for all channels. */
+static uint32_t count_elements(const struct pooling *pooling)
 {
     struct kiln_ir *ir = pooling->ir;
     int64_t whole = 1; /* along the axes without padding */
@@ -153,10 +172,7 @@ static uint32_t divide_by_elements(const struct pooling *pooling, uint32_t value
         uint32_t along = count_elements_along(pooling, i);
         count = count == KILN_NONE ? along : kiln_ir_binary(ir, KILN_OP_MUL, count, along);
     }
-    count = kiln_ir_binary(ir, KILN_OP_MUL, count, integer(pooling, whole));
-    count = kiln_ir_binary(ir, KILN_OP_MAX, count, integer(pooling, 1));
-    count = kiln_ir_convert(ir, count, pooling->scalar);
-    return kiln_ir_binary(ir, KILN_OP_MUL, value, kiln_ir_unary(ir, KILN_OP_RCP, count));
+    return kiln_ir_binary(ir, KILN_OP_MUL, count, integer(pooling, whole));
 }
 
 /* True if the divisors of a mean differ from window to window. */
@@ -179,14 +195,16 @@ static struct kiln_reduced_windows append_taps(const struct pooling *pooling, st
         map->axes[map->axis_count] = kiln_map_axis_along((uint8_t)(rank - 1 - (SPATIAL_AXIS + i)));
         map->axes[map->axis_count++].step = kiln_constant_number(step);
     }
-    while (map->axis_count > 0 && sizes[map->axis_count - 1] == 1)
+    uint32_t kept = kiln_ir_kept_axes(pooling->ir, made);
+    while (map->axis_count > 0 && sizes[map->axis_count - 1] == 1 &&
+           (kept >> (map->axis_count - 1) & 1) == 0)
         map->axis_count--; /* a domain does not have it */
     int64_t dims[KILN_MAX_RANK];
     for (uint32_t i = 0; i < map->axis_count; i++)
         dims[i] = sizes[map->axis_count - 1 - i];
     return (struct kiln_reduced_windows){
         .map = map,
-        .iteration = kiln_ir_domain(pooling->ir, dims, map->axis_count),
+        .iteration = kiln_ir_domain_keeping(pooling->ir, dims, kept, map->axis_count),
         .domain = domain_of(pooling, made),
     };
 }
@@ -208,7 +226,8 @@ static struct kiln_reduced_windows find_windows(const struct pooling *pooling, s
     begin_map(pooling->result, map, sizes);
     for (uint32_t i = resample->spatial_count; i-- > 0;) {
         uint8_t axis = (uint8_t)(pooling->result->rank - 1 - (SPATIAL_AXIS + i));
-        map->axes[axis].step = kiln_constant_number(sizes[axis] == 1 ? 1 : resample->stride[i]);
+        bool is_one = sizes[axis] == 1 && !pooling->ir->is_general;
+        map->axes[axis].step = kiln_constant_number(is_one ? 1 : resample->stride[i]);
         map->windows[map->window_count++] = (struct kiln_map_window){
             .over = axis,
             .size = kiln_constant_number(pooling->image->dims[SPATIAL_AXIS + i]),
@@ -228,11 +247,12 @@ static struct kiln_reduced_windows find_results(const struct pooling *pooling, s
     begin_map(pooling->image, map, sizes);
     for (uint32_t i = resample->spatial_count; i-- > 0;) {
         int64_t size = pooling->result->dims[SPATIAL_AXIS + i];
+        bool is_one = size == 1 && !pooling->ir->is_general;
         map->windows[map->window_count++] = (struct kiln_map_window){
             .over = (uint8_t)(pooling->image->rank - 1 - (SPATIAL_AXIS + i)),
             .size = kiln_constant_number(size),
             .offset = kiln_constant_number(resample->pre_padding[i]),
-            .divisor = kiln_constant_number(size == 1 ? resample->window[i] : resample->stride[i]),
+            .divisor = kiln_constant_number(is_one ? resample->window[i] : resample->stride[i]),
         };
     }
     return append_taps(pooling, map, sizes, pooling->image, -1);
@@ -250,6 +270,26 @@ static uint32_t image_position(const struct pooling *pooling)
             kiln_ir_binary(ir, KILN_OP_ADD, position, spatial_index(pooling, pooling->image, i));
     }
     return position;
+}
+
+/* The same as a sum of ones: general kernels have no size as a constant. */
+static uint32_t sum_ones(const struct pooling *pooling)
+{
+    struct kiln_ir *ir = pooling->ir;
+    struct kiln_map map;
+    const struct kiln_reduced_windows windows = find_windows(pooling, &map);
+    uint32_t one = kiln_ir_broadcast(ir, integer(pooling, 1), domain_of(pooling, pooling->image));
+    return kiln_ir_reduce_windows(ir, KILN_OP_REDUCE_SUM, &one, &windows);
+}
+
+/* The value of each result by the elements of the image in its window, at least 1. */
+static uint32_t divide_by_elements(const struct pooling *pooling, uint32_t value)
+{
+    struct kiln_ir *ir = pooling->ir;
+    uint32_t count = ir->is_general ? sum_ones(pooling) : count_elements(pooling);
+    count = kiln_ir_binary(ir, KILN_OP_MAX, count, integer(pooling, 1));
+    count = kiln_ir_convert(ir, count, pooling->scalar);
+    return kiln_ir_binary(ir, KILN_OP_MUL, value, kiln_ir_unary(ir, KILN_OP_RCP, count));
 }
 
 /* ---- forward ---- */
@@ -295,7 +335,7 @@ static struct pooled maximum_of_image(const struct pooling *pooling, uint32_t x)
 {
     x = at_least(pooling->ir, x, real(pooling, lowest(pooling)));
     struct pooled pooled = {reduce_image(pooling, KILN_OP_REDUCE_MAX, x), KILN_NONE};
-    if (kiln_node_output(pooling->node, KILN_OPERAND_INDEX) != KILN_NONE)
+    if (has_index(pooling))
         pooled.index = position_in_image(pooling, x, pooled.value);
     return pooled;
 }
@@ -308,7 +348,7 @@ static struct pooled maximum_of_windows(const struct pooling *pooling, uint32_t 
         pooling->resample->pads_zeros && reaches_padding(pooling) ? 0 : -(double)INFINITY;
     struct pooled pooled = {
         kiln_ir_reduce_windows(pooling->ir, KILN_OP_REDUCE_MAX_NUMBER, &x, &windows), KILN_NONE};
-    if (kiln_node_output(pooling->node, KILN_OPERAND_INDEX) != KILN_NONE)
+    if (has_index(pooling))
         pooled.index = kiln_ir_reduce_windows(pooling->ir, KILN_OP_REDUCE_ARGMAX, &x, &windows);
     return pooled;
 }
@@ -318,11 +358,10 @@ static struct pooled find_maximum(const struct pooling *pooling, uint32_t x)
 {
     struct kiln_ir *ir = pooling->ir;
     bool has_zeros = pooling->resample->pads_zeros && reaches_padding(pooling);
-    bool has_index = kiln_node_output(pooling->node, KILN_OPERAND_INDEX) != KILN_NONE;
-    bool is_image = holds_image(pooling) && !(has_zeros && has_index);
+    bool is_image = holds_image(pooling) && !(has_zeros && has_index(pooling));
     struct pooled pooled = is_image ? maximum_of_image(pooling, x) : maximum_of_windows(pooling, x);
     uint32_t least = real(pooling, lowest(pooling));
-    if (has_index)
+    if (has_index(pooling))
         pooled.index = kiln_ir_select(ir, kiln_ir_binary(ir, KILN_OP_CMP_GT, pooled.value, least),
                                       pooled.index, integer(pooling, -1));
     pooled.value = at_least(ir, pooled.value, is_image && has_zeros ? real(pooling, 0) : least);

@@ -23,6 +23,24 @@ static enum kiln_status import(const struct kiln_plan_task *task,
     return kiln_ir_import_nodes(task->graph, nodes->nodes, nodes->count, ret_ir, error);
 }
 
+/* Axes that a general program keeps at size 1 do not broadcast, so a shape in which a tensor
+ * broadcasts, and did not as declared, has no general kernels. */
+static enum kiln_status check_general(const struct kiln_plan_task *task, const struct kiln_ir *ir,
+                                      struct kiln_error *error)
+{
+    if (!ir->is_general)
+        return KILN_OK;
+    struct kiln_buffer faults;
+    kiln_buffer_init(&faults);
+    enum kiln_status status = KILN_OK;
+    if (!kiln_ir_validate(ir, task->graph, &faults))
+        status =
+            kiln_error_set(error, KILN_UNSUPPORTED, "general kernels do not serve this shape: %s",
+                           kiln_buffer_text(&faults));
+    kiln_buffer_fini(&faults);
+    return status;
+}
+
 static enum kiln_status run_passes(const struct kiln_plan_task *task, struct kiln_ir *ir,
                                    struct kiln_error *error)
 {
@@ -43,6 +61,8 @@ enum kiln_status kiln_part_plan_make(const struct kiln_plan_task *task,
     struct kiln_kernel_plan plan;
     struct kiln_ir ir;
     enum kiln_status status = import(task, nodes, &ir, error);
+    if (status == KILN_OK)
+        status = check_general(task, &ir, error);
     if (status == KILN_OK)
         status = run_passes(task, &ir, error);
     if (status == KILN_OK)

@@ -58,7 +58,7 @@ KILN_DEVICE bool kiln_load_tap(const kiln_arguments &arguments, const kiln_posit
     return (unsigned)w0 < 4000u;
 }
 
-KILN_DEVICE void kiln_begin(const kiln_position &, kiln_reduced &reduced)
+KILN_DEVICE void kiln_begin(const kiln_arguments &, const kiln_position &, kiln_reduced &reduced)
 {
     reduced.value0[0] = -__builtin_inff();
 }

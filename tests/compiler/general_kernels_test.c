@@ -21,6 +21,9 @@ static const char *const targets[] = {"gfx942", "gfx1100", "gfx1201", "sm_90", "
 #define ATTRIBUTES(padding, stride, dilation)                                                      \
     " !pre_padding=[" padding "] !post_padding=[" padding "] !stride=[" stride                     \
     "] !dilation=[" dilation "] !conv_mode='CROSS_CORRELATION'"
+#define POOLING(mode, padding, pads, stride, window)                                               \
+    " !resample_mode='" mode "' !padding_mode='" padding "' !pre_padding=[" pads                   \
+    "] !post_padding=[" pads "] !stride=[" stride "] !window=[" window "]"
 #define HEADS " q=2,4,37,32:HALF k=2,2,67,32:HALF v=2,2,67,32:HALF"
 
 /* Samples have one kernel, or two, for each kernel of the declared shape. */
@@ -39,6 +42,21 @@ static const char *const sketches[] = {
     "ConvolutionBwd dy=3,8,6,6 w=8,12,3,3 dx=3,12,11,11" ATTRIBUTES("1,1", "2,2", "1,1"),
     "ConvolutionWrw x=3,8,11,12 dy=3,16,11,12 dw=16,8,3,3" ATTRIBUTES("1,1", "1,1", "1,1"),
     "Matmul a=40,72:HALF b=72,56:HALF c=40,56:virtual | Reduction in@3 out=40,1 !mode='ADD'",
+    "ResampleFwd x=3,8,11,12:HALF:last y=3,8,6,6:HALF:last" POOLING("MAXPOOL", "NEG_INF_PAD", "1,1",
+                                                                    "2,2", "3,3"),
+    "Pointwise in_0=3,8,12,10 out_0=3,8,12,10:virtual !operation='RELU_FWD' | "
+    "ResampleFwd x@2 y=3,8,6,5 index=3,8,6,5:INT32" POOLING("MAXPOOL", "NEG_INF_PAD", "0,0", "2,2",
+                                                            "2,2"),
+    "ResampleFwd x=3,8,11,12 y=3,8,11,12" POOLING("AVGPOOL_EXCLUDE_PADDING", "ZERO_PAD", "1,1",
+                                                  "1,1", "3,3"),
+    "ResampleFwd x=3,8,11:HALF y=3,8,6:HALF" POOLING("AVGPOOL_INCLUDE_PADDING", "ZERO_PAD", "1", "2",
+                                                     "3"),
+    "ResampleFwd x=9,48,7,7:HALF y=9,48,1,1:HALF" POOLING("AVGPOOL_INCLUDE_PADDING", "ZERO_PAD",
+                                                          "0,0", "7,7", "7,7"),
+    "ResampleBwd dy=3,8,6,5 index=3,8,6,5:INT32 dx=3,8,12,10" POOLING("MAXPOOL", "NEG_INF_PAD", "0,0",
+                                                                      "2,2", "2,2"),
+    "ResampleBwd dy=3,8,6,6 dx=3,8,11,12" POOLING("AVGPOOL_EXCLUDE_PADDING", "ZERO_PAD", "1,1", "2,2",
+                                                  "3,3"),
     "Sdpa" HEADS " o=2,4,37,32:HALF !causal_mask=true",
     "Sdpa" HEADS " o=2,4,37,32:HALF stats=2,4,37,1 !generate_stats=true !left_bound=16 "
     "!right_bound=3",
@@ -175,6 +193,29 @@ Test(general_kernels, samples_have_the_kernels_of_all_smaller_shapes)
         for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
             check(sketches[i], targets[t]);
     }
+}
+
+/* Its kernels would take the stride of the declared axis, beyond the tensor's only element. */
+Test(general_kernels, a_tensor_that_broadcasts_in_a_smaller_shape_alone_has_none)
+{
+    const struct kiln_lower_options options = {.shapes = KILN_SHAPES_ARGUMENT, .is_general = true};
+    const int64_t dims[] = {1, 6}, strides[] = {6, 1};
+    const int64_t *const dims_of[] = {dims}, *const strides_of[] = {strides};
+    struct subject subject;
+    struct kiln_program program;
+    struct kiln_graph graph;
+    struct kiln_error error;
+    kiln_error_init(&error);
+    set_up(&subject, "Pointwise in_0=4,6 in_1=4,6 out_0=4,6 !operation='ADD'", "gfx942");
+    const struct kiln_shape_overrides overrides = {
+        1, &subject.graph.tensors[1].uid, (const uint32_t[]){2}, dims_of, strides_of};
+    cr_assert_eq(kiln_graph_read_with_overrides(subject.bytes.data, subject.bytes.size, &overrides,
+                                                &subject.arena, &graph, &error),
+                 KILN_OK, "%s", error.text);
+    cr_expect_eq(
+        kiln_lower(&graph, &subject.target, &options, &subject.arena, &program, NULL, &error),
+        KILN_UNSUPPORTED, "%s", error.text);
+    tear_down(&subject);
 }
 
 Test(general_kernels, shapes_without_guarantee_have_programs)

@@ -1,7 +1,9 @@
 /* Text of pooling kernels. */
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_counts.h"
 #include "compiler/emit/emit_family.h"
+#include "compiler/emit/emit_sizes.h"
 #include "compiler/emit/emit_values.h"
 #include "compiler/families/pooling/emit_pooling_parts.h"
 #include "compiler/fuse/accumulator.h"
@@ -107,8 +109,10 @@ static void append_begin(const struct kiln_emission *emission, struct kiln_buffe
     const struct kiln_fusion_group *group = emission->group;
     const struct kiln_pooling_schedule *pooling = kiln_emitted_pooling(emission);
     uint32_t keyed = kiln_find_emitted_anchor(emission, KILN_OP_REDUCE_SUM_AT);
-    kiln_buffer_append_text(source, "KILN_DEVICE void kiln_begin(const kiln_position &position, "
-                                    "kiln_reduced &reduced)\n{\n    (void)position;\n");
+    kiln_buffer_append_text(source,
+                            "KILN_DEVICE void kiln_begin(const kiln_arguments &arguments, const "
+                            "kiln_position &position, kiln_reduced &reduced)\n"
+                            "{\n    (void)arguments, (void)position;\n");
     if (keyed != KILN_NONE) {
         int64_t steps[KILN_MAP_MAX_WINDOWS];
         kiln_ir_point_steps(emission->ir, kiln_emitted_anchor(emission, keyed), steps);
@@ -118,7 +122,8 @@ static void append_begin(const struct kiln_emission *emission, struct kiln_buffe
                 continue;
             kiln_buffer_append_text(source, " + (int)");
             kiln_emit_coordinate(emission, pooling->windows[i].pixel, source);
-            kiln_buffer_printf(source, " * %" PRId64, steps[i]);
+            kiln_buffer_append_text(source, " * ");
+            kiln_emit_window_number(emission, "int", steps[i], source, "point_step%" PRIu32, i);
         }
         kiln_buffer_append_text(source, ";\n");
     }
@@ -401,16 +406,18 @@ static void emit_text(const struct kiln_emission *emission,
     kiln_value_table_fini(&table);
 }
 
+static uint64_t count_vectors(const struct kiln_schedule *schedule)
+{
+    return schedule->walk.rows * kiln_vectors_of_line(schedule);
+}
+
 static void emit_defines(const struct kiln_emission *emission, struct kiln_buffer *source)
 {
     const struct kiln_schedule *schedule = emission->schedule;
-    const char *suffix = schedule->walk.index_is_64bit ? "ull" : "u";
     kiln_emit_grid(emission, source);
-    kiln_buffer_printf(source, "#define KILN_CHUNKS %" PRIu64 "%s\n", schedule->launch.chunk_count,
-                       suffix);
+    kiln_emit_size_define(emission, "CHUNKS", schedule->launch.chunk_count, "chunks", source);
     kiln_emit_turns(emission, source);
-    kiln_buffer_printf(source, "#define KILN_VECTORS %" PRIu64 "%s\n",
-                       schedule->walk.rows * kiln_vectors_of_line(schedule), suffix);
+    kiln_emit_size_define(emission, "VECTORS", count_vectors(schedule), "vectors", source);
     kiln_emit_constant("TAPS", kiln_emitted_pooling(emission)->taps, source);
     kiln_emit_constant("TAPS_TOGETHER", kiln_emitted_pooling(emission)->taps_together, source);
 }
@@ -419,8 +426,26 @@ static void emit_headers(const struct kiln_emission *emission,
                          struct kiln_template_inclusion *inclusion, struct kiln_buffer *source)
 {
     kiln_template_append(inclusion, "device/pooling.h", source);
+    kiln_emit_size_headers(emission, inclusion, source);
     kiln_emit_access_headers(emission, inclusion, source);
     kiln_emit_operation_headers(emission, inclusion, source);
+}
+
+static void visit_integers(struct kiln_integer_walk *walk)
+{
+    const struct kiln_schedule *schedule = walk->emission->schedule;
+    if (!kiln_sizes_are_arguments(walk->emission))
+        return;
+    if (kiln_schedule_has_turns(schedule))
+        kiln_visit_integer(walk, (int64_t)schedule->launch.chunk_count, "chunks");
+    kiln_visit_integer(walk, (int64_t)count_vectors(schedule), "vectors");
+    if (kiln_walk_has_rows(schedule))
+        kiln_visit_split_size(walk, kiln_vectors_of_line(schedule), "line_vectors");
+    for (uint32_t axis = 1; axis + 1 < schedule->walk.rank; axis++)
+        kiln_visit_axis(walk, axis);
+    kiln_visit_strides(walk);
+    kiln_visit_counts(walk);
+    kiln_visit_window_numbers(walk);
 }
 
 static bool uses_barrier(const struct kiln_schedule *schedule)
@@ -440,5 +465,6 @@ const struct kiln_emit_family kiln_emit_family_pooling = {
     .headers = emit_headers,
     .text = emit_text,
     .uses_barrier = uses_barrier,
+    .visit_integers = visit_integers,
     .result_varies = result_varies,
 };

@@ -3,6 +3,7 @@
 #define KILN_COMPILER_FAMILIES_POOLING_EMIT_POOLING_PARTS_H
 
 #include "compiler/emit/emission.h"
+#include "compiler/emit/emit_integers.h"
 #include "compiler/families/pooling/pooling_group.h"
 #include "compiler/families/pooling/pooling_schedule.h"
 
@@ -30,6 +31,14 @@ static inline const struct kiln_op *kiln_emitted_anchor(const struct kiln_emissi
 
 /* The number of a REDUCE of the group with this code; KILN_NONE: there is none. */
 uint32_t kiln_find_emitted_anchor(const struct kiln_emission *emission, enum kiln_opcode opcode);
+
+/* Prints a number that follows from sizes as "(int)7", or as the member of kiln_arguments with that
+ * name in general kernels. */
+__attribute__((format(printf, 5, 6))) void
+kiln_emit_window_number(const struct kiln_emission *emission, const char *type, int64_t value,
+                        struct kiln_buffer *source, const char *name, ...);
+/* The integers that such numbers are: sizes and strides of windows, and steps of positions. */
+void kiln_visit_window_numbers(struct kiln_integer_walk *walk);
 
 /* emit_taps.c: kiln_tap_inputs, and kiln_load_tap, which fills it. `is_image` has a flag for each
  * load. */

@@ -1,10 +1,13 @@
 /* Text of the loads of pooling kernels: the elements of a tap. */
 #include "compiler/emit/emit_access.h"
 #include "compiler/emit/emit_coordinates.h"
+#include "compiler/emit/emit_sizes.h"
 #include "compiler/families/pooling/emit_pooling_parts.h"
 #include "compiler/fuse/fuse_family.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 static bool is_of_image(const struct kiln_emission *emission, uint32_t access)
 {
@@ -31,16 +34,7 @@ uint32_t kiln_find_emitted_anchor(const struct kiln_emission *emission, enum kil
     return KILN_NONE;
 }
 
-/* ---- the image ---- */
-
-static bool is_pixel_axis(const struct kiln_pooling_schedule *pooling, uint32_t axis)
-{
-    for (uint32_t i = 0; i < pooling->window_count; i++) {
-        if (pooling->windows[i].pixel == axis)
-            return true;
-    }
-    return false;
-}
+/* ---- numbers that follow from sizes ---- */
 
 /* In elements along the axis of a window. */
 static int64_t window_stride(const struct kiln_emission *emission, uint32_t access, uint32_t window)
@@ -52,6 +46,65 @@ static int64_t window_stride(const struct kiln_emission *emission, uint32_t acce
     return over < rank ? emission->group->accesses[access].strides[rank - 1 - over] : 0;
 }
 
+void kiln_emit_window_number(const struct kiln_emission *emission, const char *type, int64_t value,
+                             struct kiln_buffer *source, const char *name, ...)
+{
+    kiln_buffer_printf(source, "(%s)", type);
+    if (!kiln_sizes_are_arguments(emission)) {
+        kiln_buffer_printf(source, "%" PRId64, value);
+        return;
+    }
+    char text[48];
+    va_list arguments;
+    va_start(arguments, name);
+    (void)vsnprintf(text, sizeof text, name, arguments);
+    va_end(arguments);
+    kiln_buffer_printf(source, "arguments.%s", text);
+}
+
+/* Steps of positions, in what a REDUCE reads or in its result, if the group has such a REDUCE. */
+static void visit_steps(struct kiln_integer_walk *walk, enum kiln_opcode opcode, const char *name,
+                        void (*find_steps)(const struct kiln_ir *, const struct kiln_op *,
+                                           int64_t *))
+{
+    const struct kiln_emission *emission = walk->emission;
+    uint32_t number = kiln_find_emitted_anchor(emission, opcode);
+    int64_t steps[KILN_MAP_MAX_WINDOWS];
+    if (number == KILN_NONE)
+        return;
+    find_steps(emission->ir, kiln_emitted_anchor(emission, number), steps);
+    for (uint32_t i = 0; i < kiln_emitted_pooling(emission)->window_count; i++)
+        kiln_visit_integer(walk, steps[i], "%s%" PRIu32, name, i);
+}
+
+void kiln_visit_window_numbers(struct kiln_integer_walk *walk)
+{
+    const struct kiln_emission *emission = walk->emission;
+    const struct kiln_pooling_schedule *pooling = kiln_emitted_pooling(emission);
+    for (uint32_t i = 0; i < pooling->window_count; i++)
+        kiln_visit_integer(walk, pooling->windows[i].size, "size%" PRIu32, i);
+    for (uint32_t access = 0; access < emission->group->load_count; access++) {
+        for (uint32_t i = 0; i < pooling->window_count && is_of_image(emission, access); i++) {
+            int64_t stride = window_stride(emission, access, i);
+            if (stride != 0)
+                kiln_visit_integer(walk, stride, "image%" PRIu32 "_%" PRIu32, access, i);
+        }
+    }
+    visit_steps(walk, KILN_OP_REDUCE_ARGMAX, "element_step", kiln_ir_element_steps);
+    visit_steps(walk, KILN_OP_REDUCE_SUM_AT, "point_step", kiln_ir_point_steps);
+}
+
+/* ---- the image ---- */
+
+static bool is_pixel_axis(const struct kiln_pooling_schedule *pooling, uint32_t axis)
+{
+    for (uint32_t i = 0; i < pooling->window_count; i++) {
+        if (pooling->windows[i].pixel == axis)
+            return true;
+    }
+    return false;
+}
+
 static void append_image_offset(const struct kiln_emission *emission, uint32_t access,
                                 struct kiln_buffer *source)
 {
@@ -60,17 +113,21 @@ static void append_image_offset(const struct kiln_emission *emission, uint32_t a
     kiln_buffer_append_text(source, "0");
     for (uint32_t axis = 0; axis < schedule->walk.rank; axis++) {
         int64_t stride = schedule->accesses[access].strides[axis];
-        if (stride == 0 || schedule->walk.dims[axis] == 1 || is_pixel_axis(pooling, axis))
+        bool is_first = schedule->walk.dims[axis] == 1 && !schedule->options->is_general;
+        if (stride == 0 || is_first || is_pixel_axis(pooling, axis))
             continue;
         kiln_buffer_append_text(source, " + ");
         kiln_emit_coordinate(emission, axis, source);
-        kiln_buffer_printf(source, " * (kiln_index)%" PRId64, stride);
+        kiln_buffer_append_text(source, " * ");
+        kiln_emit_stride(emission, access, axis, source);
     }
     for (uint32_t i = 0; i < pooling->window_count; i++) {
         int64_t stride = window_stride(emission, access, i);
-        if (stride != 0)
-            kiln_buffer_printf(source, " + (kiln_index)w%" PRIu32 " * (kiln_index)%" PRId64, i,
-                               stride);
+        if (stride == 0)
+            continue;
+        kiln_buffer_printf(source, " + (kiln_index)w%" PRIu32 " * ", i);
+        kiln_emit_window_number(emission, "kiln_index", stride, source,
+                                "image%" PRIu32 "_%" PRIu32, access, i);
     }
 }
 
@@ -95,8 +152,11 @@ static void append_image_load(const struct kiln_emission *emission, uint32_t acc
         kiln_buffer_printf(source, "        inputs.x%" PRIu32 "[e] = arguments.a%" PRIu32 "[",
                            access, access);
         append_image_offset(emission, access, source);
-        kiln_buffer_printf(source, " + (kiln_index)e * (kiln_index)%" PRId64 "];\n    }\n",
-                           schedule->accesses[access].strides[schedule->walk.rank - 1]);
+        if (vector > 1) {
+            kiln_buffer_append_text(source, " + (kiln_index)e * ");
+            kiln_emit_stride(emission, access, schedule->walk.rank - 1, source);
+        }
+        kiln_buffer_append_text(source, "];\n    }\n");
     }
 }
 
@@ -139,21 +199,27 @@ static void append_tap_coordinate(const struct kiln_emission *emission, uint32_t
         kiln_buffer_printf(source, " %c %" PRId64 "u);\n", window->first > 0 ? '+' : '-',
                            window->first > 0 ? window->first : -window->first);
     }
-    if (window->is_masked)
-        kiln_buffer_printf(source, "    is_inside &= (unsigned)w%" PRIu32 " < %" PRId64 "u;\n",
-                           number, window->size);
-    if (window->has_padding || has_spare_taps(pooling))
-        kiln_buffer_printf(source, "    w%" PRIu32 " = kiln_clamp(w%" PRIu32 ", %" PRId64 ");\n",
-                           number, number, window->size - 1);
+    if (window->is_masked) {
+        kiln_buffer_printf(source, "    is_inside &= (unsigned)w%" PRIu32 " < ", number);
+        kiln_emit_window_number(emission, "unsigned", window->size, source, "size%" PRIu32, number);
+        kiln_buffer_append_text(source, ";\n");
+    }
+    if (window->has_padding || has_spare_taps(pooling)) {
+        kiln_buffer_printf(source, "    w%" PRIu32 " = kiln_clamp(w%" PRIu32 ", ", number, number);
+        kiln_emit_window_number(emission, "int", window->size, source, "size%" PRIu32, number);
+        kiln_buffer_append_text(source, " - 1);\n");
+    }
 }
 
 /* The sum of coordinates times steps, from a window on; 0 without any. */
-static void append_position(uint32_t first, uint32_t window_count, const int64_t *steps,
-                            struct kiln_buffer *source)
+static void append_position(const struct kiln_emission *emission, uint32_t first,
+                            const int64_t *steps, struct kiln_buffer *source)
 {
     kiln_buffer_append_text(source, "0");
-    for (uint32_t i = first; i < window_count; i++)
-        kiln_buffer_printf(source, " + w%" PRIu32 " * %" PRId64, i, steps[i]);
+    for (uint32_t i = first; i < kiln_emitted_pooling(emission)->window_count; i++) {
+        kiln_buffer_printf(source, " + w%" PRIu32 " * ", i);
+        kiln_emit_window_number(emission, "int", steps[i], source, "element_step%" PRIu32, i);
+    }
 }
 
 /* ---- spans ---- */
@@ -239,7 +305,7 @@ static void append_load_tap(const struct kiln_emission *emission, struct kiln_bu
         int64_t steps[KILN_MAP_MAX_WINDOWS];
         kiln_ir_element_steps(emission->ir, kiln_emitted_anchor(emission, argmax), steps);
         kiln_buffer_append_text(source, "    inputs.position = is_inside ? ");
-        append_position(first, pooling->window_count, steps, source);
+        append_position(emission, first, steps, source);
         kiln_buffer_append_text(source, " : -1;\n");
     }
     for (uint32_t i = 0; i < emission->group->load_count; i++) {

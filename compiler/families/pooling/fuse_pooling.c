@@ -106,7 +106,8 @@ static bool varies(const struct operand_values *values, uint32_t value)
     return varies;
 }
 
-/* True if a kernel may compute the operand per tap. Work that all channels share costs nothing. */
+/* True if a kernel may compute the operand per tap. Work that all channels share costs nothing.
+ * General kernels compute any operand there, since the cost follows from sizes. */
 static bool may_evaluate_operand(struct kiln_group_builder *builder, uint32_t index,
                                  uint32_t operand)
 {
@@ -126,10 +127,19 @@ static bool may_evaluate_operand(struct kiln_group_builder *builder, uint32_t in
         if (!is_read && values.varies[i] && op->opcode != KILN_OP_BROADCAST)
             cost += kiln_op_cost(op);
     }
-    return cost <= most;
+    return ir->is_general || cost <= most;
 }
 
 /* ---- clusters ---- */
+
+/* True if a value is the same everywhere, such as the ones that a count sums. */
+static bool is_constant(const struct kiln_ir *ir, uint32_t value)
+{
+    const struct kiln_op *op = &ir->ops[value];
+    return op->opcode == KILN_OP_CONSTANT ||
+           (op->opcode == KILN_OP_BROADCAST &&
+            ir->ops[op->operands[0]].opcode == KILN_OP_CONSTANT);
+}
 
 /* A cluster that reduces the same elements, and may run where the operation may; or KILN_NONE. */
 static uint32_t find_cluster_to_share(const struct kiln_group_builder *builder, uint32_t index,
@@ -145,7 +155,8 @@ static uint32_t find_cluster_to_share(const struct kiln_group_builder *builder, 
             continue;
         const struct kiln_op *other = &ir->ops[cluster->anchors[0]];
         if (other->map == op->map && other->iteration == op->iteration &&
-            other->domain == op->domain && other->operands[0] == op->operands[0] &&
+            other->domain == op->domain &&
+            (other->operands[0] == op->operands[0] || is_constant(ir, op->operands[0])) &&
             kiln_cluster_may_share(builder, cluster, op->node) &&
             kiln_cluster_can_be_at(cluster, level))
             return number;

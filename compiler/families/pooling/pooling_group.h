@@ -8,7 +8,7 @@
 #define KILN_PLACE_IMAGE KILN_PLACE_OWN_0
 
 /* The first REDUCE of a group, and the map of all. They reduce the same elements: operand 0 is the
- * same value. */
+ * same value, or a constant in place of it. */
 const struct kiln_op *kiln_pooling_op(const struct kiln_ir *ir,
                                       const struct kiln_fusion_group *group);
 const struct kiln_map *kiln_pooling_map(const struct kiln_ir *ir,

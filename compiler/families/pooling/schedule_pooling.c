@@ -22,8 +22,8 @@ static bool is_of_image(const struct kiln_fusion_group *group, uint32_t access)
 
 /* ---- the walk ---- */
 
-/* Strides of an image's access from one result to the next. */
-static void stride_over_results(const struct kiln_schedule_task *task, struct kiln_access *access)
+/* Strides over an image become strides from one result to the next. */
+static void stride_over_results(const struct kiln_schedule_task *task, int64_t *image_strides)
 {
     const struct kiln_map *map = kiln_pooling_map(task->ir, task->group);
     uint32_t rank = task->ir->domains[task->group->domain].rank;
@@ -34,9 +34,9 @@ static void stride_over_results(const struct kiln_schedule_task *task, struct ki
         const struct kiln_map_axis *axis = &map->axes[i];
         if (axis->along < image_rank)
             strides[rank - 1 - i] =
-                access->strides[image_rank - 1 - axis->along] * axis->step.value;
+                image_strides[image_rank - 1 - axis->along] * axis->step.value;
     }
-    memcpy(access->strides, strides, sizeof strides);
+    memcpy(image_strides, strides, sizeof strides);
 }
 
 /* The group as seen from its results: all accesses have strides over them. */
@@ -49,8 +49,10 @@ static bool view_from_results(const struct kiln_schedule_task *task,
         return false;
     memcpy(group.accesses, task->group->accesses, group.access_count * sizeof *group.accesses);
     for (uint32_t i = 0; i < group.access_count; i++) {
-        if (is_of_image(&group, i))
-            stride_over_results(task, &group.accesses[i]);
+        if (!is_of_image(&group, i))
+            continue;
+        stride_over_results(task, group.accesses[i].strides);
+        stride_over_results(task, group.accesses[i].declared_strides);
     }
     *ret_group = group;
     return true;
@@ -58,8 +60,9 @@ static bool view_from_results(const struct kiln_schedule_task *task,
 
 /* ---- windows ---- */
 
-/* The tap before which the loop ends, and whether all coordinates exist. */
-static void complete_window(int64_t pixels, struct kiln_pooling_window *window)
+/* The tap before which the loop ends, and whether all coordinates exist. In general kernels some do
+ * not: those of a smaller image. */
+static void complete_window(int64_t pixels, bool is_general, struct kiln_pooling_window *window)
 {
     int64_t last_pixel = window->first + (pixels - 1) * window->step;
     int64_t lowest = window->first;
@@ -70,7 +73,7 @@ static void complete_window(int64_t pixels, struct kiln_pooling_window *window)
         lowest = window->first / window->divisor - (window->taps - 1);
         highest = last_pixel / window->divisor;
     }
-    window->has_padding = lowest < 0 || highest >= window->size ||
+    window->has_padding = is_general || lowest < 0 || highest >= window->size ||
                           (window->divisor != 0 && window->reach % window->divisor != 0);
 }
 
@@ -95,7 +98,9 @@ static void find_window(const struct kiln_schedule_task *task, uint32_t number,
     for (uint32_t i = 0; i < map->axis_count; i++) {
         int64_t size = iteration->dims[iteration->rank - 1 - i];
         int64_t step = map->axes[i].step.value;
-        if (map->axes[i].along != source->over || size == 1)
+        bool is_one = i < results->rank ? kiln_domain_is_one(results, results->rank - 1 - i)
+                                        : size == 1;
+        if (map->axes[i].along != source->over || is_one)
             continue;
         if (i < results->rank) {
             window.pixel = schedule->walk.domain_axis[results->rank - 1 - i];
@@ -106,7 +111,7 @@ static void find_window(const struct kiln_schedule_task *task, uint32_t number,
             window.divisor = step < 0 ? source->divisor.value : window.divisor;
         }
     }
-    complete_window(pixels, &window);
+    complete_window(pixels, schedule->options->is_general, &window);
     kiln_pooling_schedule_in(schedule)->windows[number] = window;
 }
 
@@ -136,7 +141,8 @@ static void find_masks(const struct kiln_schedule_task *task, struct kiln_schedu
         struct kiln_pooling_window *window = &pooling->windows[i];
         bool meets_image = window->divisor == 0 && window->first + window->reach > 0 &&
                            window->first + (pixels[i] - 1) * window->step < window->size;
-        window->is_masked = window->has_padding && !(may_repeat && meets_image);
+        window->is_masked = window->has_padding &&
+                            (schedule->options->is_general || !(may_repeat && meets_image));
     }
 }
 
@@ -395,8 +401,6 @@ static enum kiln_status schedule_pooling(const struct kiln_schedule_task *task,
     struct kiln_fusion_group group;
     struct kiln_schedule_task walked = *task;
     walked.group = &group;
-    if (schedule->options->is_general)
-        return kiln_error_set(error, KILN_UNSUPPORTED, "kernels of pooling have constant sizes");
     if (!view_from_results(task, &group))
         return kiln_error_set(error, KILN_NO_MEMORY, "out of memory while scheduling a kernel");
     bool *is_dense;
@@ -405,9 +409,11 @@ static enum kiln_status schedule_pooling(const struct kiln_schedule_task *task,
         return status;
     struct kiln_pooling_schedule *pooling = kiln_pooling_schedule_in(schedule);
     schedule->template_name = "pooling";
+    if (schedule->options->is_general)
+        schedule->walk.sizes = KILN_SIZES_ARGUMENT;
     find_windows(task, schedule);
     for (uint32_t i = 0; i < group.access_count; i++)
-        is_dense[i] = schedule->accesses[i].strides[schedule->walk.rank - 1] == 1;
+        is_dense[i] = kiln_walk_is_dense(schedule, &group, i);
     schedule->walk.vector_elems = choose_vector(&walked, schedule, is_dense);
     if (schedule->walk.vector_elems == 1) {
         schedule->walk.vector_elems = choose_span(task, schedule);
@@ -421,7 +427,8 @@ static enum kiln_status schedule_pooling(const struct kiln_schedule_task *task,
         schedule->walk.rows *= (uint64_t)schedule->walk.dims[axis];
     uint64_t vectors = schedule->walk.rows * schedule->walk.cols / schedule->walk.vector_elems;
     schedule->launch.block = KILN_BLOCK;
-    while (schedule->launch.block / 2 >= vectors && schedule->launch.block / 2 >= SMALLEST_BLOCK)
+    while (!schedule->options->is_general && schedule->launch.block / 2 >= vectors &&
+           schedule->launch.block / 2 >= SMALLEST_BLOCK)
         schedule->launch.block /= 2;
     schedule->launch.chunk_count = (vectors + schedule->launch.block - 1) / schedule->launch.block;
     schedule->walk.index_is_64bit = has_large_image(task);
